@@ -1,0 +1,107 @@
+//! What the machine at one end is, as facts: read by `endpoint`, kept by `logbook`, judged by [`crate::verdict`].
+//!
+//! A fact that could not be read is absent, and [`Environment::unread`] says why; nothing is guessed or set to 0.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Nanos;
+
+/// One end of a measurement: its system, and what changed in it meanwhile. A reader accepts what an older or newer
+/// end leaves out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Environment {
+    /// Name and version of the measuring program at this end.
+    pub program: String,
+    /// Host name.
+    pub host: Option<String>,
+    /// Kernel release and build.
+    pub kernel: Option<String>,
+    /// CPU model.
+    pub cpu_model: Option<String>,
+    /// CPUs this process may run on.
+    pub cpus_allowed: Option<u32>,
+    /// CPUs of the machine that are online.
+    pub cpus_online: Option<u32>,
+    /// Whether two CPUs share a core (simultaneous multithreading).
+    pub smt: Option<bool>,
+    /// Hypervisor under this machine, where it is a guest.
+    pub hypervisor: Option<String>,
+    /// Maker and product of the (virtual) machine.
+    pub machine: Option<String>,
+    /// Clock source of the kernel.
+    pub clock_source: Option<String>,
+    /// Whether the system clock is kept by a time service (NTP, PTP).
+    pub clock_synchronised: Option<bool>,
+    /// Frequency governors in use, each once.
+    pub governors: Vec<String>,
+    /// Driver of the CPU's idle states; absent where the kernel has none.
+    pub idle_driver: Option<String>,
+    /// The deepest enabled idle state's name and exit latency, as `C6 133 us`.
+    pub deepest_idle_state: Option<String>,
+    /// Congestion control a new TCP socket starts with.
+    pub congestion_control: Option<String>,
+    /// Qdisc a new interface gets.
+    pub default_qdisc: Option<String>,
+    /// The interface the measurement leaves by.
+    pub interface: Option<Interface>,
+    /// Further facts by their path or name in the system, verbatim.
+    pub settings: BTreeMap<String, String>,
+    /// What happened on this machine during the measurement.
+    pub disturbance: Option<Disturbance>,
+    /// Counters of the kernel that changed during the measurement, by `protocol.counter`, as differences.
+    pub counters: BTreeMap<String, i64>,
+    /// Facts that changed between the start and the end, as `name: before -> after`.
+    pub changed: Vec<String>,
+    /// Facts that could not be read, and why.
+    pub unread: Vec<String>,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// Largest packet, bytes of IP.
+    pub mtu_bytes: Option<u32>,
+    /// Speed in megabits per second, where it has one.
+    pub speed_mbps: Option<u32>,
+    /// Length of its transmit queue, packets.
+    pub tx_queue_len: Option<u32>,
+    /// Offloads in force.
+    pub offloads: Vec<String>,
+    /// Interrupt moderation: microseconds a received packet may wait.
+    pub rx_usecs: Option<u32>,
+    /// Whether interrupt moderation adapts itself to the rate.
+    pub adaptive_rx: Option<bool>,
+    /// Its queueing discipline.
+    pub qdisc: Option<String>,
+}
+
+/// What disturbed an end while it measured. Shares are of the run's time, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Disturbance {
+    /// Time over which it was watched, nanoseconds.
+    pub watched_ns: Nanos,
+    /// Longest any measuring thread's share of that time spent ready to run but waiting for a CPU.
+    pub run_queue_share: Option<f64>,
+    /// Involuntary context switches of the process.
+    pub involuntary_switches: Option<u64>,
+    /// Share of CPU time the hypervisor gave to others.
+    pub steal_share: Option<f64>,
+    /// Share of the time in which some task waited for a CPU (pressure stall information).
+    pub cpu_pressure_share: Option<f64>,
+    /// Times the network soft interrupt ran out of its budget.
+    pub softnet_squeezed: Option<u64>,
+    /// User CPU time of the process, nanoseconds.
+    pub user_ns: Option<Nanos>,
+    /// System CPU time of the process, nanoseconds.
+    pub system_ns: Option<Nanos>,
+}

@@ -1,0 +1,169 @@
+//! What happens during a measurement, as it is told to whoever listens: the recorder, a progress line, a file of samples.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::unit::{Instant, Nanos};
+
+/// What became of a scheduled request. Each has exactly one; duplicates and reorderings are counted beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// A sound reply came in time.
+    Answered,
+    /// A reply came after the timeout: not among the answered.
+    Late,
+    /// No reply within the timeout, and none since.
+    Lost,
+    /// Refused by an ICMP error or a reset attributed to it.
+    Refused,
+    /// A reply came whose content is not what was sent for.
+    Corrupt,
+    /// Our own side could not send it: no packet left, so no network lost it.
+    SendFailed,
+}
+
+/// One scheduled request and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The connection it went over, from 0.
+    pub flow: u32,
+    /// Its number within the connection, from 0; warm-up not counted.
+    pub seq: u64,
+    /// When it was due; `None` in a closed loop back to back, where nothing is scheduled.
+    pub intended: Option<Instant>,
+    /// When it was handed to the kernel; `None` if that failed.
+    pub sent: Option<Instant>,
+    /// When its reply was in the application's hands.
+    pub received: Option<Instant>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// Counts of fates and of what stands beside them. `scheduled` is the sum of the six fates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Requests that were due.
+    pub scheduled: u64,
+    /// Answered in time.
+    pub answered: u64,
+    /// Answered after the timeout.
+    pub late: u64,
+    /// Not answered.
+    pub lost: u64,
+    /// Refused by the peer or a hop.
+    pub refused: u64,
+    /// Answered with wrong content.
+    pub corrupt: u64,
+    /// Not sent, for a reason of our own side.
+    pub send_failed: u64,
+    /// Further copies of replies already had (RFC 5560); not among the fates.
+    pub duplicated: u64,
+    /// Replies that arrived after one with a larger sequence number (RFC 4737 section 3.3).
+    pub reordered: u64,
+    /// Messages that belong to no request of this run.
+    pub strays: u64,
+    /// Instants of a closed loop's schedule that passed while the window was full.
+    pub ticks_missed: u64,
+    /// Times our monotonic clock went backwards between two readings of one exchange; the exchange is answered, but
+    /// its time is in no distribution.
+    pub clock_steps: u64,
+}
+
+impl Counts {
+    /// Counts one more end of a scheduled request.
+    #[inline]
+    pub fn end(&mut self, fate: Fate) {
+        self.scheduled += 1;
+        match fate {
+            Fate::Answered => self.answered += 1,
+            Fate::Late => self.late += 1,
+            Fate::Lost => self.lost += 1,
+            Fate::Refused => self.refused += 1,
+            Fate::Corrupt => self.corrupt += 1,
+            Fate::SendFailed => self.send_failed += 1,
+        }
+    }
+
+    /// Adds the counts of another part of the same measurement.
+    pub fn add(&mut self, other: &Self) {
+        self.scheduled += other.scheduled;
+        self.answered += other.answered;
+        self.late += other.late;
+        self.lost += other.lost;
+        self.refused += other.refused;
+        self.corrupt += other.corrupt;
+        self.send_failed += other.send_failed;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.strays += other.strays;
+        self.ticks_missed += other.ticks_missed;
+        self.clock_steps += other.clock_steps;
+    }
+
+    /// What came in since `earlier`, which is an older state of the same counts. A fate that was corrected in the
+    /// meantime (lost, then late after all) shows as 0 here rather than as a negative number; the totals are right.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            scheduled: self.scheduled.saturating_sub(earlier.scheduled),
+            answered: self.answered.saturating_sub(earlier.answered),
+            late: self.late.saturating_sub(earlier.late),
+            lost: self.lost.saturating_sub(earlier.lost),
+            refused: self.refused.saturating_sub(earlier.refused),
+            corrupt: self.corrupt.saturating_sub(earlier.corrupt),
+            send_failed: self.send_failed.saturating_sub(earlier.send_failed),
+            duplicated: self.duplicated.saturating_sub(earlier.duplicated),
+            reordered: self.reordered.saturating_sub(earlier.reordered),
+            strays: self.strays.saturating_sub(earlier.strays),
+            ticks_missed: self.ticks_missed.saturating_sub(earlier.ticks_missed),
+            clock_steps: self.clock_steps.saturating_sub(earlier.clock_steps),
+        }
+    }
+
+    /// Whether every scheduled request has exactly one fate.
+    pub fn balance(&self) -> bool {
+        self.scheduled
+            == self.answered + self.late + self.lost + self.refused + self.corrupt + self.send_failed
+    }
+}
+
+/// One second of a measurement as it went by (the last may be shorter).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Second {
+    /// Its start, nanoseconds after the start of the measurement.
+    pub at_ns: Nanos,
+    /// How long it was, in nanoseconds.
+    pub length_ns: Nanos,
+    /// What ended within it.
+    pub counts: Counts,
+    /// Shortest response time of those answered in it, in nanoseconds; absent when none was.
+    pub min_ns: Option<Nanos>,
+    /// Mean response time of those answered in it, in nanoseconds; absent when none was.
+    pub mean_ns: Option<f64>,
+    /// Longest response time of those answered in it, in nanoseconds; absent when none was.
+    pub max_ns: Option<Nanos>,
+}
+
+/// What an engine pushes while it runs; sinks turn it into a progress line, JSON lines or a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// The warm-up is over and recording starts now.
+    Started {
+        /// The thread of ours that says so.
+        thread: u32,
+    },
+    /// A second went by.
+    Second {
+        /// The thread of ours whose second it was.
+        thread: u32,
+        /// What it held.
+        second: Second,
+    },
+    /// A request ended; only when samples were asked for.
+    Exchange(Exchange),
+    /// Samples the ring could not take because its reader fell behind: the file lacks so many.
+    SamplesDropped {
+        /// How many.
+        count: u64,
+    },
+}

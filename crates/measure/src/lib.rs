@@ -1,0 +1,18 @@
+//! The science of a measurement, and the vocabulary every other crate speaks.
+//!
+//! What is asked is a [`method::Method`]; when requests are due says [`schedule`]; what became of each is counted by
+//! [`recorder`]; what the numbers mean and how sure they are is [`statistics`]; what a reader must be told is [`verdict`].
+//!
+//! Nothing here opens a socket or a file, starts a thread or reads the OS clock: time and chance come in as arguments,
+//! so every number can be checked in virtual time.
+
+pub mod clock;
+pub mod environment;
+pub mod event;
+pub mod method;
+pub mod outcome;
+pub mod recorder;
+pub mod schedule;
+pub mod statistics;
+pub mod unit;
+pub mod verdict;

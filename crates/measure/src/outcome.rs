@@ -1,0 +1,259 @@
+//! What a measurement found, as numbers that are ready to be kept, printed and compared.
+//!
+//! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; what a reader must be
+//! warned of is in [`crate::verdict`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Counts, Second};
+use crate::method::LoopKind;
+use crate::unit::{Bytes, Nanos};
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// Open or closed loop.
+    pub loop_kind: LoopKind,
+    /// From the start of recording to its end, nanoseconds.
+    pub elapsed_ns: Nanos,
+    /// Fates of the requests, and what stands beside them.
+    pub counts: Counts,
+    /// Requests a second that the schedule asks for; absent back to back.
+    pub offered_per_s: Option<f64>,
+    /// Requests a second that were sent.
+    pub sent_per_s: Option<f64>,
+    /// Requests a second that were answered in time.
+    pub answered_per_s: Option<f64>,
+    /// How long the very first exchange took, before the warm-up, in nanoseconds; in no distribution.
+    pub first_ns: Option<Nanos>,
+    /// Response times: from the intended instant in an open loop, from the send in a closed one.
+    pub response: Distribution,
+    /// Service times, from the send; open loops only.
+    pub service: Option<Distribution>,
+    /// Send instant minus intended instant; open loops only.
+    pub slip: Option<Slip>,
+    /// Quantiles over all that was sent, a lost request ranking above every answer; only where some were lost.
+    pub of_sent: Option<Vec<OfSent>>,
+    /// Quantiles as an arrival at a random moment would see them, each answer weighted by its own length (closed loops).
+    pub time_weighted: Option<Vec<OfSent>>,
+    /// Variation from one round trip to the next, by name.
+    pub jitter: Option<Jitter>,
+    /// Losses: their ratio, its interval, their runs.
+    pub loss: Loss,
+    /// Reordered replies by extent: element k counts those 2^k to 2^(k+1)-1 sequence numbers behind.
+    pub reorder_extents: Vec<u64>,
+    /// Whether the run came to a steady state.
+    pub steady: Steady,
+    /// The seconds, all threads together.
+    pub seconds: Vec<Second>,
+    /// Where the time went, from kernel timestamps.
+    pub split: Option<Split>,
+    /// What each connection's socket really got.
+    pub sockets: Vec<SocketFacts>,
+}
+
+/// A distribution of times in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// Shortest, nanoseconds.
+    pub min_ns: Option<Nanos>,
+    /// Longest, nanoseconds. A statistic of `count`, not of the network.
+    pub max_ns: Option<Nanos>,
+    /// Mean, nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// Half the width of the mean's 95 % interval, nanoseconds, computed with the effective sample size.
+    pub mean_ci_ns: Option<f64>,
+    /// Sample standard deviation (n - 1), nanoseconds.
+    pub stddev_ns: Option<f64>,
+    /// Median absolute deviation from the median, unscaled, nanoseconds.
+    pub mad_ns: Option<f64>,
+    /// Quantiles from p50 to p99.999, nearest rank.
+    pub quantiles: Vec<Quantile>,
+    /// Number of independent values that would tell as much as these correlated ones; absent where the series is too short.
+    pub effective_sample_size: Option<f64>,
+    /// Correlation of one value with the next, -1 to 1.
+    pub autocorrelation: Option<f64>,
+    /// Whether quantiles are exact; otherwise to three significant digits.
+    pub exact: bool,
+    /// Values beyond the histogram's range of one hour, held at its end.
+    pub saturated: u64,
+    /// The histogram: `HdrHistogram` V2 encoding, base64, values in nanoseconds.
+    pub histogram: String,
+}
+
+/// A quantile and how far it can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Quantile {
+    /// Which, 0 to 1.
+    pub q: f64,
+    /// Its value by nearest rank, nanoseconds; absent where there are no values.
+    pub value_ns: Option<Nanos>,
+    /// Lower end of its 95 % interval, nanoseconds.
+    pub low_ns: Option<Nanos>,
+    /// Upper end of its 95 % interval, nanoseconds; absent where the sample has none.
+    pub high_ns: Option<Nanos>,
+    /// Values beyond it.
+    pub beyond: u64,
+    /// Whether it may be printed.
+    pub standing: Standing,
+}
+
+/// The printing rule: a quantile is firm with 100 values beyond it, rough with 10, not printed with fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// At least 100 values lie beyond.
+    Firm,
+    /// 10 to 99 lie beyond: printed with a `~`.
+    Rough,
+    /// Fewer than 10 lie beyond: not printed.
+    TooFew,
+}
+
+/// A quantile over more than the answered.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OfSent {
+    /// Which, 0 to 1.
+    pub q: f64,
+    /// Its value, nanoseconds; absent where it falls among the unanswered: longer than the timeout.
+    pub value_ns: Option<Nanos>,
+}
+
+/// How far the generator was behind its schedule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Slip {
+    /// Send instant minus intended instant.
+    pub distribution: Distribution,
+    /// Share of requests sent later than an interval (at least 1 us) behind, 0 to 1.
+    pub behind_share: f64,
+    /// Whether the stated rate was offered: what was sent is within 1 % of what was due.
+    pub rate_achieved: bool,
+}
+
+/// Jitter is not one number: each has its name. All of round trips, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Jitter {
+    /// Median of |difference of consecutive round trips| (RFC 3393, RFC 5481 section 4.1).
+    pub rtt_ipdv_p50_ns: Nanos,
+    /// Its 95th percentile.
+    pub rtt_ipdv_p95_ns: Nanos,
+    /// Its 99th percentile.
+    pub rtt_ipdv_p99_ns: Nanos,
+    /// 95th percentile of round trip minus the shortest (RFC 5481 section 4.2).
+    pub rtt_pdv_p95_ns: Nanos,
+    /// 99th percentile of round trip minus the shortest.
+    pub rtt_pdv_p99_ns: Nanos,
+    /// 99.9th percentile of round trip minus the shortest.
+    pub rtt_pdv_p999_ns: Nanos,
+    /// Smoothed |difference|, 1/16 each, at the end of the run (RFC 3550 section 6.4.1, of round trips).
+    pub rtt_rfc3550_ns: f64,
+    /// Population standard deviation, as ping's mdev. Not jitter; for comparison.
+    pub mdev_ns: f64,
+}
+
+/// Losses of a run. Ratios are of the sent, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Loss {
+    /// Lost (late included) over sent; absent where nothing was sent.
+    pub ratio: Option<f64>,
+    /// Lower end of its 95 % interval (Wilson).
+    pub low: Option<f64>,
+    /// Upper end of its 95 % interval (Wilson; 3/n where none was lost).
+    pub high: Option<f64>,
+    /// Runs of consecutive losses (RFC 3357).
+    pub periods: u64,
+    /// The longest of them, requests.
+    pub longest_period: u64,
+    /// Requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours.
+    pub peer_received: Option<u64>,
+}
+
+/// Whether a run settled.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Steady {
+    /// Settled; so many answers at its start differ from the rest (MSER-5), which stay in all numbers.
+    Settled {
+        /// Answers before the steady part.
+        transient: u64,
+    },
+    /// The end of the run differs from its start.
+    Drifting {
+        /// Median of the last third minus median of the first, in nanoseconds.
+        shift_ns: i64,
+    },
+    /// No steady part was found.
+    NotFound,
+    /// Too few answers to tell.
+    TooShort,
+}
+
+/// Where the time of a round trip went, medians over the stamped exchanges, nanoseconds. A part is absent where the
+/// kernel or the peer gave no stamp for it. The sum of medians need not be the median of sums: both stand here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Split {
+    /// Exchanges that were stamped whole.
+    pub samples: u64,
+    /// Application's send call to the packet scheduler.
+    pub send_to_sched_ns: Option<Nanos>,
+    /// Packet scheduler to the driver.
+    pub sched_to_driver_ns: Option<Nanos>,
+    /// Driver to receive stamp, all that lies outside this host.
+    pub outside_ns: Option<Nanos>,
+    /// Receive stamp to the application: our wake-up.
+    pub wake_up_ns: Option<Nanos>,
+    /// The path both ways, the peer's host taken out (exact: one-way errors cancel in the sum).
+    pub path_ns: Option<Nanos>,
+    /// The peer from its receive stamp to its driver.
+    pub peer_ns: Option<Nanos>,
+    /// Of that: receive stamp to the peer's application, its wake-up.
+    pub peer_wake_up_ns: Option<Nanos>,
+    /// Of that: the peer's application, from receive to send.
+    pub peer_hold_ns: Option<Nanos>,
+    /// Of that: the peer's send call to its driver.
+    pub peer_send_ns: Option<Nanos>,
+    /// Round trip of the stamped exchanges as the application saw it.
+    pub round_trip_ns: Option<Nanos>,
+    /// Round trip of all exchanges, for comparison: a difference is what stamping costs.
+    pub round_trip_unstamped_ns: Option<Nanos>,
+    /// Time stamps the kernel refused or did not deliver, by name.
+    pub missing: Vec<String>,
+    /// Whether the split was given up because the system clock stepped meanwhile.
+    pub clock_stepped: bool,
+}
+
+/// What a socket really got, read back from the kernel after it was connected.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SocketFacts {
+    /// Our address and port.
+    pub local: String,
+    /// The peer's address and port.
+    pub remote: String,
+    /// Send buffer, bytes, as the kernel counts it.
+    pub send_buffer_bytes: Option<Bytes>,
+    /// Receive buffer, bytes, as the kernel counts it.
+    pub receive_buffer_bytes: Option<Bytes>,
+    /// Whether `TCP_NODELAY` is set.
+    pub nodelay: Option<bool>,
+    /// TCP congestion control.
+    pub congestion: Option<String>,
+    /// TCP maximum segment size, bytes.
+    pub mss_bytes: Option<Bytes>,
+    /// Path MTU known to the kernel, bytes.
+    pub path_mtu_bytes: Option<Bytes>,
+    /// Type-of-service octet.
+    pub tos: Option<u8>,
+    /// Segments TCP sent again.
+    pub retransmitted: Option<u64>,
+    /// TCP's smoothed round trip at the end, nanoseconds. Includes the peer's delayed acknowledgements: no latency.
+    pub kernel_smoothed_rtt_ns: Option<Nanos>,
+    /// The smallest round trip TCP saw, nanoseconds.
+    pub kernel_min_rtt_ns: Option<Nanos>,
+    /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
+    pub icmp_socket: Option<String>,
+}

@@ -1,0 +1,153 @@
+//! When each request is due, computed from the start and never from the request before: a late send moves nothing.
+
+use fastrand::Rng;
+
+use crate::method::Schedule;
+use crate::unit::{Instant, Nanos};
+
+/// The due instants of one connection, in order.
+#[derive(Clone, Debug)]
+pub struct Due {
+    schedule: Schedule,
+    start: Instant,
+    next: u64,
+    /// Time of the latest Poisson arrival after the start, in nanoseconds; gaps add up without rounding.
+    drawn: f64,
+    rng: Rng,
+    share: u64,
+}
+
+impl Due {
+    /// Due instants from `start`. Of several connections that share one schedule each gets every `share`-th request,
+    /// `turn` (from 0) saying which, so that together they offer the stated rate; Poisson streams of a `share`-th of
+    /// the rate each add up to a Poisson stream.
+    pub fn new(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed ^ (u64::from(turn) << 32));
+        let share = u64::from(share.max(1));
+        let next = if matches!(schedule, Schedule::Bursts { .. } | Schedule::Poisson { .. }) { 0 } else { u64::from(turn) };
+        // RFC 3432: a periodic stream starts at a random phase within one interval.
+        let phase = match schedule {
+            Schedule::Every { interval_ns } if turn == 0 && share == 1 => rng.u64(0..interval_ns.0.max(1)),
+            _ => 0,
+        };
+        let mut due = Self { schedule, start: start.after(Nanos(phase)), next, drawn: 0.0, rng, share };
+        if let Schedule::Poisson { .. } = schedule {
+            due.draw();
+        }
+        due
+    }
+
+    /// When the next request is due; `None` back to back: whenever the window allows.
+    #[inline]
+    pub fn peek(&self) -> Option<Instant> {
+        let offset = match self.schedule {
+            Schedule::BackToBack => return None,
+            Schedule::Every { interval_ns } => interval_ns.0.saturating_mul(self.next),
+            Schedule::Rate { rate_per_1000s } => {
+                (u128::from(self.next) * 1_000_000_000_000 / u128::from(rate_per_1000s.0.get())) as u64
+            }
+            Schedule::Poisson { .. } => self.drawn as u64,
+            Schedule::Bursts { count, interval_ns } => interval_ns.0.saturating_mul(self.next / u64::from(count)),
+        };
+        Some(self.start.after(Nanos(offset)))
+    }
+
+    /// The request that was due is dealt with: on to the one after it.
+    #[inline]
+    pub fn advance(&mut self) {
+        match self.schedule {
+            Schedule::BackToBack => {}
+            Schedule::Poisson { .. } => self.draw(),
+            // Bursts are not shared out: each connection has its own.
+            Schedule::Bursts { .. } => self.next += 1,
+            Schedule::Every { .. } | Schedule::Rate { .. } => self.next += self.share,
+        }
+    }
+
+    /// Skips all that was due before `now`, and says how many: a closed loop's missed ticks.
+    pub fn skip_to(&mut self, now: Instant) -> u64 {
+        let mut skipped = 0;
+        while self.peek().is_some_and(|due| due < now) {
+            self.advance();
+            skipped += 1;
+        }
+        skipped
+    }
+
+    fn draw(&mut self) {
+        if let Schedule::Poisson { rate_per_1000s } = self.schedule {
+            let mean = 1e12 * self.share as f64 / rate_per_1000s.0.get() as f64;
+            // 1 - f64() lies in (0, 1]: its logarithm is finite.
+            self.drawn += -mean * (1.0 - self.rng.f64()).ln();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::Rate;
+
+    fn take(mut due: Due, n: usize) -> Vec<u64> {
+        (0..n)
+            .map(|_| {
+                let at = due.peek().expect("scheduled").0;
+                due.advance();
+                at
+            })
+            .collect()
+    }
+
+    fn rate(per_second: u64) -> Schedule {
+        Schedule::Rate { rate_per_1000s: Rate::per_second(per_second).unwrap() }
+    }
+
+    #[test]
+    fn a_rate_that_is_no_whole_period_does_not_drift() {
+        // 3/s: the period is 333 333 333.3 ns; after 3 million requests exactly a million seconds have passed.
+        let mut due = Due::new(rate(3), Instant(0), 0, 1, 1);
+        due.next = 3_000_000;
+        assert_eq!(due.peek(), Some(Instant(1_000_000 * 1_000_000_000)));
+    }
+
+    #[test]
+    fn a_periodic_stream_starts_within_one_interval_and_keeps_it() {
+        let instants = take(Due::new(Schedule::Every { interval_ns: Nanos(100) }, Instant(1_000), 0, 1, 7), 4);
+        assert!((1_000..1_100).contains(&instants[0]));
+        assert!(instants.windows(2).all(|w| w[1] - w[0] == 100));
+    }
+
+    #[test]
+    fn connections_share_a_rate_evenly() {
+        let one = take(Due::new(rate(1_000), Instant(0), 0, 2, 1), 3);
+        let two = take(Due::new(rate(1_000), Instant(0), 1, 2, 1), 3);
+        assert_eq!(one, [0, 2_000_000, 4_000_000]);
+        assert_eq!(two, [1_000_000, 3_000_000, 5_000_000]);
+    }
+
+    #[test]
+    fn a_burst_is_due_at_one_instant() {
+        let bursts = Schedule::Bursts { count: 3, interval_ns: Nanos(50) };
+        assert_eq!(take(Due::new(bursts, Instant(0), 0, 1, 1), 7), [0, 0, 0, 50, 50, 50, 100]);
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_stated_mean_and_spread_and_repeat_by_seed() {
+        let poisson = Schedule::Poisson { rate_per_1000s: Rate::per_second(1_000).unwrap() };
+        let instants = take(Due::new(poisson, Instant(0), 0, 1, 42), 100_001);
+        let gaps: Vec<f64> = instants.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let spread = (gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
+        // Standard error of the mean of 100 000 exponential gaps is 0.32 %: five of them.
+        assert!((mean / 1e6 - 1.0).abs() < 0.016, "mean {mean}");
+        assert!((spread / 1e6 - 1.0).abs() < 0.03, "spread {spread}");
+        assert_eq!(take(Due::new(poisson, Instant(0), 0, 1, 42), 5), instants[..5]);
+    }
+
+    #[test]
+    fn skipping_counts_what_went_by() {
+        let mut due = Due::new(rate(1_000), Instant(0), 0, 1, 1);
+        assert_eq!(due.skip_to(Instant(3_500_000)), 4);
+        assert_eq!(due.peek(), Some(Instant(4_000_000)));
+    }
+}

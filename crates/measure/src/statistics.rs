@@ -1,0 +1,3 @@
+//! What the recorded numbers mean and how sure they are.
+
+pub mod quantile;
