@@ -1,0 +1,251 @@
+//! The header of a native message: 32 bytes, big-endian, in front of whatever else the message carries.
+//!
+//! | octets | request | reply |
+//! |---|---|---|
+//! | 0-15 | session token | session token |
+//! | 16-23 | sequence number | sequence number of the request |
+//! | 24 | version of this layout, 1 | the same |
+//! | 25 | flags | flags of the request |
+//! | 26-27 | connection number within the session | the same |
+//! | 28-31 | length of the reply asked for | requests received so far on this connection, modulo 2^32 |
+//!
+//! A reply to a request with [`Flags::STAMPED`] goes on, where it is long enough, with the peer's own stamps:
+//!
+//! | octets | |
+//! |---|---|
+//! | 32-39 | receive stamp of the request by the peer's kernel, ns since 1970; 0: none |
+//! | 40-43 | receive stamp to application, ns |
+//! | 44-47 | application's receive to its send, ns |
+//! | 48-51 | of the *previous* stamped reply: send call to packet scheduler, ns; all ones: none |
+//! | 52-55 | of the previous stamped reply: packet scheduler to driver, ns; all ones: none |
+
+use crate::wire::{Reading, Wire};
+
+/// Length of the header, and so of the smallest native datagram.
+pub const LENGTH: usize = 32;
+/// Length of the header with the peer's stamps.
+pub const STAMPED_LENGTH: usize = 56;
+/// Version of this layout.
+pub const VERSION: u8 = 1;
+
+const SEQ: usize = 16;
+const AFTER_SEQ: usize = 24;
+
+/// What a message asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// Nothing particular.
+    pub const NONE: Self = Self(0);
+    /// The message after this one will be stamped: the peer takes its receive stamp.
+    pub const ANNOUNCE: Self = Self(1);
+    /// This message is stamped at our end; the reply carries the peer's stamps.
+    pub const STAMPED: Self = Self(2);
+    /// Not recorded; the peer answers as usual.
+    pub const WARM_UP: Self = Self(4);
+    /// No reply is wanted.
+    pub const SILENT: Self = Self(8);
+
+    /// Whether all of `other` is set.
+    #[inline]
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both together.
+    #[inline]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The random name of a session: who knows it may be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token(pub [u8; 16]);
+
+/// A header as read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Whose session.
+    pub token: Token,
+    /// Which request.
+    pub seq: u64,
+    /// What it asks for.
+    pub flags: Flags,
+    /// Which connection of the session.
+    pub flow: u16,
+    /// In a request the length of the reply asked for, in a reply the requests received so far.
+    pub word: u32,
+}
+
+impl Header {
+    /// Reads a header; `None` when there is none, or one of another version.
+    #[inline]
+    pub fn read(message: &[u8]) -> Option<Self> {
+        let head = message.first_chunk::<LENGTH>()?;
+        if head[24] != VERSION {
+            return None;
+        }
+        let (token, rest) = head.split_first_chunk::<16>()?;
+        Some(Self {
+            token: Token(*token),
+            seq: u64::from_be_bytes(*rest.first_chunk()?),
+            flags: Flags(head[25]),
+            flow: u16::from_be_bytes([head[26], head[27]]),
+            word: u32::from_be_bytes([head[28], head[29], head[30], head[31]]),
+        })
+    }
+
+    /// Writes it to the front of `message`; a message shorter than a header stays as it is.
+    #[inline]
+    pub fn write(&self, message: &mut [u8]) {
+        let Some(head) = message.first_chunk_mut::<LENGTH>() else { return };
+        head[..16].copy_from_slice(&self.token.0);
+        head[SEQ..AFTER_SEQ].copy_from_slice(&self.seq.to_be_bytes());
+        head[24] = VERSION;
+        head[25] = self.flags.0;
+        head[26..28].copy_from_slice(&self.flow.to_be_bytes());
+        head[28..32].copy_from_slice(&self.word.to_be_bytes());
+    }
+}
+
+/// The peer's own stamps, as carried back in a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerStamps {
+    /// When the peer's kernel received the request: the peer's wall clock, ns since 1970.
+    pub received: Option<u64>,
+    /// From there to the peer's application, ns.
+    pub wake_up: Option<u32>,
+    /// The peer's application, from receive to send, ns.
+    pub hold: Option<u32>,
+    /// The previous stamped reply: send call to packet scheduler, ns.
+    pub previous_sched: Option<u32>,
+    /// The previous stamped reply: packet scheduler to driver, ns.
+    pub previous_driver: Option<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl PeerStamps {
+    /// Reads the stamps behind a header; `None` where the message has no room for them.
+    pub fn read(message: &[u8]) -> Option<Self> {
+        let block = message.get(LENGTH..STAMPED_LENGTH)?;
+        let word = |at: usize| {
+            let value = u32::from_be_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+            (value != NONE).then_some(value)
+        };
+        let received = u64::from_be_bytes(*block.first_chunk()?);
+        Some(Self {
+            received: (received != 0).then_some(received),
+            wake_up: word(8),
+            hold: word(12),
+            previous_sched: word(16),
+            previous_driver: word(20),
+        })
+    }
+
+    /// Writes the stamps behind a header, where there is room.
+    pub fn write(&self, message: &mut [u8]) {
+        let Some(block) = message.get_mut(LENGTH..STAMPED_LENGTH) else { return };
+        block[..8].copy_from_slice(&self.received.unwrap_or(0).to_be_bytes());
+        for (place, value) in
+            [(8, self.wake_up), (12, self.hold), (16, self.previous_sched), (20, self.previous_driver)]
+        {
+            block[place..place + 4].copy_from_slice(&value.unwrap_or(NONE).to_be_bytes());
+        }
+    }
+}
+
+/// Native messages of one connection of one session.
+#[derive(Clone, Debug)]
+pub struct Native {
+    token: Token,
+    flow: u16,
+    reply_length: u32,
+    version_and_flow: [u8; 4],
+}
+
+impl Native {
+    /// Messages of connection `flow` of the session named `token`, asking for replies of `reply_length` bytes.
+    pub fn new(token: Token, flow: u16, reply_length: u32) -> Self {
+        let [high, low] = flow.to_be_bytes();
+        Self { token, flow, reply_length, version_and_flow: [VERSION, 0, high, low] }
+    }
+}
+
+impl Wire for Native {
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
+        Header { token: self.token, seq, flags, flow: self.flow, word: self.reply_length }.write(message);
+    }
+
+    #[inline]
+    fn identify(&mut self, reply: &[u8], _oldest: u64) -> Reading {
+        let Some(head) = reply.first_chunk::<LENGTH>() else { return Reading::Stray };
+        if head[..16] != self.token.0 {
+            return Reading::Stray;
+        }
+        let [version, _, high, low] = self.version_and_flow;
+        if head[24] != version || head[26] != high || head[27] != low {
+            return Reading::Corrupt;
+        }
+        let mut seq = [0; 8];
+        seq.copy_from_slice(&head[SEQ..AFTER_SEQ]);
+        Reading::Reply(u64::from_be_bytes(seq))
+    }
+
+    fn peer_stamps(&self, reply: &[u8]) -> Option<PeerStamps> {
+        let flags = Flags(*reply.get(25)?);
+        if !flags.has(Flags::STAMPED) {
+            return None;
+        }
+        PeerStamps::read(reply)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: Token = Token([7; 16]);
+
+    #[test]
+    fn the_method_knows_the_length_of_the_header() {
+        assert_eq!(LENGTH as u64, measure::method::SMALLEST_NATIVE_DATAGRAM);
+        assert!(STAMPED_LENGTH as u64 <= measure::method::default::SIZE.0, "stamps travel at the default size");
+    }
+
+    #[test]
+    fn a_header_is_read_as_written() {
+        let header = Header { token: TOKEN, seq: 0x0102_0304_0506_0708, flags: Flags::STAMPED, flow: 513, word: 64 };
+        let mut message = [0xAA; 40];
+        header.write(&mut message);
+        assert_eq!(Header::read(&message), Some(header));
+        assert_eq!(message[16..24], [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(message[24..32], [1, 2, 2, 1, 0, 0, 0, 64]);
+        assert_eq!(message[32..], [0xAA; 8], "what follows the header stays");
+    }
+
+    #[test]
+    fn stamps_that_are_absent_stay_absent() {
+        let mut message = [0; STAMPED_LENGTH];
+        let stamps = PeerStamps { received: Some(5), wake_up: Some(0), hold: None, previous_sched: None, previous_driver: Some(9) };
+        stamps.write(&mut message);
+        assert_eq!(PeerStamps::read(&message), Some(stamps));
+        assert_eq!(PeerStamps::read(&message[..STAMPED_LENGTH - 1]), None);
+    }
+
+    #[test]
+    fn a_reply_is_known_by_its_token_its_flow_and_its_number() {
+        let mut wire = Native::new(TOKEN, 3, 64);
+        let mut message = [0; 64];
+        wire.prepare(&mut message, 41, Flags::NONE);
+        assert_eq!(wire.identify(&message, 0), Reading::Reply(41));
+        assert_eq!(wire.identify(&message[..31], 0), Reading::Stray);
+        message[27] = 4;
+        assert_eq!(wire.identify(&message, 0), Reading::Corrupt);
+        message[0] = 8;
+        assert_eq!(wire.identify(&message, 0), Reading::Stray);
+    }
+}

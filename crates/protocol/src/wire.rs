@@ -1,0 +1,43 @@
+//! Whose reply is this? A small fixed header, stamped and parsed in place; no allocation, no dynamic call.
+
+use crate::native::header::Flags;
+
+/// How requests and replies are told apart on one carrier.
+pub trait Wire {
+    /// Writes request number `seq` into `message`, which keeps whatever else is in it.
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags);
+
+    /// Reads a reply. `oldest` is the number of the oldest request without an answer, which a wire without numbers
+    /// takes every reply for.
+    fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading;
+
+    /// What the peer told of its own stamps in this reply, where this wire carries that.
+    fn peer_stamps(&self, _reply: &[u8]) -> Option<crate::native::header::PeerStamps> {
+        None
+    }
+}
+
+/// What a message turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The reply to this request of ours.
+    Reply(u64),
+    /// Nothing of this run.
+    Stray,
+    /// A reply of this run whose content is wrong.
+    Corrupt,
+}
+
+/// Messages without any header, in order, on a stream: netperf's way, and ours below 32 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bare;
+
+impl Wire for Bare {
+    #[inline]
+    fn prepare(&mut self, _message: &mut [u8], _seq: u64, _flags: Flags) {}
+
+    #[inline]
+    fn identify(&mut self, _reply: &[u8], oldest: u64) -> Reading {
+        Reading::Reply(oldest)
+    }
+}
