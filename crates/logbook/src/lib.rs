@@ -5,8 +5,13 @@
 //!
 //! Not here: anything that speaks to a peer, prints, or reads a clock: the moment a record starts is passed in.
 
+pub mod event;
 pub mod failure;
+#[cfg(test)]
+mod fixture;
 pub mod moment;
 pub mod read;
 pub mod record;
+pub mod schema;
+pub mod store;
 pub mod upgrade;

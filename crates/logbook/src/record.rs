@@ -4,7 +4,7 @@
 //! else (a field renamed, retyped, removed, a further value of an enumeration) raises it and brings a step in
 //! [`crate::upgrade`]. A record is written once and never changed.
 //!
-//! Not here: reading text that may be no record ([`crate::read`]), files (`store`), telling people (`report`).
+//! Not here: reading text that may be no record ([`crate::read`]), files ([`crate::store`]), telling people (`report`).
 
 use std::net::IpAddr;
 
