@@ -3,3 +3,5 @@
 //! The only crate with `unsafe`. No async runtime; nothing between a stamp and a socket but the call itself.
 
 pub mod clock;
+pub mod facts;
+pub mod tcp_info;
