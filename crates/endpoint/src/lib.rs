@@ -3,5 +3,6 @@
 //! The only crate with `unsafe`. No async runtime; nothing between a stamp and a socket but the call itself.
 
 pub mod clock;
+pub mod environment;
 pub mod facts;
 pub mod tcp_info;
