@@ -1,1 +1,17 @@
-//! .
+//! Sockets and loops: the engines that measure, the reflector that answers, and the facts of the host they run on.
+//!
+//! The only crate with `unsafe`. No async runtime; nothing between a stamp and a socket but the call itself.
+
+pub mod clock;
+pub mod engine;
+pub mod error;
+pub mod facts;
+pub mod link;
+pub mod name;
+pub mod pace;
+pub mod random;
+pub mod reflector;
+pub mod socket;
+pub mod stop;
+pub mod tcp_info;
+pub mod thread;
