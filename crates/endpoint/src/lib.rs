@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod engine;
+pub mod environment;
 pub mod error;
 pub mod facts;
 pub mod link;
