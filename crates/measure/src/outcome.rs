@@ -133,22 +133,23 @@ pub struct Slip {
     pub rate_achieved: bool,
 }
 
-/// Jitter is not one number: each has its name. All of round trips, in nanoseconds.
+/// Jitter is not one number: each has its name. All of round trips from the send, in nanoseconds. A quantile is absent
+/// where fewer than 10 values lie beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Jitter {
     /// Median of |difference of consecutive round trips| (RFC 3393, RFC 5481 section 4.1).
-    pub rtt_ipdv_p50_ns: Nanos,
+    pub rtt_ipdv_p50_ns: Option<Nanos>,
     /// Its 95th percentile.
-    pub rtt_ipdv_p95_ns: Nanos,
+    pub rtt_ipdv_p95_ns: Option<Nanos>,
     /// Its 99th percentile.
-    pub rtt_ipdv_p99_ns: Nanos,
+    pub rtt_ipdv_p99_ns: Option<Nanos>,
     /// 95th percentile of round trip minus the shortest (RFC 5481 section 4.2).
-    pub rtt_pdv_p95_ns: Nanos,
+    pub rtt_pdv_p95_ns: Option<Nanos>,
     /// 99th percentile of round trip minus the shortest.
-    pub rtt_pdv_p99_ns: Nanos,
+    pub rtt_pdv_p99_ns: Option<Nanos>,
     /// 99.9th percentile of round trip minus the shortest.
-    pub rtt_pdv_p999_ns: Nanos,
-    /// Smoothed |difference|, 1/16 each, at the end of the run (RFC 3550 section 6.4.1, of round trips).
+    pub rtt_pdv_p999_ns: Option<Nanos>,
+    /// Smoothed |difference|, 1/16 each, at the end of the run (RFC 3550 section 6.4.1, of round trips); mean over threads.
     pub rtt_rfc3550_ns: f64,
     /// Population standard deviation, as ping's mdev. Not jitter; for comparison.
     pub mdev_ns: f64,

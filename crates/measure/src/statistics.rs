@@ -1,6 +1,9 @@
 //! What the recorded numbers mean and how sure they are.
 
 pub mod correlation;
+pub mod jitter;
+pub mod loss;
+pub mod moments;
 pub mod paired;
 pub mod quantile;
 
