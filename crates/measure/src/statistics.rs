@@ -6,6 +6,10 @@ pub mod loss;
 pub mod moments;
 pub mod paired;
 pub mod quantile;
+pub mod series;
+pub mod settled;
+pub mod steady;
+pub mod summary;
 
 #[cfg(test)]
 mod simulated;

@@ -152,7 +152,10 @@ mod tests {
         // Half the time was spent in stalls, but beyond 10 ms there is nothing: not told.
         assert_eq!(time_weighted(&ranked, &[0.5]), None);
         let longer = Ranked::exact([vec![10_000; 979], vec![10_000_000; 21], vec![11_000_000; 10]].concat());
-        assert_eq!(time_weighted(&longer, &[0.5, 0.99]), Some(vec![OfSent { q: 0.5, value_ns: Some(Nanos(10_000_000)) }]));
+        assert_eq!(
+            time_weighted(&longer, &[0.5, 0.99]),
+            Some(vec![OfSent { q: 0.5, value_ns: Some(Nanos(10_000_000)) }])
+        );
         assert_eq!(time_weighted(&Ranked::exact(vec![]), &LISTED), None);
         assert_eq!(time_weighted(&Ranked::exact(vec![0; 50]), &LISTED), None);
     }
