@@ -147,7 +147,7 @@ impl Page {
         line.pad_to(indent.max(line.width + usize::from(line.width > first)));
         let room = self.style.width.saturating_sub(indent).max(1);
         let mut fresh = true;
-        for word in words(&self.style.say(text)).iter().flat_map(|word| cut(word, room)) {
+        for word in words(text).iter().flat_map(|word| cut(&self.style.say(word), room)) {
             if !fresh && line.width + 1 + word.width() > self.style.width {
                 self.lines.push(line.finish());
                 line = Line::indented(indent);
@@ -219,11 +219,16 @@ impl Page {
     }
 }
 
-/// The words of `text`; a number with its groups of three digits and its unit is one.
+/// The words of `text`; a number with its groups of three digits and its unit is one, and a joint hangs on the word
+/// before it.
 fn words(text: &str) -> Vec<String> {
-    const UNITS: [&str; 14] = ["ns", "µs", "us", "ms", "s", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "%", "/s"];
+    const UNITS: [&str; 13] = ["ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "%", "/s"];
     let mut words: Vec<String> = Vec::new();
     for token in text.split_whitespace() {
+        if let Some(last) = words.last_mut().filter(|_| token == "·") {
+            last.push_str(" ·");
+            continue;
+        }
         let bare = token.trim_end_matches([',', ':', ';', ')', '.']);
         let group = bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit());
         match words.last_mut().filter(|last| last.ends_with(|end: char| end.is_ascii_digit())) {
@@ -307,14 +312,18 @@ impl Line {
     fn push(&mut self, piece: &Piece, colour: bool) {
         self.width += piece.text.width();
         let style = match piece.tone {
-            Tone::Plain => return self.text.push_str(&piece.text),
-            _ if !colour || piece.text.is_empty() => return self.text.push_str(&piece.text),
+            Tone::Plain => anstyle::Style::new(),
+            _ if !colour => anstyle::Style::new(),
             Tone::Strong => anstyle::Style::new().bold(),
             Tone::Faint => anstyle::Style::new().dimmed(),
             Tone::Alarm => AnsiColor::Yellow.on_default().bold(),
         };
+        // Spaces at the end stay outside the colour, so that those of a line can be taken off.
+        let text = piece.text.trim_end();
         let (on, off) = (style.render().to_string(), style.render_reset().to_string());
-        self.text.extend([on.as_str(), &piece.text, &off]);
+        let coloured = if text.is_empty() { [""; 3] } else { [on.as_str(), text, &off] };
+        self.text.extend(coloured);
+        self.text.push_str(&piece.text[text.len()..]);
     }
 
     fn finish(self) -> String {

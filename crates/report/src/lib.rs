@@ -3,6 +3,8 @@
 //! Everything here is a function of its arguments: what is printed where, and whether a terminal is there, is said by
 //! the caller. Not here: measuring, reaching hosts, and deciding what a number means (`measure`).
 
+#[cfg(test)]
+mod fixture;
 pub mod histogram;
 pub mod layout;
 pub mod number;

@@ -19,7 +19,7 @@ pub struct Running<'a> {
     pub stop: &'a Stop,
     /// What ended so far, all threads together.
     pub total: &'a Counts,
-    /// The latest second, all threads together (see [`together`]); absent during the first.
+    /// The latest second, all threads together (as `measure::statistics::summary::merged`); absent during the first.
     pub second: Option<&'a Second>,
 }
 
@@ -75,31 +75,6 @@ fn rate(second: &Second) -> Option<String> {
     number::rate((second.counts.answered as f64 / seconds).round())
 }
 
-/// The seconds of several threads as one: counts add up, extremes are the outermost, the mean is of all answers, the
-/// length is the longest. `None` without any.
-pub fn together(seconds: &[Second]) -> Option<Second> {
-    let first = seconds.first()?;
-    let mut counts = Counts::default();
-    let (mut sum, mut timed) = (0.0, 0_u64);
-    for second in seconds {
-        counts.add(&second.counts);
-        if let Some(mean) = second.mean_ns {
-            // Answers over a step of the clock have no time, so they are in no mean.
-            let answers = second.counts.answered.saturating_sub(second.counts.clock_steps);
-            sum += mean * answers as f64;
-            timed += answers;
-        }
-    }
-    Some(Second {
-        at_ns: seconds.iter().map(|second| second.at_ns).min().unwrap_or(first.at_ns),
-        length_ns: seconds.iter().map(|second| second.length_ns).max().unwrap_or(first.length_ns),
-        counts,
-        min_ns: seconds.iter().filter_map(|second| second.min_ns).min(),
-        mean_ns: (timed > 0).then(|| sum / timed as f64),
-        max_ns: seconds.iter().filter_map(|second| second.max_ns).max(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,12 +121,5 @@ mod tests {
         let silent = Second { counts: total, min_ns: None, mean_ns: None, max_ns: None, ..second(0, 0.0, 0) };
         let running = Running { elapsed: Nanos::millis(500), stop: &stop, total: &total, second: Some(&silent) };
         assert_eq!(line(&running, &Style::default()), "500 ms, 5 requests · 0 answered · 0 /s · 3 lost");
-    }
-
-    #[test]
-    fn threads_are_told_together() {
-        let both = together(&[second(100, 20.0, 90), second(300, 40.0, 80)]).unwrap();
-        assert_eq!((both.counts.answered, both.mean_ns, both.max_ns), (400, Some(35.0), Some(Nanos(90))));
-        assert_eq!(together(&[]), None);
     }
 }

@@ -11,6 +11,7 @@ use measure::outcome::{Distribution, Split};
 use measure::statistics::payload;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
+use unicode_width::UnicodeWidthStr;
 
 use crate::histogram;
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
@@ -81,35 +82,38 @@ fn ended(page: &mut Page, record: &Record) {
 /// Where text behind a label starts.
 const LABEL: usize = 15;
 
-/// The distribution as bars, where there is more than one row to show.
+/// The distribution as bars, where there are values enough for a shape and more than one row of them.
 fn shape(page: &mut Page, distribution: &Distribution) {
     let Ok(values) = payload::decode(&distribution.histogram) else { return };
     let bins = histogram::bins(&payload::buckets(&values));
-    if bins.len() < 2 {
+    if bins.len() < 2 || distribution.count < SHAPE {
         return;
     }
     page.gap();
     let total: u64 = bins.iter().map(|bin| bin.count).sum();
     let most = bins.iter().map(|bin| bin.count).max().unwrap_or(1);
-    let edges: Vec<String> = bins.iter().map(edge_text).collect();
-    let widest = edges.iter().map(|edge| edge.chars().count()).max().unwrap_or(0);
-    let cells = page.style().width.saturating_sub(INDENT + widest + 1 + PERCENT).min(BAR);
+    let edges: Vec<String> = bins.iter().map(|bin| page.style().say(&edge_text(bin))).collect();
+    let widest = edges.iter().map(|edge| edge.width()).max().unwrap_or(0);
+    let cells = page.style().width.saturating_sub(INDENT + widest + SHARE + 1).min(BAR);
     for (bin, edge) in bins.iter().zip(edges) {
-        let bar = histogram::bar(bin.count as f64 / most as f64, cells);
         let share = if bin.count > 0 { number::percent(bin.count as f64 / total as f64) } else { String::new() };
+        let bar = histogram::bar(bin.count as f64 / most as f64, cells);
+        let space = " ".repeat(widest - edge.width());
         page.line(
             INDENT,
             &[
-                Piece::new(format!("{edge:>widest$} "), Tone::Faint),
+                Piece::new(format!("{space}{edge}"), Tone::Faint),
+                Piece::new(format!("{share:>SHARE$} "), Tone::Faint),
                 Piece::from(bar),
-                Piece::new(format!(" {share}"), Tone::Faint),
             ],
         );
     }
 }
 
-/// Room for ` 0.00012 %`.
-const PERCENT: usize = 10;
+/// Values from which their shape says something.
+const SHAPE: u64 = 100;
+/// Room for `   0.012 %`.
+const SHARE: usize = 10;
 /// The longest bar.
 const BAR: usize = 40;
 
@@ -139,13 +143,9 @@ fn where_the_time_went(page: &mut Page, split: &Split) {
     if parts.is_empty() {
         return;
     }
-    page.line(
-        INDENT,
-        &[
-            Piece::new("where the time went", Tone::Strong),
-            Piece::new(format!("   medians of {} exchanges, kernel timestamps", grouped(split.samples)), Tone::Faint),
-        ],
-    );
+    let source = format!("medians of {} exchanges, kernel timestamps", grouped(split.samples));
+    let head = [Piece::new("where the time went", Tone::Strong), Piece::new(source, Tone::Faint)];
+    page.flow(INDENT, INDENT, APART, &head);
     page.flow(INDENT * 2, INDENT * 2, JOINT, &parts);
 }
 
@@ -162,3 +162,88 @@ fn warnings(page: &mut Page, record: &Record) {
 
 /// Where a warning's text starts.
 const WARNING: usize = 11;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use insta::assert_snapshot;
+    use test_case::test_case;
+
+    fn quiet(record: &Record) -> String {
+        render(record, &Style::default())
+    }
+
+    fn verbose(record: &Record) -> String {
+        render(record, &Style { verbose: true, ..Style::default() })
+    }
+
+    #[test]
+    fn a_closed_loop() {
+        assert_snapshot!(quiet(&fixture::closed()));
+    }
+
+    #[test]
+    fn a_closed_loop_verbosely() {
+        assert_snapshot!(verbose(&fixture::closed()));
+    }
+
+    #[test]
+    fn an_open_loop_with_losses() {
+        assert_snapshot!(quiet(&fixture::open_with_losses()));
+    }
+
+    #[test]
+    fn an_open_loop_with_losses_verbosely() {
+        assert_snapshot!(verbose(&fixture::open_with_losses()));
+    }
+
+    #[test]
+    fn icmp() {
+        assert_snapshot!(quiet(&fixture::icmp()));
+    }
+
+    #[test]
+    fn an_interrupted_run() {
+        assert_snapshot!(quiet(&fixture::interrupted()));
+    }
+
+    #[test]
+    fn nothing_answered() {
+        assert_snapshot!(quiet(&fixture::silent()));
+    }
+
+    #[test]
+    fn in_ascii() {
+        let text = render(&fixture::interrupted(), &Style { ascii: true, ..Style::default() });
+        assert!(text.is_ascii());
+        assert_snapshot!(text);
+    }
+
+    fn all() -> [Record; 5] {
+        [fixture::closed(), fixture::open_with_losses(), fixture::icmp(), fixture::interrupted(), fixture::silent()]
+    }
+
+    #[test_case(60)]
+    #[test_case(80)]
+    #[test_case(100)]
+    fn no_line_is_too_wide_or_ends_in_a_space(width: usize) {
+        for (record, verbose, ascii) in
+            all().iter().flat_map(|record| [(record, false, false), (record, true, false), (record, true, true)])
+        {
+            for line in render(record, &Style { width, verbose, ascii, colour: false }).lines() {
+                assert!(line.width() <= width, "{} cells: {line}", line.width());
+                assert_eq!(line, line.trim_end());
+            }
+        }
+    }
+
+    #[test]
+    fn colour_is_all_that_colour_adds() {
+        for record in all() {
+            let coloured = render(&record, &Style { colour: true, ..Style::default() });
+            assert!(coloured.contains('\u{1b}'));
+            assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), quiet(&record));
+        }
+    }
+}

@@ -85,7 +85,9 @@ fn precision(page: &mut Page, response: &Distribution) {
         facts.push(format!("{} beyond the histogram's hour", grouped(response.saturated)));
     }
     facts.extend(response.mad_ns.and_then(number::time).map(|mad| format!("median absolute deviation {mad}")));
-    facts.extend(response.autocorrelation.map(|rho| format!("autocorrelation {rho:.2}")));
+    // Adding 0 takes the sign from a rounded −0.
+    let rounded = |rho: f64| (rho * 100.0).round() / 100.0 + 0.0;
+    facts.extend(response.autocorrelation.map(|rho| format!("autocorrelation {:.2}", rounded(rho))));
     let size = response.effective_sample_size.filter(|size| size.is_finite());
     facts.extend(size.map(|size| format!("effective sample size {}", grouped(size.round() as u64))));
     if response.count > 0 {
@@ -234,7 +236,8 @@ fn disturbance_facts(seen: &Disturbance) -> Vec<String> {
 /// Who measured whom, when, by which command.
 fn provenance(page: &mut Page, record: &Record) {
     let tool = format!("{} {}", record.tool.name, record.tool.version);
-    labelled(page, "measured", &[record.started.to_string(), tool, record.id.to_string()]);
+    let elapsed = format!("for {}", record.outcome.elapsed_ns);
+    labelled(page, "measured", &[record.started.to_string(), elapsed, tool, record.id.to_string()]);
     labelled(page, "peer", &peer(&record.peer));
     labelled(page, "command", &[record.command.join(" ")]);
 }

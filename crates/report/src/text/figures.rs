@@ -3,7 +3,7 @@
 use logbook::record::Record;
 use measure::event::Counts;
 use measure::method::{LoopKind, Method};
-use measure::outcome::{Distribution, Loss, OfSent, Outcome, Standing, Steady};
+use measure::outcome::{Distribution, Jitter, Loss, OfSent, Outcome, Standing, Steady};
 use measure::statistics::quantile::name;
 use measure::unit::{Nanos, grouped};
 
@@ -141,16 +141,13 @@ fn intervals(page: &mut Page, distribution: &Distribution) {
 /// Mean and spread, counts and rates, losses, and whether the run settled.
 pub(super) fn figures(page: &mut Page, record: &Record) {
     let outcome = &record.outcome;
-    let mut items = spread(&outcome.response);
-    items.extend(counts(outcome));
-    page.flow(INDENT, INDENT, APART, &items);
-    for items in [rates(outcome), losses(outcome), course(outcome)] {
+    for items in [spread(&outcome.response), counts(outcome), rates(outcome), losses(outcome), course(outcome)] {
         if !items.is_empty() {
             page.flow(INDENT, INDENT, APART, &items);
         }
     }
     if page.style().verbose {
-        jitter(page, outcome);
+        details(page, outcome);
     }
 }
 
@@ -279,7 +276,8 @@ fn course(outcome: &Outcome) -> Vec<Piece> {
     items
 }
 
-fn jitter(page: &mut Page, outcome: &Outcome) {
+/// What has more names than one number can have, and belongs to no one-screen summary.
+fn details(page: &mut Page, outcome: &Outcome) {
     let loss = &outcome.loss;
     if let Some(high) = loss.high.filter(|_| outcome.counts.lost + outcome.counts.late == 0) {
         page.paragraph(
@@ -289,27 +287,45 @@ fn jitter(page: &mut Page, outcome: &Outcome) {
             &format!("below {} (95 %)", number::percent(high)),
         );
     }
-    let Some(jitter) = outcome.jitter else { return };
-    let mut items = vec![
-        format!(
-            "rtt-ipdv p50 {} p95 {} p99 {}",
-            jitter.rtt_ipdv_p50_ns, jitter.rtt_ipdv_p95_ns, jitter.rtt_ipdv_p99_ns
-        ),
-        format!("rtt-pdv p95 {} p99 {} p99.9 {}", jitter.rtt_pdv_p95_ns, jitter.rtt_pdv_p99_ns, jitter.rtt_pdv_p999_ns),
-    ];
-    items.extend(number::time(jitter.rtt_rfc3550_ns).map(|value| format!("rtt-rfc3550 {value}")));
-    items.extend(number::time(jitter.mdev_ns).map(|value| format!("mdev {value} (no jitter: ping's spread)")));
-    let items: Vec<Piece> = items.into_iter().map(Piece::from).collect();
-    page.flow(INDENT, INDENT, APART, &items);
+    let items: Vec<Piece> = outcome.jitter.iter().flat_map(kinds).map(Piece::from).collect();
+    if !items.is_empty() {
+        page.flow(INDENT, INDENT, APART, &items);
+    }
     let extents: Vec<Piece> = outcome
         .reorder_extents
         .iter()
         .enumerate()
         .filter(|(_, count)| **count > 0)
-        .map(|(class, count)| Piece::from(format!("{} by {} or more", grouped(*count), 1_u64 << class.min(63))))
+        .map(|(class, count)| Piece::from(format!("{} by {}", grouped(*count), extent(class))))
         .collect();
     if !extents.is_empty() {
         let items: Vec<Piece> = [Piece::new("reordered", Tone::Faint)].into_iter().chain(extents).collect();
         page.flow(INDENT, INDENT, APART, &items);
     }
+}
+
+/// How far behind the arrivals of a class were, in sequence numbers.
+fn extent(class: usize) -> String {
+    let from = 1_u64 << class.min(LAST_CLASS);
+    match class {
+        0 => "1".to_owned(),
+        LAST_CLASS.. => format!("{} or more", grouped(from)),
+        _ => format!("{} to {}", grouped(from), grouped(2 * from - 1)),
+    }
+}
+
+/// The class that has no upper end.
+const LAST_CLASS: usize = 15;
+
+/// Each kind of jitter by its name, with what could be computed.
+fn kinds(jitter: &Jitter) -> Vec<String> {
+    let quantiles = |name: &str, list: [(&str, Option<Nanos>); 3]| {
+        let told: Vec<String> = list.iter().filter_map(|(q, value)| Some(format!("{q} {}", (*value)?))).collect();
+        (!told.is_empty()).then(|| format!("{name} {}", told.join(" ")))
+    };
+    let smoothed = number::time(jitter.rtt_rfc3550_ns).map(|value| format!("rtt-rfc3550 {value}"));
+    let mdev = number::time(jitter.mdev_ns).map(|value| format!("mdev {value}"));
+    let ipdv = [("p50", jitter.rtt_ipdv_p50_ns), ("p95", jitter.rtt_ipdv_p95_ns), ("p99", jitter.rtt_ipdv_p99_ns)];
+    let pdv = [("p95", jitter.rtt_pdv_p95_ns), ("p99", jitter.rtt_pdv_p99_ns), ("p99.9", jitter.rtt_pdv_p999_ns)];
+    [quantiles("rtt-ipdv", ipdv), quantiles("rtt-pdv", pdv), smoothed, mdev].into_iter().flatten().collect()
 }
