@@ -3,3 +3,10 @@
 //! The only crate with `unsafe`. No async runtime; nothing between a stamp and a socket but the call itself.
 
 pub mod clock;
+pub mod error;
+pub mod link;
+pub mod name;
+pub mod pace;
+pub mod socket;
+pub mod stop;
+pub mod engine;
