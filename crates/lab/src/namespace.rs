@@ -214,18 +214,19 @@ impl Entry {
             .args(["--user", "--map-root-user", "--net", "--mount", "sh", "-c", SCRIPT])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .map_err(|cause| NamespaceError::NoProgram { program: "unshare", package: "util-linux", cause })?;
         let mut said = String::new();
         let heard = child.stdout.take().map(|stdout| BufReader::new(stdout).read_line(&mut said));
-        let held = Self::Held(child);
         if matches!(heard, Some(Ok(_))) && said == "ready\n" {
-            return Ok(held);
+            return Ok(Self::Held(child));
         }
+        drop(child.stdin.take());
+        let said = child.wait_with_output().map(|output| String::from_utf8_lossy(&output.stderr).trim().to_owned());
         Err(NamespaceError::Step {
             command: "unshare --user --map-root-user --net --mount".into(),
-            said: "refused".into(),
+            said: said.unwrap_or_else(|error| error.to_string()),
         })
     }
 

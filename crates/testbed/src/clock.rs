@@ -124,7 +124,7 @@ impl VirtualClock {
     ///
     /// # Panics
     /// When time has stood still for ten million calls: the loop under test would not end on a real clock either, or
-    /// it needs one that ticks ([`VirtualClock::ticking`]).
+    /// it polls and needs a clock that ticks ([`VirtualClock::ticking`]) or polls that take time.
     pub fn stand_still(&self) {
         let still = self.0.still.get() + 1;
         self.0.still.set(still);

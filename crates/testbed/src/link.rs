@@ -43,7 +43,7 @@ struct State {
 pub struct Passage {
     /// The flow, in the order of [`Network::link`].
     pub flow: usize,
-    /// The number of the request.
+    /// The number of the request; of a warm-up, its number in the header.
     pub number: u64,
     /// Whether it was flagged as warm-up.
     pub warm_up: bool,
@@ -328,6 +328,24 @@ impl VirtualLink {
         self.with_flow(|flow| flow.take(now))
     }
 
+    /// Takes what is there; where nothing is, that was a look for nothing.
+    fn poll(&self) -> Result<Option<(Instant, Vec<u8>)>, Fault> {
+        let taken = self.take();
+        if taken == Ok(None) {
+            self.clock().pass(self.with_flow(|flow| flow.path.near.poll_takes));
+        }
+        taken
+    }
+
+    fn stamp(&self, (at, bytes): &(Instant, Vec<u8>), buffer: &mut [u8]) -> Stamped {
+        let stamps = self.with_flow(|flow| flow.path.stamps);
+        Stamped {
+            length: put(bytes, buffer),
+            kernel: stamps.map(|_| WALL + at.0),
+            application: stamps.map(|_| WALL + self.clock().true_now().0),
+        }
+    }
+
     /// Waits as a receive does, and takes what came.
     fn wait_and_take(&self, until: Instant) -> Result<Option<(Instant, Vec<u8>)>, Fault> {
         if let Some(there) = self.take()? {
@@ -372,7 +390,7 @@ impl Link for VirtualLink {
     }
 
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
-        Ok(self.take()?.map(|(_, bytes)| put(&bytes, buffer)))
+        Ok(self.poll()?.map(|(_, bytes)| put(&bytes, buffer)))
     }
 
     fn wait_any(links: &mut [Self], until: Instant) {
@@ -407,13 +425,11 @@ impl Link for VirtualLink {
     }
 
     fn receive_stamped(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Stamped>, Fault> {
-        let Some((at, bytes)) = self.wait_and_take(until)? else { return Ok(None) };
-        let stamps = self.with_flow(|flow| flow.path.stamps);
-        Ok(Some(Stamped {
-            length: put(&bytes, buffer),
-            kernel: stamps.map(|_| WALL + at.0),
-            application: stamps.map(|_| WALL + self.clock().true_now().0),
-        }))
+        Ok(self.wait_and_take(until)?.map(|taken| self.stamp(&taken, buffer)))
+    }
+
+    fn try_receive_stamped(&mut self, buffer: &mut [u8]) -> Result<Option<Stamped>, Fault> {
+        Ok(self.poll()?.map(|taken| self.stamp(&taken, buffer)))
     }
 
     fn departure(&mut self) -> Departure {

@@ -1,7 +1,8 @@
 //! What lies between two ends, and every fault of it: said beforehand, by the number of the request it befalls.
 //!
-//! A number is the sequence number in a native header, otherwise the place in the order of sending, from 0. Requests of
-//! a warm-up meet the same delays but no fault that is given by number or by chance. What is drawn depends on seed,
+//! Numbers are those that the recorder gives: from 0, the warm-up not counted. They are read from a native header;
+//! messages without one are numbered as they are sent. Requests of a warm-up, which the header tells too, meet the same
+//! delays but no fault that is given by number or by chance. What is drawn depends on seed,
 //! flow, number and direction alone: a fault added elsewhere moves no other draw.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,7 @@ pub(crate) struct Fault {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Near {
     pub send_takes: Nanos,
+    pub poll_takes: Nanos,
     pub wake_up: Nanos,
     pub oversleep: Nanos,
     pub coarse: Nanos,
@@ -213,6 +215,13 @@ impl Path {
     #[must_use]
     pub fn send_takes(mut self, time: Nanos) -> Self {
         self.near.send_takes = time;
+        self
+    }
+
+    /// Looking for a message and finding none takes so long: what lets time pass for an engine that polls its sockets.
+    #[must_use]
+    pub fn poll_takes(mut self, time: Nanos) -> Self {
+        self.near.poll_takes = time;
         self
     }
 

@@ -10,6 +10,8 @@ use crate::path::Parts;
 pub struct Peer {
     kind: Kind,
     sent: u64,
+    /// Number in the header of the first request after the warm-up.
+    base: Option<u64>,
     received: u32,
     announced: bool,
     previous: Option<Parts>,
@@ -72,16 +74,20 @@ impl Peer {
     }
 
     fn of(kind: Kind) -> Self {
-        Self { kind, sent: 0, received: 0, announced: false, previous: None }
+        Self { kind, sent: 0, base: None, received: 0, announced: false, previous: None }
     }
 
     /// The number of a request that our side hands over for sending. A message without a header is numbered when it
     /// has left: see [`Peer::left`].
-    pub(crate) fn number(&self, request: &[u8]) -> Numbered {
-        match (&self.kind, Header::read(request)) {
-            (Kind::Native, Some(header)) => Numbered { number: header.seq, warm_up: header.flags.has(Flags::WARM_UP) },
-            _ => Numbered { number: self.sent, warm_up: false },
+    pub(crate) fn number(&mut self, request: &[u8]) -> Numbered {
+        let (Kind::Native, Some(header)) = (&self.kind, Header::read(request)) else {
+            return Numbered { number: self.sent, warm_up: false };
+        };
+        if header.flags.has(Flags::WARM_UP) {
+            return Numbered { number: header.seq, warm_up: true };
         }
+        let base = *self.base.get_or_insert(header.seq);
+        Numbered { number: header.seq.wrapping_sub(base), warm_up: false }
     }
 
     /// The message that was numbered has been dealt with: the next one gets the next number.
@@ -155,10 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_the_header_s_or_the_order() {
+    fn numbers_count_from_the_warm_up_s_end_or_in_order() {
         let mut native = Peer::native();
-        native.left();
         assert_eq!(native.number(&request(5, Flags::WARM_UP)), Numbered { number: 5, warm_up: true });
+        assert_eq!(native.number(&request(6, Flags::NONE)), Numbered { number: 0, warm_up: false });
+        assert_eq!(native.number(&request(8, Flags::NONE)), Numbered { number: 2, warm_up: false });
         let mut plain = Peer::plain(1);
         plain.left();
         assert_eq!(plain.number(&[0]), Numbered { number: 1, warm_up: false });

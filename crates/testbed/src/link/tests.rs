@@ -221,7 +221,7 @@ fn spinning_stops_at_every_arrival_and_at_the_instant() {
 #[test]
 fn our_own_end_costs_what_was_said() {
     let path = Path::seeded(1).delay(Nanos(1_000)).send_takes(Nanos(10)).wake_up(Nanos(300)).oversleep(Nanos(50));
-    let mut link = link(path.coarse(Nanos(70)));
+    let mut link = link(path.coarse(Nanos(70)).poll_takes(Nanos(4)));
     link.send(&message(0)).unwrap();
     assert_eq!(link.now(), Instant(10));
     assert_eq!(next(&mut link, 9_000), Some((0, 2_310)));
@@ -232,6 +232,8 @@ fn our_own_end_costs_what_was_said() {
     link.send(&message(1)).unwrap();
     link.sleep(Instant(10_000));
     assert_eq!(next(&mut link, 20_000), Some((1, 10_050)), "what is there already needs no wake-up");
+    assert_eq!(link.try_receive(&mut [0; 64]), Ok(None));
+    assert_eq!(link.now(), Instant(10_054));
 }
 
 #[test]
@@ -239,9 +241,11 @@ fn a_warm_up_meets_no_fault_by_number() {
     let mut link = link(Path::seeded(1).delay(Nanos(1)).lose([0]).send_fail([1]));
     link.send(&flagged(0, Flags::WARM_UP)).unwrap();
     link.send(&flagged(1, Flags::WARM_UP)).unwrap();
-    link.send(&message(0)).unwrap();
-    assert_eq!(rest(&mut link), [(0, 2), (1, 2)]);
-    assert_eq!(link.network.passages().iter().map(|p| p.warm_up).collect::<Vec<_>>(), [true, true, false]);
+    link.send(&message(2)).unwrap();
+    assert_eq!(link.send(&message(3)), Err(Fault::SendFailed(105)));
+    link.send(&message(4)).unwrap();
+    assert_eq!(rest(&mut link), [(0, 2), (1, 2), (4, 2)]);
+    assert_eq!(link.network.passages().iter().map(|p| p.warm_up).collect::<Vec<_>>(), [true, true, false, false]);
 }
 
 #[test]
