@@ -1,0 +1,2 @@
+//! Placeholder until the rows stand.
+fn main() {}
