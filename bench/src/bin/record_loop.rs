@@ -122,7 +122,7 @@ impl Times {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let high = self.0 >> 50;
-        if high & 4_095 == 0 { 1_000_000 + high } else { 12_000 + high }
+        if high.trailing_zeros() >= 12 { 1_000_000 + high } else { 12_000 + high }
     }
 }
 
