@@ -205,7 +205,7 @@ pub fn all() -> Vec<Row> {
     }
     for end in [End::Client, End::Reflector] {
         for carrier in [Tcp, Udp] {
-            let side = if end == End::Client { "client" } else { "reflector" };
+            let side = if end == End::Client { "client" } else { "peer" };
             let name = format!("instructions-{}-{side}", carrier.word());
             rows.push(row(name, Subject::Instructions { carrier, end }, Target::CountRatioAtMost(1.5)));
         }

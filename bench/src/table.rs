@@ -95,7 +95,7 @@ fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
 fn heading(text: &mut String, section: Section) {
     let Section { title, ours, theirs, effect, .. } = section;
     let (interval, target, verdict) = ("95 % interval", "target", "verdict");
-    push(text, format_args!("\n{title:<26}{ours:>11}{theirs:>11}{effect:>12}{interval:>18}{target:>11}  {verdict}"));
+    push(text, format_args!("\n{title:<25}{ours:>11}{theirs:>11}{effect:>11}{interval:>18}{target:>13}  {verdict}"));
 }
 
 fn line(text: &mut String, seen: &Seen, section: Section) {
@@ -103,7 +103,7 @@ fn line(text: &mut String, seen: &Seen, section: Section) {
     let (target, verdict) = (seen.row.target, seen.verdict);
     let Some(effect) = seen.effect else {
         let why = seen.fault.as_deref().unwrap_or("no figure came of it");
-        push(text, format_args!("{name:<26}{:>63}  {verdict}", target.to_string()));
+        push(text, format_args!("{name:<25}{:>64}  {verdict}", target.to_string()));
         return wrapped(text, why);
     };
     let side = |values: Vec<f64>| format!("{:.*}", section.decimals, middle(values));
@@ -111,7 +111,7 @@ fn line(text: &mut String, seen: &Seen, section: Section) {
     let theirs = side(seen.pairs.iter().map(|pair| pair.theirs).collect());
     let theirs = if section.theirs.is_empty() { String::new() } else { theirs };
     let (value, interval) = printed(target, effect);
-    push(text, format_args!("{name:<26}{ours:>11}{theirs:>11}{value:>12}{interval:>18}{target:>11}  {verdict}"));
+    push(text, format_args!("{name:<25}{ours:>11}{theirs:>11}{value:>11}{interval:>18}{target:>13}  {verdict}"));
 }
 
 /// The effect and its interval.
@@ -170,7 +170,7 @@ mod tests {
             revision: Some("0123456789ab+".to_owned()),
         };
         let seen = |row: crate::row::Row| {
-            let pairs = vec![Pair { ours: 123_456.789, theirs: 120_001.25, ours_first: true }; pairs];
+            let pairs = vec![Pair { ours: 1_234.567, theirs: 1_200.25, ours_first: true }; pairs];
             let effect = effect(row.target, &pairs);
             let verdict = effect.map_or(Verdict::NotRun, |effect| judge(row.target, effect, &pairs));
             let fault = effect.is_none().then(|| "`sonde rtt` ended with 2: no such option, ".repeat(5));
