@@ -15,10 +15,10 @@ use crate::verdict::{Effect, Target};
 
 /// How the figures above it are to be read.
 const FOOT: &str = "\
-ratio: Hodges-Lehmann of the logarithms of ours / theirs, signed-rank interval; met: estimate >= target
-and lower bound >= target - 0.03. difference: median of ours - theirs, order-statistics interval; met:
-estimate <= target. Instructions are callgrind's, in user space; they have no interval.
-Ours and theirs are the medians of their own runs. No row is run twice.
+ratio: Hodges-Lehmann of the logarithms of ours / theirs, with the signed-rank interval; met when
+estimate >= target and lower bound >= target - 0.03. difference: median of ours - theirs, with the
+order-statistics interval; met when estimate <= target. Instructions are callgrind's, in user space,
+and have no interval. Ours and theirs are medians of their own runs. No row is run twice.
 ";
 
 /// One output of the bench, whole.
