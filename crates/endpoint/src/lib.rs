@@ -3,3 +3,4 @@
 //! The only crate with `unsafe`. No async runtime; nothing between a stamp and a socket but the call itself.
 
 pub mod clock;
+pub mod signal;
