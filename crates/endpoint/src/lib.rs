@@ -3,4 +3,11 @@
 //! The only crate with `unsafe`. No async runtime; nothing between a stamp and a socket but the call itself.
 
 pub mod clock;
+pub mod error;
+pub mod link;
+pub mod name;
+pub mod pace;
 pub mod signal;
+pub mod socket;
+pub mod stop;
+pub mod engine;

@@ -9,8 +9,15 @@ pub trait Link {
     fn now(&self) -> Instant;
 
     /// Hands one message to the kernel. `message` is the message, or its head where it is longer than the engine's
-    /// buffer; the link knows its full length. Returns when the kernel has taken it.
+    /// buffer; the link knows its full length. Returns when the kernel has taken it, or as much of it as it can: see
+    /// [`Link::flush`].
     fn send(&mut self, message: &[u8]) -> Result<(), Fault>;
+
+    /// Goes on handing over a message that did not fit at once; `true` when nothing is left and the next may be sent.
+    /// Only a stream whose buffers are full ever has something left.
+    fn flush(&mut self) -> Result<bool, Fault> {
+        Ok(true)
+    }
 
     /// Waits for one message, coarsely until `until` (it may return up to a tenth of a second later), and puts it, or
     /// its head, into `buffer`. `None`: nothing came. Made for a loop that has nothing else to do.
@@ -39,6 +46,11 @@ pub trait Link {
     /// As [`Link::receive`], with the kernel's receive stamp.
     fn receive_stamped(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Stamped>, Fault> {
         Ok(self.receive(buffer, until)?.map(|length| Stamped { length, kernel: None, application: None }))
+    }
+
+    /// As [`Link::try_receive`], with the kernel's receive stamp.
+    fn try_receive_stamped(&mut self, buffer: &mut [u8]) -> Result<Option<Stamped>, Fault> {
+        Ok(self.try_receive(buffer)?.map(|length| Stamped { length, kernel: None, application: None }))
     }
 
     /// The kernel's stamps of the latest [`Link::send_stamped`], which come back after the reply.

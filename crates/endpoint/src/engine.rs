@@ -1,0 +1,173 @@
+//! The exchange engine: one loop for a window of one, one for all else, over any link and any wire.
+//!
+//! An engine owns its thread. Between a stamp and a socket call there is nothing but that call: no allocation, no lock,
+//! no log line. What happens only now and then (the end of a second, a stamped exchange, the wish to stop) hides
+//! behind a single comparison with the next [`edge::Edges`].
+
+pub mod edge;
+pub mod lockstep;
+pub mod pacing;
+pub mod split;
+pub mod warm_up;
+pub mod windowed;
+
+use measure::event::{Event, Exchange, Fate};
+use measure::method::Method;
+use measure::recorder::{Recorder, Recording};
+use measure::unit::{Instant, Nanos};
+use protocol::link::{Fault, Link};
+use protocol::wire::{Reading, Wire};
+use rtrb::Producer;
+
+use crate::stop::Stop;
+use split::Splits;
+
+/// One connection as an engine has it: the link, how its messages are told apart, and their memory.
+#[derive(Debug)]
+pub struct Flow<L, W> {
+    /// The way to the peer.
+    pub link: L,
+    /// Whose reply is whose.
+    pub wire: W,
+    /// Its number within the measurement, from 0.
+    pub index: u32,
+    /// The request, or its head.
+    pub request: Vec<u8>,
+    /// Room for a reply, or for its head; one byte more than expected on datagrams, so that longer ones are seen.
+    pub reply: Vec<u8>,
+    /// Bytes a sound reply brings into `reply`; `None` where the wire checks it itself.
+    pub expected: Option<usize>,
+}
+
+impl<L: Link, W: Wire> Flow<L, W> {
+    #[inline]
+    fn read(&mut self, length: usize, oldest: u64) -> Reading {
+        let reading = self.wire.identify(&self.reply[..length], oldest);
+        match (reading, self.expected) {
+            (Reading::Reply(_), Some(expected)) if expected != length => Reading::Corrupt,
+            (reading, _) => reading,
+        }
+    }
+}
+
+/// What an engine is told besides its flows.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// How to measure.
+    pub method: &'a Method,
+    /// Whether to stop early.
+    pub stop: &'a Stop,
+    /// The number of this thread, from 0.
+    pub thread: u32,
+    /// Threads of the whole measurement: stops by count and kept values are shared out.
+    pub threads: u32,
+    /// Whether every exchange is to be told.
+    pub samples: bool,
+}
+
+impl Told<'_> {
+    /// This thread's part of the requests, where they are counted.
+    fn share_of_count(&self) -> Option<u64> {
+        let (thread, threads) = (u64::from(self.thread), u64::from(self.threads));
+        self.method.stop.count.map(|count| count / threads + u64::from(thread < count % threads))
+    }
+
+    /// Values this thread may keep as they came.
+    fn exact(&self) -> usize {
+        let all = measure::recorder::EXACT / self.threads as usize;
+        // A run by count needs no more room than its count.
+        self.share_of_count().map_or(all, |count| usize::try_from(count).unwrap_or(all).clamp(16, all))
+    }
+}
+
+/// The way events leave a measuring thread: a wait-free ring that is emptied elsewhere.
+#[derive(Debug)]
+pub struct Outlet {
+    ring: Producer<Event>,
+    dropped: u64,
+}
+
+impl Outlet {
+    /// An outlet into `ring`.
+    pub fn new(ring: Producer<Event>) -> Self {
+        Self { ring, dropped: 0 }
+    }
+
+    /// Hands an event over; a full ring drops samples, counted, rather than hold the measurement.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        if self.ring.push(event).is_err() {
+            self.dropped += 1;
+        }
+    }
+
+    fn finish(mut self) {
+        if self.dropped > 0 {
+            let count = self.dropped;
+            // The reader goes on emptying the ring until the thread has ended, so there is room again at some point.
+            while self.ring.push(Event::SamplesDropped { count }).is_err() {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Why an engine came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// As the method says.
+    Complete,
+    /// Asked to stop.
+    Stopped,
+    /// The link could not go on.
+    Broken(Fault),
+}
+
+/// What is left of an engine's run.
+#[derive(Debug)]
+pub struct Run {
+    /// What was recorded.
+    pub recording: Recording,
+    /// Exchanges split into their parts.
+    pub splits: Splits,
+    /// Why it ended.
+    pub ended: Ended,
+}
+
+/// Runs `flows` as the method says, on this thread, until it ends.
+pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet: Outlet) -> Run {
+    let one_at_a_time = matches!(told.method.window, measure::method::Window::Closed(1));
+    match flows.pop() {
+        Some(only) if flows.is_empty() && one_at_a_time => lockstep::Lockstep::new(only, told, outlet).run(),
+        Some(last) => {
+            flows.push(last);
+            windowed::Windowed::new(flows, told, outlet).run()
+        }
+        None => unreachable!("a thread is started for at least one connection"),
+    }
+}
+
+/// An exchange as it is told to whoever asked for samples.
+fn sample(flow: u32, seq: u64, intended: Option<Instant>, sent: Option<Instant>, received: Option<Instant>, fate: Fate) -> Event {
+    Event::Exchange(Exchange { flow, seq, intended, sent, received, fate })
+}
+
+/// How late a request was sent, where it was scheduled.
+fn slip(intended: Option<Instant>, sent: Instant) -> Option<Nanos> {
+    intended.map(|due| sent.since(due).unwrap_or(Nanos::ZERO))
+}
+
+/// What a fault makes of the request it hit.
+fn fate_of(fault: Fault) -> Fate {
+    match fault {
+        Fault::Refused(_) => Fate::Refused,
+        Fault::SendFailed(_) | Fault::TooLong => Fate::SendFailed,
+        Fault::Closed | Fault::System(_) => Fate::Lost,
+    }
+}
+
+/// Ends a recorder and what belongs to it.
+fn finish(recorder: Recorder, at: Instant, splits: Splits, ended: Ended, outlet: Outlet) -> Run {
+    outlet.finish();
+    Run { recording: recorder.finish(at), splits, ended }
+}

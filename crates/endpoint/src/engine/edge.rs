@@ -1,0 +1,102 @@
+//! The next instant at which a measuring loop has to look up from its exchanges.
+
+use measure::event::Event;
+use measure::recorder::Recorder;
+use measure::unit::{Instant, Nanos};
+
+use super::{Ended, Outlet, Told};
+use crate::socket::GLANCE;
+
+const SECOND: Nanos = Nanos::secs(1);
+
+/// The instants at which something besides exchanging is due; the loop compares its stamps with the earliest alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Edges {
+    /// The earliest of all but the stamp: what ends a wait.
+    next: Instant,
+    /// The earliest of all: what a loop compares with after an exchange.
+    first: Instant,
+    second: Instant,
+    glance: Instant,
+    stamp: Instant,
+    end: Instant,
+}
+
+impl Edges {
+    /// Edges of a run that starts at `start`.
+    pub fn new(start: Instant, told: &Told<'_>) -> Self {
+        let end = told.method.stop.after_ns.map_or(Instant::NEVER, |length| start.after(length));
+        let stamp = if told.method.stamps.is_some() { start } else { Instant::NEVER };
+        let mut edges = Self { next: start, first: start, second: start.after(SECOND), glance: start.after(GLANCE), stamp, end };
+        edges.settle();
+        edges
+    }
+
+    /// Whether something is due at `now`, a stamped exchange included.
+    #[inline]
+    pub fn any_due(&self, now: Instant) -> bool {
+        now >= self.first
+    }
+
+    /// Whether something is due at `now` that ends a wait.
+    #[inline]
+    pub fn due(&self, now: Instant) -> bool {
+        now >= self.next
+    }
+
+    /// The earliest that ends a wait: none may last longer.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// When the run ends by time.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// Deals with what is due at `now`: closes seconds, looks whether to stop. `Some`: the run is over.
+    #[cold]
+    pub fn pass(&mut self, now: Instant, told: &Told<'_>, recorder: &mut Recorder, outlet: &mut Outlet) -> Option<Ended> {
+        let mut ended = None;
+        if now >= self.second {
+            let second = recorder.second(now);
+            outlet.push(Event::Second { thread: told.thread, second });
+            while self.second <= now {
+                self.second = self.second.after(SECOND);
+            }
+            ended = settled(told, recorder).then_some(Ended::Complete);
+        }
+        if now >= self.glance {
+            self.glance = now.after(GLANCE);
+            if told.stop.requested() {
+                ended = Some(Ended::Stopped);
+            }
+        }
+        if now >= self.end {
+            ended = Some(Ended::Complete);
+        }
+        self.settle();
+        ended
+    }
+
+    /// Whether an exchange is to be stamped now; if so, the next is a spacing away.
+    pub fn take_stamp(&mut self, now: Instant, told: &Told<'_>) -> bool {
+        let due = now >= self.stamp;
+        if let (true, Some(stamps)) = (due, told.method.stamps) {
+            self.stamp = now.after(stamps.spacing_ns);
+            self.settle();
+        }
+        due
+    }
+
+    fn settle(&mut self) {
+        self.next = self.second.min(self.glance).min(self.end);
+        self.first = self.next.min(self.stamp);
+    }
+}
+
+/// Whether the quantile that `--until` names is known well enough.
+fn settled(told: &Told<'_>, recorder: &Recorder) -> bool {
+    let _ = (told, recorder);
+    false
+}

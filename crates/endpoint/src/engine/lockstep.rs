@@ -1,0 +1,324 @@
+//! One request outstanding on one connection: send, wait, stamp, record.
+//!
+//! The loop that says what a transaction costs, and so the one that must cost least itself.
+
+use std::collections::VecDeque;
+
+use measure::event::{Event, Fate};
+use measure::method::Schedule;
+use measure::recorder::Recorder;
+use measure::schedule::Due;
+use measure::unit::Instant;
+use protocol::link::{Fault, Link};
+use protocol::native::header::Flags;
+use protocol::wire::{Reading, Wire};
+
+use super::edge::Edges;
+use super::pacing::Pacer;
+use super::split::{Splits, StampedExchange};
+use super::warm_up::{Trial, WarmUp};
+use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample};
+
+/// Lost requests remembered, so that a reply that comes after all is told as late.
+const REMEMBERED: usize = 4_096;
+
+/// The engine for a window of one.
+#[derive(Debug)]
+pub struct Lockstep<'a, L, W> {
+    flow: Flow<L, W>,
+    told: Told<'a>,
+    outlet: Outlet,
+    recorder: Recorder,
+    splits: Splits,
+    lost: VecDeque<u64>,
+    /// The oldest request without an answer: what a wire without numbers takes the next reply for.
+    oldest: u64,
+    /// The number of the first recorded request.
+    base: u64,
+    scheduled: bool,
+}
+
+/// What became of one request.
+#[derive(Clone, Copy)]
+enum Answer {
+    Sound,
+    Corrupt,
+    Nothing,
+    Fault(Fault),
+}
+
+impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
+    /// An engine for `flow`.
+    pub fn new(flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
+        let recorder = Recorder::new(told.method.loop_kind(), told.exact());
+        let scheduled = told.method.schedule != Schedule::BackToBack;
+        Self { flow, told, outlet, recorder, splits: Splits::default(), lost: VecDeque::new(), oldest: 0, base: 0, scheduled }
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Run {
+        let first = match self.warm_up() {
+            Ok(first) => first,
+            Err(ended) => {
+                let now = self.flow.link.now();
+                self.recorder.begin(now, None);
+                return finish(self.recorder, now, self.splits, ended, self.outlet);
+            }
+        };
+        let start = self.flow.link.now();
+        self.recorder.begin(start, first);
+        self.outlet.push(Event::Started { thread: self.told.thread });
+        let (ended, at) = self.record(start);
+        finish(self.recorder, at, self.splits, ended, self.outlet)
+    }
+
+    fn warm_up(&mut self) -> Result<Option<measure::unit::Nanos>, Ended> {
+        let start = self.flow.link.now();
+        let Some(mut warm_up) = WarmUp::new(start, &self.told) else { return Ok(None) };
+        let edges = Edges::new(start.after(measure::unit::Nanos::secs(86_400)), &self.told);
+        let mut pacer = Pacer::new(self.told.method.pacing);
+        loop {
+            if self.told.stop.requested() {
+                return Err(Ended::Stopped);
+            }
+            pacer.keep(&self.flow.link, warm_up.due(), &edges);
+            let (sent, answer) = self.exchange(self.base, Flags::WARM_UP);
+            let now = self.flow.link.now();
+            let trial = match answer {
+                Answer::Sound => Trial::Answered(now.since(sent).unwrap_or_default()),
+                Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
+                Answer::Fault(fault) => Trial::Fault(fault),
+            };
+            if !matches!(trial, Trial::Answered(_)) {
+                self.forget(self.base);
+            }
+            self.base += 1;
+            self.oldest = self.base;
+            if !warm_up.goes_on(trial, now).map_err(Ended::Broken)? {
+                return Ok(warm_up.first());
+            }
+        }
+    }
+
+    /// The measuring loop. Returns why it ended, and when.
+    fn record(&mut self, start: Instant) -> (Ended, Instant) {
+        let mut edges = Edges::new(start, &self.told);
+        let mut due = Due::new(self.told.method.schedule, start, 0, 1, self.told.method.seed);
+        let mut pacer = Pacer::new(self.told.method.pacing);
+        let last = self.told.share_of_count().map_or(u64::MAX, |count| self.base + count);
+        let mut seq = self.base;
+        self.oldest = seq;
+        while seq < last {
+            let mut intended = None;
+            if self.scheduled {
+                match self.await_due(&mut pacer, &mut due, &mut edges) {
+                    Ok(at) => intended = at,
+                    Err(ended) => return (ended, self.flow.link.now()),
+                }
+            }
+            let (sent, answer) = self.exchange(seq, Flags::NONE);
+            let received = self.flow.link.now();
+            match answer {
+                Answer::Sound => {
+                    self.recorder.answered(sent, received);
+                    if self.told.samples {
+                        self.tell(seq, intended, sent, Some(received), Fate::Answered);
+                    }
+                }
+                other => {
+                    if let Some(ended) = self.missed(other, seq, intended, sent) {
+                        return (ended, received);
+                    }
+                }
+            }
+            seq += 1;
+            self.oldest = if self.lost.is_empty() { seq } else { self.oldest };
+            if edges.any_due(received) {
+                if let Some(ended) = edges.pass(received, &self.told, &mut self.recorder, &mut self.outlet) {
+                    return (ended, received);
+                }
+                if seq + 1 < last
+                    && edges.take_stamp(received, &self.told)
+                    && let Some(ended) = self.stamped_pair(&mut seq, &mut pacer, &mut due, &mut edges)
+                {
+                    return (ended, self.flow.link.now());
+                }
+            }
+        }
+        (Ended::Complete, self.flow.link.now())
+    }
+
+    /// Waits for the next due instant; ticks that went by while the last reply was out are missed, and counted.
+    fn await_due(&mut self, pacer: &mut Pacer, due: &mut Due, edges: &mut Edges) -> Result<Option<Instant>, Ended> {
+        let mut now = self.flow.link.now();
+        let missed = due.skip_to(now);
+        if missed > 0 {
+            self.recorder.ticks_missed(missed);
+        }
+        let at = due.peek();
+        while let Some(at) = at.filter(|at| now < *at) {
+            now = pacer.keep(&self.flow.link, at, edges);
+            if edges.due(now)
+                && let Some(ended) = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet)
+            {
+                return Err(ended);
+            }
+        }
+        due.advance();
+        Ok(at)
+    }
+
+    /// One request and the wait for its answer; the send stamp is the last thing before the send call.
+    #[inline]
+    fn exchange(&mut self, seq: u64, flags: Flags) -> (Instant, Answer) {
+        self.flow.wire.prepare(&mut self.flow.request, seq, flags);
+        let sent = self.flow.link.now();
+        if let Err(fault) = self.flow.link.send(&self.flow.request) {
+            return (sent, Answer::Fault(fault));
+        }
+        (sent, self.await_answer(seq, sent.after(self.told.method.timeout_ns)))
+    }
+
+    #[inline]
+    fn await_answer(&mut self, seq: u64, until: Instant) -> Answer {
+        loop {
+            match self.flow.link.receive(&mut self.flow.reply, until) {
+                Ok(Some(length)) => match self.flow.read(length, self.oldest) {
+                    Reading::Reply(number) if number == seq => return Answer::Sound,
+                    Reading::Corrupt => return Answer::Corrupt,
+                    other => self.unexpected(other, seq),
+                },
+                Ok(None) => return Answer::Nothing,
+                Err(fault) => return Answer::Fault(fault),
+            }
+        }
+    }
+
+    /// Something came that is not the answer awaited: late, a duplicate, or nobody's.
+    #[cold]
+    fn unexpected(&mut self, reading: Reading, seq: u64) {
+        let Reading::Reply(number) = reading else { return self.recorder.stray() };
+        if let Some(place) = self.lost.iter().position(|lost| *lost == number) {
+            self.lost.remove(place);
+            self.oldest = self.lost.front().copied().unwrap_or(seq);
+            if number >= self.base {
+                self.recorder.came_late();
+            }
+        } else if number < seq {
+            if number >= self.base {
+                self.recorder.duplicated();
+            }
+        } else {
+            self.recorder.stray();
+        }
+    }
+
+    /// A request ended without an answer. `Some`: so does the run.
+    #[cold]
+    fn missed(&mut self, answer: Answer, seq: u64, intended: Option<Instant>, sent: Instant) -> Option<Ended> {
+        let fate = match answer {
+            Answer::Nothing => Fate::Lost,
+            Answer::Corrupt | Answer::Sound => Fate::Corrupt,
+            Answer::Fault(fault) => fate_of(fault),
+        };
+        if fate == Fate::Lost {
+            if self.told.stop.requested() {
+                // Stopped while waiting: whether it would have been answered is not known, so it is not counted.
+                return Some(Ended::Stopped);
+            }
+            self.forget(seq);
+        }
+        self.recorder.ended(fate, seq - self.base, super::slip(intended, sent));
+        if self.told.samples {
+            let sent = (fate != Fate::SendFailed).then_some(sent);
+            self.outlet.push(sample(self.flow.index, seq - self.base, intended, sent, None, fate));
+        }
+        match answer {
+            Answer::Fault(fault) if fault.ends_the_run() => Some(Ended::Broken(fault)),
+            _ => None,
+        }
+    }
+
+    fn forget(&mut self, seq: u64) {
+        if self.lost.len() == REMEMBERED {
+            self.lost.pop_front();
+        }
+        self.lost.push_back(seq);
+        self.oldest = self.lost[0];
+    }
+
+    #[cold]
+    fn tell(&mut self, seq: u64, intended: Option<Instant>, sent: Instant, received: Option<Instant>, fate: Fate) {
+        self.outlet.push(sample(self.flow.index, seq - self.base, intended, Some(sent), received, fate));
+    }
+
+    /// Two exchanges: one that announces to the peer that the next is stamped, and the stamped one. Both are recorded
+    /// like any other.
+    #[cold]
+    fn stamped_pair(&mut self, seq: &mut u64, pacer: &mut Pacer, due: &mut Due, edges: &mut Edges) -> Option<Ended> {
+        for stamped in [false, true] {
+            let mut intended = None;
+            if self.scheduled {
+                match self.await_due(pacer, due, edges) {
+                    Ok(at) => intended = at,
+                    Err(ended) => return Some(ended),
+                }
+            }
+            let (sent, answer) =
+                if stamped { self.exchange_stamped(*seq) } else { self.exchange(*seq, Flags::ANNOUNCE) };
+            let received = self.flow.link.now();
+            match answer {
+                Answer::Sound => {
+                    if !stamped {
+                        self.recorder.answered(sent, received);
+                    }
+                    if self.told.samples {
+                        self.tell(*seq, intended, sent, Some(received), Fate::Answered);
+                    }
+                }
+                other => {
+                    let ended = self.missed(other, *seq, intended, sent);
+                    *seq += 1;
+                    return ended;
+                }
+            }
+            *seq += 1;
+            self.oldest = if self.lost.is_empty() { *seq } else { self.oldest };
+        }
+        None
+    }
+
+    /// An exchange of which the kernels of both ends tell when it passed. Records it too, before its stamps are
+    /// collected.
+    fn exchange_stamped(&mut self, seq: u64) -> (Instant, Answer) {
+        self.flow.link.departure();
+        self.flow.wire.prepare(&mut self.flow.request, seq, Flags::STAMPED);
+        let sent = self.flow.link.now();
+        let at = match self.flow.link.send_stamped(&self.flow.request) {
+            Ok(at) => at,
+            Err(fault) => return (sent, Answer::Fault(fault)),
+        };
+        let until = sent.after(self.told.method.timeout_ns);
+        loop {
+            let reply = match self.flow.link.receive_stamped(&mut self.flow.reply, until) {
+                Ok(Some(reply)) => reply,
+                Ok(None) => return (sent, Answer::Nothing),
+                Err(fault) => return (sent, Answer::Fault(fault)),
+            };
+            let received = self.flow.link.now();
+            match self.flow.read(reply.length, self.oldest) {
+                Reading::Reply(number) if number == seq => {
+                    self.recorder.answered(sent, received);
+                    if let (Some(at), Some(round_trip)) = (at, received.since(sent)) {
+                        let departure = self.flow.link.departure();
+                        let peer = self.flow.wire.peer_stamps(&self.flow.reply[..reply.length]);
+                        self.splits.add(StampedExchange { sent: at, departure, reply, peer, round_trip });
+                    }
+                    return (sent, Answer::Sound);
+                }
+                Reading::Corrupt => return (sent, Answer::Corrupt),
+                other => self.unexpected(other, seq),
+            }
+        }
+    }
+}

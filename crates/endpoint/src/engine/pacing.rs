@@ -1,0 +1,61 @@
+//! Waiting for a due instant as the method says: asleep, spinning, or asleep until shortly before.
+
+use measure::method::Pacing;
+use measure::unit::Instant;
+use protocol::link::Link;
+
+use super::edge::Edges;
+use crate::pace::Margin;
+use crate::socket::GLANCE;
+
+/// Keeps instants for a loop that has nothing outstanding meanwhile.
+#[derive(Clone, Debug)]
+pub struct Pacer {
+    pacing: Pacing,
+    margin: Margin,
+}
+
+impl Pacer {
+    /// A pacer of this kind.
+    pub fn new(pacing: Pacing) -> Self {
+        Self { pacing, margin: Margin::default() }
+    }
+
+    /// When to stop sleeping for something due at `due`, and start to spin.
+    #[inline]
+    pub fn wake(&self, due: Instant) -> Instant {
+        match self.pacing {
+            Pacing::Sleep => due,
+            Pacing::Hybrid => due.before(self.margin.now()),
+            Pacing::Spin => Instant(0),
+        }
+    }
+
+    /// A sleep that was to end at `wake` ended at `now`.
+    #[inline]
+    pub fn woke(&mut self, wake: Instant, now: Instant) {
+        if let (Pacing::Hybrid, Some(late)) = (self.pacing, now.since(wake)) {
+            self.margin.woke(late);
+        }
+    }
+
+    /// Waits until `due`, or until an edge is due before it. Returns the clock's latest reading.
+    pub fn keep<L: Link>(&mut self, link: &L, due: Instant, edges: &Edges) -> Instant {
+        let mut now = link.now();
+        let wake = self.wake(due);
+        // In steps, so that a long interval does not keep the thread from looking up.
+        while now < wake && !edges.due(now) {
+            let step = wake.min(now.after(GLANCE));
+            link.sleep(step);
+            now = link.now();
+            if step == wake {
+                self.woke(wake, now);
+            }
+        }
+        while now < due && now >= wake && !edges.due(now) {
+            link.spin(due);
+            now = link.now();
+        }
+        now
+    }
+}

@@ -1,0 +1,234 @@
+//! Splits stamped exchanges into their parts: send path, path, time at the peer, wake-up.
+//!
+//! All parts within one host are differences of one clock. What is called the path is what remains of the time outside
+//! this host when the peer's own part is taken off: errors between the two clocks cancel in it.
+
+use measure::outcome::Split;
+use measure::recorder::Values;
+use measure::unit::Nanos;
+use protocol::link::{Departure, Stamped};
+use protocol::native::header::PeerStamps;
+
+/// One exchange with its stamps, all wall clock of this host in ns, but for the peer's.
+#[derive(Clone, Copy, Debug)]
+pub struct StampedExchange {
+    /// Just before the send call.
+    pub sent: u64,
+    /// On the way out.
+    pub departure: Departure,
+    /// The reply.
+    pub reply: Stamped,
+    /// The peer's own stamps; those of its reply's departure come with the next stamped exchange.
+    pub peer: Option<PeerStamps>,
+    /// Round trip by the monotonic clock.
+    pub round_trip: Nanos,
+}
+
+/// The parts of stamped exchanges so far.
+#[derive(Debug, Default)]
+pub struct Splits {
+    parts: Option<Box<Parts>>,
+    /// The latest exchange, waiting for the peer to tell when its reply left.
+    waiting: Option<StampedExchange>,
+    backwards: u64,
+}
+
+#[derive(Debug, Default)]
+struct Parts {
+    send_to_sched: Values,
+    sched_to_driver: Values,
+    outside: Values,
+    wake_up: Values,
+    path: Values,
+    peer: Values,
+    peer_wake_up: Values,
+    peer_hold: Values,
+    peer_send: Values,
+    round_trip: Values,
+}
+
+impl Splits {
+    /// Adds a stamped exchange. It is counted when the next one brings the last of its stamps, or at the end.
+    pub fn add(&mut self, exchange: StampedExchange) {
+        let late_news = exchange.peer;
+        if let Some(earlier) = self.waiting.replace(exchange) {
+            self.settle(earlier, late_news);
+        }
+    }
+
+    /// A stamped exchange was not answered: nothing later belongs to the one before it.
+    pub fn interrupted(&mut self) {
+        if let Some(earlier) = self.waiting.take() {
+            self.settle(earlier, None);
+        }
+    }
+
+    fn settle(&mut self, exchange: StampedExchange, late_news: Option<PeerStamps>) {
+        let parts = self.parts.get_or_insert_default();
+        let mut note = |values: &mut Values, from: Option<u64>, to: Option<u64>| {
+            let (Some(from), Some(to)) = (from, to) else { return };
+            match to.checked_sub(from) {
+                Some(span) => values.record(span),
+                None => self.backwards += 1,
+            }
+        };
+        let Departure { sched, driver } = exchange.departure;
+        let Stamped { kernel, application, .. } = exchange.reply;
+        note(&mut parts.send_to_sched, Some(exchange.sent), sched);
+        note(&mut parts.sched_to_driver, sched, driver);
+        note(&mut parts.outside, driver, kernel);
+        note(&mut parts.wake_up, kernel, application);
+        parts.round_trip.record(exchange.round_trip.0);
+        let outside = driver.zip(kernel).and_then(|(from, to)| to.checked_sub(from));
+        if let Some(peer) = exchange.peer {
+            parts.peer_side(peer, late_news, outside);
+        }
+    }
+
+    /// Takes over the parts of another thread.
+    pub fn merge(&mut self, mut other: Self) {
+        self.interrupted();
+        other.interrupted();
+        self.backwards += other.backwards;
+        match (self.parts.as_mut(), other.parts) {
+            (Some(mine), Some(theirs)) => mine.merge(&theirs),
+            (None, theirs) => self.parts = theirs,
+            (Some(_), None) => {}
+        }
+    }
+
+    /// The medians; `None` where nothing was stamped. `unstamped` is the median of all exchanges.
+    pub fn finish(mut self, unstamped: Option<Nanos>, clock_stepped: bool) -> Option<Split> {
+        self.interrupted();
+        let parts = self.parts?;
+        if clock_stepped {
+            return Some(Split { clock_stepped, ..Split::default() });
+        }
+        let median = |values: &Values| (values.count() > 0).then(|| Nanos(values.histogram().value_at_quantile(0.5)));
+        let split = Split {
+            samples: parts.round_trip.count(),
+            send_to_sched_ns: median(&parts.send_to_sched),
+            sched_to_driver_ns: median(&parts.sched_to_driver),
+            outside_ns: median(&parts.outside),
+            wake_up_ns: median(&parts.wake_up),
+            path_ns: median(&parts.path),
+            peer_ns: median(&parts.peer),
+            peer_wake_up_ns: median(&parts.peer_wake_up),
+            peer_hold_ns: median(&parts.peer_hold),
+            peer_send_ns: median(&parts.peer_send),
+            round_trip_ns: median(&parts.round_trip),
+            round_trip_unstamped_ns: unstamped,
+            missing: Vec::new(),
+            clock_stepped,
+        };
+        let missing = missing(&split, self.backwards);
+        Some(Split { missing, ..split })
+    }
+}
+
+fn missing(split: &Split, backwards: u64) -> Vec<String> {
+    let mut missing: Vec<String> = [
+        ("packet scheduler", split.send_to_sched_ns),
+        ("driver", split.sched_to_driver_ns),
+        ("receive", split.wake_up_ns),
+        ("peer", split.peer_ns),
+    ]
+    .iter()
+    .filter(|(_, value)| value.is_none())
+    .map(|(name, _)| (*name).to_owned())
+    .collect();
+    if backwards > 0 {
+        missing.push(format!("{backwards} stamps out of order"));
+    }
+    missing
+}
+
+impl Parts {
+    fn peer_side(&mut self, peer: PeerStamps, late_news: Option<PeerStamps>, outside: Option<u64>) {
+        let widen = |value: Option<u32>| value.map(u64::from);
+        let (wake_up, hold) = (widen(peer.wake_up), widen(peer.hold));
+        let departure = late_news.and_then(|late| Some(u64::from(late.previous_sched?) + u64::from(late.previous_driver?)));
+        for (values, span) in [(&mut self.peer_wake_up, wake_up), (&mut self.peer_hold, hold), (&mut self.peer_send, departure)] {
+            if let Some(span) = span {
+                values.record(span);
+            }
+        }
+        let whole = wake_up.zip(hold).zip(departure).map(|((wake_up, hold), departure)| wake_up + hold + departure);
+        if let Some(whole) = whole {
+            self.peer.record(whole);
+            if let Some(path) = outside.and_then(|outside| outside.checked_sub(whole)) {
+                self.path.record(path);
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.send_to_sched.merge(&other.send_to_sched);
+        self.sched_to_driver.merge(&other.sched_to_driver);
+        self.outside.merge(&other.outside);
+        self.wake_up.merge(&other.wake_up);
+        self.path.merge(&other.path);
+        self.peer.merge(&other.peer);
+        self.peer_wake_up.merge(&other.peer_wake_up);
+        self.peer_hold.merge(&other.peer_hold);
+        self.peer_send.merge(&other.peer_send);
+        self.round_trip.merge(&other.round_trip);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(at: u64, peer: Option<PeerStamps>) -> StampedExchange {
+        StampedExchange {
+            sent: at,
+            departure: Departure { sched: Some(at + 900), driver: Some(at + 1_200) },
+            reply: Stamped { length: 64, kernel: Some(at + 10_200), application: Some(at + 16_200) },
+            peer,
+            round_trip: Nanos(16_300),
+        }
+    }
+
+    fn peer(sched: Option<u32>) -> Option<PeerStamps> {
+        Some(PeerStamps { received: Some(5), wake_up: Some(5_000), hold: Some(30), previous_sched: sched, previous_driver: sched.map(|_| 200) })
+    }
+
+    #[test]
+    fn the_parts_of_an_exchange_add_up_to_what_lies_between_its_stamps() {
+        let mut splits = Splits::default();
+        splits.add(exchange(1_000_000, peer(None)));
+        splits.add(exchange(2_000_000, peer(Some(1_100))));
+        let split = splits.finish(Some(Nanos(16_000)), false).unwrap();
+        assert_eq!(split.samples, 2);
+        assert_eq!(split.send_to_sched_ns, Some(Nanos(900)));
+        assert_eq!(split.wake_up_ns, Some(Nanos(6_000)));
+        assert_eq!(split.outside_ns, Some(Nanos(9_000)));
+        // Of the first alone the peer's departure is known, from the second's reply.
+        assert_eq!(split.peer_ns, Some(Nanos(5_000 + 30 + 1_300)));
+        assert_eq!(split.path_ns, Some(Nanos(9_000 - 6_330)));
+        assert!(split.missing.is_empty());
+    }
+
+    #[test]
+    fn without_the_peer_its_part_is_absent_and_named() {
+        let mut splits = Splits::default();
+        splits.add(exchange(1_000_000, None));
+        let split = splits.finish(None, false).unwrap();
+        assert_eq!((split.peer_ns, split.path_ns), (None, None));
+        assert_eq!(split.missing, ["peer"]);
+    }
+
+    #[test]
+    fn a_stepped_system_clock_gives_no_split() {
+        let mut splits = Splits::default();
+        splits.add(exchange(1_000_000, None));
+        let split = splits.finish(None, true).unwrap();
+        assert_eq!((split.clock_stepped, split.samples, split.wake_up_ns), (true, 0, None));
+    }
+
+    #[test]
+    fn nothing_stamped_is_no_split() {
+        assert_eq!(Splits::default().finish(None, false), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! Exchanges before recording: neighbour resolution, slow start, page faults, the first wake of an idle core.
+
+use measure::unit::{Instant, Nanos};
+use protocol::link::Fault;
+
+use super::Told;
+
+/// At least so many exchanges belong to a warm-up.
+const LEAST: u32 = 32;
+/// A slow path is warm after so many warm-up times, however few exchanges that was.
+const PATIENCE: u64 = 4;
+/// Gap of warm-up exchanges at the most: a schedule of one a second is warmed up faster than it runs.
+const GAP: Nanos = Nanos(12_500_000);
+
+/// One unrecorded exchange after the other, until warm.
+#[derive(Clone, Copy, Debug)]
+pub struct WarmUp {
+    start: Instant,
+    until: Instant,
+    patience: Instant,
+    gap: Nanos,
+    done: u32,
+    first: Option<Nanos>,
+}
+
+/// What an unrecorded exchange came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// Answered after so long.
+    Answered(Nanos),
+    /// Not answered in time.
+    Unanswered,
+    /// The link says why.
+    Fault(Fault),
+}
+
+impl WarmUp {
+    /// A warm-up from `start`; `None` when none is wanted.
+    pub fn new(start: Instant, told: &Told<'_>) -> Option<Self> {
+        let length = told.method.warm_up_ns;
+        if length == Nanos::ZERO {
+            return None;
+        }
+        let gap = told.method.schedule.mean_gap().map_or(Nanos::ZERO, |gap| gap.min(GAP));
+        let patience = start.after(Nanos(length.0.saturating_mul(PATIENCE)));
+        Some(Self { start, until: start.after(length), patience, gap, done: 0, first: None })
+    }
+
+    /// When the next unrecorded exchange is due.
+    pub fn due(&self) -> Instant {
+        self.start.after(Nanos(self.gap.0 * u64::from(self.done)))
+    }
+
+    /// An exchange ended at `now`: whether the warm-up goes on. A peer that does not answer is not waited for: the
+    /// recording will count what it does not answer.
+    pub fn goes_on(&mut self, trial: Trial, now: Instant) -> Result<bool, Fault> {
+        match trial {
+            Trial::Answered(time) => {
+                if self.done == 0 {
+                    self.first = Some(time);
+                }
+                self.done += 1;
+                let warm = now >= self.until && self.done >= LEAST;
+                Ok(!warm && now < self.patience)
+            }
+            Trial::Fault(fault) if fault.ends_the_run() => Err(fault),
+            Trial::Unanswered | Trial::Fault(_) => Ok(false),
+        }
+    }
+
+    /// How long the very first exchange took.
+    pub fn first(&self) -> Option<Nanos> {
+        self.first
+    }
+}

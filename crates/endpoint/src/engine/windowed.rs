@@ -1,0 +1,683 @@
+//! Any window, any schedule, any number of connections on one thread.
+//!
+//! Departures leave at their due instants whether or not replies came (open loop), or as soon as the window has room
+//! (closed). While nothing is due the sockets are watched; a reply is stamped as soon as the kernel hands it over.
+
+use measure::event::{Event, Fate};
+use measure::method::{Pacing, Schedule, Waiting, Window};
+use measure::recorder::Recorder;
+use measure::schedule::Due;
+use measure::unit::{Instant, Nanos};
+use protocol::link::{Departure, Fault, Link, Stamped};
+use protocol::native::header::Flags;
+use protocol::wire::{Reading, Wire};
+
+use super::edge::Edges;
+use super::pacing::Pacer;
+use super::split::{Splits, StampedExchange};
+use super::warm_up::{Trial, WarmUp};
+use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample, slip};
+
+/// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
+/// about as long.
+const QUIET: Nanos = Nanos(1_500);
+/// Requests remembered at the least, for replies that are late or come twice.
+const SLOTS_AT_LEAST: usize = 64;
+/// So many requests leave a connection before the sockets are looked at again: a sender behind its schedule must not
+/// keep replies waiting for their stamp.
+const AT_ONCE: usize = 32;
+
+/// The engine for everything but a window of one on one connection.
+#[derive(Debug)]
+pub struct Windowed<'a, L, W> {
+    links: Vec<L>,
+    lanes: Vec<Lane<W>>,
+    told: Told<'a>,
+    outlet: Outlet,
+    recorder: Recorder,
+    splits: Splits,
+    pacer: Pacer,
+    open: bool,
+    scheduled: bool,
+    polling: bool,
+    window: u64,
+    budget: u64,
+    stamp: Stamp,
+    latest: Instant,
+}
+
+/// A stamped exchange on its way through its three steps; at most one of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stamp {
+    /// None wanted now.
+    Idle,
+    /// The next departure of this lane announces it.
+    Announce(usize),
+    /// The departure of this lane after that is stamped.
+    Send(usize),
+    /// It left with this number; its reply is awaited.
+    Await { lane: usize, seq: u64, sent: u64, departure: Departure },
+}
+
+/// A connection with its outstanding requests.
+#[derive(Debug)]
+struct Lane<W> {
+    wire: W,
+    index: u32,
+    request: Vec<u8>,
+    reply: Vec<u8>,
+    expected: Option<usize>,
+    due: Due,
+    slots: Vec<Slot>,
+    /// Number of the next request.
+    next: u64,
+    /// The oldest request that may still be outstanding.
+    oldest: u64,
+    /// The oldest request without an answer, lost ones included: what a wire without numbers takes a reply for.
+    owed: u64,
+    outstanding: u64,
+    base: u64,
+    blocked: bool,
+}
+
+/// What is known of one request, kept until its place is needed for another.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    seq: u64,
+    intended: Option<Instant>,
+    sent: Instant,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Lost,
+    Done,
+}
+
+const NEVER_USED: Slot = Slot { seq: u64::MAX, intended: None, sent: Instant(0), state: State::Done };
+
+impl<W> Lane<W> {
+    fn slot(&mut self, seq: u64) -> &mut Slot {
+        let mask = self.slots.len() as u64 - 1;
+        &mut self.slots[(seq & mask) as usize]
+    }
+}
+
+impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
+    /// An engine for `flows`, at least one.
+    pub fn new(flows: Vec<Flow<L, W>>, told: Told<'a>, outlet: Outlet) -> Self {
+        let window = match told.method.window {
+            Window::Closed(n) => u64::from(n),
+            Window::Open { cap } => (u64::from(cap) / u64::from(told.method.spread.connections)).max(1),
+        };
+        // Twice the window, so that a reply that is late or comes twice still finds its request.
+        let slots = (window as usize * 2).next_power_of_two().max(SLOTS_AT_LEAST);
+        let mut links = Vec::with_capacity(flows.len());
+        let mut lanes = Vec::with_capacity(flows.len());
+        for Flow { link, wire, index, request, reply, expected } in flows {
+            links.push(link);
+            let due = Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0);
+            let slots = vec![NEVER_USED; slots];
+            lanes.push(Lane { wire, index, request, reply, expected, due, slots, next: 0, oldest: 0, owed: 0, outstanding: 0, base: 0, blocked: false });
+        }
+        Self {
+            recorder: Recorder::new(told.method.loop_kind(), told.exact()),
+            pacer: Pacer::new(told.method.pacing),
+            open: matches!(told.method.window, Window::Open { .. }),
+            scheduled: told.method.schedule != Schedule::BackToBack,
+            polling: told.method.waiting == Waiting::Spin,
+            budget: told.share_of_count().unwrap_or(u64::MAX),
+            splits: Splits::default(),
+            stamp: Stamp::Idle,
+            latest: Instant(0),
+            links,
+            lanes,
+            told,
+            outlet,
+            window,
+        }
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Run {
+        let warmed = self.warm_up();
+        let start = self.links[0].now();
+        self.latest = start;
+        self.recorder.begin(start, warmed.unwrap_or_default());
+        let ended = match warmed {
+            Ok(_) => {
+                self.outlet.push(Event::Started { thread: self.told.thread });
+                self.record(start)
+            }
+            Err(ended) => ended,
+        };
+        self.abandon();
+        finish(self.recorder, self.latest, self.splits, ended, self.outlet)
+    }
+
+    /// One request at a time on the connections in turn, unrecorded.
+    fn warm_up(&mut self) -> Result<Option<Nanos>, Ended> {
+        let start = self.links[0].now();
+        let Some(mut warm_up) = WarmUp::new(start, &self.told) else { return Ok(None) };
+        let edges = Edges::new(start.after(Nanos::secs(86_400)), &self.told);
+        for turn in (0..self.lanes.len()).cycle() {
+            if self.told.stop.requested() {
+                return Err(Ended::Stopped);
+            }
+            self.pacer.keep(&self.links[turn], warm_up.due(), &edges);
+            let trial = self.trial(turn);
+            let now = self.links[turn].now();
+            if !warm_up.goes_on(trial, now).map_err(Ended::Broken)? {
+                break;
+            }
+        }
+        Ok(warm_up.first())
+    }
+
+    fn trial(&mut self, turn: usize) -> Trial {
+        let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
+        let seq = lane.next;
+        lane.next += 1;
+        lane.base = lane.next;
+        lane.oldest = lane.next;
+        lane.wire.prepare(&mut lane.request, seq, Flags::WARM_UP);
+        let sent = link.now();
+        if let Err(fault) = link.send(&lane.request) {
+            lane.owed = lane.next;
+            return Trial::Fault(fault);
+        }
+        let until = sent.after(self.told.method.timeout_ns);
+        loop {
+            match link.receive(&mut lane.reply, until) {
+                Ok(Some(length)) if lane.wire.identify(&lane.reply[..length], lane.owed) == Reading::Reply(seq) => {
+                    lane.owed = lane.next;
+                    return Trial::Answered(link.now().since(sent).unwrap_or_default());
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return Trial::Unanswered,
+                Err(fault) => {
+                    lane.owed = lane.next;
+                    return Trial::Fault(fault);
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, start: Instant) -> Ended {
+        let mut edges = Edges::new(start, &self.told);
+        let connections = self.told.method.spread.connections;
+        for lane in &mut self.lanes {
+            lane.due = Due::new(self.told.method.schedule, start, lane.index, connections, self.told.method.seed);
+        }
+        loop {
+            if let Err(ended) = self.turn(&mut edges) {
+                let drained = self.drain(&mut edges, ended);
+                return drained;
+            }
+        }
+    }
+
+    /// One turn: what is due leaves, what came is taken, what is overdue is lost; then wait. `Err`: departures are over.
+    fn turn(&mut self, edges: &mut Edges) -> Result<(), Ended> {
+        let mut now = self.links[0].now();
+        self.depart(&mut now, edges)?;
+        let took = self.receive_all()?;
+        now = self.links[0].now();
+        self.expire(now);
+        if edges.any_due(now) {
+            if let Some(ended) = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet) {
+                return Err(ended);
+            }
+            self.plan_stamp(now, edges);
+        }
+        if self.budget == 0 {
+            return Err(Ended::Complete);
+        }
+        if !took {
+            self.wait(now, edges)?;
+        }
+        Ok(())
+    }
+
+    /// Sends everything that is due and fits its window.
+    fn depart(&mut self, now: &mut Instant, edges: &Edges) -> Result<(), Ended> {
+        for turn in 0..self.lanes.len() {
+            for _ in 0..AT_ONCE {
+                let lane = &mut self.lanes[turn];
+                if lane.blocked {
+                    lane.blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
+                }
+                if self.budget == 0 || lane.blocked || lane.outstanding >= self.window {
+                    break;
+                }
+                let intended = if self.scheduled {
+                    match lane.due.peek() {
+                        Some(due) if due <= *now && due < edges.end() => Some(due),
+                        _ => break,
+                    }
+                } else {
+                    None
+                };
+                *now = self.send(turn, intended)?;
+                if edges.due(*now) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one request; its send stamp is the last thing before the send call.
+    fn send(&mut self, turn: usize, intended: Option<Instant>) -> Result<Instant, Ended> {
+        let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
+        let seq = lane.next;
+        lane.next += 1;
+        lane.due.advance();
+        self.budget -= 1;
+        let flags = match self.stamp {
+            Stamp::Announce(wanted) if wanted == turn => Flags::ANNOUNCE,
+            Stamp::Send(wanted) if wanted == turn => Flags::STAMPED,
+            _ => Flags::NONE,
+        };
+        lane.wire.prepare(&mut lane.request, seq, flags);
+        let sent = link.now();
+        let (result, stamp) = if flags == Flags::STAMPED {
+            link.departure();
+            let sent_at = link.send_stamped(&lane.request);
+            (sent_at.map(|_| ()), stamped(turn, seq, sent_at))
+        } else {
+            (link.send(&lane.request), if flags == Flags::ANNOUNCE { Stamp::Send(turn) } else { self.stamp })
+        };
+        self.stamp = stamp;
+        self.latest = sent;
+        let waiting = result.is_ok();
+        *lane.slot(seq) = Slot { seq, intended, sent, state: if waiting { State::Waiting } else { State::Done } };
+        match result {
+            Ok(()) => {
+                lane.outstanding += 1;
+                lane.blocked = !link.flush().map_err(Ended::Broken)?;
+            }
+            Err(fault) => self.not_sent(turn, seq, intended, sent, fault)?,
+        }
+        Ok(sent)
+    }
+
+    #[cold]
+    fn not_sent(&mut self, turn: usize, seq: u64, intended: Option<Instant>, sent: Instant, fault: Fault) -> Result<(), Ended> {
+        let lane = &mut self.lanes[turn];
+        if lane.owed == seq {
+            lane.owed = lane.next;
+        }
+        let (seq, index, fate) = (seq - lane.base, lane.index, fate_of(fault));
+        self.recorder.ended(fate, seq, slip(intended, sent));
+        if self.told.samples {
+            let sent = (fate != Fate::SendFailed).then_some(sent);
+            self.outlet.push(sample(index, seq, intended, sent, None, fate));
+        }
+        if fault.ends_the_run() { Err(Ended::Broken(fault)) } else { Ok(()) }
+    }
+
+    /// Takes every reply that is there. Returns whether one was.
+    fn receive_all(&mut self) -> Result<bool, Ended> {
+        let mut took = false;
+        for turn in 0..self.lanes.len() {
+            while self.receive_one(turn)? {
+                took = true;
+                // In a window back to back a reply makes room for the next request, which should leave at once.
+                if !self.scheduled {
+                    break;
+                }
+                if self.lanes[turn].outstanding == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(took)
+    }
+
+    fn receive_one(&mut self, turn: usize) -> Result<bool, Ended> {
+        if matches!(self.stamp, Stamp::Await { lane, .. } if lane == turn) {
+            return self.receive_one_stamped(turn);
+        }
+        let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
+        match link.try_receive(&mut lane.reply) {
+            Ok(Some(length)) => {
+                let received = link.now();
+                self.arrived(turn, length, received);
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(fault) => self.refused(turn, fault).map(|()| true),
+        }
+    }
+
+    #[cold]
+    fn receive_one_stamped(&mut self, turn: usize) -> Result<bool, Ended> {
+        let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
+        match link.try_receive_stamped(&mut lane.reply) {
+            Ok(Some(reply)) => {
+                let received = link.now();
+                let answered = self.arrived(turn, reply.length, received);
+                self.settle_stamp(turn, answered, reply, received);
+                Ok(true)
+            }
+            Ok(None) => {
+                // Stamps of the departure wake the poll too: they are taken so that it can sleep again.
+                let news = link.departure();
+                if let Stamp::Await { departure, .. } = &mut self.stamp {
+                    departure.sched = departure.sched.or(news.sched);
+                    departure.driver = departure.driver.or(news.driver);
+                }
+                Ok(false)
+            }
+            Err(fault) => self.refused(turn, fault).map(|()| true),
+        }
+    }
+
+    fn settle_stamp(&mut self, turn: usize, answered: Option<(u64, Instant)>, reply: Stamped, received: Instant) {
+        let Stamp::Await { lane, seq, sent, departure } = self.stamp else { return };
+        let Some((number, left)) = answered else { return };
+        if lane != turn || number != seq {
+            return;
+        }
+        self.stamp = Stamp::Idle;
+        let news = self.links[turn].departure();
+        let departure = Departure { sched: departure.sched.or(news.sched), driver: departure.driver.or(news.driver) };
+        let lane = &self.lanes[turn];
+        let peer = lane.wire.peer_stamps(&lane.reply[..reply.length]);
+        if let Some(round_trip) = received.since(left) {
+            self.splits.add(StampedExchange { sent, departure, reply, peer, round_trip });
+        }
+    }
+
+    /// A message came: whose answer is it, and was it in time? Returns the request it answers and when that left.
+    #[inline]
+    fn arrived(&mut self, turn: usize, length: usize, received: Instant) -> Option<(u64, Instant)> {
+        let lane = &mut self.lanes[turn];
+        let mut reading = lane.wire.identify(&lane.reply[..length], lane.owed);
+        if lane.expected.is_some_and(|expected| expected != length) && matches!(reading, Reading::Reply(_)) {
+            reading = Reading::Corrupt;
+        }
+        let Reading::Reply(seq) = reading else {
+            self.unsound(turn, reading);
+            return None;
+        };
+        let slot = *lane.slot(seq);
+        if slot.seq != seq || seq < lane.base {
+            self.stale(turn, seq);
+            return None;
+        }
+        match slot.state {
+            State::Waiting => {
+                lane.slot(seq).state = State::Done;
+                lane.advance_owed();
+                self.make_room(turn, received);
+                self.recorder.arrived(seq - self.lanes[turn].base);
+                self.latest = received;
+                match slot.intended {
+                    Some(due) if self.open => self.recorder.answered_as_scheduled(due, slot.sent, received),
+                    _ => self.recorder.answered(slot.sent, received),
+                }
+                if self.told.samples {
+                    self.tell(turn, slot, Some(received), Fate::Answered);
+                }
+                Some((seq, slot.sent))
+            }
+            State::Lost => {
+                lane.slot(seq).state = State::Done;
+                lane.advance_owed();
+                self.recorder.came_late();
+                None
+            }
+            State::Done => {
+                self.recorder.duplicated();
+                None
+            }
+        }
+    }
+
+    /// A reply to something before the recording began, or to a request long forgotten.
+    #[cold]
+    fn stale(&mut self, turn: usize, seq: u64) {
+        let lane = &mut self.lanes[turn];
+        if lane.owed == seq {
+            lane.owed += 1;
+            lane.advance_owed();
+        }
+        if seq >= lane.base {
+            self.recorder.stray();
+        }
+    }
+
+    #[cold]
+    fn unsound(&mut self, turn: usize, reading: Reading) {
+        if reading != Reading::Corrupt {
+            return self.recorder.stray();
+        }
+        // Which request it answers cannot be told: the oldest outstanding one ends by it.
+        match self.oldest_waiting(turn) {
+            Some(seq) => self.end_early(turn, seq, Fate::Corrupt),
+            None => self.recorder.stray(),
+        }
+    }
+
+    /// The link reports an error that belongs to something sent before: the oldest outstanding request ends by it.
+    #[cold]
+    fn refused(&mut self, turn: usize, fault: Fault) -> Result<(), Ended> {
+        if fault.ends_the_run() {
+            return Err(Ended::Broken(fault));
+        }
+        if let Some(seq) = self.oldest_waiting(turn) {
+            self.end_early(turn, seq, fate_of(fault));
+        }
+        Ok(())
+    }
+
+    fn oldest_waiting(&mut self, turn: usize) -> Option<u64> {
+        let lane = &mut self.lanes[turn];
+        let next = lane.next;
+        (lane.oldest..next).find(|&seq| {
+            let slot = *lane.slot(seq);
+            slot.seq == seq && slot.state == State::Waiting
+        })
+    }
+
+    /// One request of a lane is no longer outstanding. In a closed loop the ticks that went by while its window was
+    /// full are missed: the next request leaves at the next tick.
+    #[inline]
+    fn make_room(&mut self, turn: usize, now: Instant) {
+        let lane = &mut self.lanes[turn];
+        if self.scheduled && !self.open && lane.outstanding >= self.window {
+            let missed = lane.due.skip_to(now);
+            self.recorder.ticks_missed(missed);
+        }
+        lane.outstanding -= 1;
+    }
+
+    fn end_early(&mut self, turn: usize, seq: u64, fate: Fate) {
+        let now = self.links[turn].now();
+        self.make_room(turn, now);
+        let lane = &mut self.lanes[turn];
+        lane.slot(seq).state = if fate == Fate::Lost { State::Lost } else { State::Done };
+        if fate != Fate::Lost {
+            lane.advance_owed();
+        }
+        let (slot, base) = (*lane.slot(seq), lane.base);
+        self.recorder.ended(fate, seq - base, slip(slot.intended, slot.sent));
+        if matches!(self.stamp, Stamp::Await { lane, seq: awaited, .. } if lane == turn && awaited == seq) {
+            self.stamp = Stamp::Idle;
+            self.splits.interrupted();
+        }
+        if self.told.samples {
+            self.tell(turn, slot, None, fate);
+        }
+    }
+
+    /// Requests whose timeout has passed are lost; they leave their window.
+    fn expire(&mut self, now: Instant) {
+        let timeout = self.told.method.timeout_ns;
+        for turn in 0..self.lanes.len() {
+            loop {
+                let lane = &mut self.lanes[turn];
+                if lane.oldest >= lane.next {
+                    break;
+                }
+                let seq = lane.oldest;
+                let slot = *lane.slot(seq);
+                let waiting = slot.seq == seq && slot.state == State::Waiting;
+                if waiting && slot.sent.after(timeout) > now {
+                    break;
+                }
+                lane.oldest += 1;
+                if waiting {
+                    self.end_early(turn, seq, Fate::Lost);
+                }
+            }
+        }
+    }
+
+    fn next_expiry(&mut self) -> Instant {
+        let timeout = self.told.method.timeout_ns;
+        (0..self.lanes.len())
+            .filter_map(|turn| {
+                let lane = &mut self.lanes[turn];
+                (lane.oldest < lane.next).then(|| lane.slot(lane.oldest).sent.after(timeout))
+            })
+            .min()
+            .unwrap_or(Instant::NEVER)
+    }
+
+    /// When the next departure that fits its window is due; `None` when each waits for room.
+    fn next_due(&self) -> Option<Instant> {
+        self.lanes
+            .iter()
+            .filter(|lane| lane.outstanding < self.window && !lane.blocked)
+            .filter_map(|lane| lane.due.peek())
+            .min()
+    }
+
+    /// Waits until something comes, something is due, or something else has to be looked at.
+    fn wait(&mut self, now: Instant, edges: &Edges) -> Result<(), Ended> {
+        let limit = edges.next().min(self.next_expiry());
+        let due = if self.scheduled { self.next_due().unwrap_or(Instant::NEVER) } else { Instant::NEVER };
+        let Some(only) = self.sole_blocking_lane() else {
+            self.wait_for_any(now, due, limit);
+            return Ok(());
+        };
+        // Back to back on one connection there is nothing to do but wait for its reply: one call instead of two.
+        let (link, lane) = (&mut self.links[only], &mut self.lanes[only]);
+        match link.receive(&mut lane.reply, limit) {
+            Ok(Some(length)) => {
+                let received = link.now();
+                self.arrived(only, length, received);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(fault) => self.refused(only, fault),
+        }
+    }
+
+    fn sole_blocking_lane(&self) -> Option<usize> {
+        let sole = self.lanes.len() == 1 && !self.scheduled && self.stamp == Stamp::Idle && !self.lanes[0].blocked;
+        sole.then_some(0)
+    }
+
+    fn wait_for_any(&mut self, now: Instant, due: Instant, limit: Instant) {
+        let wake = self.pacer.wake(due);
+        if now < wake.min(limit) {
+            let until = wake.min(limit);
+            L::wait_any(&mut self.links, until);
+            let now = self.links[0].now();
+            if until == wake && now >= wake && !self.polling {
+                self.pacer.woke(wake, now);
+            }
+            return;
+        }
+        self.spin_towards(now, due, limit);
+    }
+
+    /// The last stretch before a departure. With replies outstanding the sockets are polled until shortly before;
+    /// otherwise only the clock is read.
+    fn spin_towards(&mut self, mut now: Instant, due: Instant, limit: Instant) {
+        let until = due.min(limit);
+        if self.told.method.pacing == Pacing::Sleep {
+            return;
+        }
+        let expecting = self.lanes.iter().any(|lane| lane.outstanding > 0);
+        if expecting && now < until.before(QUIET) {
+            return;
+        }
+        while now < until {
+            self.links[0].spin(until);
+            now = self.links[0].now();
+        }
+    }
+
+    /// Departures are over: replies still out are waited for, each until its timeout, unless there is no point.
+    fn drain(&mut self, edges: &mut Edges, ended: Ended) -> Ended {
+        if ended != Ended::Complete {
+            return ended;
+        }
+        while self.lanes.iter().any(|lane| lane.outstanding > 0) && !self.told.stop.requested() {
+            match self.receive_all() {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(broken) => return broken,
+            }
+            let now = self.links[0].now();
+            self.expire(now);
+            if edges.due(now) {
+                // The end has been passed already; seconds still go by.
+                let _passed = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet);
+            }
+            let until = self.next_expiry().min(now.after(crate::socket::GLANCE));
+            L::wait_any(&mut self.links, until);
+        }
+        ended
+    }
+
+    /// Requests still out when a run is cut short: whether they would have been answered is not known. They are taken
+    /// back rather than called lost.
+    fn abandon(&mut self) {
+        for lane in &mut self.lanes {
+            lane.outstanding = 0;
+        }
+    }
+
+    fn plan_stamp(&mut self, now: Instant, edges: &mut Edges) {
+        if edges.take_stamp(now, &self.told) && self.stamp == Stamp::Idle {
+            // The connections in turn; their number has no common factor with the clock.
+            self.stamp = Stamp::Announce((now.0 / 1_024) as usize % self.lanes.len());
+        }
+    }
+
+    #[cold]
+    fn tell(&mut self, turn: usize, slot: Slot, received: Option<Instant>, fate: Fate) {
+        let lane = &self.lanes[turn];
+        self.outlet.push(sample(lane.index, slot.seq - lane.base, slot.intended, Some(slot.sent), received, fate));
+    }
+}
+
+impl<W> Lane<W> {
+    /// On to the oldest request that still has no answer.
+    #[inline]
+    fn advance_owed(&mut self) {
+        while self.owed < self.next {
+            let seq = self.owed;
+            let slot = *self.slot(seq);
+            if slot.seq == seq && slot.state != State::Done {
+                break;
+            }
+            self.owed += 1;
+        }
+    }
+}
+
+fn stamped(lane: usize, seq: u64, sent: Result<Option<u64>, Fault>) -> Stamp {
+    match sent {
+        Ok(Some(sent)) => Stamp::Await { lane, seq, sent, departure: Departure::default() },
+        _ => Stamp::Idle,
+    }
+}

@@ -1,0 +1,46 @@
+//! What every real link shares: the machine's clock, sleeping and spinning until an instant, polling many sockets.
+
+use std::os::fd::BorrowedFd;
+
+use measure::unit::Instant;
+use protocol::link::Fault;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use crate::clock::Monotonic;
+
+/// Waits until one of the sockets has something to read (or to write, for those that say so), or until `until`.
+pub fn poll_until<'a>(sockets: impl Iterator<Item = (BorrowedFd<'a>, bool)>, until: Instant) {
+    let mut set: Vec<PollFd<'a>> = sockets
+        .map(|(socket, writing)| {
+            let flags = if writing { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+            PollFd::from_borrowed_fd(socket, flags)
+        })
+        .collect();
+    poll_set(&mut set, until);
+}
+
+/// As [`poll_until`] for one socket, without an allocation.
+pub fn poll_one(socket: BorrowedFd<'_>, writing: bool, until: Instant) {
+    let flags = if writing { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    poll_set(&mut [PollFd::from_borrowed_fd(socket, flags)], until);
+}
+
+fn poll_set(set: &mut [PollFd<'_>], until: Instant) {
+    let Some(left) = until.since(Monotonic::now()) else { return };
+    let timeout = rustix::fs::Timespec { tv_sec: (left.0 / 1_000_000_000) as i64, tv_nsec: (left.0 % 1_000_000_000) as i64 };
+    // An interruption ends the wait early, which every caller allows.
+    let _woken = poll(set, Some(&timeout));
+}
+
+/// What an error of a socket call means for the exchange.
+#[cold]
+pub fn fault_of(errno: Errno) -> Fault {
+    match errno {
+        Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::PROTO | Errno::NOPROTOOPT => Fault::Refused(errno.raw_os_error()),
+        Errno::NOBUFS | Errno::PERM | Errno::NOMEM | Errno::ACCESS | Errno::AGAIN => Fault::SendFailed(errno.raw_os_error()),
+        Errno::MSGSIZE => Fault::TooLong,
+        Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED | Errno::NOTCONN | Errno::SHUTDOWN => Fault::Closed,
+        other => Fault::System(other.raw_os_error()),
+    }
+}

@@ -1,0 +1,157 @@
+//! Messages that are datagrams: UDP, and ICMP echo through a ping or raw socket.
+
+use std::os::fd::AsFd;
+
+use measure::method::Waiting;
+use measure::unit::Instant;
+use protocol::link::{Departure, Fault, Link, Stamped};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::Socket;
+
+use super::clockwork::{fault_of, poll_one, poll_until};
+use super::stamping::{self, Stamping};
+use crate::clock::{Monotonic, wall};
+use crate::pace;
+use crate::socket::queue;
+use crate::stop::Stop;
+
+/// A connected socket of datagrams.
+#[derive(Debug)]
+pub struct Datagram {
+    socket: Socket,
+    flags: RecvFlags,
+    spinning: bool,
+    /// Kernel timestamps, where they were asked for.
+    pub stamping: Stamping,
+    stop: Stop,
+}
+
+impl Datagram {
+    /// A link over `socket`, which is connected and set to return from blocking calls every now and then
+    /// (`socket::set_glance`).
+    pub fn new(socket: Socket, waiting: Waiting, stop: Stop) -> Self {
+        let spinning = waiting == Waiting::Spin;
+        let flags = if spinning { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
+        Self { socket, flags, spinning, stamping: Stamping::default(), stop }
+    }
+
+    /// The socket itself, to read back what it got.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// An error of a call: what it means, with its details taken off the error queue, where it would otherwise wake
+    /// every poll from now on. What stands there besides are stamps nobody waits for any more.
+    #[cold]
+    fn fault(&self, errno: Errno) -> Fault {
+        while queue::next_notice(self.socket.as_fd()).is_some() {}
+        fault_of(errno)
+    }
+}
+
+impl Link for Datagram {
+    #[inline]
+    fn now(&self) -> Instant {
+        Monotonic::now()
+    }
+
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+        loop {
+            match send(&self.socket, message, SendFlags::NOSIGNAL) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(self.fault(errno)),
+            }
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
+        let mut turns = 0_u32;
+        loop {
+            match recv(&self.socket, &mut *buffer, self.flags) {
+                Ok((length, _)) => return Ok(Some(length)),
+                Err(Errno::AGAIN) => {
+                    turns = turns.wrapping_add(1);
+                    // Spinning, the clock is looked at now and then: it costs a fifth of an empty poll.
+                    let look = !self.spinning || turns.is_multiple_of(64);
+                    if look && (Monotonic::now() >= until || self.stop.requested()) {
+                        return Ok(None);
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(self.fault(errno)),
+            }
+        }
+    }
+
+    #[inline]
+    fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
+        match recv(&self.socket, buffer, RecvFlags::DONTWAIT) {
+            Ok((length, _)) => Ok(Some(length)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(errno) => Err(self.fault(errno)),
+        }
+    }
+
+    fn wait_any(links: &mut [Self], until: Instant) {
+        match links {
+            [only] if only.spinning => {}
+            [only] => poll_one(only.socket.as_fd(), false, until),
+            [first, ..] if first.spinning => {}
+            _ => poll_until(links.iter().map(|link| (link.socket.as_fd(), false)), until),
+        }
+    }
+
+    fn sleep(&self, until: Instant) {
+        pace::sleep_until(until);
+    }
+
+    #[inline]
+    fn spin(&self, _until: Instant) {
+        std::hint::spin_loop();
+    }
+
+    fn send_stamped(&mut self, message: &[u8]) -> Result<Option<u64>, Fault> {
+        if !self.stamping.ready() {
+            return self.send(message).map(|()| None);
+        }
+        let at = wall();
+        match queue::send_stamped(self.socket.as_fd(), message, stamping::MESSAGE_FLAGS) {
+            Ok(_) => Ok(Some(at)),
+            Err(errno) => Err(self.fault(Errno::from_raw_os_error(errno))),
+        }
+    }
+
+    fn receive_stamped(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Stamped>, Fault> {
+        let flags = if self.spinning { libc::MSG_DONTWAIT } else { 0 };
+        loop {
+            if let Some(stamped) = self.take_stamped(buffer, flags)? {
+                return Ok(Some(stamped));
+            }
+            if Monotonic::now() >= until || self.stop.requested() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn try_receive_stamped(&mut self, buffer: &mut [u8]) -> Result<Option<Stamped>, Fault> {
+        self.take_stamped(buffer, libc::MSG_DONTWAIT)
+    }
+
+    fn departure(&mut self) -> Departure {
+        stamping::departure(self.socket.as_fd())
+    }
+}
+
+impl Datagram {
+    fn take_stamped(&mut self, buffer: &mut [u8], flags: libc::c_int) -> Result<Option<Stamped>, Fault> {
+        match queue::receive(self.socket.as_fd(), buffer, flags) {
+            Ok(arrival) => Ok(Some(Stamped { length: arrival.length, kernel: arrival.stamp, application: Some(wall()) })),
+            Err(libc::EAGAIN | libc::EINTR) => Ok(None),
+            Err(errno) => Err(self.fault(Errno::from_raw_os_error(errno))),
+        }
+    }
+}

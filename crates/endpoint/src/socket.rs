@@ -1,0 +1,94 @@
+//! Opening sockets as a method asks, and reading back what they got.
+
+pub mod option;
+pub mod queue;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
+
+use measure::method::{SocketOptions, Waiting};
+use measure::unit::Nanos;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::error::{EndpointError, Step};
+
+/// How long a blocking call may hold a thread before it looks at the stop flag and its deadline.
+pub const GLANCE: Nanos = Nanos::millis(100);
+
+/// A new TCP socket towards `peer` with all options set that must stand before connecting.
+pub fn tcp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
+    open(peer, Type::STREAM, Protocol::TCP, "TCP", options)
+}
+
+/// A UDP socket connected to `peer`: the kernel drops what others send, and tells of ICMP errors.
+pub fn udp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
+    let socket = open(peer, Type::DGRAM, Protocol::UDP, "UDP", options)?;
+    option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
+    socket.connect(&SockAddr::from(peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;
+    Ok(socket)
+}
+
+fn open(peer: SocketAddr, kind: Type, protocol: Protocol, name: &'static str, options: &SocketOptions) -> Result<Socket, EndpointError> {
+    let socket = Socket::new(Domain::for_address(peer), kind, Some(protocol))
+        .map_err(|cause| EndpointError::new(Step::OpenSocket(name), peer, cause))?;
+    prepare(&socket, peer, options)?;
+    if kind == Type::STREAM {
+        set(peer, "TCP_NODELAY", || socket.set_tcp_nodelay(options.nodelay))?;
+        if let Some(name) = &options.congestion {
+            set(peer, "congestion control", || socket.set_tcp_congestion(name.as_bytes()))?;
+        }
+    }
+    Ok(socket)
+}
+
+/// Options that any kind of socket has: buffers, type of service, interface, local address.
+pub fn prepare(socket: &Socket, peer: SocketAddr, options: &SocketOptions) -> Result<(), EndpointError> {
+    if let Some(bytes) = options.send_buffer_bytes {
+        set(peer, "send buffer", || socket.set_send_buffer_size(bytes.0 as usize))?;
+    }
+    if let Some(bytes) = options.receive_buffer_bytes {
+        set(peer, "receive buffer", || socket.set_recv_buffer_size(bytes.0 as usize))?;
+    }
+    if let Some(tos) = options.tos {
+        set(peer, "type of service", || option::set_type_of_service(socket, peer.is_ipv6(), tos))?;
+    }
+    if let Some(interface) = &options.interface {
+        set(peer, "interface", || socket.bind_device(Some(interface.as_bytes())))?;
+    }
+    if let Some(local) = options.bind {
+        if local.is_ipv4() != peer.is_ipv4() {
+            let cause = std::io::Error::new(std::io::ErrorKind::InvalidInput, format!("{local} and {} are of different IP versions", peer.ip()));
+            return Err(EndpointError::new(Step::Set("local address"), peer, cause).with_hint("choose a --bind address of the peer's version, or -4 / -6"));
+        }
+        let address = SockAddr::from(SocketAddr::new(local, 0));
+        socket.bind(&address).map_err(|cause| {
+            EndpointError::new(Step::Set("local address"), peer, cause).with_hint(format!("{local} must be an address of this host"))
+        })?;
+    }
+    Ok(())
+}
+
+fn set(peer: SocketAddr, name: &'static str, apply: impl FnOnce() -> std::io::Result<()>) -> Result<(), EndpointError> {
+    apply().map_err(|cause| EndpointError::new(Step::Set(name), peer, cause))
+}
+
+/// Sets how this end waits on `socket`.
+pub fn set_waiting(socket: &Socket, peer: impl std::fmt::Display, waiting: Waiting) -> Result<(), EndpointError> {
+    if let Waiting::BusyPoll { micros } = waiting {
+        option::set_busy_poll(socket, micros).map_err(|cause| {
+            EndpointError::new(Step::Set("kernel busy poll"), peer, cause).with_hint("raising it above net.core.busy_read needs CAP_NET_ADMIN on older kernels: choose --wait block or spin")
+        })?;
+    }
+    Ok(())
+}
+
+/// Makes blocking calls return every [`GLANCE`], so that the thread can look whether to go on.
+pub fn set_glance(socket: &Socket) -> std::io::Result<()> {
+    socket.set_read_timeout(Some(GLANCE.into()))?;
+    socket.set_write_timeout(Some(GLANCE.into()))
+}
+
+/// The wildcard address of the same IP version.
+pub fn any(like: SocketAddr) -> IpAddr {
+    if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
+}

@@ -1,0 +1,56 @@
+//! Socket options that no safe library sets, each in one place.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use libc::{c_int, c_uint};
+use socket2::Socket;
+
+/// `SO_BUSY_POLL`: the kernel polls the card for so many microseconds before it sleeps.
+pub fn set_busy_poll(socket: &Socket, micros: u32) -> io::Result<()> {
+    set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL, micros as c_int)
+}
+
+/// The type-of-service octet of IPv4, or the traffic class of IPv6.
+pub fn set_type_of_service(socket: &Socket, ipv6: bool, tos: u8) -> io::Result<()> {
+    let (level, name) = if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) } else { (libc::IPPROTO_IP, libc::IP_TOS) };
+    set_int(socket.as_fd(), level, name, c_int::from(tos))
+}
+
+/// The type-of-service octet as the kernel has it.
+pub fn type_of_service(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<u8> {
+    let (level, name) = if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) } else { (libc::IPPROTO_IP, libc::IP_TOS) };
+    read_int(socket, level, name).map(|value| value as u8)
+}
+
+/// Asks for ICMP errors and local failures on the error queue (`IP_RECVERR`). A kernel that refuses leaves us with the
+/// plain errors of a connected socket, which is enough to go on.
+pub fn tell_of_errors(socket: BorrowedFd<'_>, ipv6: bool) {
+    let (level, name) = if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) } else { (libc::IPPROTO_IP, libc::IP_RECVERR) };
+    drop(set_int(socket, level, name, 1));
+}
+
+/// `SO_TIMESTAMPING` with these flags.
+pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()> {
+    set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)
+}
+
+/// Sets an integer option.
+pub fn set_int(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the borrow's life; the pointer and length describe one c_int that outlives
+    // the call.
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), size_of::<c_int>() as libc::socklen_t)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads an integer option.
+pub fn read_int(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result<c_int> {
+    let mut value: c_int = 0;
+    let mut length = size_of::<c_int>() as libc::socklen_t;
+    // SAFETY: as above; `length` says how much may be written and is updated by the kernel.
+    let result =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length) };
+    if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
+}

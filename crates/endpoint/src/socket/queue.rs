@@ -1,0 +1,179 @@
+//! Messages with their control data: kernel timestamps of arrivals, and the error queue, where ICMP errors and the
+//! stamps of departures come back.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use libc::{c_int, c_void};
+
+/// Room for the control messages we ask for: three timestamps, an extended error with its offender, and the like.
+const CONTROL: usize = 512;
+
+#[repr(C, align(8))]
+struct Control([u8; CONTROL]);
+
+/// A message that was received with its kernel stamp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// Bytes put into the buffer.
+    pub length: usize,
+    /// Wall clock of the software receive stamp, ns since 1970.
+    pub stamp: Option<u64>,
+}
+
+/// What stood on the error queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A departure stamp.
+    Stamp {
+        /// Which point of the way out.
+        point: Point,
+        /// The message's number (datagrams) or its last byte's (streams), counted from when stamping was set.
+        id: u32,
+        /// Wall clock, ns since 1970.
+        at: u64,
+    },
+    /// An ICMP error for something we sent, or a local failure.
+    Error {
+        /// The error number it stands for.
+        errno: i32,
+        /// Whether our own host made it.
+        local: bool,
+        /// ICMP type.
+        kind: u8,
+        /// ICMP code.
+        code: u8,
+    },
+}
+
+/// A point on the way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Entered the packet scheduler.
+    Sched,
+    /// Handed to the driver.
+    Driver,
+    /// Acknowledged by the peer (streams).
+    Acknowledged,
+}
+
+/// Receives one message with its stamp. `flags` as for `recvmsg`; `Err` is the error number.
+pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Result<Arrival, i32> {
+    let mut arrival = Arrival::default();
+    arrival.length = message(socket, buffer, flags, |level, kind, data| {
+        if level == libc::SOL_SOCKET && kind == libc::SCM_TIMESTAMPING {
+            arrival.stamp = first_stamp(data);
+        }
+    })?;
+    Ok(arrival)
+}
+
+/// Takes the oldest notice off the error queue; `None` when it is empty. What is neither stamp nor error is passed over.
+pub fn next_notice(socket: BorrowedFd<'_>) -> Option<Notice> {
+    loop {
+        let (mut stamp, mut error) = (None, None);
+        let mut payload = [0; 64];
+        message(socket, &mut payload, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| match (level, kind) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
+            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => error = Extended::read(data),
+            _ => {}
+        })
+        .ok()?;
+        if let Some(notice) = error.and_then(|error| error.notice(stamp)) {
+            return Some(notice);
+        }
+    }
+}
+
+/// Sends one message, asking for departure stamps of this one alone (`SO_TIMESTAMPING` as control message).
+pub fn send_stamped(socket: BorrowedFd<'_>, message: &[u8], request: u32) -> Result<usize, i32> {
+    let mut control = Control([0; CONTROL]);
+    let mut part = libc::iovec { iov_base: message.as_ptr().cast_mut().cast::<c_void>(), iov_len: message.len() };
+    // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = (&raw mut control).cast();
+    // SAFETY: CMSG_SPACE and CMSG_LEN only compute.
+    header.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<u32>() as u32) } as usize;
+    // SAFETY: the control buffer is aligned, zeroed and longer than CMSG_SPACE of one u32, so the first header and its
+    // four bytes of data lie within it; sendmsg reads what the header describes, all of which outlives the call.
+    let sent = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&raw const header);
+        (*first).cmsg_level = libc::SOL_SOCKET;
+        (*first).cmsg_type = libc::SO_TIMESTAMPING;
+        (*first).cmsg_len = libc::CMSG_LEN(size_of::<u32>() as u32) as usize;
+        libc::CMSG_DATA(first).cast::<u32>().write_unaligned(request);
+        libc::sendmsg(socket.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL)
+    };
+    usize::try_from(sent).map_err(|_| errno())
+}
+
+/// `recvmsg` into `buffer`, each control message handed to `each` as level, type and data.
+fn message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int, mut each: impl FnMut(c_int, c_int, &[u8])) -> Result<usize, i32> {
+    let mut control = Control([0; CONTROL]);
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast::<c_void>(), iov_len: buffer.len() };
+    // SAFETY: all-zero is a valid msghdr.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = (&raw mut control).cast();
+    header.msg_controllen = CONTROL;
+    // SAFETY: the header describes `buffer` and `control`, both exclusively ours and alive through the call.
+    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) };
+    let length = usize::try_from(received).map_err(|_| errno())?;
+    // SAFETY: the kernel has written `msg_controllen` bytes of well-formed control messages into our aligned buffer;
+    // the CMSG functions stay within it, and each data slice is as long as its header says.
+    unsafe {
+        let mut next = libc::CMSG_FIRSTHDR(&raw const header);
+        while let Some(head) = next.as_ref() {
+            let data_length = head.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
+            each(head.cmsg_level, head.cmsg_type, std::slice::from_raw_parts(libc::CMSG_DATA(next), data_length));
+            next = libc::CMSG_NXTHDR(&raw const header, next);
+        }
+    }
+    Ok(length)
+}
+
+fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+/// The software stamp: the first of the three timespecs of `scm_timestamping`; all zero is none.
+fn first_stamp(data: &[u8]) -> Option<u64> {
+    let seconds = i64::from_ne_bytes(*data.first_chunk()?);
+    let nanos = i64::from_ne_bytes(*data.get(8..)?.first_chunk()?);
+    let at = u64::try_from(seconds).ok()? * 1_000_000_000 + u64::try_from(nanos).ok()?;
+    (at != 0).then_some(at)
+}
+
+/// `struct sock_extended_err` (include/uapi/linux/errqueue.h): errno, origin, type, code, pad, info, data.
+#[derive(Clone, Copy)]
+struct Extended {
+    errno: u32,
+    origin: u8,
+    kind: u8,
+    code: u8,
+    info: u32,
+    data: u32,
+}
+
+impl Extended {
+    fn read(data: &[u8]) -> Option<Self> {
+        let word = |at: usize| data.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+        Some(Self { errno: word(0)?, origin: *data.get(4)?, kind: *data.get(5)?, code: *data.get(6)?, info: word(8)?, data: word(12)? })
+    }
+
+    fn notice(self, stamp: Option<u64>) -> Option<Notice> {
+        if self.origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
+            let point = match self.info {
+                0 => Point::Driver,
+                1 => Point::Sched,
+                2 => Point::Acknowledged,
+                _ => return None,
+            };
+            return Some(Notice::Stamp { point, id: self.data, at: stamp? });
+        }
+        let local = self.origin == libc::SO_EE_ORIGIN_LOCAL;
+        Some(Notice::Error { errno: self.errno as i32, local, kind: self.kind, code: self.code })
+    }
+}
