@@ -1,3 +1,4 @@
 //! What the recorded numbers mean and how sure they are.
 
+pub mod paired;
 pub mod quantile;
