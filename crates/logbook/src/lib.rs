@@ -1,1 +1,17 @@
-//! .
+//! What was asked, done and seen: the record of a measurement, its JSON Schema, its events and where records are kept.
+//!
+//! A record carries its method with its numbers and is readable for good: a newer program reads an older record through
+//! [`upgrade`], an older one refuses a newer record by name instead of misreading it.
+//!
+//! Not here: anything that speaks to a peer, prints, or reads a clock: the moment a record starts is passed in.
+
+pub mod event;
+pub mod failure;
+#[cfg(test)]
+mod fixture;
+pub mod moment;
+pub mod read;
+pub mod record;
+pub mod schema;
+pub mod store;
+pub mod upgrade;

@@ -92,7 +92,7 @@ pub struct Disturbance {
     pub watched_ns: Nanos,
     /// Longest any measuring thread's share of that time spent ready to run but waiting for a CPU.
     pub run_queue_share: Option<f64>,
-    /// Involuntary context switches of the process.
+    /// How many involuntary context switches the process had.
     pub involuntary_switches: Option<u64>,
     /// Share of CPU time the hypervisor gave to others.
     pub steal_share: Option<f64>,

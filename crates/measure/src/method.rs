@@ -89,7 +89,7 @@ pub enum Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
-    /// Closed loop: at most this many; a tick that finds the window full is missed, and counted.
+    /// Closed loop: at most this many requests; a tick that finds the window full is missed, and counted.
     Closed(u32),
     /// Open loop: requests leave when due whether or not replies came. At this many outstanding the due request waits;
     /// it is still recorded from its intended instant, never skipped.
@@ -229,7 +229,7 @@ pub struct Stop {
 pub struct Settled {
     /// The quantile, between 0 and 1.
     pub quantile: f64,
-    /// Half the width of its interval over its value: 0.05 is ±5 %. Absent: as soon as the printing rule prints it.
+    /// Half the width of its interval as a share of its value: 0.05 is ±5 %. Absent: as soon as the printing rule prints it.
     pub within: Option<f64>,
 }
 

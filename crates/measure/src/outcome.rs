@@ -157,11 +157,11 @@ pub struct Jitter {
 /// Losses of a run. Ratios are of the sent, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Loss {
-    /// Lost (late included) over sent; absent where nothing was sent.
+    /// Lost (late included) over sent, 0 to 1; absent where nothing was sent.
     pub ratio: Option<f64>,
-    /// Lower end of its 95 % interval (Wilson).
+    /// Lower end of its 95 % interval (Wilson), 0 to 1.
     pub low: Option<f64>,
-    /// Upper end of its 95 % interval (Wilson; 3/n where none was lost).
+    /// Upper end of its 95 % interval (Wilson; 3/n where none was lost), 0 to 1.
     pub high: Option<f64>,
     /// Runs of consecutive losses (RFC 3357).
     pub periods: u64,

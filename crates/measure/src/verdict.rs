@@ -95,7 +95,7 @@ pub enum Warning {
     NotSettled {
         /// Which, 0 to 1.
         q: f64,
-        /// Half-width of its interval over its value at the end, where it has one.
+        /// Half-width of its interval at the end, as a share of its value, where it has one.
         reached: Option<f64>,
     },
     /// The run was ended early.

@@ -1,0 +1,69 @@
+//! A measurement as it happens, one JSON document a line: `{"event": "second", "data": {…}}`.
+//!
+//! The first line is `start`, then comes a `second` for each thread and second, and `end` carries the whole record; where
+//! the measurement failed the last line is `error`. A stream without either was cut off.
+
+use measure::event::Second;
+use measure::method::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::failure::Failure;
+use crate::moment::Moment;
+use crate::record::{Record, Target, Tool};
+
+/// Version of the events' form.
+pub const VERSION: u32 = 1;
+
+/// One line of the stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", content = "data", rename_all = "kebab-case")]
+pub enum Line {
+    /// The measurement starts; comes once, first.
+    Start(Box<Start>),
+    /// A second of one thread went by.
+    Second(ThreadSecond),
+    /// The measurement is over: its record, as `record.v1.json` describes it.
+    End(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<Record>),
+    /// The measurement failed.
+    Error(Box<Failure>),
+}
+
+impl Line {
+    /// The line as JSON with its line end. No number in it is NaN or infinite: JSON has neither, and a value that could
+    /// not be computed is absent.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string(self).expect("our types have string keys alone");
+        text.push('\n');
+        text
+    }
+}
+
+/// What is about to be measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Start {
+    /// Version of the events' form, a count from 1.
+    pub version: u32,
+    /// Name of the measurement; its record has the same.
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    pub id: Uuid,
+    /// The program that measures.
+    pub tool: Tool,
+    /// When it was started.
+    pub started: Moment,
+    /// Whom it asks.
+    pub target: Target,
+    /// The method as it will be carried out.
+    pub method: Method,
+}
+
+/// A second as one thread of ours saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadSecond {
+    /// The thread's number, from 0.
+    pub thread: u32,
+    /// What it held.
+    #[serde(flatten)]
+    pub second: Second,
+}

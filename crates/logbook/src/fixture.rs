@@ -1,0 +1,61 @@
+//! Records for tests.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use measure::method::Asked;
+use measure::outcome::Outcome;
+use measure::verdict::Warning;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+
+/// A small measurement with its numbers in place.
+pub(crate) fn record() -> Record {
+    let asked = Asked::default();
+    Record {
+        format: Format::Record,
+        version: VERSION,
+        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ab),
+        tool: Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
+        command: vec!["sonde".to_owned(), "rtt".to_owned()],
+        started: "2026-10-20T14:03:12.25+02:00".parse().unwrap(),
+        question: Question::Rtt,
+        target: Target { host: None, address: IpAddr::V4(Ipv4Addr::LOCALHOST), port: Some(7_663), own_reflector: true },
+        peer: Peer {
+            kind: PeerKind::Native,
+            program: Some("sonde".to_owned()),
+            version: Some("0.1.0".to_owned()),
+            protocol_version: Some(1),
+        },
+        method: asked.resolve().unwrap(),
+        asked,
+        outcome: outcome(),
+        ended: Ended::Interrupted { signal: "SIGINT".to_owned() },
+        warnings: vec![Warning::OwnReflector, Warning::Correlated { count: 3, effective: 1.1 }],
+        instrument: Instrument::default(),
+        ours: None,
+        theirs: None,
+    }
+}
+
+/// As it stands in a record, so that a field that others add or drop shows in the tests of reading.
+fn outcome() -> Outcome {
+    let counts = json!({
+        "scheduled": 4, "answered": 3, "late": 0, "lost": 1, "refused": 0, "corrupt": 0, "send_failed": 0,
+        "duplicated": 0, "reordered": 0, "strays": 0, "ticks_missed": 0, "clock_steps": 0
+    });
+    let outcome = json!({
+        "loop_kind": "closed", "elapsed_ns": 1_000_000, "counts": counts,
+        "response": {
+            "count": 3, "min_ns": 10, "max_ns": 30, "mean_ns": 20.1, "quantiles": [
+                { "q": 0.5, "value_ns": 20, "low_ns": 10, "beyond": 1, "standing": "too-few" }
+            ],
+            "exact": true, "saturated": 0, "histogram": ""
+        },
+        "loss": { "ratio": 0.25, "low": 0.0456, "high": 0.6994, "periods": 1, "longest_period": 1 },
+        "reorder_extents": [], "steady": "too-short", "sockets": [],
+        "seconds": [{ "at_ns": 0, "length_ns": 1_000_000, "counts": counts, "min_ns": 10, "mean_ns": 20.1, "max_ns": 30 }]
+    });
+    serde_json::from_value(outcome).unwrap()
+}

@@ -1,0 +1,329 @@
+//! From text to a record, with a reason where there is none in it.
+//!
+//! First only name and version are looked at, so that a record of another version is called so instead of malformed.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::failure::ErrorDocument;
+use crate::record::{Record, VERSION};
+use crate::upgrade;
+
+/// Why a text holds no record that can be read. Lines and columns count from 1.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// Not JSON, or cut short.
+    #[error("not JSON at line {line}, column {column}: {reason}")]
+    NotJson {
+        /// Line of the fault.
+        line: usize,
+        /// Column of the fault.
+        column: usize,
+        /// What the parser met.
+        reason: String,
+    },
+    /// JSON of another kind.
+    #[error("JSON, but no record of sonde{}", .found.as_ref().map_or(String::new(), |found| format!(": its format is `{found}`")))]
+    NotARecord {
+        /// The name of its form, where it has one.
+        found: Option<String>,
+    },
+    /// An error document: there was no measurement, or only part of one.
+    #[error("no record but an error of sonde: {}", .0.error.what)]
+    Failure(Box<ErrorDocument>),
+    /// Written by a later sonde.
+    #[error("record version {version} is newer than this program, which reads up to {newest}")]
+    FromTheFuture {
+        /// Its version.
+        version: u32,
+        /// The newest version that can be read.
+        newest: u32,
+    },
+    /// A version that never was.
+    #[error("there is no record version {version}")]
+    NoSuchVersion {
+        /// Its version.
+        version: u32,
+    },
+    /// A record whose content is not what its version says.
+    #[error("a record of version {version}, but{} {reason}", .place.map_or(String::new(), |(line, column)| format!(" at line {line}, column {column}:")))]
+    Malformed {
+        /// Its version.
+        version: u32,
+        /// Line and column; absent in an upgraded record, whose text is another.
+        place: Option<(usize, usize)>,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A stream of events that was cut off before its record.
+    #[error("a stream of events without its end: the measurement was cut off, so there is no record in it")]
+    NoEnd,
+}
+
+impl ReadError {
+    /// What to try.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotJson { .. } | Self::Malformed { .. } => {
+                "the file may be cut short or changed by hand: take the original"
+            }
+            Self::NotARecord { .. } => "give a file that `sonde rtt --json` or `-o FILE.json` wrote",
+            Self::Failure(_) => "measure again: the document says what failed and what to try",
+            Self::FromTheFuture { .. } => "read it with the sonde that wrote it, or a later one",
+            Self::NoSuchVersion { .. } => "the version was changed by hand: take the original",
+            Self::NoEnd => "each line of it is sound by itself; `jq` reads them",
+        }
+    }
+}
+
+/// What every document of ours opens with.
+#[derive(Deserialize)]
+struct Head {
+    format: Option<String>,
+    version: Option<u32>,
+}
+
+/// One line of a stream of events, its content not yet looked at.
+#[derive(Deserialize)]
+struct Envelope {
+    event: String,
+    data: Value,
+}
+
+/// The record in `text`: a document of its own, or the end of a stream of events.
+pub(crate) fn record(text: &str) -> Result<Record, ReadError> {
+    match text.lines().next().map(parse::<Envelope>) {
+        Some(Ok(_)) => end_of_stream(text),
+        _ => document(text),
+    }
+}
+
+fn end_of_stream(text: &str) -> Result<Record, ReadError> {
+    let last = text.lines().next_back().and_then(|line| parse::<Envelope>(line).ok()).ok_or(ReadError::NoEnd)?;
+    match last.event.as_str() {
+        "end" => document(&last.data.to_string()),
+        "error" => match serde_json::from_value(last.data) {
+            Ok(error) => Err(ReadError::Failure(Box::new(ErrorDocument::new(error)))),
+            Err(_) => Err(ReadError::NoEnd),
+        },
+        _ => Err(ReadError::NoEnd),
+    }
+}
+
+fn document(text: &str) -> Result<Record, ReadError> {
+    let version = version(text)?;
+    if version == VERSION {
+        return parse(text).map_err(|fault| malformed(version, &fault));
+    }
+    let old = parse(text).map_err(|fault| not_json(&fault))?;
+    let present = upgrade::to_present(old, version)?;
+    serde_json::from_value(present).map_err(|fault| malformed(version, &fault))
+}
+
+/// The version of the record in `text`, if it is one that can be read.
+fn version(text: &str) -> Result<u32, ReadError> {
+    let head: Head = match parse(text) {
+        Ok(head) => head,
+        Err(fault) if fault.is_data() => return Err(ReadError::NotARecord { found: None }),
+        Err(fault) => return Err(not_json(&fault)),
+    };
+    match (head.format.as_deref(), head.version) {
+        (Some("sonde-record"), Some(version)) if version > VERSION => {
+            Err(ReadError::FromTheFuture { version, newest: VERSION })
+        }
+        (Some("sonde-record"), Some(version)) => Ok(version),
+        (Some("sonde-error"), _) => Err(failure(text)),
+        _ => Err(ReadError::NotARecord { found: head.format }),
+    }
+}
+
+fn failure(text: &str) -> ReadError {
+    parse(text).map_or(ReadError::NotARecord { found: Some("sonde-error".to_owned()) }, |document| {
+        ReadError::Failure(Box::new(document))
+    })
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    // Files saved by some editors open with a byte order mark.
+    serde_json::from_str(text.trim_start_matches('\u{feff}'))
+}
+
+fn not_json(fault: &serde_json::Error) -> ReadError {
+    ReadError::NotJson { line: fault.line(), column: fault.column(), reason: bare(fault) }
+}
+
+fn malformed(version: u32, fault: &serde_json::Error) -> ReadError {
+    let place = (fault.line() > 0).then(|| (fault.line(), fault.column()));
+    ReadError::Malformed { version, place, reason: bare(fault) }
+}
+
+/// The message without the place that `serde_json` adds: it is told in fields of its own.
+fn bare(fault: &serde_json::Error) -> String {
+    let text = fault.to_string();
+    let place = format!(" at line {} column {}", fault.line(), fault.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Line, Start, ThreadSecond};
+    use crate::failure::{Failure, Side};
+    use crate::fixture;
+    use serde_json::json;
+    use test_case::test_case;
+
+    fn value() -> Value {
+        serde_json::to_value(fixture::record()).unwrap()
+    }
+
+    fn failure() -> Failure {
+        Failure {
+            what: "cannot connect: connection refused".to_owned(),
+            to_whom: Some("10.0.0.2:7663".to_owned()),
+            side: Some(Side::Theirs),
+            hint: Some("start `sonde serve` there".to_owned()),
+            partial: None,
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let record = fixture::record();
+        assert_eq!(Record::read(&record.to_json().unwrap()), Ok(record));
+    }
+
+    #[test]
+    fn fields_of_a_later_program_are_passed_over() {
+        let mut later = value();
+        later["mood"] = json!("bright");
+        later["target"]["floor"] = json!(3);
+        later["outcome"]["counts"]["yawned"] = json!(1);
+        assert_eq!(Record::read(&later.to_string()), Ok(fixture::record()));
+    }
+
+    #[test]
+    fn what_is_not_json_is_placed() {
+        let whole = fixture::record().to_json().unwrap();
+        let lines = whole.lines().count();
+        let cut = whole.trim_end().strip_suffix('}').unwrap();
+        let Err(ReadError::NotJson { line, .. }) = Record::read(cut) else { panic!("read a record that is cut short") };
+        assert_eq!(line, lines);
+        assert!(matches!(Record::read(""), Err(ReadError::NotJson { line: 1, .. })));
+        assert!(matches!(Record::read("{\n  \"a\": nan }"), Err(ReadError::NotJson { line: 2, column: 9, .. })));
+    }
+
+    #[test_case("[1, 2]", None; "a list")]
+    #[test_case("3", None; "a number")]
+    #[test_case("{}", None; "an empty object")]
+    #[test_case(r#"{ "format": "fio", "version": 3 }"#, Some("fio"); "another tool's")]
+    #[test_case(r#"{ "format": "sonde-record" }"#, Some("sonde-record"); "no version")]
+    fn other_json_is_no_record(text: &str, found: Option<&str>) {
+        assert_eq!(Record::read(text), Err(ReadError::NotARecord { found: found.map(str::to_owned) }));
+    }
+
+    #[test]
+    fn a_later_version_is_called_so_whatever_else_it_holds() {
+        let text = r#"{ "format": "sonde-record", "version": 2, "all": "different" }"#;
+        assert_eq!(Record::read(text), Err(ReadError::FromTheFuture { version: 2, newest: VERSION }));
+    }
+
+    #[test]
+    fn a_version_that_never_was_is_refused() {
+        let mut record = value();
+        record["version"] = json!(0);
+        assert_eq!(Record::read(&record.to_string()), Err(ReadError::NoSuchVersion { version: 0 }));
+    }
+
+    #[test]
+    fn a_record_that_lacks_something_names_it() {
+        let mut record = value();
+        record.as_object_mut().unwrap().remove("method");
+        let fault = Record::read(&record.to_string()).unwrap_err();
+        assert!(
+            matches!(&fault, ReadError::Malformed { version: 1, place: Some(_), reason } if reason == "missing field `method`")
+        );
+    }
+
+    #[test]
+    fn an_error_document_is_told_from_a_record() {
+        let document = ErrorDocument::new(failure());
+        let read = Record::read(&document.to_json());
+        assert_eq!(read, Err(ReadError::Failure(Box::new(document))));
+    }
+
+    #[test]
+    fn an_error_keeps_what_was_measured() {
+        let document = ErrorDocument::new(Failure { partial: Some(Box::new(fixture::record())), ..failure() });
+        assert_eq!(serde_json::from_str::<ErrorDocument>(&document.to_json()).unwrap(), document);
+    }
+
+    fn stream() -> [Line; 3] {
+        let record = fixture::record();
+        let start = Start {
+            version: crate::event::VERSION,
+            id: record.id,
+            tool: record.tool.clone(),
+            started: record.started,
+            target: record.target.clone(),
+            method: record.method.clone(),
+        };
+        let second = ThreadSecond { thread: 0, second: record.outcome.seconds[0] };
+        [Line::Start(Box::new(start)), Line::Second(second), Line::End(Box::new(record))]
+    }
+
+    #[test]
+    fn the_end_of_a_stream_is_its_record() {
+        let text: String = stream().iter().map(Line::to_json).collect();
+        assert_eq!(text.lines().count(), 3, "an event is one line");
+        assert_eq!(Record::read(&text), Ok(fixture::record()));
+    }
+
+    #[test]
+    fn a_stream_cut_off_has_no_record() {
+        let lines = stream();
+        let begun = lines[0].to_json() + &lines[1].to_json();
+        assert_eq!(Record::read(&begun), Err(ReadError::NoEnd));
+        let whole = lines[2].to_json();
+        assert_eq!(Record::read(&(begun + &whole[..whole.len() / 2])), Err(ReadError::NoEnd));
+    }
+
+    #[test]
+    fn a_stream_that_failed_says_why() {
+        let text = stream()[0].to_json() + &Line::Error(Box::new(failure())).to_json();
+        assert_eq!(Record::read(&text), Err(ReadError::Failure(Box::new(ErrorDocument::new(failure())))));
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_not_lost_without_notice() {
+        let mut record = fixture::record();
+        record.outcome.response.mean_ns = Some(f64::NAN);
+        assert!(record.to_json().is_ok(), "an optional value that cannot be computed is absent");
+        record.warnings = vec![measure::verdict::Warning::BehindSchedule { share: f64::INFINITY }];
+        assert!(record.to_json().is_err());
+    }
+
+    #[test_case(&crate::schema::json_schema(), &value())]
+    #[test_case(&crate::schema::error_schema(), &serde_json::to_value(ErrorDocument::new(Failure { partial: Some(Box::new(fixture::record())), ..failure() })).unwrap(); "error")]
+    fn what_is_written_is_what_the_schema_says(schema: &Value, document: &Value) {
+        let validator = jsonschema::validator_for(schema).unwrap();
+        let faults: Vec<String> = validator.iter_errors(document).map(|fault| fault.to_string()).collect();
+        assert_eq!(faults, [] as [String; 0]);
+        let mut wrong = document.clone();
+        wrong["version"] = json!("one");
+        assert!(!validator.is_valid(&wrong), "a schema that takes everything says nothing");
+    }
+
+    #[test]
+    fn every_line_of_a_stream_is_what_the_schema_says() {
+        let validator = jsonschema::validator_for(&crate::schema::event_schema()).unwrap();
+        for line in stream().into_iter().chain([Line::Error(Box::new(failure()))]) {
+            let document: Value = serde_json::from_str(&line.to_json()).unwrap();
+            let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
+            assert_eq!(faults, [] as [String; 0], "{}", line.to_json());
+        }
+        assert!(!validator.is_valid(&json!({ "event": "second", "data": { "thread": 0 } })));
+    }
+}

@@ -1,0 +1,288 @@
+//! Records as files: written whole or not at all, one file each, never rewritten.
+//!
+//! A file appears under its name only when all of it is on the disk, so a reader never sees half a record and a full
+//! disk leaves what was there. Not here: what a record means, and where a user's folders are.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+
+use crate::read::ReadError;
+use crate::record::{Record, Unwritable};
+
+/// A folder of records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// The store in `folder`, which need not exist yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// Adds `record` under its [`file_name`] and says where. Fails where that file is there already: a record is
+    /// never rewritten.
+    pub fn append(&self, record: &Record) -> Result<PathBuf, StoreError> {
+        fs::create_dir_all(&self.folder).map_err(|cause| StoreError::io(Step::MakeFolder, &self.folder, cause))?;
+        let path = self.folder.join(file_name(record));
+        if path.exists() {
+            return Err(StoreError::io(Step::Write, &path, io::ErrorKind::AlreadyExists.into()));
+        }
+        write(&path, &record.to_json()?)?;
+        Ok(path)
+    }
+}
+
+/// How a record's file is called where nobody says: by the time it was started, in UTC, and its id, so that names sort
+/// by time and two of one second differ: `20261020T120312Z-0199f2ab….json`.
+pub fn file_name(record: &Record) -> String {
+    let started = record.started.timestamp().to_zoned(TimeZone::UTC);
+    format!("{}-{}.json", started.strftime("%Y%m%dT%H%M%SZ"), record.id.simple())
+}
+
+/// Writes `text` to `path` whole or not at all: an older file there stays as it was until the new one is on the disk.
+///
+/// What is no regular file (a pipe, a terminal, `/dev/null`) is written to directly.
+pub fn write(path: &Path, text: &str) -> Result<(), StoreError> {
+    match fs::metadata(path) {
+        Ok(there) if !there.is_file() && !there.is_dir() => write_directly(path, text),
+        _ => write_whole(path, text),
+    }
+    .map_err(|cause| StoreError::io(Step::Write, path, cause))
+}
+
+fn write_directly(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.flush()
+}
+
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    // A link is followed, so that what it points to is replaced and not the link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (part, mut file) = create_part(&target)?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&part, &target))
+        .and_then(|()| sync_folder(&target));
+    if written.is_err() {
+        // The first failure is the one to tell; a part that cannot be removed is named as one.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+/// A new hidden file beside `target`: in the same folder, for only there can it be renamed in one step.
+fn create_part(target: &Path) -> io::Result<(PathBuf, File)> {
+    let name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
+    let part = target.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
+    Ok((part, file))
+}
+
+/// Makes the new name itself durable. Some file systems cannot; the file's content is safe all the same.
+fn sync_folder(target: &Path) -> io::Result<()> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(cause) if cause.kind() == io::ErrorKind::StorageFull => Err(cause),
+        _ => Ok(()),
+    }
+}
+
+/// The record in the file at `path`: a document, or the end of a stream of events.
+pub fn read(path: &Path) -> Result<Record, StoreError> {
+    let text = fs::read_to_string(path).map_err(|cause| StoreError::io(Step::Read, path, cause))?;
+    Record::read(&text).map_err(|fault| StoreError::NoRecord { path: path.to_owned(), fault })
+}
+
+/// Why a record could not be kept or had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The system refused.
+    #[error("{}: cannot {step}: {cause}", .path.display())]
+    Io {
+        /// What was tried.
+        step: Step,
+        /// On which file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The file was read, and holds no record.
+    #[error("{}: {fault}", .path.display())]
+    NoRecord {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        fault: ReadError,
+    },
+    /// The record itself cannot be written.
+    #[error(transparent)]
+    Unwritable(#[from] Unwritable),
+}
+
+/// What was tried with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Make the folder it belongs into.
+    MakeFolder,
+    /// Write it.
+    Write,
+    /// Read it.
+    Read,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MakeFolder => "make the folder",
+            Self::Write => "write the record",
+            Self::Read => "read the record",
+        })
+    }
+}
+
+impl StoreError {
+    fn io(step: Step, path: &Path, cause: io::Error) -> Self {
+        Self::Io { step, path: path.to_owned(), cause }
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Io { cause, step, .. } => io_hint(cause.kind(), *step),
+            Self::NoRecord { fault, .. } => fault.hint(),
+            Self::Unwritable(_) => "this is a fault of sonde: report it with the command line",
+        }
+    }
+}
+
+fn io_hint(kind: io::ErrorKind, step: Step) -> &'static str {
+    match (kind, step) {
+        (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+            "the disk is full: free some space there, or write elsewhere with -o"
+        }
+        (io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem, Step::Read) => {
+            "read it as the user it belongs to"
+        }
+        (io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem, _) => {
+            "nothing may be written there: write elsewhere with -o"
+        }
+        (io::ErrorKind::NotFound, Step::Read) => "there is no such file: check the name",
+        (io::ErrorKind::NotFound, _) => "the folder is not there: make it first",
+        (io::ErrorKind::AlreadyExists, _) => "it is there already, and records are never rewritten",
+        (io::ErrorKind::IsADirectory, _) => "that is a folder: give a file",
+        (io::ErrorKind::InvalidData, _) => "the file is not text, so it holds no record",
+        _ => "see what the system says about that file",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use tempfile::tempdir;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = entries.collect();
+        names.sort();
+        names
+    }
+
+    fn cause(error: &StoreError) -> Option<io::ErrorKind> {
+        match error {
+            StoreError::Io { cause, .. } => Some(cause.kind()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_had_again_under_a_name_that_sorts_by_time() {
+        let folder = tempdir().unwrap();
+        let store = Store::new(folder.path().join("deep/runs"));
+        let record = fixture::record();
+        let path = store.append(&record).unwrap();
+        assert_eq!(names(path.parent().unwrap()), ["20261020T120312Z-0199f2ab12347abc8def0123456789ab.json"]);
+        assert_eq!(read(&path).unwrap(), record);
+    }
+
+    #[test]
+    fn a_record_is_never_rewritten() {
+        let folder = tempdir().unwrap();
+        let store = Store::new(folder.path());
+        let mut record = fixture::record();
+        let path = store.append(&record).unwrap();
+        record.command.clear();
+        let error = store.append(&record).unwrap_err();
+        assert_eq!(cause(&error), Some(io::ErrorKind::AlreadyExists));
+        assert_eq!(read(&path).unwrap(), fixture::record());
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_is_left_beside_it() {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write(&path, "a long first text").unwrap();
+        write(&path, "short").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "short");
+        assert_eq!(names(folder.path()), ["a.json"]);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempdir().unwrap();
+        let (real, link) = (folder.path().join("real.json"), folder.path().join("link.json"));
+        write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write(&link, "new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_nothing_behind() {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("taken");
+        fs::create_dir(&path).unwrap();
+        let error = write(&path, "text").unwrap_err();
+        assert_eq!(cause(&error), Some(io::ErrorKind::IsADirectory));
+        assert_eq!(names(folder.path()), ["taken"]);
+    }
+
+    #[test]
+    fn a_full_disk_is_named_with_what_to_try() {
+        // Always full, on every Linux; what is no regular file is written to directly.
+        let error = write(Path::new("/dev/full"), "text").unwrap_err();
+        assert_eq!(cause(&error), Some(io::ErrorKind::StorageFull));
+        assert!(error.to_string().starts_with("/dev/full: cannot write the record: "), "{error}");
+        assert!(error.hint().contains("free some space"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let folder = tempdir().unwrap();
+        let error = write(&folder.path().join("absent/a.json"), "text").unwrap_err();
+        assert_eq!(cause(&error), Some(io::ErrorKind::NotFound));
+        assert!(error.hint().contains("folder"));
+    }
+
+    #[test]
+    fn a_file_without_a_record_says_so() {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write(&path, "{}").unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(matches!(&error, StoreError::NoRecord { fault: ReadError::NotARecord { found: None }, .. }));
+        assert_eq!(cause(&read(&folder.path().join("b.json")).unwrap_err()), Some(io::ErrorKind::NotFound));
+    }
+}

@@ -1,0 +1,53 @@
+//! The way from an older record to the present form: one step per version, each from its own version to the next.
+//!
+//! A step works on JSON, not on types, so that the types of old versions need not be kept.
+
+use serde_json::Value;
+
+use crate::read::ReadError;
+use crate::record::VERSION;
+
+/// Turns a record of one version into one of the next.
+type Step = fn(Value) -> Value;
+
+/// The steps by the version they start from. Version 1 is the first that there was.
+const STEPS: &[(u32, Step)] = &[];
+
+/// `record`, of `version`, in the present form.
+pub(crate) fn to_present(record: Value, version: u32) -> Result<Value, ReadError> {
+    climb(STEPS, record, version)
+}
+
+fn climb(steps: &[(u32, Step)], mut record: Value, version: u32) -> Result<Value, ReadError> {
+    for from in version..VERSION {
+        let Some((_, step)) = steps.iter().find(|(start, _)| *start == from) else {
+            return Err(ReadError::NoSuchVersion { version });
+        };
+        record = step(record);
+        record["version"] = Value::from(from + 1);
+    }
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_step_leads_from_its_version_to_the_next() {
+        let step: Step = |mut record| {
+            let date = record.as_object_mut().and_then(|fields| fields.remove("date"));
+            record["started"] = date.unwrap_or_default();
+            record
+        };
+        let old = json!({ "format": "sonde-record", "version": 0, "date": "2026-10-20T14:03:12Z" });
+        let new = json!({ "format": "sonde-record", "version": 1, "started": "2026-10-20T14:03:12Z" });
+        assert_eq!(climb(&[(0, step)], old, 0), Ok(new));
+    }
+
+    #[test]
+    fn a_version_without_a_step_is_refused() {
+        assert_eq!(to_present(json!({}), 0), Err(ReadError::NoSuchVersion { version: 0 }));
+    }
+}
