@@ -95,9 +95,9 @@ fn act(command: Command, output: &Output, verbose: bool) -> Result<Exit, Failure
 fn finish(end: Result<Exit, Failure>, glance: &Glance, output: &Output) -> Exit {
     let exit = end.unwrap_or_else(|failure| {
         if glance.json {
-            output.result(&format!("{:#}\n", failure.document()));
+            output.result(&failure.document());
         } else if glance.json_lines {
-            output.result(&format!("{}\n", failure.event()));
+            output.result(&failure.line());
         }
         output.aside(&failure.text());
         failure.exit

@@ -9,7 +9,7 @@ use endpoint::signal::Signal;
 pub enum Exit {
     /// What was asked for was done: for a measurement, at least one request was answered.
     Done,
-    /// Nothing answered, or the peer refused.
+    /// Nothing answered, the peer refused, or it went away in the middle.
     NothingAnswered,
     /// The command line, a file, a permission: nothing was measured.
     Usage,
@@ -42,7 +42,7 @@ impl From<Exit> for ExitCode {
 pub const TABLE: &str = "\
 Exit status:
     0  measured: at least one request was answered
-    1  nothing answered, or the peer refused
+    1  nothing answered, the peer refused, or it went away (what was measured is printed)
     2  usage, configuration or permission: nothing was measured
    99  a condition asked for does not hold (--strict)
   130  a run with an end was cut short by SIGINT (Ctrl-C); the partial result is printed

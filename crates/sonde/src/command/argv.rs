@@ -69,7 +69,7 @@ pub fn answer(error: &clap::Error, output: &Output) -> Result<Exit, Failure> {
     }
     let mut failure = of_clap(&error.render().to_string());
     if let Some(hint) = what_was_meant(error) {
-        failure.hint = Some(hint);
+        failure.told.hint = Some(hint);
     }
     Err(failure)
 }
@@ -83,7 +83,7 @@ fn of_clap(text: &str) -> Failure {
         if part.starts_with("Usage:") {
             failure.usage = Some(part.to_owned());
         } else if let Some(tip) = part.trim_start().strip_prefix("tip: ") {
-            failure.hint = Some(tip.to_owned());
+            failure.told.hint = Some(tip.to_owned());
         }
     }
     failure
@@ -139,8 +139,8 @@ mod tests {
     #[test]
     fn a_message_is_taken_apart() {
         let failure = of_clap("error: no '--jsn'\n\n  tip: there is '--json'\n\nUsage: sonde rtt\n\nFor more, try '--help'.\n");
-        assert_eq!(failure.what, "no '--jsn'");
-        assert_eq!(failure.hint.as_deref(), Some("there is '--json'"));
+        assert_eq!(failure.told.what, "no '--jsn'");
+        assert_eq!(failure.told.hint.as_deref(), Some("there is '--json'"));
         assert_eq!(failure.usage.as_deref(), Some("Usage: sonde rtt"));
     }
 }

@@ -128,8 +128,13 @@ pub fn settled(text: &str) -> Result<Settled, String> {
         name => percent(name.strip_prefix('p').ok_or_else(fault)?)?,
     };
     let within = within.map(|text| percent(text.trim().strip_suffix('%').ok_or_else(fault)?)).transpose()?;
-    // Divided, not multiplied by 0.01: 99 / 100 is the nearest float to 0.99.
-    Ok(Settled { quantile: quantile / 100.0, within: within.map(|p| p / 100.0) })
+    Ok(Settled { quantile: as_share(quantile), within: within.map(as_share) })
+}
+
+/// A percentage as a share, free of the error that dividing leaves: 99.9 % is 0.999 and not its neighbour.
+fn as_share(percent: f64) -> f64 {
+    let text = format!("{:.9}", percent / 100.0);
+    text.parse().unwrap_or(percent / 100.0)
 }
 
 /// A count as people type it: `1000`, `10k`, `1.5M`.

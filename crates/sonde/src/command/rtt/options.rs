@@ -18,13 +18,13 @@ pub const PORT: u16 = 7663;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde rtt                                   no far side at hand: a reflector of our own, over loopback
-  sonde rtt 10.0.0.2                          TCP, one request at a time, back to back, 10 s
-  sonde rtt 10.0.0.2 --udp --every 10ms       UDP, one each 10 ms whatever the replies do (open loop)
-  sonde rtt 10.0.0.2 --every 10ms --window 1  the same interval, but never two at once (closed loop)
-  sonde rtt db1:5432 --connect -c 100         100 TCP handshakes with any server: nothing of ours there
-  sonde rtt db1 --icmp --every 1s -t 60       as ping does it
-  sonde rtt db1 --until p99±5%                as long as it takes to know the 99th percentile
+  sonde rtt                             a reflector of our own, over loopback
+  sonde rtt db1                         TCP, one request at a time, back to back, 10 s
+  sonde rtt db1 --udp --every 10ms      one each 10 ms whatever the replies do (open loop)
+  sonde rtt db1 --every 10ms --window 1 the same, but never two at once (closed loop)
+  sonde rtt db1:5432 --connect -c 100   100 TCP handshakes with any server
+  sonde rtt db1 --icmp --every 1s -t 60 as ping does it
+  sonde rtt db1 --until p99±5%          until the 99th percentile is known
   sonde rtt db1 --rate 10k/s --wait spin --cpu 2 --json > result.json
 ";
 
@@ -75,22 +75,22 @@ pub struct RttOptions {
 /// What carries the requests.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What carries it")]
-#[group(id = "carriers", multiple = false)]
 pub struct CarrierOptions {
     /// What carries the requests: tcp, udp, icmp (echo, answered by the peer's kernel) or tcp-connect (handshakes) [default: tcp]
-    #[arg(long, value_name = "CARRIER", group = "carriers", value_parser = carriers())]
+    #[arg(long, value_name = "CARRIER", hide_possible_values = true, value_parser = carriers())]
+    #[arg(conflicts_with_all = ["tcp", "udp", "icmp", "connect"])]
     pub carrier: Option<Carrier>,
     /// A TCP connection that stays open: --carrier tcp
-    #[arg(long, group = "carriers")]
+    #[arg(long, conflicts_with_all = ["udp", "icmp", "connect"])]
     pub tcp: bool,
     /// UDP datagrams: --carrier udp
-    #[arg(long, group = "carriers")]
+    #[arg(long, conflicts_with_all = ["icmp", "connect"])]
     pub udp: bool,
     /// ICMP echo: --carrier icmp
-    #[arg(long, group = "carriers")]
+    #[arg(long, conflicts_with = "connect")]
     pub icmp: bool,
     /// The TCP handshake alone, with any server: --carrier tcp-connect
-    #[arg(long, group = "carriers")]
+    #[arg(long)]
     pub connect: bool,
     /// A new TCP connection, a request and its reply over it, for each exchange
     ///
@@ -134,7 +134,7 @@ pub struct ScheduleOptions {
     /// How to wait for a due instant: sleep, spin, or hybrid (sleep, then spin the last bit) [default: hybrid]
     ///
     /// It changes the result: a CPU that spins is awake and warm, one that slept has to be woken.
-    #[arg(long, value_name = "HOW", value_parser = pacings())]
+    #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = pacings())]
     pub pace: Option<Pacing>,
 }
 
@@ -154,10 +154,10 @@ pub struct WaitingOptions {
     ///
     /// block is woken by the scheduler, as most applications are. spin polls the socket and keeps a CPU at 100 %.
     /// busy-poll blocks while the kernel polls the card for US microseconds (50 where none are given).
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub wait: Option<WaitingWord>,
     /// How the far side waits for a request: block or spin [default: block]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub peer_wait: Option<WaitingWord>,
     /// CPUs to pin our measuring threads to, in turn, as in 2 or 0,2-3 [default: the scheduler decides]
     #[arg(long, value_name = "CPUS")]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use endpoint::name::Family;
 use measure::method::{Asked, Carrier, Pattern, Schedule, SocketOptions, Stop};
 use measure::unit::Bytes;
 
@@ -38,17 +39,6 @@ pub struct Target {
     pub port: u16,
     /// Which address family a name may resolve to.
     pub family: Family,
-}
-
-/// An address family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// Whichever the system prefers.
-    Any,
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
 }
 
 impl Plan {

@@ -1,6 +1,7 @@
 //! Argv to plan, case by case, and the refusals on the way.
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use measure::method::{Pacing, Refusal, Settled, Waiting, Window, default};
 use measure::unit::{Nanos, Rate};
 use test_case::test_case;
@@ -18,7 +19,7 @@ fn plan(line: &str) -> Plan {
     Plan::of(Line::try_parse_from(words).unwrap().options).unwrap()
 }
 
-fn refused(line: &str) -> clap::error::ErrorKind {
+fn refused(line: &str) -> ErrorKind {
     let words = std::iter::once("rtt").chain(line.split_whitespace());
     Line::try_parse_from(words).unwrap_err().kind()
 }
@@ -140,28 +141,33 @@ fn a_key_without_a_far_side_is_not_used() {
 #[test_case("db1 -4 -6"; "both families")]
 #[test_case("--json --json-lines"; "two formats on one output")]
 fn what_excludes_each_other_is_refused(line: &str) {
-    assert_eq!(refused(line), clap::error::ErrorKind::ArgumentConflict);
+    assert_eq!(refused(line), ErrorKind::ArgumentConflict);
 }
 
 #[test_case("--burst 4"; "burst without interval")]
 #[test_case("--port 80"; "port of nobody")]
 #[test_case("-4"; "family of nobody")]
 fn what_needs_another_is_refused_without_it(line: &str) {
-    assert_eq!(refused(line), clap::error::ErrorKind::MissingRequiredArgument);
+    assert_eq!(refused(line), ErrorKind::MissingRequiredArgument);
 }
 
 #[test_case("--every 10"; "bare interval")]
 #[test_case("--timeout 1"; "bare timeout")]
 #[test_case("--size 64K"; "bare K")]
 #[test_case("--rate fast"; "no rate")]
-#[test_case("--pace async"; "no pacing")]
 #[test_case("--wait sleep"; "no waiting")]
 #[test_case("--cpu 0-"; "no cpu list")]
 #[test_case("-o result.html"; "no format")]
 #[test_case("--samples s.txt"; "no format of samples")]
 #[test_case("--until 99"; "no quantile")]
 fn a_value_that_is_none_is_refused(line: &str) {
-    assert_eq!(refused(line), clap::error::ErrorKind::ValueValidation);
+    assert_eq!(refused(line), ErrorKind::ValueValidation);
+}
+
+#[test]
+fn a_word_that_is_none_of_the_words_is_refused() {
+    assert_eq!(refused("--pace async"), ErrorKind::InvalidValue);
+    assert_eq!(refused("--carrier sctp"), ErrorKind::InvalidValue);
 }
 
 #[test_case("--icmp --peer-cpu 1", Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "nobody to pin")]
