@@ -2,5 +2,6 @@
 
 pub mod clockwork;
 pub mod datagram;
+pub mod handshake;
 pub mod stamping;
 pub mod stream;

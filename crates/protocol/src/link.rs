@@ -8,6 +8,13 @@ pub trait Link {
     /// The present instant of the clock that all stamps of this link come from.
     fn now(&self) -> Instant;
 
+    /// Gets ready for the next [`Link::send`], outside of what is timed: a link that opens a connection for each
+    /// exchange puts the old one away and the new socket up here.
+    #[inline]
+    fn ready(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// Hands one message to the kernel. `message` is the message, or its head where it is longer than the engine's
     /// buffer; the link knows its full length. Returns when the kernel has taken it, or as much of it as it can: see
     /// [`Link::flush`].

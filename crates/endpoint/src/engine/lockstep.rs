@@ -172,6 +172,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     #[inline]
     fn exchange(&mut self, seq: u64, flags: Flags) -> (Instant, Answer) {
         self.flow.wire.prepare(&mut self.flow.request, seq, flags);
+        if let Err(fault) = self.flow.link.ready() {
+            return (self.flow.link.now(), Answer::Fault(fault));
+        }
         let sent = self.flow.link.now();
         if let Err(fault) = self.flow.link.send(&self.flow.request) {
             return (sent, Answer::Fault(fault));

@@ -183,8 +183,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         lane.base = lane.next;
         lane.oldest = lane.next;
         lane.wire.prepare(&mut lane.request, seq, Flags::WARM_UP);
+        let ready = link.ready();
         let sent = link.now();
-        if let Err(fault) = link.send(&lane.request) {
+        if let Err(fault) = ready.and_then(|()| link.send(&lane.request)) {
             lane.owed = lane.next;
             return Trial::Fault(fault);
         }
@@ -282,8 +283,11 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             _ => Flags::NONE,
         };
         lane.wire.prepare(&mut lane.request, seq, flags);
+        let ready = link.ready();
         let sent = link.now();
-        let (result, stamp) = if flags == Flags::STAMPED {
+        let (result, stamp) = if let Err(fault) = ready {
+            (Err(fault), Stamp::Idle)
+        } else if flags == Flags::STAMPED {
             link.departure();
             let sent_at = link.send_stamped(&lane.request);
             (sent_at.map(|_| ()), stamped(turn, seq, sent_at))

@@ -230,7 +230,13 @@ mod tests {
     #[test]
     fn stamps_that_are_absent_stay_absent() {
         let mut message = [0; STAMPED_LENGTH];
-        let stamps = PeerStamps { received: Some(5), wake_up: Some(0), hold: None, previous_sched: None, previous_driver: Some(9) };
+        let stamps = PeerStamps {
+            received: Some(5),
+            wake_up: Some(0),
+            hold: None,
+            previous_sched: None,
+            previous_driver: Some(9),
+        };
         stamps.write(&mut message);
         assert_eq!(PeerStamps::read(&message), Some(stamps));
         assert_eq!(PeerStamps::read(&message[..STAMPED_LENGTH - 1]), None);

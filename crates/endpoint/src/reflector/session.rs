@@ -1,0 +1,169 @@
+//! The sessions a reflector has open: who may be answered, how, and what was counted.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use measure::unit::{Instant, Nanos};
+use protocol::native::header::Token;
+use protocol::native::message::{Got, Open, Report};
+
+use crate::clock::Monotonic;
+use crate::facts::thread::CpuTime;
+use crate::stop::Stop;
+
+/// One client's session.
+#[derive(Debug)]
+pub struct Session {
+    /// Its name.
+    pub token: Token,
+    /// Version agreed on.
+    pub version: u16,
+    /// What the client asked for, within the limits.
+    pub open: Open,
+    /// What it gets.
+    pub got: Got,
+    /// Counts by flow.
+    pub flows: Vec<FlowCount>,
+    /// Messages with the session's token that made no sense.
+    pub malformed: AtomicU64,
+    /// Set when it is over: its threads end.
+    pub over: Stop,
+    /// When a message of it was last seen, at the grain of a thread's glance.
+    seen: AtomicU64,
+    opened: Instant,
+    threads: AtomicU32,
+    cpu: Mutex<CpuTime>,
+}
+
+/// Counts of one flow; written by its thread alone, read by the control connection.
+#[derive(Debug, Default)]
+pub struct FlowCount {
+    /// Requests received.
+    pub received: AtomicU64,
+    /// Replies sent.
+    pub replied: AtomicU64,
+    /// Whether a connection carries it now.
+    taken: AtomicBool,
+}
+
+impl FlowCount {
+    /// Takes the flow for one connection; `false` where another has it.
+    pub fn take(&self) -> bool {
+        !self.taken.swap(true, Ordering::AcqRel)
+    }
+
+    /// The connection has ended.
+    pub fn leave(&self) {
+        self.taken.store(false, Ordering::Release);
+    }
+}
+
+impl Session {
+    /// A new session under `token`.
+    pub fn new(token: Token, version: u16, open: Open, got: Got) -> Self {
+        let now = Monotonic::now();
+        let flows = (0..open.flows).map(|_| FlowCount::default()).collect();
+        Self {
+            token,
+            version,
+            open,
+            got,
+            flows,
+            malformed: AtomicU64::new(0),
+            over: Stop::default(),
+            seen: AtomicU64::new(now.0),
+            opened: now,
+            threads: AtomicU32::new(0),
+            cpu: Mutex::new(CpuTime::default()),
+        }
+    }
+
+    /// Something of this session was seen at `now`.
+    pub fn touch(&self, now: Instant) {
+        self.seen.fetch_max(now.0, Ordering::Relaxed);
+    }
+
+    /// Why the session must end at `now`, if it must.
+    pub fn overdue(&self, now: Instant) -> Option<Overdue> {
+        let seen = Instant(self.seen.load(Ordering::Relaxed));
+        if now.since(self.opened).is_some_and(|age| age > self.got.duration_ns) {
+            return Some(Overdue::Duration);
+        }
+        now.since(seen).is_some_and(|silence| silence > self.got.idle_ns).then_some(Overdue::Idle)
+    }
+
+    /// The number of the next thread of this session, from 0: which CPU of the list is its.
+    pub fn next_thread(&self) -> u32 {
+        self.threads.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A thread of this session used so much CPU time.
+    pub fn add_cpu(&self, time: CpuTime) {
+        let mut cpu = self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
+        cpu.user_ns = Nanos(cpu.user_ns.0 + time.user_ns.0);
+        cpu.system_ns = Nanos(cpu.system_ns.0 + time.system_ns.0);
+    }
+
+    /// Requests received so far, by flow.
+    pub fn received(&self) -> Vec<u64> {
+        self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).collect()
+    }
+
+    /// The counts at the end.
+    pub fn report(&self) -> Report {
+        let cpu = *self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
+        Report {
+            received: self.received(),
+            replied: self.flows.iter().map(|flow| flow.replied.load(Ordering::Relaxed)).collect(),
+            malformed: self.malformed.load(Ordering::Relaxed),
+            user_ns: Some(cpu.user_ns),
+            system_ns: Some(cpu.system_ns),
+            ..Report::default()
+        }
+    }
+}
+
+/// Why a session that nobody closed is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overdue {
+    /// It lasted longer than agreed on.
+    Duration,
+    /// Nothing was heard for too long.
+    Idle,
+}
+
+/// All open sessions.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    open: RwLock<HashMap<Token, Arc<Session>>>,
+}
+
+impl Sessions {
+    /// Adds a session, unless `most` are open already.
+    pub fn add(&self, session: Arc<Session>, most: u32) -> bool {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= most as usize {
+            return false;
+        }
+        open.insert(session.token, session);
+        true
+    }
+
+    /// How many are open.
+    pub fn count(&self) -> u32 {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).len() as u32
+    }
+
+    /// The session of this name.
+    pub fn find(&self, token: &Token) -> Option<Arc<Session>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
+    }
+
+    /// Ends a session: its threads stop at their next glance.
+    pub fn remove(&self, token: &Token) {
+        if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(token) {
+            session.over.request();
+        }
+    }
+}

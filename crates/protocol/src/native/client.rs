@@ -1,0 +1,469 @@
+//! The client's end of a control connection, as a machine without I/O.
+//!
+//! The driver writes what [`Client::outgoing`] yields, hands in what arrives ([`Client::feed`]) or that nothing will
+//! ([`Client::ended`]), comes back at [`Client::deadline`] ([`Client::overdue`]), and takes events. The way is: preamble,
+//! handshake where there is a key, open, then progress as often as wanted, close, report. An error is final: later calls
+//! return it again. No input makes it panic, and memory is bounded by one frame and what was fed.
+
+use std::collections::VecDeque;
+
+use measure::unit::{Instant, Nanos};
+
+use crate::native::channel::Channel;
+use crate::native::error::{SessionError, Step};
+use crate::native::key::Secret;
+use crate::native::message::{Ending, FromClient, FromServer, Notice, Open, Opened, Received, Report};
+use crate::native::noise::{Handshake, Prologue};
+use crate::native::preamble::{Answer, Control, NotSonde, Saw, Versions};
+
+/// How long the server has for each of its answers: far above any round trip, and a person still waits for it.
+pub const ANSWER: Nanos = Nanos::secs(10);
+
+/// A server that would hear from us more often than this is not indulged.
+const SHORTEST_KEEP_ALIVE: Nanos = Nanos::millis(50);
+
+/// What the driver is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClientEvent {
+    /// The session is open: data may flow.
+    Opened(Opened),
+    /// Requests received so far, the answer to [`Client::progress`].
+    Received(Received),
+    /// The end, the answer to [`Client::close`].
+    Report(Box<Report>),
+}
+
+/// The client's end.
+#[derive(Debug)]
+pub struct Client {
+    state: State,
+    open: Open,
+    secret: Option<Secret>,
+    preamble: Control,
+    version: Option<u16>,
+    inbox: Vec<u8>,
+    outbox: Vec<u8>,
+    events: VecDeque<ClientEvent>,
+    /// The answer we wait for has to be here by then.
+    due: Option<Instant>,
+    idle: Option<Nanos>,
+    spoke: Instant,
+}
+
+#[derive(Debug)]
+enum State {
+    Greeting,
+    Shaking(Handshake),
+    Opening(Channel),
+    Running(Channel),
+    Closing(Channel),
+    Done,
+    Failed(SessionError),
+}
+
+impl State {
+    fn step(&self) -> Step {
+        match self {
+            Self::Greeting => Step::Greet,
+            Self::Shaking(_) => Step::Handshake,
+            Self::Opening(_) => Step::Open,
+            Self::Running(_) => Step::Run,
+            Self::Closing(_) => Step::Close,
+            Self::Done | Self::Failed(_) => Step::Done,
+        }
+    }
+}
+
+impl Client {
+    /// A client that will ask for `open`, keyed where there is a `secret`. Its preamble is ready to be written.
+    pub fn new(open: Open, secret: Option<Secret>, now: Instant) -> Self {
+        Self::with_versions(open, secret, Versions::OURS, now)
+    }
+
+    /// As [`Client::new`], speaking other versions than ours: for tests of the agreement.
+    pub fn with_versions(open: Open, secret: Option<Secret>, versions: Versions, now: Instant) -> Self {
+        let preamble = Control { versions, keyed: secret.is_some() };
+        Self {
+            state: State::Greeting,
+            open,
+            secret,
+            preamble,
+            version: None,
+            inbox: Vec::new(),
+            outbox: preamble.encode().to_vec(),
+            events: VecDeque::new(),
+            due: Some(now.after(ANSWER)),
+            idle: None,
+            spoke: now,
+        }
+    }
+
+    /// What has to be written, once.
+    pub fn outgoing(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// The next event.
+    pub fn event(&mut self) -> Option<ClientEvent> {
+        self.events.pop_front()
+    }
+
+    /// How far the connection has come; [`Step::Done`] also after an error.
+    pub fn step(&self) -> Step {
+        self.state.step()
+    }
+
+    /// The version agreed on; `None` before.
+    pub fn version(&self) -> Option<u16> {
+        self.version
+    }
+
+    /// When to call [`Client::overdue`] and [`Client::keep_alive`] at the latest; `None`: nothing is due.
+    pub fn deadline(&self) -> Option<Instant> {
+        match (self.due, self.keep_alive_at()) {
+            (Some(due), Some(keep)) => Some(due.min(keep)),
+            (due, keep) => due.or(keep),
+        }
+    }
+
+    /// Takes octets that arrived. Events before an error can still be taken.
+    pub fn feed(&mut self, bytes: &[u8], now: Instant) -> Result<(), SessionError> {
+        let result = match &mut self.state {
+            State::Failed(error) => return Err(error.clone()),
+            State::Done => return Ok(()),
+            State::Greeting => {
+                self.inbox.extend_from_slice(bytes);
+                self.read_answer(now)
+            }
+            State::Shaking(_) => self.shake(bytes, now),
+            State::Opening(channel) | State::Running(channel) | State::Closing(channel) => {
+                channel.feed(bytes).and_then(|()| self.read_messages(now))
+            }
+        };
+        self.settle(result)
+    }
+
+    /// The other end closed the connection.
+    pub fn ended(&mut self) -> Result<(), SessionError> {
+        let error = match &self.state {
+            State::Done => return Ok(()),
+            State::Failed(error) => return Err(error.clone()),
+            State::Greeting => SessionError::NotSonde(NotSonde { saw: self.saw(Saw::CLOSED) }),
+            // A server that cannot open our handshake may be gone before its word of it is read.
+            state => SessionError::Closed { step: state.step() },
+        };
+        self.settle(Err(error))
+    }
+
+    /// Whether the server has used up its time for an answer.
+    pub fn overdue(&mut self, now: Instant) -> Result<(), SessionError> {
+        let error = match &self.state {
+            State::Failed(error) => return Err(error.clone()),
+            _ if self.due.is_none_or(|due| now < due) => return Ok(()),
+            State::Greeting => SessionError::NotSonde(NotSonde { saw: self.saw(Saw::SILENCE) }),
+            state => SessionError::Overdue { step: state.step(), allowed: ANSWER },
+        };
+        self.settle(Err(error))
+    }
+
+    /// Asks how many requests came. False where the last answer has not come yet: nothing is asked then.
+    pub fn progress(&mut self, now: Instant) -> Result<bool, SessionError> {
+        if !matches!(self.state, State::Running(_)) {
+            return Err(self.misplaced("progress"));
+        }
+        if self.due.is_some() {
+            return Ok(false);
+        }
+        self.due = Some(now.after(ANSWER));
+        let result = self.say(&FromClient::Progress, now);
+        self.settle(result).map(|()| true)
+    }
+
+    /// Asks for progress where a third of the time has passed after which the server takes us for dead.
+    pub fn keep_alive(&mut self, now: Instant) -> Result<bool, SessionError> {
+        match self.keep_alive_at() {
+            Some(at) if now >= at => self.progress(now),
+            _ => Ok(false),
+        }
+    }
+
+    /// Ends the session; the report comes as an event.
+    pub fn close(&mut self, now: Instant) -> Result<(), SessionError> {
+        if !matches!(self.state, State::Running(_)) {
+            return Err(self.misplaced("close"));
+        }
+        self.due = Some(now.after(ANSWER));
+        let said = self.say(&FromClient::Close, now);
+        if let State::Running(channel) = std::mem::replace(&mut self.state, State::Done) {
+            self.state = State::Closing(channel);
+        }
+        self.settle(said)
+    }
+
+    /// Gives up: the server is told why, where it can be. Nothing comes after.
+    pub fn give_up(&mut self, reason: Ending, detail: &str, now: Instant) {
+        let notice = Notice { reason, detail: detail.to_owned() };
+        // Whether the notice could be framed makes no difference: the connection ends either way.
+        let _ = self.say(&FromClient::Fault(notice), now);
+        self.state = State::Done;
+        self.due = None;
+        self.idle = None;
+    }
+
+    fn misplaced(&self, what: &'static str) -> SessionError {
+        match &self.state {
+            State::Failed(error) => error.clone(),
+            state => SessionError::OutOfOrder { what, step: state.step() },
+        }
+    }
+
+    fn saw(&self, nothing: Saw) -> Saw {
+        if self.inbox.is_empty() { nothing } else { Saw::of(&self.inbox) }
+    }
+
+    fn keep_alive_at(&self) -> Option<Instant> {
+        // While an answer is awaited, its deadline comes first.
+        self.idle
+            .filter(|_| self.due.is_none())
+            .map(|idle| self.spoke.after(Nanos(idle.0 / 3).max(SHORTEST_KEEP_ALIVE)))
+    }
+
+    fn settle(&mut self, result: Result<(), SessionError>) -> Result<(), SessionError> {
+        if let Err(error) = &result {
+            self.due = None;
+            self.idle = None;
+            self.state = State::Failed(error.clone());
+        }
+        result
+    }
+
+    fn say(&mut self, message: &FromClient, now: Instant) -> Result<(), SessionError> {
+        let (State::Opening(channel) | State::Running(channel) | State::Closing(channel)) = &mut self.state else {
+            return Ok(());
+        };
+        let text =
+            serde_json::to_vec(message).map_err(|error| SessionError::Unreadable { detail: error.to_string() })?;
+        self.spoke = now;
+        channel.write(&text, &mut self.outbox)
+    }
+
+    fn read_answer(&mut self, now: Instant) -> Result<(), SessionError> {
+        let Some((answer, length)) = Answer::read(&self.inbox)? else { return Ok(()) };
+        let octets = std::mem::take(&mut self.inbox);
+        self.version = Some(self.check_answer(answer)?);
+        let (answer, rest) = octets.split_at(length);
+        self.due = Some(now.after(ANSWER));
+        match (&self.secret, answer.first_chunk()) {
+            (Some(secret), Some(answer)) => {
+                let prologue = Prologue::new(self.preamble.encode(), *answer);
+                self.state = State::Shaking(Handshake::initiate(secret, &prologue, &mut self.outbox)?);
+                self.shake(rest, now)
+            }
+            _ => self.ask(Channel::default(), rest, now),
+        }
+    }
+
+    fn check_answer(&self, answer: Answer) -> Result<u16, SessionError> {
+        let ours = self.preamble.versions;
+        let version =
+            answer.verdict.map_err(|decline| SessionError::Declined { decline, ours, theirs: answer.versions })?;
+        if !ours.hold(version) {
+            return Err(SessionError::Contradiction { detail: format!("version {version}, where we speak {ours}") });
+        }
+        if answer.keyed != self.preamble.keyed {
+            let detail = if answer.keyed { "a key is wanted after all" } else { "our key is to be left aside" };
+            return Err(SessionError::Contradiction { detail: detail.to_owned() });
+        }
+        Ok(version)
+    }
+
+    fn shake(&mut self, bytes: &[u8], now: Instant) -> Result<(), SessionError> {
+        let State::Shaking(handshake) = &mut self.state else { return Ok(()) };
+        if !handshake.feed(bytes, &mut self.outbox)? {
+            return Ok(());
+        }
+        let State::Shaking(handshake) = std::mem::replace(&mut self.state, State::Done) else { return Ok(()) };
+        let (transport, rest) = handshake.finish()?;
+        self.ask(Channel::sealed(transport), &rest, now)
+    }
+
+    fn ask(&mut self, channel: Channel, rest: &[u8], now: Instant) -> Result<(), SessionError> {
+        self.state = State::Opening(channel);
+        self.due = Some(now.after(ANSWER));
+        self.say(&FromClient::Open(self.open.clone()), now)?;
+        if let State::Opening(channel) = &mut self.state {
+            channel.feed(rest)?;
+        }
+        self.read_messages(now)
+    }
+
+    fn read_messages(&mut self, now: Instant) -> Result<(), SessionError> {
+        while let State::Opening(channel) | State::Running(channel) | State::Closing(channel) = &mut self.state {
+            let Some(text) = channel.message()? else { break };
+            let message: FromServer = serde_json::from_slice(&text)
+                .map_err(|error| SessionError::Unreadable { detail: error.to_string() })?;
+            self.take(message, now)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, message: FromServer, now: Instant) -> Result<(), SessionError> {
+        match (message, self.state.step()) {
+            (FromServer::Opened(opened), Step::Open) => self.opened(opened, now),
+            (FromServer::Refused(refused), Step::Open) => return Err(SessionError::Refused(refused)),
+            (FromServer::Received(received), Step::Run | Step::Close) => {
+                self.check_flows(received.received.len())?;
+                if self.state.step() == Step::Run {
+                    self.due = None;
+                }
+                self.events.push_back(ClientEvent::Received(received));
+            }
+            (FromServer::Report(report), Step::Close) => {
+                self.check_flows(report.received.len())?;
+                self.check_flows(report.replied.len())?;
+                self.events.push_back(ClientEvent::Report(report));
+                self.state = State::Done;
+                self.due = None;
+                self.idle = None;
+            }
+            (FromServer::Fault(notice), _) => return Err(SessionError::Fault(notice)),
+            (FromServer::Unknown, _) => {}
+            (FromServer::Opened(_), step) => return Err(SessionError::OutOfOrder { what: "opened", step }),
+            (FromServer::Refused(_), step) => return Err(SessionError::OutOfOrder { what: "refused", step }),
+            (FromServer::Received(_), step) => return Err(SessionError::OutOfOrder { what: "received", step }),
+            (FromServer::Report(_), step) => return Err(SessionError::OutOfOrder { what: "report", step }),
+        }
+        Ok(())
+    }
+
+    fn opened(&mut self, opened: Opened, now: Instant) {
+        if let State::Opening(channel) = std::mem::replace(&mut self.state, State::Done) {
+            self.state = State::Running(channel);
+        }
+        self.due = None;
+        self.idle = Some(opened.got.idle_ns);
+        self.spoke = now;
+        self.events.push_back(ClientEvent::Opened(opened));
+    }
+
+    /// Counts for another number of flows than there are would be added up to a wrong number.
+    fn check_flows(&self, counted: usize) -> Result<(), SessionError> {
+        if counted == self.open.flows as usize {
+            return Ok(());
+        }
+        let detail = format!("counts for {counted} flows, where there are {}", self.open.flows);
+        Err(SessionError::Unreadable { detail })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use measure::method::{Carrier, Pattern, Waiting};
+    use measure::unit::Bytes;
+
+    use super::*;
+    use crate::native::header::Token;
+    use crate::native::key::Key;
+    use crate::native::limits::Limits;
+    use crate::native::server::{Server, ServerEvent, Terms};
+
+    const NOW: Instant = Instant(1_000);
+
+    fn open() -> Open {
+        Open {
+            program: "client 1".into(),
+            capabilities: BTreeSet::new(),
+            carrier: Carrier::Tcp,
+            pattern: Pattern::Exchange,
+            request_bytes: Bytes(64),
+            response_bytes: Bytes(64),
+            reply_every: 1,
+            waiting: Waiting::Block,
+            cpus: vec![],
+            flows: 2,
+            stamps: false,
+            rate_per_flow: None,
+            duration_ns: Some(Nanos::secs(10)),
+            idle_ns: Nanos::secs(6),
+        }
+    }
+
+    fn terms() -> Terms {
+        Terms {
+            program: "server 1".into(),
+            versions: Versions::OURS,
+            capabilities: BTreeSet::new(),
+            limits: Limits::default(),
+            udp: true,
+            secret: None,
+            decline: None,
+        }
+    }
+
+    fn secret(key: u8, ephemeral: u8) -> Secret {
+        Secret { key: Key([key; 32]), ephemeral: [ephemeral; 32] }
+    }
+
+    /// Carries octets both ways until neither end has more, stopping at the first error of each.
+    fn shuttle(
+        client: &mut Client,
+        server: &mut Server,
+        piece: usize,
+    ) -> (Result<(), SessionError>, Result<(), SessionError>) {
+        let mut results = (Ok(()), Ok(()));
+        loop {
+            let (up, down) = (client.outgoing(), server.outgoing());
+            if up.is_empty() && down.is_empty() {
+                return results;
+            }
+            for part in up.chunks(piece) {
+                if results.1.is_ok() {
+                    results.1 = server.feed(part, NOW);
+                }
+            }
+            for part in down.chunks(piece) {
+                if results.0.is_ok() {
+                    results.0 = client.feed(part, NOW);
+                }
+            }
+        }
+    }
+
+    fn a_whole_session(mut client: Client, mut server: Server, piece: usize) {
+        assert_eq!(shuttle(&mut client, &mut server, piece), (Ok(()), Ok(())));
+        let Some(ServerEvent::Open(asked)) = server.event() else { panic!("no request to open") };
+        assert_eq!(asked, open());
+        let got = Limits::default().grant(&asked);
+        server.accept(Token([9; 16]), got, NOW).unwrap();
+        assert_eq!(shuttle(&mut client, &mut server, piece), (Ok(()), Ok(())));
+        let Some(ClientEvent::Opened(opened)) = client.event() else { panic!("not open") };
+        assert_eq!((opened.token, opened.udp), (Token([9; 16]), true));
+        assert_eq!(client.progress(NOW), Ok(true));
+        assert_eq!(client.progress(NOW), Ok(false), "one question at a time");
+        shuttle(&mut client, &mut server, piece).0.unwrap();
+        assert_eq!(server.event(), Some(ServerEvent::Progress));
+        server.received(vec![3, 4]).unwrap();
+        shuttle(&mut client, &mut server, piece).0.unwrap();
+        assert_eq!(client.event(), Some(ClientEvent::Received(Received { received: vec![3, 4] })));
+        client.close(NOW).unwrap();
+        shuttle(&mut client, &mut server, piece).1.unwrap();
+        assert_eq!(server.event(), Some(ServerEvent::Close));
+        let report = Report { received: vec![5, 6], replied: vec![5, 5], malformed: 1, ..Report::default() };
+        server.report(report.clone()).unwrap();
+        shuttle(&mut client, &mut server, piece).0.unwrap();
+        assert_eq!(client.event(), Some(ClientEvent::Report(Box::new(report))));
+        assert_eq!((client.step(), server.step()), (Step::Done, Step::Done));
+        assert_eq!((client.ended(), server.ended()), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn a_session_goes_from_preamble_to_report_in_any_pieces() {
+        for piece in [1, 7, usize::MAX] {
+            a_whole_session(Client::new(open(), None, NOW), Server::new(terms(), NOW), piece);
+            let keyed = Terms { secret: Some(secret(1, 2)), ..terms() };
+            a_whole_session(Client::new(open(), Some(secret(1, 3)), NOW), Server::new(keyed, NOW), piece);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What can go wrong on a control connection, for both ends: what, on whose side, and what to try.
+
+use measure::unit::Nanos;
+
+use crate::native::frame::FrameError;
+use crate::native::message::{Notice, Refused};
+use crate::native::preamble::{Decline, NotSonde, Versions};
+
+/// How far a control connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Finding out who is there.
+    Greet,
+    /// Proving the key.
+    Handshake,
+    /// Agreeing on the session.
+    Open,
+    /// Measuring.
+    Run,
+    /// Fetching the report.
+    Close,
+    /// Nothing is left to do.
+    Done,
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Greet => "greet",
+            Self::Handshake => "prove the key",
+            Self::Open => "agree on the session",
+            Self::Run => "keep the session",
+            Self::Close => "fetch the report",
+            Self::Done => "end",
+        })
+    }
+}
+
+/// On whose side it went wrong, as far as this end can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// This end.
+    Ours,
+    /// The other end.
+    Theirs,
+    /// Between them, or either.
+    Path,
+}
+
+/// Why a control connection failed. It has ended: nothing further can be read from it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SessionError {
+    /// Something else answers there (or calls here).
+    #[error(transparent)]
+    NotSonde(#[from] NotSonde),
+    /// The preamble was declined.
+    #[error("declined: {decline} (it speaks {theirs}, we {ours})")]
+    Declined {
+        /// Why.
+        decline: Decline,
+        /// The versions of this end.
+        ours: Versions,
+        /// The versions of the other end.
+        theirs: Versions,
+    },
+    /// The answer to the preamble is not one that a server of ours gives: a version outside our range, or another
+    /// keyed flag than ours. A fault of the peer's program, or someone in between rewrites the connection's start.
+    #[error("the answer contradicts what was asked: {detail}")]
+    Contradiction {
+        /// What does not fit.
+        detail: String,
+    },
+    /// The handshake failed: the keys differ, or someone changed the first octets on the way.
+    #[error("the key is not the one at the other end (or the connection's first octets were changed on the way)")]
+    WrongKey,
+    /// A sealed message could not be opened: it was changed on the way.
+    #[error("a sealed message could not be opened: it was damaged or changed on the way")]
+    Tampered,
+    /// A frame that cannot be.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A message that makes no sense.
+    #[error("a message makes no sense: {detail}")]
+    Unreadable {
+        /// What does not fit.
+        detail: String,
+    },
+    /// The server will not open this session.
+    #[error("refused: {0}")]
+    Refused(Refused),
+    /// The other end gave up.
+    #[error("the other end gave up: {0}")]
+    Fault(Notice),
+    /// A message came, or a call was made, that has no place at this step.
+    #[error("`{what}` has no place while we {step}")]
+    OutOfOrder {
+        /// The message or call.
+        what: &'static str,
+        /// Where the connection was.
+        step: Step,
+    },
+    /// The other end talks on without listening: more is waiting than this end keeps.
+    #[error("it sends more than it reads answers to")]
+    Flood,
+    /// The other end closed the connection too early.
+    #[error("the connection was closed while we were to {step}")]
+    Closed {
+        /// What was still to do.
+        step: Step,
+    },
+    /// The other end took too long.
+    #[error("no answer within {allowed} while we were to {step}")]
+    Overdue {
+        /// What was still to do.
+        step: Step,
+        /// How long it had, nanoseconds.
+        allowed: Nanos,
+    },
+    /// The session lasted longer than agreed on.
+    #[error("the session lasted longer than {allowed}")]
+    Outlived {
+        /// What was agreed on, nanoseconds.
+        allowed: Nanos,
+    },
+    /// Our own cryptography failed, which has no cause on the network.
+    #[error("the handshake could not be set up: {detail}")]
+    Crypto {
+        /// What it says.
+        detail: String,
+    },
+}
+
+impl SessionError {
+    /// On whose side it went wrong.
+    pub fn side(&self) -> Side {
+        match self {
+            Self::WrongKey | Self::Tampered | Self::Overdue { .. } | Self::Closed { .. } => Side::Path,
+            Self::Crypto { .. }
+            | Self::Outlived { .. }
+            | Self::Declined { decline: Decline::KeyRequired | Decline::TooOld, .. } => Side::Ours,
+            _ => Side::Theirs,
+        }
+    }
+
+    /// What the user can try.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotSonde(_) => "is this the port of `sonde serve`?".to_owned(),
+            Self::Declined { decline, .. } => hint_of(*decline)?.to_owned(),
+            Self::WrongKey => "use the same key file at both ends".to_owned(),
+            Self::Refused(refused) => return refused.hint.clone(),
+            Self::Overdue { .. } => "is the host busy, or does a firewall swallow the connection's packets?".to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+fn hint_of(decline: Decline) -> Option<&'static str> {
+    Some(match decline {
+        Decline::TooOld => "update this end",
+        Decline::TooNew => "update the other end",
+        Decline::KeyRequired => "give the key file that the server was started with",
+        Decline::NoKeyHere => "start the server with the key file, or measure without a key",
+        Decline::Busy => "try again when another measurement has ended",
+        Decline::Stopping | Decline::UnknownKind | Decline::Other(_) => return None,
+    })
+}

@@ -1,0 +1,163 @@
+//! What a reflector allows one client and all of them, and the check of a request to open against it.
+//!
+//! A limit that is exceeded is named in the refusal, with what was asked and what is allowed. How many sessions are open
+//! is known to the server alone, so [`Limits::check_sessions`] is asked apart from [`Limits::check`].
+
+use measure::method::{Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM};
+use measure::unit::{Bytes, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::native::message::{Got, Open, Reason, Refused};
+
+/// Flows a session of this protocol can have: counts for all of them fit one frame.
+pub const MOST_FLOWS: u32 = 4_096;
+/// The most of one message that an end keeps in memory, octets: longer ones go through in pieces.
+pub const BUFFER: Bytes = Bytes(256 * 1024);
+
+/// The bounds of a reflector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Sessions open at once, of all clients.
+    pub sessions: u32,
+    /// Flows (connections, or UDP flows) of one session, at most [`MOST_FLOWS`].
+    pub flows_per_session: u32,
+    /// Requests a second answered on one flow, given per 1000 seconds; absent: no bound.
+    #[serde(rename = "rate_per_flow_per_1000s")]
+    pub rate_per_flow: Option<Rate>,
+    /// Longest life of a session, nanoseconds.
+    pub duration_ns: Nanos,
+    /// Longest silence of a session, nanoseconds: no control message and no data.
+    pub idle_ns: Nanos,
+    /// Message buffers of one session, octets, by [`memory`].
+    pub memory_bytes: Bytes,
+    /// Longest request, octets.
+    #[serde(rename = "largest_request_bytes")]
+    pub largest_request: Bytes,
+    /// Longest reply, octets.
+    #[serde(rename = "largest_response_bytes")]
+    pub largest_response: Bytes,
+}
+
+/// Generous to a measurement, and still bounds.
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sessions: 256,
+            flows_per_session: 1_024,
+            rate_per_flow: None,
+            duration_ns: Nanos::secs(24 * 3_600),
+            idle_ns: Nanos::secs(60),
+            memory_bytes: Bytes(512 << 20),
+            largest_request: Bytes(LARGEST_MESSAGE),
+            largest_response: Bytes(LARGEST_MESSAGE),
+        }
+    }
+}
+
+/// Octets of message buffers a session of this shape takes at the reflector: for each flow a request and a reply, of
+/// each at most [`BUFFER`].
+pub fn memory(open: &Open) -> Bytes {
+    let flow = open.request_bytes.min(BUFFER).0 + open.response_bytes.min(BUFFER).0;
+    Bytes(flow * u64::from(open.flows))
+}
+
+impl Limits {
+    /// Whether another session may open beside `open_now` others.
+    pub fn check_sessions(&self, open_now: u32) -> Result<(), Refused> {
+        if open_now < self.sessions {
+            return Ok(());
+        }
+        Err(beyond(Reason::Sessions, "sessions", "one more", &format!("{} at once", self.sessions)))
+    }
+
+    /// Whether a session may be as `open` asks: sense first, then the bounds.
+    pub fn check(&self, open: &Open) -> Result<(), Refused> {
+        check_sense(open)?;
+        self.check_sizes(open)?;
+        let flows = self.flows_per_session.min(MOST_FLOWS);
+        if open.flows > flows {
+            return Err(beyond(Reason::Flows, "flows per session", &open.flows.to_string(), &flows.to_string()));
+        }
+        if let Some(duration) = open.duration_ns.filter(|duration| *duration > self.duration_ns) {
+            let allowed = self.duration_ns.to_string();
+            return Err(beyond(Reason::Duration, "duration", &duration.to_string(), &allowed));
+        }
+        if let (Some(rate), Some(allowed)) = (open.rate_per_flow, self.rate_per_flow)
+            && rate > allowed
+        {
+            return Err(beyond(Reason::Rate, "rate per flow", &rate.to_string(), &allowed.to_string()));
+        }
+        let memory = memory(open);
+        if memory > self.memory_bytes {
+            let allowed = self.memory_bytes.to_string();
+            return Err(beyond(Reason::Memory, "memory per session", &memory.to_string(), &allowed));
+        }
+        Ok(())
+    }
+
+    /// What a reflector that can do all `open` asks for grants: the waiting, CPUs and stamps asked for, and times within
+    /// the bounds. A driver that can do less says so in its own [`Got`].
+    pub fn grant(&self, open: &Open) -> Got {
+        Got {
+            waiting: open.waiting,
+            cpus: open.cpus.clone(),
+            stamps: open.stamps,
+            duration_ns: open.duration_ns.unwrap_or(self.duration_ns).min(self.duration_ns),
+            idle_ns: open.idle_ns.min(self.idle_ns),
+        }
+    }
+
+    fn check_sizes(&self, open: &Open) -> Result<(), Refused> {
+        for (reason, limit, asked, allowed) in [
+            (Reason::RequestSize, "largest request", open.request_bytes, self.largest_request),
+            (Reason::ResponseSize, "largest response", open.response_bytes, self.largest_response),
+        ] {
+            if asked > allowed {
+                return Err(beyond(reason, limit, &asked.to_string(), &allowed.to_string()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What no reflector of this protocol can do, whatever its limits.
+fn check_sense(open: &Open) -> Result<(), Refused> {
+    let (request, response) = (open.request_bytes.0, open.response_bytes.0);
+    match open.carrier {
+        Carrier::Udp if open.pattern == Pattern::ConnectExchange => {
+            return Err(nonsense(Reason::Pattern, "UDP has no connection to open for each exchange"));
+        }
+        Carrier::Udp if request.min(response) < SMALLEST_NATIVE_DATAGRAM => {
+            return Err(nonsense(
+                Reason::RequestSize,
+                &format!("a datagram is its header of {SMALLEST_NATIVE_DATAGRAM} B at least"),
+            ));
+        }
+        Carrier::Udp if request > LARGEST_DATAGRAM => {
+            return Err(nonsense(Reason::RequestSize, &format!("a datagram carries {LARGEST_DATAGRAM} B at most")));
+        }
+        Carrier::Udp if response > request => {
+            return Err(nonsense(Reason::ResponseSize, "over UDP a reply is never longer than its request"));
+        }
+        Carrier::Tcp | Carrier::Udp => {}
+        Carrier::Icmp | Carrier::TcpConnect => {
+            return Err(nonsense(Reason::Carrier, &format!("{} needs no session", open.carrier)));
+        }
+    }
+    if open.flows == 0 || open.reply_every == 0 || request == 0 || response == 0 {
+        return Err(nonsense(Reason::NotUnderstood, "flows, reply_every and sizes start at 1"));
+    }
+    Ok(())
+}
+
+fn beyond(reason: Reason, limit: &str, asked: &str, allowed: &str) -> Refused {
+    Refused {
+        reason,
+        detail: format!("{limit}: {asked} was asked for, {allowed} is the limit of this server"),
+        hint: Some("ask for less, or raise the limit where the server was started".to_owned()),
+    }
+}
+
+fn nonsense(reason: Reason, detail: &str) -> Refused {
+    Refused { reason, detail: detail.to_owned(), hint: None }
+}

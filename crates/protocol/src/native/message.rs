@@ -1,0 +1,279 @@
+//! What the two ends of a control connection say to each other: JSON, one message a frame.
+//!
+//! Fields that a reader does not know are skipped, a message of an unknown type is ignored, and an unknown reason reads
+//! as `other`: what an end may *use* is settled by the capabilities in [`Open`] and [`Opened`], so old and new agree.
+//! Every key that carries a quantity names its unit. Not here: when which message may come ([`super::client`],
+//! [`super::server`]).
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use measure::environment::Environment;
+use measure::method::{Carrier, Pattern, Waiting};
+use measure::unit::{Bytes, Nanos, Rate};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::native::header::Token;
+use crate::native::limits::Limits;
+
+/// What an end can do beyond the ground of version 1, by name; names that the other end does not know are skipped.
+pub mod capability {
+    /// The reflector puts its own receive and send stamps into replies.
+    pub const STAMPS: &str = "stamps";
+    /// The reflector can wait with `SO_BUSY_POLL`.
+    pub const BUSY_POLL: &str = "busy-poll";
+    /// The reflector can pin its threads.
+    pub const CPUS: &str = "cpus";
+}
+
+/// From the client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum FromClient {
+    /// Open a session.
+    Open(Open),
+    /// How many requests came? Also says that the client is alive.
+    Progress,
+    /// End the session and report.
+    Close,
+    /// The client gives up.
+    Fault(Notice),
+    /// Something newer: ignored.
+    #[serde(other, skip_serializing)]
+    Unknown,
+}
+
+/// From the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum FromServer {
+    /// The session is open.
+    Opened(Opened),
+    /// It is not.
+    Refused(Refused),
+    /// Answer to `progress`.
+    Received(Received),
+    /// Answer to `close`, and the last message.
+    Report(Box<Report>),
+    /// The server gives up, or ends the session.
+    Fault(Notice),
+    /// Something newer: ignored.
+    #[serde(other, skip_serializing)]
+    Unknown,
+}
+
+/// What a client wants measured, as far as the reflector has a part in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Open {
+    /// Name and version of the client's program.
+    #[serde(default)]
+    pub program: String,
+    /// What the client can do beyond version 1.
+    #[serde(default)]
+    pub capabilities: BTreeSet<String>,
+    /// What carries the requests: `tcp` or `udp`.
+    pub carrier: Carrier,
+    /// What one request is.
+    pub pattern: Pattern,
+    /// Size of a request, octets.
+    pub request_bytes: Bytes,
+    /// Size of a reply, octets; over UDP at most that of a request.
+    pub response_bytes: Bytes,
+    /// Which requests are answered: every n-th, by sequence number.
+    #[serde(default = "one")]
+    pub reply_every: u32,
+    /// How the reflector shall wait for requests.
+    pub waiting: Waiting,
+    /// CPUs the reflector's threads shall run on, in turn; empty: wherever.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// How many connections, or UDP flows, there will be.
+    pub flows: u32,
+    /// Whether the reflector shall put its own stamps into replies to stamped requests.
+    #[serde(default)]
+    pub stamps: bool,
+    /// Requests of one flow the client means to send, per 1000 seconds; absent: as many as the window allows.
+    #[serde(default, rename = "rate_per_flow_per_1000s")]
+    pub rate_per_flow: Option<Rate>,
+    /// The session will be over after so many nanoseconds; absent: the client cannot tell (it stops by a count).
+    #[serde(default)]
+    pub duration_ns: Option<Nanos>,
+    /// After so many nanoseconds without a word or data the reflector may take the client for dead.
+    pub idle_ns: Nanos,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The session is open.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The name of the session: 32 hexadecimal digits.
+    pub token: Token,
+    /// Name and version of the server's program.
+    #[serde(default)]
+    pub program: String,
+    /// Whether the reflector answers UDP, on the same port.
+    pub udp: bool,
+    /// What the server can do beyond version 1.
+    #[serde(default)]
+    pub capabilities: BTreeSet<String>,
+    /// The server's bounds.
+    pub limits: Limits,
+    /// What it will really do, where it may differ from what was asked.
+    pub got: Got,
+}
+
+/// What the reflector really does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Got {
+    /// How it waits for requests.
+    pub waiting: Waiting,
+    /// CPUs its threads are pinned to, in turn; empty: none.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
+    /// Whether replies to stamped requests carry its stamps.
+    #[serde(default)]
+    pub stamps: bool,
+    /// It ends the session after so many nanoseconds.
+    pub duration_ns: Nanos,
+    /// It ends the session after so many nanoseconds of silence.
+    pub idle_ns: Nanos,
+}
+
+/// Why a session is not opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Which bound, or what else.
+    pub reason: Reason,
+    /// The same in words, with what was asked and what is allowed.
+    #[serde(default)]
+    pub detail: String,
+    /// What to try.
+    #[serde(default)]
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.detail.is_empty() { write!(f, "{:?}", self.reason) } else { f.write_str(&self.detail) }
+    }
+}
+
+/// What a session fails by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// As many sessions as allowed are open.
+    Sessions,
+    /// More flows than allowed.
+    Flows,
+    /// A higher rate than allowed.
+    Rate,
+    /// Longer than allowed.
+    Duration,
+    /// More buffer memory than allowed.
+    Memory,
+    /// A request too long or too short.
+    RequestSize,
+    /// A reply too long or too short.
+    ResponseSize,
+    /// No such carrier here.
+    Carrier,
+    /// No such pattern on this carrier.
+    Pattern,
+    /// The reflector cannot wait so.
+    Waiting,
+    /// A CPU that the reflector has not, or may not use.
+    Cpus,
+    /// The server is going down.
+    Stopping,
+    /// The message made no sense to the reader.
+    NotUnderstood,
+    /// A reason newer than the reader.
+    #[serde(other)]
+    Other,
+}
+
+/// Requests that came so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Received {
+    /// For each flow, from 0.
+    pub received: Vec<u64>,
+}
+
+/// What the reflector has to say at the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Requests received, for each flow from 0; warm-up included.
+    pub received: Vec<u64>,
+    /// Replies sent, for each flow from 0.
+    pub replied: Vec<u64>,
+    /// Messages for this session that made no sense.
+    pub malformed: u64,
+    /// User CPU time the session's threads took, nanoseconds.
+    #[serde(default)]
+    pub user_ns: Option<Nanos>,
+    /// System CPU time the session's threads took, nanoseconds.
+    #[serde(default)]
+    pub system_ns: Option<Nanos>,
+    /// The reflector's machine.
+    #[serde(default)]
+    pub environment: Environment,
+}
+
+/// Why one end gives up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// What kind of end this is.
+    pub reason: Ending,
+    /// The same in words.
+    #[serde(default)]
+    pub detail: String,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.detail.is_empty() { write!(f, "{:?}", self.reason) } else { f.write_str(&self.detail) }
+    }
+}
+
+/// How a session ends that was not closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// Nothing was heard for too long.
+    Idle,
+    /// It lasted longer than agreed on.
+    Duration,
+    /// The end that says so is going down.
+    Stopping,
+    /// A message could not be read.
+    NotUnderstood,
+    /// A message came when it had no place.
+    OutOfOrder,
+    /// Something broke at the end that says so.
+    Internal,
+    /// A reason newer than the reader.
+    #[serde(other)]
+    Other,
+}
+
+/// 32 hexadecimal digits.
+impl Serialize for Token {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("{:032x}", u128::from_be_bytes(self.0)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Token {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let whole = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let value = whole.then(|| u128::from_str_radix(&text, 16).ok()).flatten();
+        value
+            .map(|value| Self(value.to_be_bytes()))
+            .ok_or_else(|| de::Error::custom("a token is 32 hexadecimal digits"))
+    }
+}

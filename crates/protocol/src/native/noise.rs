@@ -1,0 +1,211 @@
+//! The seal of a keyed control connection: `Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s`, by `snow`.
+//!
+//! The prologue is the client's preamble and the server's answer, so that a changed octet in them fails the handshake.
+//! Every Noise message travels as a chunk: two octets of length (big-endian), then so many octets. An empty chunk in
+//! place of the server's handshake message says that the client's could not be opened: the keys differ. After the
+//! handshake the chunks carry the stream of frames, cut wherever a chunk is full.
+
+use snow::params::{CipherChoice, DHChoice, HashChoice};
+use snow::resolvers::{CryptoResolver, DefaultResolver};
+use snow::types::{Cipher, Dh, Hash, Random};
+
+use crate::native::error::SessionError;
+use crate::native::frame;
+use crate::native::key::Secret;
+use crate::native::preamble::{ANSWER_LENGTH, CONTROL_LENGTH};
+
+const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
+/// Longest Noise message (Noise specification section 3).
+const LARGEST: usize = 65_535;
+/// Octets of authentication behind each message.
+const TAG: usize = 16;
+const PREFIX: usize = 2;
+/// Longest handshake message that is looked at: an ephemeral key and an empty sealed payload are 48 octets.
+const HANDSHAKE_LARGEST: usize = 256;
+
+/// What is bound into the handshake: the client's preamble, then the server's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prologue(pub [u8; CONTROL_LENGTH + ANSWER_LENGTH]);
+
+impl Prologue {
+    /// The octets of both, as they went over the wire.
+    pub fn new(preamble: [u8; CONTROL_LENGTH], answer: [u8; ANSWER_LENGTH]) -> Self {
+        let mut octets = [0; CONTROL_LENGTH + ANSWER_LENGTH];
+        octets[..CONTROL_LENGTH].copy_from_slice(&preamble);
+        octets[CONTROL_LENGTH..].copy_from_slice(&answer);
+        Self(octets)
+    }
+}
+
+/// Takes chunks out of a stream, one at a time.
+#[derive(Debug, Default)]
+struct Chunks {
+    buffer: Vec<u8>,
+}
+
+impl Chunks {
+    fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let length = usize::from(u16::from_be_bytes(*self.buffer.first_chunk::<PREFIX>()?));
+        let chunk = self.buffer.get(PREFIX..PREFIX + length)?.to_vec();
+        self.buffer.drain(..PREFIX + length);
+        Some(chunk)
+    }
+
+    /// The length announced by the chunk in front.
+    fn announced(&self) -> Option<usize> {
+        Some(usize::from(u16::from_be_bytes(*self.buffer.first_chunk::<PREFIX>()?)))
+    }
+}
+
+fn write_chunk(message: &[u8], out: &mut Vec<u8>) {
+    // A Noise message is at most 65,535 octets, which is what two octets can say.
+    out.extend_from_slice(&(message.len() as u16).to_be_bytes());
+    out.extend_from_slice(message);
+}
+
+/// A handshake under way.
+#[derive(Debug)]
+pub struct Handshake {
+    state: Box<snow::HandshakeState>,
+    chunks: Chunks,
+}
+
+impl Handshake {
+    /// The client's side: its message is appended to `out`.
+    pub fn initiate(secret: &Secret, prologue: &Prologue, out: &mut Vec<u8>) -> Result<Self, SessionError> {
+        let mut state = builder(secret, prologue)?.build_initiator().map_err(crypto)?;
+        write_handshake(&mut state, out)?;
+        Ok(Self { state: Box::new(state), chunks: Chunks::default() })
+    }
+
+    /// The server's side.
+    pub fn respond(secret: &Secret, prologue: &Prologue) -> Result<Self, SessionError> {
+        let state = builder(secret, prologue)?.build_responder().map_err(crypto)?;
+        Ok(Self { state: Box::new(state), chunks: Chunks::default() })
+    }
+
+    /// Takes the next piece of the stream; true once the other end's message came and proved its key. The server's
+    /// message is then appended to `out`; where the keys differ, the empty chunk that says so.
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<bool, SessionError> {
+        self.chunks.feed(bytes);
+        if self.chunks.announced().is_some_and(|length| length > HANDSHAKE_LARGEST) {
+            return Err(self.wrong(out));
+        }
+        let Some(message) = self.chunks.next() else { return Ok(false) };
+        let mut payload = [0; HANDSHAKE_LARGEST];
+        if self.state.read_message(&message, &mut payload).is_err() {
+            return Err(self.wrong(out));
+        }
+        if !self.state.is_handshake_finished() {
+            write_handshake(&mut self.state, out)?;
+        }
+        Ok(true)
+    }
+
+    /// The seal of everything that follows, and what has already come of it.
+    pub fn finish(self) -> Result<(Transport, Vec<u8>), SessionError> {
+        let state = self.state.into_transport_mode().map_err(crypto)?;
+        Ok((Transport { state: Box::new(state), chunks: Chunks::default() }, self.chunks.buffer))
+    }
+
+    fn wrong(&self, out: &mut Vec<u8>) -> SessionError {
+        if !self.state.is_initiator() {
+            write_chunk(&[], out);
+        }
+        SessionError::WrongKey
+    }
+}
+
+fn write_handshake(state: &mut snow::HandshakeState, out: &mut Vec<u8>) -> Result<(), SessionError> {
+    let mut message = [0; HANDSHAKE_LARGEST];
+    let length = state.write_message(&[], &mut message).map_err(crypto)?;
+    write_chunk(&message[..length], out);
+    Ok(())
+}
+
+fn builder<'a>(secret: &'a Secret, prologue: &'a Prologue) -> Result<snow::Builder<'a>, SessionError> {
+    let resolver = Box::new(GivenRandom { octets: secret.ephemeral });
+    snow::Builder::with_resolver(PATTERN.parse().map_err(crypto)?, resolver)
+        .psk(0, &secret.key.0)
+        .and_then(|builder| builder.prologue(&prologue.0))
+        .map_err(crypto)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
+fn crypto(error: snow::Error) -> SessionError {
+    SessionError::Crypto { detail: error.to_string() }
+}
+
+/// A finished handshake: seals and opens the stream of frames.
+#[derive(Debug)]
+pub struct Transport {
+    state: Box<snow::TransportState>,
+    chunks: Chunks,
+}
+
+impl Transport {
+    /// Appends `stream`, sealed in as many chunks as it takes, to `out`.
+    pub fn seal(&mut self, stream: &[u8], out: &mut Vec<u8>) -> Result<(), SessionError> {
+        let mut sealed = vec![0; LARGEST.min(stream.len() + TAG)];
+        for part in stream.chunks(LARGEST - TAG) {
+            let length = self.state.write_message(part, &mut sealed).map_err(crypto)?;
+            write_chunk(&sealed[..length], out);
+        }
+        Ok(())
+    }
+
+    /// Takes the next piece of the sealed stream and hands what it holds to `frames`.
+    pub fn open(&mut self, bytes: &[u8], frames: &mut frame::Decoder) -> Result<(), SessionError> {
+        self.chunks.feed(bytes);
+        while let Some(chunk) = self.chunks.next() {
+            let mut plain = vec![0; chunk.len()];
+            let length = self.state.read_message(&chunk, &mut plain).map_err(|_| SessionError::Tampered)?;
+            frames.feed(&plain[..length]);
+        }
+        Ok(())
+    }
+}
+
+/// snow's own primitives, with the caller's random octets in place of the system's.
+struct GivenRandom {
+    octets: [u8; 32],
+}
+
+impl CryptoResolver for GivenRandom {
+    fn resolve_rng(&self) -> Option<Box<dyn Random>> {
+        Some(Box::new(Once { octets: Some(self.octets) }))
+    }
+
+    fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
+        DefaultResolver.resolve_dh(choice)
+    }
+
+    fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
+        DefaultResolver.resolve_hash(choice)
+    }
+
+    fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
+        DefaultResolver.resolve_cipher(choice)
+    }
+}
+
+/// Hands out its octets once: a second draw would repeat a secret.
+struct Once {
+    octets: Option<[u8; 32]>,
+}
+
+impl Random for Once {
+    fn try_fill_bytes(&mut self, dest: &mut [u8]) -> Result<(), snow::Error> {
+        match self.octets.take() {
+            Some(octets) if dest.len() == octets.len() => {
+                dest.copy_from_slice(&octets);
+                Ok(())
+            }
+            _ => Err(snow::Error::Rng),
+        }
+    }
+}

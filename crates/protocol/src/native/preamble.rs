@@ -1,0 +1,439 @@
+//! The first octets of every TCP connection to the one port, and the answer to them.
+//!
+//! Fixed lengths, so that an end that knows only version 1 can still read which versions a newer one speaks. Whoever
+//! answers with anything else is no peer of ours, and [`NotSonde`] says what it looks like. All integers big-endian.
+//!
+//! | octets | control preamble | answer to it | data preamble |
+//! |---|---|---|---|
+//! | 0-7 | magic | magic | magic |
+//! | 8 | 1 | 0: agreed, else why not | 2 |
+//! | 9 | flags: 1 keyed | flags: 1 keyed | 0 |
+//! | 10-11 | lowest version | version agreed on, or 0 | version agreed on |
+//! | 12-13 | highest version | lowest version | token: 12-27 |
+//! | 14-15 | 0 | highest version | |
+//! | 28-29 | | | flow number |
+//! | 30-31 | | | 0 |
+//!
+//! A data preamble is answered by one octet, in front of the first reply: [`DataAnswer`]. Octets that must be 0 are not
+//! looked at. Not here: what follows the answer ([`super::noise`], [`super::frame`]).
+
+use std::fmt;
+
+use crate::native::header::Token;
+
+/// Opens every preamble. The line end makes a line-based server answer at once, the NUL makes it no text.
+pub const MAGIC: [u8; 8] = *b"sonde\r\n\0";
+/// Length of a control preamble, octets.
+pub const CONTROL_LENGTH: usize = 16;
+/// Length of the answer to a control preamble, octets.
+pub const ANSWER_LENGTH: usize = 16;
+/// Length of a data preamble, octets.
+pub const DATA_LENGTH: usize = 32;
+
+const KIND: usize = 8;
+const KIND_CONTROL: u8 = 1;
+const KIND_DATA: u8 = 2;
+const FLAG_KEYED: u8 = 1;
+
+/// The session versions an end speaks, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// The oldest.
+    pub lowest: u16,
+    /// The newest.
+    pub highest: u16,
+}
+
+impl Versions {
+    /// What this program speaks.
+    pub const OURS: Self = Self { lowest: 1, highest: 1 };
+
+    /// The newest version that both this server's range and `client`'s hold; else which side is behind.
+    pub fn agree(self, client: Self) -> Result<u16, Decline> {
+        let newest = self.highest.min(client.highest);
+        if client.lowest > self.highest {
+            Err(Decline::TooNew)
+        } else if newest < self.lowest.max(client.lowest) || newest == 0 {
+            Err(Decline::TooOld)
+        } else {
+            Ok(newest)
+        }
+    }
+
+    /// Whether `version` is one of these.
+    pub fn hold(self, version: u16) -> bool {
+        (self.lowest..=self.highest).contains(&version)
+    }
+}
+
+/// `version 1`, `versions 1 to 3`.
+impl fmt::Display for Versions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lowest == self.highest {
+            write!(f, "version {}", self.lowest)
+        } else {
+            write!(f, "versions {} to {}", self.lowest, self.highest)
+        }
+    }
+}
+
+/// How a client opens a control connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// The versions it speaks.
+    pub versions: Versions,
+    /// Whether it has a key and insists on it.
+    pub keyed: bool,
+}
+
+impl Control {
+    /// Its octets.
+    pub fn encode(self) -> [u8; CONTROL_LENGTH] {
+        let head = Words { code: KIND_CONTROL, keyed: self.keyed };
+        head.encode([self.versions.lowest, self.versions.highest, 0])
+    }
+}
+
+/// How a client opens a data connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// The version the session agreed on.
+    pub version: u16,
+    /// Which session.
+    pub token: Token,
+    /// Which connection of the session, from 0.
+    pub flow: u16,
+}
+
+impl Data {
+    /// Its octets.
+    pub fn encode(self) -> [u8; DATA_LENGTH] {
+        let mut octets = [0; DATA_LENGTH];
+        octets[..8].copy_from_slice(&MAGIC);
+        octets[KIND] = KIND_DATA;
+        octets[10..12].copy_from_slice(&self.version.to_be_bytes());
+        octets[12..28].copy_from_slice(&self.token.0);
+        octets[28..30].copy_from_slice(&self.flow.to_be_bytes());
+        octets
+    }
+}
+
+/// A preamble as a server reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// A control connection.
+    Control(Control),
+    /// A data connection.
+    Data(Data),
+    /// Our magic, and a kind this version does not know.
+    Unknown {
+        /// The kind, neither 1 nor 2.
+        kind: u8,
+    },
+}
+
+impl Greeting {
+    /// Reads the preamble at the front of `bytes` and tells its length; `None` while more octets are needed.
+    pub fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, NotSonde> {
+        check_magic(bytes)?;
+        let Some(head) = bytes.first_chunk::<CONTROL_LENGTH>() else { return Ok(None) };
+        match head[KIND] {
+            KIND_CONTROL => {
+                let versions = Versions { lowest: word(head, 10), highest: word(head, 12) };
+                let keyed = head[9] & FLAG_KEYED != 0;
+                Ok(Some((Self::Control(Control { versions, keyed }), CONTROL_LENGTH)))
+            }
+            KIND_DATA => Ok(read_data(bytes).map(|data| (Self::Data(data), DATA_LENGTH))),
+            kind => Ok(Some((Self::Unknown { kind }, CONTROL_LENGTH))),
+        }
+    }
+}
+
+fn read_data(bytes: &[u8]) -> Option<Data> {
+    let octets = bytes.first_chunk::<DATA_LENGTH>()?;
+    let token = Token(*octets[12..].first_chunk()?);
+    Some(Data { version: word(octets, 10), token, flow: word(octets, 28) })
+}
+
+/// What a server answers to a control preamble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The version agreed on, or why there is none.
+    pub verdict: Result<u16, Decline>,
+    /// Whether the server has a key and insists on it.
+    pub keyed: bool,
+    /// The versions the server speaks.
+    pub versions: Versions,
+}
+
+impl Answer {
+    /// What a server of these `versions`, `keyed` or not, answers to `client`.
+    pub fn to(client: Control, versions: Versions, keyed: bool) -> Self {
+        let verdict = match (keyed, client.keyed) {
+            (true, false) => Err(Decline::KeyRequired),
+            (false, true) => Err(Decline::NoKeyHere),
+            _ => versions.agree(client.versions),
+        };
+        Self { verdict, keyed, versions }
+    }
+
+    /// Its octets.
+    pub fn encode(self) -> [u8; ANSWER_LENGTH] {
+        let code = self.verdict.err().map_or(0, Decline::code);
+        let head = Words { code, keyed: self.keyed };
+        head.encode([self.verdict.unwrap_or(0), self.versions.lowest, self.versions.highest])
+    }
+
+    /// Reads the answer at the front of `bytes` and tells its length; `None` while more octets are needed.
+    pub fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, NotSonde> {
+        check_magic(bytes)?;
+        let Some(octets) = bytes.first_chunk::<ANSWER_LENGTH>() else { return Ok(None) };
+        let verdict = Decline::from_code(octets[KIND]).map_or(Ok(word(octets, 10)), Err);
+        let versions = Versions { lowest: word(octets, 12), highest: word(octets, 14) };
+        Ok(Some((Self { verdict, keyed: octets[9] & FLAG_KEYED != 0, versions }, ANSWER_LENGTH)))
+    }
+}
+
+/// Why a server declines a control connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Decline {
+    /// The client is older than anything the server still speaks.
+    #[error("it no longer speaks a version as old as ours")]
+    TooOld,
+    /// The client is newer than anything the server speaks yet.
+    #[error("it does not yet speak a version as new as ours")]
+    TooNew,
+    /// The server has a key, the client brought none.
+    #[error("it wants a key, and none was given")]
+    KeyRequired,
+    /// The client insists on a key, the server has none.
+    #[error("a key was given, and it has none")]
+    NoKeyHere,
+    /// As many connections as it takes are open already.
+    #[error("it has as many clients as it takes")]
+    Busy,
+    /// It is going down.
+    #[error("it is shutting down")]
+    Stopping,
+    /// The kind of the preamble is neither control nor data.
+    #[error("it does not know this kind of connection")]
+    UnknownKind,
+    /// A reason that a newer server has and we do not know.
+    #[error("it declines for a reason unknown to this version (code {0})")]
+    Other(u8),
+}
+
+impl Decline {
+    const KNOWN: [(u8, Self); 7] = [
+        (1, Self::TooOld),
+        (2, Self::TooNew),
+        (3, Self::KeyRequired),
+        (4, Self::NoKeyHere),
+        (5, Self::Busy),
+        (6, Self::Stopping),
+        (7, Self::UnknownKind),
+    ];
+
+    /// Its octet in an answer, never 0.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Other(code) => code.max(1),
+            known => Self::KNOWN.iter().find(|(_, decline)| *decline == known).map_or(u8::MAX, |(code, _)| *code),
+        }
+    }
+
+    fn from_code(code: u8) -> Option<Self> {
+        if code == 0 {
+            return None;
+        }
+        Some(Self::KNOWN.iter().find(|(known, _)| *known == code).map_or(Self::Other(code), |(_, decline)| *decline))
+    }
+}
+
+/// The one octet that answers a data preamble, in front of the first reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataAnswer {
+    /// The connection is part of the session: 1.
+    Accepted,
+    /// It is not: any other octet.
+    Refused(DataRefusal),
+}
+
+impl DataAnswer {
+    /// Its octet.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Accepted => 1,
+            Self::Refused(refusal) => refusal.code(),
+        }
+    }
+
+    /// What this octet says.
+    pub fn from_code(code: u8) -> Self {
+        if code == 1 {
+            return Self::Accepted;
+        }
+        let known = DataRefusal::KNOWN.iter().find(|(known, _)| *known == code);
+        Self::Refused(known.map_or(DataRefusal::Other(code), |(_, refusal)| *refusal))
+    }
+}
+
+/// Why a data connection is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DataRefusal {
+    /// No session has this token, or it has ended.
+    #[error("it knows no session by this token")]
+    UnknownToken,
+    /// The flow number is not below the number of flows agreed on.
+    #[error("the flow number is beyond what was agreed on")]
+    FlowBeyond,
+    /// A connection with this flow number is open already.
+    #[error("a connection with this flow number is open already")]
+    FlowTaken,
+    /// The session is about another carrier.
+    #[error("the session carries no TCP data")]
+    NotTcp,
+    /// The version is not the one the session agreed on.
+    #[error("the version is not the one agreed on")]
+    Version,
+    /// The reflector is out of threads or memory.
+    #[error("it cannot take another connection now")]
+    Busy,
+    /// An answer that a newer server has and we do not know, or no answer of ours at all.
+    #[error("it answers what this version does not know (octet {0})")]
+    Other(u8),
+}
+
+impl DataRefusal {
+    const KNOWN: [(u8, Self); 6] = [
+        (2, Self::UnknownToken),
+        (3, Self::FlowBeyond),
+        (4, Self::FlowTaken),
+        (5, Self::NotTcp),
+        (6, Self::Version),
+        (7, Self::Busy),
+    ];
+
+    fn code(self) -> u8 {
+        match self {
+            // 1 would let in what is to be refused.
+            Self::Other(1) => u8::MAX,
+            Self::Other(code) => code,
+            known => Self::KNOWN.iter().find(|(_, refusal)| *refusal == known).map_or(u8::MAX, |(code, _)| *code),
+        }
+    }
+}
+
+/// Who answered (or called) is no peer of ours.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("that is no sonde: {saw}")]
+pub struct NotSonde {
+    /// What was seen instead.
+    pub saw: Saw,
+}
+
+/// What came in place of our magic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saw {
+    /// What speaks so.
+    pub speaker: Speaker,
+    /// The first octets, escaped where they do not print; empty where nothing came.
+    pub excerpt: String,
+}
+
+/// Most octets of a stranger's greeting that are kept for a message.
+const EXCERPT: usize = 48;
+
+impl Saw {
+    /// What these octets look like.
+    pub fn of(bytes: &[u8]) -> Self {
+        let head = &bytes[..bytes.len().min(EXCERPT)];
+        let line = head.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(head);
+        let shown = if line.is_empty() { head } else { line };
+        Self { speaker: Speaker::of(bytes), excerpt: shown.escape_ascii().to_string() }
+    }
+
+    /// Nothing came although there was time.
+    pub const SILENCE: Self = Self { speaker: Speaker::Silent, excerpt: String::new() };
+    /// The connection was closed before a word was said.
+    pub const CLOSED: Self = Self { speaker: Speaker::Closed, excerpt: String::new() };
+}
+
+impl fmt::Display for Saw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.speaker {
+            Speaker::Http => f.write_str("it speaks HTTP")?,
+            Speaker::Ssh => f.write_str("it speaks SSH")?,
+            Speaker::Tls => f.write_str("it speaks TLS")?,
+            Speaker::Greeter => f.write_str("it greets as a mail or file server does")?,
+            Speaker::Closed => return f.write_str("it closed the connection without a word"),
+            Speaker::Silent => {
+                return f.write_str("it says nothing, as netserver and iperf3 do when they wait for more");
+            }
+            Speaker::Unknown => f.write_str("it answers in an unknown way")?,
+        }
+        write!(f, " (`{}`)", self.excerpt)
+    }
+}
+
+/// What a stranger seems to speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// HTTP, from either side.
+    Http,
+    /// SSH's version line.
+    Ssh,
+    /// A TLS record: a handshake or an alert.
+    Tls,
+    /// `220 …`: SMTP or FTP.
+    Greeter,
+    /// The connection was closed at once.
+    Closed,
+    /// Nothing came: a server that waits for more (netserver, iperf3), or a hung one.
+    Silent,
+    /// None of these.
+    Unknown,
+}
+
+impl Speaker {
+    fn of(bytes: &[u8]) -> Self {
+        const HTTP: [&[u8]; 8] = [b"HTTP/", b"GET ", b"HEAD ", b"POST ", b"PUT ", b"OPTIONS ", b"CONNECT ", b"PRI "];
+        match bytes {
+            _ if HTTP.iter().any(|word| bytes.starts_with(word)) => Self::Http,
+            _ if bytes.starts_with(b"SSH-") => Self::Ssh,
+            // RFC 8446 section 5.1: type alert (21) or handshake (22), then legacy version 3.x.
+            [21 | 22, 3, ..] => Self::Tls,
+            _ if bytes.starts_with(b"220 ") || bytes.starts_with(b"220-") => Self::Greeter,
+            [] => Self::Closed,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The head that control preamble and answer share, and the three words after it.
+struct Words {
+    code: u8,
+    keyed: bool,
+}
+
+impl Words {
+    fn encode(self, words: [u16; 3]) -> [u8; 16] {
+        let mut octets = [0; 16];
+        octets[..8].copy_from_slice(&MAGIC);
+        octets[KIND] = self.code;
+        octets[9] = if self.keyed { FLAG_KEYED } else { 0 };
+        for (index, value) in words.into_iter().enumerate() {
+            octets[10 + 2 * index..12 + 2 * index].copy_from_slice(&value.to_be_bytes());
+        }
+        octets
+    }
+}
+
+fn word(octets: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([octets[at], octets[at + 1]])
+}
+
+fn check_magic(bytes: &[u8]) -> Result<(), NotSonde> {
+    let known = bytes.len().min(MAGIC.len());
+    if bytes[..known] == MAGIC[..known] { Ok(()) } else { Err(NotSonde { saw: Saw::of(bytes) }) }
+}
