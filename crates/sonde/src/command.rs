@@ -4,11 +4,13 @@ pub mod argv;
 pub mod completions;
 pub mod foreign;
 pub mod key;
+pub mod key_file;
 pub mod man;
 pub mod orientation;
 pub mod reference;
 pub mod result_options;
 pub mod rtt;
+pub mod serve;
 pub mod value;
 
 use std::ffi::OsString;
@@ -54,6 +56,8 @@ struct Everywhere {
 enum Command {
     /// Measure round trips: what does one exchange cost, by this method?
     Rtt(rtt::options::RttOptions),
+    /// Be the far side: answer what `sonde rtt` asks
+    Serve(serve::options::ServeOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
     /// Print the completions of a shell
@@ -85,6 +89,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
 fn act(command: Command, output: &Output, verbose: bool) -> Result<Exit, Failure> {
     match command {
         Command::Rtt(options) => rtt::run(options, output, verbose),
+        Command::Serve(options) => serve::run(options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),
         Command::Man(options) => man::run(&options, output),

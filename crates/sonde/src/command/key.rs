@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use protocol::native::key::Key;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -35,10 +36,12 @@ pub struct KeyOptions {
 pub fn run(options: &KeyOptions, output: &Output) -> Result<Exit, Failure> {
     let file = &options.file;
     let bits = random_bits().map_err(|error| Failure::usage(format!("/dev/urandom: cannot draw a key: {error}")))?;
-    write_new(file, &text_of(&bits)).map_err(|error| match error.kind() {
+    write_new(file, &format!("{}\n", Key(bits).to_text())).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Failure::usage(format!("{}: exists already", file.display()))
-            .hint("a key in use is never overwritten: choose another name, or remove the file first"),
-        _ => Failure::usage(format!("{}: cannot make the key file: {error}", file.display())),
+            .hint("a key in use is never overwritten: choose another name, or remove the file first")
+            .about(file.display().to_string()),
+        _ => Failure::usage(format!("{}: cannot make the key file: {error}", file.display()))
+            .about(file.display().to_string()),
     })?;
     output.note(&format!("{}: a new key of 256 bits, readable by you alone\n", file.display()));
     Ok(Exit::Done)
@@ -48,11 +51,6 @@ fn random_bits() -> io::Result<[u8; 32]> {
     let mut bits = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bits)?;
     Ok(bits)
-}
-
-fn text_of(bits: &[u8; 32]) -> String {
-    let digits: String = bits.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits + "\n"
 }
 
 /// Writes a file that was not there; a half-written one does not stay.

@@ -119,11 +119,16 @@ fn spelling(argument: &Arg) -> String {
 }
 
 fn meaning(argument: &Arg) -> String {
-    let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    match argument.get_env() {
-        Some(name) => format!("{help} [environment: {}]", name.to_string_lossy()),
-        None => help,
+    let mut text = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+    if argument.get_action().takes_values() {
+        for default in argument.get_default_values() {
+            let _ = write!(text, " [default: {}]", default.to_string_lossy());
+        }
     }
+    if let Some(name) = argument.get_env() {
+        let _ = write!(text, " [environment: {}]", name.to_string_lossy());
+    }
+    text
 }
 
 /// A text that fits a cell of a table.
