@@ -3,11 +3,17 @@
 //! The only crate with `unsafe`. No async runtime; nothing between a stamp and a socket but the call itself.
 
 pub mod clock;
+pub mod engine;
+pub mod environment;
 pub mod error;
+pub mod facts;
 pub mod link;
 pub mod name;
 pub mod pace;
+pub mod random;
+pub mod reflector;
 pub mod signal;
 pub mod socket;
 pub mod stop;
-pub mod engine;
+pub mod tcp_info;
+pub mod thread;

@@ -32,6 +32,8 @@ pub struct Stream {
     request_length: usize,
     reply_length: usize,
     have: usize,
+    /// Read before this link existed, taken first.
+    early: Vec<u8>,
     unsent: usize,
     scratch: Vec<u8>,
     /// Kernel timestamps, where they were asked for.
@@ -53,11 +55,18 @@ impl Stream {
             request_length,
             reply_length,
             have: 0,
+            early: Vec::new(),
             unsent: 0,
             scratch: if longest > PIECE { vec![0; PIECE] } else { Vec::new() },
             stamping: Stamping::default(),
             stop,
         }
+    }
+
+    /// Bytes that were read off the connection before it became this link: the start of a first message, at most one
+    /// whole message.
+    pub fn begin_with(&mut self, early: &[u8]) {
+        self.early = early.to_vec();
     }
 
     /// The socket itself, to read back what it got.
@@ -67,7 +76,9 @@ impl Stream {
 
     #[inline]
     fn take(&mut self, buffer: &mut [u8], flags: RecvFlags) -> Result<Option<usize>, Errno> {
-        let count = if self.have < buffer.len() {
+        let count = if !self.early.is_empty() {
+            self.take_early(buffer)
+        } else if self.have < buffer.len() {
             recv(&self.socket, &mut buffer[self.have..], flags)?.0
         } else {
             self.take_rest(flags)?
@@ -86,6 +97,15 @@ impl Stream {
         }
         self.have = 0;
         Ok(Some(head.min(self.reply_length)))
+    }
+
+    #[cold]
+    fn take_early(&mut self, buffer: &mut [u8]) -> usize {
+        let head = &mut buffer[self.have..];
+        let count = self.early.len().min(head.len());
+        head[..count].copy_from_slice(&self.early[..count]);
+        self.early.drain(..count);
+        count
     }
 
     /// What lies beyond the head of a long message is read and forgotten.

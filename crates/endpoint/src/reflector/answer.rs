@@ -157,7 +157,7 @@ impl<'a, L: Link> Answerer<'a, L> {
         }
         let counts = &self.session.flows[usize::from(self.flow)];
         counts.received.store(self.count, Ordering::Relaxed);
-        if self.behaviour.is_unusual(self.session) {
+        if self.behaviour.is_unusual() {
             self.behave()?;
         }
         match arrival {
@@ -196,7 +196,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     #[cold]
     fn behave(&mut self) -> Result<(), Fault> {
         let arrived = Monotonic::now();
-        if let Some(rate) = self.session.open.rate_per_flow.max(self.behaviour.rate)
+        if let Some(rate) = self.behaviour.rate
             && self.count.is_multiple_of(RATE_GRAIN)
         {
             let due = u128::from(self.count) * 1_000_000_000_000 / u128::from(rate.0.get());

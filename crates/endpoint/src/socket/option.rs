@@ -30,6 +30,15 @@ pub fn tell_of_errors(socket: BorrowedFd<'_>, ipv6: bool) {
     drop(set_int(socket, level, name, 1));
 }
 
+/// Asks with each datagram for the address it was sent to (`IP_PKTINFO`).
+pub fn tell_destination(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
+    if ipv6 {
+        set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)
+    } else {
+        set_int(socket, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)
+    }
+}
+
 /// `SO_TIMESTAMPING` with these flags.
 pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()> {
     set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)

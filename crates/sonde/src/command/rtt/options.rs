@@ -13,9 +13,6 @@ use measure::unit::{Bytes, Nanos, Rate};
 use crate::command::result_options::ResultOptions;
 use crate::command::value::{self, CpuList, Far, SampleFile, WaitingWord};
 
-/// The port of a reflector of ours, where nobody says another: unassigned by IANA when it was chosen.
-pub const PORT: u16 = 7663;
-
 const EXAMPLES: &str = "\
 Examples:
   sonde rtt                             a reflector of our own, over loopback

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use endpoint::name::Family;
+use endpoint::reflector::PORT;
 use measure::method::{Asked, Carrier, Pattern, Schedule, SocketOptions, Stop};
 use measure::unit::Bytes;
 
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
-    CarrierOptions, PORT, PathOptions, RecordingOptions, RttOptions, ScheduleOptions, ShapeOptions,
+    CarrierOptions, PathOptions, RecordingOptions, RttOptions, ScheduleOptions, ShapeOptions,
 };
 use crate::command::value::{Far, SampleFile};
 use crate::failure::Failure;

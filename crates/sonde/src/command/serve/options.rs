@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use endpoint::reflector::PORT;
 use measure::unit::{Bytes, Nanos, Rate};
 
-use crate::command::rtt::options::PORT;
 use crate::command::value::{self, CpuList, Listen, WaitingWord};
 
 const EXAMPLES: &str = "\
@@ -61,10 +61,11 @@ pub struct DoorOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How it answers")]
 pub struct MannerOptions {
-    /// How to wait for requests: block or spin [default: as each client asks]
+    /// How to wait for requests where a client does not say: block, spin, or busy-poll=US [default: block]
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub wait: Option<WaitingWord>,
-    /// CPUs to pin answering threads to, in turn, as in 2 or 0,2-3 [default: as each client asks]
+    /// CPUs to pin answering threads to where a client does not say, in turn, as in 2 or 0,2-3
+    /// [default: the scheduler decides]
     #[arg(long, value_name = "CPUS")]
     pub cpu: Option<CpuList>,
 }

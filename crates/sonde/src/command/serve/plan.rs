@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
+use endpoint::reflector::Behaviour;
 use measure::method::Waiting;
-use measure::unit::Nanos;
 use protocol::native::limits::Limits;
 
 use crate::command::serve::options::{DoorOptions, LimitOptions, ServeOptions, TestOptions};
@@ -15,22 +15,20 @@ use crate::failure::Failure;
 pub struct Plan {
     /// Where it listens.
     pub listen: Vec<SocketAddr>,
-    /// Whether the addresses were chosen by us, so that a machine without IPv6 is no reason to give up.
-    pub chosen_by_us: bool,
+    /// Where it listens on a machine without IPv6; absent where the addresses were given by name.
+    pub without_ipv6: Option<SocketAddr>,
     /// The file of its key.
     pub key: Option<PathBuf>,
     /// Whether anybody is answered without a key.
     pub open: bool,
-    /// How it waits, where it does not do as each client asks.
-    pub waiting: Option<Waiting>,
-    /// CPUs of its threads; empty: as each client asks.
+    /// How it waits where a client does not say.
+    pub waiting: Waiting,
+    /// CPUs of its threads where a client does not say; empty: the scheduler decides.
     pub cpus: Vec<u32>,
     /// What it allows.
     pub limits: Limits,
-    /// How long each reply is held back.
-    pub hold: Option<Nanos>,
-    /// How long it stands still, and before each how-manieth reply.
-    pub stall: Option<(Nanos, u64)>,
+    /// What tests ask of it.
+    pub behaviour: Behaviour,
 }
 
 impl Plan {
@@ -39,36 +37,39 @@ impl Plan {
     /// # Errors
     /// An address that others can reach, with neither a key nor `--open`.
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
-        let listen = addresses(&options.door)?;
-        let DoorOptions { listen: asked, key, open, .. } = options.door;
+        let (listen, without_ipv6) = addresses(&options.door)?;
+        let DoorOptions { key, open, .. } = options.door;
         Ok(Self {
             listen,
-            chosen_by_us: asked.is_empty(),
+            without_ipv6,
             key,
             open,
-            waiting: options.manner.wait.map(|word| word.0),
+            waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
             cpus: options.manner.cpu.unwrap_or_default().0,
             limits: limits(&options.limits),
-            hold: options.test.hold,
-            stall: stall(&options.test),
+            behaviour: behaviour(&options.test),
         })
     }
 }
 
-fn addresses(door: &DoorOptions) -> Result<Vec<SocketAddr>, Failure> {
+fn addresses(door: &DoorOptions) -> Result<(Vec<SocketAddr>, Option<SocketAddr>), Failure> {
     let protected = door.key.is_some() || door.open;
+    let at = |address: IpAddr| SocketAddr::new(address, door.port);
     if door.listen.is_empty() {
-        let local: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-        let any: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
-        let chosen = if protected { any } else { local };
-        return Ok(chosen.map(|address| SocketAddr::new(address, door.port)).to_vec());
+        let local = at(Ipv4Addr::LOCALHOST.into());
+        return Ok(match protected {
+            // The wildcard of IPv6 takes IPv4 in as well.
+            true => (vec![at(Ipv6Addr::UNSPECIFIED.into())], Some(at(Ipv4Addr::UNSPECIFIED.into()))),
+            false => (vec![local, at(Ipv6Addr::LOCALHOST.into())], Some(local)),
+        });
     }
     if let Some(exposed) = door.listen.iter().find(|listen| !protected && !listen.address.is_loopback()) {
         let what = format!("{}: would answer whoever reaches it, without a key", exposed.address);
         return Err(Failure::usage(what)
             .hint("give --key FILE (made by `sonde key FILE`), or --open on a network that you trust"));
     }
-    Ok(door.listen.iter().map(|listen| SocketAddr::new(listen.address, listen.port.unwrap_or(door.port))).collect())
+    let asked = door.listen.iter().map(|listen| SocketAddr::new(listen.address, listen.port.unwrap_or(door.port)));
+    Ok((asked.collect(), None))
 }
 
 fn limits(options: &LimitOptions) -> Limits {
@@ -85,14 +86,14 @@ fn limits(options: &LimitOptions) -> Limits {
     }
 }
 
-fn stall(options: &TestOptions) -> Option<(Nanos, u64)> {
-    options.stall.zip(options.stall_every)
+fn behaviour(options: &TestOptions) -> Behaviour {
+    Behaviour { hold: options.hold, stall: options.stall.zip(options.stall_every), ..Behaviour::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory, Parser};
-    use measure::unit::{Bytes, Rate};
+    use measure::unit::{Bytes, Nanos, Rate};
     use test_case::test_case;
 
     use super::*;
@@ -108,13 +109,20 @@ mod tests {
     }
 
     #[test_case("", &["127.0.0.1:7663", "[::1]:7663"]; "loopback alone")]
-    #[test_case("--open", &["0.0.0.0:7663", "[::]:7663"]; "open to all")]
-    #[test_case("--key k --port 80", &["0.0.0.0:80", "[::]:80"]; "with a key, another port")]
+    #[test_case("--open", &["[::]:7663"]; "open to all")]
+    #[test_case("--key k --port 80", &["[::]:80"]; "with a key, another port")]
     #[test_case("--listen 127.0.0.2 --listen [::1]:0", &["127.0.0.2:7663", "[::1]:0"]; "loopback as asked")]
     #[test_case("--open --listen 10.0.0.2", &["10.0.0.2:7663"]; "one address")]
     fn it_listens_where_it_is_protected(line: &str, addresses: &[&str]) {
         let addresses: Vec<SocketAddr> = addresses.iter().map(|a| a.parse().unwrap()).collect();
         assert_eq!(plan(line).unwrap().listen, addresses);
+    }
+
+    #[test_case("", Some("127.0.0.1:7663"); "loopback alone")]
+    #[test_case("--open", Some("0.0.0.0:7663"); "open to all")]
+    #[test_case("--listen ::1", None; "an address by name")]
+    fn without_ipv6_it_listens_where_it_can(line: &str, address: Option<&str>) {
+        assert_eq!(plan(line).unwrap().without_ipv6, address.map(|a| a.parse().unwrap()));
     }
 
     #[test_case("--listen 10.0.0.2"; "an address of a network")]
@@ -141,8 +149,9 @@ mod tests {
             largest_request: Bytes(1_000),
             largest_response: Bytes(1_000),
         };
-        assert_eq!((plan.waiting, plan.cpus, plan.limits), (Some(Waiting::Spin), vec![1, 2], limits));
-        assert_eq!((plan.hold, plan.stall), (Some(Nanos::millis(1)), Some((Nanos::millis(100), 1_000))));
+        assert_eq!((plan.waiting, plan.cpus, plan.limits), (Waiting::Spin, vec![1, 2], limits));
+        let slow = Behaviour { hold: Some(Nanos::millis(1)), stall: Some((Nanos::millis(100), 1_000)), rate: None };
+        assert_eq!(plan.behaviour, slow);
     }
 
     #[test_case("--stall 1ms"; "stall without how often")]

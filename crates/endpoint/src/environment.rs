@@ -1,0 +1,91 @@
+//! What this host is, read from the kernel as it stands: an [`Environment`] before a measurement, what changed in it by
+//! its end, and what disturbed it meanwhile ([`watch::Watch`]).
+//!
+//! Read-only and without privileges. What cannot be read is named with its reason in `unread`; nothing is guessed.
+//! Never read: serial numbers, product UUIDs, hardware addresses, user names, keys; of the kernel's command line only
+//! the words that bear on time. `docs/facts.md` lists every source. Not here: judging the facts (`measure::verdict`),
+//! facts of single sockets and threads ([`crate::facts`]).
+
+mod cgroup;
+mod counters;
+mod cpu;
+mod ethtool;
+mod files;
+mod interface;
+mod netlink;
+mod settings;
+mod timekeeping;
+pub mod watch;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use measure::environment::Environment;
+
+use files::{Files, Notes};
+
+/// Reads the facts of a host.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    files: Files,
+    program: String,
+    peer: Option<IpAddr>,
+    interface: Option<String>,
+}
+
+impl Reader {
+    /// Of the host this runs on, for a program that calls itself `program` (name and version).
+    pub fn host(program: impl Into<String>) -> Self {
+        Self { files: Files::host(), program: program.into(), peer: None, interface: None }
+    }
+
+    /// Of the files below `root`, laid out as `/proc` and `/sys` are: a copy of another host's, or a test's. The kernel
+    /// is not asked; what only it could tell is unread.
+    pub fn tree(program: impl Into<String>, root: impl Into<PathBuf>) -> Self {
+        Self { files: Files::tree(root.into()), program: program.into(), peer: None, interface: None }
+    }
+
+    /// Also of the interface by which `peer` is reached.
+    pub fn towards(self, peer: IpAddr) -> Self {
+        Self { peer: Some(peer), ..self }
+    }
+
+    /// Also of the interface `name`, whatever the route says: that the socket is bound to.
+    pub fn through(self, name: impl Into<String>) -> Self {
+        Self { interface: Some(name.into()), ..self }
+    }
+
+    /// Reads all facts: some hundred small files, a millisecond or a few. Disturbance, counters and changes are
+    /// left empty: they take a [`watch::Watch`].
+    pub fn read(&self) -> Environment {
+        let mut notes = Notes::default();
+        let files = &self.files;
+        let mut facts = Environment {
+            program: self.program.clone(),
+            host: notes.fact(files, "/proc/sys/kernel/hostname"),
+            kernel: kernel(files, &mut notes),
+            clock_source: notes.fact(files, "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            clock_synchronised: timekeeping::synchronised(files, &mut notes),
+            congestion_control: notes.fact(files, "/proc/sys/net/ipv4/tcp_congestion_control"),
+            default_qdisc: notes.fact(files, "/proc/sys/net/core/default_qdisc"),
+            ..Environment::default()
+        };
+        cpu::read(files, &mut facts, &mut notes);
+        settings::read(files, &mut notes);
+        cgroup::read(files, &mut notes);
+        facts.interface = interface::read(files, self.interface.as_deref(), self.peer, &mut notes);
+        facts.settings = notes.settings;
+        facts.unread = notes.unread;
+        facts
+    }
+}
+
+/// Release and build, as `uname -r` and `uname -v` say them.
+fn kernel(files: &Files, notes: &mut Notes) -> Option<String> {
+    let release = notes.fact(files, "/proc/sys/kernel/osrelease")?;
+    let build = notes.fact(files, "/proc/sys/kernel/version");
+    Some(build.map_or_else(|| release.clone(), |build| format!("{release} {build}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,35 @@
+//! How the system clock is kept: whether a time service steers it. Read-only; the clock is never set.
+
+use std::io;
+
+use super::files::{Files, Notes};
+
+/// Whether a time service keeps the system clock, from `adjtimex(2)`; its frequency correction and error bounds go to
+/// the settings.
+pub(super) fn synchronised(files: &Files, notes: &mut Notes) -> Option<bool> {
+    if !files.is_live() {
+        notes.unread("adjtimex", "not asked for a tree of files");
+        return None;
+    }
+    match adjtimex() {
+        Ok((state, timex)) => {
+            // The kernel's frequency is in parts per million with 16 binary digits after the point.
+            notes.set("adjtimex.frequency_ppm", format!("{:.3}", timex.freq as f64 / 65_536.0));
+            notes.set("adjtimex.maxerror_us", timex.maxerror);
+            notes.set("adjtimex.esterror_us", timex.esterror);
+            Some(state != libc::TIME_ERROR && timex.status & libc::STA_UNSYNC == 0)
+        }
+        Err(error) => {
+            notes.unread("adjtimex", error);
+            None
+        }
+    }
+}
+
+fn adjtimex() -> io::Result<(libc::c_int, libc::timex)> {
+    // SAFETY: `timex` is a C structure of integers: all zeroes is a valid value of it.
+    let mut timex: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: `timex` is valid for reads and writes through the call; modes 0 asks and sets nothing.
+    let state = unsafe { libc::adjtimex(&raw mut timex) };
+    if state < 0 { Err(io::Error::last_os_error()) } else { Ok((state, timex)) }
+}

@@ -1,0 +1,345 @@
+//! What happened to a host while it measured: readings at the start and at the end, and their difference.
+//!
+//! Between the two nothing runs: no thread, no timer. A measuring thread reads its own [`ThreadFacts`] when it starts
+//! and ends and hands the difference to [`Watch::add`]; threads that live through both ends are seen without.
+
+use std::collections::BTreeMap;
+use std::mem;
+
+use measure::environment::{Disturbance, Environment};
+use measure::unit::{Instant, Nanos};
+
+use super::Reader;
+use super::counters::{self, Counters};
+use super::cpu;
+use super::files::{Files, Notes};
+use crate::clock::Monotonic;
+use crate::facts::thread::{ThreadFacts, ThreadSpan};
+
+/// A host under observation, from [`Watch::start`] to [`Watch::finish`].
+#[derive(Debug)]
+pub struct Watch {
+    reader: Reader,
+    before: Environment,
+    start: Sample,
+    spans: Vec<ThreadSpan>,
+}
+
+impl Watch {
+    /// Reads all facts, then the counters: what happens from here on is the measurement's.
+    pub fn start(reader: Reader) -> Self {
+        let before = reader.read();
+        let start = Sample::take(&reader.files, interface_of(&before));
+        Self { reader, before, start, spans: Vec::new() }
+    }
+
+    /// Begins anew, after a warm-up: counters count from here, and spans handed over so far are dropped. The facts
+    /// stay those of the start.
+    pub fn begin(&mut self) {
+        self.spans.clear();
+        self.start = Sample::take(&self.reader.files, interface_of(&self.before));
+    }
+
+    /// The facts at the start.
+    pub fn environment(&self) -> &Environment {
+        &self.before
+    }
+
+    /// Hands over what a measuring thread had of the scheduler from its start to its end. Once one is handed over, only
+    /// these count as measuring threads; otherwise all threads of the process that lived at both ends do.
+    pub fn add(&mut self, span: ThreadSpan) {
+        self.spans.push(span);
+    }
+
+    /// Reads the counters, then all facts again. The facts are those of the start; what is different now is in
+    /// `changed`.
+    pub fn finish(mut self) -> Environment {
+        let end = Sample::take(&self.reader.files, interface_of(&self.before));
+        let after = self.reader.read();
+        let changed = changes(&self.before, &after);
+        let mut facts = mem::take(&mut self.before);
+        facts.counters = counters::changed(&self.start.counters, &end.counters);
+        facts.disturbance = Some(self.disturbance(&end, &mut facts.unread));
+        facts.changed = changed;
+        facts
+    }
+
+    fn disturbance(&self, end: &Sample, unread: &mut Vec<String>) -> Disturbance {
+        let start = &self.start;
+        let watched_ns = end.at.since(start.at).unwrap_or_default();
+        let mut spans = self.spans.clone();
+        if spans.is_empty() {
+            spans = spans_of(&start.threads, &end.threads);
+        }
+        let both = |read: fn(&Sample) -> Option<u64>| read(end)?.checked_sub(read(start)?);
+        let process = start.process.zip(end.process);
+        let found = Disturbance {
+            watched_ns,
+            run_queue_share: spans.iter().filter_map(ThreadSpan::waited_share).max_by(f64::total_cmp),
+            involuntary_switches: process.and_then(|(a, b)| b.involuntary.checked_sub(a.involuntary)),
+            steal_share: start.cpu_time.zip(end.cpu_time).and_then(|(a, b)| b.steal_share_since(a)),
+            cpu_pressure_share: both(|sample| sample.pressure_us)
+                .filter(|_| watched_ns.0 > 0)
+                .map(|micros| micros as f64 * 1e3 / watched_ns.0 as f64),
+            softnet_squeezed: both(|sample| sample.squeezed),
+            user_ns: process.and_then(|(a, b)| b.user.0.checked_sub(a.user.0)).map(Nanos),
+            system_ns: process.and_then(|(a, b)| b.system.0.checked_sub(a.system.0)).map(Nanos),
+        };
+        note_unread(&found, unread);
+        found
+    }
+}
+
+fn note_unread(found: &Disturbance, unread: &mut Vec<String>) {
+    let missing = [
+        (found.run_queue_share.is_none(), "run-queue delay: no scheduler statistics of a thread that lived throughout"),
+        (found.steal_share.is_none(), "steal: /proc/stat tells none, or no tick passed"),
+        (found.cpu_pressure_share.is_none(), "/proc/pressure/cpu: not there, or off"),
+        (found.softnet_squeezed.is_none(), "/proc/net/softnet_stat: not there"),
+        (found.user_ns.is_none(), "CPU time of the process: not asked for a tree of files"),
+    ];
+    unread.extend(missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, reason)| reason.to_owned()));
+}
+
+fn interface_of(facts: &Environment) -> Option<&str> {
+    facts.interface.as_ref().map(|interface| interface.name.as_str())
+}
+
+fn spans_of(start: &BTreeMap<u32, ThreadFacts>, end: &BTreeMap<u32, ThreadFacts>) -> Vec<ThreadSpan> {
+    end.iter().filter_map(|(tid, facts)| facts.since(start.get(tid)?)).collect()
+}
+
+/// What is read at both ends.
+#[derive(Debug)]
+struct Sample {
+    at: Instant,
+    counters: Counters,
+    threads: BTreeMap<u32, ThreadFacts>,
+    cpu_time: Option<CpuTime>,
+    /// Microseconds in which some task waited for a CPU, since boot.
+    pressure_us: Option<u64>,
+    squeezed: Option<u64>,
+    process: Option<ProcessTime>,
+}
+
+impl Sample {
+    fn take(files: &Files, interface: Option<&str>) -> Self {
+        Self {
+            at: Monotonic::now(),
+            threads: threads(files),
+            cpu_time: cpu_time(files),
+            pressure_us: pressure(files),
+            squeezed: counters::softnet(files).map(|softnet| softnet.squeezed),
+            process: files.is_live().then(ProcessTime::now),
+            counters: counters::read(files, interface),
+        }
+    }
+}
+
+fn threads(files: &Files) -> BTreeMap<u32, ThreadFacts> {
+    let tids = files.names("/proc/self/task").into_iter().filter_map(|name| name.parse::<u32>().ok());
+    tids.filter_map(|tid| {
+        let text = files.text(&format!("/proc/self/task/{tid}/schedstat")).ok()?;
+        Some((tid, ThreadFacts::parse(&text, Monotonic::now())?))
+    })
+    .collect()
+}
+
+/// CPU time in the kernel's ticks, of the CPUs this process may use: all, and stolen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CpuTime {
+    all: u64,
+    stolen: u64,
+}
+
+impl CpuTime {
+    fn steal_share_since(self, earlier: Self) -> Option<f64> {
+        let all = self.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
+        Some(self.stolen.checked_sub(earlier.stolen)? as f64 / all as f64)
+    }
+}
+
+/// From the lines `cpuN user nice system idle iowait irq softirq steal …` of `/proc/stat`. What stands behind steal is
+/// guests' time, which user and nice already contain.
+fn cpu_time(files: &Files) -> Option<CpuTime> {
+    let ours = cpu::allowed(files, &mut Notes::default())?;
+    let text = files.text("/proc/stat").ok()?;
+    let mut sum = CpuTime { all: 0, stolen: 0 };
+    for line in text.lines() {
+        let Some((cpu, ticks)) = line.strip_prefix("cpu").and_then(|line| line.split_once(' ')) else { continue };
+        if cpu.parse().is_ok_and(|cpu| ours.contains(&cpu)) {
+            let ticks: Vec<u64> = ticks.split_ascii_whitespace().map_while(|tick| tick.parse().ok()).take(8).collect();
+            sum.stolen += *ticks.get(7)?;
+            sum.all += ticks.iter().sum::<u64>();
+        }
+    }
+    (sum.all > 0).then_some(sum)
+}
+
+/// The line `some avg10=… total=MICROSECONDS` of `/proc/pressure/cpu`.
+fn pressure(files: &Files) -> Option<u64> {
+    let text = files.text("/proc/pressure/cpu").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("some ")?.rsplit_once("total=")?.1.parse().ok())
+}
+
+/// What the process has used so far, ended threads included.
+#[derive(Clone, Copy, Debug)]
+struct ProcessTime {
+    user: Nanos,
+    system: Nanos,
+    involuntary: u64,
+}
+
+impl ProcessTime {
+    fn now() -> Self {
+        // SAFETY: `rusage` is a C structure of integers: all zeroes is a valid value of it.
+        let mut usage: libc::rusage = unsafe { mem::zeroed() };
+        // SAFETY: `usage` is writable through the call. With RUSAGE_SELF and a valid pointer it cannot fail.
+        unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+        let nanos = |time: libc::timeval| Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000);
+        Self { user: nanos(usage.ru_utime), system: nanos(usage.ru_stime), involuntary: usage.ru_nivcsw as u64 }
+    }
+}
+
+/// Facts that move by themselves: their change tells nothing.
+const RESTLESS: &[&str] = &["adjtimex.", "/cpufreq/scaling_cur_freq", "neighbour.state"];
+
+/// What differs between two readings, as `name: before -> after`.
+fn changes(before: &Environment, after: &Environment) -> Vec<String> {
+    let (before, after) = (leaves(before), leaves(after));
+    let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let value =
+        |facts: &BTreeMap<String, String>, name: &String| facts.get(name).cloned().unwrap_or("absent".to_owned());
+    names
+        .into_iter()
+        .filter(|name| before.get(*name) != after.get(*name))
+        .filter(|name| !RESTLESS.iter().any(|restless| name.contains(restless)))
+        .map(|name| format!("{name}: {} -> {}", value(&before, name), value(&after, name)))
+        .collect()
+}
+
+/// All facts by name, settings under their own. So a fact that the vocabulary gains later is compared too.
+fn leaves(facts: &Environment) -> BTreeMap<String, String> {
+    let facts = Environment {
+        disturbance: None,
+        counters: BTreeMap::new(),
+        changed: Vec::new(),
+        unread: Vec::new(),
+        ..facts.clone()
+    };
+    let mut found = BTreeMap::new();
+    collect("", &serde_json::to_value(facts).unwrap_or_default(), &mut found);
+    found
+}
+
+fn collect(name: &str, value: &serde_json::Value, into: &mut BTreeMap<String, String>) {
+    use serde_json::Value;
+    match value {
+        Value::Null => {}
+        Value::Object(members) => {
+            for (key, member) in members {
+                let inner = if name.is_empty() || name == "settings" { key.clone() } else { format!("{name}.{key}") };
+                collect(&inner, member, into);
+            }
+        }
+        Value::Array(items) => {
+            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            into.insert(name.to_owned(), items.join(", "));
+        }
+        Value::String(text) => {
+            into.insert(name.to_owned(), text.clone());
+        }
+        other => {
+            into.insert(name.to_owned(), other.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::planted::Tree;
+    use super::*;
+
+    fn tree() -> Tree {
+        Tree::of(include_str!("../../tests/fixtures/guest.tree"))
+    }
+
+    fn watch(tree: &Tree) -> Watch {
+        Watch::start(Reader::tree("sonde 0", tree.root()).through("eth0"))
+    }
+
+    #[test]
+    fn nothing_that_happened_is_nothing_said() {
+        let facts = watch(&tree()).finish();
+        assert_eq!(facts.counters, BTreeMap::new());
+        assert_eq!(facts.changed, Vec::<String>::new());
+        let disturbance = facts.disturbance.unwrap();
+        assert_eq!((disturbance.softnet_squeezed, disturbance.cpu_pressure_share), (Some(0), Some(0.0)));
+        // No tick passed, so no share of ticks can be told; the kernel was not asked.
+        assert_eq!((disturbance.steal_share, disturbance.user_ns), (None, None));
+        assert!(facts.unread.iter().any(|line| line.starts_with("steal")), "{:?}", facts.unread);
+    }
+
+    #[test]
+    fn steal_is_a_share_of_the_ticks_of_our_cpus() {
+        let tree = tree();
+        let watch = watch(&tree);
+        // CPU 2 is not ours (0-1): what is stolen there does not count.
+        tree.put(
+            "/proc/stat",
+            "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 150 0 0 1040 0 0 0 10 0 0\ncpu1 100 0 0 1000 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 999 0 0\n",
+        );
+        let disturbance = watch.finish().disturbance.unwrap();
+        assert_eq!(disturbance.steal_share, Some(0.1));
+    }
+
+    #[test]
+    fn squeezes_and_pressure_are_differences() {
+        let tree = tree();
+        let watch = watch(&tree);
+        tree.put("/proc/thread-self/net/softnet_stat", "00000018 00000010 00000005 0\n000011c5 00000001 00000001 0\n");
+        tree.put("/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=2000\n");
+        let disturbance = watch.finish().disturbance.unwrap();
+        assert_eq!(disturbance.softnet_squeezed, Some(4));
+        let expected = 1_000.0 * 1e3 / disturbance.watched_ns.0 as f64;
+        assert_eq!(disturbance.cpu_pressure_share, Some(expected));
+    }
+
+    #[test]
+    fn what_changed_is_named_with_both_values() {
+        let tree = tree();
+        let watch = watch(&tree);
+        tree.put("/proc/sys/net/core/rmem_max", "999\n");
+        tree.put("/sys/class/net/eth0/mtu", "9000\n");
+        tree.remove("/proc/sys/net/core/busy_poll");
+        let facts = watch.finish();
+        assert_eq!(
+            facts.changed,
+            [
+                "/proc/sys/net/core/busy_poll: 0 -> absent",
+                "/proc/sys/net/core/rmem_max: 212992 -> 999",
+                "interface.mtu_bytes: 1400 -> 9000",
+            ]
+        );
+        assert_eq!(facts.interface.unwrap().mtu_bytes, Some(1_400), "the facts are those of the start");
+    }
+
+    #[test]
+    fn the_worst_thread_handed_over_counts_and_no_other() {
+        let mut watch = watch(&tree());
+        for waited in [100, 300, 200] {
+            watch.add(ThreadSpan { watched_ns: Nanos(1_000), ran_ns: Nanos(500), waited_ns: Nanos(waited) });
+        }
+        assert_eq!(watch.finish().disturbance.unwrap().run_queue_share, Some(0.3));
+    }
+
+    #[test]
+    fn a_thread_that_lived_throughout_is_seen_unasked() {
+        let tree = tree();
+        let watch = watch(&tree);
+        tree.put("/proc/self/task/77/schedstat", "1001 1000000000000 9\n");
+        tree.put("/proc/self/task/78/schedstat", "1 1 1\n");
+        // Thread 77 waited for 1000 s more than at the start, 78 was not there then.
+        assert!(watch.finish().disturbance.unwrap().run_queue_share.unwrap() > 1.0);
+    }
+}

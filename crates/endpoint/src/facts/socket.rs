@@ -1,0 +1,121 @@
+//! What a connected socket really got, read back from the kernel: asked and granted are two things.
+
+use std::os::fd::AsFd;
+
+use measure::outcome::SocketFacts;
+use measure::unit::Bytes;
+use rustix::net::sockopt;
+use socket2::{SockAddr, SockRef, Type};
+
+use crate::tcp_info::TcpInfo;
+
+/// Facts of a socket, as far as its kind has them. Read it at the end of a run for the counts, or after connecting for
+/// the settings; each call reads all. What the socket's kind does not have, or the kernel does not tell, is absent.
+pub fn socket_facts(socket: impl AsFd) -> SocketFacts {
+    let socket = socket.as_fd();
+    let reference = SockRef::from(&socket);
+    let local = reference.local_addr().ok();
+    let six = local.as_ref().is_some_and(SockAddr::is_ipv6);
+    let mut facts = SocketFacts {
+        local: local.map(|address| spell(&address)).unwrap_or_default(),
+        remote: reference.peer_addr().map(|address| spell(&address)).unwrap_or_default(),
+        send_buffer_bytes: reference.send_buffer_size().ok().map(|n| Bytes(n as u64)),
+        receive_buffer_bytes: reference.recv_buffer_size().ok().map(|n| Bytes(n as u64)),
+        path_mtu_bytes: path_mtu(socket, six),
+        tos: traffic_class(socket, six),
+        ..SocketFacts::default()
+    };
+    if let Ok(info) = TcpInfo::of(socket) {
+        add_tcp(&mut facts, socket, &info);
+    }
+    if is_icmp(&reference) {
+        facts.icmp_socket =
+            reference.r#type().ok().map(|kind| if kind == Type::RAW { "raw" } else { "ping" }.to_owned());
+    }
+    facts
+}
+
+fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
+    facts.nodelay = sockopt::tcp_nodelay(&socket).ok();
+    facts.congestion = sockopt::tcp_congestion(&socket).ok();
+    facts.mss_bytes = info.snd_mss_bytes;
+    facts.retransmitted = info.total_retrans.map(u64::from);
+    facts.kernel_smoothed_rtt_ns = info.smoothed_rtt_ns;
+    facts.kernel_min_rtt_ns = info.min_rtt_ns;
+    if facts.path_mtu_bytes.is_none() {
+        facts.path_mtu_bytes = info.pmtu_bytes;
+    }
+}
+
+/// Path MTU of a connected socket (`IP_MTU`, `IPV6_MTU`); an IPv6 socket that speaks IPv4 answers to either.
+fn path_mtu(socket: impl AsFd, six: bool) -> Option<Bytes> {
+    let mtu =
+        if six { sockopt::ipv6_mtu(&socket).or_else(|_| sockopt::ip_mtu(&socket)) } else { sockopt::ip_mtu(&socket) };
+    mtu.ok().map(|bytes| Bytes(u64::from(bytes)))
+}
+
+fn traffic_class(socket: impl AsFd, six: bool) -> Option<u8> {
+    if six { sockopt::ipv6_tclass(&socket).ok()?.try_into().ok() } else { sockopt::ip_tos(&socket).ok() }
+}
+
+fn is_icmp(socket: &SockRef<'_>) -> bool {
+    let protocol = socket.protocol().ok().flatten();
+    protocol.is_some_and(|p| p == socket2::Protocol::ICMPV4 || p == socket2::Protocol::ICMPV6)
+}
+
+/// `10.0.0.2:7663`, `[fd00::2]:7663`; a Unix socket or another family has no such spelling.
+fn spell(address: &SockAddr) -> String {
+    address.as_socket().map(|address| address.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::unit::Nanos;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    #[test]
+    fn a_tcp_socket_tells_what_was_set_on_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut far = listener.accept().unwrap().0;
+        near.set_nodelay(true).unwrap();
+        sockopt::set_tcp_congestion(&near, "reno").unwrap();
+        let reference = SockRef::from(&near);
+        reference.set_tos_v4(0x10).unwrap();
+        reference.set_send_buffer_size(20_000).unwrap();
+        near.write_all(&[1; 10]).unwrap();
+        far.read_exact(&mut [0; 10]).unwrap();
+
+        let facts = socket_facts(&near);
+        assert_eq!(facts.local, near.local_addr().unwrap().to_string());
+        assert_eq!(facts.remote, listener.local_addr().unwrap().to_string());
+        assert_eq!((facts.nodelay, facts.congestion.as_deref(), facts.tos), (Some(true), Some("reno"), Some(0x10)));
+        // Linux doubles what is asked (socket(7), SO_SNDBUF).
+        assert_eq!(facts.send_buffer_bytes, Some(Bytes(40_000)));
+        assert_eq!(facts.retransmitted, Some(0));
+        assert!(facts.kernel_min_rtt_ns.unwrap() > Nanos::ZERO);
+        assert!(facts.mss_bytes.unwrap().0 < facts.path_mtu_bytes.unwrap().0, "{facts:?}");
+        assert_eq!(facts.icmp_socket, None);
+    }
+
+    #[test]
+    fn a_udp_socket_has_no_facts_of_tcp() {
+        let far = UdpSocket::bind("[::1]:0").unwrap();
+        let near = UdpSocket::bind("[::1]:0").unwrap();
+        near.connect(far.local_addr().unwrap()).unwrap();
+        let facts = socket_facts(&near);
+        assert_eq!(facts.remote, far.local_addr().unwrap().to_string());
+        assert_eq!((facts.nodelay, facts.congestion, facts.retransmitted, facts.mss_bytes), (None, None, None, None));
+        let lo = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
+        assert_eq!(facts.path_mtu_bytes, Some(Bytes(lo.trim().parse().unwrap())));
+        assert!(facts.receive_buffer_bytes.unwrap().0 > 0);
+    }
+
+    #[test]
+    fn a_socket_that_is_not_connected_has_no_path() {
+        let facts = socket_facts(UdpSocket::bind("127.0.0.1:0").unwrap());
+        assert_eq!((facts.remote.as_str(), facts.path_mtu_bytes), ("", None));
+    }
+}
