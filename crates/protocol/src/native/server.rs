@@ -73,6 +73,7 @@ pub struct Server {
     /// The client's next step has to be done by then.
     due: Option<Instant>,
     session: Option<Session>,
+    agreed: Option<u16>,
 }
 
 /// The session's bounds in time.
@@ -140,6 +141,7 @@ impl Server {
             events: VecDeque::new(),
             due: Some(now.after(STEP)),
             session: None,
+            agreed: None,
         }
     }
 
@@ -156,6 +158,11 @@ impl Server {
     /// What came behind the preamble of a data connection, once.
     pub fn unread(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.inbox)
+    }
+
+    /// The version agreed on; `None` before.
+    pub fn version(&self) -> Option<u16> {
+        self.agreed
     }
 
     /// How far the connection has come; [`Step::Done`] also after an error.
@@ -366,6 +373,7 @@ impl Server {
             answer.verdict = Err(decline);
         }
         self.outbox.extend_from_slice(&answer.encode());
+        self.agreed = answer.verdict.ok();
         match answer.verdict {
             Ok(_) => Ok(answer),
             Err(decline) => Err(SessionError::Declined { decline, ours, theirs: control.versions }),
