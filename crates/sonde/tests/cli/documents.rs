@@ -37,9 +37,9 @@ fn rendered(page: &str, folder: &Path) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-#[test_case(&["man"], &["SONDE(1)", "sonde-rtt(1)", "--color"]; "sonde")]
-#[test_case(&["man", "rtt"], &["SONDE-RTT(1)", "--peer-wait", "Examples", "143"]; "rtt")]
-#[test_case(&["man", "serve"], &["SONDE-SERVE(1)", "--max-sessions"]; "serve")]
+#[test_case(&["man"], &["sonde(1)", "sonde-rtt(1)", "--color"]; "sonde")]
+#[test_case(&["man", "rtt"], &["sonde-rtt(1)", "--peer-wait", "EXAMPLES", "143"]; "rtt")]
+#[test_case(&["man", "serve"], &["sonde-serve(1)", "--max-sessions"]; "serve")]
 fn a_manual_page_renders(words: &[&str], marks: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let page = printed(&mut sonde(words));
@@ -47,7 +47,7 @@ fn a_manual_page_renders(words: &[&str], marks: &[&str]) {
     let Some(text) = rendered(&page, folder.path()) else { return eprintln_skip("groff is not installed") };
     let text = text.replace('\u{2010}', "-");
     for mark in marks {
-        assert!(text.contains(mark) || text.to_uppercase().contains(mark), "{mark} in {text}");
+        assert!(text.contains(mark), "{mark} in {text}");
     }
 }
 
