@@ -120,7 +120,13 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
     let environment = Reader::host(settings.program.clone()).read();
     let mut settings = settings;
     settings.behaviour.rate = settings.behaviour.rate.or(settings.limits.rate_per_flow);
-    let shared = Shared { settings, sessions: Sessions::default(), connections: AtomicU32::new(0), environment, stop: Stop::default() };
+    let shared = Shared {
+        settings,
+        sessions: Sessions::default(),
+        connections: AtomicU32::new(0),
+        environment,
+        stop: Stop::default(),
+    };
     Ok(Reflector { places, shared: Arc::new(shared) })
 }
 
