@@ -14,6 +14,7 @@ pub mod pace;
 pub mod random;
 pub mod reflector;
 pub mod rtt;
+pub mod signal;
 pub mod socket;
 pub mod stop;
 pub mod tcp_info;
