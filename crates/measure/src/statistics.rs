@@ -5,6 +5,7 @@ pub mod jitter;
 pub mod loss;
 pub mod moments;
 pub mod paired;
+pub mod payload;
 pub mod quantile;
 pub mod series;
 pub mod settled;

@@ -1,9 +1,5 @@
 //! Makes an outcome of a recording: every number of it, each where it was measured and absent where it was not.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::{Serializer as _, V2Serializer};
-
 use crate::event::{Counts, Second};
 use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
@@ -13,7 +9,7 @@ use crate::statistics::jitter::jitter;
 use crate::statistics::quantile::{LISTED, Ranked};
 use crate::statistics::series::interleaved;
 use crate::statistics::steady::steady;
-use crate::statistics::{loss, moments};
+use crate::statistics::{loss, moments, payload};
 use crate::unit::Nanos;
 
 /// Share of the requests due that must have been sent for the stated rate to have been offered.
@@ -114,7 +110,7 @@ impl<'a> Sample<'a> {
             autocorrelation: if *thinned { None } else { correlation::autocorrelation(series) },
             exact: matches!(ranked, Ranked::Exact(_)),
             saturated: values.saturated(),
-            histogram: encoded(values),
+            histogram: payload::encode(values.histogram()),
         }
     }
 
@@ -125,15 +121,6 @@ impl<'a> Sample<'a> {
         let effective = at.and_then(|at| correlation::effective_at(&self.series, at));
         effective.map_or(self.series.len() as f64, |effective: Effective| effective.for_ranks())
     }
-}
-
-/// `HdrHistogram` V2 (not compressed: most of it are runs of empty buckets already), base64.
-fn encoded(values: &Values) -> String {
-    let mut bytes = Vec::new();
-    V2Serializer::new()
-        .serialize(values.histogram(), &mut bytes)
-        .expect("64-bit counts of one run fit, and memory takes them");
-    STANDARD.encode(bytes)
 }
 
 /// Requests a second; absent where there was no time.
@@ -225,7 +212,8 @@ fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
     (0..most).map(|k| merged(threads.iter().filter_map(|thread| thread.get(k)))).collect()
 }
 
-fn merged<'a>(seconds: impl Iterator<Item = &'a Second> + Clone) -> Second {
+/// Seconds of several threads as one: counts add up, extremes are the outermost, the mean is of all answers.
+pub fn merged<'a>(seconds: impl Iterator<Item = &'a Second> + Clone) -> Second {
     let mut counts = Counts::default();
     seconds.clone().for_each(|second| counts.add(&second.counts));
     let recorded = |second: &Second| second.counts.answered.saturating_sub(second.counts.clock_steps);
@@ -250,7 +238,6 @@ mod tests {
     use crate::recorder::Recorder;
     use crate::statistics::simulated::latencies;
     use crate::unit::{Instant, Rate};
-    use hdrhistogram::serialization::Deserializer;
     use proptest::prelude::*;
     use test_case::test_case;
 
@@ -349,8 +336,7 @@ mod tests {
     fn the_histogram_is_read_back_as_it_was() {
         let recording = closed(&[10, 20, 20, 3_000_000], 10);
         let found = summarise(&recording, &method(&Asked::default()), Extra::default());
-        let bytes = STANDARD.decode(&found.response.histogram).unwrap();
-        let read = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice()).unwrap();
+        let read = payload::decode(&found.response.histogram).unwrap();
         assert_eq!(&read, recording.response.histogram());
     }
 
