@@ -271,3 +271,20 @@ pub(crate) fn silent() -> Record {
         ..base
     }
 }
+
+/// Each of them.
+pub(crate) fn all() -> Vec<Record> {
+    vec![closed(), open_with_losses(), icmp(), interrupted(), silent()]
+}
+
+#[test]
+fn each_is_what_the_schema_says_and_is_read_as_it_was_written() {
+    let validator = jsonschema::validator_for(&logbook::schema::json_schema()).unwrap();
+    for record in all() {
+        let text = record.to_json().unwrap();
+        let document = serde_json::from_str(&text).unwrap();
+        let faults: Vec<String> = validator.iter_errors(&document).map(|fault| fault.to_string()).collect();
+        assert_eq!(faults, [] as [String; 0]);
+        assert_eq!(Record::read(&text), Ok(record));
+    }
+}

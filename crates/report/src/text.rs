@@ -220,16 +220,13 @@ mod tests {
         assert_snapshot!(text);
     }
 
-    fn all() -> [Record; 5] {
-        [fixture::closed(), fixture::open_with_losses(), fixture::icmp(), fixture::interrupted(), fixture::silent()]
-    }
-
     #[test_case(60)]
     #[test_case(80)]
     #[test_case(100)]
     fn no_line_is_too_wide_or_ends_in_a_space(width: usize) {
-        for (record, verbose, ascii) in
-            all().iter().flat_map(|record| [(record, false, false), (record, true, false), (record, true, true)])
+        for (record, verbose, ascii) in fixture::all()
+            .iter()
+            .flat_map(|record| [(record, false, false), (record, true, false), (record, true, true)])
         {
             for line in render(record, &Style { width, verbose, ascii, colour: false }).lines() {
                 assert!(line.width() <= width, "{} cells: {line}", line.width());
@@ -240,7 +237,7 @@ mod tests {
 
     #[test]
     fn colour_is_all_that_colour_adds() {
-        for record in all() {
+        for record in fixture::all() {
             let coloured = render(&record, &Style { colour: true, ..Style::default() });
             assert!(coloured.contains('\u{1b}'));
             assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), quiet(&record));
