@@ -263,7 +263,7 @@ pub(crate) fn silent() -> Record {
     }
     let asked = Asked { carrier: Some(Carrier::Udp), ..Asked::default() };
     let base = record(asked, &recorder.finish(Instant(8_000_000_000)), Extra::default());
-    let reason = "no answer on the control connection since 5 s".to_owned();
+    let reason = "it closed the control connection".to_owned();
     Record {
         ended: Ended::PeerLost { reason: reason.clone() },
         warnings: vec![Warning::PeerLost { reason }],

@@ -66,15 +66,19 @@ fn target(record: &Record) -> String {
     host.map_or(address.clone(), |host| format!("{host} ({address})"))
 }
 
+/// How the run ended, where it did not end as planned.
 fn ended(page: &mut Page, record: &Record) {
     let elapsed = record.outcome.elapsed_ns;
-    let text = match &record.ended {
+    let (how, advice) = match &record.ended {
         Ended::Complete => return,
-        Ended::Interrupted { signal } => format!("by {signal} after {elapsed}: this is what was measured until then"),
-        Ended::PeerLost { reason } => {
-            format!("after {elapsed}, the peer is gone ({reason}): this is what was measured until then")
-        }
+        Ended::Interrupted { signal } => (format!("by {signal} after {elapsed}"), None),
+        Ended::PeerLost { reason } => (
+            format!("after {elapsed}, the peer is gone: {reason}"),
+            Warning::PeerLost { reason: reason.clone() }.advice(),
+        ),
     };
+    let told = format!("{how}; what was measured until then stands here");
+    let text = advice.map_or(told.clone(), |advice| format!("{told} → {advice}"));
     page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL, &text);
     page.gap();
 }
@@ -155,7 +159,10 @@ fn warnings(page: &mut Page, record: &Record) {
         if matches!(warning, Warning::Interrupted | Warning::PeerLost { .. }) && record.ended != Ended::Complete {
             continue;
         }
-        let text = format!("{warning:?}");
+        let text = match warning.advice() {
+            Some(advice) => format!("{warning} → {advice}"),
+            None => warning.to_string(),
+        };
         page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), WARNING, &text);
     }
 }
