@@ -12,6 +12,7 @@ pub mod name;
 pub mod pace;
 pub mod random;
 pub mod reflector;
+pub mod resolution;
 pub mod socket;
 pub mod stop;
 pub mod tcp_info;
