@@ -57,6 +57,8 @@ pub struct Told<'a> {
     pub method: &'a Method,
     /// Whether to stop early.
     pub stop: &'a Stop,
+    /// Set when the quantile that ends the run is known well enough, for all threads.
+    pub settled: &'a Stop,
     /// The number of this thread, from 0.
     pub thread: u32,
     /// Threads of the whole measurement: stops by count and kept values are shared out.
@@ -148,7 +150,14 @@ pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet:
 }
 
 /// An exchange as it is told to whoever asked for samples.
-fn sample(flow: u32, seq: u64, intended: Option<Instant>, sent: Option<Instant>, received: Option<Instant>, fate: Fate) -> Event {
+fn sample(
+    flow: u32,
+    seq: u64,
+    intended: Option<Instant>,
+    sent: Option<Instant>,
+    received: Option<Instant>,
+    fate: Fate,
+) -> Event {
     Event::Exchange(Exchange { flow, seq, intended, sent, received, fate })
 }
 

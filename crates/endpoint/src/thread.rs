@@ -1,5 +1,6 @@
 //! Measuring and reflecting threads: plain, named, punctual, pinned where asked.
 
+use measure::unit::Nanos;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::error::{EndpointError, Step};
@@ -26,6 +27,30 @@ pub fn pin(cpu: u32) -> std::io::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu as usize);
     Ok(sched_setaffinity(None, &set)?)
+}
+
+/// CPU time, split as the kernel counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In user space.
+    pub user_ns: Nanos,
+    /// In the kernel.
+    pub system_ns: Nanos,
+}
+
+impl CpuTime {
+    /// What the calling thread has used since it began.
+    pub fn own() -> Self {
+        // SAFETY: all-zero is a valid rusage; getrusage writes one to a valid pointer and knows RUSAGE_THREAD since
+        // Linux 2.6.26, so it cannot fail.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+            usage
+        };
+        let nanos = |time: libc::timeval| Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000);
+        Self { user_ns: nanos(usage.ru_utime), system_ns: nanos(usage.ru_stime) }
+    }
 }
 
 #[cfg(test)]

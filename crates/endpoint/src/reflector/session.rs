@@ -9,8 +9,8 @@ use protocol::native::header::Token;
 use protocol::native::message::{Got, Open, Report};
 
 use crate::clock::Monotonic;
-use crate::facts::thread::CpuTime;
 use crate::stop::Stop;
+use crate::thread::CpuTime;
 
 /// One client's session.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub struct Session {
     pub over: Stop,
     /// When a message of it was last seen, at the grain of a thread's glance.
     seen: AtomicU64,
+    /// Requests that had been received when that was last looked at.
+    noted: AtomicU64,
     opened: Instant,
     threads: AtomicU32,
     cpu: Mutex<CpuTime>,
@@ -73,6 +75,7 @@ impl Session {
             malformed: AtomicU64::new(0),
             over: Stop::default(),
             seen: AtomicU64::new(now.0),
+            noted: AtomicU64::new(0),
             opened: now,
             threads: AtomicU32::new(0),
             cpu: Mutex::new(CpuTime::default()),
@@ -82,6 +85,12 @@ impl Session {
     /// Something of this session was seen at `now`.
     pub fn touch(&self, now: Instant) {
         self.seen.fetch_max(now.0, Ordering::Relaxed);
+    }
+
+    /// Whether requests have come since this was last asked.
+    pub fn stirred(&self) -> bool {
+        let received = self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).sum();
+        self.noted.swap(received, Ordering::Relaxed) != received
     }
 
     /// Why the session must end at `now`, if it must.

@@ -1,6 +1,7 @@
 //! Messages with their control data: kernel timestamps of arrivals, and the error queue, where ICMP errors and the
 //! stamps of departures come back.
 
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_void};
@@ -67,15 +68,69 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Resul
     Ok(arrival)
 }
 
+/// A datagram with where it came from and which of our addresses it was sent to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Addressed {
+    /// Bytes put into the buffer.
+    pub length: usize,
+    /// Its sender.
+    pub from: Option<SocketAddr>,
+    /// Our address it was sent to, where the socket tells (`option::tell_destination`).
+    pub to: Option<IpAddr>,
+}
+
+/// Receives one datagram with both its addresses.
+pub fn receive_from(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Addressed, i32> {
+    let mut to = None;
+    // SAFETY: all-zero is a valid sockaddr_storage.
+    let mut name: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+    let length = message_from(socket, buffer, 0, Some(&mut name), |level, kind, data| match (level, kind) {
+        // struct in_pktinfo: interface index, local address, header's destination address.
+        (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+            to = data.get(8..12).and_then(|b| b.first_chunk::<4>()).map(|b| IpAddr::from(*b))
+        }
+        // struct in6_pktinfo: destination address, interface index.
+        (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => to = data.first_chunk::<16>().map(|b| IpAddr::from(*b)),
+        _ => {}
+    })?;
+    Ok(Addressed { length, from: address_of(&name), to })
+}
+
+fn address_of(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
+    match i32::from(name.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says that the storage, which is longer and aligned for any address, holds a sockaddr_in.
+            let name = unsafe { &*std::ptr::from_ref(name).cast::<libc::sockaddr_in>() };
+            Some(SocketAddr::new(IpAddr::from(name.sin_addr.s_addr.to_ne_bytes()), u16::from_be(name.sin_port)))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above, for a sockaddr_in6.
+            let name = unsafe { &*std::ptr::from_ref(name).cast::<libc::sockaddr_in6>() };
+            let ip = std::net::Ipv6Addr::from(name.sin6_addr.s6_addr);
+            Some(SocketAddr::V6(std::net::SocketAddrV6::new(
+                ip,
+                u16::from_be(name.sin6_port),
+                name.sin6_flowinfo,
+                name.sin6_scope_id,
+            )))
+        }
+        _ => None,
+    }
+}
+
 /// Takes the oldest notice off the error queue; `None` when it is empty. What is neither stamp nor error is passed over.
 pub fn next_notice(socket: BorrowedFd<'_>) -> Option<Notice> {
     loop {
         let (mut stamp, mut error) = (None, None);
         let mut payload = [0; 64];
-        message(socket, &mut payload, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| match (level, kind) {
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
-            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => error = Extended::read(data),
-            _ => {}
+        message(socket, &mut payload, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| {
+            match (level, kind) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
+                (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+                    error = Extended::read(data)
+                }
+                _ => {}
+            }
         })
         .ok()?;
         if let Some(notice) = error.and_then(|error| error.notice(stamp)) {
@@ -109,7 +164,23 @@ pub fn send_stamped(socket: BorrowedFd<'_>, message: &[u8], request: u32) -> Res
 }
 
 /// `recvmsg` into `buffer`, each control message handed to `each` as level, type and data.
-fn message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int, mut each: impl FnMut(c_int, c_int, &[u8])) -> Result<usize, i32> {
+fn message(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    flags: c_int,
+    each: impl FnMut(c_int, c_int, &[u8]),
+) -> Result<usize, i32> {
+    message_from(socket, buffer, flags, None, each)
+}
+
+/// The same, with the sender's address.
+fn message_from(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    flags: c_int,
+    name: Option<&mut libc::sockaddr_storage>,
+    mut each: impl FnMut(c_int, c_int, &[u8]),
+) -> Result<usize, i32> {
     let mut control = Control([0; CONTROL]);
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast::<c_void>(), iov_len: buffer.len() };
     // SAFETY: all-zero is a valid msghdr.
@@ -118,7 +189,11 @@ fn message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int, mut each: im
     header.msg_iovlen = 1;
     header.msg_control = (&raw mut control).cast();
     header.msg_controllen = CONTROL;
-    // SAFETY: the header describes `buffer` and `control`, both exclusively ours and alive through the call.
+    if let Some(name) = name {
+        header.msg_name = std::ptr::from_mut(name).cast();
+        header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+    }
+    // SAFETY: the header describes `buffer`, `control` and perhaps `name`, all exclusively ours and alive through the call.
     let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) };
     let length = usize::try_from(received).map_err(|_| errno())?;
     // SAFETY: the kernel has written `msg_controllen` bytes of well-formed control messages into our aligned buffer;
@@ -160,7 +235,14 @@ struct Extended {
 impl Extended {
     fn read(data: &[u8]) -> Option<Self> {
         let word = |at: usize| data.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-        Some(Self { errno: word(0)?, origin: *data.get(4)?, kind: *data.get(5)?, code: *data.get(6)?, info: word(8)?, data: word(12)? })
+        Some(Self {
+            errno: word(0)?,
+            origin: *data.get(4)?,
+            kind: *data.get(5)?,
+            code: *data.get(6)?,
+            info: word(8)?,
+            data: word(12)?,
+        })
     }
 
     fn notice(self, stamp: Option<u64>) -> Option<Notice> {

@@ -21,7 +21,8 @@ use crate::native::message::{
     Ending, FromClient, FromServer, Got, Notice, Open, Opened, Reason, Received, Refused, Report,
 };
 use crate::native::noise::{Handshake, Prologue};
-use crate::native::preamble::{Answer, Control, Data, Decline, Greeting, NotSonde, Saw, Versions};
+use crate::native::preamble::{Answer, Control, Data, Decline, Greeting, Versions};
+use crate::native::stranger::{NotSonde, Saw};
 
 /// How long a client has for each step up to its request to open.
 pub const STEP: Nanos = Nanos::secs(10);
@@ -73,6 +74,7 @@ pub struct Server {
     /// The client's next step has to be done by then.
     due: Option<Instant>,
     session: Option<Session>,
+    agreed: Option<u16>,
 }
 
 /// The session's bounds in time.
@@ -140,6 +142,7 @@ impl Server {
             events: VecDeque::new(),
             due: Some(now.after(STEP)),
             session: None,
+            agreed: None,
         }
     }
 
@@ -156,6 +159,11 @@ impl Server {
     /// What came behind the preamble of a data connection, once.
     pub fn unread(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.inbox)
+    }
+
+    /// The version agreed on; `None` before.
+    pub fn version(&self) -> Option<u16> {
+        self.agreed
     }
 
     /// How far the connection has come; [`Step::Done`] also after an error.
@@ -366,6 +374,7 @@ impl Server {
             answer.verdict = Err(decline);
         }
         self.outbox.extend_from_slice(&answer.encode());
+        self.agreed = answer.verdict.ok();
         match answer.verdict {
             Ok(_) => Ok(answer),
             Err(decline) => Err(SessionError::Declined { decline, ours, theirs: control.versions }),

@@ -1,0 +1,294 @@
+//! Echo requests of ICMP over IPv4 and IPv6 (RFC 792, RFC 4443 section 4), and whose replies come back.
+//!
+//! | octets of the message | |
+//! |---|---|
+//! | 0 | type: 8 or 128, of a reply 0 or 129 |
+//! | 1 | code: 0 |
+//! | 2-3 | checksum; a ping socket, and every socket over IPv6, has its kernel fill it |
+//! | 4-5 | identifier; a ping socket has its kernel fill it |
+//! | 6-7 | sequence number, its lower 16 bits |
+//! | 8-15 | sequence number, 64 bits: requests far apart are never taken for each other |
+//! | 16-19 | random number of this run, where the payload has 12 octets or more |
+//!
+//! A payload of n octets makes a message of n + 8. What lies behind these fields stays as the caller filled it.
+
+use etherparse::checksum::Sum16BitWords;
+use etherparse::{IpNumber, Ipv4HeaderSlice};
+
+use crate::native::header::Flags;
+use crate::wire::{Reading, Wire};
+
+/// Length of the ICMP echo header, octets: a message is so much longer than its payload.
+pub const HEADER: usize = 8;
+/// The smallest payload that carries the 64-bit sequence number, octets.
+pub const SMALLEST_PAYLOAD: usize = 8;
+
+const CHECKSUM: std::ops::Range<usize> = 2..4;
+const IDENTIFIER: std::ops::Range<usize> = 4..6;
+const SHORT_SEQ: std::ops::Range<usize> = 6..8;
+const SEQ: std::ops::Range<usize> = 8..16;
+const NONCE: std::ops::Range<usize> = 16..20;
+
+/// Which ICMP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Over IPv4.
+    V4,
+    /// Over IPv6.
+    V6,
+}
+
+impl Family {
+    /// Type of an echo request.
+    pub const fn request(self) -> u8 {
+        match self {
+            Self::V4 => 8,
+            Self::V6 => 128,
+        }
+    }
+
+    /// Type of an echo reply.
+    pub const fn reply(self) -> u8 {
+        match self {
+            Self::V4 => 0,
+            Self::V6 => 129,
+        }
+    }
+}
+
+/// Which kind of socket carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Socket {
+    /// Unprivileged: the kernel sets the identifier and the checksum, and delivers only replies to it.
+    Ping,
+    /// Privileged: everything that comes to the host is seen; over IPv4 with the IP header in front, and with a
+    /// checksum that nobody has looked at.
+    Raw,
+}
+
+/// Echo requests of one run on one socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    family: Family,
+    socket: Socket,
+    identifier: u16,
+    nonce: u32,
+}
+
+impl Echo {
+    /// Requests with this identifier (constant for the run, for load balancers may hash it; a ping socket has the kernel
+    /// set it) and this random number.
+    pub fn new(family: Family, socket: Socket, identifier: u16, nonce: u32) -> Self {
+        Self { family, socket, identifier, nonce }
+    }
+
+    /// Octets of the message that carries a payload of `payload` octets: what the engine's buffer has to hold.
+    pub const fn message_length(payload: usize) -> usize {
+        HEADER + payload
+    }
+
+    /// The ICMP message within what the socket delivered; `None` where there is none, or not all of its header.
+    #[inline]
+    pub fn message<'a>(&self, delivered: &'a [u8]) -> Option<&'a [u8]> {
+        let message = match (self.family, self.socket) {
+            (Family::V4, Socket::Raw) => Delivered::read(delivered)?.message,
+            _ => delivered,
+        };
+        (message.len() >= HEADER).then_some(message)
+    }
+
+    /// Whether the identifier is ours, or is not ours to judge.
+    fn is_ours(self, message: &[u8]) -> bool {
+        self.socket == Socket::Ping || message[IDENTIFIER] == self.identifier.to_be_bytes()
+    }
+}
+
+/// What a raw IPv4 socket delivers.
+struct Delivered<'a> {
+    message: &'a [u8],
+    /// Whether `message` is all of it; a longer one was cut at the end of the caller's buffer.
+    whole: bool,
+}
+
+impl<'a> Delivered<'a> {
+    #[inline]
+    fn read(delivered: &'a [u8]) -> Option<Self> {
+        let header = Ipv4HeaderSlice::from_slice(delivered).ok()?;
+        if header.protocol() != IpNumber::ICMP {
+            return None;
+        }
+        let total = usize::from(header.total_len());
+        let end = total.min(delivered.len());
+        let message = delivered.get(header.slice().len()..end)?;
+        Some(Self { message, whole: total <= delivered.len() })
+    }
+}
+
+/// The Internet checksum (RFC 1071) as octets of the message; 0 over a message that carries its own.
+fn checksum(message: &[u8]) -> [u8; 2] {
+    Sum16BitWords::new().add_slice(message).ones_complement().to_ne_bytes()
+}
+
+impl Wire for Echo {
+    /// A message shorter than header and sequence number stays as it is.
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, _flags: Flags) {
+        if message.len() < HEADER + SMALLEST_PAYLOAD {
+            return;
+        }
+        message[0] = self.family.request();
+        message[1] = 0;
+        message[CHECKSUM].copy_from_slice(&[0, 0]);
+        message[IDENTIFIER].copy_from_slice(&self.identifier.to_be_bytes());
+        message[SHORT_SEQ].copy_from_slice(&(seq as u16).to_be_bytes());
+        message[SEQ].copy_from_slice(&seq.to_be_bytes());
+        if let Some(nonce) = message.get_mut(NONCE) {
+            nonce.copy_from_slice(&self.nonce.to_be_bytes());
+        }
+        if (self.family, self.socket) == (Family::V4, Socket::Raw) {
+            let sum = checksum(message);
+            message[CHECKSUM].copy_from_slice(&sum);
+        }
+    }
+
+    #[inline]
+    fn identify(&mut self, reply: &[u8], _oldest: u64) -> Reading {
+        let Some(message) = self.message(reply) else { return Reading::Stray };
+        if message[0] != self.family.reply() || message[1] != 0 || !self.is_ours(message) {
+            return Reading::Stray;
+        }
+        if message.get(NONCE).is_some_and(|nonce| nonce != self.nonce.to_be_bytes()) {
+            return Reading::Stray;
+        }
+        // A kernel looks at the checksum before a ping socket or an ICMPv6 socket sees the message, but not before a raw
+        // IPv4 socket does.
+        let unchecked = (self.family, self.socket) == (Family::V4, Socket::Raw);
+        if unchecked && Delivered::read(reply).is_some_and(|all| all.whole && checksum(all.message) != [0, 0]) {
+            return Reading::Corrupt;
+        }
+        let Some(seq) = message.get(SEQ).and_then(|octets| octets.first_chunk()) else { return Reading::Corrupt };
+        let seq = u64::from_be_bytes(*seq);
+        if message[SHORT_SEQ] == (seq as u16).to_be_bytes() { Reading::Reply(seq) } else { Reading::Corrupt }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, PacketBuilder};
+    use proptest::prelude::*;
+    use test_case::test_case;
+
+    use super::*;
+
+    const ID: u16 = 0x1234;
+    const NONCE_VALUE: u32 = 0xCAFE_F00D;
+
+    fn echo(family: Family, socket: Socket) -> Echo {
+        Echo::new(family, socket, ID, NONCE_VALUE)
+    }
+
+    /// A request of `payload` octets, turned into the reply a kernel gives, as the socket delivers it.
+    fn answered(echo: &mut Echo, payload: usize, seq: u64) -> Vec<u8> {
+        let mut request = vec![0xA5; Echo::message_length(payload)];
+        echo.prepare(&mut request, seq, Flags::NONE);
+        if (echo.family, echo.socket) != (Family::V4, Socket::Raw) {
+            request[0] = echo.family.reply();
+            return request;
+        }
+        let mut packet = Vec::new();
+        PacketBuilder::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 64)
+            .icmpv4_echo_reply(ID, seq as u16)
+            .write(&mut packet, &request[HEADER..])
+            .unwrap();
+        packet
+    }
+
+    #[test_case(Family::V4, Socket::Ping)]
+    #[test_case(Family::V4, Socket::Raw)]
+    #[test_case(Family::V6, Socket::Ping)]
+    #[test_case(Family::V6, Socket::Raw)]
+    fn a_reply_is_known_by_its_64_bit_number(family: Family, socket: Socket) {
+        let mut echo = echo(family, socket);
+        for (payload, seq) in [(8, 0), (11, 65_535), (12, 65_536), (56, u64::MAX), (1_472, 1 << 40)] {
+            let reply = answered(&mut echo, payload, seq);
+            assert_eq!(echo.identify(&reply, 0), Reading::Reply(seq), "payload {payload}");
+        }
+    }
+
+    #[test]
+    fn a_raw_request_is_what_etherparse_builds() {
+        for payload in [8, 9, 12, 57, 1_473] {
+            let mut message = vec![0x5A; Echo::message_length(payload)];
+            echo(Family::V4, Socket::Raw).prepare(&mut message, 0x0001_0002, Flags::NONE);
+            let kind = Icmpv4Type::EchoRequest(IcmpEchoHeader { id: ID, seq: 2 });
+            let header = Icmpv4Header::with_checksum(kind, &message[HEADER..]);
+            assert_eq!(message[..HEADER], header.to_bytes()[..], "payload {payload}");
+        }
+    }
+
+    #[test]
+    fn the_payload_behind_our_fields_stays() {
+        let mut message = [0xEE; 28];
+        echo(Family::V6, Socket::Ping).prepare(&mut message, 7, Flags::NONE);
+        assert_eq!(message[0], 128);
+        assert_eq!(message[8..20], [0, 0, 0, 0, 0, 0, 0, 7, 0xCA, 0xFE, 0xF0, 0x0D]);
+        assert_eq!(message[20..], [0xEE; 8]);
+        let mut short = [0xEE; 15];
+        echo(Family::V4, Socket::Raw).prepare(&mut short, 7, Flags::NONE);
+        assert_eq!(short, [0xEE; 15]);
+    }
+
+    #[test]
+    fn what_is_not_ours_is_a_stray() {
+        let mut raw = echo(Family::V4, Socket::Raw);
+        let reply = answered(&mut raw, 56, 3);
+        let mut theirs = Echo { identifier: ID + 1, ..raw };
+        assert_eq!(theirs.identify(&reply, 0), Reading::Stray, "another identifier");
+        let mut earlier = Echo { nonce: 1, ..raw };
+        assert_eq!(earlier.identify(&reply, 0), Reading::Stray, "another run");
+        let mut request = reply.clone();
+        request[20] = 8;
+        assert_eq!(raw.identify(&request, 0), Reading::Stray, "a request, as seen on loopback");
+        let mut udp = reply.clone();
+        udp[9] = 17;
+        assert_eq!(raw.identify(&udp, 0), Reading::Stray, "another protocol");
+        for cut in 0..28 {
+            assert_eq!(raw.identify(&reply[..cut], 0), Reading::Stray, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn what_is_ours_but_wrong_is_corrupt() {
+        let mut raw = echo(Family::V4, Socket::Raw);
+        let mut reply = answered(&mut raw, 56, 3);
+        *reply.last_mut().unwrap() ^= 1;
+        assert_eq!(raw.identify(&reply, 0), Reading::Corrupt, "checksum");
+        let mut ping = echo(Family::V4, Socket::Ping);
+        let mut reply = answered(&mut ping, 56, 3);
+        assert_eq!(ping.identify(&reply[..12], 0), Reading::Corrupt, "no room for the number");
+        reply[7] = 4;
+        assert_eq!(ping.identify(&reply, 0), Reading::Corrupt, "two numbers that differ");
+    }
+
+    #[test]
+    fn the_head_of_a_long_reply_is_enough() {
+        let mut raw = echo(Family::V4, Socket::Raw);
+        let reply = answered(&mut raw, 1_400, 9);
+        assert_eq!(raw.identify(&reply[..64], 0), Reading::Reply(9));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(octets in prop::collection::vec(any::<u8>(), 0..128), seq: u64) {
+            for family in [Family::V4, Family::V6] {
+                for socket in [Socket::Ping, Socket::Raw] {
+                    let mut echo = echo(family, socket);
+                    echo.identify(&octets, seq);
+                    let mut message = octets.clone();
+                    echo.prepare(&mut message, seq, Flags::NONE);
+                    prop_assert_eq!(message.len(), octets.len());
+                }
+            }
+        }
+    }
+}
