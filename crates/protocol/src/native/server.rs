@@ -74,6 +74,7 @@ pub struct Server {
     session: Option<Session>,
     /// Counts are asked for and not yet told: a client asks one question at a time.
     asked: bool,
+    agreed: Option<u16>,
 }
 
 /// The session's bounds in time.
@@ -142,6 +143,7 @@ impl Server {
             due: Some(now.after(STEP)),
             session: None,
             asked: false,
+            agreed: None,
         }
     }
 
@@ -158,6 +160,11 @@ impl Server {
     /// What came behind the preamble of a data connection, once.
     pub fn unread(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.inbox)
+    }
+
+    /// The version agreed on; `None` before.
+    pub fn version(&self) -> Option<u16> {
+        self.agreed
     }
 
     /// How far the connection has come; [`Step::Done`] also after an error.
@@ -369,6 +376,7 @@ impl Server {
             answer.verdict = Err(decline);
         }
         self.outbox.extend_from_slice(&answer.encode());
+        self.agreed = answer.verdict.ok();
         match answer.verdict {
             Ok(_) => Ok(answer),
             Err(decline) => Err(SessionError::Declined { decline, ours, theirs: control.versions }),

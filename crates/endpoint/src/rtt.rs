@@ -1,0 +1,215 @@
+//! A measurement of round trips, whole: the session with the peer, connections, threads, the engines on them, and
+//! what is left at the end.
+
+pub mod open;
+pub mod workers;
+
+use std::net::SocketAddr;
+use std::thread;
+
+use measure::environment::Environment;
+use measure::event::Event;
+use measure::method::{Carrier, Method, Pattern};
+use measure::outcome::{SocketFacts, Split};
+use measure::recorder::Recording;
+use protocol::native::key::Key;
+use protocol::native::message::Report;
+
+use crate::clock::wall_offset;
+use crate::control::Control;
+use crate::engine::Ended;
+use crate::environment::Reader;
+use crate::environment::watch::Watch;
+use crate::error::EndpointError;
+use crate::reflector::{self, Settings};
+use crate::stop::Stop;
+use workers::Gathered;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// How.
+    pub method: Method,
+    /// Whom; absent: a reflector of our own, over loopback.
+    pub target: Option<Target>,
+    /// The key that the reflector wants.
+    pub key: Option<Key>,
+    /// Whether every exchange is told as an event.
+    pub samples: bool,
+    /// Name and version of the program, for the peer and the record.
+    pub program: String,
+}
+
+/// Whom to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// As the user named it.
+    pub host: String,
+    /// Where that is.
+    pub address: SocketAddr,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Finding {
+    /// What was recorded, all threads together.
+    pub recording: Recording,
+    /// Where the time went.
+    pub split: Option<Split>,
+    /// What each connection's socket got.
+    pub sockets: Vec<SocketFacts>,
+    /// This host.
+    pub ours: Environment,
+    /// The peer's host, where it told.
+    pub theirs: Option<Environment>,
+    /// The peer's program.
+    pub peer: PeerFacts,
+    /// How it ended.
+    pub ended: Ending,
+    /// Requests the peer received, warm-up included, where it told.
+    pub peer_received: Option<u64>,
+    /// Whom it was measured against.
+    pub target: SocketAddr,
+    /// Whether that was a reflector of our own.
+    pub own_reflector: bool,
+    /// Kernel stamps that were asked for and not to be had: why.
+    pub stamps_refused: Option<String>,
+    /// When recording began, nanoseconds since 1970.
+    pub began_wall: u64,
+}
+
+/// The program at the far end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PeerFacts {
+    /// Its name and version; absent where the peer's kernel answers.
+    pub program: Option<String>,
+    /// Version of the native protocol agreed on.
+    pub protocol: Option<u16>,
+}
+
+/// How a measurement ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As the method says.
+    Complete,
+    /// We were asked to stop.
+    Stopped,
+    /// The peer or the path to it failed; what was measured before stands.
+    PeerLost {
+        /// What happened.
+        reason: String,
+    },
+}
+
+/// All that the opening of connections and the threads on them need to know.
+pub struct Scene<'a> {
+    method: &'a Method,
+    task: &'a Task,
+    peer: SocketAddr,
+    control: Option<&'a mut Control>,
+    stop: &'a Stop,
+    watch: &'a mut Watch,
+    on_event: &'a mut dyn FnMut(Event),
+}
+
+/// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
+pub fn run(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
+    let Some(target) = &task.target else { return against_ourselves(task, stop, on_event) };
+    against(task, target.address, false, stop, on_event)
+}
+
+/// With a reflector of our own in this process, which is told apart in the record.
+fn against_ourselves(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
+    let reflector = reflector::bind(Settings::loopback(&task.program))?;
+    let address = reflector.addresses()[0];
+    let reflector_stop = Stop::default();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| reflector.run(&reflector_stop));
+        let finding = against(task, address, true, stop, on_event);
+        reflector_stop.request();
+        running.thread().unpark();
+        drop(running.join());
+        finding
+    })
+}
+
+fn against(
+    task: &Task,
+    peer: SocketAddr,
+    own: bool,
+    stop: &Stop,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Finding, EndpointError> {
+    let method = effective(&task.method);
+    let mut control = match method.needs_reflector() {
+        true => Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?),
+        false => None,
+    };
+    let mut reader = Reader::host(task.program.clone()).towards(peer.ip());
+    if let Some(interface) = &method.socket.interface {
+        reader = reader.through(interface.clone());
+    }
+    let mut watch = Watch::start(reader);
+    let offset_before = wall_offset();
+    let mut scene = Scene { method: &method, task, peer, control: control.as_mut(), stop, watch: &mut watch, on_event };
+    let gathered = open::measure(&mut scene)?;
+    let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
+    let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
+        program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
+        protocol: Some(control.version),
+    });
+    let report = control.and_then(Control::close);
+    Ok(conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped))
+}
+
+/// A handshake takes a connection of its own: in an open loop each connection makes them one after the other, and what
+/// waits for its turn is late by that.
+fn effective(method: &Method) -> Method {
+    let one_at_a_time = method.carrier == Carrier::TcpConnect || method.pattern == Pattern::ConnectExchange;
+    let mut method = method.clone();
+    if let (true, measure::method::Window::Open { cap }) = (one_at_a_time, &mut method.window) {
+        *cap = method.spread.connections;
+    }
+    method
+}
+
+/// How far wall and monotonic clock may drift apart under a time service that slews (at most 500 ppm, adjtimex(2)),
+/// and a millisecond for the readings.
+fn clock_tolerance(recording: &Recording) -> u128 {
+    let elapsed = recording.ended.since(recording.began).unwrap_or_default();
+    1_000_000 + u128::from(elapsed.0 / 2_000)
+}
+
+fn conclude(
+    gathered: Gathered,
+    report: Option<Report>,
+    ours: Environment,
+    peer: PeerFacts,
+    target: SocketAddr,
+    own_reflector: bool,
+    clock_stepped: bool,
+) -> Finding {
+    let Gathered { recording, splits, ended, sockets, stamps_refused, began_wall, trouble } = gathered;
+    let median = (recording.response.count() > 0)
+        .then(|| measure::unit::Nanos(recording.response.histogram().value_at_quantile(0.5)));
+    let ended = match (ended, trouble) {
+        (_, Some(reason)) => Ending::PeerLost { reason },
+        (Ended::Complete, None) => Ending::Complete,
+        (Ended::Stopped, None) => Ending::Stopped,
+        (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
+    };
+    Finding {
+        split: splits.finish(median, clock_stepped),
+        recording,
+        sockets,
+        ours,
+        peer_received: report.as_ref().map(|report| report.received.iter().sum()),
+        theirs: report.map(|report| report.environment),
+        peer,
+        ended,
+        target,
+        own_reflector,
+        stamps_refused,
+        began_wall,
+    }
+}
