@@ -16,7 +16,7 @@ fn blocks(language: &str) -> Vec<&'static str> {
 }
 
 fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+    octets.iter().fold(String::new(), |text, octet| format!("{text}{octet:02x}"))
 }
 
 /// Whether the document shows these octets, under this name, in a block of hexadecimal digits.
