@@ -6,6 +6,7 @@
 
 pub mod edge;
 pub mod lockstep;
+pub mod outstanding;
 pub mod pacing;
 pub mod split;
 pub mod warm_up;

@@ -168,8 +168,7 @@ fn a_late_sender_shows_as_slip_and_in_the_response_but_not_in_the_service_time()
 
 #[test]
 fn instants_never_move_with_a_late_send() {
-    let asked = Asked { pacing: Some(Pacing::Spin), ..every(MS, count(50)) };
-    let seen = run(&asked, Path::seeded(1).delay(Nanos::micros(20)).send_takes(Nanos::micros(300)));
+    let seen = run(&every(MS, count(50)), Path::seeded(1).delay(Nanos::micros(20)).send_takes(Nanos::micros(300)));
     let intended: Vec<Instant> = seen.told.iter().filter_map(|exchange| exchange.intended).collect();
     assert!(intended.windows(2).all(|pair| pair[1].since(pair[0]) == Some(MS)));
 }

@@ -13,6 +13,7 @@ use protocol::native::header::Flags;
 use protocol::wire::{Reading, Wire};
 
 use super::edge::Edges;
+use super::outstanding::{Outstanding, Request, State};
 use super::pacing::Pacer;
 use super::split::{Splits, StampedExchange};
 use super::warm_up::{Trial, WarmUp};
@@ -21,8 +22,6 @@ use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample, slip};
 /// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
 /// about as long.
 const QUIET: Nanos = Nanos(1_500);
-/// Requests remembered at the least, for replies that are late or come twice.
-const SLOTS_AT_LEAST: usize = 64;
 /// So many requests leave a connection before the sockets are looked at again: a sender behind its schedule must not
 /// keep replies waiting for their stamp.
 const AT_ONCE: usize = 32;
@@ -68,41 +67,10 @@ struct Lane<W> {
     reply: Vec<u8>,
     expected: Option<usize>,
     due: Due,
-    slots: Vec<Slot>,
-    /// Number of the next request.
-    next: u64,
-    /// The oldest request that may still be outstanding.
-    oldest: u64,
-    /// The oldest request without an answer, lost ones included: what a wire without numbers takes a reply for.
-    owed: u64,
-    outstanding: u64,
+    requests: Outstanding,
+    /// Number of the first recorded request.
     base: u64,
     blocked: bool,
-}
-
-/// What is known of one request, kept until its place is needed for another.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    seq: u64,
-    intended: Option<Instant>,
-    sent: Instant,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Waiting,
-    Lost,
-    Done,
-}
-
-const NEVER_USED: Slot = Slot { seq: u64::MAX, intended: None, sent: Instant(0), state: State::Done };
-
-impl<W> Lane<W> {
-    fn slot(&mut self, seq: u64) -> &mut Slot {
-        let mask = self.slots.len() as u64 - 1;
-        &mut self.slots[(seq & mask) as usize]
-    }
 }
 
 impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
@@ -112,29 +80,13 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             Window::Closed(n) => u64::from(n),
             Window::Open { cap } => (u64::from(cap) / u64::from(told.method.spread.connections)).max(1),
         };
-        // Twice the window, so that a reply that is late or comes twice still finds its request.
-        let slots = (window as usize * 2).next_power_of_two().max(SLOTS_AT_LEAST);
         let mut links = Vec::with_capacity(flows.len());
         let mut lanes = Vec::with_capacity(flows.len());
         for Flow { link, wire, index, request, reply, expected } in flows {
             links.push(link);
             let due = Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0);
-            let slots = vec![NEVER_USED; slots];
-            lanes.push(Lane {
-                wire,
-                index,
-                request,
-                reply,
-                expected,
-                due,
-                slots,
-                next: 0,
-                oldest: 0,
-                owed: 0,
-                outstanding: 0,
-                base: 0,
-                blocked: false,
-            });
+            let requests = Outstanding::new(window);
+            lanes.push(Lane { wire, index, request, reply, expected, due, requests, base: 0, blocked: false });
         }
         Self {
             recorder: Recorder::new(told.method.loop_kind(), told.exact()),
@@ -159,6 +111,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         let warmed = self.warm_up();
         let start = self.links[0].now();
         self.latest = start;
+        self.lanes.iter_mut().for_each(|lane| lane.requests.begin());
         self.recorder.begin(start, warmed.unwrap_or_default());
         let ended = match warmed {
             Ok(_) => {
@@ -167,7 +120,6 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             }
             Err(ended) => ended,
         };
-        self.abandon();
         finish(self.recorder, self.latest, self.splits, ended, self.outlet)
     }
 
@@ -192,28 +144,35 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
 
     fn trial(&mut self, turn: usize) -> Trial {
         let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
-        let seq = lane.next;
-        lane.next += 1;
-        lane.base = lane.next;
-        lane.oldest = lane.next;
+        let seq = lane.requests.take_number();
+        lane.base = lane.requests.next();
         lane.wire.prepare(&mut lane.request, seq, Flags::WARM_UP);
         let ready = link.ready();
         let sent = link.now();
-        if let Err(fault) = ready.and_then(|()| link.send(&lane.request)) {
-            lane.owed = lane.next;
+        let handed_over = ready.and_then(|()| link.send(&lane.request));
+        lane.requests.note(seq, None, sent, handed_over.is_ok());
+        if let Err(fault) = handed_over {
             return Trial::Fault(fault);
         }
         let until = sent.after(self.told.method.timeout_ns);
         loop {
             match link.receive(&mut lane.reply, until) {
-                Ok(Some(length)) if lane.wire.identify(&lane.reply[..length], lane.owed) == Reading::Reply(seq) => {
-                    lane.owed = lane.next;
-                    return Trial::Answered(link.now().since(sent).unwrap_or_default());
+                Ok(Some(length)) => {
+                    let now = link.now();
+                    let reading = lane.wire.identify(&lane.reply[..length], lane.requests.owed());
+                    if let Reading::Reply(number) = reading {
+                        lane.requests.settle(number, State::Done);
+                    }
+                    if reading == Reading::Reply(seq) {
+                        return Trial::Answered(now.since(sent).unwrap_or_default());
+                    }
                 }
-                Ok(Some(_)) => {}
-                Ok(None) => return Trial::Unanswered,
+                Ok(None) => {
+                    lane.requests.settle(seq, State::Lost);
+                    return Trial::Unanswered;
+                }
                 Err(fault) => {
-                    lane.owed = lane.next;
+                    lane.requests.settle(seq, State::Done);
                     return Trial::Fault(fault);
                 }
             }
@@ -264,7 +223,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
                 if lane.blocked {
                     lane.blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
                 }
-                if self.budget == 0 || lane.blocked || lane.outstanding >= self.window {
+                if self.budget == 0 || lane.blocked || lane.requests.waiting() >= self.window {
                     break;
                 }
                 let intended = if self.scheduled {
@@ -287,8 +246,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     /// Sends one request; its send stamp is the last thing before the send call.
     fn send(&mut self, turn: usize, intended: Option<Instant>) -> Result<Instant, Ended> {
         let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
-        let seq = lane.next;
-        lane.next += 1;
+        let seq = lane.requests.take_number();
         lane.due.advance();
         self.budget -= 1;
         let flags = match self.stamp {
@@ -310,11 +268,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         };
         self.stamp = stamp;
         self.latest = sent;
-        let waiting = result.is_ok();
-        *lane.slot(seq) = Slot { seq, intended, sent, state: if waiting { State::Waiting } else { State::Done } };
+        lane.requests.note(seq, intended, sent, result.is_ok());
         match result {
             Ok(()) => {
-                lane.outstanding += 1;
                 lane.blocked = !link.flush().map_err(Ended::Broken)?;
             }
             Err(fault) => self.not_sent(turn, seq, intended, sent, fault)?,
@@ -331,10 +287,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         sent: Instant,
         fault: Fault,
     ) -> Result<(), Ended> {
-        let lane = &mut self.lanes[turn];
-        if lane.owed == seq {
-            lane.owed = lane.next;
-        }
+        let lane = &self.lanes[turn];
         let (seq, index, fate) = (seq - lane.base, lane.index, fate_of(fault));
         self.recorder.ended(fate, seq, slip(intended, sent));
         if self.told.samples {
@@ -354,7 +307,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
                 if !self.scheduled {
                     break;
                 }
-                if self.lanes[turn].outstanding == 0 {
+                if self.lanes[turn].requests.waiting() == 0 {
                     break;
                 }
             }
@@ -421,7 +374,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     #[inline]
     fn arrived(&mut self, turn: usize, length: usize, received: Instant) -> Option<(u64, Instant)> {
         let lane = &mut self.lanes[turn];
-        let mut reading = lane.wire.identify(&lane.reply[..length], lane.owed);
+        let mut reading = lane.wire.identify(&lane.reply[..length], lane.requests.owed());
         if lane.expected.is_some_and(|expected| expected != length) && matches!(reading, Reading::Reply(_)) {
             reading = Reading::Corrupt;
         }
@@ -429,30 +382,18 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             self.unsound(turn, reading);
             return None;
         };
-        let slot = *lane.slot(seq);
-        if slot.seq != seq || seq < lane.base {
+        let request = lane.requests.find(seq);
+        let Some(request) = request.filter(|request| request.seq >= lane.base) else {
             self.stale(turn, seq);
             return None;
-        }
-        match slot.state {
+        };
+        match request.state {
             State::Waiting => {
-                lane.slot(seq).state = State::Done;
-                lane.advance_owed();
-                self.make_room(turn, received);
-                self.recorder.arrived(seq - self.lanes[turn].base);
-                self.latest = received;
-                match slot.intended {
-                    Some(due) if self.open => self.recorder.answered_as_scheduled(due, slot.sent, received),
-                    _ => self.recorder.answered(slot.sent, received),
-                }
-                if self.told.samples {
-                    self.tell(turn, slot, Some(received), Fate::Answered);
-                }
-                Some((seq, slot.sent))
+                self.answered(turn, request, received);
+                Some((seq, request.sent))
             }
             State::Lost => {
-                lane.slot(seq).state = State::Done;
-                lane.advance_owed();
+                lane.requests.settle(seq, State::Done);
                 self.recorder.came_late();
                 None
             }
@@ -463,15 +404,29 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         }
     }
 
+    #[inline]
+    fn answered(&mut self, turn: usize, request: Request, received: Instant) {
+        self.make_room(turn, received);
+        let lane = &mut self.lanes[turn];
+        lane.requests.settle(request.seq, State::Done);
+        self.recorder.arrived(request.seq - lane.base);
+        self.latest = received;
+        match request.intended {
+            Some(due) if self.open => self.recorder.answered_as_scheduled(due, request.sent, received),
+            _ => self.recorder.answered(request.sent, received),
+        }
+        if self.told.samples {
+            self.tell(turn, request, Some(received), Fate::Answered);
+        }
+    }
+
     /// A reply to something before the recording began, or to a request long forgotten.
     #[cold]
     fn stale(&mut self, turn: usize, seq: u64) {
         let lane = &mut self.lanes[turn];
-        if lane.owed == seq {
-            lane.owed += 1;
-            lane.advance_owed();
-        }
-        if seq >= lane.base {
+        if seq < lane.base {
+            lane.requests.settle(seq, State::Done);
+        } else {
             self.recorder.stray();
         }
     }
@@ -482,8 +437,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             return self.recorder.stray();
         }
         // Which request it answers cannot be told: the oldest outstanding one ends by it.
-        match self.oldest_waiting(turn) {
-            Some(seq) => self.end_early(turn, seq, Fate::Corrupt),
+        match self.lanes[turn].requests.oldest_waiting() {
+            Some(request) => self.end_early(turn, request, Fate::Corrupt),
             None => self.recorder.stray(),
         }
     }
@@ -494,19 +449,10 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         if fault.ends_the_run() {
             return Err(Ended::Broken(fault));
         }
-        if let Some(seq) = self.oldest_waiting(turn) {
-            self.end_early(turn, seq, fate_of(fault));
+        if let Some(request) = self.lanes[turn].requests.oldest_waiting() {
+            self.end_early(turn, request, fate_of(fault));
         }
         Ok(())
-    }
-
-    fn oldest_waiting(&mut self, turn: usize) -> Option<u64> {
-        let lane = &mut self.lanes[turn];
-        let next = lane.next;
-        (lane.oldest..next).find(|&seq| {
-            let slot = *lane.slot(seq);
-            slot.seq == seq && slot.state == State::Waiting
-        })
     }
 
     /// One request of a lane is no longer outstanding. In a closed loop the ticks that went by while its window was
@@ -514,29 +460,24 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     #[inline]
     fn make_room(&mut self, turn: usize, now: Instant) {
         let lane = &mut self.lanes[turn];
-        if self.scheduled && !self.open && lane.outstanding >= self.window {
+        if self.scheduled && !self.open && lane.requests.waiting() >= self.window {
             let missed = lane.due.skip_to(now);
             self.recorder.ticks_missed(missed);
         }
-        lane.outstanding -= 1;
     }
 
-    fn end_early(&mut self, turn: usize, seq: u64, fate: Fate) {
+    fn end_early(&mut self, turn: usize, request: Request, fate: Fate) {
         let now = self.links[turn].now();
         self.make_room(turn, now);
         let lane = &mut self.lanes[turn];
-        lane.slot(seq).state = if fate == Fate::Lost { State::Lost } else { State::Done };
-        if fate != Fate::Lost {
-            lane.advance_owed();
-        }
-        let (slot, base) = (*lane.slot(seq), lane.base);
-        self.recorder.ended(fate, seq - base, slip(slot.intended, slot.sent));
-        if matches!(self.stamp, Stamp::Await { lane, seq: awaited, .. } if lane == turn && awaited == seq) {
+        lane.requests.settle(request.seq, if fate == Fate::Lost { State::Lost } else { State::Done });
+        self.recorder.ended(fate, request.seq - lane.base, slip(request.intended, request.sent));
+        if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {
             self.stamp = Stamp::Idle;
             self.splits.interrupted();
         }
         if self.told.samples {
-            self.tell(turn, slot, None, fate);
+            self.tell(turn, request, None, fate);
         }
     }
 
@@ -544,41 +485,23 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     fn expire(&mut self, now: Instant) {
         let timeout = self.told.method.timeout_ns;
         for turn in 0..self.lanes.len() {
-            loop {
-                let lane = &mut self.lanes[turn];
-                if lane.oldest >= lane.next {
-                    break;
-                }
-                let seq = lane.oldest;
-                let slot = *lane.slot(seq);
-                let waiting = slot.seq == seq && slot.state == State::Waiting;
-                if waiting && slot.sent.after(timeout) > now {
-                    break;
-                }
-                lane.oldest += 1;
-                if waiting {
-                    self.end_early(turn, seq, Fate::Lost);
-                }
+            while let Some(request) = self.lanes[turn].requests.overdue(now, timeout) {
+                self.end_early(turn, request, Fate::Lost);
             }
         }
     }
 
     fn next_expiry(&mut self) -> Instant {
         let timeout = self.told.method.timeout_ns;
-        (0..self.lanes.len())
-            .filter_map(|turn| {
-                let lane = &mut self.lanes[turn];
-                (lane.oldest < lane.next).then(|| lane.slot(lane.oldest).sent.after(timeout))
-            })
-            .min()
-            .unwrap_or(Instant::NEVER)
+        let expiries = self.lanes.iter_mut().filter_map(|lane| lane.requests.oldest_waiting());
+        expiries.map(|request| request.sent.after(timeout)).min().unwrap_or(Instant::NEVER)
     }
 
     /// When the next departure that fits its window is due; `None` when each waits for room.
     fn next_due(&self) -> Option<Instant> {
         self.lanes
             .iter()
-            .filter(|lane| lane.outstanding < self.window && !lane.blocked)
+            .filter(|lane| lane.requests.waiting() < self.window && !lane.blocked)
             .filter_map(|lane| lane.due.peek())
             .min()
     }
@@ -630,7 +553,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         if self.told.method.pacing == Pacing::Sleep {
             return;
         }
-        let expecting = self.lanes.iter().any(|lane| lane.outstanding > 0);
+        let expecting = self.lanes.iter().any(|lane| lane.requests.waiting() > 0);
         if expecting && now < until.before(QUIET) {
             return;
         }
@@ -645,7 +568,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         if ended != Ended::Complete {
             return ended;
         }
-        while self.lanes.iter().any(|lane| lane.outstanding > 0) && !self.told.stop.requested() {
+        while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) && !self.told.stop.requested() {
             match self.receive_all() {
                 Ok(true) => continue,
                 Ok(false) => {}
@@ -663,14 +586,6 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         ended
     }
 
-    /// Requests still out when a run is cut short: whether they would have been answered is not known. They are taken
-    /// back rather than called lost.
-    fn abandon(&mut self) {
-        for lane in &mut self.lanes {
-            lane.outstanding = 0;
-        }
-    }
-
     fn plan_stamp(&mut self, now: Instant, edges: &mut Edges) {
         if edges.take_stamp(now, &self.told) && self.stamp == Stamp::Idle {
             // The connections in turn; their number has no common factor with the clock.
@@ -679,24 +594,16 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     }
 
     #[cold]
-    fn tell(&mut self, turn: usize, slot: Slot, received: Option<Instant>, fate: Fate) {
+    fn tell(&mut self, turn: usize, request: Request, received: Option<Instant>, fate: Fate) {
         let lane = &self.lanes[turn];
-        self.outlet.push(sample(lane.index, slot.seq - lane.base, slot.intended, Some(slot.sent), received, fate));
-    }
-}
-
-impl<W> Lane<W> {
-    /// On to the oldest request that still has no answer.
-    #[inline]
-    fn advance_owed(&mut self) {
-        while self.owed < self.next {
-            let seq = self.owed;
-            let slot = *self.slot(seq);
-            if slot.seq == seq && slot.state != State::Done {
-                break;
-            }
-            self.owed += 1;
-        }
+        self.outlet.push(sample(
+            lane.index,
+            request.seq - lane.base,
+            request.intended,
+            Some(request.sent),
+            received,
+            fate,
+        ));
     }
 }
 
