@@ -2,6 +2,7 @@
 
 pub mod argv;
 pub mod completions;
+pub mod deliver;
 pub mod foreign;
 pub mod key;
 pub mod key_file;
@@ -11,9 +12,11 @@ pub mod reference;
 pub mod result_options;
 pub mod rtt;
 pub mod serve;
+pub mod show;
 pub mod value;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
@@ -58,6 +61,8 @@ enum Command {
     Rtt(rtt::options::RttOptions),
     /// Be the far side: answer what `sonde rtt` asks
     Serve(serve::options::ServeOptions),
+    /// Print records again
+    Show(show::ShowOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
     /// Print the completions of a shell
@@ -72,24 +77,26 @@ enum Command {
 /// Does what the command line says.
 pub fn run(argv: Vec<OsString>) -> Exit {
     let glance = Glance::at(&argv);
+    let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match Cli::try_parse_from(argv) {
         Ok(cli) => {
-            let output = Output::new(cli.everywhere.color, cli.everywhere.quiet);
-            let verbose = cli.everywhere.verbose;
-            let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |c| act(c, &output, verbose));
+            let Everywhere { color, quiet, verbose } = cli.everywhere;
+            let output = Arc::new(Output::new(color, quiet, verbose));
+            let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
             finish(end, &glance, &output)
         }
         Err(error) => {
-            let output = Output::new(glance.color, false);
+            let output = Output::new(glance.color, false, false);
             finish(argv::answer(&error, &output), &glance, &output)
         }
     }
 }
 
-fn act(command: Command, output: &Output, verbose: bool) -> Result<Exit, Failure> {
+fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     match command {
-        Command::Rtt(options) => rtt::run(options, output, verbose),
+        Command::Rtt(options) => rtt::run(options, words, output),
         Command::Serve(options) => serve::run(options, output),
+        Command::Show(options) => show::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),
         Command::Man(options) => man::run(&options, output),

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, TypedValueParser, ValueParserFactory};
 use measure::method::{Settled, Waiting};
 use measure::unit::Nanos;
+use report::samples;
 
 /// How long the kernel polls where `busy-poll` comes without a time, in microseconds: the value of the kernel's own
 /// documentation for `net.core.busy_read`.
@@ -332,8 +333,8 @@ impl FromStr for Destination {
 pub struct SampleFile {
     /// The file.
     pub path: PathBuf,
-    /// Whether it is Parquet; CSV otherwise.
-    pub parquet: bool,
+    /// What goes into it.
+    pub format: samples::Format,
 }
 
 impl FromStr for SampleFile {
@@ -341,12 +342,8 @@ impl FromStr for SampleFile {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let path = PathBuf::from(text);
-        let parquet = match path.extension().and_then(|e| e.to_str()) {
-            Some("csv") => false,
-            Some("parquet") => true,
-            _ => return Err("ends in no format of samples: .csv or .parquet".into()),
-        };
-        Ok(Self { path, parquet })
+        let format = samples::Format::of(&path).map_err(|_| "ends in no format of samples: .csv or .parquet")?;
+        Ok(Self { path, format })
     }
 }
 

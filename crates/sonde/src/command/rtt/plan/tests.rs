@@ -100,7 +100,7 @@ fn each_axis_arrives_where_it_belongs() {
     };
     assert_eq!(asked, expected);
     assert!(strict);
-    assert!(!samples.unwrap().parquet);
+    assert_eq!(samples.unwrap().path.to_str(), Some("s.csv"));
 }
 
 #[test]
