@@ -1,0 +1,16 @@
+//! The bench: sonde beside plain C loops, in pairs, and what that shows.
+//!
+//! A row ([`row`]) is data; [`subject`] runs it, [`trial`] in pairs, [`verdict`] says what was shown, [`table`] tells it.
+//! Nothing here measures by itself: every figure comes from a program's own output or from callgrind.
+
+pub mod c_loop;
+pub mod callgrind;
+pub mod machine;
+pub mod process;
+pub mod results;
+pub mod row;
+pub mod sonde;
+pub mod subject;
+pub mod table;
+pub mod trial;
+pub mod verdict;

@@ -1,0 +1,254 @@
+//! The rows of the bench as data: what is compared with what, in which unit, against which target.
+
+use serde::Serialize;
+
+use crate::verdict::Target;
+
+/// What carries a row's exchanges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// TCP, `TCP_NODELAY`.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl Carrier {
+    /// As the C loops take it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        }
+    }
+}
+
+/// How both ends of a row wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waiting {
+    /// In the kernel.
+    Block,
+    /// Polling the socket.
+    Spin,
+}
+
+impl Waiting {
+    /// As both sides take it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Spin => "spin",
+        }
+    }
+}
+
+/// An end of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// Asks.
+    Client,
+    /// Answers.
+    Reflector,
+}
+
+/// Which loop the recorder is fed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feed {
+    /// One time an exchange.
+    Closed,
+    /// Response, service and slip of each.
+    Open,
+}
+
+impl Feed {
+    /// As `record-loop` takes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// What a row compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "compares", rename_all = "kebab-case")]
+pub enum Subject {
+    /// The C loop with itself: whether the method can be believed.
+    Itself {
+        /// Carrier.
+        carrier: Carrier,
+        /// Waiting.
+        waiting: Waiting,
+    },
+    /// Exchanges a second, ours and the C loop's.
+    Exchanges {
+        /// Carrier.
+        carrier: Carrier,
+        /// Waiting.
+        waiting: Waiting,
+    },
+    /// Exchanges a second, ours with stamp sampling and without.
+    StampSampling {
+        /// Carrier.
+        carrier: Carrier,
+    },
+    /// Exchanges a second of the C loop that stamps every exchange, and without.
+    StampEach {
+        /// Carrier.
+        carrier: Carrier,
+    },
+    /// p99 of how late requests left, hybrid pacing, ours and the C loop's.
+    Slip {
+        /// Time between requests, microseconds.
+        every_us: u64,
+    },
+    /// Median round trip at one exchange each millisecond, ours and the C loop's.
+    Idle {
+        /// Carrier.
+        carrier: Carrier,
+    },
+    /// Instructions in user space per exchange, ours and the C loop's.
+    Instructions {
+        /// Carrier.
+        carrier: Carrier,
+        /// Which end is counted.
+        end: End,
+    },
+    /// Instructions of the recorder per exchange.
+    Recording {
+        /// As which loop.
+        feed: Feed,
+    },
+    /// Peak memory of 10^9 recorded exchanges, and of 10^6.
+    Memory {
+        /// As which loop.
+        feed: Feed,
+    },
+}
+
+/// Most instructions per exchange that the recorder may take in a closed loop.
+pub const CLOSED_CEILING: f64 = 130.0;
+/// Most instructions per exchange that the recorder may take in an open loop: three distributions.
+pub const OPEN_CEILING: f64 = 320.0;
+/// Most that memory may grow from 10^6 to 10^9 exchanges, as a ratio: the list of seconds is all that may.
+pub const GROWTH: f64 = 1.1;
+/// Most memory of a process that records, MiB.
+pub const MEMORY_MIB: f64 = 64.0;
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name, by which it can be chosen.
+    pub name: String,
+    /// What it compares.
+    pub subject: Subject,
+    /// What it must reach.
+    pub target: Target,
+}
+
+/// Rows that are read together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// What they measure, with its unit.
+    pub title: &'static str,
+    /// What stands in the first column.
+    pub ours: &'static str,
+    /// What stands in the second; empty where there is nothing to compare with.
+    pub theirs: &'static str,
+    /// What the effect is.
+    pub effect: &'static str,
+    /// Decimals of the figures.
+    pub decimals: usize,
+}
+
+impl Subject {
+    /// Where the row belongs.
+    pub fn section(self) -> Section {
+        let section = |title, ours, theirs, effect, decimals| Section { title, ours, theirs, effect, decimals };
+        match self {
+            Self::Itself { .. } => section("check: exchanges/s", "C loop", "C loop", "ratio", 0),
+            Self::Exchanges { .. } => section("exchanges/s", "sonde", "C loop", "ratio", 0),
+            Self::StampSampling { .. } => section("exchanges/s, sonde", "stamps", "none", "ratio", 0),
+            Self::StampEach { .. } => section("exchanges/s, C loop", "stamps", "none", "ratio", 0),
+            Self::Slip { .. } => section("p99 slip, us", "sonde", "C loop", "difference", 3),
+            Self::Idle { .. } => section("p50 each 1 ms, us", "sonde", "C loop", "ratio", 2),
+            Self::Instructions { .. } => section("instructions/exchange", "sonde", "C loop", "ratio", 1),
+            Self::Recording { .. } => section("instructions/record", "recorder", "", "figure", 1),
+            Self::Memory { .. } => section("peak memory, MiB", "10^9", "10^6", "ratio", 1),
+        }
+    }
+
+    /// Whether it comes from a count that no noise moves, so that one pair is enough.
+    pub fn is_count(self) -> bool {
+        matches!(self, Self::Instructions { .. } | Self::Recording { .. } | Self::Memory { .. })
+    }
+}
+
+/// All rows, in the order in which they are run and printed.
+pub fn all() -> Vec<Row> {
+    use Carrier::{Tcp, Udp};
+    use Waiting::{Block, Spin};
+    let row = |name: String, subject, target| Row { name, subject, target };
+    let mut rows = Vec::new();
+    let check = Subject::Itself { carrier: Tcp, waiting: Block };
+    rows.push(row("check".to_owned(), check, Target::RatioIsOne));
+    for (waiting, least) in [(Block, 0.97), (Spin, 0.95)] {
+        for carrier in [Tcp, Udp] {
+            let name = format!("{}-{}", carrier.word(), waiting.word());
+            rows.push(row(name, Subject::Exchanges { carrier, waiting }, Target::RatioAtLeast(least)));
+        }
+    }
+    for end in [End::Client, End::Reflector] {
+        for carrier in [Tcp, Udp] {
+            let side = if end == End::Client { "client" } else { "peer" };
+            let name = format!("instructions-{}-{side}", carrier.word());
+            rows.push(row(name, Subject::Instructions { carrier, end }, Target::CountRatioAtMost(1.5)));
+        }
+    }
+    for carrier in [Tcp, Udp] {
+        let name = format!("stamps-{}", carrier.word());
+        rows.push(row(name, Subject::StampSampling { carrier }, Target::RatioAtLeast(0.99)));
+    }
+    for carrier in [Tcp, Udp] {
+        rows.push(row(format!("stamp-each-{}", carrier.word()), Subject::StampEach { carrier }, Target::None));
+    }
+    for (name, every_us) in [("slip-100us", 100), ("slip-1ms", 1_000), ("slip-10ms", 10_000)] {
+        rows.push(row(name.to_owned(), Subject::Slip { every_us }, Target::DifferenceAtMost(0.2)));
+    }
+    for carrier in [Tcp, Udp] {
+        rows.push(row(format!("idle-{}", carrier.word()), Subject::Idle { carrier }, Target::None));
+    }
+    for (feed, ceiling) in [(Feed::Closed, CLOSED_CEILING), (Feed::Open, OPEN_CEILING)] {
+        let name = format!("record-{}", feed.word());
+        rows.push(row(name, Subject::Recording { feed }, Target::FigureAtMost(ceiling)));
+    }
+    for feed in [Feed::Closed, Feed::Open] {
+        let target = Target::GrowthAtMost { ratio: GROWTH, most: MEMORY_MIB };
+        rows.push(row(format!("memory-{}", feed.word()), Subject::Memory { feed }, target));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_name_of_its_own() {
+        let rows = all();
+        let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names.len(), rows.len());
+    }
+
+    #[test]
+    fn the_check_of_the_method_comes_first() {
+        assert!(matches!(all()[0].subject, Subject::Itself { .. }));
+    }
+}

@@ -1,0 +1,130 @@
+//! Sonde itself: the command lines a row runs it by, and the figures in the record it prints.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::process::{Call, Priority, Running, free_port};
+use crate::row::{Carrier, Waiting};
+
+/// The CPU of whoever asks.
+pub const CLIENT_CPU: u32 = 0;
+/// The CPU of whoever answers.
+pub const SERVER_CPU: u32 = 1;
+/// Bytes of a request and of a reply.
+pub const SIZE: u32 = 64;
+/// Seconds recorded in a run.
+pub const RECORDED_S: f64 = 0.6;
+/// The warm-up of both sides, as sonde takes it.
+pub const WARM_UP: &str = "100ms";
+
+/// The program under test.
+#[derive(Clone, Debug)]
+pub struct Sonde {
+    program: PathBuf,
+}
+
+impl Sonde {
+    /// The binary at `program`.
+    pub fn at(program: &Path) -> Self {
+        Self { program: program.to_owned() }
+    }
+
+    /// Exchanges a second. Stamps as they are by default, or as `stamps` says.
+    pub fn exchanges(
+        &self,
+        carrier: Carrier,
+        waiting: Waiting,
+        stamps: Option<bool>,
+        priority: Priority,
+    ) -> Result<f64> {
+        let stamps = match stamps {
+            None => "",
+            Some(true) => "--stamps",
+            Some(false) => "--no-stamps",
+        };
+        let record =
+            self.measure(carrier, waiting, &format!("-t {RECORDED_S} --warm-up {WARM_UP} {stamps}"), priority)?;
+        number(&record, "/outcome/answered_per_s")
+    }
+
+    /// p99 of the slip of an open loop over UDP with hybrid pacing, microseconds.
+    pub fn slip(&self, every_us: u64, priority: Priority) -> Result<f64> {
+        let schedule = format!("--every {every_us}us --pace hybrid -t {RECORDED_S} --warm-up {WARM_UP}");
+        let record = self.measure(Carrier::Udp, Waiting::Block, &schedule, priority)?;
+        quantile_us(&record, "/outcome/slip/distribution", 0.99)
+    }
+
+    /// Median round trip, blocking, one exchange each `every_us` microseconds, microseconds.
+    pub fn idle(&self, carrier: Carrier, every_us: u64, priority: Priority) -> Result<f64> {
+        let schedule = format!("--every {every_us}us --window 1 --pace sleep -t {RECORDED_S} --warm-up {WARM_UP}");
+        let record = self.measure(carrier, Waiting::Block, &schedule, priority)?;
+        quantile_us(&record, "/outcome/response", 0.5)
+    }
+
+    /// The reflector, not yet started.
+    pub fn serve(&self, port: u16, waiting: Waiting) -> Call {
+        Call::new(&self.program, &format!("serve --port {port} --cpu {SERVER_CPU} --wait {}", waiting.word()))
+    }
+
+    /// One measurement of the reflector at `port`, not yet started; `how` is what a row varies.
+    pub fn rtt(&self, port: u16, carrier: Carrier, waiting: Waiting, how: &str) -> Call {
+        let (carrier, waiting) = (carrier.word(), waiting.word());
+        let ends = format!("--wait {waiting} --peer-wait {waiting} --cpu {CLIENT_CPU} --peer-cpu {SERVER_CPU}");
+        Call::new(&self.program, &format!("rtt 127.0.0.1 --port {port} --{carrier} {ends} --size {SIZE} --json {how}"))
+    }
+
+    /// A reflector of its own for each run, as the C loop has one.
+    fn measure(&self, carrier: Carrier, waiting: Waiting, how: &str, priority: Priority) -> Result<Value> {
+        let port = free_port()?;
+        let reflector = self.serve(port, waiting).start(priority)?;
+        let printed = self.rtt(port, carrier, waiting, how).run(priority);
+        let printed = said_by(reflector, printed)?;
+        serde_json::from_str(&printed).context("sonde printed no JSON")
+    }
+}
+
+/// Ends `reflector`; what it had to say stands beside an error of ours.
+pub fn said_by<T>(reflector: Running, result: Result<T>) -> Result<T> {
+    let first = reflector.first_line().to_owned();
+    let rest = reflector.end()?;
+    result.with_context(|| format!("the reflector said `{first}` {}", rest.trim()))
+}
+
+/// The number at `pointer` of a record.
+fn number(record: &Value, pointer: &str) -> Result<f64> {
+    record.pointer(pointer).and_then(Value::as_f64).with_context(|| format!("the record has no number at {pointer}"))
+}
+
+/// Quantile `q` of the distribution at `pointer`, in microseconds.
+fn quantile_us(record: &Value, pointer: &str, q: f64) -> Result<f64> {
+    let quantiles = record.pointer(&format!("{pointer}/quantiles")).and_then(Value::as_array);
+    let found = quantiles.and_then(|all| all.iter().find(|one| one["q"].as_f64() == Some(q)));
+    let nanos = found.and_then(|one| one["value_ns"].as_f64());
+    nanos.map(|ns| ns / 1e3).with_context(|| format!("the record has no quantile {q} at {pointer}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn figures_come_from_where_the_record_has_them() {
+        let record = json!({"outcome": {
+            "answered_per_s": 38_812.4,
+            "slip": {"distribution": {"quantiles": [{"q": 0.5, "value_ns": 12}, {"q": 0.99, "value_ns": 310}]}},
+        }});
+        assert_eq!(number(&record, "/outcome/answered_per_s").unwrap(), 38_812.4);
+        assert_eq!(quantile_us(&record, "/outcome/slip/distribution", 0.99).unwrap(), 0.31);
+    }
+
+    #[test]
+    fn what_is_absent_is_an_error_and_not_zero() {
+        let record = json!({"outcome": {"answered_per_s": null, "slip": null}});
+        assert!(number(&record, "/outcome/answered_per_s").is_err());
+        assert!(quantile_us(&record, "/outcome/slip/distribution", 0.99).is_err());
+    }
+}

@@ -1,0 +1,193 @@
+//! Runs what a row compares: one function for each kind of subject, each giving its pairs.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+
+use crate::c_loop::CLoops;
+use crate::callgrind::{self, Part, Profile};
+use crate::process::{Call, Priority, free_port};
+use crate::row::{Carrier, End, Feed, Row, Subject, Waiting};
+use crate::sonde::{Sonde, said_by};
+use crate::trial::{Pair, alternate};
+use crate::verdict::{Effect, Verdict, effect, judge};
+
+/// Exchanges of the shorter and the longer run under callgrind.
+const COUNTED: (u64, u64) = (2_000, 12_000);
+/// Exchanges of the shorter and the longer feed under callgrind: below the number kept exactly, where it costs most.
+const FED: (u64, u64) = (100_000, 600_000);
+/// Exchanges of the two feeds whose memory is compared.
+const REMEMBERED: (u64, u64) = (1_000_000, 1_000_000_000);
+
+/// All it takes to run a row.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// The C loops.
+    pub c: CLoops,
+    /// Sonde.
+    pub sonde: Sonde,
+    /// The program that feeds the recorder.
+    pub record_loop: PathBuf,
+    /// Where profiles are left.
+    pub profiles: PathBuf,
+    /// At which priority both sides run.
+    pub priority: Priority,
+    /// Pairs of a row.
+    pub pairs: usize,
+    /// Seed of the order within pairs; each row begins with it.
+    pub seed: u64,
+}
+
+/// What a row gave.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Seen {
+    /// The row.
+    #[serde(flatten)]
+    pub row: Row,
+    /// The pairs as they came.
+    pub pairs: Vec<Pair>,
+    /// The effect over them.
+    pub effect: Option<Effect>,
+    /// Whether the target is reached.
+    pub verdict: Verdict,
+    /// Why it was not run.
+    pub fault: Option<String>,
+}
+
+impl Bench {
+    /// Runs `row` once, whatever comes of it.
+    pub fn run(&self, row: &Row) -> Seen {
+        let (pairs, fault) = match self.pairs_of(row.subject) {
+            Ok(pairs) => (pairs, None),
+            Err(fault) => (Vec::new(), Some(format!("{fault:#}"))),
+        };
+        let effect = effect(row.target, &pairs);
+        let verdict = effect.map_or(Verdict::NotRun, |effect| judge(row.target, effect, &pairs));
+        Seen { row: row.clone(), pairs, effect, verdict, fault }
+    }
+
+    fn pairs_of(&self, subject: Subject) -> Result<Vec<Pair>> {
+        let (c, sonde, priority) = (&self.c, &self.sonde, self.priority);
+        match subject {
+            Subject::Itself { carrier, waiting } => {
+                self.alternate(|| c.exchanges(carrier, waiting, priority), || c.exchanges(carrier, waiting, priority))
+            }
+            Subject::Exchanges { carrier, waiting } => self.alternate(
+                || sonde.exchanges(carrier, waiting, None, priority),
+                || c.exchanges(carrier, waiting, priority),
+            ),
+            Subject::StampSampling { carrier } => self.alternate(
+                || sonde.exchanges(carrier, Waiting::Block, Some(true), priority),
+                || sonde.exchanges(carrier, Waiting::Block, Some(false), priority),
+            ),
+            Subject::StampEach { carrier } => {
+                self.alternate(|| c.stamped(carrier, true, priority), || c.stamped(carrier, false, priority))
+            }
+            Subject::Slip { every_us } => {
+                self.alternate(|| sonde.slip(every_us, priority), || c.lateness(every_us, priority))
+            }
+            Subject::Idle { carrier } => {
+                self.alternate(|| sonde.idle(carrier, 1_000, priority), || c.idle(carrier, 1_000, priority))
+            }
+            Subject::Instructions { carrier, end: End::Client } => {
+                one(self.our_client(carrier)?, self.their_client(carrier)?)
+            }
+            Subject::Instructions { carrier, end: End::Reflector } => {
+                one(self.our_reflector(carrier)?, self.their_reflector(carrier)?)
+            }
+            Subject::Recording { feed } => one(self.per_record(feed)?, 0.0),
+            Subject::Memory { feed } => one(self.memory(feed, REMEMBERED.1)?, self.memory(feed, REMEMBERED.0)?),
+        }
+    }
+
+    fn alternate(&self, ours: impl FnMut() -> Result<f64>, theirs: impl FnMut() -> Result<f64>) -> Result<Vec<Pair>> {
+        alternate(self.pairs, &mut fastrand::Rng::with_seed(self.seed), ours, theirs)
+    }
+
+    /// Sonde's measuring thread. Stamps are off: under valgrind exchanges are so slow that most would be stamped.
+    fn our_client(&self, carrier: Carrier) -> Result<f64> {
+        self.counted(|count, profile| {
+            let port = free_port()?;
+            let reflector = self.sonde.serve(port, Waiting::Block).start(Priority::Normal)?;
+            let client = self.sonde.rtt(port, carrier, Waiting::Block, &format!("-c {count} --warm-up 0 --no-stamps"));
+            said_by(reflector, client.run_under_callgrind(&profile.prefix(), &["--separate-threads=yes"]))?;
+            profile.instructions(Part::Threads)
+        })
+    }
+
+    /// The C loop's function that exchanges, without the sorting after it.
+    fn their_client(&self, carrier: Carrier) -> Result<f64> {
+        self.counted(|count, profile| {
+            let port = free_port()?;
+            let reflector = self.c.rr("server", carrier, Waiting::Block, "0", port).start(Priority::Normal)?;
+            let client = self.c.rr("client", carrier, Waiting::Block, &format!("{count}x"), port);
+            said_by(reflector, client.run_under_callgrind(&profile.prefix(), &["--toggle-collect=exchange*"]))?;
+            profile.instructions(Part::Process)
+        })
+    }
+
+    /// All of `sonde serve`.
+    fn our_reflector(&self, carrier: Carrier) -> Result<f64> {
+        self.counted(|count, profile| {
+            let port = free_port()?;
+            let reflector = self.sonde.serve(port, Waiting::Block).start_under_callgrind(&profile.prefix())?;
+            let client = self.sonde.rtt(port, carrier, Waiting::Block, &format!("-c {count} --warm-up 0 --no-stamps"));
+            said_by(reflector, client.run(Priority::Normal))?;
+            profile.instructions(Part::Process)
+        })
+    }
+
+    /// All of the C loop's server.
+    fn their_reflector(&self, carrier: Carrier) -> Result<f64> {
+        self.counted(|count, profile| {
+            let port = free_port()?;
+            let reflector =
+                self.c.rr("server", carrier, Waiting::Block, "0", port).start_under_callgrind(&profile.prefix())?;
+            let client = self.c.rr("client", carrier, Waiting::Block, &format!("{count}x"), port);
+            said_by(reflector, client.run(Priority::Normal))?;
+            profile.instructions(Part::Process)
+        })
+    }
+
+    fn counted(&self, mut run: impl FnMut(u64, &Profile) -> Result<u64>) -> Result<f64> {
+        ensure!(callgrind::is_here(), "valgrind is not installed");
+        callgrind::per_exchange(COUNTED.0, COUNTED.1, |count| run(count, &Profile::new(&self.profiles)?))
+    }
+
+    fn per_record(&self, feed: Feed) -> Result<f64> {
+        ensure!(callgrind::is_here(), "valgrind is not installed");
+        instructions_per_record(&self.record_loop, feed, &self.profiles)
+    }
+
+    fn memory(&self, feed: Feed, count: u64) -> Result<f64> {
+        peak_mib(&self.record_loop, feed, count)
+    }
+}
+
+/// Instructions of the recorder for an exchange, by `record-loop` at `program`: what the loop itself takes is subtracted.
+pub fn instructions_per_record(program: &std::path::Path, feed: Feed, profiles: &std::path::Path) -> Result<f64> {
+    let of = |word: &str| {
+        callgrind::per_exchange(FED.0, FED.1, |count| {
+            let profile = Profile::new(profiles)?;
+            Call::new(program, &format!("{word} {count}")).run_under_callgrind(&profile.prefix(), &[])?;
+            profile.instructions(Part::Process)
+        })
+    };
+    Ok(of(feed.word())? - of("bare")?)
+}
+
+/// Largest resident set of `record-loop` at `program` fed with `count` exchanges, MiB.
+pub fn peak_mib(program: &std::path::Path, feed: Feed, count: u64) -> Result<f64> {
+    let call = Call::new(program, &format!("{} {count}", feed.word())).with_limit(120);
+    let text = call.run(Priority::Normal)?;
+    ensure!(text.contains(&format!("recorded={count} balanced=true")), "the recorder lost some: {text}");
+    let kib = text.lines().find_map(|line| line.strip_prefix("peak_rss_kib="));
+    let kib: f64 = kib.and_then(|number| number.parse().ok()).with_context(|| format!("no memory in `{text}`"))?;
+    Ok(kib / 1_024.0)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one arm of many that can fail")]
+fn one(ours: f64, theirs: f64) -> Result<Vec<Pair>> {
+    Ok(vec![Pair { ours, theirs, ours_first: true }])
+}
