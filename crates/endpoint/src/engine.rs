@@ -173,8 +173,11 @@ fn fate_of(fault: Fault) -> Fate {
     }
 }
 
-/// Ends a recorder and what belongs to it.
-fn finish(recorder: Recorder, at: Instant, splits: Splits, ended: Ended, outlet: Outlet) -> Run {
+/// Ends a recorder and what belongs to it, and tells of the second that was cut short.
+fn finish(thread: u32, mut recorder: Recorder, at: Instant, splits: Splits, ended: Ended, mut outlet: Outlet) -> Run {
+    if let Some(second) = recorder.last_second(at) {
+        outlet.push(Event::Second { thread, second });
+    }
     outlet.finish();
     Run { recording: recorder.finish(at), splits, ended }
 }

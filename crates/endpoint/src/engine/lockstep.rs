@@ -72,14 +72,14 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             Err(ended) => {
                 let now = self.flow.link.now();
                 self.recorder.begin(now, None);
-                return finish(self.recorder, now, self.splits, ended, self.outlet);
+                return finish(self.told.thread, self.recorder, now, self.splits, ended, self.outlet);
             }
         };
         let start = self.flow.link.now();
         self.recorder.begin(start, first);
         self.outlet.push(Event::Started { thread: self.told.thread });
         let (ended, at) = self.record(start);
-        finish(self.recorder, at, self.splits, ended, self.outlet)
+        finish(self.told.thread, self.recorder, at, self.splits, ended, self.outlet)
     }
 
     fn warm_up(&mut self) -> Result<Option<measure::unit::Nanos>, Ended> {

@@ -168,7 +168,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             Err(ended) => ended,
         };
         self.abandon();
-        finish(self.recorder, self.latest, self.splits, ended, self.outlet)
+        finish(self.told.thread, self.recorder, self.latest, self.splits, ended, self.outlet)
     }
 
     /// One request at a time on the connections in turn, unrecorded.
