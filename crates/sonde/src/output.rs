@@ -125,7 +125,8 @@ fn width() -> usize {
 
 /// Whether the locale says that text is not UTF-8. Where it says nothing, as in most containers, text is UTF-8.
 fn is_ascii_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
-    let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    let said =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
     said.is_some_and(|locale| {
         let locale = locale.to_ascii_lowercase();
         !(locale.contains("utf-8") || locale.contains("utf8"))

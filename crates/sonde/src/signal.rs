@@ -23,10 +23,7 @@ impl Interruption {
 ///
 /// # Errors
 /// What the system says where it grants no thread.
-pub fn watch(
-    end: impl Fn() + Send + 'static,
-    interim: impl Fn() + Send + 'static,
-) -> io::Result<Interruption> {
+pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
     let signals = Signals::block()?;
     let interruption = Interruption::default();
     let seen = interruption.clone();

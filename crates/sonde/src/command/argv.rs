@@ -25,7 +25,8 @@ pub struct Glance {
 impl Glance {
     /// Looks through the words up to `--`.
     pub fn at(argv: &[OsString]) -> Self {
-        let words: Vec<&str> = argv.iter().skip(1).map(|w| w.to_str().unwrap_or("")).take_while(|w| *w != "--").collect();
+        let words: Vec<&str> =
+            argv.iter().skip(1).map(|w| w.to_str().unwrap_or("")).take_while(|w| *w != "--").collect();
         let color = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--color") {
             Some("") => words.get(at + 1).copied(),
             Some(value) => value.strip_prefix('='),
@@ -138,7 +139,8 @@ mod tests {
 
     #[test]
     fn a_message_is_taken_apart() {
-        let failure = of_clap("error: no '--jsn'\n\n  tip: there is '--json'\n\nUsage: sonde rtt\n\nFor more, try '--help'.\n");
+        let failure =
+            of_clap("error: no '--jsn'\n\n  tip: there is '--json'\n\nUsage: sonde rtt\n\nFor more, try '--help'.\n");
         assert_eq!(failure.told.what, "no '--jsn'");
         assert_eq!(failure.told.hint.as_deref(), Some("there is '--json'"));
         assert_eq!(failure.usage.as_deref(), Some("Usage: sonde rtt"));

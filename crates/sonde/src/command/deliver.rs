@@ -56,4 +56,3 @@ pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Resu
 fn json(record: &Record) -> Result<String, Failure> {
     record.to_json().map_err(|error| Failure::usage(error.to_string()))
 }
-

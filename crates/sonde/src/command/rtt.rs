@@ -22,6 +22,7 @@ use logbook::event::Line;
 use logbook::moment::Moment;
 use measure::method::Asked;
 
+use crate::PROGRAM;
 use crate::command::rtt::conclude::Inquiry;
 use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
@@ -31,7 +32,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signal::{self, Interruption};
-use crate::PROGRAM;
 
 /// Measures, and delivers what was found.
 ///

@@ -30,7 +30,8 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
     let stop = Stop::default();
     let asked = stop.clone();
-    signal::watch(move || asked.request(), || {}).map_err(|e| Failure::usage(format!("cannot wait for signals: {e}")))?;
+    signal::watch(move || asked.request(), || {})
+        .map_err(|e| Failure::usage(format!("cannot wait for signals: {e}")))?;
     let reflector = bind_where_possible(&plan, key)?;
     let status = status(&plan, &reflector.addresses());
     output.note(&format!("sonde serve: {status}\n"));

@@ -59,7 +59,10 @@ fn is_ipv6(text: &str) -> bool {
 }
 
 fn port_number(text: &str) -> Result<u16, String> {
-    text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("has `{text}` for a port: it goes from 1 to 65535"))
+    text.parse()
+        .ok()
+        .filter(|port| *port > 0)
+        .ok_or_else(|| format!("has `{text}` for a port: it goes from 1 to 65535"))
 }
 
 /// Where a reflector listens: an address, and a port where one was written.

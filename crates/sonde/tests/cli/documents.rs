@@ -24,7 +24,12 @@ fn bash_takes_its_completions_and_completes_with_them() {
     let line = "COMP_WORDS=(sonde rtt --wa) COMP_CWORD=2; _sonde sonde --wa rtt; printf '%s\\n' \"${COMPREPLY[@]}\"";
     let output = Command::new("bash").args(["-c", &format!("{script}\n{line}")]).output().unwrap();
     let words = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(words.lines().collect::<Vec<_>>(), ["--wait", "--warm-up"], "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        words.lines().collect::<Vec<_>>(),
+        ["--wait", "--warm-up"],
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// Renders a page as a reader sees it; `None` where this machine has no groff.

@@ -101,7 +101,8 @@ fn a_key_lets_in_those_who_have_it_alone() {
     }
     let reflector = Reflector::start(folder.path(), &["--key", "right.key"]);
     let address = reflector.address();
-    let rtt = |words: &[&str]| sonde_in(folder.path(), &[&["rtt", &address, "-c", "10", "-q", "--json"], words].concat());
+    let rtt =
+        |words: &[&str]| sonde_in(folder.path(), &[&["rtt", &address, "-c", "10", "-q", "--json"], words].concat());
     rtt(&["--key", "right.key"]).assert().success();
     rtt(&[]).env("SONDE_KEY_FILE", "right.key").assert().success();
     for words in [&["--key", "wrong.key"][..], &[]] {

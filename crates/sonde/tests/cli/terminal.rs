@@ -53,7 +53,8 @@ fn quiet_shows_no_progress() {
 
 #[test]
 fn colour_is_for_terminals_and_can_be_declined() {
-    let colour = |words: &[&str]| rest(on_terminal(&[&["rtt", "-q", "-c", "100"], words].concat())).0.contains("\u{1b}[");
+    let colour =
+        |words: &[&str]| rest(on_terminal(&[&["rtt", "-q", "-c", "100"], words].concat())).0.contains("\u{1b}[");
     assert!(colour(&[]));
     assert!(!colour(&["--color", "never"]));
 }

@@ -80,7 +80,14 @@ mod tests {
 
     fn exchange(seq: u64) -> Exchange {
         let sent = Some(Instant(1_000 * seq));
-        Exchange { flow: 0, seq, intended: None, sent, received: Some(Instant(1_000 * seq + 500)), fate: Fate::Answered }
+        Exchange {
+            flow: 0,
+            seq,
+            intended: None,
+            sent,
+            received: Some(Instant(1_000 * seq + 500)),
+            fate: Fate::Answered,
+        }
     }
 
     fn samples(path: &Path) -> Samples {

@@ -31,7 +31,10 @@ fn per_second(count: u64) -> Rate {
 #[test]
 fn nothing_said_leaves_every_gap() {
     let Plan { asked, target, .. } = plan("");
-    assert_eq!(asked, Asked { socket: SocketOptions { nodelay: true, ..SocketOptions::default() }, ..Asked::default() });
+    assert_eq!(
+        asked,
+        Asked { socket: SocketOptions { nodelay: true, ..SocketOptions::default() }, ..Asked::default() }
+    );
     assert_eq!(target, None);
 }
 
