@@ -6,6 +6,7 @@ pub mod deliver;
 pub mod foreign;
 pub mod key;
 pub mod key_file;
+pub mod machine;
 pub mod man;
 pub mod orientation;
 pub mod reference;
@@ -48,7 +49,7 @@ struct Everywhere {
     /// More of what is known: sockets, both ends' environment, each second
     #[arg(short, long, global = true, help_heading = "Everywhere")]
     verbose: bool,
-    /// Colours: auto, always or never; auto heeds NO_COLOR and CLICOLOR_FORCE
+    /// Colours: auto, always or never; auto heeds `NO_COLOR` and `CLICOLOR_FORCE`
     #[arg(long, global = true, value_name = "WHEN", env = "SONDE_COLOR", value_parser = argv::colors())]
     #[arg(default_value = "auto", hide_possible_values = true, help_heading = "Everywhere")]
     color: anstream::ColorChoice,
@@ -61,6 +62,9 @@ enum Command {
     Rtt(rtt::options::RttOptions),
     /// Be the far side: answer what `sonde rtt` asks
     Serve(serve::options::ServeOptions),
+    /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
+    #[command(name = "self")]
+    Machine(machine::SelfOptions),
     /// Print records again
     Show(show::ShowOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
@@ -83,11 +87,11 @@ pub fn run(argv: Vec<OsString>) -> Exit {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
             let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
-            finish(end, &glance, &output)
+            finish(end, glance, &output)
         }
         Err(error) => {
             let output = Output::new(glance.color, false, false);
-            finish(argv::answer(&error, &output), &glance, &output)
+            finish(argv::answer(&error, &output), glance, &output)
         }
     }
 }
@@ -96,6 +100,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
     match command {
         Command::Rtt(options) => rtt::run(options, words, output),
         Command::Serve(options) => serve::run(options, output),
+        Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),
@@ -104,7 +109,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
     }
 }
 
-fn finish(end: Result<Exit, Failure>, glance: &Glance, output: &Output) -> Exit {
+fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
     let exit = end.unwrap_or_else(|failure| {
         if glance.json {
             output.result(&failure.document());

@@ -1,5 +1,7 @@
 //! Hands a record over: printed as text or JSON, and written into the files asked for.
 
+use std::path::Path;
+
 use logbook::record::Record;
 use logbook::store;
 use report::text;
@@ -9,23 +11,36 @@ use crate::command::value::Format;
 use crate::failure::Failure;
 use crate::output::{self, Output};
 
-/// Refuses files that cannot be written before anything is measured: one in a folder that is not there, or a folder.
+/// Refuses files that cannot be written before anything is measured.
 ///
 /// # Errors
 /// The first such file.
 pub fn check(options: &ResultOptions) -> Result<(), Failure> {
-    for destination in &options.output {
-        let path = &destination.path;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let name = path.display().to_string();
-        if folder.is_some_and(|folder| !folder.is_dir()) {
-            return Err(Failure::usage(format!("{name}: its folder is not there")).hint("make it first").about(name));
-        }
-        if path.is_dir() {
-            return Err(Failure::usage(format!("{name}: is a folder")).hint("give a file").about(name));
-        }
+    options.output.iter().try_for_each(|destination| check_path(&destination.path))
+}
+
+/// Refuses a file in a folder that is not there, and a folder in place of a file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_path(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = path.display().to_string();
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::usage(format!("{name}: its folder is not there")).hint("make it first").about(name));
+    }
+    if path.is_dir() {
+        return Err(Failure::usage(format!("{name}: is a folder")).hint("give a file").about(name));
     }
     Ok(())
+}
+
+/// Writes a file whole or not at all.
+///
+/// # Errors
+/// What the system says.
+pub fn write(path: &Path, content: &str) -> Result<(), Failure> {
+    store::write(path, content).map_err(|error| Failure::from(error).about(path.display().to_string()))
 }
 
 /// Prints the record, then writes the files. Every file is tried; the first fault is told.
@@ -46,9 +61,7 @@ pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Resu
             Format::Text => output::plain(&text()),
             Format::JsonLines => continue,
         };
-        if let Err(error) = store::write(&destination.path, &content) {
-            faults.push(Failure::from(error).about(destination.path.display().to_string()));
-        }
+        faults.extend(write(&destination.path, &content).err());
     }
     faults.into_iter().next().map_or(Ok(()), Err)
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use endpoint::clock;
 use endpoint::error::{Cause, EndpointError};
 use endpoint::name;
+use endpoint::resolution::clock_cost;
 use endpoint::rtt::{self, Finding, Target, Task};
 use endpoint::stop::Stop;
 use jiff::Timestamp;
@@ -39,7 +40,9 @@ use crate::signal::{self, Interruption};
 /// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
 pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
-    let inquiry = Inquiry::new(&plan, task(&plan, output)?, command, now());
+    let task = task(&plan, output)?;
+    let instrument = conclude::instrument(&clock_cost());
+    let inquiry = Inquiry::new(&plan, task, command, now(), instrument);
     deliver::check(&plan.result)?;
     let mut watch = Watch::open(&plan, &inquiry.task.method, output)?;
     let stop = Stop::default();

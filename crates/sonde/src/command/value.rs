@@ -168,32 +168,32 @@ pub fn time_or_none(text: &str) -> Result<Nanos, String> {
     if text.trim() == "0" {
         return Ok(Nanos::ZERO);
     }
-    text.parse().map_err(reason)
+    text.parse().map_err(|error| reason(&error))
 }
 
 /// A time with its unit.
 pub fn time(text: &str) -> Result<Nanos, String> {
-    text.parse().map_err(reason)
+    text.parse().map_err(|error| reason(&error))
 }
 
 /// The reason without the text that was typed: clap says that already.
-fn reason(error: measure::unit::UnitError) -> String {
+fn reason(error: &measure::unit::UnitError) -> String {
     error.expected.to_string()
 }
 
 /// A size.
 pub fn size(text: &str) -> Result<measure::unit::Bytes, String> {
-    text.parse().map_err(reason)
+    text.parse().map_err(|error| reason(&error))
 }
 
 /// A rate.
 pub fn rate(text: &str) -> Result<measure::unit::Rate, String> {
-    text.parse().map_err(reason)
+    text.parse().map_err(|error| reason(&error))
 }
 
 /// A run's length: bare seconds, or a time with its unit.
 pub fn run_length(text: &str) -> Result<Nanos, String> {
-    measure::unit::run_length(text).map_err(reason)
+    measure::unit::run_length(text).map_err(|error| reason(&error))
 }
 
 /// The names of differentiated-services code points (RFC 2474, 2597, 3246, 8622) and their six bits.

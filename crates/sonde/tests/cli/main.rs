@@ -4,6 +4,7 @@ mod argv;
 mod documents;
 mod help;
 mod key;
+mod machine;
 mod pipe;
 mod rtt;
 mod serve;

@@ -42,6 +42,7 @@ fn a_measurement_is_one_valid_record(words: &[&str]) {
     assert_eq!(counts.answered, words[1].parse::<u64>().unwrap(), "{counts:?}");
     assert_eq!(record["ended"]["how"], "complete");
     assert_eq!(record["target"]["own_reflector"], true);
+    assert!(record["instrument"]["clock_read_ns"].as_u64() > Some(0), "{}", record["instrument"]);
     assert_eq!(record["method"], serde_json::to_value(resolved(&record)).unwrap());
 }
 

@@ -19,7 +19,7 @@ fn on_terminal(words: &[&str]) -> OsSession {
         command.env_remove(name);
     }
     let mut session = Session::spawn(command).unwrap();
-    session.set_expect_timeout(Some(Duration::from_secs(60)));
+    session.set_expect_timeout(Some(Duration::from_mins(1)));
     session
 }
 

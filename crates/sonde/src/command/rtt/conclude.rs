@@ -7,9 +7,12 @@ use endpoint::signal::Signal;
 use logbook::event::{self, Start};
 use logbook::moment::Moment;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use measure::event::Counts;
 use measure::method::{Asked, Carrier};
 use measure::outcome::{Outcome, Split};
+use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
+use measure::unit::Nanos;
 use measure::verdict::judge::{Context, judge};
 use uuid::Uuid;
 
@@ -29,6 +32,18 @@ pub struct Inquiry {
     pub asked: Asked,
     /// What is to be done.
     pub task: Task,
+    /// What our own clock can tell.
+    pub instrument: Instrument,
+}
+
+/// What is told of our instrument, from the cost and the step of the clock that is read.
+pub fn instrument(clock: &ClockCost) -> Instrument {
+    Instrument {
+        clock: Some("CLOCK_MONOTONIC".to_owned()),
+        clock_read_ns: clock.read_ns.map(|cost| Nanos(cost.round() as u64)),
+        clock_step_ns: clock.smallest_step_ns,
+        ..Instrument::default()
+    }
 }
 
 /// What became of the file of samples: how many it lacks, and why where that is known.
@@ -36,8 +51,8 @@ pub type SamplesMissing = Option<(u64, Option<String>)>;
 
 impl Inquiry {
     /// The inquiry that `plan` makes by `task`, started at `started`.
-    pub fn new(plan: &Plan, task: Task, command: Vec<String>, started: Moment) -> Self {
-        Self { id: Uuid::now_v7(), started, command, asked: plan.asked.clone(), task }
+    pub fn new(plan: &Plan, task: Task, command: Vec<String>, started: Moment, instrument: Instrument) -> Self {
+        Self { id: Uuid::now_v7(), started, command, asked: plan.asked.clone(), task, instrument }
     }
 
     /// The first line of the events.
@@ -75,13 +90,13 @@ impl Inquiry {
             started: self.started,
             question: Question::Rtt,
             target: self.target(target.ip(), Some(target.port()), own_reflector),
-            peer: who(peer, method.carrier),
+            peer: who(&peer, method.carrier),
             asked: self.asked.clone(),
             warnings: judge(&outcome, &method, Some(&ours), theirs.as_ref(), &context),
             method,
             outcome,
             ended: how(ended, signal),
-            instrument: Instrument::default(),
+            instrument: self.instrument.clone(),
             ours: Some(ours),
             theirs,
         }
@@ -131,7 +146,7 @@ fn how(ended: Ending, signal: Option<Signal>) -> Ended {
 }
 
 /// Who answered. A handshake is answered by a kernel too, but on behalf of a program that did not say its name.
-fn who(facts: PeerFacts, carrier: Carrier) -> Peer {
+fn who(facts: &PeerFacts, carrier: Carrier) -> Peer {
     let kind = match carrier {
         Carrier::Tcp | Carrier::Udp => PeerKind::Native,
         Carrier::Icmp => PeerKind::Kernel,
@@ -149,13 +164,64 @@ fn who(facts: PeerFacts, carrier: Carrier) -> Peer {
 /// The exit status of a measurement.
 pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
     let outcome = &record.outcome;
-    let lost = outcome.counts.scheduled - outcome.counts.answered;
-    let too_slow = outcome.slip.as_ref().is_some_and(|slip| !slip.rate_achieved);
-    match (&record.ended, signal) {
+    let rate_achieved = outcome.slip.as_ref().is_none_or(|slip| slip.rate_achieved);
+    status(&record.ended, &outcome.counts, strict && !rate_achieved, strict, signal)
+}
+
+fn status(ended: &Ended, counts: &Counts, too_slow: bool, strict: bool, signal: Option<Signal>) -> Exit {
+    match (ended, signal) {
         (Ended::Interrupted { .. }, Some(signal)) => Exit::CutShort(signal),
         (Ended::PeerLost { .. }, _) => Exit::NothingAnswered,
-        _ if outcome.counts.answered == 0 => Exit::NothingAnswered,
-        _ if strict && (lost > 0 || too_slow) => Exit::Threshold,
+        _ if counts.answered == 0 => Exit::NothingAnswered,
+        _ if too_slow || (strict && counts.scheduled > counts.answered) => Exit::Threshold,
         _ => Exit::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    fn counts(answered: u64, lost: u64) -> Counts {
+        Counts { scheduled: answered + lost, answered, lost, ..Counts::default() }
+    }
+
+    fn lost_peer() -> Ended {
+        Ended::PeerLost { reason: "connection reset".to_owned() }
+    }
+
+    #[test_case(&Ended::Complete, counts(9, 0), false, 0; "all answered")]
+    #[test_case(&Ended::Complete, counts(9, 1), false, 0; "some lost")]
+    #[test_case(&Ended::Complete, counts(9, 1), true, 99; "some lost, strictly")]
+    #[test_case(&Ended::Complete, counts(0, 9), true, 1; "none answered")]
+    #[test_case(&lost_peer(), counts(9, 0), true, 1; "the peer went away")]
+    fn the_status_says_what_became_of_it(ended: &Ended, counts: Counts, strict: bool, code: u8) {
+        assert_eq!(status(ended, &counts, false, strict, None).code(), code);
+    }
+
+    #[test_case(Some(Signal::Interrupt), "SIGINT", 130; "by hand")]
+    #[test_case(Some(Signal::Terminate), "SIGTERM", 143; "by a supervisor")]
+    #[test_case(None, "SIGPIPE", 0; "as nobody read any more")]
+    fn a_run_cut_short_names_its_signal(signal: Option<Signal>, name: &str, code: u8) {
+        let ended = how(Ending::Stopped, signal);
+        assert_eq!(ended, Ended::Interrupted { signal: name.to_owned() });
+        assert_eq!(status(&ended, &counts(9, 0), false, true, signal).code(), code);
+    }
+
+    #[test]
+    fn a_signal_that_came_when_all_was_done_changes_nothing() {
+        assert_eq!(status(&Ended::Complete, &counts(9, 0), false, false, Some(Signal::Interrupt)), Exit::Done);
+    }
+
+    #[test]
+    fn a_peer_is_named_by_its_program_and_version() {
+        let facts = PeerFacts { program: Some("sonde 0.1.0".to_owned()), protocol: Some(1) };
+        let peer = who(&facts, Carrier::Tcp);
+        assert_eq!((peer.kind, peer.protocol_version), (PeerKind::Native, Some(1)));
+        assert_eq!((peer.program.as_deref(), peer.version.as_deref()), (Some("sonde"), Some("0.1.0")));
+        let kernel = who(&PeerFacts::default(), Carrier::Icmp);
+        assert_eq!((kernel.kind, kernel.program), (PeerKind::Kernel, None));
     }
 }
