@@ -57,6 +57,8 @@ pub struct Told<'a> {
     pub method: &'a Method,
     /// Whether to stop early.
     pub stop: &'a Stop,
+    /// Set when the quantile that ends the run is known well enough, for all threads.
+    pub settled: &'a Stop,
     /// The number of this thread, from 0.
     pub thread: u32,
     /// Threads of the whole measurement: stops by count and kept values are shared out.

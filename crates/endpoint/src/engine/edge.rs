@@ -2,6 +2,7 @@
 
 use measure::event::Event;
 use measure::recorder::Recorder;
+use measure::statistics::settled::Watch;
 use measure::unit::{Instant, Nanos};
 
 use super::{Ended, Outlet, Told};
@@ -10,7 +11,7 @@ use crate::socket::GLANCE;
 const SECOND: Nanos = Nanos::secs(1);
 
 /// The instants at which something besides exchanging is due; the loop compares its stamps with the earliest alone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Edges {
     /// The earliest of all but the stamp: what ends a wait.
     next: Instant,
@@ -20,6 +21,8 @@ pub struct Edges {
     glance: Instant,
     stamp: Instant,
     end: Instant,
+    /// Watches the quantile of `--until`, on one thread for all.
+    settling: Option<Watch>,
 }
 
 impl Edges {
@@ -27,8 +30,9 @@ impl Edges {
     pub fn new(start: Instant, told: &Told<'_>) -> Self {
         let end = told.method.stop.after_ns.map_or(Instant::NEVER, |length| start.after(length));
         let stamp = if told.method.stamps.is_some() { start } else { Instant::NEVER };
+        let settling = told.method.stop.settled.filter(|_| told.thread == 0).map(Watch::new);
         let mut edges =
-            Self { next: start, first: start, second: start.after(SECOND), glance: start.after(GLANCE), stamp, end };
+            Self { settling, next: start, first: start, second: start.after(SECOND), glance: start.after(GLANCE), stamp, end };
         edges.settle();
         edges
     }
@@ -71,10 +75,15 @@ impl Edges {
             while self.second <= now {
                 self.second = self.second.after(SECOND);
             }
-            ended = settled(told, recorder).then_some(Ended::Complete);
+            if self.settling.as_mut().is_some_and(|watch| watch.check(recorder.response()).enough) {
+                told.settled.request();
+            }
         }
         if now >= self.glance {
             self.glance = now.after(GLANCE);
+            if told.settled.requested() {
+                ended = Some(Ended::Complete);
+            }
             if told.stop.requested() {
                 ended = Some(Ended::Stopped);
             }
@@ -100,10 +109,4 @@ impl Edges {
         self.next = self.second.min(self.glance).min(self.end);
         self.first = self.next.min(self.stamp);
     }
-}
-
-/// Whether the quantile that `--until` names is known well enough.
-fn settled(told: &Told<'_>, recorder: &Recorder) -> bool {
-    let _ = (told, recorder);
-    false
 }

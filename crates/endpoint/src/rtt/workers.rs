@@ -59,7 +59,7 @@ where
 {
     let threads = crews.len() as u32;
     // Its own flag, so that a lost peer ends the threads without pretending that the user asked.
-    let halt = Stop::default();
+    let (halt, settled) = (Stop::default(), Stop::default());
     let start = Barrier::new(crews.len() + 1);
     let (method, peer, samples) = (scene.method, scene.peer, scene.task.samples);
     let mut trouble = None;
@@ -69,7 +69,7 @@ where
         for (number, flows) in (0..threads).zip(crews) {
             let (producer, consumer) = RingBuffer::new(if samples { RING } else { RING_OF_SECONDS });
             readers.push(consumer);
-            let told = Told { method, stop: &halt, thread: number, threads, samples };
+            let told = Told { method, stop: &halt, settled: &settled, thread: number, threads, samples };
             let start = &start;
             let body = move || {
                 let settled = settle(cpu_for(&method.spread.cpus, number), &peer.to_string());

@@ -18,7 +18,9 @@ pub struct NoHistogram {
 /// `histogram` as text; not compressed: most of it are runs of empty buckets, which take a byte or two.
 pub fn encode(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
-    V2Serializer::new().serialize(histogram, &mut bytes).expect("a vector takes all that is written, and our counts fit");
+    V2Serializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("a vector takes all that is written, and our counts fit");
     STANDARD.encode(bytes)
 }
 
