@@ -44,9 +44,9 @@ pub struct Cli {
 #[derive(Debug, Args)]
 struct Everywhere {
     /// The result alone: no progress, no notes; errors are still said
-    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Everywhere")]
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
     quiet: bool,
-    /// More of what is known: sockets, both ends' environment, each second
+    /// A longer result: sockets, both ends' environment, each second
     #[arg(short, long, global = true, help_heading = "Everywhere")]
     verbose: bool,
     /// Colours: auto, always or never; auto heeds `NO_COLOR` and `CLICOLOR_FORCE`
