@@ -45,7 +45,7 @@ impl<L: Link, W: Wire> Flow<L, W> {
     fn read(&mut self, length: usize, oldest: u64) -> Reading {
         let reading = self.wire.identify(&self.reply[..length], oldest);
         match (reading, self.expected) {
-            (Reading::Reply(_), Some(expected)) if expected != length => Reading::Corrupt,
+            (Reading::Reply(seq), Some(expected)) if expected != length => Reading::Corrupt(Some(seq)),
             (reading, _) => reading,
         }
     }
@@ -176,8 +176,11 @@ fn fate_of(fault: Fault) -> Fate {
     }
 }
 
-/// Ends a recorder and what belongs to it.
-fn finish(recorder: Recorder, at: Instant, splits: Splits, ended: Ended, outlet: Outlet) -> Run {
+/// Ends a recorder and what belongs to it, and tells of the second that was cut short.
+fn finish(thread: u32, mut recorder: Recorder, at: Instant, splits: Splits, ended: Ended, mut outlet: Outlet) -> Run {
+    if let Some(second) = recorder.last_second(at) {
+        outlet.push(Event::Second { thread, second });
+    }
     outlet.finish();
     Run { recording: recorder.finish(at), splits, ended }
 }

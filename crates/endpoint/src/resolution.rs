@@ -13,7 +13,7 @@ use std::io;
 use std::thread;
 
 use measure::environment::Environment;
-use measure::resolution::{FloorCarrier, Keeping, Placement, Resolution};
+use measure::resolution::{ClockCost, FloorCarrier, Keeping, Placement, Resolution};
 use measure::unit::Nanos;
 
 use crate::clock::Monotonic;
@@ -86,6 +86,11 @@ pub fn resolve(program: &str, effort: Effort, mut tell: impl FnMut(&str)) -> Res
     found.spoilers = found.judge();
     found.took_ns = Monotonic::now().since(start).unwrap_or_default();
     found
+}
+
+/// Cost and step of the clock alone, which takes a few milliseconds: what every record says of its instrument.
+pub fn clock_cost() -> ClockCost {
+    cost::clock()
 }
 
 /// CPUs for one thread and, where there is a second, for the other.

@@ -34,6 +34,15 @@ impl Signal {
         }
     }
 
+    /// Its name, as `SIGINT`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+            Self::Quit => "SIGQUIT",
+        }
+    }
+
     fn of(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|signal| signal.number() == number)
     }

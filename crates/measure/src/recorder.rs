@@ -407,6 +407,11 @@ impl Recorder {
         second
     }
 
+    /// Closes the second that the end of the run cuts short; `None` where nothing ended in it.
+    pub fn last_second(&mut self, now: Instant) -> Option<Second> {
+        (self.counts != self.edge.counts).then(|| self.second(now))
+    }
+
     /// The counts so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -419,9 +424,7 @@ impl Recorder {
 
     /// Ends the recording at `now`: the last second, shorter than the others, is closed too.
     pub fn finish(mut self, now: Instant) -> Recording {
-        if self.counts != self.edge.counts {
-            self.second(now);
-        }
+        self.last_second(now);
         Recording {
             kind: self.kind,
             counts: self.counts,

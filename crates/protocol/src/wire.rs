@@ -25,7 +25,10 @@ pub enum Reading {
     /// Nothing of this run.
     Stray,
     /// A reply of this run whose content is wrong.
-    Corrupt,
+    Corrupt(
+        /// Which request it answers, where that can still be read.
+        Option<u64>,
+    ),
 }
 
 /// Messages without any header, in order, on a stream: netperf's way, and ours below 32 bytes.

@@ -7,6 +7,7 @@
 mod fixture;
 pub mod histogram;
 pub mod layout;
+pub mod machine;
 pub mod number;
 pub mod progress;
 pub mod samples;

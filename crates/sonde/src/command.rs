@@ -2,18 +2,22 @@
 
 pub mod argv;
 pub mod completions;
+pub mod deliver;
 pub mod foreign;
 pub mod key;
 pub mod key_file;
+pub mod machine;
 pub mod man;
 pub mod orientation;
 pub mod reference;
 pub mod result_options;
 pub mod rtt;
 pub mod serve;
+pub mod show;
 pub mod value;
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
@@ -40,12 +44,12 @@ pub struct Cli {
 #[derive(Debug, Args)]
 struct Everywhere {
     /// The result alone: no progress, no notes; errors are still said
-    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Everywhere")]
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
     quiet: bool,
-    /// More of what is known: sockets, both ends' environment, each second
+    /// A longer result: sockets, both ends' environment, each second
     #[arg(short, long, global = true, help_heading = "Everywhere")]
     verbose: bool,
-    /// Colours: auto, always or never; auto heeds NO_COLOR and CLICOLOR_FORCE
+    /// Colours: auto, always or never; auto heeds `NO_COLOR` and `CLICOLOR_FORCE`
     #[arg(long, global = true, value_name = "WHEN", env = "SONDE_COLOR", value_parser = argv::colors())]
     #[arg(default_value = "auto", hide_possible_values = true, help_heading = "Everywhere")]
     color: anstream::ColorChoice,
@@ -58,6 +62,11 @@ enum Command {
     Rtt(rtt::options::RttOptions),
     /// Be the far side: answer what `sonde rtt` asks
     Serve(serve::options::ServeOptions),
+    /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
+    #[command(name = "self")]
+    Machine(machine::SelfOptions),
+    /// Print records again
+    Show(show::ShowOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
     /// Print the completions of a shell
@@ -72,24 +81,27 @@ enum Command {
 /// Does what the command line says.
 pub fn run(argv: Vec<OsString>) -> Exit {
     let glance = Glance::at(&argv);
+    let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match Cli::try_parse_from(argv) {
         Ok(cli) => {
-            let output = Output::new(cli.everywhere.color, cli.everywhere.quiet);
-            let verbose = cli.everywhere.verbose;
-            let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |c| act(c, &output, verbose));
-            finish(end, &glance, &output)
+            let Everywhere { color, quiet, verbose } = cli.everywhere;
+            let output = Arc::new(Output::new(color, quiet, verbose));
+            let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
+            finish(end, glance, &output)
         }
         Err(error) => {
-            let output = Output::new(glance.color, false);
-            finish(argv::answer(&error, &output), &glance, &output)
+            let output = Output::new(glance.color, false, false);
+            finish(argv::answer(&error, &output), glance, &output)
         }
     }
 }
 
-fn act(command: Command, output: &Output, verbose: bool) -> Result<Exit, Failure> {
+fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     match command {
-        Command::Rtt(options) => rtt::run(options, output, verbose),
+        Command::Rtt(options) => rtt::run(options, words, output),
         Command::Serve(options) => serve::run(options, output),
+        Command::Machine(options) => machine::run(&options, output),
+        Command::Show(options) => show::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),
         Command::Man(options) => man::run(&options, output),
@@ -97,7 +109,7 @@ fn act(command: Command, output: &Output, verbose: bool) -> Result<Exit, Failure
     }
 }
 
-fn finish(end: Result<Exit, Failure>, glance: &Glance, output: &Output) -> Exit {
+fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
     let exit = end.unwrap_or_else(|failure| {
         if glance.json {
             output.result(&failure.document());

@@ -43,11 +43,10 @@ impl Failure {
     /// The lines for a person.
     pub fn text(&self) -> String {
         let mut text = format!("error: {}\n", self.told.what);
-        if let Some(hint) = &self.told.hint {
-            text.push_str(&format!("hint:  {hint}\n"));
-        }
-        if let Some(usage) = &self.usage {
-            text.push_str(&format!("\n{usage}\n"));
+        for (before, more) in [("hint:  ", &self.told.hint), ("\n", &self.usage)] {
+            if let Some(more) = more {
+                text.extend([before, more, "\n"]);
+            }
         }
         text
     }

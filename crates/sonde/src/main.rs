@@ -14,7 +14,6 @@ use std::process::ExitCode;
 /// How this program names itself to peers and in records.
 const PROGRAM: &str = concat!("sonde ", env!("CARGO_PKG_VERSION"));
 
-#[expect(clippy::disallowed_methods, reason = "this is the room that reads argv")]
 fn main() -> ExitCode {
     command::run(std::env::args_os().collect()).into()
 }

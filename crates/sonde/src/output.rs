@@ -7,11 +7,13 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 
 use anstream::ColorChoice;
+use report::layout::Style;
 
 /// Where a command's words go.
 #[derive(Debug)]
 pub struct Output {
     quiet: bool,
+    style: Style,
     state: Mutex<State>,
 }
 
@@ -32,10 +34,17 @@ enum ResultStream {
 }
 
 impl Output {
-    /// An output with the colours asked for; `quiet` leaves notes and progress out.
-    pub fn new(color: ColorChoice, quiet: bool) -> Self {
+    /// An output with the colours asked for; `quiet` leaves notes and progress out, `verbose` nothing.
+    pub fn new(color: ColorChoice, quiet: bool, verbose: bool) -> Self {
         color.write_global();
-        Self { quiet, state: Mutex::default() }
+        // Colours are stripped where they are not wanted when the text is written.
+        let style = Style { width: width(), colour: true, verbose, ascii: is_ascii_locale(variable) };
+        Self { quiet, style, state: Mutex::default() }
+    }
+
+    /// How text for people is to look here.
+    pub fn style(&self) -> &Style {
+        &self.style
     }
 
     /// Prints a part of the result, as it is. `false`: nobody reads any more.
@@ -85,7 +94,7 @@ impl Output {
     pub fn progress(&self, line: &str) {
         let mut state = self.lock();
         state.wipe();
-        state.progress = anstream::stderr().lock().write_all(line.as_bytes()).is_ok();
+        state.progress = anstream::stderr().lock().write_all(format!("  {line}").as_bytes()).is_ok();
     }
 
     /// Wipes the progress line.
@@ -108,6 +117,27 @@ impl State {
     }
 }
 
+/// Cells of a line: the terminal's that the result goes to, 80 where it goes elsewhere.
+fn width() -> usize {
+    let cells = rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
+    if cells == 0 { Style::default().width } else { cells.clamp(40, 200) }
+}
+
+/// Whether the locale says that text is not UTF-8. Where it says nothing, as in most containers, text is UTF-8.
+fn is_ascii_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let said =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    said.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        !(locale.contains("utf-8") || locale.contains("utf8"))
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 /// The text without colours: for files.
 pub fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
@@ -115,7 +145,19 @@ pub fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use test_case::test_case;
+
     use super::*;
+
+    #[test_case(&[], false; "nothing said")]
+    #[test_case(&[("LANG", "C.UTF-8")], false; "utf-8")]
+    #[test_case(&[("LANG", "en_US.utf8"), ("LC_ALL", "")], false; "an empty one says nothing")]
+    #[test_case(&[("LANG", "en_US.UTF-8"), ("LC_ALL", "C")], true; "overruled")]
+    #[test_case(&[("LC_CTYPE", "de_DE.ISO-8859-1")], true; "latin")]
+    fn the_locale_decides_about_letters(said: &[(&str, &str)], ascii: bool) {
+        let lookup = |name: &str| said.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        assert_eq!(is_ascii_locale(lookup), ascii);
+    }
 
     #[test]
     fn a_file_gets_no_colours() {

@@ -72,14 +72,14 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             Err(ended) => {
                 let now = self.flow.link.now();
                 self.recorder.begin(now, None);
-                return finish(self.recorder, now, self.splits, ended, self.outlet);
+                return finish(self.told.thread, self.recorder, now, self.splits, ended, self.outlet);
             }
         };
         let start = self.flow.link.now();
         self.recorder.begin(start, first);
         self.outlet.push(Event::Started { thread: self.told.thread });
         let (ended, at) = self.record(start);
-        finish(self.recorder, at, self.splits, ended, self.outlet)
+        finish(self.told.thread, self.recorder, at, self.splits, ended, self.outlet)
     }
 
     fn warm_up(&mut self) -> Result<Option<measure::unit::Nanos>, Ended> {
@@ -198,7 +198,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             match self.flow.link.receive(&mut self.flow.reply, until) {
                 Ok(Some(length)) => match self.flow.read(length, self.oldest) {
                     Reading::Reply(number) if number == seq => return Answer::Sound,
-                    Reading::Corrupt => return Answer::Corrupt,
+                    Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
                     other => self.unexpected(other, seq),
                 },
                 Ok(None) => return Answer::Nothing,
@@ -329,7 +329,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     }
                     return (sent, Answer::Sound);
                 }
-                Reading::Corrupt => return (sent, Answer::Corrupt),
+                Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => {
+                    return (sent, Answer::Corrupt);
+                }
                 other => self.unexpected(other, seq),
             }
         }

@@ -120,7 +120,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             }
             Err(ended) => ended,
         };
-        finish(self.recorder, self.latest, self.splits, ended, self.outlet)
+        finish(self.told.thread, self.recorder, self.latest, self.splits, ended, self.outlet)
     }
 
     /// One request at a time on the connections in turn, unrecorded.
@@ -375,8 +375,10 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     fn arrived(&mut self, turn: usize, length: usize, received: Instant) -> Option<(u64, Instant)> {
         let lane = &mut self.lanes[turn];
         let mut reading = lane.wire.identify(&lane.reply[..length], lane.requests.owed());
-        if lane.expected.is_some_and(|expected| expected != length) && matches!(reading, Reading::Reply(_)) {
-            reading = Reading::Corrupt;
+        if let (Reading::Reply(seq), Some(expected)) = (reading, lane.expected)
+            && expected != length
+        {
+            reading = Reading::Corrupt(Some(seq));
         }
         let Reading::Reply(seq) = reading else {
             self.unsound(turn, reading);
@@ -433,11 +435,11 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
 
     #[cold]
     fn unsound(&mut self, turn: usize, reading: Reading) {
-        if reading != Reading::Corrupt {
-            return self.recorder.stray();
-        }
-        // Which request it answers cannot be told: the oldest outstanding one ends by it.
-        match self.lanes[turn].requests.oldest_waiting() {
+        let Reading::Corrupt(number) = reading else { return self.recorder.stray() };
+        // Where it cannot be told which request it answers, the oldest outstanding one ends by it.
+        let requests = &mut self.lanes[turn].requests;
+        let named = number.and_then(|seq| requests.find(seq)).filter(|request| request.state == State::Waiting);
+        match named.or_else(|| requests.oldest_waiting()) {
             Some(request) => self.end_early(turn, request, Fate::Corrupt),
             None => self.recorder.stray(),
         }

@@ -241,7 +241,10 @@ impl Opening<'_> {
         let (flow, mut facts, refused) =
             self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
         facts.icmp_socket = Some(kind.to_string());
-        Ok((flow, facts, refused))
+        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
+        let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();
+        let expected = bare.then_some(flow.request.len());
+        Ok((Flow { expected, ..flow }, facts, refused))
     }
 
     fn datagram<W: Wire>(

@@ -62,6 +62,10 @@ pub fn open(peer: SocketAddr, method: &Method) -> Result<Opened, EndpointError> 
     };
     super::prepare(&socket, peer, &method.socket)?;
     option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
+    if kind == SocketName::Raw {
+        option::only_echo_replies(socket.as_fd(), peer.is_ipv6())
+            .map_err(|cause| EndpointError::new(Step::Set("ICMP filter"), name, cause))?;
+    }
     let fail = |cause: io::Error| EndpointError::new(Step::OpenSocket("ICMP"), name, cause);
     socket
         .connect(&SockAddr::from(SocketAddr::new(peer.ip(), 0)))

@@ -31,6 +31,25 @@ pub fn tell_of_errors(socket: BorrowedFd<'_>, ipv6: bool) {
     drop(set_int(socket, level, name, 1));
 }
 
+/// On a raw ICMP socket: lets through nothing but echo replies, so that neither our own requests (over loopback) nor
+/// others' traffic wake us. What is filtered is decided by the kernel before it queues a message.
+pub fn only_echo_replies(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
+    if !ipv6 {
+        // include/uapi/linux/icmp.h: ICMP_FILTER is option 1 of SOL_RAW (255); a set bit drops that type.
+        let drop_all_but_reply = !(1_u32 << 0);
+        return set_int(socket, libc::SOL_RAW, 1, drop_all_but_reply as c_int);
+    }
+    // include/uapi/linux/icmpv6.h: ICMPV6_FILTER is option 1; 256 bits, a set bit drops that type.
+    let mut filter = [u32::MAX; 8];
+    filter[129 / 32] &= !(1 << (129 % 32));
+    // SAFETY: as in `set_int`; the pointer and length describe the array.
+    let result = unsafe {
+        let length = size_of_val(&filter) as libc::socklen_t;
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_ICMPV6, 1, filter.as_ptr().cast(), length)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Asks with each datagram for the address it was sent to (`IP_PKTINFO`).
 pub fn tell_destination(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     if ipv6 {

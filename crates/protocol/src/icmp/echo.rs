@@ -164,11 +164,11 @@ impl Wire for Echo {
         // IPv4 socket does.
         let unchecked = (self.family, self.socket) == (Family::V4, Socket::Raw);
         if unchecked && Delivered::read(reply).is_some_and(|all| all.whole && checksum(all.message) != [0, 0]) {
-            return Reading::Corrupt;
+            return Reading::Corrupt(None);
         }
-        let Some(seq) = message.get(SEQ).and_then(|octets| octets.first_chunk()) else { return Reading::Corrupt };
+        let Some(seq) = message.get(SEQ).and_then(|octets| octets.first_chunk()) else { return Reading::Corrupt(None) };
         let seq = u64::from_be_bytes(*seq);
-        if message[SHORT_SEQ] == (seq as u16).to_be_bytes() { Reading::Reply(seq) } else { Reading::Corrupt }
+        if message[SHORT_SEQ] == (seq as u16).to_be_bytes() { Reading::Reply(seq) } else { Reading::Corrupt(None) }
     }
 }
 
@@ -262,12 +262,12 @@ mod tests {
         let mut raw = echo(Family::V4, Socket::Raw);
         let mut reply = answered(&mut raw, 56, 3);
         *reply.last_mut().unwrap() ^= 1;
-        assert_eq!(raw.identify(&reply, 0), Reading::Corrupt, "checksum");
+        assert_eq!(raw.identify(&reply, 0), Reading::Corrupt(None), "checksum");
         let mut ping = echo(Family::V4, Socket::Ping);
         let mut reply = answered(&mut ping, 56, 3);
-        assert_eq!(ping.identify(&reply[..12], 0), Reading::Corrupt, "no room for the number");
+        assert_eq!(ping.identify(&reply[..12], 0), Reading::Corrupt(None), "no room for the number");
         reply[7] = 4;
-        assert_eq!(ping.identify(&reply, 0), Reading::Corrupt, "two numbers that differ");
+        assert_eq!(ping.identify(&reply, 0), Reading::Corrupt(None), "two numbers that differ");
     }
 
     #[test]

@@ -187,12 +187,13 @@ impl Wire for Native {
             return Reading::Stray;
         }
         let [version, _, high, low] = self.version_and_flow;
-        if head[24] != version || head[26] != high || head[27] != low {
-            return Reading::Corrupt;
-        }
         let mut seq = [0; 8];
         seq.copy_from_slice(&head[SEQ..AFTER_SEQ]);
-        Reading::Reply(u64::from_be_bytes(seq))
+        let seq = u64::from_be_bytes(seq);
+        if head[24] != version || head[26] != high || head[27] != low {
+            return Reading::Corrupt(Some(seq));
+        }
+        Reading::Reply(seq)
     }
 
     fn peer_stamps(&self, reply: &[u8]) -> Option<PeerStamps> {
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(wire.identify(&message, 0), Reading::Reply(41));
         assert_eq!(wire.identify(&message[..31], 0), Reading::Stray);
         message[27] = 4;
-        assert_eq!(wire.identify(&message, 0), Reading::Corrupt);
+        assert_eq!(wire.identify(&message, 0), Reading::Corrupt(Some(41)));
         message[0] = 8;
         assert_eq!(wire.identify(&message, 0), Reading::Stray);
     }

@@ -39,14 +39,13 @@ pub fn run(options: &ManOptions, output: &Output) -> Result<Exit, Failure> {
     let mut whole = definition();
     // Without this a subcommand knows neither the options that hold everywhere nor its full name.
     whole.build();
-    match &options.write {
-        Some(folder) => write_all(&whole, folder)
-            .map_err(|error| Failure::usage(format!("{}: cannot write there: {error}", folder.display())))?,
-        None => {
-            let page = page(command_named(&whole, options.command.as_deref())?);
-            let page = page.map_err(|error| Failure::usage(format!("cannot make the page: {error}")))?;
-            output.result(&String::from_utf8_lossy(&page));
-        }
+    if let Some(folder) = &options.write {
+        write_all(&whole, folder)
+            .map_err(|error| Failure::usage(format!("{}: cannot write there: {error}", folder.display())))?;
+    } else {
+        let page = page(command_named(&whole, options.command.as_deref())?);
+        let page = page.map_err(|error| Failure::usage(format!("cannot make the page: {error}")))?;
+        output.result(&String::from_utf8_lossy(&page));
     }
     Ok(Exit::Done)
 }

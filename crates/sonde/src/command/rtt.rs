@@ -1,18 +1,116 @@
 //! `sonde rtt`: what does one exchange cost, by this method?
 
+pub mod conclude;
 pub mod options;
 pub mod plan;
+pub mod progress;
+pub mod samples;
+pub mod stream;
+pub mod watch;
 
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use endpoint::clock;
+use endpoint::error::{Cause, EndpointError};
+use endpoint::name;
+use endpoint::resolution::clock_cost;
+use endpoint::rtt::{self, Finding, Target, Task};
+use endpoint::stop::Stop;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use logbook::event::Line;
+use logbook::moment::Moment;
+use measure::method::Asked;
+
+use crate::PROGRAM;
+use crate::command::rtt::conclude::Inquiry;
 use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
+use crate::command::rtt::watch::Watch;
+use crate::command::{deliver, key_file};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::signal::{self, Interruption};
 
-/// Measures.
-pub fn run(options: RttOptions, output: &Output, verbose: bool) -> Result<Exit, Failure> {
+/// Measures, and delivers what was found.
+///
+/// # Errors
+/// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
+pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
-    let method = plan.asked.resolve().map_err(|r| Failure::usage(r.to_string()))?;
-    output.note(&format!("{method} {verbose}\n"));
-    Err(Failure::usage("not yet"))
+    let task = task(&plan, output)?;
+    let instrument = conclude::instrument(&clock_cost());
+    let inquiry = Inquiry::new(&plan, task, command, now(), instrument);
+    deliver::check(&plan.result)?;
+    let mut watch = Watch::open(&plan, &inquiry.task.method, output)?;
+    let stop = Stop::default();
+    let interruption = heed_signals(&watch, &stop, output)?;
+    watch.start(inquiry.start(), &stop);
+    let found = rtt::run(&inquiry.task, &stop, &mut |event| watch.take(&event, &stop));
+    output.progress_done();
+    match found {
+        Ok(finding) => conclude(finding, &inquiry, watch, &plan, &interruption, output),
+        Err(error) => Err(failure(error, watch, &interruption)),
+    }
+}
+
+fn conclude(
+    finding: Finding,
+    inquiry: &Inquiry,
+    watch: Watch,
+    plan: &Plan,
+    interruption: &Interruption,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let (mut stream, samples) = watch.end();
+    let record = inquiry.record(finding, interruption.signal(), samples);
+    stream.write(&Line::End(Box::new(record.clone())));
+    let delivered = deliver::record(&record, &plan.result, output);
+    stream.faults().into_iter().next().map_or(delivered, Err)?;
+    Ok(conclude::exit(&record, plan.strict, interruption.signal()))
+}
+
+/// The plan resolved against this host: names looked up, keys read, drawn what was left to chance.
+fn task(plan: &Plan, output: &Output) -> Result<Task, Failure> {
+    let seed = plan.asked.seed.unwrap_or_else(drawn_seed);
+    let asked = Asked { seed: Some(seed), ..plan.asked.clone() };
+    let method = asked.resolve().map_err(|refusal| Failure::usage(refusal.to_string()))?;
+    let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
+    let target = plan.target.as_ref().map(|target| -> Result<Target, EndpointError> {
+        let address = name::look_up(&target.host, target.port, target.family)?;
+        Ok(Target { host: target.host.clone(), address })
+    });
+    let samples = plan.samples.is_some();
+    Ok(Task { method, target: target.transpose()?, key, samples, program: PROGRAM.to_owned() })
+}
+
+/// A seed nobody chose: the standard library's hashers start from the system's random bits.
+fn drawn_seed() -> u64 {
+    RandomState::new().hash_one("seed")
+}
+
+/// The present moment, with the offset from UTC of this place.
+fn now() -> Moment {
+    let since_1970 = i128::from(clock::wall());
+    let at = Timestamp::from_nanosecond(since_1970).unwrap_or(Timestamp::UNIX_EPOCH);
+    Moment::from(&at.to_zoned(TimeZone::system()))
+}
+
+fn heed_signals(watch: &Watch, stop: &Stop, output: &Arc<Output>) -> Result<Interruption, Failure> {
+    let (asked, tally, output) = (stop.clone(), watch.tally(), Arc::clone(output));
+    signal::watch(move || asked.request(), move || output.aside(&watch::interim(&tally)))
+        .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))
+}
+
+/// What is told where nothing was found. A run that was stopped before it had anything to tell ends as the signal says.
+fn failure(error: EndpointError, watch: Watch, interruption: &Interruption) -> Failure {
+    let stopped = matches!(error.cause, Cause::Stopped);
+    let mut failure = Failure::from(error);
+    if let Some(signal) = interruption.signal().filter(|_| stopped) {
+        failure.exit = Exit::CutShort(signal);
+    }
+    watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
+    failure
 }

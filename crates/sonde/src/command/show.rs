@@ -4,11 +4,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use logbook::event::Line;
 use logbook::record::Record;
 use logbook::store;
 
 use crate::command::deliver;
 use crate::command::result_options::ResultOptions;
+use crate::command::rtt::stream::Stream;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -29,7 +31,7 @@ pub struct ShowOptions {
     /// Records, as --json or --json-lines wrote them; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Print the record in its present form instead, one document for each file
+    /// Where the result goes
     #[command(flatten)]
     result: ResultOptions,
 }
@@ -38,15 +40,22 @@ pub struct ShowOptions {
 ///
 /// # Errors
 /// A file that cannot be read or holds no record: what came before it is printed.
-pub fn run(options: &ShowOptions, output: &Output, verbose: bool) -> Result<Exit, Failure> {
+pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
+    let one_only = options.result.json || !options.result.output.is_empty();
+    if one_only && options.files.len() > 1 {
+        return Err(Failure::usage("one document holds one record, and several files were given")
+            .hint("show them one at a time, or as --json-lines"));
+    }
+    let mut stream = Stream::open(&options.result, output)?;
     for (place, file) in options.files.iter().enumerate() {
         let record = read(file)?;
-        if place > 0 && !options.result.json && !options.result.json_lines {
+        if place > 0 && !options.result.json_lines {
             output.result("\n");
         }
-        deliver::record(&record, &options.result, output, verbose)?;
+        deliver::record(&record, &options.result, output)?;
+        stream.write(&Line::End(Box::new(record)));
     }
-    Ok(Exit::Done)
+    stream.faults().into_iter().next().map_or(Ok(Exit::Done), Err)
 }
 
 fn read(file: &Path) -> Result<Record, Failure> {

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, TypedValueParser, ValueParserFactory};
 use measure::method::{Settled, Waiting};
 use measure::unit::Nanos;
+use report::samples;
 
 /// How long the kernel polls where `busy-poll` comes without a time, in microseconds: the value of the kernel's own
 /// documentation for `net.core.busy_read`.
@@ -167,32 +168,32 @@ pub fn time_or_none(text: &str) -> Result<Nanos, String> {
     if text.trim() == "0" {
         return Ok(Nanos::ZERO);
     }
-    text.parse().map_err(reason)
+    text.parse().map_err(|error| reason(&error))
 }
 
 /// A time with its unit.
 pub fn time(text: &str) -> Result<Nanos, String> {
-    text.parse().map_err(reason)
+    text.parse().map_err(|error| reason(&error))
 }
 
 /// The reason without the text that was typed: clap says that already.
-fn reason(error: measure::unit::UnitError) -> String {
+fn reason(error: &measure::unit::UnitError) -> String {
     error.expected.to_string()
 }
 
 /// A size.
 pub fn size(text: &str) -> Result<measure::unit::Bytes, String> {
-    text.parse().map_err(reason)
+    text.parse().map_err(|error| reason(&error))
 }
 
 /// A rate.
 pub fn rate(text: &str) -> Result<measure::unit::Rate, String> {
-    text.parse().map_err(reason)
+    text.parse().map_err(|error| reason(&error))
 }
 
 /// A run's length: bare seconds, or a time with its unit.
 pub fn run_length(text: &str) -> Result<Nanos, String> {
-    measure::unit::run_length(text).map_err(reason)
+    measure::unit::run_length(text).map_err(|error| reason(&error))
 }
 
 /// The names of differentiated-services code points (RFC 2474, 2597, 3246, 8622) and their six bits.
@@ -335,8 +336,8 @@ impl FromStr for Destination {
 pub struct SampleFile {
     /// The file.
     pub path: PathBuf,
-    /// Whether it is Parquet; CSV otherwise.
-    pub parquet: bool,
+    /// What goes into it.
+    pub format: samples::Format,
 }
 
 impl FromStr for SampleFile {
@@ -344,12 +345,8 @@ impl FromStr for SampleFile {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let path = PathBuf::from(text);
-        let parquet = match path.extension().and_then(|e| e.to_str()) {
-            Some("csv") => false,
-            Some("parquet") => true,
-            _ => return Err("ends in no format of samples: .csv or .parquet".into()),
-        };
-        Ok(Self { path, parquet })
+        let format = samples::Format::of(&path).map_err(|_| "ends in no format of samples: .csv or .parquet")?;
+        Ok(Self { path, format })
     }
 }
 

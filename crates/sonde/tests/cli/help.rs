@@ -10,6 +10,8 @@ use crate::{printed, sonde};
 #[test_case(&["rtt", "-h"], "rtt-short")]
 #[test_case(&["rtt", "--help"], "rtt-long")]
 #[test_case(&["serve", "--help"], "serve")]
+#[test_case(&["self", "--help"], "self")]
+#[test_case(&["show", "--help"], "show")]
 #[test_case(&["key", "--help"], "key")]
 #[test_case(&["man", "--help"], "man")]
 #[test_case(&["completions", "--help"], "completions")]

@@ -4,7 +4,11 @@ mod argv;
 mod documents;
 mod help;
 mod key;
+mod machine;
 mod pipe;
+mod rtt;
+mod serve;
+mod terminal;
 
 use std::path::Path;
 
@@ -13,7 +17,9 @@ use assert_cmd::Command;
 /// `sonde` with these words, where nothing of the caller's environment decides about colours, widths or keys.
 fn sonde(words: &[&str]) -> Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("sonde");
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SONDE_COLOR", "SONDE_KEY_FILE", "NOTIFY_SOCKET"] {
+    let colours = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SONDE_COLOR"];
+    let others = ["SONDE_KEY_FILE", "NOTIFY_SOCKET", "LC_ALL", "LC_CTYPE", "LANG"];
+    for name in colours.iter().chain(&others) {
         command.env_remove(name);
     }
     command.env("COLUMNS", "100").args(words);

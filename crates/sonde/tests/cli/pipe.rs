@@ -1,7 +1,7 @@
 //! Standard output that goes away, or is full.
 
 use std::fs::OpenOptions;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use crate::sonde;
@@ -28,4 +28,20 @@ fn a_full_disk_is_told_and_is_no_success() {
     assert_eq!(output.status.code(), Some(2));
     let complaints = String::from_utf8(output.stderr).unwrap();
     assert!(complaints.starts_with("error: standard output: cannot write the result: "), "{complaints}");
+}
+
+#[test]
+fn a_measurement_whose_events_nobody_reads_ends() {
+    let mut child = Command::new(program())
+        .args(["rtt", "--json-lines", "-t", "1h", "--warm-up", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with(r#"{"event":"start""#), "{first}");
+    let mut complaints = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut complaints).unwrap();
+    assert_eq!((child.wait().unwrap().code(), complaints.as_str()), (Some(0), ""));
 }

@@ -116,7 +116,7 @@ fn a_wrong_octet_is_seen_by_the_wire() {
     let mut buffer = [0; 64];
     link.send(&message(0)).unwrap();
     assert_eq!(link.try_receive(&mut buffer), Ok(Some(64)));
-    assert_eq!(wire().identify(&buffer, 0), Reading::Corrupt);
+    assert_eq!(wire().identify(&buffer, 0), Reading::Corrupt(Some(0)));
     link.send(&message(1)).unwrap();
     assert_eq!(link.try_receive(&mut buffer), Ok(Some(64)));
     assert_eq!(wire().identify(&buffer, 0), Reading::Stray);

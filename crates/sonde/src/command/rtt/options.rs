@@ -71,6 +71,7 @@ pub struct RttOptions {
 
 /// What carries the requests.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[command(next_help_heading = "What carries it")]
 pub struct CarrierOptions {
     /// What carries the requests: tcp, udp, icmp (echo, answered by the peer's kernel) or tcp-connect (handshakes) [default: tcp]
@@ -228,7 +229,7 @@ pub struct PathOptions {
     /// The local address to send from
     #[arg(long, value_name = "ADDRESS")]
     pub bind: Option<IpAddr>,
-    /// The network interface to send by (SO_BINDTODEVICE)
+    /// The network interface to send by (`SO_BINDTODEVICE`)
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
     /// The type-of-service octet, 0 to 255
@@ -237,7 +238,7 @@ pub struct PathOptions {
     /// The differentiated-services code point, 0 to 63 or a name: ef, cs5, af21
     #[arg(long, value_name = "CODE", value_parser = value::dscp)]
     pub dscp: Option<u8>,
-    /// Leave Nagle's algorithm on: small TCP segments may wait for an acknowledgement [default: off, TCP_NODELAY]
+    /// Leave Nagle's algorithm on: small TCP segments may wait for an acknowledgement [default: off]
     #[arg(long)]
     pub nagle: bool,
     /// TCP congestion control by name, as in cubic [default: the system's]

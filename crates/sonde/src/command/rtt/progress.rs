@@ -1,85 +1,29 @@
-//! What is known while a measurement runs: a line on the terminal, and the numbers so far when a signal asks for them.
+//! What is known while a measurement runs: for the line on the terminal, and for whoever asks by a signal.
 //!
 //! Fed with events on the thread that waits for the measuring ones, never on a measuring thread. What is shown here is
 //! for the impatient; the result is made from the recording alone.
 
 use std::collections::BTreeMap;
 
-use measure::event::{Counts, Event, Second};
+use measure::event::{Event, Second};
 use measure::method::{Method, Stop};
+use measure::statistics::summary::merged;
 use measure::unit::{Nanos, grouped};
-
-/// The widest line that an 80-column terminal shows without wrapping.
-const WIDTH: usize = 79;
+use report::layout::Style;
+use report::progress::{self, Running};
 
 /// The numbers so far.
 #[derive(Clone, Debug)]
 pub struct Tally {
     stop: Stop,
-    threads: u32,
+    threads: usize,
     started: bool,
-    total: Sum,
+    /// All seconds of all threads so far as one.
+    total: Option<Second>,
     /// Seconds that not all threads have told of yet, by their place in the run.
-    open: BTreeMap<u64, Sum>,
-    latest: Option<Sum>,
-}
-
-/// Several seconds, of one thread or of all, taken together.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    /// From the start of the run to the end of the latest of them.
-    until: Nanos,
-    /// The longest of them: threads run side by side.
-    length: Nanos,
-    /// How many threads told of it.
-    threads: u32,
-    counts: Counts,
-    min: Option<Nanos>,
-    max: Option<Nanos>,
-    /// Sum of all times, nanoseconds.
-    time: f64,
-    /// How many times that is the sum of.
-    timed: u64,
-}
-
-impl Sum {
-    fn add(&mut self, second: &Second) {
-        self.until = self.until.max(Nanos(second.at_ns.0 + second.length_ns.0));
-        self.length = self.length.max(second.length_ns);
-        self.threads += 1;
-        self.counts.add(&second.counts);
-        self.min = [self.min, second.min_ns].into_iter().flatten().min();
-        self.max = self.max.max(second.max_ns);
-        if let Some(mean) = second.mean_ns {
-            self.time += mean * second.counts.answered as f64;
-            self.timed += second.counts.answered;
-        }
-    }
-
-    fn mean(&self) -> Option<Nanos> {
-        (self.timed > 0).then(|| Nanos((self.time / self.timed as f64).round() as u64))
-    }
-
-    fn per_second(&self, span: Nanos) -> Option<u64> {
-        (span > Nanos::ZERO).then(|| (self.counts.answered as f64 / span.as_secs_f64()).round() as u64)
-    }
-
-    fn missing(&self) -> u64 {
-        self.counts.lost + self.counts.late
-    }
-
-    /// `38 812 /s · mean 25.6 µs · min 19.8 µs · max 1.03 ms · 0 lost`: what there is of it.
-    fn told(&self, span: Nanos) -> String {
-        let time = |name: &str, value: Option<Nanos>| value.map(|value| format!("{name} {value}"));
-        let parts = [
-            self.per_second(span).map(|rate| format!("{} /s", grouped(rate))),
-            time("mean", self.mean()),
-            time("min", self.min),
-            time("max", self.max),
-            Some(format!("{} lost", grouped(self.missing()))),
-        ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
-    }
+    open: BTreeMap<u64, Vec<Second>>,
+    /// The latest second that all threads have told of.
+    latest: Option<Second>,
 }
 
 impl Tally {
@@ -87,9 +31,9 @@ impl Tally {
     pub fn new(method: &Method) -> Self {
         Self {
             stop: method.stop.clone(),
-            threads: method.spread.threads,
+            threads: method.spread.threads as usize,
             started: false,
-            total: Sum::default(),
+            total: None,
             open: BTreeMap::new(),
             latest: None,
         }
@@ -105,59 +49,56 @@ impl Tally {
     }
 
     fn second(&mut self, second: &Second) -> bool {
-        self.total.add(second);
+        let until = end(second).max(self.total.as_ref().map_or(Nanos::ZERO, end));
+        let all = self.total.iter().chain([second]);
+        self.total = Some(Second { at_ns: Nanos::ZERO, length_ns: until, ..merged(all) });
         let place = (second.at_ns.0 + 500_000_000) / 1_000_000_000;
-        let sum = self.open.entry(place).or_default();
-        sum.add(second);
-        let whole = sum.threads >= self.threads;
+        let told = self.open.entry(place).or_default();
+        told.push(*second);
+        let whole = told.len() >= self.threads;
         if whole {
-            self.latest = self.open.remove(&place);
+            self.latest = self.open.remove(&place).map(|seconds| merged(seconds.iter()));
         }
         whole
     }
 
-    /// The line while it runs: how far, and the latest second.
-    pub fn line(&self) -> String {
-        let text = match &self.latest {
-            Some(latest) => format!("  {} · {}", self.far(), latest.told(latest.length)),
-            None if self.started => format!("  {}", self.far()),
-            None => "  warming up".to_owned(),
-        };
-        text.chars().take(WIDTH).collect()
+    /// The line while it runs.
+    pub fn line(&self, style: &Style) -> String {
+        match (&self.total, self.started) {
+            (Some(total), _) => self.told(total, self.latest.as_ref(), style),
+            (None, true) => "measuring".to_owned(),
+            (None, false) => "warming up".to_owned(),
+        }
     }
 
-    /// The numbers of the run so far, with a line end.
+    /// The numbers of the whole run so far, with a line end.
     pub fn interim(&self) -> String {
-        if self.total.threads == 0 {
-            return "so far: nothing yet\n".to_owned();
-        }
-        let (answered, scheduled) = (self.total.counts.answered, self.total.counts.scheduled);
-        let told = self.total.told(self.total.until);
-        format!("so far: {} · {} of {} answered · {told}\n", self.far(), grouped(answered), grouped(scheduled))
+        let Some(total) = &self.total else { return "so far: nothing yet\n".to_owned() };
+        let style = Style { width: usize::MAX, ..Style::default() };
+        let min = total.min_ns.map(|min| format!(" · min {min}")).unwrap_or_default();
+        let scheduled = grouped(total.counts.scheduled);
+        format!("so far: {}{min} · {scheduled} scheduled\n", self.told(total, Some(total), &style))
     }
 
-    /// `3 s of 10 s`, `388 124 of 1 000 000`, `12 s, until p99±5%`.
-    fn far(&self) -> String {
-        let seconds = Nanos::secs((self.total.until.0 + 500_000_000) / 1_000_000_000);
-        let time = if seconds == Nanos::ZERO { self.total.until } else { seconds };
-        match (&self.stop.settled, self.stop.count, self.stop.after_ns) {
-            (Some(settled), ..) => format!("{time}, until {settled}"),
-            (None, Some(count), _) => format!("{} of {}", grouped(self.total.counts.scheduled), grouped(count)),
-            (None, None, Some(end)) => format!("{time} of {end}"),
-            (None, None, None) => time.to_string(),
-        }
+    fn told(&self, total: &Second, second: Option<&Second>, style: &Style) -> String {
+        let running = Running { elapsed: total.length_ns, stop: &self.stop, total: &total.counts, second };
+        progress::line(&running, style)
     }
+}
+
+fn end(second: &Second) -> Nanos {
+    Nanos(second.at_ns.0 + second.length_ns.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use measure::method::{Asked, Settled};
-    use test_case::test_case;
+    use measure::event::Counts;
+    use measure::method::Asked;
 
     use super::*;
 
-    fn tally(connections: u32, stop: Stop) -> Tally {
-        Tally::new(&Asked { connections: Some(connections), stop, ..Asked::default() }.resolve().unwrap())
+    fn tally(connections: u32) -> Tally {
+        Tally::new(&Asked { connections: Some(connections), ..Asked::default() }.resolve().unwrap())
     }
 
     fn second(thread: u32, at: u64, answered: u64, mean: f64) -> Event {
@@ -175,47 +116,23 @@ mod tests {
 
     #[test]
     fn the_line_is_that_of_all_threads_together() {
-        let mut tally = tally(2, Stop::default());
-        assert_eq!(tally.line(), "  warming up");
+        let style = Style::default();
+        let mut tally = tally(2);
+        assert_eq!(tally.line(&style), "warming up");
         assert!(tally.take(&Event::Started { thread: 0 }));
         assert!(!tally.take(&Event::Started { thread: 1 }));
         assert!(!tally.take(&second(0, 0, 100, 20_000.0)), "one of two threads");
         assert!(tally.take(&second(1, 0, 300, 40_000.0)));
-        assert_eq!(tally.line(), "  1 s of 10 s · 400 /s · mean 35 µs · min 10 µs · max 101 µs · 2 lost");
+        assert_eq!(tally.line(&style), "1 s of 10 s · 400 answered · 400 /s · mean 35 µs · max 101 µs · 2 lost");
     }
 
     #[test]
     fn what_is_so_far_is_all_of_it() {
-        let mut tally = tally(1, Stop::default());
+        let mut tally = tally(1);
         assert_eq!(tally.interim(), "so far: nothing yet\n");
         tally.take(&second(0, 0, 100, 20_000.0));
         tally.take(&second(0, 1, 300, 40_000.0));
-        let text = "so far: 2 s of 10 s · 400 of 402 answered · 200 /s · mean 35 µs · min 10 µs · max 100 µs · 2 lost\n";
+        let text = "so far: 2 s of 10 s · 400 answered · 200 /s · mean 35 µs · max 100 µs · 2 lost · min 10 µs · 402 scheduled\n";
         assert_eq!(tally.interim(), text);
-    }
-
-    #[test]
-    fn a_second_without_an_answer_has_no_times() {
-        let mut tally = tally(1, Stop::default());
-        let counts = Counts { scheduled: 5, lost: 5, ..Counts::default() };
-        let second =
-            Second { at_ns: Nanos::ZERO, length_ns: Nanos::secs(1), counts, min_ns: None, mean_ns: None, max_ns: None };
-        tally.take(&Event::Second { thread: 0, second });
-        assert_eq!(tally.line(), "  1 s of 10 s · 0 /s · 5 lost");
-    }
-
-    #[test_case(Stop { count: Some(1_000), ..Stop::default() }, "101 of 1 000"; "by count")]
-    #[test_case(Stop { settled: Some(Settled { quantile: 0.99, within: Some(0.05) }), ..Stop::default() }, "1 s, until p99±5%"; "until settled")]
-    fn how_far_is_told_by_what_ends_it(stop: Stop, far: &str) {
-        let mut tally = tally(1, stop);
-        tally.take(&second(0, 0, 100, 20_000.0));
-        assert!(tally.line().contains(far), "{}", tally.line());
-    }
-
-    #[test]
-    fn the_line_never_wraps() {
-        let mut tally = tally(1, Stop { count: Some(u64::MAX), ..Stop::default() });
-        tally.take(&second(0, 0, 1 << 60, 123_456_789.0));
-        assert_eq!(tally.line().chars().count(), WIDTH);
     }
 }

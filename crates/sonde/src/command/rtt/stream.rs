@@ -48,15 +48,20 @@ impl<'a> Stream<'a> {
         if !self.is_wanted() {
             return true;
         }
-        let text = line.to_json();
-        for file in &mut self.files {
-            file.write(&text);
-        }
-        if self.stdout.is_some_and(|output| !output.result(&text)) {
+        self.write_to_files(line);
+        if self.stdout.is_some_and(|output| !output.result(&line.to_json())) {
             self.stdout = None;
             return !self.files.is_empty();
         }
         true
+    }
+
+    /// Writes a line into the files alone: for what is told on standard output elsewhere.
+    pub fn write_to_files(&mut self, line: &Line) {
+        let text = line.to_json();
+        for file in &mut self.files {
+            file.write(&text);
+        }
     }
 
     /// What went wrong with files.

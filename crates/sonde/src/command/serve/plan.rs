@@ -57,11 +57,11 @@ fn addresses(door: &DoorOptions) -> Result<(Vec<SocketAddr>, Option<SocketAddr>)
     let at = |address: IpAddr| SocketAddr::new(address, door.port);
     if door.listen.is_empty() {
         let local = at(Ipv4Addr::LOCALHOST.into());
-        return Ok(match protected {
+        if protected {
             // The wildcard of IPv6 takes IPv4 in as well.
-            true => (vec![at(Ipv6Addr::UNSPECIFIED.into())], Some(at(Ipv4Addr::UNSPECIFIED.into()))),
-            false => (vec![local, at(Ipv6Addr::LOCALHOST.into())], Some(local)),
-        });
+            return Ok((vec![at(Ipv6Addr::UNSPECIFIED.into())], Some(at(Ipv4Addr::UNSPECIFIED.into()))));
+        }
+        return Ok((vec![local, at(Ipv6Addr::LOCALHOST.into())], Some(local)));
     }
     if let Some(exposed) = door.listen.iter().find(|listen| !protected && !listen.address.is_loopback()) {
         let what = format!("{}: would answer whoever reaches it, without a key", exposed.address);

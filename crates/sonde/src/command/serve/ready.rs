@@ -13,7 +13,6 @@ pub struct Supervisor(Option<OsString>);
 
 impl Supervisor {
     /// The one named by the environment.
-    #[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
     pub fn of_environment() -> Self {
         Self(std::env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty()))
     }

@@ -126,7 +126,7 @@ fn a_file_says_its_format_by_its_ending() {
     assert_eq!("dir/a.txt".parse::<Destination>().unwrap().format, Format::Text);
     assert!("a.html".parse::<Destination>().is_err());
     assert!("json".parse::<Destination>().is_err());
-    assert!("s.parquet".parse::<SampleFile>().unwrap().parquet);
-    assert!(!"s.csv".parse::<SampleFile>().unwrap().parquet);
+    assert_eq!("s.parquet".parse::<SampleFile>().unwrap().format, samples::Format::Parquet);
+    assert_eq!("s.csv".parse::<SampleFile>().unwrap().format, samples::Format::Csv);
     assert!("s.json".parse::<SampleFile>().is_err());
 }

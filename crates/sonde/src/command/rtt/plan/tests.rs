@@ -103,7 +103,7 @@ fn each_axis_arrives_where_it_belongs() {
     };
     assert_eq!(asked, expected);
     assert!(strict);
-    assert!(!samples.unwrap().parquet);
+    assert_eq!(samples.unwrap().path.to_str(), Some("s.csv"));
 }
 
 #[test]
@@ -173,17 +173,17 @@ fn a_word_that_is_none_of_the_words_is_refused() {
     assert_eq!(refused("--carrier sctp"), ErrorKind::InvalidValue);
 }
 
-#[test_case("--icmp --peer-cpu 1", Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "nobody to pin")]
-#[test_case("--carrier icmp --crr", Refusal::NothingToConnect { carrier: Carrier::Icmp }; "connect over icmp")]
-#[test_case("--window 0", Refusal::UnboundedBackToBack; "open loop without schedule")]
-#[test_case("--pace spin", Refusal::NothingToPace; "pacing without schedule")]
-#[test_case("-c 0", Refusal::NothingToMeasure; "no requests")]
-#[test_case("-t 0", Refusal::NothingToMeasure; "no time")]
-#[test_case("--connect --size 1", Refusal::HandshakeCarriesNothing; "payload in a handshake")]
-#[test_case("--udp --nagle", Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
-#[test_case("--connect --stamps", Refusal::NoStampsOnHandshakes; "stamps on handshakes")]
-fn nonsense_that_parses_is_refused_when_resolved(line: &str, refusal: Refusal) {
-    assert_eq!(plan(line).asked.resolve().unwrap_err(), refusal);
+#[test_case("--icmp --peer-cpu 1", &Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "nobody to pin")]
+#[test_case("--carrier icmp --crr", &Refusal::NothingToConnect { carrier: Carrier::Icmp }; "connect over icmp")]
+#[test_case("--window 0", &Refusal::UnboundedBackToBack; "open loop without schedule")]
+#[test_case("--pace spin", &Refusal::NothingToPace; "pacing without schedule")]
+#[test_case("-c 0", &Refusal::NothingToMeasure; "no requests")]
+#[test_case("-t 0", &Refusal::NothingToMeasure; "no time")]
+#[test_case("--connect --size 1", &Refusal::HandshakeCarriesNothing; "payload in a handshake")]
+#[test_case("--udp --nagle", &Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
+#[test_case("--connect --stamps", &Refusal::NoStampsOnHandshakes; "stamps on handshakes")]
+fn nonsense_that_parses_is_refused_when_resolved(line: &str, refusal: &Refusal) {
+    assert_eq!(&plan(line).asked.resolve().unwrap_err(), refusal);
 }
 
 #[test]

@@ -1,0 +1,71 @@
+//! Hands a record over: printed as text or JSON, and written into the files asked for.
+
+use std::path::Path;
+
+use logbook::record::Record;
+use logbook::store;
+use report::text;
+
+use crate::command::result_options::ResultOptions;
+use crate::command::value::Format;
+use crate::failure::Failure;
+use crate::output::{self, Output};
+
+/// Refuses files that cannot be written before anything is measured.
+///
+/// # Errors
+/// The first such file.
+pub fn check(options: &ResultOptions) -> Result<(), Failure> {
+    options.output.iter().try_for_each(|destination| check_path(&destination.path))
+}
+
+/// Refuses a file in a folder that is not there, and a folder in place of a file.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_path(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = path.display().to_string();
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::usage(format!("{name}: its folder is not there")).hint("make it first").about(name));
+    }
+    if path.is_dir() {
+        return Err(Failure::usage(format!("{name}: is a folder")).hint("give a file").about(name));
+    }
+    Ok(())
+}
+
+/// Writes a file whole or not at all.
+///
+/// # Errors
+/// What the system says.
+pub fn write(path: &Path, content: &str) -> Result<(), Failure> {
+    store::write(path, content).map_err(|error| Failure::from(error).about(path.display().to_string()))
+}
+
+/// Prints the record, then writes the files. Every file is tried; the first fault is told.
+///
+/// # Errors
+/// A record that is no JSON, a file that cannot be written.
+pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    let text = || text::render(record, output.style());
+    if options.json {
+        output.result(&json(record)?);
+    } else if !options.json_lines {
+        output.result(&text());
+    }
+    let mut faults = Vec::new();
+    for destination in &options.output {
+        let content = match destination.format {
+            Format::Json => json(record)?,
+            Format::Text => output::plain(&text()),
+            Format::JsonLines => continue,
+        };
+        faults.extend(write(&destination.path, &content).err());
+    }
+    faults.into_iter().next().map_or(Ok(()), Err)
+}
+
+fn json(record: &Record) -> Result<String, Failure> {
+    record.to_json().map_err(|error| Failure::usage(error.to_string()))
+}

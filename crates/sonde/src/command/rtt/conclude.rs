@@ -1,0 +1,227 @@
+//! From what an engine found to the record, and from the record to the exit status. No I/O.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use endpoint::rtt::{Ending, Finding, PeerFacts, Task};
+use endpoint::signal::Signal;
+use logbook::event::{self, Start};
+use logbook::moment::Moment;
+use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use measure::event::Counts;
+use measure::method::{Asked, Carrier};
+use measure::outcome::{Outcome, Split};
+use measure::resolution::ClockCost;
+use measure::statistics::summary::{Extra, summarise};
+use measure::unit::Nanos;
+use measure::verdict::judge::{Context, judge};
+use uuid::Uuid;
+
+use crate::command::rtt::plan::Plan;
+use crate::exit::Exit;
+
+/// What is known of a measurement before it is made.
+#[derive(Clone, Debug)]
+pub struct Inquiry {
+    /// The name of the measurement.
+    pub id: Uuid,
+    /// When it was started.
+    pub started: Moment,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The method as asked for.
+    pub asked: Asked,
+    /// What is to be done.
+    pub task: Task,
+    /// What our own clock can tell.
+    pub instrument: Instrument,
+}
+
+/// What is told of our instrument, from the cost and the step of the clock that is read.
+pub fn instrument(clock: &ClockCost) -> Instrument {
+    Instrument {
+        clock: Some("CLOCK_MONOTONIC".to_owned()),
+        clock_read_ns: clock.read_ns.map(|cost| Nanos(cost.round() as u64)),
+        clock_step_ns: clock.smallest_step_ns,
+        ..Instrument::default()
+    }
+}
+
+/// What became of the file of samples: how many it lacks, and why where that is known.
+pub type SamplesMissing = Option<(u64, Option<String>)>;
+
+impl Inquiry {
+    /// The inquiry that `plan` makes by `task`, started at `started`.
+    pub fn new(plan: &Plan, task: Task, command: Vec<String>, started: Moment, instrument: Instrument) -> Self {
+        Self { id: Uuid::now_v7(), started, command, asked: plan.asked.clone(), task, instrument }
+    }
+
+    /// The first line of the events.
+    pub fn start(&self) -> Start {
+        // A reflector of our own gets its port when it starts; its address is known.
+        let own = (IpAddr::V4(Ipv4Addr::LOCALHOST), None);
+        let (address, port) = self.task.target.as_ref().map_or(own, |t| (t.address.ip(), Some(t.address.port())));
+        Start {
+            version: event::VERSION,
+            id: self.id,
+            tool: tool(),
+            started: self.started,
+            target: self.target(address, port, self.task.target.is_none()),
+            method: self.task.method.clone(),
+        }
+    }
+
+    /// The record of what was found. `signal` is the one that ended the run early, where one did.
+    pub fn record(&self, finding: Finding, signal: Option<Signal>, samples: SamplesMissing) -> Record {
+        let method = self.task.method.clone();
+        let context = Context {
+            own_reflector: finding.own_reflector,
+            interrupted: finding.ended == Ending::Stopped,
+            peer_lost: peer_lost(&finding.ended),
+            samples_missing: samples,
+        };
+        let outcome = outcome(&finding, &self.task);
+        let Finding { ours, theirs, peer, ended, target, own_reflector, .. } = finding;
+        Record {
+            format: Format::Record,
+            version: VERSION,
+            id: self.id,
+            tool: tool(),
+            command: self.command.clone(),
+            started: self.started,
+            question: Question::Rtt,
+            target: self.target(target.ip(), Some(target.port()), own_reflector),
+            peer: who(&peer, method.carrier),
+            asked: self.asked.clone(),
+            warnings: judge(&outcome, &method, Some(&ours), theirs.as_ref(), &context),
+            method,
+            outcome,
+            ended: how(ended, signal),
+            instrument: self.instrument.clone(),
+            ours: Some(ours),
+            theirs,
+        }
+    }
+
+    fn target(&self, address: IpAddr, port: Option<u16>, own_reflector: bool) -> Target {
+        let host = self.task.target.as_ref().map(|target| target.host.clone());
+        // ICMP has no ports: the one that stands in the socket address means nothing.
+        let port = port.filter(|port| *port > 0 && self.task.method.carrier != Carrier::Icmp);
+        Target { host, address, port, own_reflector }
+    }
+}
+
+fn tool() -> Tool {
+    Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
+
+fn outcome(finding: &Finding, task: &Task) -> Outcome {
+    let extra = Extra { split: split(finding), sockets: finding.sockets.clone(), peer_received: finding.peer_received };
+    summarise(&finding.recording, &task.method, extra)
+}
+
+/// The split, with the reason in it where the kernel refused to stamp.
+fn split(finding: &Finding) -> Option<Split> {
+    let Some(reason) = finding.stamps_refused.clone() else { return finding.split.clone() };
+    let mut split = finding.split.clone().unwrap_or_default();
+    if !split.missing.contains(&reason) {
+        split.missing.push(reason);
+    }
+    Some(split)
+}
+
+fn peer_lost(ended: &Ending) -> Option<String> {
+    match ended {
+        Ending::PeerLost { reason } => Some(reason.clone()),
+        Ending::Complete | Ending::Stopped => None,
+    }
+}
+
+fn how(ended: Ending, signal: Option<Signal>) -> Ended {
+    match ended {
+        Ending::Complete => Ended::Complete,
+        // Without a signal of ours it was the reader of our output that went away.
+        Ending::Stopped => Ended::Interrupted { signal: signal.map_or("SIGPIPE", Signal::name).to_owned() },
+        Ending::PeerLost { reason } => Ended::PeerLost { reason },
+    }
+}
+
+/// Who answered. A handshake is answered by a kernel too, but on behalf of a program that did not say its name.
+fn who(facts: &PeerFacts, carrier: Carrier) -> Peer {
+    let kind = match carrier {
+        Carrier::Tcp | Carrier::Udp => PeerKind::Native,
+        Carrier::Icmp => PeerKind::Kernel,
+        Carrier::TcpConnect => PeerKind::Unknown,
+    };
+    let named = facts.program.as_deref().map(|program| program.split_once(' ').unwrap_or((program, "")));
+    Peer {
+        kind,
+        program: named.map(|(name, _)| name.to_owned()),
+        version: named.map(|(_, version)| version.to_owned()).filter(|version| !version.is_empty()),
+        protocol_version: facts.protocol.map(u32::from),
+    }
+}
+
+/// The exit status of a measurement.
+pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
+    let outcome = &record.outcome;
+    let rate_achieved = outcome.slip.as_ref().is_none_or(|slip| slip.rate_achieved);
+    status(&record.ended, &outcome.counts, strict && !rate_achieved, strict, signal)
+}
+
+fn status(ended: &Ended, counts: &Counts, too_slow: bool, strict: bool, signal: Option<Signal>) -> Exit {
+    match (ended, signal) {
+        (Ended::Interrupted { .. }, Some(signal)) => Exit::CutShort(signal),
+        (Ended::PeerLost { .. }, _) => Exit::NothingAnswered,
+        _ if counts.answered == 0 => Exit::NothingAnswered,
+        _ if too_slow || (strict && counts.scheduled > counts.answered) => Exit::Threshold,
+        _ => Exit::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    fn counts(answered: u64, lost: u64) -> Counts {
+        Counts { scheduled: answered + lost, answered, lost, ..Counts::default() }
+    }
+
+    fn lost_peer() -> Ended {
+        Ended::PeerLost { reason: "connection reset".to_owned() }
+    }
+
+    #[test_case(&Ended::Complete, counts(9, 0), false, 0; "all answered")]
+    #[test_case(&Ended::Complete, counts(9, 1), false, 0; "some lost")]
+    #[test_case(&Ended::Complete, counts(9, 1), true, 99; "some lost, strictly")]
+    #[test_case(&Ended::Complete, counts(0, 9), true, 1; "none answered")]
+    #[test_case(&lost_peer(), counts(9, 0), true, 1; "the peer went away")]
+    fn the_status_says_what_became_of_it(ended: &Ended, counts: Counts, strict: bool, code: u8) {
+        assert_eq!(status(ended, &counts, false, strict, None).code(), code);
+    }
+
+    #[test_case(Some(Signal::Interrupt), "SIGINT", 130; "by hand")]
+    #[test_case(Some(Signal::Terminate), "SIGTERM", 143; "by a supervisor")]
+    #[test_case(None, "SIGPIPE", 0; "as nobody read any more")]
+    fn a_run_cut_short_names_its_signal(signal: Option<Signal>, name: &str, code: u8) {
+        let ended = how(Ending::Stopped, signal);
+        assert_eq!(ended, Ended::Interrupted { signal: name.to_owned() });
+        assert_eq!(status(&ended, &counts(9, 0), false, true, signal).code(), code);
+    }
+
+    #[test]
+    fn a_signal_that_came_when_all_was_done_changes_nothing() {
+        assert_eq!(status(&Ended::Complete, &counts(9, 0), false, false, Some(Signal::Interrupt)), Exit::Done);
+    }
+
+    #[test]
+    fn a_peer_is_named_by_its_program_and_version() {
+        let facts = PeerFacts { program: Some("sonde 0.1.0".to_owned()), protocol: Some(1) };
+        let peer = who(&facts, Carrier::Tcp);
+        assert_eq!((peer.kind, peer.protocol_version), (PeerKind::Native, Some(1)));
+        assert_eq!((peer.program.as_deref(), peer.version.as_deref()), (Some("sonde"), Some("0.1.0")));
+        let kernel = who(&PeerFacts::default(), Carrier::Icmp);
+        assert_eq!((kernel.kind, kernel.program), (PeerKind::Kernel, None));
+    }
+}

@@ -1,0 +1,106 @@
+//! What listens to a measurement while it runs: the progress line, the events, the file of samples.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use endpoint::stop::Stop;
+use logbook::event::{Line, Start, ThreadSecond};
+use measure::event::Event;
+use measure::method::Method;
+use report::layout::Style;
+
+use crate::command::rtt::conclude::SamplesMissing;
+use crate::command::rtt::plan::Plan;
+use crate::command::rtt::progress::Tally;
+use crate::command::rtt::samples::Samples;
+use crate::command::rtt::stream::Stream;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// All that listens.
+pub struct Watch<'a> {
+    output: &'a Output,
+    tally: Arc<Mutex<Tally>>,
+    stream: Stream<'a>,
+    samples: Option<Samples>,
+    shows_progress: bool,
+    style: Style,
+}
+
+impl<'a> Watch<'a> {
+    /// Opens what `plan` asks for, so that a file that cannot be made is refused before anything is measured.
+    ///
+    /// # Errors
+    /// A file that cannot be made.
+    pub fn open(plan: &Plan, method: &Method, output: &'a Output) -> Result<Self, Failure> {
+        Ok(Self {
+            output,
+            tally: Arc::new(Mutex::new(Tally::new(method))),
+            stream: Stream::open(&plan.result, output)?,
+            samples: plan.samples.as_ref().map(Samples::create).transpose()?,
+            shows_progress: output.shows_progress(),
+            // Two cells before it, and one after it: a full line would wrap on some terminals.
+            style: Style { width: output.style().width.saturating_sub(3), ..*output.style() },
+        })
+    }
+
+    /// The numbers so far, for whoever asks from another thread.
+    pub fn tally(&self) -> Arc<Mutex<Tally>> {
+        Arc::clone(&self.tally)
+    }
+
+    /// Tells what is about to be measured.
+    pub fn start(&mut self, start: Start, stop: &Stop) {
+        self.tell(&Line::Start(Box::new(start)), stop);
+        self.show();
+    }
+
+    /// Takes an event in. Where nobody reads the events any more, the measurement is asked to stop.
+    pub fn take(&mut self, event: &Event, stop: &Stop) {
+        let news = lock(&self.tally).take(event);
+        match *event {
+            Event::Second { thread, second } => self.tell(&Line::Second(ThreadSecond { thread, second }), stop),
+            Event::Exchange(exchange) => {
+                if let Some(samples) = &mut self.samples {
+                    samples.write(&exchange);
+                }
+            }
+            Event::SamplesDropped { count } => {
+                if let Some(samples) = &mut self.samples {
+                    samples.dropped(count);
+                }
+            }
+            Event::Started { .. } => {}
+        }
+        if news {
+            self.show();
+        }
+    }
+
+    /// Ends the file of samples, and gives back what the last event is still written to.
+    pub fn end(self) -> (Stream<'a>, SamplesMissing) {
+        let missing = self.samples.and_then(Samples::end);
+        (self.stream, missing)
+    }
+
+    fn tell(&mut self, line: &Line, stop: &Stop) {
+        if !self.stream.write(line) {
+            stop.request();
+        }
+    }
+
+    fn show(&self) {
+        if self.shows_progress {
+            self.output.progress(&lock(&self.tally).line(&self.style));
+        }
+    }
+}
+
+/// What to say when a signal asks how it is going.
+pub fn interim(tally: &Mutex<Tally>) -> String {
+    lock(tally).interim()
+}
+
+fn lock(tally: &Mutex<Tally>) -> std::sync::MutexGuard<'_, Tally> {
+    // A sum that a panic interrupted is off by one second at worst, and shown only.
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,151 @@
+//! The far side as a process of its own: it starts with a line, tells a supervisor, answers, and ends in order.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use test_case::test_case;
+
+use crate::{document, printed, sonde, sonde_in};
+
+/// A reflector on ports of its own; ended when it goes out of scope.
+struct Reflector {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    status: String,
+}
+
+impl Reflector {
+    fn start(folder: &Path, words: &[&str]) -> Self {
+        let prepared = sonde_in(folder, &[&["serve", "--port", "0"], words].concat());
+        let mut command = Command::new(prepared.get_program());
+        command.args(prepared.get_args()).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+        for (name, value) in prepared.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.env("NOTIFY_SOCKET", folder.join("notify"));
+        let mut child = command.spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut status = String::new();
+        stderr.read_line(&mut status).unwrap();
+        Self { child, stderr, status }
+    }
+
+    /// The address of its first listener, as it told it.
+    fn address(&self) -> String {
+        let rest = self.status.split("listening on ").nth(1).unwrap_or_else(|| panic!("{}", self.status));
+        rest.split([' ', ',']).next().unwrap().replace("[::]", "127.0.0.1")
+    }
+
+    /// Ends it by `signal`; gives back its exit status and what else it said.
+    fn end(mut self, signal: Signal) -> (Option<i32>, String) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        let mut rest = String::new();
+        self.stderr.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Reflector {
+    fn drop(&mut self) {
+        // Ended already where the test went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test_case(Signal::TERM; "by a supervisor")]
+#[test_case(Signal::INT; "by hand")]
+fn it_tells_its_supervisor_and_ends_in_order(signal: Signal) {
+    let folder = tempfile::tempdir().unwrap();
+    let supervisor = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+    let reflector = Reflector::start(folder.path(), &[]);
+    assert!(reflector.status.starts_with("sonde serve: listening on 127.0.0.1:"), "{}", reflector.status);
+    assert!(reflector.status.contains("loopback alone"), "{}", reflector.status);
+    assert!(told(&supervisor).starts_with("READY=1\n"));
+    assert_eq!(reflector.end(signal), (Some(0), String::new()));
+    assert_eq!(told(&supervisor), "STOPPING=1");
+}
+
+fn told(supervisor: &UnixDatagram) -> String {
+    let mut buffer = [0; 512];
+    let length = supervisor.recv(&mut buffer).unwrap();
+    String::from_utf8(buffer[..length].to_vec()).unwrap()
+}
+
+#[test_case(&["-c", "200"]; "tcp")]
+#[test_case(&["-c", "200", "--udp"]; "udp")]
+#[test_case(&["-c", "20", "--crr"]; "connect and exchange")]
+#[test_case(&["-c", "20", "--connect"]; "handshakes")]
+fn it_answers_another_process(words: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &[]);
+    let address = reflector.address();
+    let words = [&["rtt", &address, "--json", "-q", "--warm-up", "0"], words].concat();
+    let record = document(printed(&mut sonde(&words)).as_bytes());
+    assert_eq!(record["outcome"]["counts"]["answered"], words[7].parse::<u64>().unwrap());
+    assert_eq!(record["target"]["own_reflector"], false);
+    assert_eq!(record["target"]["host"], "127.0.0.1");
+}
+
+#[test]
+fn a_key_lets_in_those_who_have_it_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["right.key", "wrong.key"] {
+        sonde_in(folder.path(), &["key", name]).assert().success();
+    }
+    let reflector = Reflector::start(folder.path(), &["--key", "right.key"]);
+    let address = reflector.address();
+    let rtt =
+        |words: &[&str]| sonde_in(folder.path(), &[&["rtt", &address, "-c", "10", "-q", "--json"], words].concat());
+    rtt(&["--key", "right.key"]).assert().success();
+    rtt(&[]).env("SONDE_KEY_FILE", "right.key").assert().success();
+    for words in [&["--key", "wrong.key"][..], &[]] {
+        let assert = rtt(words).assert().code(1);
+        assert!(document(&assert.get_output().stdout)["error"]["hint"].is_string());
+    }
+    rtt(&["--key", "missing.key"]).assert().code(2);
+}
+
+#[test]
+fn a_hold_is_seen_in_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &["--hold", "3ms"]);
+    let record = document(printed(&mut sonde(&["rtt", &reflector.address(), "-J", "-q", "-c", "50"])).as_bytes());
+    let shortest = record["outcome"]["response"]["min_ns"].as_u64().unwrap();
+    assert!(shortest >= 3_000_000, "{shortest}");
+}
+
+#[test]
+fn a_peer_that_dies_leaves_what_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &[]);
+    let prepared = sonde(&["rtt", &reflector.address(), "--json-lines", "-t", "60", "--warm-up", "0"]);
+    let mut child = Command::new(prepared.get_program())
+        .args(prepared.get_args())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.starts_with(r#"{"event":"second""#)));
+    reflector.end(Signal::KILL);
+    let end = document(lines.last().unwrap().as_bytes());
+    assert_eq!((&end["event"], &end["data"]["ended"]["how"]), (&"end".into(), &"peer-lost".into()), "{end}");
+    assert!(end["data"]["outcome"]["counts"]["answered"].as_u64() > Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_port_in_use_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &[]);
+    let assert = sonde(&["serve", "--listen", &reflector.address()]).assert().code(2);
+    let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(text.contains("in use") && text.contains("hint:  "), "{text}");
+}

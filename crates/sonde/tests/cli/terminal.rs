@@ -1,0 +1,90 @@
+//! What only a terminal shows, and what a person's keys do there.
+
+use std::process::Command;
+use std::time::Duration;
+
+use expectrl::process::unix::WaitStatus;
+use expectrl::session::OsSession;
+use expectrl::{ControlCode, Eof, Expect, Session};
+use test_case::test_case;
+
+use crate::sonde;
+
+/// `sonde` with these words on a terminal of its own.
+fn on_terminal(words: &[&str]) -> OsSession {
+    let prepared = sonde(words);
+    let mut command = Command::new(prepared.get_program());
+    command.args(prepared.get_args()).env("TERM", "xterm");
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SONDE_COLOR", "LC_ALL", "LC_CTYPE", "LANG"] {
+        command.env_remove(name);
+    }
+    let mut session = Session::spawn(command).unwrap();
+    session.set_expect_timeout(Some(Duration::from_mins(1)));
+    session
+}
+
+/// All that comes until the process ends, and how it ended.
+fn rest(mut session: OsSession) -> (String, WaitStatus) {
+    let found = session.expect(Eof).unwrap();
+    let text = String::from_utf8_lossy(found.as_bytes()).into_owned();
+    (text, session.get_process().wait().unwrap())
+}
+
+fn exited(status: WaitStatus) -> i32 {
+    match status {
+        WaitStatus::Exited(_, code) => code,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn progress_is_shown_and_wiped() {
+    let (text, status) = rest(on_terminal(&["rtt", "-t", "1.2", "--warm-up", "0"]));
+    assert!(text.contains("1 s of ") && text.contains(" answered"), "{text}");
+    assert!(text.contains("\r\u{1b}[2K"), "{text}");
+    assert_eq!(exited(status), 0);
+}
+
+#[test]
+fn quiet_shows_no_progress() {
+    let (text, _) = rest(on_terminal(&["rtt", "-q", "-t", "1.2", "--warm-up", "0", "--no-stamps"]));
+    assert!(!text.contains("\u{1b}[2K") && text.contains("exchanges"), "{text}");
+}
+
+#[test]
+fn colour_is_for_terminals_and_can_be_declined() {
+    let colour =
+        |words: &[&str]| rest(on_terminal(&[&["rtt", "-q", "-c", "100"], words].concat())).0.contains("\u{1b}[");
+    assert!(colour(&[]));
+    assert!(!colour(&["--color", "never"]));
+}
+
+#[test]
+fn ctrl_c_prints_what_was_measured() {
+    let mut session = on_terminal(&["rtt", "-t", "1h", "--warm-up", "0"]);
+    session.expect("answered").unwrap();
+    session.send(ControlCode::EndOfText).unwrap();
+    let (text, status) = rest(session);
+    assert!(text.contains("exchanges") && text.contains("p50"), "{text}");
+    assert_eq!(exited(status), 130);
+}
+
+#[test]
+fn ctrl_backslash_tells_the_numbers_so_far_and_goes_on() {
+    let mut session = on_terminal(&["rtt", "-t", "3", "--warm-up", "0"]);
+    session.expect("answered").unwrap();
+    session.send(ControlCode::FileSeparator).unwrap();
+    session.expect("so far: ").unwrap();
+    let (text, status) = rest(session);
+    assert!(text.contains("p50"), "{text}");
+    assert_eq!(exited(status), 0);
+}
+
+#[test_case(&[], 130; "with text")]
+#[test_case(&["--json-lines"], 130; "with events")]
+fn a_signal_during_the_warm_up_ends_it_too(words: &[&str], code: i32) {
+    let mut session = on_terminal(&[&["rtt", "--warm-up", "1h"], words].concat());
+    session.expect(if words.is_empty() { "warming up" } else { "start" }).unwrap();
+    session.send(ControlCode::EndOfText).unwrap();
+    assert_eq!(exited(rest(session).1), code);
+}
