@@ -117,7 +117,7 @@ fn in_an_open_loop_what_the_path_did_is_what_the_recorder_says() {
         .reorder(60, 3)
         .corrupt([70])
         .send_fail([80]);
-    let seen = run(&every(Nanos::millis(10), count(100)), path);
+    let seen = run(&every(Nanos::millis(10), count(200)), path);
     let counts = seen.run.recording.counts;
     assert_eq!(seen.fate(Fate::Lost), [30, 31, 32, 50]);
     assert_eq!((counts.lost, counts.late), (3, 1));
