@@ -172,6 +172,7 @@ mod tests {
     use crate::event::{Line, Start, ThreadSecond};
     use crate::failure::{Failure, Side};
     use crate::fixture;
+    use proptest::prelude::*;
     use serde_json::json;
     use test_case::test_case;
 
@@ -325,5 +326,18 @@ mod tests {
             assert_eq!(faults, [] as [String; 0], "{}", line.to_json());
         }
         assert!(!validator.is_valid(&json!({ "event": "second", "data": { "thread": 0 } })));
+    }
+
+    proptest! {
+        #[test]
+        fn no_damage_to_a_record_is_more_than_an_error(at in 0_usize..20_000, with in "\\PC{0,3}", taken in 0_usize..40) {
+            let whole = fixture::record().to_json().unwrap();
+            let start = (0..=at % whole.len()).rev().find(|place| whole.is_char_boundary(*place)).unwrap_or(0);
+            let end = (start + taken..=whole.len()).find(|place| whole.is_char_boundary(*place)).unwrap_or(whole.len());
+            let damaged = format!("{}{with}{}", &whole[..start], &whole[end..]);
+            if let Err(fault) = Record::read(&damaged) {
+                prop_assert!(!fault.to_string().is_empty() && !fault.hint().is_empty());
+            }
+        }
     }
 }

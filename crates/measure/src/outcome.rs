@@ -79,7 +79,7 @@ pub struct Distribution {
     pub effective_sample_size: Option<f64>,
     /// Values of the series in order of time that correlation and intervals were computed from: all, or of more than a
     /// million an even thinning. Then the effective sample size is a lower bound.
-    pub examined: u64,
+    pub examined: Option<u64>,
     /// Correlation of one value with the next, -1 to 1; absent where the series was thinned.
     pub autocorrelation: Option<f64>,
     /// Whether quantiles are exact; otherwise to three significant digits.

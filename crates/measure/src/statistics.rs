@@ -13,4 +13,4 @@ pub mod steady;
 pub mod summary;
 
 #[cfg(test)]
-mod simulated;
+pub(crate) mod simulated;

@@ -1,9 +1,16 @@
-//! What a reader of a result must be told: typed warnings, each with what to try.
+//! What a reader of a result must be told: typed warnings, each with what was seen and what to try.
+//!
+//! When one is due decides [`judge`]. Not here: errors, which leave no result to qualify.
+
+pub mod judge;
+
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::unit::Nanos;
+use crate::statistics::quantile;
+use crate::unit::{Nanos, grouped};
 
 /// Something that qualifies a result. Its text says what was seen; [`Warning::advice`] what to try.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -126,4 +133,248 @@ pub enum Warning {
         /// Why.
         reason: String,
     },
+}
+
+/// What was seen, on one line.
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OwnReflector => f.write_str("no target was given: the peer is a reflector of our own, over loopback"),
+            Self::TooFewForQuantile { q, needed, seen, .. } => {
+                write!(f, "{} needs {} exchanges, {} were seen", quantile::name(*q), grouped(*needed), grouped(*seen))
+            }
+            Self::Correlated { count, effective } => {
+                write!(
+                    f,
+                    "{} values tell as much as {} independent ones: each resembles the one before",
+                    grouped(*count),
+                    grouped(effective.round() as u64)
+                )
+            }
+            Self::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window } => {
+                let cause = if *held_back_by_window {
+                    "the cap on outstanding requests held them back"
+                } else {
+                    "our side was too slow"
+                };
+                write!(f, "{sent_per_s:.1} requests a second were sent where {offered_per_s:.1} were due: {cause}")
+            }
+            Self::BehindSchedule { share } => {
+                write!(f, "{} of the requests were sent more than an interval late by our own side", Percent(*share))
+            }
+            Self::TicksMissed { count } => {
+                write!(
+                    f,
+                    "{} scheduled instants passed while a reply was outstanding: nothing was sent at them",
+                    grouped(*count)
+                )
+            }
+            Self::Lost { count, sent } => {
+                let share = Percent(*count as f64 / (*sent).max(1) as f64);
+                write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))
+            }
+            Self::SendFailed { count } => write!(f, "{} requests could not be sent by our own system", grouped(*count)),
+            Self::Disturbed { end, by } => write!(f, "{end} machine was disturbed: {}", by.join(", ")),
+            Self::NotSteady { shift_ns: Some(shift) } => {
+                let (size, side) = (Nanos(shift.unsigned_abs()), if *shift < 0 { "below" } else { "above" });
+                write!(f, "the run drifted: the median of its last third lies {size} {side} that of its first")
+            }
+            Self::NotSteady { shift_ns: None } => {
+                f.write_str("no steady state was found: the run still changed in its second half")
+            }
+            Self::ClockStepped { count } => {
+                write!(
+                    f,
+                    "our monotonic clock went backwards in {} exchanges, which are in no distribution",
+                    grouped(*count)
+                )
+            }
+            Self::SystemClockStepped => {
+                f.write_str("the system clock stepped during the run: kernel stamps could not be placed")
+            }
+            Self::IcmpIsNotTheApplication => {
+                f.write_str("the peer's kernel answers ICMP, perhaps a box before it: no application's round trip")
+            }
+            Self::PowerSavingGovernor { governor, end } => {
+                write!(
+                    f,
+                    "{end} CPU frequency governor is {governor}: an idle CPU slows down, and so do sparse exchanges"
+                )
+            }
+            Self::OneCpu => {
+                f.write_str("both ends share one CPU, or there is but one: each waits while the other runs")
+            }
+            Self::NotSettled { q, reached: Some(reached) } => {
+                write!(f, "{} did not settle: it is known to ±{}", quantile::name(*q), Percent(*reached))
+            }
+            Self::NotSettled { q, reached: None } => {
+                write!(f, "{} did not settle: there were too few exchanges for its interval", quantile::name(*q))
+            }
+            Self::Interrupted => f.write_str("the run was ended early: these are the numbers up to then"),
+            Self::PeerLost { reason } => write!(f, "the peer stopped in the middle: {reason}"),
+            Self::GotLess { option, asked, got } => write!(f, "{option}: {asked} was asked for, the socket got {got}"),
+            Self::SamplesIncomplete { missing, reason } => {
+                write!(f, "{} samples are missing from the file", grouped(*missing))?;
+                reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
+            }
+            Self::NoStamps { reason } => write!(f, "no kernel timestamps: {reason}"),
+        }
+    }
+}
+
+impl Warning {
+    /// What to try; `None` where there is nothing to be done.
+    pub fn advice(&self) -> Option<String> {
+        let text = match self {
+            Self::OwnReflector => "start `sonde serve` on the far side and name its host",
+            Self::TooFewForQuantile { q, run_for_ns, .. } => return Some(longer(*q, *run_for_ns)),
+            Self::Correlated { .. } => {
+                "the intervals allow for it; a longer run (-t) narrows them, and only several runs show how far runs differ"
+            }
+            Self::RateNotAchieved { held_back_by_window: true, .. } => {
+                "the path or the peer does not keep up: lower --rate, or spread it over more --connections"
+            }
+            Self::RateNotAchieved { .. } => "lower --rate, use --pace spin with a --cpu of its own, or more --threads",
+            Self::BehindSchedule { .. } => "use --pace spin with a --cpu of its own, or a longer interval (--every)",
+            Self::TicksMissed { .. } => {
+                "use --window 0 (open loop) to send whatever the replies do, or a longer interval (--every)"
+            }
+            Self::Lost { .. } => "lower --rate or --window; raise --timeout to tell the lost from the late",
+            Self::SendFailed { .. } => {
+                "lower --rate or raise --send-buffer: the interface's queue was full, or a local rule forbade it"
+            }
+            Self::Disturbed { .. } => {
+                "compare medians and minima, not means, rates or tails; pin with --cpu and --peer-cpu, and quiet the machine"
+            }
+            Self::NotSteady { .. } => "run longer (-t), warm up longer (--warm-up), and look at the seconds one by one",
+            Self::ClockStepped { .. } => {
+                "pin the threads with --cpu, and see whether the machine's clock source is sound (`sonde self`)"
+            }
+            Self::SystemClockStepped => "run again while the time service is not correcting the clock",
+            Self::IcmpIsNotTheApplication => {
+                "measure with --tcp or --udp against `sonde serve`, or --connect to an open port"
+            }
+            Self::PowerSavingGovernor { .. } => {
+                "set the governor to performance while measuring, or take the slow-down for a part of the answer"
+            }
+            Self::OneCpu => "give each end a CPU of its own: --cpu, --peer-cpu",
+            Self::NotSettled { .. } => "allow a longer run with -t, or a wider interval, as in --until p99±10%",
+            Self::Interrupted => return None,
+            Self::PeerLost { .. } => "see what the far side's `sonde serve` says, and measure again",
+            Self::GotLess { .. } => "raise the system's limit (net.core.wmem_max, net.core.rmem_max), or ask for less",
+            Self::SamplesIncomplete { .. } => "write --samples to a faster disk with room, or lower --rate",
+            Self::NoStamps { .. } => "leave it (--no-stamps), or see `sonde self` for what this machine can stamp",
+        };
+        Some(text.to_owned())
+    }
+}
+
+fn longer(q: f64, run_for: Option<Nanos>) -> String {
+    let until = format!("--until {}", quantile::name(q));
+    match run_for {
+        Some(run_for) => format!("run {} (-t), or {until}", Length(run_for)),
+        None => until,
+    }
+}
+
+/// A share as percent: `1.3 %`, small ones with two significant digits.
+struct Percent(f64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.0 * 100.0;
+        let decimals = if percent >= 0.95 || percent <= 0.0 { 1 } else { (-percent.log10().floor()) as usize + 1 };
+        write!(f, "{percent:.decimals$} %")
+    }
+}
+
+/// How long to run, rounded up to what a person would type.
+struct Length(Nanos);
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.0.div_ceil(1_000_000_000);
+        match seconds {
+            0..=180 => write!(f, "{seconds} s"),
+            181..=10_800 => write!(f, "{} min", seconds.div_ceil(60)),
+            10_801..=259_200 => write!(f, "{} h", seconds.div_ceil(3_600)),
+            _ => write!(f, "{} days", grouped(seconds.div_ceil(86_400))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_case::test_case;
+
+    #[test_case(0.013, "1.3 %")]
+    #[test_case(1.0, "100.0 %")]
+    #[test_case(0.000_5, "0.050 %")]
+    #[test_case(0.000_001_23, "0.00012 %")]
+    #[test_case(0.0, "0.0 %")]
+    fn a_share_is_a_percentage(share: f64, text: &str) {
+        assert_eq!(Percent(share).to_string(), text);
+    }
+
+    #[test_case(25_700_000_000, "26 s")]
+    #[test_case(181_000_000_000, "4 min")]
+    #[test_case(11_000_000_000_000, "4 h")]
+    #[test_case(1_000_000_000_000_000, "12 days")]
+    fn a_run_length_is_rounded_up(ns: u64, text: &str) {
+        assert_eq!(Length(Nanos(ns)).to_string(), text);
+    }
+
+    #[test]
+    fn what_was_seen_and_what_to_try() {
+        let few = Warning::TooFewForQuantile {
+            q: 0.999_99,
+            needed: 1_000_000,
+            seen: 388_124,
+            run_for_ns: Some(Nanos::millis(25_765)),
+        };
+        assert_eq!(few.to_string(), "p99.999 needs 1 000 000 exchanges, 388 124 were seen");
+        assert_eq!(few.advice().unwrap(), "run 26 s (-t), or --until p99.999");
+        let drift = Warning::NotSteady { shift_ns: Some(-2_100) };
+        assert_eq!(
+            drift.to_string(),
+            "the run drifted: the median of its last third lies 2.10 µs below that of its first"
+        );
+        let lost = Warning::Lost { count: 3, sent: 0 };
+        assert!(lost.to_string().starts_with("3 of 0"), "nothing is divided by zero");
+    }
+
+    #[test]
+    fn each_is_one_line_and_says_what_to_try() {
+        let text = |s: &str| s.to_owned();
+        let all = [
+            Warning::OwnReflector,
+            Warning::Correlated { count: 100, effective: 7.4 },
+            Warning::RateNotAchieved { offered_per_s: 1e3, sent_per_s: 5e2, held_back_by_window: true },
+            Warning::RateNotAchieved { offered_per_s: 1e3, sent_per_s: 5e2, held_back_by_window: false },
+            Warning::BehindSchedule { share: 0.2 },
+            Warning::TicksMissed { count: 7 },
+            Warning::Lost { count: 1, sent: 100 },
+            Warning::SendFailed { count: 2 },
+            Warning::Disturbed { end: text("our"), by: vec![text("steal 2 %")] },
+            Warning::NotSteady { shift_ns: None },
+            Warning::ClockStepped { count: 1 },
+            Warning::SystemClockStepped,
+            Warning::IcmpIsNotTheApplication,
+            Warning::PowerSavingGovernor { governor: text("powersave"), end: text("our") },
+            Warning::OneCpu,
+            Warning::NotSettled { q: 0.99, reached: Some(0.07) },
+            Warning::NotSettled { q: 0.99, reached: None },
+            Warning::PeerLost { reason: text("connection reset") },
+            Warning::GotLess { option: text("send buffer"), asked: text("1 MiB"), got: text("208 KiB") },
+            Warning::SamplesIncomplete { missing: 4, reason: Some(text("no space left")) },
+            Warning::NoStamps { reason: text("refused") },
+        ];
+        for warning in all {
+            let (seen, advice) = (warning.to_string(), warning.advice().unwrap());
+            assert!(!seen.is_empty() && !seen.contains('\n') && !seen.ends_with('.'), "{seen}");
+            assert!(!advice.is_empty() && !advice.contains('\n') && advice != seen, "{advice}");
+        }
+        assert_eq!(Warning::Interrupted.advice(), None);
+    }
 }

@@ -332,7 +332,7 @@ impl Line {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn page(width: usize) -> Page {
@@ -405,7 +405,7 @@ mod tests {
     }
 
     /// Takes away what stands between ESC and `m`.
-    fn without_colour(text: &str) -> String {
+    pub(crate) fn without_colour(text: &str) -> String {
         let mut parts = text.split('\u{1b}');
         let first = parts.next().unwrap_or_default().to_owned();
         parts.fold(first, |whole, part| whole + part.split_once('m').map_or("", |(_, rest)| rest))

@@ -66,15 +66,19 @@ fn target(record: &Record) -> String {
     host.map_or(address.clone(), |host| format!("{host} ({address})"))
 }
 
+/// How the run ended, where it did not end as planned.
 fn ended(page: &mut Page, record: &Record) {
     let elapsed = record.outcome.elapsed_ns;
-    let text = match &record.ended {
+    let (how, advice) = match &record.ended {
         Ended::Complete => return,
-        Ended::Interrupted { signal } => format!("by {signal} after {elapsed}: this is what was measured until then"),
-        Ended::PeerLost { reason } => {
-            format!("after {elapsed}, the peer is gone ({reason}): this is what was measured until then")
-        }
+        Ended::Interrupted { signal } => (format!("by {signal} after {elapsed}"), None),
+        Ended::PeerLost { reason } => (
+            format!("after {elapsed}, the peer is gone: {reason}"),
+            Warning::PeerLost { reason: reason.clone() }.advice(),
+        ),
     };
+    let told = format!("{how}; what was measured until then stands here");
+    let text = advice.map_or(told.clone(), |advice| format!("{told} → {advice}"));
     page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL, &text);
     page.gap();
 }
@@ -155,7 +159,10 @@ fn warnings(page: &mut Page, record: &Record) {
         if matches!(warning, Warning::Interrupted | Warning::PeerLost { .. }) && record.ended != Ended::Complete {
             continue;
         }
-        let text = format!("{warning:?}");
+        let text = match warning.advice() {
+            Some(advice) => format!("{warning} → {advice}"),
+            None => warning.to_string(),
+        };
         page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), WARNING, &text);
     }
 }
@@ -167,6 +174,7 @@ const WARNING: usize = 11;
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::layout::tests::without_colour;
     use insta::assert_snapshot;
     use test_case::test_case;
 
@@ -220,16 +228,13 @@ mod tests {
         assert_snapshot!(text);
     }
 
-    fn all() -> [Record; 5] {
-        [fixture::closed(), fixture::open_with_losses(), fixture::icmp(), fixture::interrupted(), fixture::silent()]
-    }
-
     #[test_case(60)]
     #[test_case(80)]
     #[test_case(100)]
     fn no_line_is_too_wide_or_ends_in_a_space(width: usize) {
-        for (record, verbose, ascii) in
-            all().iter().flat_map(|record| [(record, false, false), (record, true, false), (record, true, true)])
+        for (record, verbose, ascii) in fixture::all()
+            .iter()
+            .flat_map(|record| [(record, false, false), (record, true, false), (record, true, true)])
         {
             for line in render(record, &Style { width, verbose, ascii, colour: false }).lines() {
                 assert!(line.width() <= width, "{} cells: {line}", line.width());
@@ -240,10 +245,10 @@ mod tests {
 
     #[test]
     fn colour_is_all_that_colour_adds() {
-        for record in all() {
+        for record in fixture::all() {
             let coloured = render(&record, &Style { colour: true, ..Style::default() });
             assert!(coloured.contains('\u{1b}'));
-            assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), quiet(&record));
+            assert_eq!(without_colour(&coloured), quiet(&record));
         }
     }
 }

@@ -34,7 +34,7 @@ impl Effective {
     }
 }
 
-/// Effective size of the series `value(0)` … `value(length - 1)` for its mean: n / (1 + 2 Σ ρ_k), the sum by Geyer's
+/// Effective size of the series `value(0)` … `value(length - 1)` for its mean: n / (1 + 2 Σ ρ(k)), the sum by Geyer's
 /// initial positive sequence (pairs of neighbouring lags until one is no longer positive; Geyer 1992).
 ///
 /// A series longer than 8192 is first averaged in batches of equal length, whose means have the same long-run variance:
@@ -51,7 +51,7 @@ pub fn effective(length: usize, value: impl Fn(usize) -> f64) -> Option<Effectiv
         return None;
     }
     let sum = LongRun::of(&batches);
-    // 1 + 2 Σ ρ_k; below 1 where values alternate, which is not taken as a gain.
+    // 1 + 2 Σ ρ(k); below 1 where values alternate, which is not taken as a gain.
     let longer = sum.variance * size as f64 / variance;
     if longer <= 1.0 {
         return Some(Effective { size: length as f64, freedom: length as f64 - 1.0 });
@@ -88,7 +88,7 @@ fn batch_means(length: usize, size: usize, value: impl Fn(usize) -> f64) -> (f64
     (variance, (0..used).step_by(size).map(batch).collect())
 }
 
-/// Long-run variance of a series: its variance times 1 + 2 Σ ρ_k.
+/// Long-run variance of a series: its variance times 1 + 2 Σ ρ(k).
 struct LongRun {
     variance: f64,
     freedom: f64,

@@ -45,7 +45,8 @@ fn printed(ranked: &Ranked, q: f64) -> Option<Nanos> {
 }
 
 /// RFC 3550's estimator at the end of each thread's series, and the mean over threads; `None` without two consecutive
-/// round trips. For round trips R_i - S_i its difference of differences is that of consecutive round trips.
+/// round trips. Its difference between arrivals less that between sends is, of round
+/// trips, the difference of consecutive ones.
 fn mean_smoothed(threads: &[Vec<u64>]) -> Option<f64> {
     let smoothed = |thread: &Vec<u64>| variations(thread).fold(0.0, |jitter, d| jitter + (d as f64 - jitter) / 16.0);
     let ends: Vec<f64> = threads.iter().filter(|thread| thread.len() > 1).map(smoothed).collect();

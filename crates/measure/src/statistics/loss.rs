@@ -121,7 +121,9 @@ mod tests {
     #[test]
     fn runs_of_losses_and_the_peers_count_are_handed_on() {
         let mut periods = LossPeriods::default();
-        [3, 4, 9].into_iter().for_each(|seq| periods.lost(seq));
+        for seq in [3, 4, 9] {
+            periods.lost(seq);
+        }
         let found = loss(&counts(97, 3, 0, 0), &periods, Some(99));
         assert_eq!((found.periods, found.longest_period, found.peer_received), (2, 2, Some(99)));
     }
@@ -185,7 +187,9 @@ mod tests {
     fn histogram_steps_weigh_alike() {
         let list: Vec<u64> = (1..=200).map(|x| x * 10).collect();
         let mut values = Values::new();
-        list.iter().for_each(|&value| values.record(value));
+        for &value in &list {
+            values.record(value);
+        }
         assert_eq!(time_weighted(&Ranked::counted(&values), &LISTED), time_weighted(&Ranked::exact(list), &LISTED));
     }
 }

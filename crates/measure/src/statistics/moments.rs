@@ -81,7 +81,9 @@ mod tests {
 
     fn values(list: &[u64]) -> Values {
         let mut all = Values::new();
-        list.iter().for_each(|&value| all.record(value));
+        for &value in list {
+            all.record(value);
+        }
         all
     }
 

@@ -273,7 +273,9 @@ mod tests {
 
     fn histogram(values: &[u64]) -> Values {
         let mut all = Values::new();
-        values.iter().for_each(|&value| all.record(value));
+        for &value in values {
+            all.record(value);
+        }
         all
     }
 

@@ -23,7 +23,7 @@ const Z: f64 = 1.959_963_984_540_054;
 /// allocates nothing.
 ///
 /// Of several threads one may watch its own values for all: it has fewer, so it asks for more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Watch {
     settled: Settled,
     batches: Option<Batches>,
@@ -182,7 +182,9 @@ mod tests {
     fn until(watch: &mut Watch, series: &[u64], size: usize) -> Option<(Values, f64)> {
         let mut values = Values::new();
         for batch in series.chunks(size) {
-            batch.iter().for_each(|&value| values.record(value));
+            for &value in batch {
+                values.record(value);
+            }
             let reached = watch.check(&values);
             if reached.enough {
                 return Some((values, reached.half_width.unwrap()));

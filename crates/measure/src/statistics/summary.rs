@@ -10,7 +10,7 @@ use crate::statistics::quantile::{LISTED, Ranked};
 use crate::statistics::series::interleaved;
 use crate::statistics::steady::steady;
 use crate::statistics::{loss, moments, payload};
-use crate::unit::{Instant, Nanos};
+use crate::unit::Nanos;
 
 /// Share of the requests due that must have been sent for the stated rate to have been offered.
 const ACHIEVED: f64 = 0.99;
@@ -106,7 +106,7 @@ impl<'a> Sample<'a> {
             mad_ns: moments::mad(ranked),
             quantiles: listed.iter().map(|&q| ranked.with_interval(q, self.worth_at(q))).collect(),
             effective_sample_size: effective.map(|effective| effective.size),
-            examined: series.len() as u64,
+            examined: Some(series.len() as u64),
             autocorrelation: if *thinned { None } else { correlation::autocorrelation(series) },
             exact: matches!(ranked, Ranked::Exact(_)),
             saturated: values.saturated(),
@@ -237,7 +237,7 @@ mod tests {
     use crate::outcome::{Standing, Steady};
     use crate::recorder::Recorder;
     use crate::statistics::simulated::latencies;
-    use crate::unit::Rate;
+    use crate::unit::{Instant, Rate};
     use proptest::prelude::*;
     use test_case::test_case;
 
@@ -313,8 +313,8 @@ mod tests {
         let whole = summarise(&closed(&trips, 50_000), &method(&Asked::default()), Extra::default());
         let thinned = summarise(&closed(&trips, 1_000), &method(&Asked::default()), Extra::default());
         assert!(whole.response.exact && !thinned.response.exact);
-        assert_eq!(whole.response.examined, 40_000);
-        assert!(thinned.response.examined <= 1_000);
+        assert_eq!(whole.response.examined, Some(40_000));
+        assert!(thinned.response.examined.unwrap() <= 1_000);
         assert!(whole.response.autocorrelation.is_some() && thinned.response.autocorrelation.is_none());
         assert!(thinned.jitter.is_none());
         // What the recorder sums stays exact.
@@ -495,7 +495,7 @@ mod tests {
                 prop_assert_eq!(values[0].0, sorted[sorted.len().div_ceil(2) - 1]);
             }
             if let Some(size) = response.effective_sample_size {
-                prop_assert!(size >= 1.0 && size <= response.examined as f64);
+                prop_assert!(size >= 1.0 && size <= response.examined.unwrap() as f64);
             }
         }
     }

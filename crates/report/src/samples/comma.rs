@@ -1,5 +1,6 @@
 //! Rows as CSV (RFC 4180, line feeds).
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 use super::Row;
@@ -23,16 +24,16 @@ impl<W: Write> Writer<W> {
     }
 
     pub(super) fn write(&mut self, row: &Row) -> io::Result<()> {
-        self.number(Some(i128::from(row.flow)))?;
-        self.number(Some(i128::from(row.seq)))?;
+        self.field(Some(row.flow))?;
+        self.field(Some(row.seq))?;
         for value in [row.intended, row.sent, row.received, row.response, row.service, row.slip] {
-            self.number(value.map(i128::from))?;
+            self.field(value)?;
         }
-        self.out.write_field(row.fate).map_err(cause)?;
+        self.field(Some(row.fate))?;
         self.out.write_record(None::<&[u8]>).map_err(cause)
     }
 
-    fn number(&mut self, value: Option<i128>) -> io::Result<()> {
+    fn field(&mut self, value: Option<impl Display>) -> io::Result<()> {
         self.field.clear();
         if let Some(value) = value {
             write!(self.field, "{value}")?;

@@ -1,0 +1,323 @@
+//! The real engines on a virtual path: what the path did is what the recorder says, to the nanosecond.
+
+use endpoint::engine::{self, Ended, Flow, Outlet, Run, Told};
+use endpoint::stop::Stop;
+use measure::clock::Clock;
+use measure::event::{Event, Exchange, Fate};
+use measure::method::{Asked, Carrier, Method, Pacing, Schedule, Stop as StopAt};
+use measure::unit::{Bytes, Instant, Nanos, Rate};
+use protocol::native::header::{Native, Token};
+use protocol::wire::{Bare, Wire};
+use rtrb::RingBuffer;
+use testbed::clock::VirtualClock;
+use testbed::link::{Network, VirtualLink};
+use testbed::path::{Parts, Path};
+use testbed::peer::Peer;
+
+const TOKEN: Token = Token([9; 16]);
+const MS: Nanos = Nanos::millis(1);
+
+/// What a run over one virtual path left.
+struct Seen {
+    run: Run,
+    told: Vec<Exchange>,
+    network: Network,
+}
+
+impl Seen {
+    fn fate(&self, fate: Fate) -> Vec<u64> {
+        self.told.iter().filter(|exchange| exchange.fate == fate).map(|exchange| exchange.seq).collect()
+    }
+
+    fn responses(&self) -> Vec<u64> {
+        self.run.recording.series.iter().flat_map(|series| series.samples.iter().map(|kept| kept.response)).collect()
+    }
+}
+
+fn count(requests: u64) -> Asked {
+    Asked {
+        carrier: Some(Carrier::Udp),
+        stop: StopAt { count: Some(requests), ..StopAt::default() },
+        timeout_ns: Some(Nanos::millis(500)),
+        warm_up_ns: Some(Nanos::ZERO),
+        stamps: Some(false),
+        ..Asked::default()
+    }
+}
+
+fn every(interval: Nanos, asked: Asked) -> Asked {
+    Asked { schedule: Some(Schedule::Every { interval_ns: interval }), ..asked }
+}
+
+fn run(asked: &Asked, path: Path) -> Seen {
+    run_at(VirtualClock::new(), asked, path)
+}
+
+fn run_at(clock: VirtualClock, asked: &Asked, path: Path) -> Seen {
+    let method = asked.resolve().expect("a sensible method");
+    let network = Network::new(&clock);
+    let link = network.link(path, Peer::native());
+    let size = method.request_bytes.0 as usize;
+    let wire = Native::new(TOKEN, 0, size as u32);
+    let flow = Flow { link, wire, index: 0, request: vec![0; size], reply: vec![0; size + 1], expected: Some(size) };
+    drive(vec![flow], &method, network)
+}
+
+fn drive<W: Wire>(flows: Vec<Flow<VirtualLink, W>>, method: &Method, network: Network) -> Seen {
+    let (producer, mut consumer) = RingBuffer::new(1 << 18);
+    let (stop, settled) = (Stop::default(), Stop::default());
+    let told = Told { method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: true };
+    let run = engine::run(flows, told, Outlet::new(producer));
+    let mut told = Vec::new();
+    while let Ok(event) = consumer.pop() {
+        if let Event::Exchange(exchange) = event {
+            told.push(exchange);
+        }
+    }
+    assert!(run.recording.counts.balance(), "{:?}", run.recording.counts);
+    assert_eq!(told.len() as u64, run.recording.counts.scheduled, "each scheduled request is told once");
+    Seen { run, told, network }
+}
+
+#[test]
+fn in_lockstep_what_the_path_did_is_what_the_recorder_says() {
+    let path = Path::seeded(7)
+        .delay(Nanos::millis(5))
+        .lose([3])
+        .lose_replies([4])
+        .duplicate([6])
+        .hold(8, Nanos::millis(900))
+        .corrupt([12])
+        .refuse([14])
+        .send_fail([16]);
+    let seen = run(&count(20), path);
+    let counts = seen.run.recording.counts;
+    assert_eq!(seen.fate(Fate::Lost), [3, 4, 8], "8 comes after its timeout");
+    assert_eq!((counts.lost, counts.late), (2, 1));
+    assert_eq!(seen.fate(Fate::Corrupt), [12]);
+    assert_eq!(seen.fate(Fate::Refused), [14]);
+    assert_eq!(seen.fate(Fate::SendFailed), [16]);
+    assert_eq!((counts.duplicated, counts.strays, counts.answered), (1, 0, 14));
+    assert!(seen.responses().iter().all(|rtt| *rtt == 10 * MS.0), "5 ms each way, to the nanosecond: {:?}", seen.responses());
+    assert_eq!((seen.run.recording.loss_periods.periods, seen.run.recording.loss_periods.longest), (2, 2));
+}
+
+#[test]
+fn in_an_open_loop_what_the_path_did_is_what_the_recorder_says() {
+    let path = Path::seeded(7)
+        .delay(Nanos::millis(5))
+        .lose([30, 31, 32])
+        .duplicate([40, 41])
+        .hold(50, Nanos::millis(900))
+        .reorder(60, 3)
+        .corrupt([70])
+        .send_fail([80]);
+    let seen = run(&every(Nanos::millis(10), count(100)), path);
+    let counts = seen.run.recording.counts;
+    assert_eq!(seen.fate(Fate::Lost), [30, 31, 32, 50]);
+    assert_eq!((counts.lost, counts.late), (3, 1));
+    assert_eq!(seen.fate(Fate::Corrupt), [70]);
+    assert_eq!(seen.fate(Fate::SendFailed), [80]);
+    assert_eq!((counts.duplicated, counts.reordered), (2, 1));
+    assert_eq!(seen.run.recording.extents[1], 1, "behind three: the class of 2 and 3");
+    let slow: Vec<&Exchange> = seen.told.iter().filter(|exchange| response(exchange) != Some(10 * MS.0) && exchange.fate == Fate::Answered).collect();
+    assert_eq!(slow.iter().map(|exchange| exchange.seq).collect::<Vec<_>>(), [60], "only the one that was overtaken took longer");
+}
+
+fn response(exchange: &Exchange) -> Option<u64> {
+    exchange.received?.since(exchange.intended?).map(|span| span.0)
+}
+
+#[test]
+fn an_open_loop_sees_a_stall_in_every_request_it_delays_and_a_closed_one_in_one() {
+    let stall = |path: Path| path.delay(Nanos::micros(20)).stall(Nanos::millis(500), Nanos::millis(100));
+    let open = run(&every(MS, count(1_000)), stall(Path::seeded(1)));
+    let delayed = open.responses().iter().filter(|rtt| **rtt > MS.0).count();
+    assert!((98..=100).contains(&delayed), "one a millisecond for 100 ms: {delayed}");
+    let longest = open.responses().into_iter().max().unwrap_or_default();
+    assert!((99 * MS.0..=100 * MS.0 + 40_000).contains(&longest), "{longest}");
+    let closed = run(&Asked { window: Some(1), ..every(MS, count(900)) }, stall(Path::seeded(1)));
+    assert_eq!(closed.responses().iter().filter(|rtt| **rtt > MS.0).count(), 1);
+    assert!((98..=100).contains(&closed.run.recording.counts.ticks_missed), "{:?}", closed.run.recording.counts);
+}
+
+#[test]
+fn a_late_sender_shows_as_slip_and_in_the_response_but_not_in_the_service_time() {
+    let asked = Asked { pacing: Some(Pacing::Sleep), ..every(MS, count(200)) };
+    let seen = run(&asked, Path::seeded(1).delay(Nanos::micros(20)).oversleep(Nanos::micros(30)).coarse(Nanos::micros(30)));
+    let recording = &seen.run.recording;
+    let (service, slip) = (recording.service.as_ref().expect("open"), recording.slip.as_ref().expect("open"));
+    assert_eq!((service.min(), service.max()), (Some(Nanos::micros(40)), Some(Nanos::micros(40))));
+    assert_eq!(recording.response.sum(), service.sum() + slip.sum());
+    assert!(slip.max().expect("sent") <= Nanos::micros(30));
+}
+
+#[test]
+fn instants_never_move_with_a_late_send() {
+    let asked = Asked { pacing: Some(Pacing::Spin), ..every(MS, count(50)) };
+    let seen = run(&asked, Path::seeded(1).delay(Nanos::micros(20)).send_takes(Nanos::micros(300)));
+    let intended: Vec<Instant> = seen.told.iter().filter_map(|exchange| exchange.intended).collect();
+    assert!(intended.windows(2).all(|pair| pair[1].since(pair[0]) == Some(MS)));
+}
+
+#[test]
+fn requests_beyond_the_peers_rate_queue_and_are_counted_from_their_instants() {
+    // 1 ms of work each, 2 a millisecond: the k-th waits for k/2 ms more.
+    let asked = Asked { timeout_ns: Some(Nanos::secs(60)), ..every(Nanos::micros(500), count(100)) };
+    let seen = run(&asked, Path::seeded(1).delay(Nanos::micros(10)).serve_in(MS));
+    let last = *seen.responses().last().expect("answered");
+    let first = seen.responses()[0];
+    assert_eq!(last - first, 99 * 500_000);
+}
+
+#[test]
+fn a_rate_with_poisson_gaps_offers_what_it_says() {
+    let poisson = Schedule::Poisson { rate_per_1000s: Rate::per_second(1_000).expect("above 0") };
+    let seen = run(&Asked { schedule: Some(poisson), ..count(5_000) }, Path::seeded(1).delay(Nanos::micros(50)));
+    let first = seen.told.first().and_then(|e| e.intended).expect("scheduled");
+    let last = seen.told.last().and_then(|e| e.intended).expect("scheduled");
+    let rate = 4_999.0 / last.since(first).expect("in order").as_secs_f64();
+    // The standard error of 5000 exponential gaps is 1.4 %.
+    assert!((rate - 1_000.0).abs() < 70.0, "{rate}");
+    assert_eq!(seen.run.recording.counts.answered, 5_000);
+}
+
+#[test]
+fn a_window_keeps_so_many_on_the_way() {
+    let asked = Asked { window: Some(8), ..count(800) };
+    let seen = run(&asked, Path::seeded(1).delay(MS));
+    // 8 each round trip of 2 ms: 100 round trips.
+    let elapsed = seen.network.clock().elapsed();
+    assert_eq!(elapsed.0 / (2 * MS.0), 100, "{elapsed}");
+    assert!(seen.responses().iter().all(|rtt| *rtt == 2 * MS.0));
+}
+
+#[test]
+fn losses_in_a_window_are_found_one_by_one() {
+    let asked = Asked { window: Some(8), ..count(400) };
+    let seen = run(&asked, Path::seeded(3).delay(MS).lose([0, 17, 18, 399]).duplicate([5]).reorder(100, 2));
+    assert_eq!(seen.fate(Fate::Lost), [0, 17, 18, 399]);
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.duplicated, counts.reordered, counts.answered), (1, 1, 396));
+}
+
+#[test]
+fn random_losses_are_counted_exactly() {
+    let seen = run(&every(MS, count(5_000)), Path::seeded(11).delay(Nanos::micros(100)).jitter(Nanos::micros(900)).lose_at_random(0.1));
+    let injected = seen.network.passages().iter().filter(|passage| passage.back.is_empty()).count() as u64;
+    assert!(injected > 400);
+    assert_eq!(seen.run.recording.counts.lost, injected);
+}
+
+#[test]
+fn a_peer_that_closes_ends_the_run_and_keeps_what_was_measured() {
+    let seen = run(&count(100), Path::seeded(1).delay(MS).close_at(40));
+    assert!(matches!(seen.run.ended, Ended::Broken(_)), "{:?}", seen.run.ended);
+    assert_eq!(seen.run.recording.counts.answered, 40);
+}
+
+#[test]
+fn a_monotonic_clock_that_steps_back_is_counted_and_spoils_no_distribution() {
+    let clock = VirtualClock::new().stepping_back(Nanos::millis(1_005), Nanos::millis(300));
+    let seen = run_at(clock, &count(200), Path::seeded(1).delay(Nanos::millis(5)));
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.clock_steps, counts.answered), (1, 200));
+    assert!(seen.responses().iter().all(|rtt| *rtt == 10 * MS.0));
+}
+
+#[test]
+fn warm_up_is_not_recorded_but_its_first_exchange_is_told_apart() {
+    let asked = Asked { warm_up_ns: Some(Nanos::millis(400)), ..count(10) };
+    let seen = run(&asked, Path::seeded(1).delay(MS).duplicate([2]));
+    assert_eq!(seen.run.recording.first, Some(Nanos::millis(2)));
+    let warm_ups = seen.network.passages().iter().filter(|passage| passage.warm_up).count();
+    assert!(warm_ups >= 200, "400 ms of 2 ms each: {warm_ups}");
+    assert_eq!((seen.run.recording.counts.answered, seen.run.recording.counts.duplicated), (10, 1));
+    assert_eq!(seen.told.iter().map(|exchange| exchange.seq).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_silent_peer_is_not_warmed_up_for_ever() {
+    let asked = Asked { warm_up_ns: Some(Nanos::millis(400)), ..count(3) };
+    let seen = run(&asked, Path::seeded(1).delay(MS).lose_at_random(1.0));
+    assert_eq!((seen.run.recording.counts.lost, seen.run.recording.first), (3, None));
+}
+
+#[test]
+fn seconds_add_up_to_the_whole() {
+    let seen = run(&every(MS, count(3_500)), Path::seeded(5).delay(Nanos::micros(50)).lose_at_random(0.05));
+    let seconds = &seen.run.recording.seconds[0];
+    assert!(seconds.len() >= 4, "3.5 s and the last timeouts: {}", seconds.len());
+    let answered: u64 = seconds.iter().map(|second| second.counts.answered).sum();
+    assert_eq!(answered, seen.run.recording.counts.answered);
+}
+
+#[test]
+fn stamped_exchanges_are_split_as_the_path_was_set() {
+    let parts = Parts::default();
+    let asked = Asked { stamps: Some(true), stop: StopAt { after_ns: Some(Nanos::secs(2)), ..StopAt::default() }, ..count(1) };
+    let asked = Asked { stop: StopAt { count: None, ..asked.stop.clone() }, ..asked };
+    for window in [1, 4] {
+        let asked = Asked { window: Some(window), ..asked.clone() };
+        let seen = run(&asked, Path::seeded(1).delay(Nanos::micros(40)).stamped(parts));
+        let answered = seen.run.recording.counts.answered;
+        let split = seen.run.splits.finish(None, false).expect("stamped");
+        assert!(split.samples > 100 && split.samples < answered / 2, "{} of {answered}", split.samples);
+        assert_eq!(split.path_ns, Some(Nanos::micros(80)), "window {window}: {split:?}");
+        assert!(split.missing.is_empty(), "{:?}", split.missing);
+    }
+}
+
+#[test]
+fn messages_without_numbers_are_told_apart_by_their_order() {
+    let asked = Asked {
+        carrier: Some(Carrier::Tcp),
+        request_bytes: Some(Bytes(1)),
+        response_bytes: Some(Bytes(1)),
+        ..count(50)
+    };
+    for window in [1, 4] {
+        let method = Asked { window: Some(window), ..asked.clone() }.resolve().expect("a sensible method");
+        let network = Network::new(&VirtualClock::new());
+        let link = network.link(Path::seeded(1).delay(MS).hold(20, Nanos::millis(700)), Peer::plain(1));
+        let flow = Flow { link, wire: Bare, index: 0, request: vec![0; 1], reply: vec![0; 1], expected: Some(1) };
+        let seen = drive(vec![flow], &method, network);
+        let counts = seen.run.recording.counts;
+        assert_eq!(counts.answered + counts.lost + counts.late, 50, "window {window}: {counts:?}");
+        assert!(counts.lost + counts.late >= 1, "the one held beyond its timeout: {counts:?}");
+        assert_eq!(counts.strays, 0);
+    }
+}
+
+#[test]
+fn flows_on_one_thread_share_a_rate_and_lose_their_own() {
+    let asked = Asked { connections: Some(3), threads: Some(1), ..every(MS, count(300)) };
+    let method = asked.resolve().expect("a sensible method");
+    let network = Network::new(&VirtualClock::new());
+    let flows = (0..3_u16)
+        .map(|index| {
+            let path = Path::seeded(u64::from(index)).delay(Nanos::micros(100 * (1 + u64::from(index)))).lose([u64::from(index)]);
+            let link = network.link(path, Peer::native());
+            Flow { link, wire: Native::new(TOKEN, index, 64), index: u32::from(index), request: vec![0; 64], reply: vec![0; 65], expected: Some(64) }
+        })
+        .collect();
+    let seen = drive(flows, &method, network);
+    assert_eq!(seen.run.recording.counts.lost, 3);
+    let mut lost: Vec<(u32, u64)> = seen.told.iter().filter(|e| e.fate == Fate::Lost).map(|e| (e.flow, e.seq)).collect();
+    lost.sort_unstable();
+    assert_eq!(lost, [(0, 0), (1, 1), (2, 2)]);
+    for index in 0..3 {
+        let rtts: Vec<_> = seen.told.iter().filter(|e| e.flow == index).filter_map(response).collect();
+        assert!(rtts.iter().all(|rtt| *rtt == 200_000 * (1 + u64::from(index))), "{rtts:?}");
+        assert_eq!(rtts.len(), 99);
+    }
+}
+
+#[test]
+fn nothing_here_took_real_time() {
+    let clock = VirtualClock::new();
+    let before = clock.now();
+    let seen = run_at(clock.clone(), &every(Nanos::secs(1), count(100)), Path::seeded(1).delay(MS));
+    assert_eq!(seen.run.recording.counts.answered, 100);
+    assert!(clock.now().since(before).expect("forward") > Nanos::secs(98));
+}
