@@ -80,6 +80,14 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// CPUs of this host that share a core with `cpu`, itself among them; empty where the kernel does not tell.
+    pub fn siblings(cpu: u32) -> Vec<u32> {
+        let at = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        Files::host().text(&at).ok().and_then(|list| cpu::parse_list(&list)).unwrap_or_default()
+    }
+}
+
 /// Release and build, as `uname -r` and `uname -v` say them.
 fn kernel(files: &Files, notes: &mut Notes) -> Option<String> {
     let release = notes.fact(files, "/proc/sys/kernel/osrelease")?;

@@ -13,6 +13,7 @@ pub mod name;
 pub mod pace;
 pub mod random;
 pub mod reflector;
+pub mod resolution;
 pub mod rtt;
 pub mod signal;
 pub mod socket;

@@ -12,6 +12,7 @@ pub mod event;
 pub mod method;
 pub mod outcome;
 pub mod recorder;
+pub mod resolution;
 pub mod schedule;
 pub mod statistics;
 pub mod unit;

@@ -3,13 +3,20 @@
 //! Structures: include/uapi/linux/ethtool.h. All of those used here are rows of 32-bit words, so they are read as such.
 
 use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
+
+use socket2::{Domain, Socket, Type};
 
 /// An interface that can be asked.
 pub(super) struct Card {
-    socket: UdpSocket,
+    socket: Socket,
     name: [libc::c_char; libc::IFNAMSIZ],
+}
+
+/// A socket to put questions to the kernel by. Any will do; this one is never bound, for in a new network namespace not
+/// even loopback is up.
+pub(super) fn any_socket() -> io::Result<Socket> {
+    Socket::new(Domain::IPV4, Type::DGRAM, None)
 }
 
 /// Interrupt coalescing.
@@ -31,8 +38,7 @@ impl Card {
         for (to, from) in padded.iter_mut().zip(name.bytes()) {
             *to = from as libc::c_char;
         }
-        // Any socket will do; this one is bound to nothing outside and never used.
-        Ok(Self { socket: UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?, name: padded })
+        Ok(Self { socket: any_socket()?, name: padded })
     }
 
     /// Largest packet, bytes of IP.

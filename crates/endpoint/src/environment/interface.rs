@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 
 use measure::environment::Interface;
+use socket2::Socket;
 
-use super::ethtool::Card;
+use super::ethtool::{Card, any_socket};
 use super::files::{Files, Notes};
 use super::netlink;
 
@@ -55,9 +56,8 @@ fn read_route(files: &Files, peer: IpAddr, notes: &mut Notes) -> Option<String> 
     }
 }
 
-fn with_socket<T>(ask: impl FnOnce(&std::net::UdpSocket) -> rustix::io::Result<T>) -> std::io::Result<T> {
-    let socket = std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
-    Ok(ask(&socket)?)
+fn with_socket<T>(ask: impl FnOnce(&Socket) -> rustix::io::Result<T>) -> std::io::Result<T> {
+    Ok(ask(&any_socket()?)?)
 }
 
 /// What the kernel tells of an interface of the calling thread's network namespace.

@@ -1,5 +1,6 @@
 //! What is read is what stands there: trees whose content is known, and this host against other sources.
 
+use std::io::Write;
 use std::process::Command;
 
 use super::files::planted::Tree;
@@ -142,6 +143,28 @@ fn an_address_of_ours_is_reached_over_loopback_and_not_by_its_interface() {
         let facts = Reader::host("sonde 0").towards(ours).read();
         assert_eq!(facts.interface.unwrap().name, "lo");
     }
+}
+
+#[test]
+fn a_thread_in_a_new_network_namespace_is_told_of_that_one() {
+    let told = std::thread::spawn(|| {
+        // SAFETY: concerns this thread alone, which has no file of the old namespace open and ends right after.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        Ok(Reader::host("sonde 0").through("lo").towards([127, 0, 0, 1].into()).read())
+    });
+    let facts = match told.join().unwrap() {
+        Ok(facts) => facts,
+        Err(error) => {
+            return writeln!(std::io::stderr(), "skipped: no new network namespace: {error}").expect("standard error");
+        }
+    };
+    let interface = facts.interface.unwrap();
+    // In a new one loopback is down: it has an MTU, but no route leads over it, and no qdisc works on it yet.
+    assert_eq!(interface.mtu_bytes, Some(65_536), "{:?}", facts.unread);
+    assert_ne!(interface.qdisc.as_deref(), Some("noqueue"));
+    assert!(facts.unread.iter().any(|line| line.starts_with("route to 127.0.0.1: ")), "{:?}", facts.unread);
 }
 
 /// Keeps the calling thread on `cpu`, busy until `end`; what the scheduler gave it meanwhile.

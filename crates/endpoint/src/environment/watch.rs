@@ -71,17 +71,15 @@ impl Watch {
         if spans.is_empty() {
             spans = spans_of(&start.threads, &end.threads);
         }
-        let both = |read: fn(&Sample) -> Option<u64>| read(end)?.checked_sub(read(start)?);
+        let squeezed = start.squeezed.zip(end.squeezed);
         let process = start.process.zip(end.process);
         let found = Disturbance {
             watched_ns,
             run_queue_share: spans.iter().filter_map(ThreadSpan::waited_share).max_by(f64::total_cmp),
             involuntary_switches: process.and_then(|(a, b)| b.involuntary.checked_sub(a.involuntary)),
             steal_share: start.cpu_time.zip(end.cpu_time).and_then(|(a, b)| b.steal_share_since(a)),
-            cpu_pressure_share: both(|sample| sample.pressure_us)
-                .filter(|_| watched_ns.0 > 0)
-                .map(|micros| micros as f64 * 1e3 / watched_ns.0 as f64),
-            softnet_squeezed: both(|sample| sample.squeezed),
+            cpu_pressure_share: start.pressure.zip(end.pressure).and_then(|(a, b)| b.share_since(a)),
+            softnet_squeezed: squeezed.and_then(|(a, b)| b.checked_sub(a)),
             user_ns: process.and_then(|(a, b)| b.user.0.checked_sub(a.user.0)).map(Nanos),
             system_ns: process.and_then(|(a, b)| b.system.0.checked_sub(a.system.0)).map(Nanos),
         };
@@ -116,8 +114,7 @@ struct Sample {
     counters: Counters,
     threads: BTreeMap<u32, ThreadFacts>,
     cpu_time: Option<CpuTime>,
-    /// Microseconds in which some task waited for a CPU, since boot.
-    pressure_us: Option<u64>,
+    pressure: Option<Pressure>,
     squeezed: Option<u64>,
     process: Option<ProcessTime>,
 }
@@ -128,7 +125,7 @@ impl Sample {
             at: Monotonic::now(),
             threads: threads(files),
             cpu_time: cpu_time(files),
-            pressure_us: pressure(files),
+            pressure: Pressure::read(files),
             squeezed: counters::softnet(files).map(|softnet| softnet.squeezed),
             process: files.is_live().then(ProcessTime::now),
             counters: counters::read(files, interface),
@@ -176,10 +173,31 @@ fn cpu_time(files: &Files) -> Option<CpuTime> {
     (sum.all > 0).then_some(sum)
 }
 
-/// The line `some avg10=… total=MICROSECONDS` of `/proc/pressure/cpu`.
-fn pressure(files: &Files) -> Option<u64> {
-    let text = files.text("/proc/pressure/cpu").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("some ")?.rsplit_once("total=")?.1.parse().ok())
+/// Pressure stall information of the CPUs.
+#[derive(Clone, Copy, Debug)]
+struct Pressure {
+    /// Just before and just after it was read: the time between two readings is taken at its longest, so that no share
+    /// comes out above 1.
+    read: [Instant; 2],
+    /// Microseconds in which some task waited for a CPU, since boot.
+    some_us: u64,
+}
+
+impl Pressure {
+    /// The line `some avg10=… total=MICROSECONDS` of `/proc/pressure/cpu`.
+    fn read(files: &Files) -> Option<Self> {
+        let before = Monotonic::now();
+        let text = files.text("/proc/pressure/cpu").ok()?;
+        let after = Monotonic::now();
+        let some_us =
+            text.lines().find_map(|line| line.strip_prefix("some ")?.rsplit_once("total=")?.1.parse().ok())?;
+        Some(Self { read: [before, after], some_us })
+    }
+
+    fn share_since(&self, earlier: Self) -> Option<f64> {
+        let watched = self.read[1].since(earlier.read[0]).filter(|&span| span > Nanos::ZERO)?;
+        Some(self.some_us.checked_sub(earlier.some_us)? as f64 * 1e3 / watched.0 as f64)
+    }
 }
 
 /// What the process has used so far, ended threads included.
@@ -301,8 +319,17 @@ mod tests {
         tree.put("/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=2000\n");
         let disturbance = watch.finish().disturbance.unwrap();
         assert_eq!(disturbance.softnet_squeezed, Some(4));
-        let expected = 1_000.0 * 1e3 / disturbance.watched_ns.0 as f64;
-        assert_eq!(disturbance.cpu_pressure_share, Some(expected));
+        // A millisecond more than at the start, over a time that contains the one watched or differs by the reading.
+        let most = 1_000.0 * 1e3 / disturbance.watched_ns.0 as f64;
+        let share = disturbance.cpu_pressure_share.unwrap();
+        assert!(share > most / 10.0 && share < most * 2.0, "{share} of at most {most}");
+    }
+
+    #[test]
+    fn pressure_is_a_share_of_the_time_between_readings() {
+        let reading = |at: u64, some_us| Pressure { read: [Instant(at), Instant(at + 100)], some_us };
+        assert_eq!(reading(999_900, 800).share_since(reading(0, 300)), Some(0.5));
+        assert_eq!(reading(0, 800).share_since(reading(999_900, 300)), None, "the clock went back");
     }
 
     #[test]
