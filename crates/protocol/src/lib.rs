@@ -8,3 +8,6 @@ pub mod icmp;
 pub mod link;
 pub mod native;
 pub mod wire;
+
+#[doc(hidden)]
+pub mod drive;

@@ -31,8 +31,15 @@ impl Edges {
         let end = told.method.stop.after_ns.map_or(Instant::NEVER, |length| start.after(length));
         let stamp = if told.method.stamps.is_some() { start } else { Instant::NEVER };
         let settling = told.method.stop.settled.filter(|_| told.thread == 0).map(Watch::new);
-        let mut edges =
-            Self { settling, next: start, first: start, second: start.after(SECOND), glance: start.after(GLANCE), stamp, end };
+        let mut edges = Self {
+            settling,
+            next: start,
+            first: start,
+            second: start.after(SECOND),
+            glance: start.after(GLANCE),
+            stamp,
+            end,
+        };
         edges.settle();
         edges
     }

@@ -4,7 +4,8 @@
 //! this host when the peer's own part is taken off: errors between the two clocks cancel in it.
 
 use measure::outcome::Split;
-use measure::recorder::Values;
+
+use measure::statistics::quantile::Ranked;
 use measure::unit::Nanos;
 use protocol::link::{Departure, Stamped};
 use protocol::native::header::PeerStamps;
@@ -33,18 +34,56 @@ pub struct Splits {
     backwards: u64,
 }
 
+/// Times of one part, exactly; evenly thinned when there are many.
+#[derive(Debug, Default)]
+struct Part {
+    kept: Vec<u64>,
+    seen: u64,
+    stride: u64,
+}
+
+/// Times of a part kept: at one stamped exchange in 2 ms, those of two minutes.
+const KEPT: usize = 65_536;
+
+impl Part {
+    fn record(&mut self, span: u64) {
+        let stride = self.stride.max(1);
+        if self.seen.is_multiple_of(stride) {
+            if self.kept.len() >= KEPT {
+                let mut place = 0;
+                self.kept.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                self.stride = stride * 2;
+            }
+            self.kept.push(span);
+        }
+        self.seen += 1;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.kept.extend(&other.kept);
+        self.seen += other.seen;
+    }
+
+    fn median(&self) -> Option<Nanos> {
+        Ranked::exact(self.kept.clone()).quantile(0.5).map(Nanos)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Parts {
-    send_to_sched: Values,
-    sched_to_driver: Values,
-    outside: Values,
-    wake_up: Values,
-    path: Values,
-    peer: Values,
-    peer_wake_up: Values,
-    peer_hold: Values,
-    peer_send: Values,
-    round_trip: Values,
+    send_to_sched: Part,
+    sched_to_driver: Part,
+    outside: Part,
+    wake_up: Part,
+    path: Part,
+    peer: Part,
+    peer_wake_up: Part,
+    peer_hold: Part,
+    peer_send: Part,
+    round_trip: Part,
 }
 
 impl Splits {
@@ -65,10 +104,10 @@ impl Splits {
 
     fn settle(&mut self, exchange: StampedExchange, late_news: Option<PeerStamps>) {
         let parts = self.parts.get_or_insert_default();
-        let mut note = |values: &mut Values, from: Option<u64>, to: Option<u64>| {
+        let mut note = |part: &mut Part, from: Option<u64>, to: Option<u64>| {
             let (Some(from), Some(to)) = (from, to) else { return };
             match to.checked_sub(from) {
-                Some(span) => values.record(span),
+                Some(span) => part.record(span),
                 None => self.backwards += 1,
             }
         };
@@ -104,9 +143,9 @@ impl Splits {
         if clock_stepped {
             return Some(Split { clock_stepped, ..Split::default() });
         }
-        let median = |values: &Values| (values.count() > 0).then(|| Nanos(values.histogram().value_at_quantile(0.5)));
+        let median = Part::median;
         let split = Split {
-            samples: parts.round_trip.count(),
+            samples: parts.round_trip.seen,
             send_to_sched_ns: median(&parts.send_to_sched),
             sched_to_driver_ns: median(&parts.sched_to_driver),
             outside_ns: median(&parts.outside),

@@ -32,31 +32,36 @@ pub fn write(message: &[u8], out: &mut Vec<u8>) -> Result<(), FrameError> {
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
+    /// Octets at its front that are taken already; moving the rest once a piece is enough.
+    taken: usize,
 }
 
 impl Decoder {
     /// Takes the next piece of the stream. Call [`Decoder::message`] until it yields nothing before the next piece.
     pub fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
         self.buffer.extend_from_slice(bytes);
     }
 
     /// The next whole message; `None` while its end has not come. An announced length beyond [`LARGEST`] is an error
     /// that stays: the place of the next frame is unknown.
     pub fn message(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
-        let Some(prefix) = self.buffer.first_chunk::<PREFIX>() else { return Ok(None) };
+        let rest = &self.buffer[self.taken..];
+        let Some(prefix) = rest.first_chunk::<PREFIX>() else { return Ok(None) };
         let length = u32::from_be_bytes(*prefix) as usize;
         if length > LARGEST {
             return Err(FrameError::TooLong { length });
         }
-        let Some(message) = self.buffer.get(PREFIX..PREFIX + length) else { return Ok(None) };
+        let Some(message) = rest.get(PREFIX..PREFIX + length) else { return Ok(None) };
         let message = message.to_vec();
-        self.buffer.drain(..PREFIX + length);
+        self.taken += PREFIX + length;
         Ok(Some(message))
     }
 
     /// Octets held of a frame that is not whole.
     pub fn pending(&self) -> usize {
-        self.buffer.len()
+        self.buffer.len() - self.taken
     }
 }
 

@@ -41,23 +41,32 @@ impl Prologue {
 #[derive(Debug, Default)]
 struct Chunks {
     buffer: Vec<u8>,
+    /// Octets at its front that are taken already.
+    taken: usize,
 }
 
 impl Chunks {
     fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
         self.buffer.extend_from_slice(bytes);
     }
 
     fn next(&mut self) -> Option<Vec<u8>> {
-        let length = usize::from(u16::from_be_bytes(*self.buffer.first_chunk::<PREFIX>()?));
-        let chunk = self.buffer.get(PREFIX..PREFIX + length)?.to_vec();
-        self.buffer.drain(..PREFIX + length);
+        let length = self.announced()?;
+        let chunk = self.buffer.get(self.taken + PREFIX..self.taken + PREFIX + length)?.to_vec();
+        self.taken += PREFIX + length;
         Some(chunk)
     }
 
     /// The length announced by the chunk in front.
     fn announced(&self) -> Option<usize> {
-        Some(usize::from(u16::from_be_bytes(*self.buffer.first_chunk::<PREFIX>()?)))
+        Some(usize::from(u16::from_be_bytes(*self.rest().first_chunk::<PREFIX>()?)))
+    }
+
+    /// What came and is not taken.
+    fn rest(&self) -> &[u8] {
+        &self.buffer[self.taken..]
     }
 }
 
@@ -108,8 +117,9 @@ impl Handshake {
 
     /// The seal of everything that follows, and what has already come of it.
     pub fn finish(self) -> Result<(Transport, Vec<u8>), SessionError> {
+        let rest = self.chunks.rest().to_vec();
         let state = self.state.into_transport_mode().map_err(crypto)?;
-        Ok((Transport { state: Box::new(state), chunks: Chunks::default() }, self.chunks.buffer))
+        Ok((Transport { state: Box::new(state), chunks: Chunks::default() }, rest))
     }
 
     fn wrong(&self, out: &mut Vec<u8>) -> SessionError {

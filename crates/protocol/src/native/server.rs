@@ -28,8 +28,6 @@ use crate::native::stranger::{NotSonde, Saw};
 pub const STEP: Nanos = Nanos::secs(10);
 /// Octets that may wait to be written: a client that asks on and on without reading is cut off.
 pub const OUTBOX: usize = 1 << 20;
-/// Events that may wait to be taken, for the same reason.
-const EVENTS: usize = 4_096;
 
 /// What a server offers every client.
 #[derive(Clone, Debug)]
@@ -74,6 +72,8 @@ pub struct Server {
     /// The client's next step has to be done by then.
     due: Option<Instant>,
     session: Option<Session>,
+    /// Counts are asked for and not yet told: a client asks one question at a time.
+    asked: bool,
     agreed: Option<u16>,
 }
 
@@ -142,6 +142,7 @@ impl Server {
             events: VecDeque::new(),
             due: Some(now.after(STEP)),
             session: None,
+            asked: false,
             agreed: None,
         }
     }
@@ -271,9 +272,10 @@ impl Server {
 
     /// Answers [`ServerEvent::Progress`].
     pub fn received(&mut self, received: Vec<u64>) -> Result<(), SessionError> {
-        if !matches!(self.state, State::Running(_) | State::Closing(_)) {
+        if !self.asked || self.state.channel().is_none() {
             return Err(self.misplaced("received"));
         }
+        self.asked = false;
         let said = self.say(&FromServer::Received(Received { received }));
         self.settle(said)
     }
@@ -409,7 +411,7 @@ impl Server {
                 Ok(message) => self.take(message)?,
                 Err(error) => return Err(self.not_understood(&error)),
             }
-            if self.outbox.len() > OUTBOX || self.events.len() > EVENTS {
+            if self.outbox.len() > OUTBOX {
                 return Err(SessionError::Flood);
             }
         }
@@ -435,7 +437,9 @@ impl Server {
     fn take(&mut self, message: FromClient) -> Result<(), SessionError> {
         let what = match (message, self.state.step()) {
             (FromClient::Open(open), Step::Open) => return self.consider(open),
+            (FromClient::Progress, Step::Run) if self.asked => return Err(SessionError::Flood),
             (FromClient::Progress, Step::Run) => {
+                self.asked = true;
                 self.events.push_back(ServerEvent::Progress);
                 return Ok(());
             }
