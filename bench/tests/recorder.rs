@@ -2,7 +2,6 @@
 //!
 //! In a debug build these figures mean nothing, so the tests are ignored there: `cargo test --release -p bench`.
 
-use std::io::Write;
 use std::path::Path;
 
 use bench::callgrind;
@@ -15,7 +14,7 @@ use test_case::test_case;
 #[cfg_attr(debug_assertions, ignore = "counts the instructions of the release build")]
 fn a_record_takes_no_more_instructions_than_its_ceiling(feed: Feed, ceiling: f64) {
     if !callgrind::is_here() {
-        return say("valgrind is not installed: the recorder's instructions were not counted");
+        return testbed::skip::aloud("the recorder's instructions by callgrind: no valgrind");
     }
     let profiles = tempfile::tempdir().unwrap();
     let instructions =
@@ -32,9 +31,4 @@ fn a_hundred_million_exchanges_need_no_more_memory_than_a_million(feed: Feed) {
     let (few, many) = (peak_mib(program, feed, 1_000_000).unwrap(), peak_mib(program, feed, 100_000_000).unwrap());
     assert!(many <= few * GROWTH, "{many} MiB after 10^8, {few} MiB after 10^6");
     assert!(many <= MEMORY_MIB, "{many} MiB");
-}
-
-/// Past the test harness, which keeps to itself what a test that passes prints.
-fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {text}");
 }
