@@ -38,7 +38,8 @@ impl Default for Values {
 impl Values {
     /// An empty distribution.
     pub fn new() -> Self {
-        let histogram = Histogram::new_with_bounds(1, LONGEST.0, 3).expect("three digits up to an hour are valid bounds");
+        let histogram =
+            Histogram::new_with_bounds(1, LONGEST.0, 3).expect("three digits up to an hour are valid bounds");
         Self { histogram, count: 0, sum: 0, sum_of_squares: 0, min: u64::MAX, max: 0, saturated: 0 }
     }
 
