@@ -55,9 +55,8 @@ impl Control {
         let opened = loop {
             match link.turn(stop)? {
                 Some(ClientEvent::Opened(opened)) => break opened,
-                Some(_) => {}
                 None if stop.requested() => return Err(EndpointError::new(Step::Agree, peer, Cause::Stopped)),
-                None => {}
+                Some(_) | None => {}
             }
         };
         let version = link.client.version().unwrap_or(protocol::native::preamble::Versions::OURS.highest);
@@ -66,7 +65,7 @@ impl Control {
 
     /// Waits a glance for something from the reflector; tells when it is gone or gives up.
     pub fn watch(&mut self) -> Result<(), EndpointError> {
-        let fail = |error| refused(self.peer, Step::Measure, error);
+        let fail = |error| refused(self.peer, Step::Measure, &error);
         self.client.keep_alive(Monotonic::now()).map_err(fail)?;
         turn(&self.socket, &mut self.client, self.peer, Step::Measure).map(drop)
     }
@@ -76,9 +75,9 @@ impl Control {
         let give_up = Monotonic::now().after(REPORT);
         self.client.close(Monotonic::now()).ok()?;
         while Monotonic::now() < give_up {
-            match turn(&self.socket, &mut self.client, self.peer, Step::Measure).ok()? {
-                Some(ClientEvent::Report(report)) => return Some(*report),
-                _ => {}
+            let event = turn(&self.socket, &mut self.client, self.peer, Step::Measure).ok()?;
+            if let Some(ClientEvent::Report(report)) = event {
+                return Some(*report);
             }
         }
         None
@@ -131,7 +130,7 @@ fn turn(
     if let Some(event) = client.event() {
         return Ok(Some(event));
     }
-    let mut buffer = [0; 64 << 10];
+    let mut buffer = [0; 16 << 10];
     let now = Monotonic::now();
     let fed = match (&mut &*socket).read(&mut buffer) {
         Ok(0) => client.ended(),
@@ -144,7 +143,7 @@ fn turn(
     match (client.event(), fed) {
         (Some(event), _) => Ok(Some(event)),
         (None, Ok(())) => Ok(None),
-        (None, Err(error)) => Err(refused(peer, step, error)),
+        (None, Err(error)) => Err(refused(peer, step, &error)),
     }
 }
 
@@ -168,7 +167,7 @@ fn is_glance(error: &std::io::Error) -> bool {
 }
 
 /// A session's error as an error towards this peer.
-fn refused(peer: SocketAddr, step: Step, error: SessionError) -> EndpointError {
+fn refused(peer: SocketAddr, step: Step, error: &SessionError) -> EndpointError {
     let side = match error.side() {
         SessionSide::Ours => Side::Ours,
         SessionSide::Theirs => Side::Theirs,

@@ -141,9 +141,10 @@ fn against(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     let method = effective(&task.method);
-    let mut control = match method.needs_reflector() {
-        true => Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?),
-        false => None,
+    let mut control = if method.needs_reflector() {
+        Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?)
+    } else {
+        None
     };
     let mut reader = Reader::host(task.program.clone()).towards(peer.ip());
     if let Some(interface) = &method.socket.interface {

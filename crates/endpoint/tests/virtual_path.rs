@@ -51,12 +51,12 @@ fn every(interval: Nanos, asked: Asked) -> Asked {
 }
 
 fn run(asked: &Asked, path: Path) -> Seen {
-    run_at(VirtualClock::new(), asked, path)
+    run_at(&VirtualClock::new(), asked, path)
 }
 
-fn run_at(clock: VirtualClock, asked: &Asked, path: Path) -> Seen {
+fn run_at(clock: &VirtualClock, asked: &Asked, path: Path) -> Seen {
     let method = asked.resolve().expect("a sensible method");
-    let network = Network::new(&clock);
+    let network = Network::new(clock);
     let link = network.link(path, Peer::native());
     let size = method.request_bytes.0 as usize;
     let wire = Native::new(TOKEN, 0, size as u32);
@@ -238,7 +238,7 @@ fn a_peer_that_closes_ends_the_run_and_keeps_what_was_measured() {
 #[test]
 fn a_monotonic_clock_that_steps_back_is_counted_and_spoils_no_distribution() {
     let clock = VirtualClock::new().stepping_back(Nanos::millis(1_005), Nanos::millis(300));
-    let seen = run_at(clock, &count(200), Path::seeded(1).delay(Nanos::millis(5)));
+    let seen = run_at(&clock, &count(200), Path::seeded(1).delay(Nanos::millis(5)));
     let counts = seen.run.recording.counts;
     assert_eq!((counts.clock_steps, counts.answered), (1, 200));
     assert!(seen.responses().iter().all(|rtt| *rtt == 10 * MS.0));
@@ -355,7 +355,7 @@ fn flows_on_one_thread_share_a_rate_and_lose_their_own() {
 fn nothing_here_took_real_time() {
     let clock = VirtualClock::new();
     let before = clock.now();
-    let seen = run_at(clock.clone(), &every(Nanos::secs(1), count(100)), Path::seeded(1).delay(MS));
+    let seen = run_at(&clock, &every(Nanos::secs(1), count(100)), Path::seeded(1).delay(MS));
     assert_eq!(seen.run.recording.counts.answered, 100);
     assert!(clock.now().since(before).expect("forward") > Nanos::secs(98));
 }

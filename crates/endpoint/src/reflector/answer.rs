@@ -134,9 +134,8 @@ impl<'a, L: Link> Answerer<'a, L> {
         if arrival.length > LENGTH && Flags(self.buffer[FLAGS]).has(Flags::STAMPED) {
             return match self.answer(arrival.length, Some(arrival)) {
                 // Answered already: nothing is left of it for the caller.
-                Ok(()) => Ok(None),
                 Err(fault) if fault.ends_the_run() => Err(fault),
-                Err(_) => Ok(None),
+                Ok(()) | Err(_) => Ok(None),
             };
         }
         Ok(Some(arrival.length))
@@ -165,7 +164,7 @@ impl<'a, L: Link> Answerer<'a, L> {
         let counts = &self.session.flows[usize::from(self.flow)];
         counts.received.store(self.count, Ordering::Relaxed);
         if self.behaviour.is_unusual() {
-            self.behave()?;
+            self.behave();
         }
         match arrival {
             None => self.link.send(&self.buffer[..reply])?,
@@ -205,7 +204,7 @@ impl<'a, L: Link> Answerer<'a, L> {
 
     /// What tests and limits ask for: hold each reply, stall now and then, keep below a rate.
     #[cold]
-    fn behave(&mut self) -> Result<(), Fault> {
+    fn behave(&mut self) {
         let arrived = Monotonic::now();
         if let Some(rate) = self.behaviour.rate
             && self.count.is_multiple_of(RATE_GRAIN)
@@ -228,6 +227,5 @@ impl<'a, L: Link> Answerer<'a, L> {
                 std::hint::spin_loop();
             }
         }
-        Ok(())
     }
 }

@@ -270,7 +270,7 @@ fn answer_stream(
         if session.got.stamps { Stamping::on(std::os::fd::AsFd::as_fd(&connection)) } else { Stamping::default() };
     let mut link = Stream::new(connection, session.got.waiting, lengths, false, shared.stop.clone());
     link.stamping = stamping;
-    (&mut &*link.socket()).write_all(&[DataAnswer::Accepted.code()])?;
+    link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);
     let answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour, &shared.stop);
     answerer.run();

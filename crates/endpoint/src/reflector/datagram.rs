@@ -4,7 +4,7 @@
 //! The shared socket answers nobody. A flow's socket is bound to the same port and connected to the client, so that
 //! the kernel sorts its datagrams out, and its replies leave from the very address the client sent to.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -35,16 +35,16 @@ pub fn serve(shared_socket: &UdpSocket, address: SocketAddr, shared: &Arc<Shared
     let set = shared_socket.set_read_timeout(Some(socket::GLANCE.into()));
     debug_assert!(set.is_ok(), "a read timeout above zero is always taken");
     let mut buffer = vec![0; 65_536];
-    let mut started: HashMap<(SocketAddr, Token, u16), ()> = HashMap::new();
+    let mut started: HashSet<(SocketAddr, Token, u16)> = HashSet::new();
     while !shared.stop.requested() {
         let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else { continue };
         let message = &buffer[..first.length];
         let Some((session, header)) = known(message, shared) else { continue };
         let (Some(from), key) = (first.from, (header.token, header.flow)) else { continue };
         if started.len() >= REMEMBERED {
-            started.retain(|(_, token, _), ()| shared.sessions.find(token).is_some());
+            started.retain(|(_, token, _)| shared.sessions.find(token).is_some());
         }
-        if started.insert((from, key.0, key.1), ()).is_some() {
+        if !started.insert((from, key.0, key.1)) {
             continue;
         }
         let local = SocketAddr::new(first.to.unwrap_or(address.ip()), address.port());

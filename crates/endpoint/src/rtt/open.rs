@@ -318,10 +318,9 @@ fn hello_answered<W: Wire>(flow: &mut Flow<Datagram, W>, until: Instant) -> Resu
                     return Ok(true);
                 }
             }
-            Ok(None) => {}
             Err(fault) if fault.ends_the_run() => return Err(fault),
-            // An ICMP error for an earlier hello: the next may get through.
-            Err(_) => {}
+            // Nothing yet, or an ICMP error for an earlier hello: the next may get through.
+            Ok(None) | Err(_) => {}
         }
     }
     Ok(false)
