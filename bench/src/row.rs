@@ -132,9 +132,9 @@ pub enum Subject {
 }
 
 /// Most instructions per exchange that the recorder may take in a closed loop.
-pub const CLOSED_CEILING: f64 = 130.0;
+pub const CLOSED_CEILING: f64 = 65.0;
 /// Most instructions per exchange that the recorder may take in an open loop: three distributions.
-pub const OPEN_CEILING: f64 = 320.0;
+pub const OPEN_CEILING: f64 = 145.0;
 /// Most that memory may grow from 10^6 to 10^9 exchanges, as a ratio: the list of seconds is all that may.
 pub const GROWTH: f64 = 1.1;
 /// Most memory of a process that records, MiB.
