@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, PipeReader, Read};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -77,6 +77,17 @@ impl Call {
         let output = self.command(priority, None).output();
         rest();
         self.printed(output)
+    }
+
+    /// Runs it to its end and gives how long that took, process and all.
+    #[expect(clippy::disallowed_methods, reason = "times a program of the bench from outside; nothing measures by it")]
+    pub fn time(&self, priority: Priority) -> Result<Duration> {
+        let mut command = self.command(priority, None);
+        let began = Instant::now();
+        let output = command.output();
+        let took = began.elapsed();
+        rest();
+        self.printed(output).map(|_| took)
     }
 
     /// Runs it under callgrind, at normal priority for that takes long; profiles go to files that begin with `profile`.

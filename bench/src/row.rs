@@ -124,6 +124,11 @@ pub enum Subject {
         /// As which loop.
         feed: Feed,
     },
+    /// Nanoseconds a fed exchange, with the recorder and without.
+    RecordingTime {
+        /// As which loop.
+        feed: Feed,
+    },
     /// Peak memory of 10^9 recorded exchanges, and of 10^6.
     Memory {
         /// As which loop.
@@ -135,6 +140,8 @@ pub enum Subject {
 pub const CLOSED_CEILING: f64 = 65.0;
 /// Most instructions per exchange that the recorder may take in an open loop: three distributions.
 pub const OPEN_CEILING: f64 = 145.0;
+/// Most nanoseconds that the recorder may take for an exchange, of either loop.
+pub const RECORD_NS: f64 = 40.0;
 /// Most that memory may grow from 10^6 to 10^9 exchanges, as a ratio: the list of seconds is all that may.
 pub const GROWTH: f64 = 1.1;
 /// Most memory of a process that records, MiB.
@@ -179,13 +186,9 @@ impl Subject {
             Self::Idle { .. } => section("p50 each 1 ms, us", "sonde", "C loop", "ratio", 2),
             Self::Instructions { .. } => section("instructions/exchange", "sonde", "C loop", "ratio", 1),
             Self::Recording { .. } => section("instructions/record", "recorder", "", "figure", 1),
+            Self::RecordingTime { .. } => section("ns/record", "recorded", "loop alone", "difference", 1),
             Self::Memory { .. } => section("peak memory, MiB", "10^9", "10^6", "ratio", 1),
         }
-    }
-
-    /// Whether it comes from a count that no noise moves, so that one pair is enough.
-    pub fn is_count(self) -> bool {
-        matches!(self, Self::Instructions { .. } | Self::Recording { .. } | Self::Memory { .. })
     }
 }
 
@@ -226,6 +229,10 @@ pub fn all() -> Vec<Row> {
     for (feed, ceiling) in [(Feed::Closed, CLOSED_CEILING), (Feed::Open, OPEN_CEILING)] {
         let name = format!("record-{}", feed.word());
         rows.push(row(name, Subject::Recording { feed }, Target::FigureAtMost(ceiling)));
+    }
+    for feed in [Feed::Closed, Feed::Open] {
+        let name = format!("record-time-{}", feed.word());
+        rows.push(row(name, Subject::RecordingTime { feed }, Target::DifferenceAtMost(RECORD_NS)));
     }
     for feed in [Feed::Closed, Feed::Open] {
         let target = Target::GrowthAtMost { ratio: GROWTH, most: MEMORY_MIB };

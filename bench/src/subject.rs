@@ -17,6 +17,8 @@ use crate::verdict::{Effect, Verdict, effect, judge};
 const COUNTED: (u64, u64) = (2_000, 12_000);
 /// Exchanges of the shorter and the longer feed under callgrind: below the number kept exactly, where it costs most.
 const FED: (u64, u64) = (100_000, 600_000);
+/// Exchanges of a feed that is timed: a fraction of a second, in which starting the process does not count.
+const TIMED: u64 = 20_000_000;
 /// Exchanges of the two feeds whose memory is compared.
 const REMEMBERED: (u64, u64) = (1_000_000, 1_000_000_000);
 
@@ -97,6 +99,7 @@ impl Bench {
                 one(self.our_reflector(carrier)?, self.their_reflector(carrier)?)
             }
             Subject::Recording { feed } => one(self.per_record(feed)?, 0.0),
+            Subject::RecordingTime { feed } => self.alternate(|| self.fed_ns(feed.word()), || self.fed_ns("bare")),
             Subject::Memory { feed } => one(self.memory(feed, REMEMBERED.1)?, self.memory(feed, REMEMBERED.0)?),
         }
     }
@@ -158,6 +161,12 @@ impl Bench {
     fn per_record(&self, feed: Feed) -> Result<f64> {
         ensure!(callgrind::is_here(), "valgrind is not installed");
         instructions_per_record(&self.record_loop, feed, &self.profiles)
+    }
+
+    /// Nanoseconds an exchange of `record-loop` fed as `word` says, the process's start and end shared out among them.
+    fn fed_ns(&self, word: &str) -> Result<f64> {
+        let took = Call::new(&self.record_loop, &format!("{word} {TIMED}")).time(self.priority)?;
+        Ok(took.as_secs_f64() * 1e9 / TIMED as f64)
     }
 
     fn memory(&self, feed: Feed, count: u64) -> Result<f64> {

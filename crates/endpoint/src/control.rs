@@ -35,10 +35,20 @@ pub struct Control {
 
 impl Control {
     /// Connects to `peer` and opens a session as `open` asks.
-    pub fn open(peer: SocketAddr, open: Open, key: Option<&Key>, bind: Option<std::net::IpAddr>, stop: &Stop) -> Result<Self, EndpointError> {
+    pub fn open(
+        peer: SocketAddr,
+        open: Open,
+        key: Option<&Key>,
+        bind: Option<std::net::IpAddr>,
+        stop: &Stop,
+    ) -> Result<Self, EndpointError> {
         let socket = connect(peer, bind)?;
         let secret = match key {
-            Some(key) => Some(Secret { key: key.clone(), ephemeral: random::bytes().map_err(|cause| EndpointError::new(Step::Agree, peer, cause).on(Side::Ours))? }),
+            Some(key) => Some(Secret {
+                key: key.clone(),
+                ephemeral: random::bytes()
+                    .map_err(|cause| EndpointError::new(Step::Agree, peer, cause).on(Side::Ours))?,
+            }),
             None => None,
         };
         let mut link = Half { socket, client: Client::new(open, secret, Monotonic::now()), peer };
@@ -99,7 +109,8 @@ fn connect(peer: SocketAddr, bind: Option<std::net::IpAddr>) -> Result<Socket, E
     let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
     if let Some(bind) = bind {
         socket.bind(&SockAddr::from(SocketAddr::new(bind, 0))).map_err(|cause| {
-            EndpointError::new(Step::Set("local address"), peer, cause).with_hint(format!("{bind} must be an address of this host, of the peer's IP version"))
+            EndpointError::new(Step::Set("local address"), peer, cause)
+                .with_hint(format!("{bind} must be an address of this host, of the peer's IP version"))
         })?;
     }
     socket.connect_timeout(&SockAddr::from(peer), CONNECT.into()).map_err(fail)?;
@@ -109,7 +120,12 @@ fn connect(peer: SocketAddr, bind: Option<std::net::IpAddr>) -> Result<Socket, E
 }
 
 /// Writes what is to be written, reads for a glance at most, and returns the next event.
-fn turn(socket: &Socket, client: &mut Client, peer: SocketAddr, step: Step) -> Result<Option<ClientEvent>, EndpointError> {
+fn turn(
+    socket: &Socket,
+    client: &mut Client,
+    peer: SocketAddr,
+    step: Step,
+) -> Result<Option<ClientEvent>, EndpointError> {
     let out = client.outgoing();
     write_all(socket, &out).map_err(|cause| EndpointError::new(step.clone(), peer, cause))?;
     if let Some(event) = client.event() {
@@ -145,7 +161,10 @@ fn write_all(socket: &Socket, mut out: &[u8]) -> std::io::Result<()> {
 }
 
 fn is_glance(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut | std::io::ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut | std::io::ErrorKind::Interrupted
+    )
 }
 
 /// A session's error as an error towards this peer.

@@ -148,7 +148,14 @@ pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet:
 }
 
 /// An exchange as it is told to whoever asked for samples.
-fn sample(flow: u32, seq: u64, intended: Option<Instant>, sent: Option<Instant>, received: Option<Instant>, fate: Fate) -> Event {
+fn sample(
+    flow: u32,
+    seq: u64,
+    intended: Option<Instant>,
+    sent: Option<Instant>,
+    received: Option<Instant>,
+    fate: Fate,
+) -> Event {
     Event::Exchange(Exchange { flow, seq, intended, sent, received, fate })
 }
 

@@ -172,14 +172,18 @@ fn network(error: &io::Error) -> (Side, Option<String>) {
     use io::ErrorKind as Kind;
     let hint = |text: &str| Some(text.to_owned());
     match error.kind() {
-        Kind::ConnectionRefused => (Side::Theirs, hint("nothing listens there: `sonde serve` starts a reflector; check the port")),
+        Kind::ConnectionRefused => {
+            (Side::Theirs, hint("nothing listens there: `sonde serve` starts a reflector; check the port"))
+        }
         Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::UnexpectedEof => {
             (Side::Theirs, hint("the peer ended the connection: look at its messages"))
         }
         Kind::TimedOut | Kind::WouldBlock => {
             (Side::Unknown, hint("no answer came: a firewall may drop the packets, or the host is down"))
         }
-        Kind::HostUnreachable | Kind::NetworkUnreachable => (Side::Path, hint("there is no route: check the address and the routing table")),
+        Kind::HostUnreachable | Kind::NetworkUnreachable => {
+            (Side::Path, hint("there is no route: check the address and the routing table"))
+        }
         Kind::AddrNotAvailable => (Side::Ours, hint("that local address is not on this host: check --bind")),
         Kind::PermissionDenied => (Side::Ours, hint("a local firewall or a missing capability forbids it")),
         _ => (Side::Unknown, None),
@@ -190,12 +194,16 @@ fn own_hint(step: &Step, cause: &Cause) -> Option<String> {
     let Cause::System(error) = cause else { return None };
     let text = match (step, error.kind()) {
         (Step::Listen, io::ErrorKind::AddrInUse) => "another program listens there: choose another --port, or end it",
-        (Step::Listen, io::ErrorKind::PermissionDenied) => "ports below 1024 need CAP_NET_BIND_SERVICE: choose another --port",
+        (Step::Listen, io::ErrorKind::PermissionDenied) => {
+            "ports below 1024 need CAP_NET_BIND_SERVICE: choose another --port"
+        }
         (Step::Listen, io::ErrorKind::AddrNotAvailable) => "that address is not on this host: check --listen",
         (Step::Set("congestion control"), io::ErrorKind::PermissionDenied) => {
             "not in net.ipv4.tcp_allowed_congestion_control: choose one that is, or run with CAP_NET_ADMIN"
         }
-        (Step::Set("congestion control"), _) => "this kernel has no such congestion control: see net.ipv4.tcp_available_congestion_control",
+        (Step::Set("congestion control"), _) => {
+            "this kernel has no such congestion control: see net.ipv4.tcp_available_congestion_control"
+        }
         (Step::Set("interface"), io::ErrorKind::PermissionDenied) => "binding to an interface needs CAP_NET_RAW here",
         (Step::Pin(_), _) => "this process may not run there: see the CPUs allowed in `taskset -p $$`",
         _ => return None,

@@ -3,6 +3,7 @@
 //! The only crate with `unsafe`. No async runtime; nothing between a stamp and a socket but the call itself.
 
 pub mod clock;
+pub mod control;
 pub mod engine;
 pub mod environment;
 pub mod error;
@@ -12,6 +13,8 @@ pub mod name;
 pub mod pace;
 pub mod random;
 pub mod reflector;
+pub mod rtt;
+pub mod signal;
 pub mod socket;
 pub mod stop;
 pub mod tcp_info;

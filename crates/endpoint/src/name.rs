@@ -34,7 +34,8 @@ pub fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, Endp
     }
     found.find(fits).ok_or_else(|| {
         let kind = if family == Family::V4 { "IPv4" } else { "IPv6" };
-        fail(io::Error::new(io::ErrorKind::NotFound, format!("it has no {kind} address"))).with_hint("leave -4 or -6 away, or give another name")
+        fail(io::Error::new(io::ErrorKind::NotFound, format!("it has no {kind} address")))
+            .with_hint("leave -4 or -6 away, or give another name")
     })
 }
 

@@ -18,7 +18,8 @@ const MEMORY: u32 = 4_096;
 
 /// Sleeps until `until`. Late by the wake-up; never early.
 pub fn sleep_until(until: Instant) {
-    let request = rustix::fs::Timespec { tv_sec: (until.0 / 1_000_000_000) as i64, tv_nsec: (until.0 % 1_000_000_000) as i64 };
+    let request =
+        rustix::fs::Timespec { tv_sec: (until.0 / 1_000_000_000) as i64, tv_nsec: (until.0 % 1_000_000_000) as i64 };
     // Interrupted by a signal: the instant is absolute, so simply again.
     while clock_nanosleep_absolute(ClockId::Monotonic, &request) == Err(rustix::io::Errno::INTR) {}
 }

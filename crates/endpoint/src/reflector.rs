@@ -120,19 +120,39 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
     let environment = Reader::host(settings.program.clone()).read();
     let mut settings = settings;
     settings.behaviour.rate = settings.behaviour.rate.or(settings.limits.rate_per_flow);
-    let shared = Shared { settings, sessions: Sessions::default(), connections: AtomicU32::new(0), environment, stop: Stop::default() };
+    let shared = Shared {
+        settings,
+        sessions: Sessions::default(),
+        connections: AtomicU32::new(0),
+        environment,
+        stop: Stop::default(),
+    };
     Ok(Reflector { places, shared: Arc::new(shared) })
 }
 
 impl Place {
     fn bind(address: SocketAddr) -> Result<Self, EndpointError> {
         let fail = |cause: std::io::Error| EndpointError::new(Step::Listen, address, cause);
+        // A free port of TCP's may be taken in UDP: then another is tried.
+        let tries = if address.port() == 0 { 32 } else { 1 };
+        let mut last = None;
+        for _ in 0..tries {
+            match Self::bind_once(address) {
+                Ok(place) => return Ok(place),
+                Err(cause) if cause.kind() == std::io::ErrorKind::AddrInUse => last = Some(cause),
+                Err(cause) => return Err(fail(cause)),
+            }
+        }
+        Err(fail(last.unwrap_or_else(|| std::io::ErrorKind::AddrInUse.into())))
+    }
+
+    fn bind_once(address: SocketAddr) -> std::io::Result<Self> {
         // TCP first: without address sharing it tells whether somebody else has the port.
-        let tcp = listener(address, Type::STREAM, Protocol::TCP).map_err(fail)?;
-        tcp.listen(1_024).map_err(fail)?;
+        let tcp = listener(address, Type::STREAM, Protocol::TCP)?;
+        tcp.listen(1_024)?;
         let tcp: TcpListener = tcp.into();
-        let address = tcp.local_addr().map_err(fail)?;
-        let udp = listener(address, Type::DGRAM, Protocol::UDP).map_err(fail)?;
+        let address = tcp.local_addr()?;
+        let udp = listener(address, Type::DGRAM, Protocol::UDP)?;
         Ok(Self { address, tcp, udp: udp.into() })
     }
 }

@@ -17,7 +17,7 @@ use protocol::native::message::Report;
 
 use crate::clock::wall_offset;
 use crate::control::Control;
-use crate::engine::{Ended, Run};
+use crate::engine::Ended;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::EndpointError;
@@ -101,6 +101,17 @@ pub enum Ending {
     },
 }
 
+/// All that the opening of connections and the threads on them need to know.
+pub struct Scene<'a> {
+    method: &'a Method,
+    task: &'a Task,
+    peer: SocketAddr,
+    control: Option<&'a mut Control>,
+    stop: &'a Stop,
+    watch: &'a mut Watch,
+    on_event: &'a mut dyn FnMut(Event),
+}
+
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
 pub fn run(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
     let Some(target) = &task.target else { return against_ourselves(task, stop, on_event) };
@@ -122,7 +133,13 @@ fn against_ourselves(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) 
     })
 }
 
-fn against(task: &Task, peer: SocketAddr, own: bool, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
+fn against(
+    task: &Task,
+    peer: SocketAddr,
+    own: bool,
+    stop: &Stop,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Finding, EndpointError> {
     let method = effective(&task.method);
     let mut control = match method.needs_reflector() {
         true => Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?),
@@ -134,7 +151,8 @@ fn against(task: &Task, peer: SocketAddr, own: bool, stop: &Stop, on_event: &mut
     }
     let mut watch = Watch::start(reader);
     let offset_before = wall_offset();
-    let gathered = open::measure(&method, task, peer, control.as_mut(), stop, &mut watch, on_event)?;
+    let mut scene = Scene { method: &method, task, peer, control: control.as_mut(), stop, watch: &mut watch, on_event };
+    let gathered = open::measure(&mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
@@ -162,7 +180,15 @@ fn clock_tolerance(recording: &Recording) -> u128 {
     1_000_000 + u128::from(elapsed.0 / 2_000)
 }
 
-fn conclude(gathered: Gathered, report: Option<Report>, ours: Environment, peer: PeerFacts, target: SocketAddr, own_reflector: bool, clock_stepped: bool) -> Finding {
+fn conclude(
+    gathered: Gathered,
+    report: Option<Report>,
+    ours: Environment,
+    peer: PeerFacts,
+    target: SocketAddr,
+    own_reflector: bool,
+    clock_stepped: bool,
+) -> Finding {
     let Gathered { recording, splits, ended, sockets, stamps_refused, began_wall, trouble } = gathered;
     let median = (recording.response.count() > 0)
         .then(|| measure::unit::Nanos(recording.response.histogram().value_at_quantile(0.5)));
@@ -185,16 +211,5 @@ fn conclude(gathered: Gathered, report: Option<Report>, ours: Environment, peer:
         own_reflector,
         stamps_refused,
         began_wall,
-    }
-}
-
-impl Run {
-    /// The more telling of two ends: a broken thread says more than one that was stopped for it.
-    fn worse(one: Ended, other: Ended) -> Ended {
-        match (one, other) {
-            (Ended::Broken(fault), _) | (_, Ended::Broken(fault)) => Ended::Broken(fault),
-            (Ended::Stopped, _) | (_, Ended::Stopped) => Ended::Stopped,
-            _ => Ended::Complete,
-        }
     }
 }

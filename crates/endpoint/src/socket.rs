@@ -1,5 +1,6 @@
 //! Opening sockets as a method asks, and reading back what they got.
 
+pub mod icmp;
 pub mod option;
 pub mod queue;
 
@@ -28,7 +29,13 @@ pub fn udp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, Endpoint
     Ok(socket)
 }
 
-fn open(peer: SocketAddr, kind: Type, protocol: Protocol, name: &'static str, options: &SocketOptions) -> Result<Socket, EndpointError> {
+fn open(
+    peer: SocketAddr,
+    kind: Type,
+    protocol: Protocol,
+    name: &'static str,
+    options: &SocketOptions,
+) -> Result<Socket, EndpointError> {
     let socket = Socket::new(Domain::for_address(peer), kind, Some(protocol))
         .map_err(|cause| EndpointError::new(Step::OpenSocket(name), peer, cause))?;
     prepare(&socket, peer, options)?;
@@ -57,12 +64,17 @@ pub fn prepare(socket: &Socket, peer: SocketAddr, options: &SocketOptions) -> Re
     }
     if let Some(local) = options.bind {
         if local.is_ipv4() != peer.is_ipv4() {
-            let cause = std::io::Error::new(std::io::ErrorKind::InvalidInput, format!("{local} and {} are of different IP versions", peer.ip()));
-            return Err(EndpointError::new(Step::Set("local address"), peer, cause).with_hint("choose a --bind address of the peer's version, or -4 / -6"));
+            let cause = std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                format!("{local} and {} are of different IP versions", peer.ip()),
+            );
+            return Err(EndpointError::new(Step::Set("local address"), peer, cause)
+                .with_hint("choose a --bind address of the peer's version, or -4 / -6"));
         }
         let address = SockAddr::from(SocketAddr::new(local, 0));
         socket.bind(&address).map_err(|cause| {
-            EndpointError::new(Step::Set("local address"), peer, cause).with_hint(format!("{local} must be an address of this host"))
+            EndpointError::new(Step::Set("local address"), peer, cause)
+                .with_hint(format!("{local} must be an address of this host"))
         })?;
     }
     Ok(())
@@ -76,7 +88,9 @@ fn set(peer: SocketAddr, name: &'static str, apply: impl FnOnce() -> std::io::Re
 pub fn set_waiting(socket: &Socket, peer: impl std::fmt::Display, waiting: Waiting) -> Result<(), EndpointError> {
     if let Waiting::BusyPoll { micros } = waiting {
         option::set_busy_poll(socket, micros).map_err(|cause| {
-            EndpointError::new(Step::Set("kernel busy poll"), peer, cause).with_hint("raising it above net.core.busy_read needs CAP_NET_ADMIN on older kernels: choose --wait block or spin")
+            EndpointError::new(Step::Set("kernel busy poll"), peer, cause).with_hint(
+                "raising it above net.core.busy_read needs CAP_NET_ADMIN on older kernels: choose --wait block or spin",
+            )
         })?;
     }
     Ok(())

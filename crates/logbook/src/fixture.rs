@@ -51,7 +51,7 @@ fn outcome() -> Outcome {
             "count": 3, "min_ns": 10, "max_ns": 30, "mean_ns": 20.1, "quantiles": [
                 { "q": 0.5, "value_ns": 20, "low_ns": 10, "beyond": 1, "standing": "too-few" }
             ],
-            "exact": true, "saturated": 0, "histogram": ""
+            "examined": 3, "exact": true, "saturated": 0, "histogram": ""
         },
         "loss": { "ratio": 0.25, "low": 0.0456, "high": 0.6994, "periods": 1, "longest_period": 1 },
         "reorder_extents": [], "steady": "too-short", "sockets": [],

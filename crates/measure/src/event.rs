@@ -122,8 +122,7 @@ impl Counts {
 
     /// Whether every scheduled request has exactly one fate.
     pub fn balance(&self) -> bool {
-        self.scheduled
-            == self.answered + self.late + self.lost + self.refused + self.corrupt + self.send_failed
+        self.scheduled == self.answered + self.late + self.lost + self.refused + self.corrupt + self.send_failed
     }
 }
 

@@ -21,9 +21,9 @@ pub struct Outcome {
     pub counts: Counts,
     /// Requests a second that the schedule asks for; absent back to back.
     pub offered_per_s: Option<f64>,
-    /// Requests a second that were sent.
+    /// Requests a second that were sent; of an open loop while it was sending, not while it waited for the last replies.
     pub sent_per_s: Option<f64>,
-    /// Requests a second that were answered in time.
+    /// Requests a second that were answered in time, over the same time.
     pub answered_per_s: Option<f64>,
     /// How long the very first exchange took, before the warm-up, in nanoseconds; in no distribution.
     pub first_ns: Option<Nanos>,
@@ -33,9 +33,11 @@ pub struct Outcome {
     pub service: Option<Distribution>,
     /// Send instant minus intended instant; open loops only.
     pub slip: Option<Slip>,
-    /// Quantiles over all that was sent, a lost request ranking above every answer; only where some were lost.
+    /// Quantiles over all that was sent, a request without a timely and sound answer ranking above every answer; only
+    /// where there are such, and without quantiles that too few lie beyond.
     pub of_sent: Option<Vec<OfSent>>,
-    /// Quantiles as an arrival at a random moment would see them, each answer weighted by its own length (closed loops).
+    /// Quantiles as an arrival at a random moment would see them, each answer weighted by its own length; closed loops
+    /// back to back only, and without quantiles that too few answers lie beyond.
     pub time_weighted: Option<Vec<OfSent>>,
     /// Variation from one round trip to the next, by name.
     pub jitter: Option<Jitter>,
@@ -72,9 +74,13 @@ pub struct Distribution {
     pub mad_ns: Option<f64>,
     /// Quantiles from p50 to p99.999, nearest rank.
     pub quantiles: Vec<Quantile>,
-    /// Number of independent values that would tell as much as these correlated ones; absent where the series is too short.
+    /// Number of independent values that would fix the mean as well as these correlated ones, at most `examined`; absent
+    /// where the series is too short or constant.
     pub effective_sample_size: Option<f64>,
-    /// Correlation of one value with the next, -1 to 1.
+    /// Values of the series in order of time that correlation and intervals were computed from: all, or of more than a
+    /// million an even thinning. Then the effective sample size is a lower bound.
+    pub examined: u64,
+    /// Correlation of one value with the next, -1 to 1; absent where the series was thinned.
     pub autocorrelation: Option<f64>,
     /// Whether quantiles are exact; otherwise to three significant digits.
     pub exact: bool,
@@ -133,22 +139,23 @@ pub struct Slip {
     pub rate_achieved: bool,
 }
 
-/// Jitter is not one number: each has its name. All of round trips, in nanoseconds.
+/// Jitter is not one number: each has its name. All of round trips from the send, in nanoseconds. A quantile is absent
+/// where fewer than 10 values lie beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Jitter {
     /// Median of |difference of consecutive round trips| (RFC 3393, RFC 5481 section 4.1).
-    pub rtt_ipdv_p50_ns: Nanos,
+    pub rtt_ipdv_p50_ns: Option<Nanos>,
     /// Its 95th percentile.
-    pub rtt_ipdv_p95_ns: Nanos,
+    pub rtt_ipdv_p95_ns: Option<Nanos>,
     /// Its 99th percentile.
-    pub rtt_ipdv_p99_ns: Nanos,
+    pub rtt_ipdv_p99_ns: Option<Nanos>,
     /// 95th percentile of round trip minus the shortest (RFC 5481 section 4.2).
-    pub rtt_pdv_p95_ns: Nanos,
+    pub rtt_pdv_p95_ns: Option<Nanos>,
     /// 99th percentile of round trip minus the shortest.
-    pub rtt_pdv_p99_ns: Nanos,
+    pub rtt_pdv_p99_ns: Option<Nanos>,
     /// 99.9th percentile of round trip minus the shortest.
-    pub rtt_pdv_p999_ns: Nanos,
-    /// Smoothed |difference|, 1/16 each, at the end of the run (RFC 3550 section 6.4.1, of round trips).
+    pub rtt_pdv_p999_ns: Option<Nanos>,
+    /// Smoothed |difference|, 1/16 each, at the end of the run (RFC 3550 section 6.4.1, of round trips); mean over threads.
     pub rtt_rfc3550_ns: f64,
     /// Population standard deviation, as ping's mdev. Not jitter; for comparison.
     pub mdev_ns: f64,

@@ -24,7 +24,8 @@ impl Due {
     pub fn new(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed ^ (u64::from(turn) << 32));
         let share = u64::from(share.max(1));
-        let next = if matches!(schedule, Schedule::Bursts { .. } | Schedule::Poisson { .. }) { 0 } else { u64::from(turn) };
+        let next =
+            if matches!(schedule, Schedule::Bursts { .. } | Schedule::Poisson { .. }) { 0 } else { u64::from(turn) };
         // RFC 3432: a periodic stream starts at a random phase within one interval.
         let phase = match schedule {
             Schedule::Every { interval_ns } if turn == 0 && share == 1 => rng.u64(0..interval_ns.0.max(1)),

@@ -1,4 +1,16 @@
 //! What the recorded numbers mean and how sure they are.
 
+pub mod correlation;
+pub mod jitter;
+pub mod loss;
+pub mod moments;
 pub mod paired;
+pub mod payload;
 pub mod quantile;
+pub mod series;
+pub mod settled;
+pub mod steady;
+pub mod summary;
+
+#[cfg(test)]
+mod simulated;

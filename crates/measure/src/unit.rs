@@ -323,7 +323,9 @@ impl fmt::Display for Expected {
             Self::Time => "is no time: write it as 250us, 10ms, 1.5s or 1m30s",
             Self::TimeUnit => "has no unit: ping means seconds by it, fping milliseconds; write 10ms or 10s",
             Self::Size => "is no size: write it as 64, 1500B, 1kB (1000) or 64KiB (65536)",
-            Self::SizeUnit => "has two readings: write kB, MB, GB for powers of 1000 or KiB, MiB, GiB for powers of 1024",
+            Self::SizeUnit => {
+                "has two readings: write kB, MB, GB for powers of 1000 or KiB, MiB, GiB for powers of 1024"
+            }
             Self::Rate => "is no rate above 0: write it as 100/s, 10k/s, 1.5M/s or 30/min",
         })
     }

@@ -17,3 +17,4 @@ pub mod noise;
 pub mod preamble;
 pub mod reply;
 pub mod server;
+pub mod stranger;

@@ -1,1 +1,13 @@
-//! .
+//! Telling: a record as a screen of text, a running measurement as a line, every exchange as a table.
+//!
+//! Everything here is a function of its arguments: what is printed where, and whether a terminal is there, is said by
+//! the caller. Not here: measuring, reaching hosts, and deciding what a number means (`measure`).
+
+#[cfg(test)]
+mod fixture;
+pub mod histogram;
+pub mod layout;
+pub mod number;
+pub mod progress;
+pub mod samples;
+pub mod text;

@@ -1,1 +1,20 @@
-fn main() {}
+//! `sonde`: measures what two endpoints can do with the network between them.
+//!
+//! The one binary: it alone reads argv and the environment, prints and exits. A command is a file in [`command`]; the
+//! words go out through [`output`] alone.
+
+mod command;
+mod exit;
+mod failure;
+mod output;
+mod signal;
+
+use std::process::ExitCode;
+
+/// How this program names itself to peers and in records.
+const PROGRAM: &str = concat!("sonde ", env!("CARGO_PKG_VERSION"));
+
+#[expect(clippy::disallowed_methods, reason = "this is the room that reads argv")]
+fn main() -> ExitCode {
+    command::run(std::env::args_os().collect()).into()
+}

@@ -27,7 +27,8 @@ impl Edges {
     pub fn new(start: Instant, told: &Told<'_>) -> Self {
         let end = told.method.stop.after_ns.map_or(Instant::NEVER, |length| start.after(length));
         let stamp = if told.method.stamps.is_some() { start } else { Instant::NEVER };
-        let mut edges = Self { next: start, first: start, second: start.after(SECOND), glance: start.after(GLANCE), stamp, end };
+        let mut edges =
+            Self { next: start, first: start, second: start.after(SECOND), glance: start.after(GLANCE), stamp, end };
         edges.settle();
         edges
     }
@@ -56,7 +57,13 @@ impl Edges {
 
     /// Deals with what is due at `now`: closes seconds, looks whether to stop. `Some`: the run is over.
     #[cold]
-    pub fn pass(&mut self, now: Instant, told: &Told<'_>, recorder: &mut Recorder, outlet: &mut Outlet) -> Option<Ended> {
+    pub fn pass(
+        &mut self,
+        now: Instant,
+        told: &Told<'_>,
+        recorder: &mut Recorder,
+        outlet: &mut Outlet,
+    ) -> Option<Ended> {
         let mut ended = None;
         if now >= self.second {
             let second = recorder.second(now);

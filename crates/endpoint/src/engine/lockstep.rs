@@ -52,7 +52,17 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     pub fn new(flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
         let recorder = Recorder::new(told.method.loop_kind(), told.exact());
         let scheduled = told.method.schedule != Schedule::BackToBack;
-        Self { flow, told, outlet, recorder, splits: Splits::default(), lost: VecDeque::new(), oldest: 0, base: 0, scheduled }
+        Self {
+            flow,
+            told,
+            outlet,
+            recorder,
+            splits: Splits::default(),
+            lost: VecDeque::new(),
+            oldest: 0,
+            base: 0,
+            scheduled,
+        }
     }
 
     /// Runs to the end.

@@ -147,8 +147,11 @@ impl Parts {
     fn peer_side(&mut self, peer: PeerStamps, late_news: Option<PeerStamps>, outside: Option<u64>) {
         let widen = |value: Option<u32>| value.map(u64::from);
         let (wake_up, hold) = (widen(peer.wake_up), widen(peer.hold));
-        let departure = late_news.and_then(|late| Some(u64::from(late.previous_sched?) + u64::from(late.previous_driver?)));
-        for (values, span) in [(&mut self.peer_wake_up, wake_up), (&mut self.peer_hold, hold), (&mut self.peer_send, departure)] {
+        let departure =
+            late_news.and_then(|late| Some(u64::from(late.previous_sched?) + u64::from(late.previous_driver?)));
+        for (values, span) in
+            [(&mut self.peer_wake_up, wake_up), (&mut self.peer_hold, hold), (&mut self.peer_send, departure)]
+        {
             if let Some(span) = span {
                 values.record(span);
             }
@@ -191,7 +194,13 @@ mod tests {
     }
 
     fn peer(sched: Option<u32>) -> Option<PeerStamps> {
-        Some(PeerStamps { received: Some(5), wake_up: Some(5_000), hold: Some(30), previous_sched: sched, previous_driver: sched.map(|_| 200) })
+        Some(PeerStamps {
+            received: Some(5),
+            wake_up: Some(5_000),
+            hold: Some(30),
+            previous_sched: sched,
+            previous_driver: sched.map(|_| 200),
+        })
     }
 
     #[test]

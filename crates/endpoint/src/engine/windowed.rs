@@ -120,7 +120,21 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             links.push(link);
             let due = Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0);
             let slots = vec![NEVER_USED; slots];
-            lanes.push(Lane { wire, index, request, reply, expected, due, slots, next: 0, oldest: 0, owed: 0, outstanding: 0, base: 0, blocked: false });
+            lanes.push(Lane {
+                wire,
+                index,
+                request,
+                reply,
+                expected,
+                due,
+                slots,
+                next: 0,
+                oldest: 0,
+                owed: 0,
+                outstanding: 0,
+                base: 0,
+                blocked: false,
+            });
         }
         Self {
             recorder: Recorder::new(told.method.loop_kind(), told.exact()),
@@ -309,7 +323,14 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     }
 
     #[cold]
-    fn not_sent(&mut self, turn: usize, seq: u64, intended: Option<Instant>, sent: Instant, fault: Fault) -> Result<(), Ended> {
+    fn not_sent(
+        &mut self,
+        turn: usize,
+        seq: u64,
+        intended: Option<Instant>,
+        sent: Instant,
+        fault: Fault,
+    ) -> Result<(), Ended> {
         let lane = &mut self.lanes[turn];
         if lane.owed == seq {
             lane.owed = lane.next;

@@ -28,7 +28,8 @@ pub fn poll_one(socket: BorrowedFd<'_>, writing: bool, until: Instant) {
 
 fn poll_set(set: &mut [PollFd<'_>], until: Instant) {
     let Some(left) = until.since(Monotonic::now()) else { return };
-    let timeout = rustix::fs::Timespec { tv_sec: (left.0 / 1_000_000_000) as i64, tv_nsec: (left.0 % 1_000_000_000) as i64 };
+    let timeout =
+        rustix::fs::Timespec { tv_sec: (left.0 / 1_000_000_000) as i64, tv_nsec: (left.0 % 1_000_000_000) as i64 };
     // An interruption ends the wait early, which every caller allows.
     let _woken = poll(set, Some(&timeout));
 }
@@ -37,8 +38,12 @@ fn poll_set(set: &mut [PollFd<'_>], until: Instant) {
 #[cold]
 pub fn fault_of(errno: Errno) -> Fault {
     match errno {
-        Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::PROTO | Errno::NOPROTOOPT => Fault::Refused(errno.raw_os_error()),
-        Errno::NOBUFS | Errno::PERM | Errno::NOMEM | Errno::ACCESS | Errno::AGAIN => Fault::SendFailed(errno.raw_os_error()),
+        Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::PROTO | Errno::NOPROTOOPT => {
+            Fault::Refused(errno.raw_os_error())
+        }
+        Errno::NOBUFS | Errno::PERM | Errno::NOMEM | Errno::ACCESS | Errno::AGAIN => {
+            Fault::SendFailed(errno.raw_os_error())
+        }
         Errno::MSGSIZE => Fault::TooLong,
         Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED | Errno::NOTCONN | Errno::SHUTDOWN => Fault::Closed,
         other => Fault::System(other.raw_os_error()),

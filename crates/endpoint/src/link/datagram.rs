@@ -149,7 +149,9 @@ impl Link for Datagram {
 impl Datagram {
     fn take_stamped(&mut self, buffer: &mut [u8], flags: libc::c_int) -> Result<Option<Stamped>, Fault> {
         match queue::receive(self.socket.as_fd(), buffer, flags) {
-            Ok(arrival) => Ok(Some(Stamped { length: arrival.length, kernel: arrival.stamp, application: Some(wall()) })),
+            Ok(arrival) => {
+                Ok(Some(Stamped { length: arrival.length, kernel: arrival.stamp, application: Some(wall()) }))
+            }
             Err(libc::EAGAIN | libc::EINTR) => Ok(None),
             Err(errno) => Err(self.fault(Errno::from_raw_os_error(errno))),
         }

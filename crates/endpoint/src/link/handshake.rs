@@ -67,7 +67,13 @@ enum Stage {
 
 impl Handshake {
     /// A link to `peer`. One socket is opened now, so that options that cannot be had are told before measuring.
-    pub fn new(peer: SocketAddr, options: &SocketOptions, waiting: Waiting, content: Content, stop: Stop) -> Result<Self, EndpointError> {
+    pub fn new(
+        peer: SocketAddr,
+        options: &SocketOptions,
+        waiting: Waiting,
+        content: Content,
+        stop: Stop,
+    ) -> Result<Self, EndpointError> {
         let spinning = waiting == Waiting::Spin;
         let expected = match &content {
             Content::None => 0,
@@ -198,7 +204,9 @@ fn broken(errno: Errno) -> Fault {
         Fault::Closed => Fault::Refused(errno.raw_os_error()),
         Fault::System(_) if errno == Errno::TIMEDOUT => Fault::Refused(errno.raw_os_error()),
         // Out of local ports or descriptors: our own side.
-        Fault::System(code) if matches!(errno, Errno::ADDRNOTAVAIL | Errno::MFILE | Errno::NFILE) => Fault::SendFailed(code),
+        Fault::System(code) if matches!(errno, Errno::ADDRNOTAVAIL | Errno::MFILE | Errno::NFILE) => {
+            Fault::SendFailed(code)
+        }
         fault => fault,
     }
 }
@@ -223,7 +231,9 @@ impl Link for Handshake {
                 Ok(())
             }
             Err(error) => match error.cause {
-                crate::error::Cause::System(cause) => Err(broken(Errno::from_io_error(&cause).unwrap_or(Errno::NOBUFS))),
+                crate::error::Cause::System(cause) => {
+                    Err(broken(Errno::from_io_error(&cause).unwrap_or(Errno::NOBUFS)))
+                }
                 _ => Err(Fault::SendFailed(0)),
             },
         }

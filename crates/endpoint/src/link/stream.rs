@@ -26,6 +26,7 @@ const STALLED: Nanos = Nanos::secs(10);
 pub struct Stream {
     socket: Socket,
     flags: RecvFlags,
+    send_flags: SendFlags,
     spinning: bool,
     /// Whether a full send buffer must not hold the thread, because replies wait to be read meanwhile.
     patient: bool,
@@ -35,6 +36,8 @@ pub struct Stream {
     /// Read before this link existed, taken first.
     early: Vec<u8>,
     unsent: usize,
+    /// What is left of a message's head, where the thread may not wait for room.
+    pending: Vec<u8>,
     scratch: Vec<u8>,
     /// Kernel timestamps, where they were asked for.
     pub stamping: Stamping,
@@ -44,12 +47,19 @@ pub struct Stream {
 impl Stream {
     /// A link over `socket`, which is connected and set to return from blocking calls every now and then
     /// (`socket::set_glance`). `patient` for windows above 1.
-    pub fn new(socket: Socket, waiting: Waiting, (request_length, reply_length): (usize, usize), patient: bool, stop: Stop) -> Self {
+    pub fn new(
+        socket: Socket,
+        waiting: Waiting,
+        (request_length, reply_length): (usize, usize),
+        patient: bool,
+        stop: Stop,
+    ) -> Self {
         let spinning = waiting == Waiting::Spin;
         let longest = request_length.max(reply_length);
         Self {
             socket,
             flags: if spinning { RecvFlags::DONTWAIT } else { RecvFlags::empty() },
+            send_flags: if patient { SendFlags::NOSIGNAL | SendFlags::DONTWAIT } else { SendFlags::NOSIGNAL },
             spinning,
             patient,
             request_length,
@@ -57,6 +67,7 @@ impl Stream {
             have: 0,
             early: Vec::new(),
             unsent: 0,
+            pending: Vec::new(),
             scratch: if longest > PIECE { vec![0; PIECE] } else { Vec::new() },
             stamping: Stamping::default(),
             stop,
@@ -115,17 +126,18 @@ impl Stream {
         recv(&self.socket, &mut self.scratch[..rest], flags).map(|(count, _)| count)
     }
 
-    /// The part of a message that did not go at once.
+    /// The part of a message that did not go at once. The head carries the header: it goes before anything else, and
+    /// what is beyond it has no content.
     #[cold]
     fn send_rest(&mut self, message: &[u8], sent: usize) -> Result<(), Fault> {
         self.unsent = self.request_length - sent;
-        if sent < message.len() {
-            // The head carries the header: it goes whole before anything else, piece by piece.
-            self.send_piece(&message[sent..])?;
-        }
+        let head = message.get(sent..).unwrap_or_default();
         if self.patient {
+            self.pending.clear();
+            self.pending.extend_from_slice(head);
             return self.flush().map(|_| ());
         }
+        self.send_piece(head)?;
         let piece = std::mem::take(&mut self.scratch);
         let mut result = Ok(());
         while self.unsent > 0 && result.is_ok() {
@@ -133,6 +145,17 @@ impl Stream {
         }
         self.scratch = piece;
         result
+    }
+
+    /// Hands over what is left as far as it goes without waiting.
+    fn push(&mut self) -> Result<usize, Errno> {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        if self.pending.is_empty() {
+            return send(&self.socket, &self.scratch[..self.unsent.min(self.scratch.len())], flags);
+        }
+        let count = send(&self.socket, &self.pending, flags)?;
+        self.pending.drain(..count);
+        Ok(count)
     }
 
     fn send_piece(&mut self, mut piece: &[u8]) -> Result<(), Fault> {
@@ -179,20 +202,17 @@ impl Link for Stream {
 
     #[inline]
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
-        match send(&self.socket, message, SendFlags::NOSIGNAL) {
+        match send(&self.socket, message, self.send_flags) {
             Ok(count) if count == self.request_length => Ok(()),
             Ok(count) => self.send_rest(message, count),
             Err(errno) => self.not_sent(errno, message),
         }
     }
 
+    #[inline]
     fn flush(&mut self) -> Result<bool, Fault> {
-        if self.unsent > 0 && self.scratch.is_empty() {
-            self.scratch = vec![0; PIECE];
-        }
         while self.unsent > 0 {
-            let piece = self.unsent.min(self.scratch.len());
-            match send(&self.socket, &self.scratch[..piece], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            match self.push() {
                 Ok(count) => self.unsent -= count,
                 Err(Errno::AGAIN) => return Ok(false),
                 Err(Errno::INTR) => {}

@@ -6,8 +6,8 @@ use measure::unit::{Instant, Nanos};
 use protocol::link::{Departure, Fault, Link, Stamped};
 use protocol::native::header::{Flags, LENGTH, PeerStamps, VERSION};
 
-use super::session::Session;
 use super::Behaviour;
+use super::session::Session;
 use crate::clock::{Monotonic, wall};
 use crate::pace;
 use crate::stop::Stop;
@@ -58,7 +58,14 @@ pub enum FlowEnd {
 
 impl<'a, L: Link> Answerer<'a, L> {
     /// An answerer of flow `flow` over `link`.
-    pub fn new(link: L, session: &'a Session, flow: u16, datagrams: bool, behaviour: &'a Behaviour, stop: &'a Stop) -> Self {
+    pub fn new(
+        link: L,
+        session: &'a Session,
+        flow: u16,
+        datagrams: bool,
+        behaviour: &'a Behaviour,
+        stop: &'a Stop,
+    ) -> Self {
         let piece = crate::link::stream::PIECE as u64;
         let request_head = session.open.request_bytes.0.min(piece) as usize;
         let reply_head = session.open.response_bytes.0.min(piece) as usize;
@@ -172,13 +179,17 @@ impl<'a, L: Link> Answerer<'a, L> {
     #[inline]
     fn is_ours(&self, length: usize) -> bool {
         let flow = u16::from_be_bytes([self.buffer[26], self.buffer[27]]);
-        length <= self.request_head && self.buffer[..16] == self.session.token.0 && self.buffer[24] == VERSION && flow == self.flow
+        length <= self.request_head
+            && self.buffer[..16] == self.session.token.0
+            && self.buffer[24] == VERSION
+            && flow == self.flow
     }
 
     #[cold]
     fn send_with_stamps(&mut self, reply: usize, arrival: Stamped) -> Result<(), Fault> {
         let Departure { sched, driver } = self.link.departure();
-        let span = |from: Option<u64>, to: Option<u64>| to?.checked_sub(from?).and_then(|span| u32::try_from(span).ok());
+        let span =
+            |from: Option<u64>, to: Option<u64>| to?.checked_sub(from?).and_then(|span| u32::try_from(span).ok());
         let now = wall();
         let stamps = PeerStamps {
             received: arrival.kernel,

@@ -30,7 +30,8 @@ pub fn attend(connection: &Socket, from: SocketAddr, shared: &Arc<Shared>) {
         return;
     }
     let Some(terms) = terms(shared) else { return };
-    let mut attendant = Attendant { connection, shared, server: Server::new(terms, Monotonic::now()), session: None, watch: None };
+    let mut attendant =
+        Attendant { connection, shared, server: Server::new(terms, Monotonic::now()), session: None, watch: None };
     let data = attendant.run();
     if let Some(session) = attendant.session.take() {
         shared.sessions.remove(&session.token);
@@ -47,13 +48,17 @@ fn terms(shared: &Shared) -> Option<Terms> {
         None => None,
     };
     let full = shared.sessions.count() >= settings.limits.sessions;
-    let decline = if shared.stop.requested() {
-        Some(Decline::Stopping)
-    } else {
-        full.then_some(Decline::Busy)
-    };
+    let decline = if shared.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
     let capabilities = [capability::STAMPS, capability::BUSY_POLL, capability::CPUS].map(str::to_owned).into();
-    Some(Terms { program: settings.program.clone(), versions: Versions::OURS, capabilities, limits: settings.limits, udp: true, secret, decline })
+    Some(Terms {
+        program: settings.program.clone(),
+        versions: Versions::OURS,
+        capabilities,
+        limits: settings.limits,
+        udp: true,
+        secret,
+        decline,
+    })
 }
 
 /// One control connection.
@@ -154,13 +159,21 @@ impl Attendant<'_> {
             Err(refused) => return self.server.refuse(refused),
         };
         let Ok(token) = random::bytes().map(Token) else {
-            return self.server.refuse(Refused { reason: Reason::Other, detail: "no random bytes to name a session".into(), hint: None });
+            return self.server.refuse(Refused {
+                reason: Reason::Other,
+                detail: "no random bytes to name a session".into(),
+                hint: None,
+            });
         };
         let version = self.server.version().unwrap_or(Versions::OURS.highest);
         let session = Arc::new(Session::new(token, version, open, got.clone()));
         if !self.shared.sessions.add(Arc::clone(&session), self.shared.settings.limits.sessions) {
             let detail = format!("{} sessions are open, which is the limit", self.shared.settings.limits.sessions);
-            return self.server.refuse(Refused { reason: Reason::Sessions, detail, hint: Some("try again when another measurement has ended".into()) });
+            return self.server.refuse(Refused {
+                reason: Reason::Sessions,
+                detail,
+                hint: Some("try again when another measurement has ended".into()),
+            });
         }
         self.session = Some(session);
         self.watch = Some(Watch::start(crate::environment::Reader::host(self.shared.settings.program.clone())));
@@ -198,7 +211,10 @@ impl Attendant<'_> {
 }
 
 fn is_glance(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut | std::io::ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut | std::io::ErrorKind::Interrupted
+    )
 }
 
 /// A data connection: let in or refused by one octet, then answered.
@@ -236,14 +252,22 @@ fn admit(data: Data, shared: &Shared) -> Result<Arc<Session>, DataRefusal> {
     Ok(session)
 }
 
-fn answer_stream(connection: &Socket, from: SocketAddr, session: &Session, flow: u16, unread: &[u8], shared: &Shared) -> std::io::Result<()> {
+fn answer_stream(
+    connection: &Socket,
+    from: SocketAddr,
+    session: &Session,
+    flow: u16,
+    unread: &[u8],
+    shared: &Shared,
+) -> std::io::Result<()> {
     connection.set_tcp_nodelay(true)?;
     let fail = |error: crate::error::EndpointError| std::io::Error::other(error.to_string());
     socket::set_waiting(connection, from, session.got.waiting).map_err(fail)?;
     settle(cpu_for(&session.got.cpus, session.next_thread()), "reflector").map_err(fail)?;
     let connection = connection.try_clone()?;
     let lengths = (session.open.response_bytes.0 as usize, session.open.request_bytes.0 as usize);
-    let stamping = if session.got.stamps { Stamping::on(std::os::fd::AsFd::as_fd(&connection)) } else { Stamping::default() };
+    let stamping =
+        if session.got.stamps { Stamping::on(std::os::fd::AsFd::as_fd(&connection)) } else { Stamping::default() };
     let mut link = Stream::new(connection, session.got.waiting, lengths, false, shared.stop.clone());
     link.stamping = stamping;
     (&mut &*link.socket()).write_all(&[DataAnswer::Accepted.code()])?;

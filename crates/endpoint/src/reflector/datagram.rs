@@ -66,7 +66,14 @@ fn known(message: &[u8], shared: &Shared) -> Option<(Arc<Session>, Header)> {
     Some((session, header))
 }
 
-fn start(session: &Arc<Session>, flow: u16, local: SocketAddr, from: SocketAddr, first: Vec<u8>, shared: &Arc<Shared>) -> std::io::Result<()> {
+fn start(
+    session: &Arc<Session>,
+    flow: u16,
+    local: SocketAddr,
+    from: SocketAddr,
+    first: Vec<u8>,
+    shared: &Arc<Shared>,
+) -> std::io::Result<()> {
     if !session.flows[usize::from(flow)].take() {
         return Err(std::io::ErrorKind::AlreadyExists.into());
     }
@@ -108,7 +115,8 @@ fn as_family_of(local: IpAddr, from: SocketAddr) -> IpAddr {
 
 fn answer(socket: Socket, from: SocketAddr, session: &Session, flow: u16, first: &[u8], shared: &Shared) {
     let waiting = session.got.waiting;
-    let ready = socket::set_waiting(&socket, from, waiting).and_then(|()| settle(cpu_for(&session.got.cpus, session.next_thread()), "reflector"));
+    let ready = socket::set_waiting(&socket, from, waiting)
+        .and_then(|()| settle(cpu_for(&session.got.cpus, session.next_thread()), "reflector"));
     if ready.is_err() {
         return;
     }

@@ -26,7 +26,8 @@ pub fn type_of_service(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<u8> {
 /// Asks for ICMP errors and local failures on the error queue (`IP_RECVERR`). A kernel that refuses leaves us with the
 /// plain errors of a connected socket, which is enough to go on.
 pub fn tell_of_errors(socket: BorrowedFd<'_>, ipv6: bool) {
-    let (level, name) = if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) } else { (libc::IPPROTO_IP, libc::IP_RECVERR) };
+    let (level, name) =
+        if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) } else { (libc::IPPROTO_IP, libc::IP_RECVERR) };
     drop(set_int(socket, level, name, 1));
 }
 
@@ -49,7 +50,13 @@ pub fn set_int(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) 
     // SAFETY: the descriptor is open for the borrow's life; the pointer and length describe one c_int that outlives
     // the call.
     let result = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), size_of::<c_int>() as libc::socklen_t)
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<c_int>() as libc::socklen_t,
+        )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -59,7 +66,6 @@ pub fn read_int(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result
     let mut value: c_int = 0;
     let mut length = size_of::<c_int>() as libc::socklen_t;
     // SAFETY: as above; `length` says how much may be written and is updated by the kernel.
-    let result =
-        unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length) };
+    let result = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length) };
     if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
 }

@@ -86,7 +86,9 @@ pub fn receive_from(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Address
     let mut name: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
     let length = message_from(socket, buffer, 0, Some(&mut name), |level, kind, data| match (level, kind) {
         // struct in_pktinfo: interface index, local address, header's destination address.
-        (libc::IPPROTO_IP, libc::IP_PKTINFO) => to = data.get(8..12).and_then(|b| b.first_chunk::<4>()).map(|b| IpAddr::from(*b)),
+        (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+            to = data.get(8..12).and_then(|b| b.first_chunk::<4>()).map(|b| IpAddr::from(*b))
+        }
         // struct in6_pktinfo: destination address, interface index.
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => to = data.first_chunk::<16>().map(|b| IpAddr::from(*b)),
         _ => {}
@@ -105,7 +107,12 @@ fn address_of(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
             // SAFETY: as above, for a sockaddr_in6.
             let name = unsafe { &*std::ptr::from_ref(name).cast::<libc::sockaddr_in6>() };
             let ip = std::net::Ipv6Addr::from(name.sin6_addr.s6_addr);
-            Some(SocketAddr::V6(std::net::SocketAddrV6::new(ip, u16::from_be(name.sin6_port), name.sin6_flowinfo, name.sin6_scope_id)))
+            Some(SocketAddr::V6(std::net::SocketAddrV6::new(
+                ip,
+                u16::from_be(name.sin6_port),
+                name.sin6_flowinfo,
+                name.sin6_scope_id,
+            )))
         }
         _ => None,
     }
@@ -116,10 +123,14 @@ pub fn next_notice(socket: BorrowedFd<'_>) -> Option<Notice> {
     loop {
         let (mut stamp, mut error) = (None, None);
         let mut payload = [0; 64];
-        message(socket, &mut payload, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| match (level, kind) {
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
-            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => error = Extended::read(data),
-            _ => {}
+        message(socket, &mut payload, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| {
+            match (level, kind) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
+                (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+                    error = Extended::read(data)
+                }
+                _ => {}
+            }
         })
         .ok()?;
         if let Some(notice) = error.and_then(|error| error.notice(stamp)) {
@@ -153,7 +164,12 @@ pub fn send_stamped(socket: BorrowedFd<'_>, message: &[u8], request: u32) -> Res
 }
 
 /// `recvmsg` into `buffer`, each control message handed to `each` as level, type and data.
-fn message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int, each: impl FnMut(c_int, c_int, &[u8])) -> Result<usize, i32> {
+fn message(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    flags: c_int,
+    each: impl FnMut(c_int, c_int, &[u8]),
+) -> Result<usize, i32> {
     message_from(socket, buffer, flags, None, each)
 }
 
@@ -219,7 +235,14 @@ struct Extended {
 impl Extended {
     fn read(data: &[u8]) -> Option<Self> {
         let word = |at: usize| data.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-        Some(Self { errno: word(0)?, origin: *data.get(4)?, kind: *data.get(5)?, code: *data.get(6)?, info: word(8)?, data: word(12)? })
+        Some(Self {
+            errno: word(0)?,
+            origin: *data.get(4)?,
+            kind: *data.get(5)?,
+            code: *data.get(6)?,
+            info: word(8)?,
+            data: word(12)?,
+        })
     }
 
     fn notice(self, stamp: Option<u64>) -> Option<Notice> {

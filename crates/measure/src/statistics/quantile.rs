@@ -132,9 +132,7 @@ impl Ranked {
         let index = rank.checked_sub(1)?;
         match self {
             Self::Exact(values) => values.get(index as usize).copied(),
-            Self::Counted(steps) => {
-                steps.get(steps.partition_point(|&(_, upto)| upto < rank)).map(|&(value, _)| value)
-            }
+            Self::Counted(steps) => steps.get(steps.partition_point(|&(_, upto)| upto < rank)).map(|&(value, _)| value),
         }
     }
 

@@ -14,7 +14,8 @@ use crate::native::error::{SessionError, Step};
 use crate::native::key::Secret;
 use crate::native::message::{Ending, FromClient, FromServer, Notice, Open, Opened, Received, Report};
 use crate::native::noise::{Handshake, Prologue};
-use crate::native::preamble::{Answer, Control, NotSonde, Saw, Versions};
+use crate::native::preamble::{Answer, Control, Versions};
+use crate::native::stranger::{NotSonde, Saw};
 
 /// How long the server has for each of its answers: far above any round trip, and a person still waits for it.
 pub const ANSWER: Nanos = Nanos::secs(10);
@@ -353,117 +354,5 @@ impl Client {
         }
         let detail = format!("counts for {counted} flows, where there are {}", self.open.flows);
         Err(SessionError::Unreadable { detail })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use measure::method::{Carrier, Pattern, Waiting};
-    use measure::unit::Bytes;
-
-    use super::*;
-    use crate::native::header::Token;
-    use crate::native::key::Key;
-    use crate::native::limits::Limits;
-    use crate::native::server::{Server, ServerEvent, Terms};
-
-    const NOW: Instant = Instant(1_000);
-
-    fn open() -> Open {
-        Open {
-            program: "client 1".into(),
-            capabilities: BTreeSet::new(),
-            carrier: Carrier::Tcp,
-            pattern: Pattern::Exchange,
-            request_bytes: Bytes(64),
-            response_bytes: Bytes(64),
-            reply_every: 1,
-            waiting: Waiting::Block,
-            cpus: vec![],
-            flows: 2,
-            stamps: false,
-            rate_per_flow: None,
-            duration_ns: Some(Nanos::secs(10)),
-            idle_ns: Nanos::secs(6),
-        }
-    }
-
-    fn terms() -> Terms {
-        Terms {
-            program: "server 1".into(),
-            versions: Versions::OURS,
-            capabilities: BTreeSet::new(),
-            limits: Limits::default(),
-            udp: true,
-            secret: None,
-            decline: None,
-        }
-    }
-
-    fn secret(key: u8, ephemeral: u8) -> Secret {
-        Secret { key: Key([key; 32]), ephemeral: [ephemeral; 32] }
-    }
-
-    /// Carries octets both ways until neither end has more, stopping at the first error of each.
-    fn shuttle(
-        client: &mut Client,
-        server: &mut Server,
-        piece: usize,
-    ) -> (Result<(), SessionError>, Result<(), SessionError>) {
-        let mut results = (Ok(()), Ok(()));
-        loop {
-            let (up, down) = (client.outgoing(), server.outgoing());
-            if up.is_empty() && down.is_empty() {
-                return results;
-            }
-            for part in up.chunks(piece) {
-                if results.1.is_ok() {
-                    results.1 = server.feed(part, NOW);
-                }
-            }
-            for part in down.chunks(piece) {
-                if results.0.is_ok() {
-                    results.0 = client.feed(part, NOW);
-                }
-            }
-        }
-    }
-
-    fn a_whole_session(mut client: Client, mut server: Server, piece: usize) {
-        assert_eq!(shuttle(&mut client, &mut server, piece), (Ok(()), Ok(())));
-        let Some(ServerEvent::Open(asked)) = server.event() else { panic!("no request to open") };
-        assert_eq!(asked, open());
-        let got = Limits::default().grant(&asked);
-        server.accept(Token([9; 16]), got, NOW).unwrap();
-        assert_eq!(shuttle(&mut client, &mut server, piece), (Ok(()), Ok(())));
-        let Some(ClientEvent::Opened(opened)) = client.event() else { panic!("not open") };
-        assert_eq!((opened.token, opened.udp), (Token([9; 16]), true));
-        assert_eq!(client.progress(NOW), Ok(true));
-        assert_eq!(client.progress(NOW), Ok(false), "one question at a time");
-        shuttle(&mut client, &mut server, piece).0.unwrap();
-        assert_eq!(server.event(), Some(ServerEvent::Progress));
-        server.received(vec![3, 4]).unwrap();
-        shuttle(&mut client, &mut server, piece).0.unwrap();
-        assert_eq!(client.event(), Some(ClientEvent::Received(Received { received: vec![3, 4] })));
-        client.close(NOW).unwrap();
-        shuttle(&mut client, &mut server, piece).1.unwrap();
-        assert_eq!(server.event(), Some(ServerEvent::Close));
-        let report = Report { received: vec![5, 6], replied: vec![5, 5], malformed: 1, ..Report::default() };
-        server.report(report.clone()).unwrap();
-        shuttle(&mut client, &mut server, piece).0.unwrap();
-        assert_eq!(client.event(), Some(ClientEvent::Report(Box::new(report))));
-        assert_eq!((client.step(), server.step()), (Step::Done, Step::Done));
-        assert_eq!((client.ended(), server.ended()), (Ok(()), Ok(())));
-    }
-
-    #[test]
-    fn a_session_goes_from_preamble_to_report_in_any_pieces() {
-        for piece in [1, 7, usize::MAX] {
-            a_whole_session(Client::new(open(), None, NOW), Server::new(terms(), NOW), piece);
-            let keyed = Terms { secret: Some(secret(1, 2)), ..terms() };
-            a_whole_session(Client::new(open(), Some(secret(1, 3)), NOW), Server::new(keyed, NOW), piece);
-        }
     }
 }

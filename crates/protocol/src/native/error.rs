@@ -4,7 +4,8 @@ use measure::unit::Nanos;
 
 use crate::native::frame::FrameError;
 use crate::native::message::{Notice, Refused};
-use crate::native::preamble::{Decline, NotSonde, Versions};
+use crate::native::preamble::{Decline, Versions};
+use crate::native::stranger::NotSonde;
 
 /// How far a control connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

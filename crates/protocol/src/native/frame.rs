@@ -59,3 +59,67 @@ impl Decoder {
         self.buffer.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(decoder: &mut Decoder) -> Vec<Vec<u8>> {
+        std::iter::from_fn(|| decoder.message().expect("within the bounds")).collect()
+    }
+
+    #[test]
+    fn the_largest_message_passes_and_one_more_octet_does_not() {
+        let mut out = Vec::new();
+        write(&vec![1; LARGEST], &mut out).unwrap();
+        let mut decoder = Decoder::default();
+        decoder.feed(&out);
+        assert_eq!(all(&mut decoder), [vec![1; LARGEST]]);
+        let length = out.len();
+        assert_eq!(write(&vec![1; LARGEST + 1], &mut out), Err(FrameError::TooLong { length: LARGEST + 1 }));
+        assert_eq!(out.len(), length, "nothing was appended");
+    }
+
+    #[test]
+    fn an_announced_length_beyond_the_bound_is_an_error_that_stays() {
+        let mut decoder = Decoder::default();
+        decoder.feed(&[0, 4, 0, 1]);
+        let error = Err(FrameError::TooLong { length: LARGEST + 1 });
+        assert_eq!((decoder.message(), decoder.message()), (error.clone(), error));
+    }
+
+    #[test]
+    fn an_announced_length_takes_no_memory() {
+        let mut decoder = Decoder::default();
+        decoder.feed(&[0, 3, 255, 255, 7]);
+        assert_eq!(decoder.message(), Ok(None));
+        assert!(decoder.buffer.capacity() < 64, "{} octets held", decoder.buffer.capacity());
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_yields_the_same_messages(
+            messages in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..8),
+            cuts in prop::collection::vec(1..9_usize, 1..20),
+        ) {
+            let mut stream = Vec::new();
+            for message in &messages {
+                write(message, &mut stream).unwrap();
+            }
+            let (mut decoder, mut seen, mut rest) = (Decoder::default(), Vec::new(), &stream[..]);
+            for cut in cuts.iter().cycle().take_while(|_| !messages.is_empty()) {
+                let (piece, tail) = rest.split_at((*cut).min(rest.len()));
+                decoder.feed(piece);
+                seen.extend(all(&mut decoder));
+                rest = tail;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            prop_assert_eq!(seen, messages);
+            prop_assert_eq!(decoder.pending(), 0);
+        }
+    }
+}

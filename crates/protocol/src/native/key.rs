@@ -110,3 +110,60 @@ pub enum KeyError {
         line: usize,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use test_case::test_case;
+
+    use super::*;
+
+    const TEXT: &str = "sonde-key-1:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+    fn key() -> Key {
+        Key(std::array::from_fn(|index| index as u8))
+    }
+
+    #[test_case(TEXT; "the line alone")]
+    #[test_case(&format!("{TEXT}\n"); "with its line end")]
+    #[test_case(&format!("# lab\r\n\r\n  {TEXT}  \r\n# end"); "with comments, as an editor of another system leaves it")]
+    #[test_case(&format!("\u{feff}{TEXT}\n"); "with a byte order mark")]
+    #[test_case(&TEXT.replace("0a0b0c", "0A0B0C"); "in capitals")]
+    fn a_key_is_read(text: &str) {
+        assert_eq!(Key::parse(text), Ok(key()));
+    }
+
+    #[test_case("", KeyError::Empty; "nothing")]
+    #[test_case("# only a comment\n\n", KeyError::Empty; "a comment")]
+    #[test_case("hunter2", KeyError::Prefix { line: 1 }; "a passphrase")]
+    #[test_case("# a\nsonde-key-2:00", KeyError::Prefix { line: 2 }; "another version")]
+    #[test_case("sonde-key-1:00", KeyError::Length { line: 1, digits: 2 }; "too short")]
+    #[test_case(&format!("{TEXT}0"), KeyError::Length { line: 1, digits: 65 }; "too long")]
+    #[test_case(&TEXT.replace("1f", "1g"), KeyError::Digit { line: 1 }; "no digit")]
+    #[test_case(&TEXT.replace("1f", "é"), KeyError::Digit { line: 1 }; "no digit of one octet")]
+    #[test_case(&format!("{TEXT}\n\n{TEXT}"), KeyError::TwoLines { line: 3 }; "two keys")]
+    fn what_is_no_key_is_refused(text: &str, error: KeyError) {
+        assert_eq!(Key::parse(text), Err(error));
+    }
+
+    #[test]
+    fn neither_a_key_nor_an_error_shows_itself() {
+        let secret = Secret { key: key(), ephemeral: [9; 32] };
+        assert_eq!(format!("{:?} {secret:?}", key()), "Key(…) Secret(…)");
+        let error = Key::parse("hunter2").unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("hunter2"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_is_read_as_written(octets: [u8; 32]) {
+            let key = Key(octets);
+            prop_assert_eq!(Key::parse(&key.to_text()), Ok(key.clone()));
+        }
+
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = Key::parse(&text);
+        }
+    }
+}

@@ -161,3 +161,100 @@ fn beyond(reason: Reason, limit: &str, asked: &str, allowed: &str) -> Refused {
 fn nonsense(reason: Reason, detail: &str) -> Refused {
     Refused { reason, detail: detail.to_owned(), hint: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use measure::method::Waiting;
+    use test_case::test_case;
+
+    use super::*;
+
+    fn open(carrier: Carrier, request: u64, response: u64) -> Open {
+        Open {
+            program: String::new(),
+            capabilities: BTreeSet::new(),
+            carrier,
+            pattern: Pattern::Exchange,
+            request_bytes: Bytes(request),
+            response_bytes: Bytes(response),
+            reply_every: 1,
+            waiting: Waiting::Block,
+            cpus: vec![],
+            flows: 1,
+            stamps: false,
+            rate_per_flow: None,
+            duration_ns: None,
+            idle_ns: Nanos::secs(5),
+        }
+    }
+
+    #[test_case(&open(Carrier::Tcp, 1, 1); "the smallest on a stream")]
+    #[test_case(&open(Carrier::Tcp, 1 << 30, 1 << 30); "the largest on a stream")]
+    #[test_case(&open(Carrier::Udp, 32, 32); "the smallest datagrams")]
+    #[test_case(&open(Carrier::Udp, 65_507, 65_507); "the largest datagrams")]
+    #[test_case(&Open { pattern: Pattern::ConnectExchange, ..open(Carrier::Tcp, 64, 64) }; "a connection each")]
+    #[test_case(&Open { flows: 1_024, ..open(Carrier::Tcp, 64, 64) }; "many flows")]
+    fn what_makes_sense_is_let_in(open: &Open) {
+        assert_eq!(Limits::default().check(open), Ok(()));
+    }
+
+    #[test_case(&open(Carrier::Icmp, 64, 64), Reason::Carrier; "a carrier without a session")]
+    #[test_case(&Open { pattern: Pattern::ConnectExchange, ..open(Carrier::Udp, 64, 64) }, Reason::Pattern)]
+    #[test_case(&open(Carrier::Udp, 31, 31), Reason::RequestSize; "a datagram below its header")]
+    #[test_case(&open(Carrier::Udp, 65_508, 64), Reason::RequestSize; "a datagram too long")]
+    #[test_case(&open(Carrier::Udp, 64, 65), Reason::ResponseSize; "an amplifier")]
+    #[test_case(&open(Carrier::Tcp, 0, 64), Reason::NotUnderstood; "an empty request")]
+    #[test_case(&Open { flows: 0, ..open(Carrier::Tcp, 64, 64) }, Reason::NotUnderstood; "no flow")]
+    fn what_makes_no_sense_is_not(open: &Open, reason: Reason) {
+        assert_eq!(Limits::default().check(open).unwrap_err().reason, reason);
+    }
+
+    #[test_case(&Open { flows: 3, ..open(Carrier::Tcp, 64, 64) }, Reason::Flows, "flows per session: 3 ")]
+    #[test_case(&open(Carrier::Tcp, 101, 64), Reason::RequestSize, "largest request: 101 B ")]
+    #[test_case(&open(Carrier::Tcp, 64, 102), Reason::ResponseSize, "largest response: 102 B ")]
+    #[test_case(&Open { duration_ns: Some(Nanos::secs(61)), ..open(Carrier::Tcp, 64, 64) }, Reason::Duration, "duration: 61 s ")]
+    #[test_case(&Open { rate_per_flow: Rate::per_second(11), ..open(Carrier::Tcp, 64, 64) }, Reason::Rate, "rate per flow: 11/s ")]
+    #[test_case(&Open { flows: 2, ..open(Carrier::Tcp, 100, 99) }, Reason::Memory, "memory per session: 398 B ")]
+    fn a_limit_that_is_exceeded_is_named(open: &Open, reason: Reason, words: &str) {
+        let limits = Limits {
+            sessions: 1,
+            flows_per_session: 2,
+            rate_per_flow: Rate::per_second(10),
+            duration_ns: Nanos::secs(60),
+            idle_ns: Nanos::secs(1),
+            memory_bytes: Bytes(397),
+            largest_request: Bytes(100),
+            largest_response: Bytes(100),
+        };
+        let refused = limits.check(open).unwrap_err();
+        assert_eq!(refused.reason, reason);
+        assert!(refused.detail.starts_with(words), "{}", refused.detail);
+        assert!(refused.hint.is_some());
+    }
+
+    #[test]
+    fn sessions_are_bounded_and_counted_by_the_caller() {
+        let limits = Limits { sessions: 2, ..Limits::default() };
+        assert_eq!(limits.check_sessions(1), Ok(()));
+        assert_eq!(limits.check_sessions(2).unwrap_err().reason, Reason::Sessions);
+    }
+
+    #[test]
+    fn more_flows_than_the_protocol_counts_are_refused_whatever_the_limit() {
+        let limits = Limits { flows_per_session: u32::MAX, ..Limits::default() };
+        let open = Open { flows: MOST_FLOWS + 1, ..open(Carrier::Tcp, 1, 1) };
+        assert_eq!(limits.check(&open).unwrap_err().reason, Reason::Flows);
+    }
+
+    #[test]
+    fn times_are_granted_within_the_bounds() {
+        let limits = Limits { duration_ns: Nanos::secs(60), idle_ns: Nanos::secs(3), ..Limits::default() };
+        let got = limits.grant(&open(Carrier::Tcp, 64, 64));
+        assert_eq!((got.duration_ns, got.idle_ns), (Nanos::secs(60), Nanos::secs(3)));
+        let brief = Open { duration_ns: Some(Nanos::secs(9)), idle_ns: Nanos::secs(2), ..open(Carrier::Tcp, 64, 64) };
+        let got = limits.grant(&brief);
+        assert_eq!((got.duration_ns, got.idle_ns), (Nanos::secs(9), Nanos::secs(2)));
+    }
+}

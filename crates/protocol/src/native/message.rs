@@ -277,3 +277,68 @@ impl<'de> Deserialize<'de> for Token {
             .ok_or_else(|| de::Error::custom("a token is 32 hexadecimal digits"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::native::frame;
+    use crate::native::limits::MOST_FLOWS;
+
+    fn open_json() -> serde_json::Value {
+        json!({
+            "type": "open", "carrier": "tcp", "pattern": "exchange", "request_bytes": 64, "response_bytes": 64,
+            "waiting": {"busy-poll": {"micros": 50}}, "flows": 1, "idle_ns": 5_000_000_000_u64,
+        })
+    }
+
+    #[test]
+    fn what_an_older_end_leaves_out_and_a_newer_one_adds_is_no_fault() {
+        let mut value = open_json();
+        value["zero_copy"] = json!({"depth": 3});
+        let FromClient::Open(open) = serde_json::from_value(value).unwrap() else { panic!("not open") };
+        assert_eq!((open.reply_every, open.stamps, open.duration_ns), (1, false, None));
+        assert_eq!(open.waiting, Waiting::BusyPoll { micros: 50 });
+    }
+
+    #[test]
+    fn a_message_of_an_unknown_type_is_known_as_such() {
+        let newer = json!({"type": "hibernate", "until": 7});
+        assert_eq!(serde_json::from_value::<FromClient>(newer.clone()).unwrap(), FromClient::Unknown);
+        assert_eq!(serde_json::from_value::<FromServer>(newer).unwrap(), FromServer::Unknown);
+        assert!(serde_json::from_value::<FromServer>(json!({"until": 7})).is_err(), "without a type it is nothing");
+    }
+
+    #[test]
+    fn a_newer_reason_is_other() {
+        let refused: FromServer = serde_json::from_value(json!({"type": "refused", "reason": "weather"})).unwrap();
+        let FromServer::Refused(refused) = refused else { panic!("not refused") };
+        assert_eq!((refused.reason, refused.to_string().as_str()), (Reason::Other, "Other"));
+        let fault: FromServer = serde_json::from_value(json!({"type": "fault", "reason": "weather"})).unwrap();
+        assert_eq!(fault, FromServer::Fault(Notice { reason: Ending::Other, detail: String::new() }));
+    }
+
+    #[test]
+    fn a_token_is_32_digits_and_nothing_else() {
+        let token = Token(*b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\xff");
+        assert_eq!(serde_json::to_value(token).unwrap(), json!("000102030405060708090a0b0c0d0eff"));
+        assert_eq!(serde_json::from_value::<Token>(json!("000102030405060708090a0b0c0d0eff")).unwrap(), token);
+        for wrong in [
+            "",
+            "+00102030405060708090a0b0c0d0eff",
+            "000102030405060708090a0b0c0d0ef",
+            "é00102030405060708090a0b0c0d0ef",
+        ] {
+            assert!(serde_json::from_value::<Token>(json!(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts_of_the_most_flows_fit_a_frame() {
+        let counts = vec![u64::MAX; MOST_FLOWS as usize];
+        let report = Report { received: counts.clone(), replied: counts, malformed: u64::MAX, ..Report::default() };
+        let text = serde_json::to_vec(&FromServer::Report(Box::new(report))).unwrap();
+        assert!(text.len() < frame::LARGEST * 3 / 4, "{} octets leave no room for the environment", text.len());
+    }
+}

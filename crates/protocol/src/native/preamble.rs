@@ -1,7 +1,7 @@
 //! The first octets of every TCP connection to the one port, and the answer to them.
 //!
 //! Fixed lengths, so that an end that knows only version 1 can still read which versions a newer one speaks. Whoever
-//! answers with anything else is no peer of ours, and [`NotSonde`] says what it looks like. All integers big-endian.
+//! answers with anything else is no peer of ours ([`NotSonde`]). All integers big-endian.
 //!
 //! | octets | control preamble | answer to it | data preamble |
 //! |---|---|---|---|
@@ -20,6 +20,7 @@
 use std::fmt;
 
 use crate::native::header::Token;
+use crate::native::stranger::{NotSonde, Saw};
 
 /// Opens every preamble. The line end makes a line-based server answer at once, the NUL makes it no text.
 pub const MAGIC: [u8; 8] = *b"sonde\r\n\0";
@@ -324,92 +325,6 @@ impl DataRefusal {
     }
 }
 
-/// Who answered (or called) is no peer of ours.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("that is no sonde: {saw}")]
-pub struct NotSonde {
-    /// What was seen instead.
-    pub saw: Saw,
-}
-
-/// What came in place of our magic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saw {
-    /// What speaks so.
-    pub speaker: Speaker,
-    /// The first octets, escaped where they do not print; empty where nothing came.
-    pub excerpt: String,
-}
-
-/// Most octets of a stranger's greeting that are kept for a message.
-const EXCERPT: usize = 48;
-
-impl Saw {
-    /// What these octets look like.
-    pub fn of(bytes: &[u8]) -> Self {
-        let head = &bytes[..bytes.len().min(EXCERPT)];
-        let line = head.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(head);
-        let shown = if line.is_empty() { head } else { line };
-        Self { speaker: Speaker::of(bytes), excerpt: shown.escape_ascii().to_string() }
-    }
-
-    /// Nothing came although there was time.
-    pub const SILENCE: Self = Self { speaker: Speaker::Silent, excerpt: String::new() };
-    /// The connection was closed before a word was said.
-    pub const CLOSED: Self = Self { speaker: Speaker::Closed, excerpt: String::new() };
-}
-
-impl fmt::Display for Saw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.speaker {
-            Speaker::Http => f.write_str("it speaks HTTP")?,
-            Speaker::Ssh => f.write_str("it speaks SSH")?,
-            Speaker::Tls => f.write_str("it speaks TLS")?,
-            Speaker::Greeter => f.write_str("it greets as a mail or file server does")?,
-            Speaker::Closed => return f.write_str("it closed the connection without a word"),
-            Speaker::Silent => {
-                return f.write_str("it says nothing, as netserver and iperf3 do when they wait for more");
-            }
-            Speaker::Unknown => f.write_str("it answers in an unknown way")?,
-        }
-        write!(f, " (`{}`)", self.excerpt)
-    }
-}
-
-/// What a stranger seems to speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaker {
-    /// HTTP, from either side.
-    Http,
-    /// SSH's version line.
-    Ssh,
-    /// A TLS record: a handshake or an alert.
-    Tls,
-    /// `220 …`: SMTP or FTP.
-    Greeter,
-    /// The connection was closed at once.
-    Closed,
-    /// Nothing came: a server that waits for more (netserver, iperf3), or a hung one.
-    Silent,
-    /// None of these.
-    Unknown,
-}
-
-impl Speaker {
-    fn of(bytes: &[u8]) -> Self {
-        const HTTP: [&[u8]; 8] = [b"HTTP/", b"GET ", b"HEAD ", b"POST ", b"PUT ", b"OPTIONS ", b"CONNECT ", b"PRI "];
-        match bytes {
-            _ if HTTP.iter().any(|word| bytes.starts_with(word)) => Self::Http,
-            _ if bytes.starts_with(b"SSH-") => Self::Ssh,
-            // RFC 8446 section 5.1: type alert (21) or handshake (22), then legacy version 3.x.
-            [21 | 22, 3, ..] => Self::Tls,
-            _ if bytes.starts_with(b"220 ") || bytes.starts_with(b"220-") => Self::Greeter,
-            [] => Self::Closed,
-            _ => Self::Unknown,
-        }
-    }
-}
-
 /// The head that control preamble and answer share, and the three words after it.
 struct Words {
     code: u8,
@@ -436,4 +351,76 @@ fn word(octets: &[u8], at: usize) -> u16 {
 fn check_magic(bytes: &[u8]) -> Result<(), NotSonde> {
     let known = bytes.len().min(MAGIC.len());
     if bytes[..known] == MAGIC[..known] { Ok(()) } else { Err(NotSonde { saw: Saw::of(bytes) }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use test_case::test_case;
+
+    use super::*;
+
+    const fn versions(lowest: u16, highest: u16) -> Versions {
+        Versions { lowest, highest }
+    }
+
+    #[test_case(versions(1, 1), versions(1, 1), Ok(1))]
+    #[test_case(versions(1, 5), versions(1, 1), Ok(1); "an old client and a newer server")]
+    #[test_case(versions(1, 1), versions(1, 5), Ok(1); "a newer client and an old server")]
+    #[test_case(versions(2, 4), versions(3, 9), Ok(4))]
+    #[test_case(versions(1, 1), versions(2, 9), Err(Decline::TooNew); "a client from the future")]
+    #[test_case(versions(3, 4), versions(1, 2), Err(Decline::TooOld); "a client from the past")]
+    #[test_case(versions(1, 1), versions(5, 1), Err(Decline::TooNew); "a range from back to front")]
+    #[test_case(versions(1, 9), versions(5, 3), Err(Decline::TooOld); "another")]
+    #[test_case(versions(0, 1), versions(0, 0), Err(Decline::TooOld); "there is no version 0")]
+    fn both_ends_speak_what_is_agreed_on(server: Versions, client: Versions, agreed: Result<u16, Decline>) {
+        assert_eq!(server.agree(client), agreed);
+    }
+
+    #[test]
+    fn the_octets_are_as_described() {
+        let control = Control { versions: versions(1, 0x0203), keyed: true };
+        assert_eq!(&control.encode(), b"sonde\r\n\0\x01\x01\x00\x01\x02\x03\x00\x00");
+        let answer = Answer { verdict: Ok(1), keyed: false, versions: versions(1, 2) };
+        assert_eq!(&answer.encode(), b"sonde\r\n\0\x00\x00\x00\x01\x00\x01\x00\x02");
+        let data = Data { version: 1, token: Token(*b"0123456789abcdef"), flow: 0x0405 };
+        assert_eq!(&data.encode(), b"sonde\r\n\0\x02\x00\x00\x010123456789abcdef\x04\x05\x00\x00");
+    }
+
+    #[test_case(true, true, None; "both keyed")]
+    #[test_case(false, false, None; "neither keyed")]
+    #[test_case(true, false, Some(Decline::KeyRequired); "a key is required")]
+    #[test_case(false, true, Some(Decline::NoKeyHere); "there is no key here")]
+    fn a_key_at_one_end_alone_is_declined(server: bool, client: bool, decline: Option<Decline>) {
+        let answer = Answer::to(Control { versions: Versions::OURS, keyed: client }, Versions::OURS, server);
+        assert_eq!((answer.verdict.err(), answer.keyed), (decline, server));
+        assert_eq!(Answer::read(&answer.encode()), Ok(Some((answer, ANSWER_LENGTH))));
+    }
+
+    #[test]
+    fn every_known_code_is_read_as_written_and_none_lets_in() {
+        for code in 1..=u8::MAX {
+            assert_eq!(Decline::from_code(code).map(Decline::code), Some(code));
+            let answer = DataAnswer::from_code(code);
+            assert_eq!(answer.code(), code);
+            assert_eq!(answer == DataAnswer::Accepted, code == 1);
+        }
+        assert_eq!(DataAnswer::from_code(0), DataAnswer::Refused(DataRefusal::Other(0)));
+        assert_ne!(DataAnswer::Refused(DataRefusal::Other(1)).code(), 1);
+        assert_ne!(Decline::Other(0).code(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_preamble_is_read_as_written(lowest: u16, highest: u16, keyed: bool, flow: u16, token: [u8; 16]) {
+            let control = Control { versions: Versions { lowest, highest }, keyed };
+            prop_assert_eq!(Greeting::read(&control.encode()), Ok(Some((Greeting::Control(control), CONTROL_LENGTH))));
+            let data = Data { version: lowest, token: Token(token), flow };
+            let octets = data.encode();
+            prop_assert_eq!(Greeting::read(&octets), Ok(Some((Greeting::Data(data), DATA_LENGTH))));
+            for cut in 0..DATA_LENGTH {
+                prop_assert_eq!(Greeting::read(&octets[..cut]), Ok(None));
+            }
+        }
+    }
 }

@@ -42,3 +42,70 @@ impl Agreed {
         Some(length)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use test_case::test_case;
+
+    use super::*;
+    use crate::native::header::Token;
+
+    fn request(word: u32) -> Header {
+        Header { token: Token([1; 16]), seq: 4, flags: Flags::WARM_UP, flow: 2, word }
+    }
+
+    #[test_case(false, 100, 100, 64, Some(100); "a stream answers at length")]
+    #[test_case(false, 100, 40, 64, Some(40); "less was asked")]
+    #[test_case(false, 100, 200, 64, Some(100); "more was asked than agreed on")]
+    #[test_case(false, 100, 0, 64, None; "nothing was asked")]
+    #[test_case(false, 1, 1, 64, Some(1); "shorter than a header")]
+    #[test_case(true, 100, 100, 64, Some(64); "a datagram is never longer than its request")]
+    #[test_case(true, 64, 64, 64, Some(64); "a datagram of the same size")]
+    #[test_case(true, 64, 40, 64, Some(40); "a datagram that asks for less")]
+    #[test_case(true, 64, 0, 64, Some(32); "a datagram is a header at least")]
+    #[test_case(true, 64, u32::MAX, 32, Some(32); "the smallest datagram")]
+    fn a_reply_has_its_length(datagrams: bool, agreed: u32, asked: u32, length: usize, reply: Option<usize>) {
+        let agreed = Agreed { reply_bytes: agreed, reply_every: 1, datagrams };
+        assert_eq!(agreed.reply_length(&request(asked), length), reply);
+    }
+
+    #[test]
+    fn every_nth_is_answered_by_its_number() {
+        let agreed = Agreed { reply_bytes: 64, reply_every: 3, datagrams: true };
+        let answered = |seq| agreed.reply_length(&Header { seq, ..request(64) }, 64).is_some();
+        assert_eq!((0..7).filter(|seq| answered(*seq)).collect::<Vec<_>>(), [2, 5]);
+        assert!(!answered(u64::MAX) || u64::MAX.wrapping_add(1).is_multiple_of(3));
+    }
+
+    #[test]
+    fn the_reply_is_the_request_with_the_count_in_its_place() {
+        let agreed = Agreed { reply_bytes: 64, reply_every: 0, datagrams: true };
+        let mut buffer = [7; 64];
+        assert_eq!(agreed.reply(&request(48), 64, (1 << 32) + 9, &mut buffer), Some(48));
+        assert_eq!(Header::read(&buffer), Some(request(9)));
+        assert_eq!(buffer[LENGTH..], [7; 32]);
+    }
+
+    #[test]
+    fn a_silent_request_gets_no_reply_and_the_buffer_stays() {
+        let agreed = Agreed { reply_bytes: 64, reply_every: 1, datagrams: false };
+        let silent = Header { flags: Flags::SILENT, ..request(64) };
+        let mut buffer = [7; 64];
+        assert_eq!(agreed.reply(&silent, 64, 1, &mut buffer), None);
+        assert_eq!(buffer, [7; 64]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_amplified(
+            bytes: u32, every: u32, word: u32, seq: u64, flags: u8, length in LENGTH..65_508, room in 0..64_usize,
+        ) {
+            let agreed = Agreed { reply_bytes: bytes, reply_every: every, datagrams: true };
+            let header = Header { seq, flags: Flags(flags), ..request(word) };
+            let mut buffer = vec![0; room];
+            let reply = agreed.reply(&header, length, 1, &mut buffer);
+            prop_assert!(reply.is_none_or(|reply| reply <= length && reply >= LENGTH));
+        }
+    }
+}

@@ -21,7 +21,8 @@ use crate::native::message::{
     Ending, FromClient, FromServer, Got, Notice, Open, Opened, Reason, Received, Refused, Report,
 };
 use crate::native::noise::{Handshake, Prologue};
-use crate::native::preamble::{Answer, Control, Data, Decline, Greeting, NotSonde, Saw, Versions};
+use crate::native::preamble::{Answer, Control, Data, Decline, Greeting, Versions};
+use crate::native::stranger::{NotSonde, Saw};
 
 /// How long a client has for each step up to its request to open.
 pub const STEP: Nanos = Nanos::secs(10);

@@ -1,0 +1,44 @@
+# Every task of this project by one word. The work itself is in make/, bench/ and image/, small scripts that can be
+# read and run alone.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CARGO ?= cargo
+
+.PHONY: all build test bench fuzz docs image install coverage mutants clean help
+
+all: build ## the same as build
+
+build: ## the program, optimised: target/release/sonde
+	$(CARGO) build --release --locked --package sonde
+
+test: ## everything that can be checked here; says at the end what was not
+	make/test
+
+bench: ## ours against plain C loops, in pairs (takes a while; wants a quiet machine)
+	bench/run
+
+fuzz: ## the decoders, FUZZ_RUNS inputs each
+	make/fuzz
+
+docs: ## writes what is generated: docs/reference and the record's schema
+	make/docs
+
+image: ## a static binary in an image from scratch
+	image/build
+
+install: build ## into PREFIX, with man pages, completions and the service
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' make/install
+
+coverage: ## which lines the tests reach (needs cargo-llvm-cov)
+	$(CARGO) llvm-cov --workspace --locked
+
+mutants: ## which changes the tests of the science do not notice (needs cargo-mutants; takes hours)
+	$(CARGO) mutants --package measure
+
+clean: ## removes what was built
+	$(CARGO) clean
+	rm -rf bench/build fuzz/target image/out
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile

@@ -1,0 +1,325 @@
+//! Opens the connections of a run, each kind its own way, and hands them to the threads.
+
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use measure::method::{Carrier, Method, Pattern, Waiting, Window};
+use measure::outcome::SocketFacts;
+use measure::unit::{Instant, Nanos};
+use protocol::icmp::echo::Echo;
+use protocol::link::{Fault, Link};
+use protocol::native::header::{Flags, LENGTH, Native};
+use protocol::native::message::{Open, capability};
+use protocol::native::preamble::{DATA_LENGTH, Data, DataAnswer};
+use protocol::wire::{Bare, Reading, Wire};
+use socket2::{SockAddr, Socket};
+
+use super::workers::{self, Gathered};
+use super::{Scene, Task};
+use crate::clock::Monotonic;
+use crate::control::Control;
+use crate::engine::Flow;
+use crate::error::{Cause, EndpointError, Side, Step};
+use crate::facts::socket::socket_facts;
+use crate::link::datagram::Datagram;
+use crate::link::handshake::{Content, Handshake};
+use crate::link::stamping::Stamping;
+use crate::link::stream::{PIECE, Stream};
+use crate::socket::{self, GLANCE, icmp};
+use crate::stop::Stop;
+
+/// After so long without a word the reflector may take us for dead; a control message is sent in a third of it.
+const IDLE: Nanos = Nanos::secs(30);
+/// How long a data connection may take to be made and let in.
+const CONNECT: Nanos = Nanos::secs(5);
+/// A first datagram is sent so often before its silence is told: one lost packet is no closed port.
+const HELLOS: u32 = 5;
+/// So long is waited for the answer to each of them.
+const HELLO: Nanos = Nanos::millis(400);
+/// Beyond the duration asked for: warm-up, the last replies, the report.
+const SLACK: Nanos = Nanos::secs(60);
+
+/// What the session is asked for.
+pub fn request(method: &Method, task: &Task) -> Open {
+    let capabilities: BTreeSet<String> = [capability::STAMPS.to_owned()].into();
+    Open {
+        program: task.program.clone(),
+        capabilities,
+        carrier: method.carrier,
+        pattern: method.pattern,
+        request_bytes: method.request_bytes,
+        response_bytes: method.response_bytes,
+        reply_every: method.reply_every,
+        waiting: method.peer_waiting.unwrap_or(Waiting::Block),
+        cpus: method.spread.peer_cpus.clone(),
+        flows: method.spread.connections,
+        stamps: method.stamps.is_some(),
+        rate_per_flow: None,
+        duration_ns: method.stop.after_ns.map(|length| longest(method, length)),
+        idle_ns: IDLE,
+    }
+}
+
+fn longest(method: &Method, length: Nanos) -> Nanos {
+    let warm_up = method.warm_up_ns.0.saturating_mul(4);
+    Nanos(length.0.saturating_add(warm_up).saturating_add(method.timeout_ns.0).saturating_add(SLACK.0))
+}
+
+/// What every kind of connection needs to be opened.
+struct Opening<'a> {
+    method: &'a Method,
+    peer: SocketAddr,
+    control: Option<&'a Control>,
+    stop: &'a Stop,
+}
+
+/// A connection, what its socket got, and why it does not stamp where it should.
+type Connection<L, W> = (Flow<L, W>, SocketFacts, Option<String>);
+
+/// Connections of one kind.
+struct Opened<L, W> {
+    flows: Vec<Flow<L, W>>,
+    sockets: Vec<SocketFacts>,
+    refused: Option<String>,
+}
+
+/// Opens the connections and measures over them.
+pub fn measure(scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
+    let (method, peer, stop) = (scene.method, scene.peer, scene.stop);
+    let opening = Opening { method, peer, control: scene.control.as_deref(), stop };
+    let headed = method.request_bytes.0 >= LENGTH as u64 && method.response_bytes.0 >= LENGTH as u64;
+    match (method.carrier, method.pattern) {
+        (Carrier::Tcp, Pattern::Exchange) if headed => {
+            let opened = opening.each(|flow| opening.stream(flow, opening.native(flow)?))?;
+            go(opened, scene, |link: &Stream| Some(link.socket()))
+        }
+        (Carrier::Tcp, Pattern::Exchange) => {
+            let opened = opening.each(|flow| opening.stream(flow, Bare))?;
+            go(opened, scene, |link: &Stream| Some(link.socket()))
+        }
+        (Carrier::Udp, _) => {
+            let opened = opening.each(|flow| opening.udp(flow))?;
+            go(opened, scene, |link: &Datagram| Some(link.socket()))
+        }
+        (Carrier::Icmp, _) => {
+            let opened = opening.each(|flow| opening.icmp(flow))?;
+            go(opened, scene, |link: &Datagram| Some(link.socket()))
+        }
+        (Carrier::TcpConnect, _) | (Carrier::Tcp, Pattern::ConnectExchange) => {
+            let opened = opening.each(|flow| opening.handshake(flow))?;
+            go(opened, scene, |_: &Handshake| None)
+        }
+    }
+}
+
+/// Shares the connections out to the threads and runs them.
+fn go<L, W>(
+    opened: Opened<L, W>,
+    scene: &mut Scene<'_>,
+    socket_of: fn(&L) -> Option<&Socket>,
+) -> Result<Gathered, EndpointError>
+where
+    L: Link + Send,
+    W: Wire + Send,
+{
+    let Opened { flows, mut sockets, refused } = opened;
+    // Kept open beside the links, so that what TCP counted can be read when the threads have ended.
+    let beside: Vec<Option<Socket>> =
+        flows.iter().map(|flow| socket_of(&flow.link).and_then(|socket| socket.try_clone().ok())).collect();
+    let threads = scene.method.spread.threads as usize;
+    let mut crews: Vec<Vec<Flow<L, W>>> = (0..threads).map(|_| Vec::new()).collect();
+    for (place, flow) in flows.into_iter().enumerate() {
+        crews[place % threads].push(flow);
+    }
+    let mut gathered = workers::run(crews, scene)?;
+    for (facts, socket) in sockets.iter_mut().zip(&beside) {
+        if let Some(socket) = socket {
+            let kind = facts.icmp_socket.take();
+            *facts = SocketFacts { icmp_socket: kind, ..socket_facts(socket) };
+        }
+    }
+    gathered.sockets = sockets;
+    gathered.stamps_refused = refused;
+    Ok(gathered)
+}
+
+impl Opening<'_> {
+    fn each<L, W>(
+        &self,
+        open: impl Fn(u16) -> Result<Connection<L, W>, EndpointError>,
+    ) -> Result<Opened<L, W>, EndpointError> {
+        let mut opened = Opened { flows: Vec::new(), sockets: Vec::new(), refused: None };
+        for flow in 0..self.method.spread.connections {
+            let (flow, facts, refused) = open(flow as u16)?;
+            opened.flows.push(flow);
+            opened.sockets.push(facts);
+            opened.refused = opened.refused.or(refused);
+        }
+        Ok(opened)
+    }
+
+    fn native(&self, flow: u16) -> Result<Native, EndpointError> {
+        let token = self.session()?.opened.token;
+        Ok(Native::new(token, flow, self.method.response_bytes.0 as u32))
+    }
+
+    fn session(&self) -> Result<&Control, EndpointError> {
+        let none = || EndpointError::new(Step::Agree, self.peer, Cause::Peer("there is no session".into()));
+        self.control.ok_or_else(none)
+    }
+
+    fn stamping(&self, socket: &Socket) -> Stamping {
+        if self.method.stamps.is_some() { Stamping::on(socket.as_fd()) } else { Stamping::default() }
+    }
+
+    fn fail(&self, cause: std::io::Error) -> EndpointError {
+        EndpointError::new(Step::ConnectData, self.peer, cause)
+    }
+
+    fn stream<W>(&self, flow: u16, wire: W) -> Result<Connection<Stream, W>, EndpointError> {
+        let socket = socket::tcp(self.peer, &self.method.socket)?;
+        socket::set_waiting(&socket, self.peer, self.method.waiting)?;
+        socket.connect_timeout(&SockAddr::from(self.peer), CONNECT.into()).map_err(|cause| self.fail(cause))?;
+        socket::set_glance(&socket).map_err(|cause| self.fail(cause))?;
+        self.introduce(&socket, flow)?;
+        let stamping = self.stamping(&socket);
+        let refused = stamping.refused.clone();
+        let facts = socket_facts(&socket);
+        let lengths = (self.method.request_bytes.0 as usize, self.method.response_bytes.0 as usize);
+        let patient = self.method.window != Window::Closed(1);
+        let mut link = Stream::new(socket, self.method.waiting, lengths, patient, self.stop.clone());
+        link.stamping = stamping;
+        let (request, reply) = (vec![0; lengths.0.min(PIECE)], vec![0; lengths.1.min(PIECE)]);
+        let expected = Some(reply.len());
+        Ok((Flow { link, wire, index: u32::from(flow), request, reply, expected }, facts, refused))
+    }
+
+    /// Says on a data connection whose it is, and waits to be let in.
+    fn introduce(&self, socket: &Socket, flow: u16) -> Result<(), EndpointError> {
+        let preamble = self.preamble(flow)?;
+        (&mut &*socket).write_all(&preamble).map_err(|cause| self.fail(cause))?;
+        let give_up = Monotonic::now().after(CONNECT);
+        let mut answer = [0];
+        loop {
+            match (&mut &*socket).read(&mut answer) {
+                Ok(0) => return Err(self.fail(ErrorKind::ConnectionReset.into())),
+                Ok(_) => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock && Monotonic::now() < give_up => {}
+                Err(error) => return Err(self.fail(error)),
+            }
+        }
+        match DataAnswer::from_code(answer[0]) {
+            DataAnswer::Accepted => Ok(()),
+            DataAnswer::Refused(why) => {
+                Err(EndpointError::new(Step::ConnectData, self.peer, Cause::Peer(why.to_string())))
+            }
+        }
+    }
+
+    fn preamble(&self, flow: u16) -> Result<[u8; DATA_LENGTH], EndpointError> {
+        let session = self.session()?;
+        Ok(Data { version: session.version, token: session.opened.token, flow }.encode())
+    }
+
+    fn udp(&self, flow: u16) -> Result<Connection<Datagram, Native>, EndpointError> {
+        let socket = socket::udp(self.peer, &self.method.socket)?;
+        let wire = self.native(flow)?;
+        let (mut flow, facts, refused) =
+            self.datagram(socket, wire, u32::from(flow), self.method.request_bytes.0 as usize)?;
+        let expected = self.method.response_bytes.0 as usize;
+        flow.expected = Some(expected);
+        // One byte more, so that a reply that is too long is seen as such.
+        flow.reply.resize(expected + 1, 0);
+        self.hello(&mut flow)?;
+        Ok((flow, facts, refused))
+    }
+
+    fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {
+        let icmp::Opened { socket, kind, echo } = icmp::open(self.peer, self.method)?;
+        let (flow, mut facts, refused) =
+            self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
+        facts.icmp_socket = Some(kind.to_string());
+        Ok((flow, facts, refused))
+    }
+
+    fn datagram<W: Wire>(
+        &self,
+        socket: Socket,
+        wire: W,
+        index: u32,
+        length: usize,
+    ) -> Result<Connection<Datagram, W>, EndpointError> {
+        socket::set_waiting(&socket, self.peer, self.method.waiting)?;
+        socket::set_glance(&socket).map_err(|cause| EndpointError::new(Step::Set("timeouts"), self.peer, cause))?;
+        let stamping = self.stamping(&socket);
+        let refused = stamping.refused.clone();
+        let facts = socket_facts(&socket);
+        let mut link = Datagram::new(socket, self.method.waiting, self.stop.clone());
+        link.stamping = stamping;
+        // Room for an IPv4 header with all its options, which a raw socket puts in front.
+        let reply = vec![0; length + 61];
+        Ok((Flow { link, wire, index, request: vec![0; length], reply, expected: None }, facts, refused))
+    }
+
+    /// The first datagrams of a flow: the reflector learns where it comes from, and we whether UDP gets through.
+    fn hello<W: Wire>(&self, flow: &mut Flow<Datagram, W>) -> Result<(), EndpointError> {
+        let fail = |fault: Fault| EndpointError::new(Step::FirstExchange, self.peer, fault);
+        for attempt in 0..HELLOS {
+            flow.wire.prepare(&mut flow.request, u64::MAX - u64::from(attempt), Flags::WARM_UP);
+            match flow.link.send(&flow.request) {
+                Err(fault) if fault.ends_the_run() => return Err(fail(fault)),
+                _ => {}
+            }
+            if hello_answered(flow, Monotonic::now().after(HELLO)).map_err(fail)? {
+                return Ok(());
+            }
+            if self.stop.requested() {
+                return Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Stopped));
+            }
+        }
+        let waited = Nanos(HELLO.0 * u64::from(HELLOS));
+        let hint = "TCP gets through to this port, UDP does not: a firewall may drop it, or the size exceeds what the path lets through";
+        Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited)).on(Side::Path).with_hint(hint))
+    }
+
+    fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Bare>, EndpointError> {
+        let reply_length = self.method.response_bytes.0 as usize;
+        let content = match self.method.pattern {
+            Pattern::Exchange => Content::None,
+            Pattern::ConnectExchange => Content::Exchange {
+                preamble: self.preamble(flow)?.to_vec(),
+                accepted: DataAnswer::Accepted.code(),
+                reply_length,
+            },
+        };
+        let link = Handshake::new(self.peer, &self.method.socket, self.method.waiting, content, self.stop.clone())?;
+        let facts = link.socket().map(socket_facts).unwrap_or_default();
+        let facts = SocketFacts { remote: self.peer.to_string(), ..facts };
+        let request = vec![0; self.method.request_bytes.0 as usize];
+        let reply = vec![0; reply_length];
+        Ok((
+            Flow { link, wire: Bare, index: u32::from(flow), request, reply, expected: Some(reply_length) },
+            facts,
+            None,
+        ))
+    }
+}
+
+fn hello_answered<W: Wire>(flow: &mut Flow<Datagram, W>, until: Instant) -> Result<bool, Fault> {
+    while Monotonic::now() < until {
+        match flow.link.receive(&mut flow.reply, until.min(Monotonic::now().after(GLANCE))) {
+            Ok(Some(length)) => {
+                if matches!(flow.wire.identify(&flow.reply[..length], 0), Reading::Reply(_)) {
+                    return Ok(true);
+                }
+            }
+            Ok(None) => {}
+            Err(fault) if fault.ends_the_run() => return Err(fault),
+            // An ICMP error for an earlier hello: the next may get through.
+            Err(_) => {}
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,191 @@
+//! Loss ratios with their interval, and quantiles in which the unanswered have their rank.
+
+use crate::event::Counts;
+use crate::outcome::{Loss, OfSent};
+use crate::recorder::LossPeriods;
+use crate::statistics::quantile::{ROUGH_FROM, Ranked, beyond, rank};
+use crate::unit::Nanos;
+
+/// Standard normal quantile of a two-sided 95 % interval.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Requests that left: all scheduled but those our own side failed to send.
+pub fn sent(counts: &Counts) -> u64 {
+    counts.scheduled.saturating_sub(counts.send_failed)
+}
+
+/// Lost and late over sent, with Wilson's interval, or up to 3/n where none of n was lost.
+///
+/// The interval takes losses for independent; where they come in runs, `longest_period` says so.
+pub fn loss(counts: &Counts, periods: &LossPeriods, peer_received: Option<u64>) -> Loss {
+    let (lost, sent) = (counts.lost + counts.late, sent(counts));
+    let interval = wilson(lost, sent);
+    Loss {
+        ratio: (sent > 0).then(|| lost as f64 / sent as f64),
+        low: interval.map(|(low, _)| low),
+        high: interval.map(|(_, high)| high),
+        periods: periods.periods,
+        longest_period: periods.longest,
+        peer_received,
+    }
+}
+
+/// Wilson's 95 % interval of a share of `part` in `whole`; with no `part` its upper end is the rule of three. `None`
+/// where there is no whole.
+fn wilson(part: u64, whole: u64) -> Option<(f64, f64)> {
+    if whole == 0 {
+        return None;
+    }
+    let (n, share) = (whole as f64, part as f64 / whole as f64);
+    if part == 0 {
+        return Some((0.0, (3.0 / n).min(1.0)));
+    }
+    let centre = share + Z * Z / (2.0 * n);
+    let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    let high = if part == whole { 1.0 } else { ((centre + spread) / scale).min(1.0) };
+    Some((((centre - spread) / scale).max(0.0), high))
+}
+
+/// The quantiles of `list` over all that was sent: a request without a timely, sound answer ranks above every answer, so
+/// a quantile that falls among those has no value, only "longer than the timeout". Quantiles with fewer than 10 of the
+/// sent beyond them are left out. `None` where each request sent has its time.
+pub fn of_sent(ranked: &Ranked, unanswered: u64, list: &[f64]) -> Option<Vec<OfSent>> {
+    let sent = ranked.count() + unanswered;
+    let of = |&q: &f64| OfSent { q, value_ns: rank(q, sent).and_then(|rank| ranked.at(rank)).map(Nanos) };
+    let stands = |q: &&f64| beyond(**q, sent) >= ROUGH_FROM;
+    (unanswered > 0).then(|| list.iter().filter(stands).map(of).collect())
+}
+
+/// The quantiles of `list` with each answer weighted by its own length: of the time spent waiting, the share `q` was
+/// spent in answers no longer than this. In a loop back to back that is what an arrival at a random moment would meet.
+/// Quantiles with fewer than 10 answers beyond them are left out. `None` where no time was spent or none is left.
+pub fn time_weighted(ranked: &Ranked, list: &[f64]) -> Option<Vec<OfSent>> {
+    let weights = ranked.weights();
+    let length = |&(value, count): &(u64, u64)| u128::from(value) * u128::from(count);
+    let total: u128 = weights.iter().map(length).sum();
+    if total == 0 {
+        return None;
+    }
+    let at = |q: f64| {
+        // In parts of a billion, as ranks are.
+        let wanted = (q * 1e9).round() as u128 * total;
+        let mut spent = 0;
+        let found = weights.iter().find(|step| {
+            spent += length(step) * 1_000_000_000;
+            spent >= wanted
+        });
+        found.map(|&(value, _)| value)
+    };
+    let all = list.iter().filter_map(|&q| {
+        let value = at(q)?;
+        (ranked.above(value) >= ROUGH_FROM).then_some(OfSent { q, value_ns: Some(Nanos(value)) })
+    });
+    Some(all.collect::<Vec<_>>()).filter(|found| !found.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::Values;
+    use crate::statistics::quantile::LISTED;
+    use proptest::prelude::*;
+    use test_case::test_case;
+
+    fn counts(answered: u64, lost: u64, late: u64, send_failed: u64) -> Counts {
+        Counts {
+            scheduled: answered + lost + late + send_failed,
+            answered,
+            lost,
+            late,
+            send_failed,
+            ..Counts::default()
+        }
+    }
+
+    #[test_case(counts(0, 0, 0, 0), None, None, None; "nothing sent")]
+    #[test_case(counts(0, 0, 0, 5), None, None, None; "sends that failed are no loss and nothing was sent")]
+    #[test_case(counts(300, 0, 0, 0), Some(0.0), Some(0.0), Some(0.01); "none of 300: below 3 in 300")]
+    #[test_case(counts(2, 0, 0, 0), Some(0.0), Some(0.0), Some(1.0); "none of two says nothing")]
+    #[test_case(counts(90, 6, 4, 0), Some(0.1), Some(0.055_229_1), Some(0.174_365_7); "ten of a hundred, late ones included")]
+    #[test_case(counts(0, 10, 0, 3), Some(1.0), Some(0.722_467_3), Some(1.0); "all of ten")]
+    fn a_loss_ratio_has_wilsons_interval(counts: Counts, ratio: Option<f64>, low: Option<f64>, high: Option<f64>) {
+        let found = loss(&counts, &LossPeriods::default(), None);
+        let close = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => (a - b).abs() < 1e-6,
+            (a, b) => a == b,
+        };
+        assert!(close(found.ratio, ratio) && close(found.low, low) && close(found.high, high), "{found:?}");
+    }
+
+    #[test]
+    fn runs_of_losses_and_the_peers_count_are_handed_on() {
+        let mut periods = LossPeriods::default();
+        [3, 4, 9].into_iter().for_each(|seq| periods.lost(seq));
+        let found = loss(&counts(97, 3, 0, 0), &periods, Some(99));
+        assert_eq!((found.periods, found.longest_period, found.peer_received), (2, 2, Some(99)));
+    }
+
+    #[test]
+    fn with_two_percent_lost_p99_is_beyond_the_timeout() {
+        let ranked = Ranked::exact((1..=980).collect());
+        let found = of_sent(&ranked, 20, &LISTED).unwrap();
+        let value = |q: f64| found.iter().find(|of| of.q == q).map(|of| of.value_ns);
+        assert_eq!(value(0.5), Some(Some(Nanos(500))));
+        assert_eq!(value(0.9), Some(Some(Nanos(900))));
+        assert_eq!(value(0.99), Some(None), "among the lost");
+        assert_eq!(value(0.999), None, "one beyond: not printed");
+        assert_eq!(of_sent(&ranked, 0, &LISTED), None);
+    }
+
+    #[test]
+    fn nothing_but_losses_have_no_value_at_all() {
+        let found = of_sent(&Ranked::exact(vec![]), 100, &LISTED).unwrap();
+        assert_eq!(found, vec![OfSent { q: 0.5, value_ns: None }, OfSent { q: 0.9, value_ns: None }]);
+    }
+
+    #[test]
+    fn a_random_arrival_meets_the_stall() {
+        // 990 answers of 10 us and 10 of 10 ms: the stalls are 1 % of the answers and 91 % of the time.
+        let ranked = Ranked::exact([vec![10_000; 979], vec![10_000_000; 21]].concat());
+        assert_eq!(ranked.quantile(0.5), Some(10_000));
+        // Half the time was spent in stalls, but beyond 10 ms there is nothing: not told.
+        assert_eq!(time_weighted(&ranked, &[0.5]), None);
+        let longer = Ranked::exact([vec![10_000; 979], vec![10_000_000; 21], vec![11_000_000; 10]].concat());
+        assert_eq!(
+            time_weighted(&longer, &[0.5, 0.99]),
+            Some(vec![OfSent { q: 0.5, value_ns: Some(Nanos(10_000_000)) }])
+        );
+        assert_eq!(time_weighted(&Ranked::exact(vec![]), &LISTED), None);
+        assert_eq!(time_weighted(&Ranked::exact(vec![0; 50]), &LISTED), None);
+    }
+
+    proptest! {
+        #[test]
+        fn weights_are_the_lengths_themselves(list in prop::collection::vec(1_u64..50, 30..80), percent in 1_u64..60) {
+            // Oracle: each value repeated as often as it is long, then nearest rank in integers.
+            let mut arrivals: Vec<u64> = list.iter().flat_map(|&x| std::iter::repeat_n(x, x as usize)).collect();
+            arrivals.sort_unstable();
+            let wanted = arrivals[(percent as usize * arrivals.len()).div_ceil(100) - 1];
+            let enough = list.iter().filter(|&&x| x > wanted).count() >= 10;
+            let found = time_weighted(&Ranked::exact(list), &[percent as f64 / 100.0]);
+            prop_assert_eq!(found.map(|all| all[0].value_ns), enough.then_some(Some(Nanos(wanted))));
+        }
+
+        #[test]
+        fn wilson_holds_the_share(part in 0_u64..500, more in 0_u64..500) {
+            if let Some((low, high)) = wilson(part, part + more) {
+                let share = part as f64 / (part + more) as f64;
+                prop_assert!(0.0 <= low && low <= share && share <= high && high <= 1.0);
+            }
+        }
+    }
+
+    #[test]
+    fn histogram_steps_weigh_alike() {
+        let list: Vec<u64> = (1..=200).map(|x| x * 10).collect();
+        let mut values = Values::new();
+        list.iter().for_each(|&value| values.record(value));
+        assert_eq!(time_weighted(&Ranked::counted(&values), &LISTED), time_weighted(&Ranked::exact(list), &LISTED));
+    }
+}

@@ -1,0 +1,190 @@
+//! Whether a run came to a steady state: where its transient ends, and whether its end still differs from its start.
+//!
+//! Nothing is cut from any number: the verdict is told beside them. Many systems never settle, and none is forced to.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::outcome::Steady;
+use crate::statistics::correlation::{Effective, effective_at};
+use crate::statistics::quantile::Ranked;
+
+/// Values of one batch of MSER-5.
+const BATCH: usize = 5;
+/// Below so many values nothing is said: 20 batches.
+pub const SHORTEST: usize = 100;
+/// Batches that a steady part has at least: the criterion of a handful of batches is small by chance.
+const FEWEST_BATCHES: usize = 10;
+/// A shift of the median by less than this share of it is no drift, however surely it is there.
+pub const RELEVANT: f64 = 0.01;
+/// Probability on either side of the interval that must exclude zero: a 99 % interval, so that one steady run in a
+/// hundred is called drifting.
+const TAIL: f64 = 0.005;
+
+/// The verdict over a series in order of time, each value of which stands for `stride` answers.
+///
+/// Settled: MSER-5 ends the transient in the first half of the run, and after it the medians of the first and the last
+/// third do not differ by 1 % or more, or not surely (99 % interval of the share beyond their common median, with the
+/// effective sample size of each third).
+pub fn steady(series: &[u64], stride: u64) -> Steady {
+    if series.len() < SHORTEST {
+        return Steady::TooShort;
+    }
+    let transient = transient(series);
+    let rest = &series[transient.unwrap_or(0)..];
+    match (drift(rest), transient) {
+        (Some(shift_ns), _) => Steady::Drifting { shift_ns },
+        (None, Some(transient)) => Steady::Settled { transient: transient as u64 * stride },
+        (None, None) => Steady::NotFound,
+    }
+}
+
+/// Values before the steady part by MSER-5 (White 1997): the d that minimises Σ_{i>d} (y_i - mean_{>d})² / (n - d)² over
+/// batches y of five; `None` where it lies in the second half.
+///
+/// The batches are of ranks, not of values: of values as latencies have them (one stall of a second among microseconds)
+/// the criterion would cut just behind the largest and see nothing else.
+fn transient(series: &[u64]) -> Option<usize> {
+    let batches: Vec<f64> =
+        middle_ranks(series).chunks_exact(BATCH).map(|batch| batch.iter().sum::<f64>() / BATCH as f64).collect();
+    let n = batches.len();
+    let (mut sum, mut squares) = (0.0, 0.0);
+    let mut best = (f64::INFINITY, 0);
+    for (d, &y) in batches.iter().enumerate().rev() {
+        sum += y;
+        squares += y * y;
+        let rest = (n - d) as f64;
+        let criterion = (squares - sum * sum / rest) / (rest * rest);
+        // At equal worth the longer steady part.
+        if n - d >= FEWEST_BATCHES && criterion <= best.0 {
+            best = (criterion, d);
+        }
+    }
+    (best.1 * 2 <= n).then_some(best.1 * BATCH)
+}
+
+/// Rank of each value, equal ones sharing the middle of theirs, less the middle of all: from -1/2 to 1/2.
+fn middle_ranks(series: &[u64]) -> Vec<f64> {
+    let n = series.len();
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    order.sort_unstable_by_key(|&i| series[i as usize]);
+    let mut ranks = vec![0.0; n];
+    let mut before = 0;
+    for ties in order.chunk_by(|&left, &right| series[left as usize] == series[right as usize]) {
+        let middle = (before as f64 + ties.len() as f64 / 2.0) / n as f64 - 0.5;
+        ties.iter().for_each(|&i| ranks[i as usize] = middle);
+        before += ties.len();
+    }
+    ranks
+}
+
+/// Median of the last third minus that of the first, where it is surely not zero and large enough to matter.
+fn drift(series: &[u64]) -> Option<i64> {
+    let third = series.len() / 3;
+    let (first, last) = (&series[..third], &series[series.len() - third..]);
+    let median = |values: &[u64]| Ranked::exact(values.to_vec()).quantile(0.5);
+    let (before, after) = (median(first)?, median(last)?);
+    let shift = after as i64 - before as i64;
+    let matters = shift.unsigned_abs() as f64 >= RELEVANT * before as f64 && shift != 0;
+    (matters && surely_differ(first, last)?).then_some(shift)
+}
+
+/// Whether the shares above the common median differ by more than chance explains.
+fn surely_differ(first: &[u64], last: &[u64]) -> Option<bool> {
+    let common = Ranked::exact([first, last].concat()).quantile(0.5)?;
+    let share = |values: &[u64]| values.iter().filter(|&&x| x > common).count() as f64 / values.len() as f64;
+    let (one, other) = (share(first), share(last));
+    // A third that lies on one side altogether does not tell its correlation: taken for worth no more than ten values.
+    let worth = |values: &[u64]| effective_at(values, common).unwrap_or(Effective { size: 10.0, freedom: 9.0 });
+    let (first, last) = (worth(first), worth(last));
+    let pooled = f64::midpoint(one, other);
+    let error = (pooled * (1.0 - pooled) * (1.0 / first.size + 1.0 / last.size)).sqrt();
+    let student = StudentsT::new(0.0, 1.0, first.freedom.min(last.freedom)).ok()?;
+    Some((one - other).abs() > student.inverse_cdf(1.0 - TAIL) * error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::simulated::{autoregressive, latencies};
+    use fastrand::Rng;
+    use test_case::test_case;
+
+    #[test]
+    fn a_slow_start_is_a_transient() {
+        let mut rng = Rng::with_seed(1);
+        let mut series = latencies(&mut rng, 3_000);
+        series[..300].iter_mut().for_each(|value| *value += 30_000);
+        let Steady::Settled { transient } = steady(&series, 1) else { panic!("{:?}", steady(&series, 1)) };
+        assert!((290..=330).contains(&transient), "{transient}");
+        let Steady::Settled { transient: thinned } = steady(&series, 8) else { panic!("settled") };
+        assert_eq!(thinned, transient * 8, "each value stands for eight");
+    }
+
+    #[test]
+    fn a_run_that_creeps_up_is_drifting_by_so_much() {
+        let mut rng = Rng::with_seed(2);
+        let mut series = latencies(&mut rng, 3_000);
+        series.iter_mut().enumerate().for_each(|(i, value)| *value += i as u64 * 10);
+        // A third is 1000 values, the thirds are 2000 apart: 20 us.
+        let Steady::Drifting { shift_ns } = steady(&series, 1) else { panic!("{:?}", steady(&series, 1)) };
+        assert!((18_000..22_000).contains(&shift_ns), "{shift_ns}");
+        series.reverse();
+        let Steady::Drifting { shift_ns } = steady(&series, 1) else { panic!("drifting") };
+        assert!((-22_000..-18_000).contains(&shift_ns), "{shift_ns}");
+    }
+
+    #[test]
+    fn a_step_in_the_second_half_is_no_steady_state() {
+        let mut series = latencies(&mut Rng::with_seed(3), 2_000);
+        series[1_400..].iter_mut().for_each(|value| *value += 40_000);
+        assert!(!matches!(steady(&series, 1), Steady::Settled { .. }));
+    }
+
+    #[test]
+    fn a_run_that_quiets_down_only_late_has_no_steady_part() {
+        // Its medians agree, but the spread of its first two thirds is not that of the rest.
+        let mut rng = Rng::with_seed(4);
+        let series: Vec<u64> =
+            (0..3_000).map(|i| if i < 2_000 { rng.u64(0..200_000) } else { rng.u64(99_000..101_000) }).collect();
+        assert_eq!(steady(&series, 1), Steady::NotFound);
+    }
+
+    #[test_case(&[], Steady::TooShort; "empty")]
+    #[test_case(&[5; 99], Steady::TooShort; "just too short")]
+    #[test_case(&[5; 100], Steady::Settled { transient: 0 }; "constant")]
+    fn edges(series: &[u64], verdict: Steady) {
+        assert_eq!(steady(series, 1), verdict);
+    }
+
+    #[test]
+    fn a_sure_but_tiny_shift_is_no_drift() {
+        let mut rng = Rng::with_seed(5);
+        let mut series: Vec<u64> = (0..30_000).map(|_| 100_000 + rng.u64(0..100)).collect();
+        series.iter_mut().enumerate().for_each(|(i, value)| *value += i as u64 / 100);
+        assert!(surely_differ(&series[..10_000], &series[20_000..]).unwrap());
+        assert_eq!(drift(&series), None);
+    }
+
+    /// How often of 400 a steady run is called otherwise.
+    fn false_alarms(seed: u64, mut draw: impl FnMut(&mut Rng) -> Vec<u64>) -> usize {
+        let mut rng = Rng::with_seed(seed);
+        (0..400).filter(|_| !matches!(steady(&draw(&mut rng), 1), Steady::Settled { .. })).count()
+    }
+
+    #[test]
+    fn steady_runs_are_seldom_called_unsteady() {
+        let found = [
+            ("stalls", false_alarms(6, |rng| latencies(rng, 1_000))),
+            ("few", false_alarms(7, |rng| latencies(rng, 150))),
+            ("mild", false_alarms(8, |rng| autoregressive(rng, 2_000, 0.5))),
+            ("strong", false_alarms(9, |rng| autoregressive(rng, 2_000, 0.9))),
+            ("coarse", false_alarms(10, |rng| latencies(rng, 1_000).iter().map(|x| x / 1_000 * 1_000).collect())),
+        ];
+        assert!(found.iter().all(|&(_, alarms)| alarms <= 20), "of 400: {found:?}");
+    }
+
+    #[test]
+    fn ranks_of_ties_are_shared() {
+        assert_eq!(middle_ranks(&[30, 10, 10, 20]), [0.375, -0.25, -0.25, 0.125]);
+    }
+}

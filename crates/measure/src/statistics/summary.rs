@@ -1,0 +1,502 @@
+//! Makes an outcome of a recording: every number of it, each where it was measured and absent where it was not.
+
+use crate::event::{Counts, Second};
+use crate::method::{LoopKind, Method, Schedule};
+use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
+use crate::recorder::{Kept, Recording, Series, Values};
+use crate::statistics::correlation::{self, Effective};
+use crate::statistics::jitter::jitter;
+use crate::statistics::quantile::{LISTED, Ranked};
+use crate::statistics::series::interleaved;
+use crate::statistics::steady::steady;
+use crate::statistics::{loss, moments, payload};
+use crate::unit::{Instant, Nanos};
+
+/// Share of the requests due that must have been sent for the stated rate to have been offered.
+const ACHIEVED: f64 = 0.99;
+/// Requests are behind schedule by more than an interval, or by more than this.
+const SMALLEST_BEHIND: Nanos = Nanos::micros(1);
+
+/// What an outcome holds beside the recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extra {
+    /// Where the time went, from kernel timestamps.
+    pub split: Option<Split>,
+    /// What each connection's socket really got.
+    pub sockets: Vec<SocketFacts>,
+    /// Requests the peer received, from a reflector of ours.
+    pub peer_received: Option<u64>,
+}
+
+/// Everything `recording` says about a run of `method`.
+///
+/// Up to a million values quantiles are exact and correlation sees each of them; beyond, quantiles have three digits and
+/// correlation an even thinning, which makes every interval wider than it need be, never narrower.
+pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcome {
+    let series = interleaved(&recording.series);
+    let response = Sample::of(&recording.response, &series, |kept| kept.response);
+    let mut listed = LISTED.to_vec();
+    listed.extend(method.stop.settled.map(|settled| settled.quantile).filter(|q| !LISTED.contains(q)));
+    listed.sort_unstable_by(f64::total_cmp);
+    let from_send = |kept: &Kept| kept.response.saturating_sub(kept.slip);
+    let service = recording.service.as_ref().map(|service| Sample::of(service, &series, from_send));
+    let rates = Rates::of(recording, method, last_slip(recording));
+    let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
+    let saturating = recording.kind == LoopKind::Closed && method.schedule == Schedule::BackToBack;
+    Outcome {
+        loop_kind: recording.kind,
+        elapsed_ns: elapsed(recording),
+        counts: recording.counts,
+        offered_per_s: rates.offered,
+        sent_per_s: rates.sent,
+        answered_per_s: rates.answered,
+        first_ns: recording.first,
+        of_sent: loss::of_sent(&response.ranked, unanswered, &LISTED),
+        time_weighted: saturating.then(|| loss::time_weighted(&response.ranked, &LISTED)).flatten(),
+        response: response.distribution(&listed),
+        service: service.map(|service| service.distribution(&LISTED)),
+        slip: slip(recording, method, &series, &rates),
+        jitter: jitter(recording),
+        loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer_received),
+        reorder_extents: extents(&recording.extents),
+        steady: steady(&response.series, series.stride),
+        seconds: merged_seconds(&recording.seconds),
+        split: extra.split,
+        sockets: extra.sockets,
+    }
+}
+
+/// Classes up to the last that is not empty.
+fn extents(classes: &[u64; 16]) -> Vec<u64> {
+    let used = classes.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    classes[..used].to_vec()
+}
+
+fn elapsed(recording: &Recording) -> Nanos {
+    recording.ended.since(recording.began).unwrap_or(Nanos::ZERO)
+}
+
+/// One kind of time of a run: its values, ranked, and in order.
+struct Sample<'a> {
+    values: &'a Values,
+    ranked: Ranked,
+    series: Vec<u64>,
+    thinned: bool,
+}
+
+impl<'a> Sample<'a> {
+    fn of(values: &'a Values, series: &Series, time: impl Fn(&Kept) -> u64) -> Self {
+        let times: Vec<u64> = series.samples.iter().map(time).collect();
+        // Values that are not in the series (the slip of a request that was lost) are in the histogram alone.
+        let exact = series.stride == 1 && times.len() as u64 == values.count();
+        let ranked = if exact { Ranked::exact(times.clone()) } else { Ranked::counted(values) };
+        Self { values, ranked, series: times, thinned: series.stride > 1 }
+    }
+
+    fn distribution(&self, listed: &[f64]) -> Distribution {
+        let Self { values, ranked, series, thinned } = self;
+        let effective = correlation::effective(series.len(), |i| series[i] as f64);
+        Distribution {
+            count: values.count(),
+            min_ns: values.min(),
+            max_ns: values.max(),
+            mean_ns: moments::mean(values),
+            mean_ci_ns: moments::mean_interval(values, effective),
+            stddev_ns: moments::stddev(values),
+            mad_ns: moments::mad(ranked),
+            quantiles: listed.iter().map(|&q| ranked.with_interval(q, self.worth_at(q))).collect(),
+            effective_sample_size: effective.map(|effective| effective.size),
+            examined: series.len() as u64,
+            autocorrelation: if *thinned { None } else { correlation::autocorrelation(series) },
+            exact: matches!(ranked, Ranked::Exact(_)),
+            saturated: values.saturated(),
+            histogram: payload::encode(values.histogram()),
+        }
+    }
+
+    /// Independent values the sample is worth for quantile `q`. Where that cannot be told, as many as were examined:
+    /// too few for a series, or all alike on this side of the quantile.
+    fn worth_at(&self, q: f64) -> f64 {
+        let at = self.ranked.quantile(q);
+        let effective = at.and_then(|at| correlation::effective_at(&self.series, at));
+        effective.map_or(self.series.len() as f64, |effective: Effective| effective.for_ranks())
+    }
+}
+
+/// Requests a second; absent where there was no time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rates {
+    offered: Option<f64>,
+    sent: Option<f64>,
+    answered: Option<f64>,
+    /// Whether at least 99 % of what was due was sent; `None` where nothing is due at stated instants.
+    achieved: Option<bool>,
+}
+
+impl Rates {
+    fn of(recording: &Recording, method: &Method, last_slip: Nanos) -> Self {
+        let offered = offered(method);
+        let sent = loss::sent(&recording.counts);
+        let open = recording.kind == LoopKind::Open;
+        let time = if open { sending(recording, method, offered, last_slip) } else { elapsed(recording) };
+        let per_second = |count: u64| (time > Nanos::ZERO).then(|| count as f64 / time.as_secs_f64());
+        let achieved = offered.filter(|_| open).map(|offered| {
+            let due = offered * time.as_secs_f64();
+            recording.counts.scheduled as f64 >= due * ACHIEVED - edge(method, due)
+        });
+        Self { offered, sent: per_second(sent), answered: per_second(recording.counts.answered), achieved }
+    }
+}
+
+/// Requests a second that the schedule asks for, over all connections; `None` back to back.
+fn offered(method: &Method) -> Option<f64> {
+    let connections = f64::from(method.spread.connections.max(1));
+    match method.schedule {
+        Schedule::BackToBack => None,
+        Schedule::Every { interval_ns } => Some(1.0 / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite()),
+        Schedule::Rate { rate_per_1000s } | Schedule::Poisson { rate_per_1000s } => {
+            Some(rate_per_1000s.as_per_second())
+        }
+        // Each connection has its own bursts.
+        Schedule::Bursts { count, interval_ns } => {
+            Some(f64::from(count) * connections / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite())
+        }
+    }
+}
+
+/// How long an open loop was sending. A run of a stated time sends for that time and may wait for replies after it;
+/// one that ended otherwise sent until its last request's due instant plus that one's slip.
+fn sending(recording: &Recording, method: &Method, offered: Option<f64>, last_slip: Nanos) -> Nanos {
+    let elapsed = elapsed(recording);
+    match (method.stop.after_ns, offered) {
+        (Some(after), _) if elapsed >= after => after,
+        (_, Some(rate)) => {
+            let due = Nanos((recording.counts.scheduled as f64 / rate * 1e9) as u64);
+            elapsed.min(Nanos(due.0.saturating_add(last_slip.0)))
+        }
+        (_, None) => elapsed,
+    }
+}
+
+/// Requests that may be missing by the schedule's own grain: one of each connection, a burst of each, or four standard
+/// deviations of a Poisson count.
+fn edge(method: &Method, due: f64) -> f64 {
+    let connections = f64::from(method.spread.connections.max(1));
+    match method.schedule {
+        Schedule::Poisson { .. } => 4.0 * due.sqrt(),
+        Schedule::Bursts { count, .. } => f64::from(count) * connections,
+        _ => connections,
+    }
+}
+
+/// How late the last kept request of any thread was sent.
+fn last_slip(recording: &Recording) -> Nanos {
+    let last = recording.series.iter().filter_map(|series| series.samples.last());
+    last.map(|kept| Nanos(kept.slip)).max().unwrap_or(Nanos::ZERO)
+}
+
+fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) -> Option<Slip> {
+    let values = recording.slip.as_ref().filter(|values| values.count() > 0)?;
+    let sample = Sample::of(values, series, |kept| kept.slip);
+    let behind = method.schedule.mean_gap().unwrap_or(Nanos::ZERO).max(SMALLEST_BEHIND);
+    Some(Slip {
+        behind_share: sample.ranked.above(behind.0) as f64 / values.count() as f64,
+        rate_achieved: rates.achieved?,
+        distribution: sample.distribution(&LISTED),
+    })
+}
+
+/// The seconds of all threads together, by their number from the start.
+fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
+    let most = threads.iter().map(Vec::len).max().unwrap_or(0);
+    (0..most).map(|k| merged(threads.iter().filter_map(|thread| thread.get(k)))).collect()
+}
+
+/// Seconds of several threads as one: counts add up, extremes are the outermost, the mean is of all answers.
+pub fn merged<'a>(seconds: impl Iterator<Item = &'a Second> + Clone) -> Second {
+    let mut counts = Counts::default();
+    seconds.clone().for_each(|second| counts.add(&second.counts));
+    let recorded = |second: &Second| second.counts.answered.saturating_sub(second.counts.clock_steps);
+    let weights: u64 = seconds.clone().map(recorded).sum();
+    let sum: f64 = seconds.clone().filter_map(|second| Some(second.mean_ns? * recorded(second) as f64)).sum();
+    Second {
+        at_ns: seconds.clone().map(|second| second.at_ns).min().unwrap_or(Nanos::ZERO),
+        length_ns: seconds.clone().map(|second| second.length_ns).max().unwrap_or(Nanos::ZERO),
+        counts,
+        min_ns: seconds.clone().filter_map(|second| second.min_ns).min(),
+        mean_ns: (weights > 0).then(|| sum / weights as f64),
+        max_ns: seconds.filter_map(|second| second.max_ns).max(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Fate;
+    use crate::method::{Asked, Settled, Stop};
+    use crate::outcome::{Standing, Steady};
+    use crate::recorder::Recorder;
+    use crate::statistics::simulated::latencies;
+    use crate::unit::Rate;
+    use proptest::prelude::*;
+    use test_case::test_case;
+
+    fn method(asked: &Asked) -> Method {
+        asked.resolve().unwrap()
+    }
+
+    fn at_rate(per_second: u64, after: Nanos) -> Method {
+        let schedule = Some(Schedule::Rate { rate_per_1000s: Rate::per_second(per_second).unwrap() });
+        method(&Asked { schedule, stop: Stop { after_ns: Some(after), ..Stop::default() }, ..Asked::default() })
+    }
+
+    /// A closed loop back to back that takes these times.
+    fn closed(trips: &[u64], keep: usize) -> Recording {
+        let mut recorder = Recorder::new(LoopKind::Closed, keep);
+        let mut now = Instant(1_000);
+        recorder.begin(now, Some(Nanos(9_999)));
+        for &trip in trips {
+            let sent = now;
+            now = now.after(Nanos(trip));
+            recorder.answered(sent, now);
+        }
+        recorder.finish(now)
+    }
+
+    #[test]
+    fn an_empty_recording_has_no_number_but_zero_counts() {
+        let recording = Recorder::new(LoopKind::Closed, 10).finish(Instant(0));
+        let found = summarise(&recording, &method(&Asked::default()), Extra::default());
+        assert_eq!((found.sent_per_s, found.answered_per_s, found.offered_per_s), (None, None, None));
+        let Distribution { count, min_ns, max_ns, mean_ns, mean_ci_ns, stddev_ns, mad_ns, .. } = found.response;
+        assert_eq!((count, min_ns, max_ns), (0, None, None));
+        assert_eq!((mean_ns, mean_ci_ns, stddev_ns, mad_ns), (None, None, None, None));
+        assert!(found.response.quantiles.iter().all(|q| q.value_ns.is_none() && q.standing == Standing::TooFew));
+        assert_eq!((found.loss.ratio, found.of_sent, found.time_weighted, found.jitter), (None, None, None, None));
+        assert_eq!(found.steady, Steady::TooShort);
+    }
+
+    #[test]
+    fn an_empty_open_loop_too() {
+        let recording = Recorder::new(LoopKind::Open, 10).finish(Instant(0));
+        let found = summarise(&recording, &at_rate(1_000, Nanos::secs(1)), Extra::default());
+        assert_eq!((found.slip, found.sent_per_s, found.offered_per_s), (None, None, Some(1_000.0)));
+        assert_eq!(found.service.unwrap().mean_ns, None);
+    }
+
+    #[test]
+    fn a_closed_loop_is_told_whole() {
+        let trips: Vec<u64> = (1..=1_000).map(|i| 10_000 + (i * 7_919) % 1_000).collect();
+        let extra = Extra { peer_received: Some(1_000), ..Extra::default() };
+        let found = summarise(&closed(&trips, 2_000), &method(&Asked::default()), extra);
+        assert_eq!(found.first_ns, Some(Nanos(9_999)));
+        assert_eq!(found.elapsed_ns, Nanos(trips.iter().sum()));
+        assert_eq!((found.service.clone(), found.slip.clone(), found.of_sent.clone()), (None, None, None));
+        let response = &found.response;
+        assert!(response.exact);
+        assert_eq!((response.min_ns, response.max_ns), (Some(Nanos(10_000)), Some(Nanos(10_999))));
+        assert_eq!(response.mean_ns, Some(10_499.5));
+        // The values 10000 to 10999, each once: rank 500 is 10499.
+        assert_eq!(response.quantiles[0].value_ns, Some(Nanos(10_499)));
+        assert_eq!(response.mad_ns, Some(250.0));
+        let rate = found.answered_per_s.unwrap();
+        assert!((rate - 1e9 / 10_499.5).abs() < 1e-6, "{rate}");
+        assert_eq!(found.time_weighted.as_ref().unwrap()[0].q, 0.5);
+        assert!(found.time_weighted.unwrap()[0].value_ns >= response.quantiles[0].value_ns);
+        assert_eq!(found.loss.peer_received, Some(1_000));
+        assert!(found.jitter.is_some());
+    }
+
+    #[test]
+    fn a_thinned_run_has_wider_intervals_and_no_lag_one() {
+        let trips = latencies(&mut fastrand::Rng::with_seed(1), 40_000);
+        let whole = summarise(&closed(&trips, 50_000), &method(&Asked::default()), Extra::default());
+        let thinned = summarise(&closed(&trips, 1_000), &method(&Asked::default()), Extra::default());
+        assert!(whole.response.exact && !thinned.response.exact);
+        assert_eq!(whole.response.examined, 40_000);
+        assert!(thinned.response.examined <= 1_000);
+        assert!(whole.response.autocorrelation.is_some() && thinned.response.autocorrelation.is_none());
+        assert!(thinned.jitter.is_none());
+        // What the recorder sums stays exact.
+        assert_eq!(whole.response.mean_ns, thinned.response.mean_ns);
+        assert_eq!(whole.response.stddev_ns, thinned.response.stddev_ns);
+        for (exact, rough) in whole.response.quantiles.iter().zip(&thinned.response.quantiles) {
+            let (x, y) = (exact.value_ns.unwrap().0 as f64, rough.value_ns.unwrap().0 as f64);
+            assert!((x - y).abs() <= x / 1_024.0, "{exact:?} {rough:?}");
+            assert_eq!((exact.beyond, exact.standing), (rough.beyond, rough.standing));
+        }
+        let width = |found: &Outcome| {
+            let median = found.response.quantiles[0];
+            median.high_ns.unwrap().0 - median.low_ns.unwrap().0
+        };
+        assert!(width(&thinned) > 3 * width(&whole));
+    }
+
+    #[test]
+    fn the_histogram_is_read_back_as_it_was() {
+        let recording = closed(&[10, 20, 20, 3_000_000], 10);
+        let found = summarise(&recording, &method(&Asked::default()), Extra::default());
+        let read = payload::decode(&found.response.histogram).unwrap();
+        assert_eq!(&read, recording.response.histogram());
+    }
+
+    /// An open loop of `count` requests at 1000/s, the n-th sent `late(n)` behind and answered 50 us later.
+    fn open(count: u64, late: impl Fn(u64) -> u64, drain: Nanos) -> Recording {
+        let mut recorder = Recorder::new(LoopKind::Open, 100_000);
+        recorder.begin(Instant(0), None);
+        let mut last = Instant(0);
+        for n in 0..count {
+            let due = Instant(n * 1_000_000);
+            let sent = due.after(Nanos(late(n)));
+            last = sent.after(Nanos::micros(50));
+            recorder.answered_as_scheduled(due, sent, last);
+        }
+        recorder.finish(last.after(drain))
+    }
+
+    #[test]
+    fn an_open_loop_on_time_achieved_its_rate() {
+        let found = summarise(&open(1_000, |_| 500, Nanos::ZERO), &at_rate(1_000, Nanos::secs(1)), Extra::default());
+        let slip = found.slip.unwrap();
+        assert!(slip.rate_achieved);
+        assert_eq!(slip.behind_share, 0.0);
+        assert_eq!(found.offered_per_s, Some(1_000.0));
+        assert!((found.sent_per_s.unwrap() - 1_000.0).abs() < 2.0, "{:?}", found.sent_per_s);
+        assert_eq!(found.response.min_ns, Some(Nanos(50_500)));
+        assert_eq!(found.service.unwrap().max_ns, Some(Nanos::micros(50)));
+    }
+
+    #[test]
+    fn waiting_for_the_last_replies_lowers_no_rate() {
+        let timed = summarise(&open(1_000, |_| 0, Nanos::secs(1)), &at_rate(1_000, Nanos::secs(1)), Extra::default());
+        assert_eq!((timed.sent_per_s, timed.answered_per_s), (Some(1_000.0), Some(1_000.0)));
+        let mut counted = at_rate(1_000, Nanos::secs(1));
+        counted.stop = Stop { count: Some(1_000), ..Stop::default() };
+        let counted = summarise(&open(1_000, |_| 0, Nanos::secs(1)), &counted, Extra::default());
+        assert_eq!(counted.sent_per_s, Some(1_000.0));
+        assert!(counted.slip.unwrap().rate_achieved);
+    }
+
+    #[test_case(true; "ended by time")]
+    #[test_case(false; "ended by count")]
+    fn a_generator_that_falls_behind_did_not_offer_its_rate(by_time: bool) {
+        // Each request 1 ms later still: 500/s instead of 1000/s.
+        let mut asked = at_rate(1_000, Nanos::secs(1));
+        if !by_time {
+            asked.stop = Stop { count: Some(500), ..Stop::default() };
+        }
+        let found = summarise(&open(500, |n| n * 1_000_000, Nanos::millis(1)), &asked, Extra::default());
+        let slip = found.slip.unwrap();
+        assert!(!slip.rate_achieved);
+        // Later than an interval: all from the third on.
+        assert_eq!(slip.behind_share, 498.0 / 500.0);
+        assert!((found.sent_per_s.unwrap() - 500.0).abs() < 2.0, "{:?}", found.sent_per_s);
+    }
+
+    #[test]
+    fn a_poisson_count_may_fall_short_by_chance_and_not_by_more() {
+        let rate_per_1000s = Rate::per_second(1_000).unwrap();
+        let mut poisson = at_rate(1_000, Nanos::secs(1));
+        poisson.schedule = Schedule::Poisson { rate_per_1000s };
+        let achieved = |count| {
+            let found = summarise(&open(count, |_| 0, Nanos::secs(1)), &poisson, Extra::default());
+            found.slip.unwrap().rate_achieved
+        };
+        assert!(achieved(950));
+        assert!(!achieved(800));
+    }
+
+    #[test]
+    fn lost_requests_have_a_slip_and_a_rank() {
+        let mut recorder = Recorder::new(LoopKind::Open, 10_000);
+        recorder.begin(Instant(0), None);
+        for n in 0..1_000_u64 {
+            let due = Instant(n * 1_000_000);
+            if n % 50 == 7 {
+                recorder.ended(Fate::Lost, n, Some(Nanos(100)));
+            } else {
+                recorder.answered_as_scheduled(due, due.after(Nanos(100)), due.after(Nanos::micros(60)));
+            }
+        }
+        let found =
+            summarise(&recorder.finish(Instant(1_000_000_000)), &at_rate(1_000, Nanos::secs(1)), Extra::default());
+        assert_eq!(found.slip.unwrap().distribution.count, 1_000);
+        assert_eq!(found.loss.ratio, Some(0.02));
+        let of_sent = found.of_sent.unwrap();
+        assert_eq!(of_sent.iter().find(|of| of.q == 0.99).unwrap().value_ns, None);
+        assert_eq!(of_sent.iter().find(|of| of.q == 0.9).unwrap().value_ns, Some(Nanos::micros(60)));
+        assert!(found.time_weighted.is_none(), "an open loop's own times are what arrivals see");
+    }
+
+    #[test]
+    fn the_quantile_to_settle_is_listed() {
+        let stop = Stop { settled: Some(Settled { quantile: 0.95, within: None }), ..Stop::default() };
+        let found = summarise(&closed(&[5; 50], 100), &method(&Asked { stop, ..Asked::default() }), Extra::default());
+        let listed: Vec<f64> = found.response.quantiles.iter().map(|quantile| quantile.q).collect();
+        assert_eq!(listed, [0.5, 0.9, 0.95, 0.99, 0.999, 0.999_9, 0.999_99]);
+    }
+
+    #[test]
+    fn seconds_of_threads_add_up() {
+        let second = |answered, mean: Option<f64>, min, max, length| Second {
+            at_ns: Nanos::ZERO,
+            length_ns: length,
+            counts: Counts { scheduled: answered, answered, ..Counts::default() },
+            min_ns: min,
+            mean_ns: mean,
+            max_ns: max,
+        };
+        let some = |x| Some(Nanos(x));
+        let one = vec![
+            second(3, Some(10.0), some(5), some(20), Nanos::secs(1)),
+            second(0, None, None, None, Nanos::secs(1)),
+            second(1, Some(4.0), some(4), some(4), Nanos::millis(5)),
+        ];
+        let other = vec![second(1, Some(30.0), some(30), some(30), Nanos(999)), second(0, None, None, None, Nanos(1))];
+        let found = merged_seconds(&[one, other]);
+        assert_eq!(found.len(), 3);
+        assert_eq!((found[0].counts.answered, found[0].mean_ns), (4, Some(15.0)));
+        assert_eq!((found[0].min_ns, found[0].max_ns, found[0].length_ns), (some(5), some(30), Nanos::secs(1)));
+        assert_eq!((found[1].min_ns, found[1].mean_ns, found[1].max_ns), (None, None, None));
+        assert_eq!(found[2].length_ns, Nanos::millis(5));
+    }
+
+    #[test]
+    fn reorder_classes_end_with_the_last_that_holds_something() {
+        let mut classes = [0; 16];
+        assert_eq!(extents(&classes), Vec::<u64>::new());
+        (classes[0], classes[2]) = (4, 1);
+        assert_eq!(extents(&classes), [4, 0, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn fields_agree_with_each_other(
+            trips in prop::collection::vec(1_u64..10_000_000, 1..300), more in prop::collection::vec(1_u64..10_000_000, 0..300), keep in 2_usize..400
+        ) {
+            let mut recording = closed(&trips, keep);
+            recording.merge(closed(&more, keep));
+            let found = summarise(&recording, &method(&Asked::default()), Extra::default());
+            let all: Vec<u64> = trips.iter().chain(&more).copied().collect();
+            let response = &found.response;
+            prop_assert_eq!(response.count, all.len() as u64);
+            let (min, max) = (response.min_ns.unwrap(), response.max_ns.unwrap());
+            let values: Vec<Nanos> = response.quantiles.iter().map(|q| q.value_ns.unwrap()).collect();
+            prop_assert!(min <= values[0] && values.is_sorted() && *values.last().unwrap() <= max);
+            let mean = response.mean_ns.unwrap();
+            prop_assert!(min.0 as f64 <= mean + 1e-6 && mean <= max.0 as f64 + 1e-6);
+            let answered: u64 = found.seconds.iter().map(|second| second.counts.answered).sum();
+            prop_assert_eq!(answered, found.counts.answered);
+            let rate = found.answered_per_s.unwrap();
+            prop_assert!((rate * found.elapsed_ns.as_secs_f64() / all.len() as f64 - 1.0).abs() < 1e-9);
+            if response.exact {
+                let mut sorted = all;
+                sorted.sort_unstable();
+                prop_assert_eq!(values[0].0, sorted[sorted.len().div_ceil(2) - 1]);
+            }
+            if let Some(size) = response.effective_sample_size {
+                prop_assert!(size >= 1.0 && size <= response.examined as f64);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Who answers, or calls, in another tongue than ours, and what it looks like.
+//!
+//! Only the first octets are looked at, and only to tell the user: nothing is done for a stranger.
+
+use std::fmt;
+
+/// Who answered (or called) is no peer of ours.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("that is no sonde: {saw}")]
+pub struct NotSonde {
+    /// What was seen instead.
+    pub saw: Saw,
+}
+
+/// What came in place of our magic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saw {
+    /// What speaks so.
+    pub speaker: Speaker,
+    /// The first octets, escaped where they do not print; empty where nothing came.
+    pub excerpt: String,
+}
+
+/// Most octets of a stranger's greeting that are kept for a message.
+const EXCERPT: usize = 48;
+
+impl Saw {
+    /// What these octets look like.
+    pub fn of(bytes: &[u8]) -> Self {
+        let head = &bytes[..bytes.len().min(EXCERPT)];
+        let line = head.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or(head);
+        let shown = if line.is_empty() { head } else { line };
+        Self { speaker: Speaker::of(bytes), excerpt: shown.escape_ascii().to_string() }
+    }
+
+    /// Nothing came although there was time.
+    pub const SILENCE: Self = Self { speaker: Speaker::Silent, excerpt: String::new() };
+    /// The connection was closed before a word was said.
+    pub const CLOSED: Self = Self { speaker: Speaker::Closed, excerpt: String::new() };
+}
+
+impl fmt::Display for Saw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.speaker {
+            Speaker::Http => f.write_str("it speaks HTTP")?,
+            Speaker::Ssh => f.write_str("it speaks SSH")?,
+            Speaker::Tls => f.write_str("it speaks TLS")?,
+            Speaker::Greeter => f.write_str("it greets as a mail or file server does")?,
+            Speaker::Closed => return f.write_str("it closed the connection without a word"),
+            Speaker::Silent => {
+                return f.write_str("it says nothing, as netserver and iperf3 do when they wait for more");
+            }
+            Speaker::Unknown => f.write_str("it answers in an unknown way")?,
+        }
+        write!(f, " (`{}`)", self.excerpt)
+    }
+}
+
+/// What a stranger seems to speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// HTTP, from either side.
+    Http,
+    /// SSH's version line.
+    Ssh,
+    /// A TLS record: a handshake or an alert.
+    Tls,
+    /// `220 …`: SMTP or FTP.
+    Greeter,
+    /// The connection was closed at once.
+    Closed,
+    /// Nothing came: a server that waits for more (netserver, iperf3), or a hung one.
+    Silent,
+    /// None of these.
+    Unknown,
+}
+
+impl Speaker {
+    fn of(bytes: &[u8]) -> Self {
+        const HTTP: [&[u8]; 8] = [b"HTTP/", b"GET ", b"HEAD ", b"POST ", b"PUT ", b"OPTIONS ", b"CONNECT ", b"PRI "];
+        match bytes {
+            _ if HTTP.iter().any(|word| bytes.starts_with(word)) => Self::Http,
+            _ if bytes.starts_with(b"SSH-") => Self::Ssh,
+            // RFC 8446 section 5.1: type alert (21) or handshake (22), then legacy version 3.x.
+            [21 | 22, 3, ..] => Self::Tls,
+            _ if bytes.starts_with(b"220 ") || bytes.starts_with(b"220-") => Self::Greeter,
+            [] => Self::Closed,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+    use crate::native::preamble::{Answer, Greeting};
+
+    #[test_case(b"HTTP/1.1 400 Bad Request\r\n\r\n", Speaker::Http, "it speaks HTTP (`HTTP/1.1 400 Bad Request`)")]
+    #[test_case(b"GET / HTTP/1.1\r\n", Speaker::Http, "it speaks HTTP (`GET / HTTP/1.1`)")]
+    #[test_case(b"SSH-2.0-OpenSSH_9.2\r\n", Speaker::Ssh, "it speaks SSH (`SSH-2.0-OpenSSH_9.2`)")]
+    #[test_case(b"\x15\x03\x01\x00\x02\x02\x46", Speaker::Tls, r"it speaks TLS (`\x15\x03\x01\x00\x02\x02F`)")]
+    #[test_case(b"220 mail ESMTP\r\n", Speaker::Greeter, "it greets as a mail or file server does (`220 mail ESMTP`)")]
+    #[test_case(b"\xff", Speaker::Unknown, r"it answers in an unknown way (`\xff`)"; "iperf3 that is busy")]
+    fn a_stranger_is_told_apart(said: &[u8], speaker: Speaker, words: &str) {
+        let error = Answer::read(said).unwrap_err();
+        assert_eq!((error.saw.speaker, error.saw.to_string().as_str()), (speaker, words));
+        assert_eq!(Greeting::read(said), Err(error));
+    }
+
+    #[test]
+    fn a_long_greeting_is_cut() {
+        assert_eq!(Saw::of(&[b'x'; 5_000]).excerpt.len(), EXCERPT);
+        assert_eq!(Saw::of(b"\r\n\r\n").excerpt, r"\r\n\r\n");
+    }
+}

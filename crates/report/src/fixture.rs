@@ -1,0 +1,273 @@
+//! Records for tests, made as real ones are: a recorder is told of exchanges, and what it recorded is summarised.
+//!
+//! Times are drawn with integers alone, so that they are the same on every machine.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use measure::environment::{Disturbance, Environment, Interface};
+use measure::event::Fate;
+use measure::method::{Asked, Carrier, LoopKind, Schedule, Stop};
+use measure::outcome::{SocketFacts, Split};
+use measure::recorder::{Recorder, Recording};
+use measure::statistics::summary::{Extra, summarise};
+use measure::unit::{Bytes, Instant, Nanos, Rate};
+use measure::verdict::Warning;
+use uuid::Uuid;
+
+/// A round trip: a floor, a body within some microseconds, now and then a tail.
+fn trip(rng: &mut Rng) -> Nanos {
+    let body = rng.u64(0..1_000).pow(3) / 100_000;
+    let tail = match rng.u64(0..5_000) {
+        0 => rng.u64(50_000..1_000_000),
+        1..25 => rng.u64(1_000..60_000),
+        _ => 0,
+    };
+    Nanos(19_800 + body + tail)
+}
+
+fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
+    let method = asked.resolve().unwrap();
+    Record {
+        format: Format::Record,
+        version: VERSION,
+        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ab),
+        tool: Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
+        command: ["sonde", "rtt", "10.0.0.2"].map(str::to_owned).to_vec(),
+        started: "2026-10-20T14:03:12.25+02:00".parse().unwrap(),
+        question: Question::Rtt,
+        target: Target {
+            host: Some("10.0.0.2".to_owned()),
+            address: [10, 0, 0, 2].into(),
+            port: Some(7_663),
+            own_reflector: false,
+        },
+        peer: Peer {
+            kind: PeerKind::Native,
+            program: Some("sonde".to_owned()),
+            version: Some("0.1.0".to_owned()),
+            protocol_version: Some(1),
+        },
+        outcome: summarise(recording, &method, extra),
+        asked,
+        method,
+        ended: Ended::Complete,
+        warnings: Vec::new(),
+        instrument: Instrument {
+            clock: Some("CLOCK_MONOTONIC".to_owned()),
+            clock_read_ns: Some(Nanos(31)),
+            clock_step_ns: Some(Nanos(1)),
+            timer_slack_ns: Some(Nanos(1)),
+            wake_up_late_ns: None,
+            scheduling: Some("other".to_owned()),
+        },
+        ours: None,
+        theirs: None,
+    }
+}
+
+/// A closed loop over tcp with all that a record can hold.
+pub(crate) fn closed() -> Record {
+    let mut rng = Rng::with_seed(7);
+    let mut recorder = Recorder::new(LoopKind::Closed, 100_000);
+    let mut now = Instant(5_000);
+    recorder.begin(now, Some(Nanos::micros(1_020)));
+    let mut edge = now;
+    for _ in 0..40_000 {
+        let sent = now;
+        now = now.after(trip(&mut rng));
+        recorder.answered(sent, now);
+        if now.since(edge) > Some(Nanos::secs(1)) {
+            recorder.second(now);
+            edge = now;
+        }
+    }
+    let extra = Extra { split: Some(split()), sockets: vec![socket()], peer_received: Some(40_000) };
+    Record {
+        ours: Some(environment("probe-1")),
+        theirs: Some(Environment { disturbance: None, interface: None, ..environment("db-1") }),
+        warnings: vec![
+            Warning::TooFewForQuantile { q: 0.9999, needed: 100_000, seen: 40_000, run_for_ns: Some(Nanos::secs(3)) },
+            Warning::PowerSavingGovernor { governor: "powersave".to_owned(), end: "our".to_owned() },
+        ],
+        ..record(Asked::default(), &recorder.finish(now), extra)
+    }
+}
+
+fn split() -> Split {
+    Split {
+        samples: 512,
+        send_to_sched_ns: Some(Nanos(970)),
+        sched_to_driver_ns: Some(Nanos(180)),
+        outside_ns: Some(Nanos(15_950)),
+        wake_up_ns: Some(Nanos(6_010)),
+        path_ns: Some(Nanos(8_620)),
+        peer_ns: Some(Nanos(7_330)),
+        peer_wake_up_ns: Some(Nanos(6_010)),
+        peer_hold_ns: Some(Nanos(30)),
+        peer_send_ns: Some(Nanos(1_290)),
+        round_trip_ns: Some(Nanos(23_110)),
+        round_trip_unstamped_ns: Some(Nanos(21_100)),
+        missing: Vec::new(),
+        clock_stepped: false,
+    }
+}
+
+fn socket() -> SocketFacts {
+    SocketFacts {
+        local: "10.0.0.1:40312".to_owned(),
+        remote: "10.0.0.2:7663".to_owned(),
+        send_buffer_bytes: Some(Bytes(87_040)),
+        receive_buffer_bytes: Some(Bytes(131_072)),
+        nodelay: Some(true),
+        congestion: Some("cubic".to_owned()),
+        mss_bytes: Some(Bytes(1_448)),
+        path_mtu_bytes: Some(Bytes(1_500)),
+        kernel_min_rtt_ns: Some(Nanos(19_000)),
+        ..SocketFacts::default()
+    }
+}
+
+fn environment(host: &str) -> Environment {
+    Environment {
+        program: "sonde 0.1.0".to_owned(),
+        host: Some(host.to_owned()),
+        kernel: Some("6.18.3 #1 SMP PREEMPT_DYNAMIC Mon Oct 5 10:11:12 UTC 2026".to_owned()),
+        cpu_model: Some("A Processor of Some Maker @ 2.60GHz".to_owned()),
+        cpus_online: Some(4),
+        cpus_allowed: Some(2),
+        smt: Some(true),
+        hypervisor: Some("KVM".to_owned()),
+        clock_source: Some("tsc".to_owned()),
+        clock_synchronised: Some(false),
+        governors: vec!["powersave".to_owned()],
+        congestion_control: Some("cubic".to_owned()),
+        interface: Some(Interface {
+            name: "eth0".to_owned(),
+            driver: Some("virtio_net".to_owned()),
+            mtu_bytes: Some(1_500),
+            offloads: ["gro", "gso", "tso"].map(str::to_owned).to_vec(),
+            qdisc: Some("fq_codel".to_owned()),
+            ..Interface::default()
+        }),
+        settings: BTreeMap::from([("net.core.busy_poll".to_owned(), "0".to_owned())]),
+        disturbance: Some(Disturbance {
+            watched_ns: Nanos::secs(1),
+            run_queue_share: Some(0.000_42),
+            involuntary_switches: Some(3),
+            steal_share: Some(0.0),
+            ..Disturbance::default()
+        }),
+        counters: BTreeMap::from([("Tcp.RetransSegs".to_owned(), 2)]),
+        unread: vec!["idle states: no driver".to_owned()],
+        ..Environment::default()
+    }
+}
+
+/// An open loop over udp that lost, delayed, doubled and reordered, and was behind its schedule.
+pub(crate) fn open_with_losses() -> Record {
+    let mut rng = Rng::with_seed(11);
+    let mut recorder = Recorder::new(LoopKind::Open, 100_000);
+    recorder.begin(Instant(0), Some(Nanos::micros(310)));
+    for n in 0..10_000_u64 {
+        let due = Instant(n * 1_000_000);
+        let slip = if n % 90 == 0 { rng.u64(1_000_000..2_000_000) } else { rng.u64(10..900) };
+        match n % 500 {
+            17 | 18 => recorder.ended(Fate::Lost, n, Some(Nanos(slip))),
+            19 => recorder.ended(Fate::Late, n, Some(Nanos(slip))),
+            _ => {
+                let sent = due.after(Nanos(slip));
+                recorder.answered_as_scheduled(due, sent, sent.after(trip(&mut rng)));
+                recorder.arrived(if n % 1_000 == 3 { n - 2 } else { n });
+            }
+        }
+    }
+    recorder.duplicated();
+    let rate_per_1000s = Rate::per_second(1_000).unwrap();
+    let asked =
+        Asked { carrier: Some(Carrier::Udp), schedule: Some(Schedule::Poisson { rate_per_1000s }), ..Asked::default() };
+    let extra = Extra { peer_received: Some(9_950), ..Extra::default() };
+    Record {
+        target: Target {
+            host: Some("db-1.example".to_owned()),
+            address: "2001:db8::2".parse().unwrap(),
+            port: Some(7_663),
+            own_reflector: false,
+        },
+        warnings: vec![Warning::Lost { count: 60, sent: 10_000 }, Warning::BehindSchedule { share: 0.0111 }],
+        ..record(asked, &recorder.finish(Instant(10_000_000_000)), extra)
+    }
+}
+
+/// Twenty echoes, one a second, which a kernel answers.
+pub(crate) fn icmp() -> Record {
+    let mut rng = Rng::with_seed(3);
+    let mut recorder = Recorder::new(LoopKind::Open, 1_000);
+    recorder.begin(Instant(0), None);
+    for n in 0..20_u64 {
+        let due = Instant(n * 1_000_000_000);
+        let sent = due.after(Nanos(rng.u64(100..400)));
+        recorder.answered_as_scheduled(due, sent, sent.after(Nanos(rng.u64(140_000..170_000))));
+    }
+    let asked = Asked {
+        carrier: Some(Carrier::Icmp),
+        schedule: Some(Schedule::Every { interval_ns: Nanos::secs(1) }),
+        stop: Stop { count: Some(20), ..Stop::default() },
+        ..Asked::default()
+    };
+    let split = Split {
+        samples: 20,
+        send_to_sched_ns: Some(Nanos(650)),
+        sched_to_driver_ns: Some(Nanos(170)),
+        outside_ns: Some(Nanos(150_110)),
+        wake_up_ns: Some(Nanos(1_190)),
+        ..Split::default()
+    };
+    let extra = Extra { split: Some(split), ..Extra::default() };
+    let base = record(asked, &recorder.finish(Instant(19_000_200_000)), extra);
+    Record {
+        target: Target { port: None, ..base.target },
+        peer: Peer { kind: PeerKind::Kernel, program: None, version: None, protocol_version: None },
+        warnings: vec![Warning::IcmpIsNotTheApplication],
+        ..base
+    }
+}
+
+/// A run over loopback that Ctrl-C ended.
+pub(crate) fn interrupted() -> Record {
+    let mut rng = Rng::with_seed(5);
+    let mut recorder = Recorder::new(LoopKind::Closed, 10_000);
+    let mut now = Instant(0);
+    recorder.begin(now, Some(Nanos::micros(60)));
+    for _ in 0..2_500 {
+        let sent = now;
+        now = now.after(trip(&mut rng));
+        recorder.answered(sent, now);
+    }
+    let base = record(Asked::default(), &recorder.finish(now), Extra::default());
+    Record {
+        target: Target { host: None, address: [127, 0, 0, 1].into(), own_reflector: true, ..base.target },
+        ended: Ended::Interrupted { signal: "SIGINT".to_owned() },
+        warnings: vec![Warning::OwnReflector, Warning::Interrupted],
+        ..base
+    }
+}
+
+/// Nothing was answered.
+pub(crate) fn silent() -> Record {
+    let mut recorder = Recorder::new(LoopKind::Closed, 10);
+    recorder.begin(Instant(0), None);
+    for n in 0..8 {
+        recorder.ended(if n < 5 { Fate::Lost } else { Fate::Refused }, n, None);
+    }
+    let asked = Asked { carrier: Some(Carrier::Udp), ..Asked::default() };
+    let base = record(asked, &recorder.finish(Instant(8_000_000_000)), Extra::default());
+    let reason = "no answer on the control connection since 5 s".to_owned();
+    Record {
+        ended: Ended::PeerLost { reason: reason.clone() },
+        warnings: vec![Warning::PeerLost { reason }],
+        peer: Peer { kind: PeerKind::Unknown, program: None, version: None, protocol_version: None },
+        ..base
+    }
+}

@@ -1,0 +1,152 @@
+//! Numbers as people read them: three digits, a unit, and no more certainty than there is.
+//!
+//! A value that is not there is not printed; nothing here makes a 0 of it.
+
+use measure::outcome::{Distribution, Quantile, Standing};
+use measure::unit::Nanos;
+
+/// A time that came out of a division, with three digits: `25.6 µs`; below a microsecond to a tenth of a nanosecond.
+/// `None` for what is not finite.
+pub fn time(ns: f64) -> Option<String> {
+    if !ns.is_finite() {
+        return None;
+    }
+    let sign = if ns < 0.0 { "−" } else { "" };
+    let size = ns.abs();
+    // From 999.5 ns on whole nanoseconds carry three digits by themselves.
+    if size < 999.5 && size.fract() != 0.0 {
+        let decimals = usize::from(size < 99.95);
+        return Some(format!("{sign}{size:.decimals$} ns"));
+    }
+    Some(format!("{sign}{}", Nanos(size.round() as u64)))
+}
+
+/// A signed time: `+3.2 µs`, `−3.2 µs`.
+pub fn signed_time(ns: i64) -> String {
+    let sign = if ns < 0 { '−' } else { '+' };
+    format!("{sign}{}", Nanos(ns.unsigned_abs()))
+}
+
+/// `25.61 µs ± 0.04`: an estimate to the digit its interval leaves certain, both in one unit. Without an interval as
+/// [`time`]. `None` for what is not finite.
+pub fn estimate(ns: f64, half_width: Option<f64>) -> Option<String> {
+    let half = half_width.filter(|half| half.is_finite() && *half > 0.0 && ns.is_finite());
+    let Some(half) = half else { return time(ns) };
+    let (scale, unit) = scale_of(ns);
+    let (value, half) = (ns / scale, half / scale);
+    // One digit of the half-width; two where the first is 1, which alone would be off by up to a half.
+    let magnitude = half.log10().floor();
+    let leading_one = half / 10_f64.powf(magnitude) < 1.95;
+    let decimals = (-magnitude as i32 + i32::from(leading_one)).clamp(0, 3) as usize;
+    // An interval below the last digit is that digit: none is nothing.
+    let half = half.max(0.1_f64.powi(decimals as i32));
+    Some(format!("{value:.decimals$} {unit} ± {half:.decimals$}"))
+}
+
+fn scale_of(ns: f64) -> (f64, &'static str) {
+    match ns.abs() {
+        size if size < 1e3 => (1.0, "ns"),
+        size if size < 999_500.0 => (1e3, "µs"),
+        size if size < 999_500_000.0 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    }
+}
+
+/// A share of 0 to 1 in percent, two digits: `61 %`, `0.0015 %`; whole numbers from 10 % on to a tenth.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = match percent.abs() {
+        0.0 => 0,
+        size if size >= 9.95 => 1,
+        size => (1.0 - size.log10().floor()).clamp(1.0, 6.0) as usize,
+    };
+    let text = format!("{percent:.decimals$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
+}
+
+/// Events a second: `38 812 /s`, `99.8 /s`, `0.25 /s`. `None` for what is not finite.
+pub fn rate(per_s: f64) -> Option<String> {
+    if !per_s.is_finite() || per_s < 0.0 {
+        return None;
+    }
+    Some(match per_s {
+        _ if per_s >= 999.5 || per_s.fract() == 0.0 => format!("{} /s", measure::unit::grouped(per_s.round() as u64)),
+        _ if per_s >= 9.95 => format!("{per_s:.1} /s"),
+        _ => format!("{per_s:.2} /s"),
+    })
+}
+
+/// `3 lost`, `1 lost`, `12 345 lost`; `one` is for exactly one.
+pub fn count(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", measure::unit::grouped(count), if count == 1 { one } else { many })
+}
+
+/// A quantile under the printing rule: its value, `~` before it where few lie beyond; `None` where too few do.
+pub fn quantile(quantile: &Quantile) -> Option<String> {
+    let value = quantile.value_ns?;
+    match quantile.standing {
+        Standing::Firm => Some(value.to_string()),
+        Standing::Rough => Some(format!("~{value}")),
+        Standing::TooFew => None,
+    }
+}
+
+/// The 95 % interval of a quantile: `24.8 µs … 25.0 µs`, `≥ 24.8 µs` where the sample gives no upper end.
+pub fn interval(quantile: &Quantile) -> Option<String> {
+    match (quantile.low_ns, quantile.high_ns) {
+        (Some(low), Some(high)) => Some(format!("{low} … {high}")),
+        (Some(low), None) => Some(format!("≥ {low}")),
+        _ => None,
+    }
+}
+
+/// Whether correlation leaves less than half of the sample's worth: then it is told.
+pub fn correlated(distribution: &Distribution) -> Option<f64> {
+    distribution.effective_sample_size.filter(|size| *size < distribution.count as f64 / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_case::test_case;
+
+    #[test_case(25_612.0, Some("25.6 µs"); "microseconds")]
+    #[test_case(2.25, Some("2.2 ns"); "tenths of a nanosecond")]
+    #[test_case(150.4, Some("150 ns"); "nanoseconds")]
+    #[test_case(-3_200.4, Some("−3.20 µs"); "negative")]
+    #[test_case(0.0, Some("0 ns"); "zero")]
+    #[test_case(f64::NAN, None; "none")]
+    #[test_case(f64::INFINITY, None; "infinite")]
+    fn a_time_has_three_digits(ns: f64, text: Option<&str>) {
+        assert_eq!(time(ns).as_deref(), text);
+    }
+
+    #[test_case(25_612.3, Some(41.0), "25.61 µs ± 0.04"; "hundredths")]
+    #[test_case(25_612.3, Some(130.0), "25.61 µs ± 0.13"; "a leading one has two digits")]
+    #[test_case(25_612.3, Some(3_400.0), "26 µs ± 3"; "units")]
+    #[test_case(25_612.3, Some(0.01), "25.612 µs ± 0.001"; "no finer than a nanosecond")]
+    #[test_case(25_612.3, None, "25.6 µs"; "no interval")]
+    #[test_case(25_612.3, Some(f64::NAN), "25.6 µs"; "an interval that is none")]
+    #[test_case(1_250_000.0, Some(50_000.0), "1.25 ms ± 0.05"; "milliseconds")]
+    fn an_estimate_has_the_digits_its_interval_leaves(ns: f64, half: Option<f64>, text: &str) {
+        assert_eq!(estimate(ns, half).as_deref(), Some(text));
+    }
+
+    #[test_case(0.612, "61.2 %")]
+    #[test_case(1.0, "100 %")]
+    #[test_case(0.0, "0 %")]
+    #[test_case(0.000_015, "0.0015 %")]
+    #[test_case(0.004_21, "0.42 %")]
+    fn a_share_has_two_digits(share: f64, text: &str) {
+        assert_eq!(percent(share), text);
+    }
+
+    #[test_case(38_812.4, "38 812 /s")]
+    #[test_case(99.83, "99.8 /s")]
+    #[test_case(1.0, "1 /s")]
+    #[test_case(0.25, "0.25 /s")]
+    fn a_rate_is_grouped(per_s: f64, text: &str) {
+        assert_eq!(rate(per_s).as_deref(), Some(text));
+    }
+}

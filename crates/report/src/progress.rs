@@ -1,0 +1,125 @@
+//! A running measurement as one line, for a terminal that overwrites it.
+//!
+//! A function of what is known at the moment: it holds no state and prints nothing.
+
+use measure::event::{Counts, Second};
+use measure::method::Stop;
+use measure::unit::{Nanos, grouped};
+use unicode_width::UnicodeWidthStr;
+
+use crate::layout::Style;
+use crate::number;
+
+/// Where a running measurement stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Running<'a> {
+    /// Since recording began.
+    pub elapsed: Nanos,
+    /// When it will end.
+    pub stop: &'a Stop,
+    /// What ended so far, all threads together.
+    pub total: &'a Counts,
+    /// The latest second, all threads together (as `measure::statistics::summary::merged`); absent during the first.
+    pub second: Option<&'a Second>,
+}
+
+/// The line, at most `style.width` cells: what matters least is left away where the width ends.
+pub fn line(running: &Running<'_>, style: &Style) -> String {
+    // From what is given up last to what is given up first; shown in the order of the numbers beside.
+    let mut parts: Vec<(u8, String)> = vec![(0, elapsed(running.elapsed, running.stop))];
+    let lost = running.total.lost + running.total.late;
+    if lost > 0 {
+        parts.push((5, format!("{} lost", grouped(lost))));
+    }
+    parts.push((1, format!("{} answered", grouped(running.total.answered))));
+    if let Some(second) = running.second {
+        parts.extend(mean(second).map(|mean| (3, mean)));
+        parts.extend(rate(second).map(|rate| (2, rate)));
+        parts.extend(second.max_ns.map(|max| (4, format!("max {max}"))));
+    }
+    loop {
+        let mut shown = parts.clone();
+        shown.sort_by_key(|(place, _)| *place);
+        let texts: Vec<String> = shown.into_iter().map(|(_, text)| text).collect();
+        let text = style.say(&texts.join(" · "));
+        if text.width() <= style.width || parts.len() == 1 {
+            return text;
+        }
+        parts.pop();
+    }
+}
+
+/// `3 s of 10 s`, or towards whatever else ends the run.
+fn elapsed(elapsed: Nanos, stop: &Stop) -> String {
+    let elapsed = whole_seconds(elapsed);
+    match (&stop.settled, stop.count, stop.after_ns) {
+        (Some(settled), ..) => format!("{elapsed}, until {settled}"),
+        (None, Some(count), None) => format!("{elapsed}, {} requests", grouped(count)),
+        (None, _, Some(after)) => format!("{elapsed} of {after}"),
+        (None, None, None) => elapsed,
+    }
+}
+
+/// Seconds without a fraction, which would flicker; what is shorter than one as it is.
+fn whole_seconds(time: Nanos) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    if time.0 < SECOND { time.to_string() } else { format!("{} s", grouped(time.0 / SECOND)) }
+}
+
+fn mean(second: &Second) -> Option<String> {
+    Some(format!("mean {}", number::time(second.mean_ns?)?))
+}
+
+fn rate(second: &Second) -> Option<String> {
+    let seconds = second.length_ns.as_secs_f64();
+    number::rate((second.counts.answered as f64 / seconds).round())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(answered: u64, mean: f64, max: u64) -> Second {
+        let counts = Counts { scheduled: answered, answered, ..Counts::default() };
+        Second {
+            at_ns: Nanos::secs(2),
+            length_ns: Nanos::secs(1),
+            counts,
+            min_ns: Some(Nanos(19_000)),
+            mean_ns: Some(mean),
+            max_ns: Some(Nanos(max)),
+        }
+    }
+
+    fn told(width: usize, lost: u64) -> String {
+        let stop = Stop { after_ns: Some(Nanos::secs(10)), ..Stop::default() };
+        let total = Counts { scheduled: 116_437 + lost, answered: 116_437, lost, ..Counts::default() };
+        let second = second(38_812, 25_612.0, 1_030_000);
+        let running = Running { elapsed: Nanos(3_012_000_000), stop: &stop, total: &total, second: Some(&second) };
+        line(&running, &Style { width, ..Style::default() })
+    }
+
+    #[test]
+    fn all_of_it_fits_a_terminal() {
+        assert_eq!(told(80, 2), "3 s of 10 s · 116 437 answered · 38 812 /s · mean 25.6 µs · max 1.03 ms · 2 lost");
+        assert_eq!(told(80, 0), "3 s of 10 s · 116 437 answered · 38 812 /s · mean 25.6 µs · max 1.03 ms");
+    }
+
+    #[test]
+    fn what_is_lost_stays_longest_and_no_width_is_passed() {
+        assert_eq!(told(42, 2), "3 s of 10 s · 116 437 answered · 2 lost");
+        assert_eq!(told(24, 2), "3 s of 10 s · 2 lost");
+        for width in 12..100 {
+            assert!(told(width, 2).width() <= width, "{width}");
+        }
+    }
+
+    #[test]
+    fn nothing_answered_has_no_mean() {
+        let stop = Stop { count: Some(5), ..Stop::default() };
+        let total = Counts { scheduled: 3, lost: 3, ..Counts::default() };
+        let silent = Second { counts: total, min_ns: None, mean_ns: None, max_ns: None, ..second(0, 0.0, 0) };
+        let running = Running { elapsed: Nanos::millis(500), stop: &stop, total: &total, second: Some(&silent) };
+        assert_eq!(line(&running, &Style::default()), "500 ms, 5 requests · 0 answered · 0 /s · 3 lost");
+    }
+}

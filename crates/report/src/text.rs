@@ -1,0 +1,249 @@
+//! A record as the screen a person reads.
+//!
+//! From what matters most to what explains it: the method, the quantiles, the figures, the shape, where the time went,
+//! what to be warned of; verbose, also all that the record knows of both ends. What is absent is not shown, never as 0.
+
+mod facts;
+mod figures;
+
+use logbook::record::{Ended, Record};
+use measure::outcome::{Distribution, Split};
+use measure::statistics::payload;
+use measure::unit::{Nanos, grouped};
+use measure::verdict::Warning;
+use unicode_width::UnicodeWidthStr;
+
+use crate::histogram;
+use crate::layout::{INDENT, Page, Piece, Style, Tone};
+use crate::number;
+
+/// The screen for `record`: lines of at most `style.width` cells, none with spaces at its end.
+pub fn render(record: &Record, style: &Style) -> String {
+    let mut page = Page::new(*style);
+    headline(&mut page, record);
+    page.gap();
+    ended(&mut page, record);
+    figures::quantiles(&mut page, record);
+    figures::figures(&mut page, record);
+    shape(&mut page, &record.outcome.response);
+    page.gap();
+    if let Some(split) = &record.outcome.split {
+        where_the_time_went(&mut page, split);
+    }
+    if style.verbose {
+        facts::all(&mut page, record);
+    }
+    page.gap();
+    warnings(&mut page, record);
+    page.finish()
+}
+
+/// `tcp exchange · 10.0.0.2:7663 · window 1 · …`: the method, with the target behind its first word.
+fn headline(page: &mut Page, record: &Record) {
+    let method = record.method.to_string();
+    let mut parts = method.split(JOINT);
+    let first = parts.next().map(|part| Piece::new(part, Tone::Strong));
+    let target = Piece::new(target(record), Tone::Strong);
+    let items: Vec<Piece> = first.into_iter().chain([target]).chain(parts.map(Piece::from)).collect();
+    page.flow(0, INDENT, JOINT, &items);
+}
+
+/// Between the coordinates of a method.
+const JOINT: &str = " · ";
+/// Between figures.
+const APART: &str = "   ";
+
+fn target(record: &Record) -> String {
+    let target = &record.target;
+    let address = match target.port {
+        Some(port) => std::net::SocketAddr::new(target.address, port).to_string(),
+        None => target.address.to_string(),
+    };
+    if target.own_reflector {
+        return format!("{address} (own reflector)");
+    }
+    let host = target.host.as_deref().filter(|host| *host != target.address.to_string());
+    host.map_or(address.clone(), |host| format!("{host} ({address})"))
+}
+
+fn ended(page: &mut Page, record: &Record) {
+    let elapsed = record.outcome.elapsed_ns;
+    let text = match &record.ended {
+        Ended::Complete => return,
+        Ended::Interrupted { signal } => format!("by {signal} after {elapsed}: this is what was measured until then"),
+        Ended::PeerLost { reason } => {
+            format!("after {elapsed}, the peer is gone ({reason}): this is what was measured until then")
+        }
+    };
+    page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL, &text);
+    page.gap();
+}
+
+/// Where text behind a label starts.
+const LABEL: usize = 15;
+
+/// The distribution as bars, where there are values enough for a shape and more than one row of them.
+fn shape(page: &mut Page, distribution: &Distribution) {
+    let Ok(values) = payload::decode(&distribution.histogram) else { return };
+    let bins = histogram::bins(&payload::buckets(&values));
+    if bins.len() < 2 || distribution.count < SHAPE {
+        return;
+    }
+    page.gap();
+    let total: u64 = bins.iter().map(|bin| bin.count).sum();
+    let most = bins.iter().map(|bin| bin.count).max().unwrap_or(1);
+    let edges: Vec<String> = bins.iter().map(|bin| page.style().say(&edge_text(bin))).collect();
+    let widest = edges.iter().map(|edge| edge.width()).max().unwrap_or(0);
+    let cells = page.style().width.saturating_sub(INDENT + widest + SHARE + 1).min(BAR);
+    for (bin, edge) in bins.iter().zip(edges) {
+        let share = if bin.count > 0 { number::percent(bin.count as f64 / total as f64) } else { String::new() };
+        let bar = histogram::bar(bin.count as f64 / most as f64, cells);
+        let space = " ".repeat(widest - edge.width());
+        page.line(
+            INDENT,
+            &[
+                Piece::new(format!("{space}{edge}"), Tone::Faint),
+                Piece::new(format!("{share:>SHARE$} "), Tone::Faint),
+                Piece::from(bar),
+            ],
+        );
+    }
+}
+
+/// Values from which their shape says something.
+const SHAPE: u64 = 100;
+/// Room for `   0.012 %`.
+const SHARE: usize = 10;
+/// The longest bar.
+const BAR: usize = 40;
+
+fn edge_text(bin: &histogram::Bin) -> String {
+    let above = if bin.open { "≥ " } else { "" };
+    format!("{above}{}", bin.from)
+}
+
+fn where_the_time_went(page: &mut Page, split: &Split) {
+    if split.clock_stepped {
+        return;
+    }
+    let part = |name: &str, time: Option<Nanos>| time.map(|time| Piece::from(format!("{name} {time}")));
+    let whole_path = split.path_ns.is_some() && split.peer_ns.is_some();
+    let outside = if whole_path { None } else { split.outside_ns };
+    let parts: Vec<Piece> = [
+        part("send", split.send_to_sched_ns),
+        part("queue", split.sched_to_driver_ns),
+        part("path", split.path_ns.filter(|_| whole_path)),
+        part("peer", split.peer_ns.filter(|_| whole_path)),
+        part("path and peer", outside),
+        part("wake-up", split.wake_up_ns),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if parts.is_empty() {
+        return;
+    }
+    let source = format!("medians of {} exchanges, kernel timestamps", grouped(split.samples));
+    let head = [Piece::new("where the time went", Tone::Strong), Piece::new(source, Tone::Faint)];
+    page.flow(INDENT, INDENT, APART, &head);
+    page.flow(INDENT * 2, INDENT * 2, JOINT, &parts);
+}
+
+/// The warnings with their advice; those that the screen has told already, as how the run ended, are left away.
+fn warnings(page: &mut Page, record: &Record) {
+    for warning in &record.warnings {
+        if matches!(warning, Warning::Interrupted | Warning::PeerLost { .. }) && record.ended != Ended::Complete {
+            continue;
+        }
+        let text = format!("{warning:?}");
+        page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), WARNING, &text);
+    }
+}
+
+/// Where a warning's text starts.
+const WARNING: usize = 11;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use insta::assert_snapshot;
+    use test_case::test_case;
+
+    fn quiet(record: &Record) -> String {
+        render(record, &Style::default())
+    }
+
+    fn verbose(record: &Record) -> String {
+        render(record, &Style { verbose: true, ..Style::default() })
+    }
+
+    #[test]
+    fn a_closed_loop() {
+        assert_snapshot!(quiet(&fixture::closed()));
+    }
+
+    #[test]
+    fn a_closed_loop_verbosely() {
+        assert_snapshot!(verbose(&fixture::closed()));
+    }
+
+    #[test]
+    fn an_open_loop_with_losses() {
+        assert_snapshot!(quiet(&fixture::open_with_losses()));
+    }
+
+    #[test]
+    fn an_open_loop_with_losses_verbosely() {
+        assert_snapshot!(verbose(&fixture::open_with_losses()));
+    }
+
+    #[test]
+    fn icmp() {
+        assert_snapshot!(quiet(&fixture::icmp()));
+    }
+
+    #[test]
+    fn an_interrupted_run() {
+        assert_snapshot!(quiet(&fixture::interrupted()));
+    }
+
+    #[test]
+    fn nothing_answered() {
+        assert_snapshot!(quiet(&fixture::silent()));
+    }
+
+    #[test]
+    fn in_ascii() {
+        let text = render(&fixture::interrupted(), &Style { ascii: true, ..Style::default() });
+        assert!(text.is_ascii());
+        assert_snapshot!(text);
+    }
+
+    fn all() -> [Record; 5] {
+        [fixture::closed(), fixture::open_with_losses(), fixture::icmp(), fixture::interrupted(), fixture::silent()]
+    }
+
+    #[test_case(60)]
+    #[test_case(80)]
+    #[test_case(100)]
+    fn no_line_is_too_wide_or_ends_in_a_space(width: usize) {
+        for (record, verbose, ascii) in
+            all().iter().flat_map(|record| [(record, false, false), (record, true, false), (record, true, true)])
+        {
+            for line in render(record, &Style { width, verbose, ascii, colour: false }).lines() {
+                assert!(line.width() <= width, "{} cells: {line}", line.width());
+                assert_eq!(line, line.trim_end());
+            }
+        }
+    }
+
+    #[test]
+    fn colour_is_all_that_colour_adds() {
+        for record in all() {
+            let coloured = render(&record, &Style { colour: true, ..Style::default() });
+            assert!(coloured.contains('\u{1b}'));
+            assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), quiet(&record));
+        }
+    }
+}

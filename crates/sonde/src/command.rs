@@ -1,0 +1,130 @@
+//! The command line: what there is to say, and who acts on it.
+
+pub mod argv;
+pub mod completions;
+pub mod foreign;
+pub mod key;
+pub mod key_file;
+pub mod man;
+pub mod orientation;
+pub mod reference;
+pub mod result_options;
+pub mod rtt;
+pub mod serve;
+pub mod value;
+
+use std::ffi::OsString;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::command::argv::Glance;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Measures what two endpoints can do with the network between them
+///
+/// How fast can these two endpoints exchange a request and a response, and why so? Every number comes with the method
+/// by which it was found.
+#[derive(Debug, Parser)]
+#[command(name = "sonde", version, propagate_version = true, max_term_width = 100)]
+#[command(after_long_help = crate::exit::TABLE, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    everywhere: Everywhere,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+struct Everywhere {
+    /// The result alone: no progress, no notes; errors are still said
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Everywhere")]
+    quiet: bool,
+    /// More of what is known: sockets, both ends' environment, each second
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    verbose: bool,
+    /// Colours: auto, always or never; auto heeds NO_COLOR and CLICOLOR_FORCE
+    #[arg(long, global = true, value_name = "WHEN", env = "SONDE_COLOR", value_parser = argv::colors())]
+    #[arg(default_value = "auto", hide_possible_values = true, help_heading = "Everywhere")]
+    color: anstream::ColorChoice,
+}
+
+#[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "one value of it exists, once")]
+enum Command {
+    /// Measure round trips: what does one exchange cost, by this method?
+    Rtt(rtt::options::RttOptions),
+    /// Be the far side: answer what `sonde rtt` asks
+    Serve(serve::options::ServeOptions),
+    /// Make a pre-shared key for `serve` and those who measure against it
+    Key(key::KeyOptions),
+    /// Print the completions of a shell
+    Completions(completions::CompletionsOptions),
+    /// Print the manual page, or write all of them
+    Man(man::ManOptions),
+    /// Write the reference pages of this program's documentation
+    #[command(hide = true)]
+    Reference(reference::ReferenceOptions),
+}
+
+/// Does what the command line says.
+pub fn run(argv: Vec<OsString>) -> Exit {
+    let glance = Glance::at(&argv);
+    match Cli::try_parse_from(argv) {
+        Ok(cli) => {
+            let output = Output::new(cli.everywhere.color, cli.everywhere.quiet);
+            let verbose = cli.everywhere.verbose;
+            let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |c| act(c, &output, verbose));
+            finish(end, &glance, &output)
+        }
+        Err(error) => {
+            let output = Output::new(glance.color, false);
+            finish(argv::answer(&error, &output), &glance, &output)
+        }
+    }
+}
+
+fn act(command: Command, output: &Output, verbose: bool) -> Result<Exit, Failure> {
+    match command {
+        Command::Rtt(options) => rtt::run(options, output, verbose),
+        Command::Serve(options) => serve::run(options, output),
+        Command::Key(options) => key::run(&options, output),
+        Command::Completions(options) => Ok(completions::run(&options, output)),
+        Command::Man(options) => man::run(&options, output),
+        Command::Reference(options) => reference::run(&options),
+    }
+}
+
+fn finish(end: Result<Exit, Failure>, glance: &Glance, output: &Output) -> Exit {
+    let exit = end.unwrap_or_else(|failure| {
+        if glance.json {
+            output.result(&failure.document());
+        } else if glance.json_lines {
+            output.result(&failure.line());
+        }
+        output.aside(&failure.text());
+        failure.exit
+    });
+    match output.fault() {
+        Some(fault) => {
+            output.aside(&Failure::usage(format!("standard output: cannot write the result: {fault}")).text());
+            if exit == Exit::Done { Exit::Usage } else { exit }
+        }
+        None => exit,
+    }
+}
+
+/// The definition that help, man page, completions and reference are made from.
+pub fn definition() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definitions_are_sound() {
+        super::definition().debug_assert();
+    }
+}

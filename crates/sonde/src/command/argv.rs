@@ -1,0 +1,146 @@
+//! What can be learnt of a command line that does not parse: whether a program reads the answer, and what was meant.
+
+use std::ffi::{OsStr, OsString};
+
+use anstream::ColorChoice;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::command::foreign;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// What a glance at the words tells before, and even if, they parse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Glance {
+    /// A JSON document is expected.
+    pub json: bool,
+    /// JSON lines are expected.
+    pub json_lines: bool,
+    /// The colours asked for.
+    pub color: ColorChoice,
+}
+
+impl Glance {
+    /// Looks through the words up to `--`.
+    pub fn at(argv: &[OsString]) -> Self {
+        let words: Vec<&str> = argv.iter().skip(1).map(|w| w.to_str().unwrap_or("")).take_while(|w| *w != "--").collect();
+        let color = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--color") {
+            Some("") => words.get(at + 1).copied(),
+            Some(value) => value.strip_prefix('='),
+            None => None,
+        });
+        Self {
+            json: words.iter().any(|w| *w == "--json" || has_short_j(w)),
+            json_lines: words.contains(&"--json-lines"),
+            color: color_named(color.unwrap_or("auto")),
+        }
+    }
+}
+
+/// Whether a bundle of short options holds `J`, before one that takes the rest as its value.
+fn has_short_j(word: &str) -> bool {
+    let bundle = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or("");
+    bundle.chars().take_while(|c| !matches!(c, 't' | 'c' | 'o')).any(|c| c == 'J')
+}
+
+fn color_named(name: &str) -> ColorChoice {
+    match name {
+        "always" => ColorChoice::Always,
+        "never" => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
+}
+
+/// Reads `auto`, `always` or `never`.
+pub fn colors() -> impl TypedValueParser<Value = ColorChoice> {
+    PossibleValuesParser::new(["auto", "always", "never"]).map(|name| color_named(&name))
+}
+
+/// Answers a command line that asks for help or the version, or is none of ours.
+///
+/// # Errors
+/// The failure to tell, where it was no question for help.
+pub fn answer(error: &clap::Error, output: &Output) -> Result<Exit, Failure> {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        output.result(&error.render().ansi().to_string());
+        return Ok(Exit::Done);
+    }
+    let mut failure = of_clap(&error.render().to_string());
+    if let Some(hint) = what_was_meant(error) {
+        failure.told.hint = Some(hint);
+    }
+    Err(failure)
+}
+
+/// Takes clap's message apart: `error: …`, tips, `Usage: …`.
+fn of_clap(text: &str) -> Failure {
+    let mut parts = text.trim_end().split("\n\n");
+    let what = parts.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let mut failure = Failure::usage(what);
+    for part in parts {
+        if part.starts_with("Usage:") {
+            failure.usage = Some(part.to_owned());
+        } else if let Some(tip) = part.trim_start().strip_prefix("tip: ") {
+            failure.told.hint = Some(tip.to_owned());
+        }
+    }
+    failure
+}
+
+fn what_was_meant(error: &clap::Error) -> Option<String> {
+    let told = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument => foreign::ours_for(told(ContextKind::InvalidArg)?).map(str::to_owned),
+        ErrorKind::InvalidSubcommand => {
+            let word = told(ContextKind::InvalidSubcommand)?;
+            looks_like_host(word).then(|| format!("to measure round trips to it: sonde rtt {word}"))
+        }
+        ErrorKind::ValueValidation => {
+            let (option, value) = (told(ContextKind::InvalidArg)?, told(ContextKind::InvalidValue)?);
+            (option.starts_with("--count") && looks_like_host(value))
+                .then(|| format!("-c is a count here, and the far side is an argument: sonde rtt {value}"))
+        }
+        _ => None,
+    }
+}
+
+fn looks_like_host(word: &str) -> bool {
+    OsStr::new(word) == "localhost" || word.contains(['.', ':'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_case::test_case;
+
+    #[test_case(&["rtt", "-J"], true, false; "short")]
+    #[test_case(&["rtt", "-4J", "db1"], true, false; "in a bundle")]
+    #[test_case(&["rtt", "--json"], true, false; "long")]
+    #[test_case(&["rtt", "--json-lines"], false, true; "lines")]
+    #[test_case(&["rtt", "-oJ"], false, false; "a file called J")]
+    #[test_case(&["rtt", "--", "-J"], false, false; "behind the end of options")]
+    fn a_glance_tells_who_reads_the_answer(words: &[&str], json: bool, json_lines: bool) {
+        let argv: Vec<OsString> = std::iter::once("sonde").chain(words.iter().copied()).map(OsString::from).collect();
+        assert_eq!(Glance::at(&argv), Glance { json, json_lines, color: ColorChoice::Auto });
+    }
+
+    #[test_case(&["--color", "never"], ColorChoice::Never)]
+    #[test_case(&["--color=always"], ColorChoice::Always)]
+    fn a_glance_tells_the_colours(words: &[&str], color: ColorChoice) {
+        let argv: Vec<OsString> = std::iter::once("sonde").chain(words.iter().copied()).map(OsString::from).collect();
+        assert_eq!(Glance::at(&argv).color, color);
+    }
+
+    #[test]
+    fn a_message_is_taken_apart() {
+        let failure = of_clap("error: no '--jsn'\n\n  tip: there is '--json'\n\nUsage: sonde rtt\n\nFor more, try '--help'.\n");
+        assert_eq!(failure.told.what, "no '--jsn'");
+        assert_eq!(failure.told.hint.as_deref(), Some("there is '--json'"));
+        assert_eq!(failure.usage.as_deref(), Some("Usage: sonde rtt"));
+    }
+}

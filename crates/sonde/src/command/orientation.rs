@@ -1,0 +1,24 @@
+//! What bare `sonde` says: the questions there are, and the command that answers each.
+
+use crate::exit::Exit;
+use crate::output::Output;
+
+const TEXT: &str = "\
+sonde measures what two endpoints can do with the network between them.
+
+  sonde rtt                 try it here: a reflector of our own, over loopback
+  sonde serve               start the far side, on the other machine
+  sonde rtt HOST            what does one exchange with HOST cost?
+  sonde rtt HOST:PORT --connect
+                            the same by TCP handshakes: nothing of ours needed there
+  sonde self                what can this machine resolve at all?
+  sonde show FILE           print a record again
+
+sonde COMMAND --help explains each with examples; sonde --help lists them all.
+";
+
+/// Prints it.
+pub fn print(output: &Output) -> Exit {
+    output.result(TEXT);
+    Exit::Done
+}

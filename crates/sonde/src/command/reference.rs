@@ -1,0 +1,137 @@
+//! `sonde reference` (hidden): the pages of `docs/reference/`, made from the definitions. A test fails where the
+//! committed copy differs.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::{Arg, Args, Command};
+
+use crate::command::definition;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+
+/// What `sonde reference` takes.
+#[derive(Debug, Args)]
+pub struct ReferenceOptions {
+    /// The folder to write to
+    #[arg(value_name = "FOLDER", default_value = "docs/reference")]
+    folder: PathBuf,
+}
+
+/// Writes the pages.
+///
+/// # Errors
+/// A folder that cannot be written to.
+pub fn run(options: &ReferenceOptions) -> Result<Exit, Failure> {
+    let folder = &options.folder;
+    let cannot = |error: std::io::Error| Failure::usage(format!("{}: cannot write there: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    for (name, text) in pages() {
+        std::fs::write(folder.join(name), text).map_err(cannot)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// File names and texts of all pages.
+fn pages() -> Vec<(String, String)> {
+    let mut whole = definition();
+    whole.build();
+    let mut pages = vec![("README.md".to_owned(), index(&whole))];
+    for command in shown(&whole) {
+        pages.push((format!("{}.md", command.get_name()), page(command)));
+    }
+    pages
+}
+
+fn shown(whole: &Command) -> impl Iterator<Item = &Command> {
+    whole.get_subcommands().filter(|command| !command.is_hide_set())
+}
+
+const MADE: &str = "<!-- Made by `sonde reference` from the definitions of the options: change those. -->\n";
+
+fn index(whole: &Command) -> String {
+    let mut text = format!("# sonde: reference\n{MADE}\n{}\n\n| command | |\n|---|---|\n", long_about(whole));
+    for command in shown(whole) {
+        let name = command.get_name();
+        let _ = writeln!(text, "| [`sonde {name}`]({name}.md) | {} |", cell(&about(command)));
+    }
+    text.push_str(&tables(whole));
+    let _ = write!(text, "\n```\n{}\n```\n", exit::TABLE);
+    text
+}
+
+fn page(command: &Command) -> String {
+    let mut usage = command.clone();
+    let name = command.get_name();
+    let mut text = format!("# sonde {name}\n{MADE}\n{}\n\n", long_about(command));
+    let _ = writeln!(text, "```\n{}\n```", usage.render_usage());
+    text.push_str(&tables(command));
+    if let Some(after) = command.get_after_help() {
+        let _ = write!(text, "\n```\n{}\n```\n", after.to_string().trim_end());
+    }
+    text
+}
+
+fn about(command: &Command) -> String {
+    command.get_about().map(ToString::to_string).unwrap_or_default()
+}
+
+fn long_about(command: &Command) -> String {
+    command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default()
+}
+
+/// A table for each heading, in the order of the definitions.
+fn tables(command: &Command) -> String {
+    let mut headings: Vec<&str> = Vec::new();
+    for argument in arguments(command) {
+        if !headings.contains(&heading(argument)) {
+            headings.push(heading(argument));
+        }
+    }
+    let mut text = String::new();
+    for title in headings {
+        let _ = write!(text, "\n## {title}\n\n| | |\n|---|---|\n");
+        for argument in arguments(command).filter(|a| heading(a) == title) {
+            let _ = writeln!(text, "| `{}` | {} |", spelling(argument), cell(&meaning(argument)));
+        }
+    }
+    text
+}
+
+fn arguments(command: &Command) -> impl Iterator<Item = &Arg> {
+    command.get_arguments().filter(|argument| !argument.is_hide_set())
+}
+
+fn heading(argument: &Arg) -> &str {
+    argument.get_help_heading().unwrap_or(if argument.is_positional() { "Arguments" } else { "Options" })
+}
+
+fn spelling(argument: &Arg) -> String {
+    let short = argument.get_short().map(|letter| format!("-{letter}"));
+    let long = argument.get_long().map(|name| format!("--{name}"));
+    let names: Vec<String> = short.into_iter().chain(long).collect();
+    let value = if argument.get_action().takes_values() {
+        argument.get_value_names().map(|names| names.iter().map(|n| n.to_uppercase()).collect::<Vec<_>>().join(" "))
+    } else {
+        None
+    };
+    [names.join(", "), value.unwrap_or_default()].join(" ").trim().to_owned()
+}
+
+fn meaning(argument: &Arg) -> String {
+    let mut text = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+    if argument.get_action().takes_values() {
+        for default in argument.get_default_values() {
+            let _ = write!(text, " [default: {}]", default.to_string_lossy());
+        }
+    }
+    if let Some(name) = argument.get_env() {
+        let _ = write!(text, " [environment: {}]", name.to_string_lossy());
+    }
+    text
+}
+
+/// A text that fits a cell of a table.
+fn cell(text: &str) -> String {
+    text.split("\n\n").map(|part| part.replace('\n', " ")).collect::<Vec<_>>().join("<br>").replace('|', "\\|")
+}

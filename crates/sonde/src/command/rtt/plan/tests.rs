@@ -1,0 +1,220 @@
+//! Argv to plan, case by case, and the refusals on the way.
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use measure::method::{Pacing, Refusal, Settled, Waiting, Window, default};
+use measure::unit::{Nanos, Rate};
+use test_case::test_case;
+
+use super::*;
+
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    options: RttOptions,
+}
+
+fn plan(line: &str) -> Plan {
+    let words = std::iter::once("rtt").chain(line.split_whitespace());
+    Plan::of(Line::try_parse_from(words).unwrap().options).unwrap()
+}
+
+fn refused(line: &str) -> ErrorKind {
+    let words = std::iter::once("rtt").chain(line.split_whitespace());
+    Line::try_parse_from(words).unwrap_err().kind()
+}
+
+fn per_second(count: u64) -> Rate {
+    Rate::per_second(count).unwrap()
+}
+
+#[test]
+fn nothing_said_leaves_every_gap() {
+    let Plan { asked, target, .. } = plan("");
+    assert_eq!(asked, Asked { socket: SocketOptions { nodelay: true, ..SocketOptions::default() }, ..Asked::default() });
+    assert_eq!(target, None);
+}
+
+#[test_case("--tcp", Some(Carrier::Tcp), None)]
+#[test_case("--udp", Some(Carrier::Udp), None)]
+#[test_case("--icmp", Some(Carrier::Icmp), None)]
+#[test_case("--connect", Some(Carrier::TcpConnect), None)]
+#[test_case("--carrier tcp-connect", Some(Carrier::TcpConnect), None)]
+#[test_case("--carrier icmp", Some(Carrier::Icmp), None)]
+#[test_case("--crr", None, Some(Pattern::ConnectExchange))]
+#[test_case("--crr --tcp", Some(Carrier::Tcp), Some(Pattern::ConnectExchange))]
+fn a_carrier_has_two_spellings(line: &str, carrier: Option<Carrier>, pattern: Option<Pattern>) {
+    let asked = plan(line).asked;
+    assert_eq!((asked.carrier, asked.pattern), (carrier, pattern));
+}
+
+#[test_case("--every 10ms", Schedule::Every { interval_ns: Nanos::millis(10) })]
+#[test_case("--rate 10k/s", Schedule::Rate { rate_per_1000s: per_second(10_000) })]
+#[test_case("--poisson 100", Schedule::Poisson { rate_per_1000s: per_second(100) })]
+#[test_case("--every 1ms --burst 4", Schedule::Bursts { count: 4, interval_ns: Nanos::millis(1) })]
+fn a_schedule_is_one_of_four(line: &str, schedule: Schedule) {
+    assert_eq!(plan(line).asked.schedule, Some(schedule));
+}
+
+#[test]
+fn each_axis_arrives_where_it_belongs() {
+    let Plan { asked, strict, samples, .. } = plan(
+        "db1 --every 1ms --window 3 --pace spin --wait spin --peer-wait block --cpu 2 --peer-cpu 0-1 \
+         --request-size 1kB --response-size 100 --connections 4 --threads 2 -t 30 -c 10k --until p99:5% \
+         --timeout 2s --warm-up 0 --bind 10.0.0.1 --interface eth0 --dscp ef --nagle --congestion reno \
+         --send-buffer 64KiB --receive-buffer 1MiB --stamps --seed 7 --strict --samples s.csv",
+    );
+    let expected = Asked {
+        carrier: None,
+        pattern: None,
+        window: Some(3),
+        schedule: Some(Schedule::Every { interval_ns: Nanos::millis(1) }),
+        pacing: Some(Pacing::Spin),
+        waiting: Some(Waiting::Spin),
+        peer_waiting: Some(Waiting::Block),
+        request_bytes: Some(Bytes(1_000)),
+        response_bytes: Some(Bytes(100)),
+        connections: Some(4),
+        threads: Some(2),
+        cpus: vec![2],
+        peer_cpus: vec![0, 1],
+        stop: Stop {
+            after_ns: Some(Nanos::secs(30)),
+            count: Some(10_000),
+            settled: Some(Settled { quantile: 0.99, within: Some(0.05) }),
+        },
+        timeout_ns: Some(Nanos::secs(2)),
+        warm_up_ns: Some(Nanos::ZERO),
+        socket: SocketOptions {
+            bind: Some("10.0.0.1".parse().unwrap()),
+            interface: Some("eth0".into()),
+            tos: Some(46 << 2),
+            nodelay: false,
+            congestion: Some("reno".into()),
+            send_buffer_bytes: Some(Bytes(65_536)),
+            receive_buffer_bytes: Some(Bytes(1 << 20)),
+        },
+        nagle: true,
+        stamps: Some(true),
+        seed: Some(7),
+    };
+    assert_eq!(asked, expected);
+    assert!(strict);
+    assert!(!samples.unwrap().parquet);
+}
+
+#[test]
+fn one_size_is_that_of_request_and_reply() {
+    let asked = plan("--size 1KiB").asked;
+    assert_eq!((asked.request_bytes, asked.response_bytes), (Some(Bytes(1_024)), Some(Bytes(1_024))));
+}
+
+#[test_case("db1", "db1", PORT, Family::Any; "name alone")]
+#[test_case("db1:80", "db1", 80, Family::Any; "port behind the name")]
+#[test_case("db1 --port 80 -4", "db1", 80, Family::V4; "port by option")]
+#[test_case("db1:80 --port 80", "db1", 80, Family::Any; "the same port twice")]
+#[test_case("[::1]:80 -6", "::1", 80, Family::V6; "v6")]
+fn a_target_is_host_port_and_family(line: &str, host: &str, port: u16, family: Family) {
+    assert_eq!(plan(line).target, Some(Target { host: host.into(), port, family }));
+}
+
+#[test]
+fn two_ports_are_refused() {
+    let line = Line::try_parse_from(["rtt", "db1:80", "--port", "81"]).unwrap();
+    assert_eq!(Plan::of(line.options).unwrap_err().exit, crate::exit::Exit::Usage);
+}
+
+#[test]
+fn a_key_without_a_far_side_is_not_used() {
+    assert_eq!(plan("--key k").key, None);
+    assert_eq!(plan("db1 --key k").key, Some("k".into()));
+}
+
+#[test_case("--tcp --udp"; "two carriers")]
+#[test_case("--carrier tcp --icmp"; "two spellings")]
+#[test_case("--crr --udp"; "connect and udp")]
+#[test_case("--every 1ms --rate 10"; "two schedules")]
+#[test_case("--rate 10 --poisson 10"; "even and random")]
+#[test_case("--size 64 --request-size 64"; "both sizes")]
+#[test_case("--stamps --no-stamps"; "both stamps")]
+#[test_case("--tos 4 --dscp 1"; "octet and code point")]
+#[test_case("db1 -4 -6"; "both families")]
+#[test_case("--json --json-lines"; "two formats on one output")]
+fn what_excludes_each_other_is_refused(line: &str) {
+    assert_eq!(refused(line), ErrorKind::ArgumentConflict);
+}
+
+#[test_case("--burst 4"; "burst without interval")]
+#[test_case("--port 80"; "port of nobody")]
+#[test_case("-4"; "family of nobody")]
+fn what_needs_another_is_refused_without_it(line: &str) {
+    assert_eq!(refused(line), ErrorKind::MissingRequiredArgument);
+}
+
+#[test_case("--every 10"; "bare interval")]
+#[test_case("--timeout 1"; "bare timeout")]
+#[test_case("--size 64K"; "bare K")]
+#[test_case("--rate fast"; "no rate")]
+#[test_case("--wait sleep"; "no waiting")]
+#[test_case("--cpu 0-"; "no cpu list")]
+#[test_case("-o result.html"; "no format")]
+#[test_case("--samples s.txt"; "no format of samples")]
+#[test_case("--until 99"; "no quantile")]
+fn a_value_that_is_none_is_refused(line: &str) {
+    assert_eq!(refused(line), ErrorKind::ValueValidation);
+}
+
+#[test]
+fn a_word_that_is_none_of_the_words_is_refused() {
+    assert_eq!(refused("--pace async"), ErrorKind::InvalidValue);
+    assert_eq!(refused("--carrier sctp"), ErrorKind::InvalidValue);
+}
+
+#[test_case("--icmp --peer-cpu 1", Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "nobody to pin")]
+#[test_case("--carrier icmp --crr", Refusal::NothingToConnect { carrier: Carrier::Icmp }; "connect over icmp")]
+#[test_case("--window 0", Refusal::UnboundedBackToBack; "open loop without schedule")]
+#[test_case("--pace spin", Refusal::NothingToPace; "pacing without schedule")]
+#[test_case("-c 0", Refusal::NothingToMeasure; "no requests")]
+#[test_case("-t 0", Refusal::NothingToMeasure; "no time")]
+#[test_case("--connect --size 1", Refusal::HandshakeCarriesNothing; "payload in a handshake")]
+#[test_case("--udp --nagle", Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
+#[test_case("--connect --stamps", Refusal::NoStampsOnHandshakes; "stamps on handshakes")]
+fn nonsense_that_parses_is_refused_when_resolved(line: &str, refusal: Refusal) {
+    assert_eq!(plan(line).asked.resolve().unwrap_err(), refusal);
+}
+
+#[test]
+fn a_schedule_alone_is_an_open_loop() {
+    assert_eq!(plan("--every 1ms").asked.resolve().unwrap().window, Window::Open { cap: default::OPEN_CAP });
+    assert_eq!(plan("--every 1ms --window 1").asked.resolve().unwrap().window, Window::Closed(1));
+}
+
+/// The help repeats defaults as text; they are those that [`Asked::resolve`] fills in.
+#[test]
+fn the_help_names_the_defaults_in_force() {
+    use clap::CommandFactory;
+    let typed = |nanos: Nanos| nanos.to_string().replace(' ', "");
+    let method = Asked::default().resolve().unwrap();
+    let expected = [
+        ("carrier", method.carrier.to_string()),
+        ("pace", method.pacing.to_string()),
+        ("wait", method.waiting.to_string()),
+        ("peer_wait", method.peer_waiting.unwrap().to_string()),
+        ("size", default::SIZE.0.to_string()),
+        ("request_size", method.request_bytes.0.to_string()),
+        ("response_size", method.response_bytes.0.to_string()),
+        ("connections", method.spread.connections.to_string()),
+        ("time", typed(default::DURATION)),
+        ("timeout", typed(default::TIMEOUT)),
+        ("warm_up", typed(default::WARM_UP)),
+        ("port", PORT.to_string()),
+    ];
+    let command = Line::command();
+    for (id, default) in expected {
+        let argument = command.get_arguments().find(|a| a.get_id() == id).unwrap();
+        let help = argument.get_help().unwrap().to_string();
+        assert!(help.ends_with(&format!("[default: {default}]")), "{id}: {help}");
+    }
+    let stamps = command.get_arguments().find(|a| a.get_id() == "stamps").unwrap().get_help().unwrap().to_string();
+    assert!(stamps.contains(&format!("each {}", default::STAMP_SPACING)), "{stamps}");
+}

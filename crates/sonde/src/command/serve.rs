@@ -1,0 +1,87 @@
+//! `sonde serve`: the far side, which answers what `sonde rtt` asks.
+
+pub mod options;
+pub mod plan;
+pub mod ready;
+
+use std::io;
+use std::net::SocketAddr;
+
+use endpoint::error::{Cause, EndpointError};
+use endpoint::reflector::{Reflector, Settings, bind};
+use endpoint::stop::Stop;
+use protocol::native::key::Key;
+
+use crate::command::key_file;
+use crate::command::serve::options::ServeOptions;
+use crate::command::serve::plan::Plan;
+use crate::command::serve::ready::Supervisor;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::{PROGRAM, signal};
+
+/// Answers until a signal ends it.
+///
+/// # Errors
+/// An address that cannot be listened at, a key that cannot be read, an open door without `--open`.
+pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
+    let plan = Plan::of(options)?;
+    let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
+    let stop = Stop::default();
+    let asked = stop.clone();
+    signal::watch(move || asked.request(), || {}).map_err(|e| Failure::usage(format!("cannot wait for signals: {e}")))?;
+    let reflector = bind_where_possible(&plan, key)?;
+    let status = status(&plan, &reflector.addresses());
+    output.note(&format!("sonde serve: {status}\n"));
+    let supervisor = Supervisor::of_environment();
+    told(supervisor.ready(&status), output);
+    let end = reflector.run(&stop);
+    told(supervisor.stopping(), output);
+    end?;
+    Ok(Exit::Done)
+}
+
+/// A supervisor that cannot be told is no reason not to answer.
+fn told(telling: io::Result<()>, output: &Output) {
+    if let Err(error) = telling {
+        output.note(&format!("note: cannot tell the supervisor: {error}\n"));
+    }
+}
+
+fn bind_where_possible(plan: &Plan, key: Option<Key>) -> Result<Reflector, EndpointError> {
+    let settings = Settings {
+        listen: plan.listen.clone(),
+        key,
+        waiting: plan.waiting,
+        cpus: plan.cpus.clone(),
+        limits: plan.limits,
+        behaviour: plan.behaviour,
+        program: PROGRAM.to_owned(),
+    };
+    match (bind(settings.clone()), plan.without_ipv6) {
+        (Err(error), Some(address)) if lacks_ipv6(&error) => bind(Settings { listen: vec![address], ..settings }),
+        (bound, _) => bound,
+    }
+}
+
+/// Whether the machine has no IPv6 at all, or none on its loopback interface.
+fn lacks_ipv6(error: &EndpointError) -> bool {
+    let of_ipv6 = error.peer.parse::<SocketAddr>().is_ok_and(|address| address.is_ipv6());
+    let Cause::System(cause) = &error.cause else { return false };
+    let unsupported = cause.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error());
+    of_ipv6 && (unsupported || cause.kind() == io::ErrorKind::AddrNotAvailable)
+}
+
+/// One line: where it listens, and for whom.
+fn status(plan: &Plan, addresses: &[SocketAddr]) -> String {
+    let places: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+    let whom = if plan.key.is_some() {
+        "for those who have the key"
+    } else if plan.open {
+        "open to anybody who reaches it"
+    } else {
+        "loopback alone: --key FILE or --open lets others in"
+    };
+    format!("listening on {}, TCP and UDP, {whom}", places.join(" and "))
+}

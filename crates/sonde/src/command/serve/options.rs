@@ -1,0 +1,113 @@
+//! The options of `sonde serve`, each defined once.
+//!
+//! Defaults that `protocol::native::limits` holds are repeated here as text; a test holds the two together.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use endpoint::reflector::PORT;
+use measure::unit::{Bytes, Nanos, Rate};
+
+use crate::command::value::{self, CpuList, Listen, WaitingWord};
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde serve                                   loopback alone: for trying it out
+  sonde serve --key fleet.key                   any address, for those who have the key
+  sonde serve --open --listen 10.0.0.2          one address of a network you trust
+  sonde serve --key fleet.key --wait spin --cpu 2,3 --max-sessions 2
+
+Under systemd: Type=notify; SIGTERM ends it in order with status 0.";
+
+/// What `sonde serve` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ServeOptions {
+    /// Where to listen
+    #[command(flatten)]
+    pub door: DoorOptions,
+    /// How it answers
+    #[command(flatten)]
+    pub manner: MannerOptions,
+    /// What it allows
+    #[command(flatten)]
+    pub limits: LimitOptions,
+    /// What tests ask of it
+    #[command(flatten)]
+    pub test: TestOptions,
+}
+
+/// Where to listen, and who may come.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Where it listens, and for whom")]
+pub struct DoorOptions {
+    /// A local address to listen at, for TCP and UDP, with :PORT where wanted; may be given again
+    ///
+    /// Without it: loopback alone, or every address where --key or --open is given.
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Vec<Listen>,
+    /// The port where an address names none; 0 lets the system choose
+    #[arg(long, value_name = "PORT", default_value_t = PORT)]
+    pub port: u16,
+    /// A pre-shared key, made by `sonde key`: whoever does not have it is not answered
+    #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
+    pub key: Option<PathBuf>,
+    /// Answer anybody without a key, on other addresses than loopback too: for networks you trust
+    #[arg(long, conflicts_with = "key")]
+    pub open: bool,
+}
+
+/// How it answers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How it answers")]
+pub struct MannerOptions {
+    /// How to wait for requests where a client does not say: block, spin, or busy-poll=US [default: block]
+    #[arg(long, value_name = "HOW", hide_possible_values = true)]
+    pub wait: Option<WaitingWord>,
+    /// CPUs to pin answering threads to where a client does not say, in turn, as in 2 or 0,2-3
+    /// [default: the scheduler decides]
+    #[arg(long, value_name = "CPUS")]
+    pub cpu: Option<CpuList>,
+}
+
+/// What it allows.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What it allows")]
+pub struct LimitOptions {
+    /// Measurements at once, of all clients [default: 256]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_sessions: Option<u32>,
+    /// Connections (flows) of one measurement, up to 4096 [default: 1024]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub max_connections: Option<u32>,
+    /// Requests a second on one connection, as in 10k/s [default: any number]
+    #[arg(long, value_name = "RATE", value_parser = value::rate)]
+    pub max_rate: Option<Rate>,
+    /// How long one measurement may last: seconds, or with a unit [default: 24h]
+    #[arg(long, value_name = "TIME", value_parser = value::run_length)]
+    pub max_duration: Option<Nanos>,
+    /// How long a measurement may be silent before it is dropped, as in 30s [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub idle_timeout: Option<Nanos>,
+    /// Memory for the messages of one measurement [default: 512MiB]
+    #[arg(long, value_name = "BYTES", value_parser = value::size)]
+    pub max_memory: Option<Bytes>,
+    /// The largest request and reply [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = value::size)]
+    pub max_size: Option<Bytes>,
+}
+
+/// What tests ask of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "For tests: a far side that is slow by a known time")]
+pub struct TestOptions {
+    /// Hold each reply back for TIME, so that a measurement's truth can be told
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub hold: Option<Nanos>,
+    /// Stand still for TIME, now and then
+    #[arg(long, value_name = "TIME", value_parser = value::time, requires = "stall_every")]
+    pub stall: Option<Nanos>,
+    /// Stand still before each NUMBER-th reply of a connection
+    #[arg(long, value_name = "NUMBER", requires = "stall", value_parser = clap::value_parser!(u64).range(1..))]
+    pub stall_every: Option<u64>,
+}

@@ -1,0 +1,186 @@
+//! What `sonde serve` was asked for, as a plan: no I/O yet.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use endpoint::reflector::Behaviour;
+use measure::method::Waiting;
+use protocol::native::limits::Limits;
+
+use crate::command::serve::options::{DoorOptions, LimitOptions, ServeOptions, TestOptions};
+use crate::failure::Failure;
+
+/// A reflector to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Where it listens.
+    pub listen: Vec<SocketAddr>,
+    /// Where it listens on a machine without IPv6; absent where the addresses were given by name.
+    pub without_ipv6: Option<SocketAddr>,
+    /// The file of its key.
+    pub key: Option<PathBuf>,
+    /// Whether anybody is answered without a key.
+    pub open: bool,
+    /// How it waits where a client does not say.
+    pub waiting: Waiting,
+    /// CPUs of its threads where a client does not say; empty: the scheduler decides.
+    pub cpus: Vec<u32>,
+    /// What it allows.
+    pub limits: Limits,
+    /// What tests ask of it.
+    pub behaviour: Behaviour,
+}
+
+impl Plan {
+    /// The plan of these options.
+    ///
+    /// # Errors
+    /// An address that others can reach, with neither a key nor `--open`.
+    pub fn of(options: ServeOptions) -> Result<Self, Failure> {
+        let (listen, without_ipv6) = addresses(&options.door)?;
+        let DoorOptions { key, open, .. } = options.door;
+        Ok(Self {
+            listen,
+            without_ipv6,
+            key,
+            open,
+            waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
+            cpus: options.manner.cpu.unwrap_or_default().0,
+            limits: limits(&options.limits),
+            behaviour: behaviour(&options.test),
+        })
+    }
+}
+
+fn addresses(door: &DoorOptions) -> Result<(Vec<SocketAddr>, Option<SocketAddr>), Failure> {
+    let protected = door.key.is_some() || door.open;
+    let at = |address: IpAddr| SocketAddr::new(address, door.port);
+    if door.listen.is_empty() {
+        let local = at(Ipv4Addr::LOCALHOST.into());
+        return Ok(match protected {
+            // The wildcard of IPv6 takes IPv4 in as well.
+            true => (vec![at(Ipv6Addr::UNSPECIFIED.into())], Some(at(Ipv4Addr::UNSPECIFIED.into()))),
+            false => (vec![local, at(Ipv6Addr::LOCALHOST.into())], Some(local)),
+        });
+    }
+    if let Some(exposed) = door.listen.iter().find(|listen| !protected && !listen.address.is_loopback()) {
+        let what = format!("{}: would answer whoever reaches it, without a key", exposed.address);
+        return Err(Failure::usage(what)
+            .hint("give --key FILE (made by `sonde key FILE`), or --open on a network that you trust"));
+    }
+    let asked = door.listen.iter().map(|listen| SocketAddr::new(listen.address, listen.port.unwrap_or(door.port)));
+    Ok((asked.collect(), None))
+}
+
+fn limits(options: &LimitOptions) -> Limits {
+    let default = Limits::default();
+    Limits {
+        sessions: options.max_sessions.unwrap_or(default.sessions),
+        flows_per_session: options.max_connections.unwrap_or(default.flows_per_session),
+        rate_per_flow: options.max_rate.or(default.rate_per_flow),
+        duration_ns: options.max_duration.unwrap_or(default.duration_ns),
+        idle_ns: options.idle_timeout.unwrap_or(default.idle_ns),
+        memory_bytes: options.max_memory.unwrap_or(default.memory_bytes),
+        largest_request: options.max_size.unwrap_or(default.largest_request),
+        largest_response: options.max_size.unwrap_or(default.largest_response),
+    }
+}
+
+fn behaviour(options: &TestOptions) -> Behaviour {
+    Behaviour { hold: options.hold, stall: options.stall.zip(options.stall_every), ..Behaviour::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+    use measure::unit::{Bytes, Nanos, Rate};
+    use test_case::test_case;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: ServeOptions,
+    }
+
+    fn plan(line: &str) -> Result<Plan, Failure> {
+        Plan::of(Line::try_parse_from(std::iter::once("serve").chain(line.split_whitespace())).unwrap().options)
+    }
+
+    #[test_case("", &["127.0.0.1:7663", "[::1]:7663"]; "loopback alone")]
+    #[test_case("--open", &["[::]:7663"]; "open to all")]
+    #[test_case("--key k --port 80", &["[::]:80"]; "with a key, another port")]
+    #[test_case("--listen 127.0.0.2 --listen [::1]:0", &["127.0.0.2:7663", "[::1]:0"]; "loopback as asked")]
+    #[test_case("--open --listen 10.0.0.2", &["10.0.0.2:7663"]; "one address")]
+    fn it_listens_where_it_is_protected(line: &str, addresses: &[&str]) {
+        let addresses: Vec<SocketAddr> = addresses.iter().map(|a| a.parse().unwrap()).collect();
+        assert_eq!(plan(line).unwrap().listen, addresses);
+    }
+
+    #[test_case("", Some("127.0.0.1:7663"); "loopback alone")]
+    #[test_case("--open", Some("0.0.0.0:7663"); "open to all")]
+    #[test_case("--listen ::1", None; "an address by name")]
+    fn without_ipv6_it_listens_where_it_can(line: &str, address: Option<&str>) {
+        assert_eq!(plan(line).unwrap().without_ipv6, address.map(|a| a.parse().unwrap()));
+    }
+
+    #[test_case("--listen 10.0.0.2"; "an address of a network")]
+    #[test_case("--listen 127.0.0.1 --listen ::"; "every address, among others")]
+    fn it_does_not_listen_unprotected(line: &str) {
+        let failure = plan(line).unwrap_err();
+        assert!(failure.told.hint.unwrap().contains("--key"));
+    }
+
+    #[test]
+    fn each_option_arrives_where_it_belongs() {
+        let plan = plan(
+            "--wait spin --cpu 1-2 --max-sessions 3 --max-connections 4 --max-rate 10k/s --max-duration 60 \
+             --idle-timeout 5s --max-memory 1MiB --max-size 1kB --hold 1ms --stall 100ms --stall-every 1000",
+        )
+        .unwrap();
+        let limits = Limits {
+            sessions: 3,
+            flows_per_session: 4,
+            rate_per_flow: Rate::per_second(10_000),
+            duration_ns: Nanos::secs(60),
+            idle_ns: Nanos::secs(5),
+            memory_bytes: Bytes(1 << 20),
+            largest_request: Bytes(1_000),
+            largest_response: Bytes(1_000),
+        };
+        assert_eq!((plan.waiting, plan.cpus, plan.limits), (Waiting::Spin, vec![1, 2], limits));
+        let slow = Behaviour { hold: Some(Nanos::millis(1)), stall: Some((Nanos::millis(100), 1_000)), rate: None };
+        assert_eq!(plan.behaviour, slow);
+    }
+
+    #[test_case("--stall 1ms"; "stall without how often")]
+    #[test_case("--stall-every 10"; "how often without stall")]
+    #[test_case("--open --key k"; "open and a key")]
+    #[test_case("--max-sessions 0"; "no session")]
+    #[test_case("--idle-timeout 5"; "bare timeout")]
+    fn what_makes_no_sense_is_refused(line: &str) {
+        assert!(Line::try_parse_from(std::iter::once("serve").chain(line.split_whitespace())).is_err());
+    }
+
+    /// The help repeats defaults as text; they are those of the reflector.
+    #[test]
+    fn the_help_names_the_limits_in_force() {
+        let limits = Limits::default();
+        let expected = [
+            ("max_sessions", limits.sessions.to_string()),
+            ("max_connections", limits.flows_per_session.to_string()),
+            ("max_duration", format!("{}h", limits.duration_ns.0 / 3_600_000_000_000)),
+            ("idle_timeout", limits.idle_ns.to_string().replace(' ', "")),
+            ("max_memory", limits.memory_bytes.to_string().replace(' ', "")),
+            ("max_size", limits.largest_request.to_string().replace(' ', "")),
+        ];
+        let command = Line::command();
+        for (id, default) in expected {
+            let argument = command.get_arguments().find(|a| a.get_id() == id).unwrap();
+            let help = argument.get_help().unwrap().to_string();
+            assert!(help.ends_with(&format!("[default: {default}]")), "{id}: {help}");
+        }
+        assert_eq!((limits.largest_request, limits.rate_per_flow), (limits.largest_response, None));
+    }
+}

@@ -1,0 +1,60 @@
+//! `sonde show`: records printed again, as text or as they are.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use logbook::record::Record;
+use logbook::store;
+
+use crate::command::deliver;
+use crate::command::result_options::ResultOptions;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde show result.json                 as it was printed then
+  sonde show monday.json tuesday.json    one below the other
+  sonde show -v result.json              with both ends' environment
+  sonde show old.json --json             in the form of today
+  sonde rtt db1 --json | sonde show -    from a pipe
+";
+
+/// What `sonde show` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ShowOptions {
+    /// Records, as --json or --json-lines wrote them; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Print the record in its present form instead, one document for each file
+    #[command(flatten)]
+    result: ResultOptions,
+}
+
+/// Prints them.
+///
+/// # Errors
+/// A file that cannot be read or holds no record: what came before it is printed.
+pub fn run(options: &ShowOptions, output: &Output, verbose: bool) -> Result<Exit, Failure> {
+    for (place, file) in options.files.iter().enumerate() {
+        let record = read(file)?;
+        if place > 0 && !options.result.json && !options.result.json_lines {
+            output.result("\n");
+        }
+        deliver::record(&record, &options.result, output, verbose)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn read(file: &Path) -> Result<Record, Failure> {
+    if file != Path::new("-") {
+        return store::read(file).map_err(|error| Failure::from(error).about(file.display().to_string()));
+    }
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    read.map_err(|error| Failure::usage(format!("standard input: cannot read it: {error}")))?;
+    Record::read(&text).map_err(|fault| Failure::usage(format!("standard input: {fault}")).hint(fault.hint()))
+}

@@ -1,0 +1,66 @@
+//! What the program tells its caller by its exit status. One table: the help, the man page and the code read it here.
+
+use std::process::ExitCode;
+
+use endpoint::signal::Signal;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// What was asked for was done: for a measurement, at least one request was answered.
+    Done,
+    /// Nothing answered, the peer refused, or it went away in the middle.
+    NothingAnswered,
+    /// The command line, a file, a permission: nothing was measured.
+    Usage,
+    /// A condition that was asked for does not hold (`--strict`).
+    Threshold,
+    /// A run with an end was cut short by a signal; what was measured so far was printed.
+    CutShort(Signal),
+}
+
+impl Exit {
+    /// The status as a number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::NothingAnswered => 1,
+            Self::Usage => 2,
+            Self::Threshold => 99,
+            Self::CutShort(signal) => 128 + signal.number() as u8,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// The table of `--help`, the man page and the reference.
+pub const TABLE: &str = "\
+Exit status:
+    0  measured: at least one request was answered
+    1  nothing answered, the peer refused, or it went away (what was measured is printed)
+    2  usage, configuration or permission: nothing was measured
+   99  a condition asked for does not hold (--strict)
+  130  a run with an end was cut short by SIGINT (Ctrl-C); the partial result is printed
+  143  the same by SIGTERM";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_case::test_case;
+
+    #[test_case(Exit::Done)]
+    #[test_case(Exit::NothingAnswered)]
+    #[test_case(Exit::Usage)]
+    #[test_case(Exit::Threshold)]
+    #[test_case(Exit::CutShort(Signal::Interrupt))]
+    #[test_case(Exit::CutShort(Signal::Terminate))]
+    fn the_table_knows_every_status(exit: Exit) {
+        let start = format!("{:>5}  ", exit.code());
+        assert!(TABLE.lines().any(|line| line.starts_with(&start)), "no line for {exit:?}");
+    }
+}

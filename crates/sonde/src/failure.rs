@@ -1,0 +1,127 @@
+//! Why a command could not do what it was asked for: what happened, to whom, on whose side, what to try.
+//!
+//! Every error of a library ends as a [`Failure`], which is printed as text or as the error document of `logbook`.
+
+use endpoint::error::{Cause, EndpointError, Side};
+use logbook::event::Line;
+use logbook::failure::ErrorDocument;
+use logbook::store::StoreError;
+
+use crate::exit::Exit;
+
+/// The end of a command that could not do its work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The exit status that goes with it.
+    pub exit: Exit,
+    /// How the command is used, where that is the question.
+    pub usage: Option<String>,
+    /// What there is to tell.
+    pub told: logbook::failure::Failure,
+}
+
+impl Failure {
+    /// A fault of the command line, a file or a permission: exit status 2, our own side.
+    pub fn usage(what: impl Into<String>) -> Self {
+        let side = Some(logbook::failure::Side::Ours);
+        let told = logbook::failure::Failure { what: what.into(), to_whom: None, side, hint: None, partial: None };
+        Self { exit: Exit::Usage, usage: None, told }
+    }
+
+    /// The same with what to try.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.told.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with whom, which file or which option it happened to.
+    pub fn about(mut self, whom: impl Into<String>) -> Self {
+        self.told.to_whom = Some(whom.into());
+        self
+    }
+
+    /// The lines for a person.
+    pub fn text(&self) -> String {
+        let mut text = format!("error: {}\n", self.told.what);
+        if let Some(hint) = &self.told.hint {
+            text.push_str(&format!("hint:  {hint}\n"));
+        }
+        if let Some(usage) = &self.usage {
+            text.push_str(&format!("\n{usage}\n"));
+        }
+        text
+    }
+
+    /// The document for a program.
+    pub fn document(&self) -> String {
+        ErrorDocument::new(self.told.clone()).to_json()
+    }
+
+    /// The same as the last of the events.
+    pub fn line(&self) -> String {
+        Line::Error(Box::new(self.told.clone())).to_json()
+    }
+}
+
+/// What cannot be had here for lack of a permission, a device or a right name is status 2; what the far side or the
+/// path refuses is 1.
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        let exit = match (error.side, &error.cause) {
+            (Side::Ours, Cause::System(_)) => Exit::Usage,
+            _ => Exit::NothingAnswered,
+        };
+        let side = match error.side {
+            Side::Ours => Some(logbook::failure::Side::Ours),
+            Side::Theirs => Some(logbook::failure::Side::Theirs),
+            Side::Path => Some(logbook::failure::Side::Path),
+            Side::Unknown => None,
+        };
+        let told = logbook::failure::Failure {
+            what: error.to_string(),
+            to_whom: Some(error.peer),
+            side,
+            hint: error.hint,
+            partial: None,
+        };
+        Self { exit, usage: None, told }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::usage(error.to_string()).hint(error.hint())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use endpoint::error::Step;
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test]
+    fn text_and_document_say_the_same() {
+        let failure = Failure::usage("no such thing").hint("take another").about("that one");
+        assert_eq!(failure.text(), "error: no such thing\nhint:  take another\n");
+        let document: serde_json::Value = serde_json::from_str(&failure.document()).unwrap();
+        assert_eq!(document["format"], "sonde-error");
+        assert_eq!(document["error"]["what"], "no such thing");
+        assert_eq!(document["error"]["hint"], "take another");
+        assert_eq!(document["error"]["to_whom"], "that one");
+        let line: serde_json::Value = serde_json::from_str(&failure.line()).unwrap();
+        assert_eq!((&line["event"], &line["data"]["what"]), (&"error".into(), &document["error"]["what"]));
+    }
+
+    #[test_case(Step::Connect, io::ErrorKind::ConnectionRefused, 1; "a closed port")]
+    #[test_case(Step::OpenSocket("raw"), io::ErrorKind::PermissionDenied, 2; "no permission")]
+    #[test_case(Step::LookUp, io::ErrorKind::NotFound, 2; "an unknown name")]
+    fn the_side_decides_the_status(step: Step, kind: io::ErrorKind, code: u8) {
+        let failure = Failure::from(EndpointError::new(step, "db1", io::Error::from(kind)));
+        assert_eq!(failure.exit.code(), code);
+        assert_eq!(failure.told.to_whom.as_deref(), Some("db1"));
+    }
+}

@@ -1,0 +1,40 @@
+//! Help as it is printed: a change of an option shows here first.
+
+use insta::assert_snapshot;
+use predicates::str::contains;
+use test_case::test_case;
+
+use crate::{printed, sonde};
+
+#[test_case(&["--help"], "sonde")]
+#[test_case(&["rtt", "-h"], "rtt-short")]
+#[test_case(&["rtt", "--help"], "rtt-long")]
+#[test_case(&["serve", "--help"], "serve")]
+#[test_case(&["key", "--help"], "key")]
+#[test_case(&["man", "--help"], "man")]
+#[test_case(&["completions", "--help"], "completions")]
+fn help_is_as_it_was(words: &[&str], name: &str) {
+    assert_snapshot!(name, printed(&mut sonde(words)));
+}
+
+#[test]
+fn every_exit_status_is_in_the_help() {
+    let text = printed(&mut sonde(&["rtt", "--help"]));
+    for status in ["  0  ", "  1  ", "  2  ", " 99  ", "130  ", "143  "] {
+        assert!(text.contains(status), "{status}");
+    }
+}
+
+#[test]
+fn help_has_no_colour_off_a_terminal_unless_asked() {
+    assert!(!printed(&mut sonde(&["--help"])).contains('\u{1b}'));
+    assert!(printed(&mut sonde(&["--color", "always", "--help"])).contains('\u{1b}'));
+    assert!(printed(sonde(&["--help"]).env("CLICOLOR_FORCE", "1")).contains('\u{1b}'));
+    assert!(!printed(sonde(&["--color=never", "--help"]).env("CLICOLOR_FORCE", "1")).contains('\u{1b}'));
+}
+
+#[test]
+fn a_hidden_command_stays_hidden() {
+    assert!(!printed(&mut sonde(&["--help"])).contains("reference"));
+    sonde(&["reference", "--help"]).assert().success().stdout(contains("FOLDER"));
+}

@@ -1,0 +1,38 @@
+//! The binary, driven as users drive it: each test in a folder of its own, without the environment of whoever runs it.
+
+mod argv;
+mod documents;
+mod help;
+mod key;
+mod pipe;
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+/// `sonde` with these words, where nothing of the caller's environment decides about colours, widths or keys.
+fn sonde(words: &[&str]) -> Command {
+    let mut command = assert_cmd::cargo::cargo_bin_cmd!("sonde");
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SONDE_COLOR", "SONDE_KEY_FILE", "NOTIFY_SOCKET"] {
+        command.env_remove(name);
+    }
+    command.env("COLUMNS", "100").args(words);
+    command
+}
+
+/// The same in a folder.
+fn sonde_in(folder: &Path, words: &[&str]) -> Command {
+    let mut command = sonde(words);
+    command.current_dir(folder);
+    command
+}
+
+/// What a command printed on standard output, which must be text.
+fn printed(command: &mut Command) -> String {
+    String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+}
+
+/// The one JSON document on standard output.
+fn document(stdout: &[u8]) -> serde_json::Value {
+    serde_json::from_slice(stdout).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(stdout)))
+}
