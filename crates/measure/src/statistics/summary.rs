@@ -110,7 +110,7 @@ impl<'a> Sample<'a> {
             autocorrelation: if *thinned { None } else { correlation::autocorrelation(series) },
             exact: matches!(ranked, Ranked::Exact(_)),
             saturated: values.saturated(),
-            histogram: payload::encode(values.histogram()),
+            histogram: payload::encode(&values.histogram()),
         }
     }
 
