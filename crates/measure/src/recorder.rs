@@ -245,8 +245,10 @@ impl Thinning {
         let stride = self.stride;
         let mut samples = std::mem::take(&mut self.slots).into_vec();
         samples.truncate(self.filled);
-        samples.retain(|kept| kept.index.is_multiple_of(stride));
-        samples.sort_unstable_by_key(|kept| kept.index);
+        if stride > 1 {
+            samples.retain(|kept| kept.index.is_multiple_of(stride));
+            samples.sort_unstable_by_key(|kept| kept.index);
+        }
         Series { stride, samples }
     }
 }
