@@ -64,10 +64,25 @@ struct Extremes {
 impl Extremes {
     const NONE: Self = Self { min: u64::MAX, max: 0 };
 
+    /// By branches that are hardly ever taken: a new extreme is rare after the first few.
     #[inline]
     fn see(&mut self, nanos: u64) {
-        self.min = self.min.min(nanos);
-        self.max = self.max.max(nanos);
+        if nanos < self.min {
+            self.lower(nanos);
+        }
+        if nanos > self.max {
+            self.raise(nanos);
+        }
+    }
+
+    #[cold]
+    fn lower(&mut self, nanos: u64) {
+        self.min = nanos;
+    }
+
+    #[cold]
+    fn raise(&mut self, nanos: u64) {
+        self.max = nanos;
     }
 
     fn with(self, other: Self) -> Self {
