@@ -82,7 +82,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         };
         let mut links = Vec::with_capacity(flows.len());
         let mut lanes = Vec::with_capacity(flows.len());
-        for Flow { link, wire, index, request, reply, expected } in flows {
+        for Flow { link, mut wire, index, mut request, reply, expected } in flows {
+            wire.open(&mut request);
             links.push(link);
             let due = Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0);
             let requests = Outstanding::new(window);
@@ -115,7 +116,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         self.recorder.begin(start, warmed.unwrap_or_default());
         let ended = match warmed {
             Ok(_) => {
-                self.outlet.push(Event::Started { thread: self.told.thread });
+                self.outlet.push(Event::Started { thread: self.told.thread, at: start });
                 self.record(start)
             }
             Err(ended) => ended,
@@ -187,9 +188,19 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         }
         loop {
             if let Err(ended) = self.turn(&mut edges) {
-                let drained = self.drain(&mut edges, ended);
-                return drained;
+                let ended = self.drain(&mut edges, ended);
+                self.close_schedule(&edges, ended);
+                return ended;
             }
+        }
+    }
+
+    /// A schedule that was kept to its end lasts until its next request would have been due, or until its time is over:
+    /// ten requests at one a second take ten seconds, not nine.
+    fn close_schedule(&mut self, edges: &Edges, ended: Ended) {
+        let next = self.lanes.iter().filter_map(|lane| lane.due.peek()).min();
+        if let (Ended::Complete, Some(next)) = (ended, next) {
+            self.latest = self.latest.max(next.min(edges.end()));
         }
     }
 
