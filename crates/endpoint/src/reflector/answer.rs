@@ -153,8 +153,12 @@ impl<'a, L: Link> Answerer<'a, L> {
                 }
                 reply = reply.min(length);
             }
-            self.announced = self.session.got.stamps && Flags(self.buffer[FLAGS]).has(Flags::ANNOUNCE);
+            let flags = Flags(self.buffer[FLAGS]);
+            self.announced = self.session.got.stamps && flags.has(Flags::ANNOUNCE);
             self.count += 1;
+            if flags.has(Flags::WARM_UP) {
+                self.session.flows[usize::from(self.flow)].warm_up.fetch_add(1, Ordering::Relaxed);
+            }
             self.buffer[WORD].copy_from_slice(&(self.count as u32).to_be_bytes());
         } else if self.datagrams {
             self.session.malformed.fetch_add(1, Ordering::Relaxed);

@@ -43,6 +43,8 @@ pub struct Session {
 pub struct FlowCount {
     /// Requests received.
     pub received: AtomicU64,
+    /// Of those, requests marked as warm-up.
+    pub warm_up: AtomicU64,
     /// Replies sent.
     pub replied: AtomicU64,
     /// Whether a connection carries it now.
@@ -124,6 +126,7 @@ impl Session {
         let cpu = *self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
             received: self.received(),
+            warm_up: Some(self.flows.iter().map(|flow| flow.warm_up.load(Ordering::Relaxed)).collect()),
             replied: self.flows.iter().map(|flow| flow.replied.load(Ordering::Relaxed)).collect(),
             malformed: self.malformed.load(Ordering::Relaxed),
             user_ns: Some(cpu.user_ns),
