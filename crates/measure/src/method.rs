@@ -730,9 +730,7 @@ mod tests {
     use super::*;
     use test_case::test_case;
 
-    fn every_ms() -> Option<Schedule> {
-        Some(Schedule::Every { interval_ns: Nanos::millis(1) })
-    }
+    const EVERY_MS: Option<Schedule> = Some(Schedule::Every { interval_ns: Nanos::millis(1) });
 
     #[test]
     fn nothing_said_is_a_closed_tcp_exchange() {
@@ -745,9 +743,9 @@ mod tests {
 
     #[test]
     fn a_schedule_alone_is_an_open_loop_and_a_window_closes_it() {
-        let open = Asked { schedule: every_ms(), ..Asked::default() }.resolve().unwrap();
+        let open = Asked { schedule: EVERY_MS, ..Asked::default() }.resolve().unwrap();
         assert_eq!(open.loop_kind(), LoopKind::Open);
-        let closed = Asked { schedule: every_ms(), window: Some(1), ..Asked::default() }.resolve().unwrap();
+        let closed = Asked { schedule: EVERY_MS, window: Some(1), ..Asked::default() }.resolve().unwrap();
         assert_eq!(closed.window, Window::Closed(1));
     }
 
@@ -770,6 +768,7 @@ mod tests {
     #[test_case(Asked { schedule: Some(Schedule::Every { interval_ns: Nanos::ZERO }), ..Asked::default() }, Refusal::ZeroInterval; "interval of zero")]
     #[test_case(Asked { schedule: Some(Schedule::Bursts { count: 8, interval_ns: Nanos::millis(1) }), window: Some(4), ..Asked::default() }, Refusal::BurstBeyondWindow { burst: 8, window: 4 }; "burst beyond window")]
     #[test_case(Asked { stop: Stop { count: Some(0), ..Stop::default() }, ..Asked::default() }, Refusal::NothingToMeasure; "no requests")]
+    #[expect(clippy::needless_pass_by_value, reason = "cases are written as values")]
     fn nonsense_is_refused_with_its_reason(asked: Asked, refusal: Refusal) {
         assert_eq!(asked.resolve().unwrap_err(), refusal);
     }
