@@ -42,6 +42,8 @@ pub struct Lockstep<'a, L, W> {
 #[derive(Clone, Copy)]
 enum Answer {
     Sound,
+    /// Sound, but after the timeout: a wait may end later than it was asked to.
+    Late,
     Corrupt,
     Nothing,
     Fault(Fault),
@@ -96,7 +98,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let now = self.flow.link.now();
             let trial = match answer {
                 Answer::Sound => Trial::Answered(now.since(sent).unwrap_or_default()),
-                Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
+                Answer::Late | Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };
             if !matches!(trial, Trial::Answered(_)) {
@@ -128,7 +130,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             }
             let (sent, answer) = self.exchange(seq, Flags::NONE);
             let received = self.flow.link.now();
-            match answer {
+            match self.in_time(answer, sent, received) {
                 Answer::Sound => {
                     self.recorder.answered(sent, received);
                     if self.told.samples {
@@ -193,6 +195,14 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     }
 
     #[inline]
+    fn in_time(&self, answer: Answer, sent: Instant, received: Instant) -> Answer {
+        match answer {
+            Answer::Sound if received > sent.after(self.told.method.timeout_ns) => Answer::Late,
+            other => other,
+        }
+    }
+
+    #[inline]
     fn await_answer(&mut self, seq: u64, until: Instant) -> Answer {
         loop {
             match self.flow.link.receive(&mut self.flow.reply, until) {
@@ -231,6 +241,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     fn missed(&mut self, answer: Answer, seq: u64, intended: Option<Instant>, sent: Instant) -> Option<Ended> {
         let fate = match answer {
             Answer::Nothing => Fate::Lost,
+            Answer::Late => Fate::Late,
             Answer::Corrupt | Answer::Sound => Fate::Corrupt,
             Answer::Fault(fault) => fate_of(fault),
         };
@@ -280,6 +291,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let (sent, answer) =
                 if stamped { self.exchange_stamped(*seq) } else { self.exchange(*seq, Flags::ANNOUNCE) };
             let received = self.flow.link.now();
+            // Of a stamped exchange that was judged already, before its stamps were collected.
+            let answer = if stamped { answer } else { self.in_time(answer, sent, received) };
             match answer {
                 Answer::Sound => {
                     if !stamped {
@@ -321,6 +334,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let received = self.flow.link.now();
             match self.flow.read(reply.length, self.oldest) {
                 Reading::Reply(number) if number == seq => {
+                    let answer = self.in_time(Answer::Sound, sent, received);
+                    if !matches!(answer, Answer::Sound) {
+                        return (sent, answer);
+                    }
                     self.recorder.answered(sent, received);
                     if let (Some(at), Some(round_trip)) = (at, received.since(sent)) {
                         let departure = self.flow.link.departure();
