@@ -79,7 +79,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         };
         let start = self.flow.link.now();
         self.recorder.begin(start, first);
-        self.outlet.push(Event::Started { thread: self.told.thread });
+        self.outlet.push(Event::Started { thread: self.told.thread, at: start });
         let (ended, at) = self.record(start);
         finish(self.told.thread, self.recorder, at, self.splits, ended, self.outlet)
     }

@@ -115,7 +115,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         self.recorder.begin(start, warmed.unwrap_or_default());
         let ended = match warmed {
             Ok(_) => {
-                self.outlet.push(Event::Started { thread: self.told.thread });
+                self.outlet.push(Event::Started { thread: self.told.thread, at: start });
                 self.record(start)
             }
             Err(ended) => ended,
@@ -187,9 +187,19 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         }
         loop {
             if let Err(ended) = self.turn(&mut edges) {
-                let drained = self.drain(&mut edges, ended);
-                return drained;
+                let ended = self.drain(&mut edges, ended);
+                self.close_schedule(&edges, ended);
+                return ended;
             }
+        }
+    }
+
+    /// A schedule that was kept to its end lasts until its next request would have been due, or until its time is over:
+    /// ten requests at one a second take ten seconds, not nine.
+    fn close_schedule(&mut self, edges: &Edges, ended: Ended) {
+        let next = self.lanes.iter().filter_map(|lane| lane.due.peek()).min();
+        if let (Ended::Complete, Some(next)) = (ended, next) {
+            self.latest = self.latest.max(next.min(edges.end()));
         }
     }
 

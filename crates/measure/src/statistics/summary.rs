@@ -110,7 +110,7 @@ impl<'a> Sample<'a> {
             autocorrelation: if *thinned { None } else { correlation::autocorrelation(series) },
             exact: matches!(ranked, Ranked::Exact(_)),
             saturated: values.saturated(),
-            histogram: payload::encode(values.histogram()),
+            histogram: payload::encode(&values.histogram()),
         }
     }
 
@@ -337,7 +337,7 @@ mod tests {
         let recording = closed(&[10, 20, 20, 3_000_000], 10);
         let found = summarise(&recording, &method(&Asked::default()), Extra::default());
         let read = payload::decode(&found.response.histogram).unwrap();
-        assert_eq!(&read, recording.response.histogram());
+        assert_eq!(read, recording.response.histogram());
     }
 
     /// An open loop of `count` requests at 1000/s, the n-th sent `late(n)` behind and answered 50 us later.
