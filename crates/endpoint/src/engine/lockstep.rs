@@ -31,6 +31,7 @@ pub struct Lockstep<'a, L, W> {
     recorder: Recorder,
     splits: Splits,
     lost: VecDeque<u64>,
+    any_lost: bool,
     /// The oldest request without an answer: what a wire without numbers takes the next reply for.
     oldest: u64,
     /// The number of the first recorded request.
@@ -51,7 +52,8 @@ enum Answer {
 
 impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     /// An engine for `flow`.
-    pub fn new(flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
+    pub fn new(mut flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
+        flow.wire.open(&mut flow.request);
         let recorder = Recorder::new(told.method.loop_kind(), told.exact());
         let scheduled = told.method.schedule != Schedule::BackToBack;
         Self {
@@ -61,6 +63,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             recorder,
             splits: Splits::default(),
             lost: VecDeque::new(),
+            any_lost: false,
             oldest: 0,
             base: 0,
             scheduled,
@@ -144,7 +147,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 }
             }
             seq += 1;
-            self.oldest = if self.lost.is_empty() { seq } else { self.oldest };
+            if !self.any_lost {
+                self.oldest = seq;
+            }
             if edges.any_due(received) {
                 if let Some(ended) = edges.pass(received, &self.told, &mut self.recorder, &mut self.outlet) {
                     return (ended, received);
@@ -181,7 +186,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     }
 
     /// One request and the wait for its answer; the send stamp is the last thing before the send call.
-    #[inline]
+    #[inline(always)]
     fn exchange(&mut self, seq: u64, flags: Flags) -> (Instant, Answer) {
         self.flow.wire.prepare(&mut self.flow.request, seq, flags);
         if let Err(fault) = self.flow.link.ready() {
@@ -202,8 +207,30 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn await_answer(&mut self, seq: u64, until: Instant) -> Answer {
+        let Flow { link, wire, request, reply, expected, .. } = &mut self.flow;
+        match link.receive(reply, until) {
+            Ok(Some(length)) => {
+                let whole = expected.is_none_or(|expected| expected == length);
+                if whole && wire.answers(request, &reply[..length]) {
+                    return Answer::Sound;
+                }
+                self.look_closer(length, seq, until)
+            }
+            Ok(None) => Answer::Nothing,
+            Err(fault) => Answer::Fault(fault),
+        }
+    }
+
+    /// A message of `length` came whose standing has to be read; the wait goes on where it was not the answer.
+    #[inline(never)]
+    fn look_closer(&mut self, length: usize, seq: u64, until: Instant) -> Answer {
+        match self.flow.read(length, self.oldest) {
+            Reading::Reply(number) if number == seq => return Answer::Sound,
+            Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
+            other => self.unexpected(other, seq),
+        }
         loop {
             match self.flow.link.receive(&mut self.flow.reply, until) {
                 Ok(Some(length)) => match self.flow.read(length, self.oldest) {
@@ -223,6 +250,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         let Reading::Reply(number) = reading else { return self.recorder.stray() };
         if let Some(place) = self.lost.iter().position(|lost| *lost == number) {
             self.lost.remove(place);
+            self.any_lost = !self.lost.is_empty();
             self.oldest = self.lost.front().copied().unwrap_or(seq);
             if number >= self.base {
                 self.recorder.came_late();
@@ -268,6 +296,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             self.lost.pop_front();
         }
         self.lost.push_back(seq);
+        self.any_lost = true;
         self.oldest = self.lost[0];
     }
 
@@ -309,7 +338,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 }
             }
             *seq += 1;
-            self.oldest = if self.lost.is_empty() { *seq } else { self.oldest };
+            if !self.any_lost {
+                self.oldest = *seq;
+            }
         }
         None
     }

@@ -82,7 +82,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         };
         let mut links = Vec::with_capacity(flows.len());
         let mut lanes = Vec::with_capacity(flows.len());
-        for Flow { link, wire, index, request, reply, expected } in flows {
+        for Flow { link, mut wire, index, mut request, reply, expected } in flows {
+            wire.open(&mut request);
             links.push(link);
             let due = Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0);
             let requests = Outstanding::new(window);

@@ -269,6 +269,7 @@ impl Opening<'_> {
     /// The first datagrams of a flow: the reflector learns where it comes from, and we whether UDP gets through.
     fn hello<W: Wire>(&self, flow: &mut Flow<Datagram, W>) -> Result<(), EndpointError> {
         let fail = |fault: Fault| EndpointError::new(Step::FirstExchange, self.peer, fault);
+        flow.wire.open(&mut flow.request);
         for attempt in 0..HELLOS {
             flow.wire.prepare(&mut flow.request, u64::MAX - u64::from(attempt), Flags::WARM_UP);
             match flow.link.send(&flow.request) {

@@ -18,6 +18,7 @@ fn message(seq: u64) -> Vec<u8> {
 
 fn flagged(seq: u64, flags: Flags) -> Vec<u8> {
     let mut message = vec![0; 64];
+    wire().open(&mut message);
     wire().prepare(&mut message, seq, flags);
     message
 }
@@ -319,7 +320,9 @@ fn the_same_seed_gives_the_same_run() {
 fn a_reply_longer_than_the_buffer_gives_its_head() {
     let mut link = link(Path::seeded(1));
     let mut long = vec![3; 64];
-    Native::new(Token([1; 16]), 0, 500).prepare(&mut long, 9, Flags::NONE);
+    let mut wire = Native::new(Token([1; 16]), 0, 500);
+    wire.open(&mut long);
+    wire.prepare(&mut long, 9, Flags::NONE);
     link.send(&long).unwrap();
     let mut buffer = [0; 40];
     assert_eq!(link.try_receive(&mut buffer), Ok(Some(40)));
