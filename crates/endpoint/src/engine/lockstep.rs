@@ -43,6 +43,8 @@ pub struct Lockstep<'a, L, W> {
 #[derive(Clone, Copy)]
 enum Answer {
     Sound,
+    /// Sound, but after the timeout: a wait may end later than it was asked to.
+    Late,
     Corrupt,
     Nothing,
     Fault(Fault),
@@ -99,7 +101,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let now = self.flow.link.now();
             let trial = match answer {
                 Answer::Sound => Trial::Answered(now.since(sent).unwrap_or_default()),
-                Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
+                Answer::Late | Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };
             if !matches!(trial, Trial::Answered(_)) {
@@ -131,7 +133,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             }
             let (sent, answer) = self.exchange(seq, Flags::NONE);
             let received = self.flow.link.now();
-            match answer {
+            match self.in_time(answer, sent, received) {
                 Answer::Sound => {
                     self.recorder.answered(sent, received);
                     if self.told.samples {
@@ -201,6 +203,14 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         (sent, self.await_answer(seq, sent.after(self.told.method.timeout_ns)))
     }
 
+    #[inline]
+    fn in_time(&self, answer: Answer, sent: Instant, received: Instant) -> Answer {
+        match answer {
+            Answer::Sound if received > sent.after(self.told.method.timeout_ns) => Answer::Late,
+            other => other,
+        }
+    }
+
     #[expect(
         clippy::inline_always,
         reason = "the measuring loop is one function: a call here is a fifth of its instructions"
@@ -267,6 +277,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     fn missed(&mut self, answer: Answer, seq: u64, intended: Option<Instant>, sent: Instant) -> Option<Ended> {
         let fate = match answer {
             Answer::Nothing => Fate::Lost,
+            Answer::Late => Fate::Late,
             Answer::Corrupt | Answer::Sound => Fate::Corrupt,
             Answer::Fault(fault) => fate_of(fault),
         };
@@ -317,6 +328,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let (sent, answer) =
                 if stamped { self.exchange_stamped(*seq) } else { self.exchange(*seq, Flags::ANNOUNCE) };
             let received = self.flow.link.now();
+            // Of a stamped exchange that was judged already, before its stamps were collected.
+            let answer = if stamped { answer } else { self.in_time(answer, sent, received) };
             match answer {
                 Answer::Sound => {
                     if !stamped {
@@ -360,6 +373,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let received = self.flow.link.now();
             match self.flow.read(reply.length, self.oldest) {
                 Reading::Reply(number) if number == seq => {
+                    let answer = self.in_time(Answer::Sound, sent, received);
+                    if !matches!(answer, Answer::Sound) {
+                        return (sent, answer);
+                    }
                     self.recorder.answered(sent, received);
                     if let (Some(at), Some(round_trip)) = (at, received.since(sent)) {
                         let departure = self.flow.link.departure();

@@ -400,6 +400,11 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             self.stale(turn, seq);
             return None;
         };
+        if request.state == State::Waiting && received > request.sent.after(self.told.method.timeout_ns) {
+            // A wait may end later than it was asked to: what it then brings is late, though nothing had expired yet.
+            self.end_early(turn, request, Fate::Late);
+            return None;
+        }
         match request.state {
             State::Waiting => {
                 self.answered(turn, request, received);
