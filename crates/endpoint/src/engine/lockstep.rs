@@ -8,7 +8,7 @@ use measure::event::{Event, Fate};
 use measure::method::Schedule;
 use measure::recorder::Recorder;
 use measure::schedule::Due;
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
 use protocol::native::header::Flags;
 use protocol::wire::{Reading, Wire};
@@ -37,6 +37,7 @@ pub struct Lockstep<'a, L, W> {
     /// The number of the first recorded request.
     base: u64,
     scheduled: bool,
+    timeout: Nanos,
 }
 
 /// What became of one request.
@@ -56,6 +57,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         flow.wire.open(&mut flow.request);
         let recorder = Recorder::new(told.method.loop_kind(), told.exact());
         let scheduled = told.method.schedule != Schedule::BackToBack;
+        let timeout = told.method.timeout_ns;
         Self {
             flow,
             told,
@@ -67,6 +69,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             oldest: 0,
             base: 0,
             scheduled,
+            timeout,
         }
     }
 
@@ -87,10 +90,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         finish(self.told.thread, self.recorder, at, self.splits, ended, self.outlet)
     }
 
-    fn warm_up(&mut self) -> Result<Option<measure::unit::Nanos>, Ended> {
+    fn warm_up(&mut self) -> Result<Option<Nanos>, Ended> {
         let start = self.flow.link.now();
         let Some(mut warm_up) = WarmUp::new(start, &self.told) else { return Ok(None) };
-        let edges = Edges::new(start.after(measure::unit::Nanos::secs(86_400)), &self.told);
+        let edges = Edges::new(start.after(Nanos::secs(86_400)), &self.told);
         let mut pacer = Pacer::new(self.told.method.pacing);
         loop {
             if self.told.stop.requested() {
@@ -121,11 +124,12 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         let mut due = Due::new(self.told.method.schedule, start, 0, 1, self.told.method.seed);
         let mut pacer = Pacer::new(self.told.method.pacing);
         let last = self.told.share_of_count().map_or(u64::MAX, |count| self.base + count);
+        let (scheduled, samples) = (self.scheduled, self.told.samples);
         let mut seq = self.base;
         self.oldest = seq;
         while seq < last {
             let mut intended = None;
-            if self.scheduled {
+            if scheduled {
                 match self.await_due(&mut pacer, &mut due, &mut edges) {
                     Ok(at) => intended = at,
                     Err(ended) => return (ended, self.flow.link.now()),
@@ -133,10 +137,12 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             }
             let (sent, answer) = self.exchange(seq, Flags::NONE);
             let received = self.flow.link.now();
-            match self.in_time(answer, sent, received) {
+            // No wait is longer than the timeout without an edge in it: only there can a reply have come too late.
+            let at_edge = edges.any_due(received);
+            match if at_edge { self.in_time(answer, sent, received) } else { answer } {
                 Answer::Sound => {
                     self.recorder.answered(sent, received);
-                    if self.told.samples {
+                    if samples {
                         self.tell(seq, intended, sent, Some(received), Fate::Answered);
                     }
                 }
@@ -150,7 +156,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             if !self.any_lost {
                 self.oldest = seq;
             }
-            if edges.any_due(received) {
+            if at_edge {
                 if let Some(ended) = edges.pass(received, &self.told, &mut self.recorder, &mut self.outlet) {
                     return (ended, received);
                 }
@@ -200,13 +206,14 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         if let Err(fault) = self.flow.link.send(&self.flow.request) {
             return (sent, Answer::Fault(fault));
         }
-        (sent, self.await_answer(seq, sent.after(self.told.method.timeout_ns)))
+        (sent, self.await_answer(seq, sent.after(self.timeout)))
     }
 
-    #[inline]
+    /// Whether a sound answer came before its timeout; a coarse wait may have ended after it.
+    #[cold]
     fn in_time(&self, answer: Answer, sent: Instant, received: Instant) -> Answer {
         match answer {
-            Answer::Sound if received > sent.after(self.told.method.timeout_ns) => Answer::Late,
+            Answer::Sound if received > sent.after(self.timeout) => Answer::Late,
             other => other,
         }
     }
@@ -363,7 +370,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             Ok(at) => at,
             Err(fault) => return (sent, Answer::Fault(fault)),
         };
-        let until = sent.after(self.told.method.timeout_ns);
+        let until = sent.after(self.timeout);
         loop {
             let reply = match self.flow.link.receive_stamped(&mut self.flow.reply, until) {
                 Ok(Some(reply)) => reply,
