@@ -72,6 +72,8 @@ pub struct Finding {
     pub target: SocketAddr,
     /// Whether that was a reflector of our own.
     pub own_reflector: bool,
+    /// Why the peer's counts and its machine's facts are missing, where it was to tell them.
+    pub report_missing: Option<String>,
     /// Kernel stamps that were asked for and not to be had: why.
     pub stamps_refused: Option<String>,
     /// When recording began, nanoseconds since 1970.
@@ -114,6 +116,8 @@ pub struct Scene<'a> {
 
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
 pub fn run(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
+    // Best effort: a thousand connections take more descriptors than a process usually gets.
+    crate::socket::raise_descriptor_limit();
     let Some(target) = &task.target else { return against_ourselves(task, stop, on_event) };
     against(task, target.address, false, stop, on_event)
 }
@@ -159,7 +163,7 @@ fn against(
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
         protocol: Some(control.version),
     });
-    let report = control.and_then(Control::close);
+    let report = control.map(|control| control.close(stop)).transpose();
     Ok(conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped))
 }
 
@@ -183,7 +187,7 @@ fn clock_tolerance(recording: &Recording) -> u128 {
 
 fn conclude(
     gathered: Gathered,
-    report: Option<Report>,
+    report: Result<Option<Report>, EndpointError>,
     ours: Environment,
     peer: PeerFacts,
     target: SocketAddr,
@@ -199,6 +203,10 @@ fn conclude(
         (Ended::Stopped, None) => Ending::Stopped,
         (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
     };
+    let (report, report_missing) = match report {
+        Ok(report) => (report, None),
+        Err(error) => (None, Some(error.cause.to_string())),
+    };
     Finding {
         split: splits.finish(median, clock_stepped),
         recording,
@@ -210,6 +218,7 @@ fn conclude(
         ended,
         target,
         own_reflector,
+        report_missing,
         stamps_refused,
         began_wall,
     }

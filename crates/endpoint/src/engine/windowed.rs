@@ -18,6 +18,7 @@ use super::pacing::Pacer;
 use super::split::{Splits, StampedExchange};
 use super::warm_up::{Trial, WarmUp};
 use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample, slip};
+use crate::stop::Stop;
 
 /// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
 /// about as long.
@@ -156,6 +157,13 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             return Trial::Fault(fault);
         }
         let until = sent.after(self.told.method.timeout_ns);
+        match push(link, until, self.told.stop) {
+            Ok(whole) => lane.blocked = !whole,
+            Err(fault) => {
+                lane.requests.settle(seq, State::Done);
+                return Trial::Fault(fault);
+            }
+        }
         loop {
             match link.receive(&mut lane.reply, until) {
                 Ok(Some(length)) => {
@@ -587,6 +595,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             return ended;
         }
         while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) && !self.told.stop.requested() {
+            if let Err(broken) = self.flush_all() {
+                return broken;
+            }
             match self.receive_all() {
                 Ok(true) => continue,
                 Ok(false) => {}
@@ -602,6 +613,14 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             L::wait_any(&mut self.links, until);
         }
         ended
+    }
+
+    /// What is left of messages that did not fit at once goes on, as far as it can without waiting.
+    fn flush_all(&mut self) -> Result<(), Ended> {
+        for (link, lane) in self.links.iter_mut().zip(&mut self.lanes).filter(|(_, lane)| lane.blocked) {
+            lane.blocked = !link.flush().map_err(Ended::Broken)?;
+        }
+        Ok(())
     }
 
     fn plan_stamp(&mut self, now: Instant, edges: &mut Edges) {
@@ -622,6 +641,20 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             received,
             fate,
         ));
+    }
+}
+
+/// Hands over what is left of a message, until `until` at the most; `true` when nothing is left.
+fn push<L: Link>(link: &mut L, until: Instant, stop: &Stop) -> Result<bool, Fault> {
+    loop {
+        if link.flush()? {
+            return Ok(true);
+        }
+        let now = link.now();
+        if now >= until || stop.requested() {
+            return Ok(false);
+        }
+        L::wait_any(std::slice::from_mut(link), until.min(now.after(crate::socket::GLANCE)));
     }
 }
 

@@ -209,6 +209,10 @@ impl Link for Stream {
         }
     }
 
+    fn set_sent_length(&mut self, length: usize) {
+        self.request_length = length;
+    }
+
     #[inline]
     fn flush(&mut self) -> Result<bool, Fault> {
         while self.unsent > 0 {

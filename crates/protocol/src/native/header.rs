@@ -222,6 +222,30 @@ impl Wire for Native {
     }
 }
 
+/// Requests with a header, whose replies have no room for one or come over a connection of their own: told apart by
+/// their order, as [`crate::wire::Bare`] does, while the reflector still reads what each request asks for.
+#[derive(Clone, Debug)]
+pub struct Ordered(
+    /// What the requests carry.
+    pub Native,
+);
+
+impl Wire for Ordered {
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
+        self.0.prepare(message, seq, flags);
+    }
+
+    fn open(&mut self, message: &mut [u8]) {
+        self.0.open(message);
+    }
+
+    #[inline]
+    fn identify(&mut self, _reply: &[u8], oldest: u64) -> Reading {
+        Reading::Reply(oldest)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,6 +282,17 @@ mod tests {
         stamps.write(&mut message);
         assert_eq!(PeerStamps::read(&message), Some(stamps));
         assert_eq!(PeerStamps::read(&message[..STAMPED_LENGTH - 1]), None);
+    }
+
+    #[test]
+    fn where_order_tells_the_replies_the_requests_still_say_what_they_ask_for() {
+        let mut wire = Ordered(Native::new(TOKEN, 3, 1));
+        let mut message = [0; 64];
+        wire.open(&mut message);
+        wire.prepare(&mut message, 9, Flags::WARM_UP);
+        let header = Header { token: TOKEN, seq: 9, flags: Flags::WARM_UP, flow: 3, word: 1 };
+        assert_eq!(Header::read(&message), Some(header));
+        assert_eq!(wire.identify(&[0], 9), Reading::Reply(9));
     }
 
     #[test]
