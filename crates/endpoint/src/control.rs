@@ -150,14 +150,13 @@ fn turn(
     let mut buffer = [0; 16 << 10];
     let now = Monotonic::now();
     let fed = match recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) {
-        Ok((0, _)) => client.ended(),
+        // A reset before a word was said is how a stranger declines; later the machine knows what was still to do.
+        Ok((0, _)) | Err(Errno::CONNRESET | Errno::PIPE) => client.ended(),
         Ok((count, _)) => client.feed(&buffer[..count], now),
         Err(Errno::AGAIN | Errno::INTR) => match unwritten {
             Some(cause) => return Err(EndpointError::new(step, peer, cause)),
             None => client.overdue(now),
         },
-        // Before a word was said that is how a stranger declines; later the machine knows what was still to do.
-        Err(Errno::CONNRESET | Errno::PIPE) => client.ended(),
         Err(cause) => return Err(EndpointError::new(step, peer, cause)),
     };
     // What came before an error still counts: it may be the reason.

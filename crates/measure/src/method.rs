@@ -755,22 +755,21 @@ mod tests {
         assert_eq!(Asked { stop, ..Asked::default() }.resolve().unwrap().stop.after_ns, None);
     }
 
-    #[test_case(Asked { carrier: Some(Carrier::TcpConnect), request_bytes: Some(Bytes(1)), ..Asked::default() }, Refusal::HandshakeCarriesNothing; "payload in a handshake")]
-    #[test_case(Asked { connections: Some(0), ..Asked::default() }, Refusal::NothingToMeasureWith; "no connection")]
-    #[test_case(Asked { threads: Some(2), ..Asked::default() }, Refusal::IdleThreads { threads: 2, connections: 1 }; "threads without connections")]
-    #[test_case(Asked { window: Some(0), ..Asked::default() }, Refusal::UnboundedBackToBack; "open loop without schedule")]
-    #[test_case(Asked { carrier: Some(Carrier::Icmp), peer_cpus: vec![1], ..Asked::default() }, Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "peer cpu for icmp")]
-    #[test_case(Asked { pacing: Some(Pacing::Spin), ..Asked::default() }, Refusal::NothingToPace; "pacing without schedule")]
-    #[test_case(Asked { carrier: Some(Carrier::Udp), nagle: true, ..Asked::default() }, Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
-    #[test_case(Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, Refusal::NothingToConnect { carrier: Carrier::Udp }; "crr on udp")]
-    #[test_case(Asked { carrier: Some(Carrier::TcpConnect), window: Some(4), ..Asked::default() }, Refusal::OneHandshakeAtATime; "window of handshakes")]
-    #[test_case(Asked { carrier: Some(Carrier::Udp), response_bytes: Some(Bytes(128)), ..Asked::default() }, Refusal::Amplifies { request: Bytes(64), response: Bytes(128) }; "amplification")]
-    #[test_case(Asked { schedule: Some(Schedule::Every { interval_ns: Nanos::ZERO }), ..Asked::default() }, Refusal::ZeroInterval; "interval of zero")]
-    #[test_case(Asked { schedule: Some(Schedule::Bursts { count: 8, interval_ns: Nanos::millis(1) }), window: Some(4), ..Asked::default() }, Refusal::BurstBeyondWindow { burst: 8, window: 4 }; "burst beyond window")]
-    #[test_case(Asked { stop: Stop { count: Some(0), ..Stop::default() }, ..Asked::default() }, Refusal::NothingToMeasure; "no requests")]
-    #[expect(clippy::needless_pass_by_value, reason = "cases are written as values")]
-    fn nonsense_is_refused_with_its_reason(asked: Asked, refusal: Refusal) {
-        assert_eq!(asked.resolve().unwrap_err(), refusal);
+    #[test_case(&Asked { carrier: Some(Carrier::TcpConnect), request_bytes: Some(Bytes(1)), ..Asked::default() }, &Refusal::HandshakeCarriesNothing; "payload in a handshake")]
+    #[test_case(&Asked { connections: Some(0), ..Asked::default() }, &Refusal::NothingToMeasureWith; "no connection")]
+    #[test_case(&Asked { threads: Some(2), ..Asked::default() }, &Refusal::IdleThreads { threads: 2, connections: 1 }; "threads without connections")]
+    #[test_case(&Asked { window: Some(0), ..Asked::default() }, &Refusal::UnboundedBackToBack; "open loop without schedule")]
+    #[test_case(&Asked { carrier: Some(Carrier::Icmp), peer_cpus: vec![1], ..Asked::default() }, &Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "peer cpu for icmp")]
+    #[test_case(&Asked { pacing: Some(Pacing::Spin), ..Asked::default() }, &Refusal::NothingToPace; "pacing without schedule")]
+    #[test_case(&Asked { carrier: Some(Carrier::Udp), nagle: true, ..Asked::default() }, &Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
+    #[test_case(&Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, &Refusal::NothingToConnect { carrier: Carrier::Udp }; "crr on udp")]
+    #[test_case(&Asked { carrier: Some(Carrier::TcpConnect), window: Some(4), ..Asked::default() }, &Refusal::OneHandshakeAtATime; "window of handshakes")]
+    #[test_case(&Asked { carrier: Some(Carrier::Udp), response_bytes: Some(Bytes(128)), ..Asked::default() }, &Refusal::Amplifies { request: Bytes(64), response: Bytes(128) }; "amplification")]
+    #[test_case(&Asked { schedule: Some(Schedule::Every { interval_ns: Nanos::ZERO }), ..Asked::default() }, &Refusal::ZeroInterval; "interval of zero")]
+    #[test_case(&Asked { schedule: Some(Schedule::Bursts { count: 8, interval_ns: Nanos::millis(1) }), window: Some(4), ..Asked::default() }, &Refusal::BurstBeyondWindow { burst: 8, window: 4 }; "burst beyond window")]
+    #[test_case(&Asked { stop: Stop { count: Some(0), ..Stop::default() }, ..Asked::default() }, &Refusal::NothingToMeasure; "no requests")]
+    fn nonsense_is_refused_with_its_reason(asked: &Asked, refusal: &Refusal) {
+        assert_eq!(asked.resolve().unwrap_err(), *refusal);
     }
 
     #[test_case(Carrier::Udp, 31; "below the header")]
