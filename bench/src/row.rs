@@ -137,9 +137,9 @@ pub enum Subject {
 }
 
 /// Most instructions per exchange that the recorder may take in a closed loop.
-pub const CLOSED_CEILING: f64 = 130.0;
+pub const CLOSED_CEILING: f64 = 60.0;
 /// Most instructions per exchange that the recorder may take in an open loop: three distributions.
-pub const OPEN_CEILING: f64 = 320.0;
+pub const OPEN_CEILING: f64 = 140.0;
 /// Most nanoseconds that the recorder may take for an exchange, of either loop.
 pub const RECORD_NS: f64 = 40.0;
 /// Most that memory may grow from 10^6 to 10^9 exchanges, as a ratio: the list of seconds is all that may.

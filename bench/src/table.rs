@@ -17,8 +17,8 @@ use crate::verdict::{Effect, Target};
 const FOOT: &str = "\
 ratio: Hodges-Lehmann of the logarithms of ours / theirs, with the signed-rank interval; met when
 estimate >= target and lower bound >= target - 0.03. difference: median of ours - theirs, with the
-order-statistics interval; met when estimate <= target. Instructions are callgrind's, in user space,
-and have no interval. Ours and theirs are medians of their own runs. No row is run twice.
+order-statistics interval; met when estimate and upper bound <= target. Instructions: callgrind's,
+in user space, without an interval. Ours, theirs: medians of their own runs. No row is run twice.
 ";
 
 /// One output of the bench, whole.
@@ -118,7 +118,12 @@ fn line(text: &mut String, seen: &Seen, section: Section) {
 fn printed(target: Target, effect: Effect) -> (String, String) {
     let number = |value: f64| match target {
         Target::FigureAtMost(_) => format!("{value:.1}"),
-        Target::DifferenceAtMost(_) => format!("{value:+.3}"),
+        // A bound far out needs its size, not its decimals.
+        Target::DifferenceAtMost(_) => match value.abs() {
+            0.0..10.0 => format!("{value:+.3}"),
+            10.0..100.0 => format!("{value:+.1}"),
+            _ => format!("{value:+.0}"),
+        },
         _ => format!("{value:.3}"),
     };
     let bound = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), number);
@@ -194,6 +199,13 @@ mod tests {
                 assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
             }
         }
+    }
+
+    #[test]
+    fn a_bound_far_out_stays_in_its_column() {
+        let effect = Effect { value: 0.1034, low: Some(-1_077.084), high: Some(3_369.59) };
+        let (value, interval) = printed(Target::DifferenceAtMost(0.2), effect);
+        assert_eq!((value.as_str(), interval.as_str()), ("+0.103", "-1077 … +3370"));
     }
 
     #[test]

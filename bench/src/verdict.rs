@@ -1,7 +1,8 @@
 //! What pairs of runs show, and whether that meets the target.
 //!
-//! The rule: *met* when the estimate reaches the target and the nearer bound of its 95 % interval misses it by at most
-//! a stated slack (0.03 of a ratio); everything else is *not shown*, with the figure. Nothing here is "the same".
+//! The rule: a ratio is *met* when the estimate reaches the target and the lower bound of its 95 % interval misses it by
+//! at most 0.03; a difference when the estimate and the upper bound reach it. Everything else is *not shown*, with the
+//! figure. Nothing here is "the same".
 
 use std::fmt;
 
@@ -128,7 +129,7 @@ pub fn judge(target: Target, effect: Effect, pairs: &[Pair]) -> Verdict {
     let met = match target {
         Target::RatioAtLeast(least) => value >= least && low.is_some_and(|low| low >= least - SLACK),
         Target::RatioIsOne => low.zip(high).is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high),
-        Target::DifferenceAtMost(most) => low.is_some() && high.is_some() && value <= most,
+        Target::DifferenceAtMost(most) => value <= most && high.is_some_and(|high| high <= most),
         Target::CountRatioAtMost(most) | Target::FigureAtMost(most) => value <= most,
         Target::GrowthAtMost { ratio, most } => value <= ratio && pairs.iter().all(|pair| pair.ours <= most),
         Target::None => return Verdict::ForComparison,
@@ -159,6 +160,13 @@ mod tests {
         assert_eq!(judge(Target::RatioAtLeast(0.97), unsure, &[]), Verdict::NotShown);
         assert_eq!(judge(Target::RatioIsOne, unsure, &[]), Verdict::NotShown);
         assert_eq!(judge(Target::DifferenceAtMost(2.0), unsure, &[]), Verdict::NotShown);
+    }
+
+    #[test_case(0.1, 0.2, Verdict::Met; "estimate and bound reach")]
+    #[test_case(0.1, 0.3, Verdict::NotShown; "too unsure")]
+    #[test_case(0.21, 0.25, Verdict::NotShown; "the estimate misses")]
+    fn a_difference_is_met_by_estimate_and_upper_bound(value: f64, high: f64, verdict: Verdict) {
+        assert_eq!(judge(Target::DifferenceAtMost(0.2), effect_of(value, -5.0, high), &[]), verdict);
     }
 
     #[test_case(0.99, 1.01, Verdict::Met)]

@@ -1,25 +1,34 @@
 //! Our end of a control connection to a reflector: opens the session, watches that the peer lives, fetches its report.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
 use measure::unit::{Instant, Nanos};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::{SessionError, Side as SessionSide};
 use protocol::native::key::{Key, Secret};
 use protocol::native::message::{Ending, Open, Opened, Report};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Side, Step};
+use crate::link::clockwork::poll_one;
 use crate::random;
-use crate::socket;
+use crate::socket::{self, GLANCE};
 use crate::stop::Stop;
 
 /// How long a connection may take to be made: a lost SYN is sent again after one and three seconds.
 const CONNECT: Nanos = Nanos::secs(5);
-/// How long a reflector may take to report after it was asked.
-const REPORT: Nanos = Nanos::secs(10);
+/// How long a reflector may take to report after it was asked: a peer that hangs is not waited for much longer than it
+/// takes to read a busy machine's facts.
+const REPORT: Nanos = Nanos::secs(5);
+/// The same once the user wants the end.
+const HASTE: Nanos = Nanos::millis(500);
+/// How long a reflector whose data connection ended may take to say why.
+const REASON: Nanos = Nanos::millis(300);
 
 /// A session that is open.
 #[derive(Debug)]
@@ -42,7 +51,7 @@ impl Control {
         bind: Option<std::net::IpAddr>,
         stop: &Stop,
     ) -> Result<Self, EndpointError> {
-        let socket = connect(peer, bind)?;
+        let socket = connect(peer, bind, stop)?;
         let secret = match key {
             Some(key) => Some(Secret {
                 key: key.clone(),
@@ -51,37 +60,51 @@ impl Control {
             }),
             None => None,
         };
-        let mut link = Half { socket, client: Client::new(open, secret, Monotonic::now()), peer };
+        let mut client = Client::new(open, secret, Monotonic::now());
         let opened = loop {
-            match link.turn(stop)? {
+            match turn(&socket, &mut client, peer, Step::Agree, GLANCE)? {
                 Some(ClientEvent::Opened(opened)) => break opened,
-                Some(_) => {}
                 None if stop.requested() => return Err(EndpointError::new(Step::Agree, peer, Cause::Stopped)),
-                None => {}
+                Some(_) | None => {}
             }
         };
-        let version = link.client.version().unwrap_or(protocol::native::preamble::Versions::OURS.highest);
-        Ok(Self { socket: link.socket, client: link.client, peer, opened, version })
+        let version = client.version().unwrap_or(protocol::native::preamble::Versions::OURS.highest);
+        Ok(Self { socket, client, peer, opened, version })
     }
 
-    /// Waits a glance for something from the reflector; tells when it is gone or gives up.
-    pub fn watch(&mut self) -> Result<(), EndpointError> {
-        let fail = |error| refused(self.peer, Step::Measure, error);
+    /// Waits up to `patience` for something from the reflector; tells when it is gone or gives up.
+    pub fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
+        let fail = |error| refused(self.peer, Step::Measure, &error);
         self.client.keep_alive(Monotonic::now()).map_err(fail)?;
-        turn(&self.socket, &mut self.client, self.peer, Step::Measure).map(drop)
+        turn(&self.socket, &mut self.client, self.peer, Step::Measure, patience).map(drop)
     }
 
-    /// Ends the session and fetches the report; `None` where the reflector does not answer any more.
-    pub fn close(mut self) -> Option<Report> {
-        let give_up = Monotonic::now().after(REPORT);
-        self.client.close(Monotonic::now()).ok()?;
-        while Monotonic::now() < give_up {
-            match turn(&self.socket, &mut self.client, self.peer, Step::Measure).ok()? {
-                Some(ClientEvent::Report(report)) => return Some(*report),
-                _ => {}
+    /// A data connection ended: what the reflector says of it, where it says anything in good time.
+    pub fn reason(&mut self) -> Option<EndpointError> {
+        let give_up = Monotonic::now().after(REASON);
+        while let Some(left) = give_up.since(Monotonic::now()).filter(|left| *left > Nanos::ZERO) {
+            if let Err(said) = self.watch(left) {
+                return Some(said);
             }
         }
         None
+    }
+
+    /// Ends the session and fetches the report; a reflector that is slow with it is not waited for once `stop` asks.
+    pub fn close(mut self, stop: &Stop) -> Result<Report, EndpointError> {
+        let asked = Monotonic::now();
+        let fail = |error| refused(self.peer, Step::FetchReport, &error);
+        self.client.close(asked).map_err(fail)?;
+        loop {
+            let patience = if stop.requested() { HASTE } else { REPORT };
+            if Monotonic::now() >= asked.after(patience) {
+                return Err(EndpointError::new(Step::FetchReport, self.peer, Cause::Silence(patience)));
+            }
+            let event = turn(&self.socket, &mut self.client, self.peer, Step::FetchReport, GLANCE)?;
+            if let Some(ClientEvent::Report(report)) = event {
+                return Ok(*report);
+            }
+        }
     }
 
     /// Tells the reflector that we give up.
@@ -91,20 +114,7 @@ impl Control {
     }
 }
 
-/// A connection whose session is not open yet.
-struct Half {
-    socket: Socket,
-    client: Client,
-    peer: SocketAddr,
-}
-
-impl Half {
-    fn turn(&mut self, _stop: &Stop) -> Result<Option<ClientEvent>, EndpointError> {
-        turn(&self.socket, &mut self.client, self.peer, Step::Agree)
-    }
-}
-
-fn connect(peer: SocketAddr, bind: Option<std::net::IpAddr>) -> Result<Socket, EndpointError> {
+fn connect(peer: SocketAddr, bind: Option<std::net::IpAddr>, stop: &Stop) -> Result<Socket, EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::Connect, peer, cause);
     let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
     if let Some(bind) = bind {
@@ -113,38 +123,47 @@ fn connect(peer: SocketAddr, bind: Option<std::net::IpAddr>) -> Result<Socket, E
                 .with_hint(format!("{bind} must be an address of this host, of the peer's IP version"))
         })?;
     }
-    socket.connect_timeout(&SockAddr::from(peer), CONNECT.into()).map_err(fail)?;
+    match socket::connect(&socket, peer, CONNECT, stop) {
+        Ok(true) => {}
+        Ok(false) => return Err(EndpointError::new(Step::Connect, peer, Cause::Stopped)),
+        Err(cause) => return Err(fail(cause)),
+    }
     socket.set_tcp_nodelay(true).map_err(fail)?;
     socket::set_glance(&socket).map_err(fail)?;
     Ok(socket)
 }
 
-/// Writes what is to be written, reads for a glance at most, and returns the next event.
+/// Writes what is to be written, waits up to `patience` for something to read, and returns the next event.
 fn turn(
     socket: &Socket,
     client: &mut Client,
     peer: SocketAddr,
     step: Step,
+    patience: Nanos,
 ) -> Result<Option<ClientEvent>, EndpointError> {
-    let out = client.outgoing();
-    write_all(socket, &out).map_err(|cause| EndpointError::new(step.clone(), peer, cause))?;
+    // What the peer said before it went away is still there to be read, and may be the reason.
+    let unwritten = write_all(socket, &client.outgoing()).err();
     if let Some(event) = client.event() {
         return Ok(Some(event));
     }
-    let mut buffer = [0; 64 << 10];
+    poll_one(socket.as_fd(), false, Monotonic::now().after(patience));
+    let mut buffer = [0; 16 << 10];
     let now = Monotonic::now();
-    let fed = match (&mut &*socket).read(&mut buffer) {
-        Ok(0) => client.ended(),
-        Ok(count) => client.feed(&buffer[..count], now),
-        Err(error) if is_glance(&error) => client.overdue(now),
-        // A reset before a word was said is how a stranger, or a reflector that is full, may decline.
+    let fed = match recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) {
+        // A reset before a word was said is how a stranger declines; later the machine knows what was still to do.
+        Ok((0, _)) | Err(Errno::CONNRESET | Errno::PIPE) => client.ended(),
+        Ok((count, _)) => client.feed(&buffer[..count], now),
+        Err(Errno::AGAIN | Errno::INTR) => match unwritten {
+            Some(cause) => return Err(EndpointError::new(step, peer, cause)),
+            None => client.overdue(now),
+        },
         Err(cause) => return Err(EndpointError::new(step, peer, cause)),
     };
     // What came before an error still counts: it may be the reason.
     match (client.event(), fed) {
         (Some(event), _) => Ok(Some(event)),
         (None, Ok(())) => Ok(None),
-        (None, Err(error)) => Err(refused(peer, step, error)),
+        (None, Err(error)) => Err(refused(peer, step, &error)),
     }
 }
 
@@ -168,7 +187,7 @@ fn is_glance(error: &std::io::Error) -> bool {
 }
 
 /// A session's error as an error towards this peer.
-fn refused(peer: SocketAddr, step: Step, error: SessionError) -> EndpointError {
+fn refused(peer: SocketAddr, step: Step, error: &SessionError) -> EndpointError {
     let side = match error.side() {
         SessionSide::Ours => Side::Ours,
         SessionSide::Theirs => Side::Theirs,

@@ -65,6 +65,8 @@ pub enum Step {
     FirstExchange,
     /// Measuring.
     Measure,
+    /// Fetching the peer's counts and its machine's facts at the end.
+    FetchReport,
     /// Starting a thread.
     StartThread,
     /// Pinning a thread to a CPU.
@@ -76,13 +78,14 @@ impl fmt::Display for Step {
         match self {
             Self::LookUp => f.write_str("look up its address"),
             Self::Listen => f.write_str("listen there"),
-            Self::OpenSocket(kind) => write!(f, "open a {kind} socket"),
+            Self::OpenSocket(kind) => write!(f, "open a socket ({kind})"),
             Self::Set(option) => write!(f, "set {option}"),
             Self::Connect => f.write_str("open the control connection"),
             Self::Agree => f.write_str("agree on the measurement"),
             Self::ConnectData => f.write_str("open a data connection"),
             Self::FirstExchange => f.write_str("make a first exchange"),
             Self::Measure => f.write_str("go on measuring"),
+            Self::FetchReport => f.write_str("fetch the report"),
             Self::StartThread => f.write_str("start a measuring thread"),
             Self::Pin(cpu) => write!(f, "pin a thread to CPU {cpu}"),
         }

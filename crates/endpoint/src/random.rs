@@ -10,14 +10,13 @@ pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
         let rest = &mut bytes[have..];
         // SAFETY: the pointer and length describe `rest`, which is ours alone.
         let got = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
-        match usize::try_from(got) {
-            Ok(count) => have += count,
-            Err(_) => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
+        if let Ok(count) = usize::try_from(got) {
+            have += count;
+            continue;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
         }
     }
     Ok(bytes)

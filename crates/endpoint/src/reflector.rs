@@ -9,21 +9,26 @@ pub mod datagram;
 pub mod session;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use measure::environment::Environment;
 use measure::method::Waiting;
-use measure::unit::{Nanos, Rate};
+use measure::unit::{Instant, Nanos, Rate};
 use protocol::native::key::Key;
 use protocol::native::limits::Limits;
-use rustix::event::{PollFd, PollFlags, poll};
+use protocol::native::preamble::{Answer, Decline, Versions};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::net::{SendFlags, send};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+use crate::clock::Monotonic;
 use crate::environment::Reader;
 use crate::error::{EndpointError, Step};
-use crate::socket::GLANCE;
+use crate::pace;
+use crate::socket::{self, GLANCE};
 use crate::stop::Stop;
 use session::Sessions;
 
@@ -32,6 +37,10 @@ pub const PORT: u16 = 7663;
 /// Connections that may be open at once beyond those of sessions: control connections and ones that have not said yet
 /// what they are.
 const CONNECTIONS: u32 = 4_096;
+/// How long the end waits for its threads: each looks up every tenth of a second, then tells its client.
+const END: Nanos = Nanos::secs(1);
+/// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
+const SHORTAGE: Nanos = Nanos::millis(20);
 
 /// How a reflector is to be.
 #[derive(Clone, Debug)]
@@ -109,23 +118,69 @@ struct Place {
 pub struct Shared {
     settings: Settings,
     sessions: Sessions,
-    connections: AtomicU32,
+    /// TCP connections that are attended to, each by a thread.
+    connections: Arc<AtomicU32>,
+    /// UDP flows, each with a thread.
+    flows: Arc<AtomicU32>,
     environment: Environment,
     stop: Stop,
+    /// Readable once the reflector stops: it wakes threads that wait for a client's word, however long.
+    ended: OwnedFd,
+}
+
+/// One of something that is counted while it lives.
+#[derive(Debug)]
+struct Counted(Arc<AtomicU32>);
+
+impl Counted {
+    /// Counts one more, unless there are `most` already.
+    fn below(count: &Arc<AtomicU32>, most: u32) -> Option<Self> {
+        let one = Self(Arc::clone(count));
+        (count.fetch_add(1, Ordering::AcqRel) < most).then_some(one)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Shared {
+    fn end(&self) {
+        self.stop.request();
+        // The count of the event is never read, so it cannot be full.
+        let _woken = rustix::io::write(&self.ended, &1_u64.to_ne_bytes());
+    }
+
+    /// Waits until `socket` has something to read, the reflector stops, or `until`. `true`: something is there.
+    fn await_input(&self, socket: impl AsFd, until: Instant) -> bool {
+        let left = until.since(Monotonic::now()).unwrap_or_default();
+        let timeout =
+            rustix::fs::Timespec { tv_sec: (left.0 / 1_000_000_000) as i64, tv_nsec: (left.0 % 1_000_000_000) as i64 };
+        let mut set = [PollFd::new(&socket, PollFlags::IN), PollFd::new(&self.ended, PollFlags::IN)];
+        poll(&mut set, Some(&timeout)).is_ok() && !set[0].revents().is_empty()
+    }
 }
 
 /// Binds all sockets of a reflector; nothing is answered before [`Reflector::run`].
 pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
     let places = settings.listen.iter().map(|address| Place::bind(*address)).collect::<Result<_, _>>()?;
+    // Best effort: with fewer descriptors fewer clients are served.
+    socket::raise_descriptor_limit();
+    let fail = |cause: rustix::io::Errno| EndpointError::new(Step::OpenSocket("event"), "this host", cause);
+    let ended = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(fail)?;
     let environment = Reader::host(settings.program.clone()).read();
     let mut settings = settings;
     settings.behaviour.rate = settings.behaviour.rate.or(settings.limits.rate_per_flow);
     let shared = Shared {
         settings,
         sessions: Sessions::default(),
-        connections: AtomicU32::new(0),
+        connections: Arc::default(),
+        flows: Arc::default(),
         environment,
         stop: Stop::default(),
+        ended,
     };
     Ok(Reflector { places, shared: Arc::new(shared) })
 }
@@ -189,9 +244,21 @@ impl Reflector {
                 scope.spawn(move || datagram::serve(&place.udp, place.address, shared));
             }
             wait_for(stop);
-            shared.stop.request();
+            shared.end();
         });
+        // The listeners are closed first: whoever comes now is refused by the kernel.
+        drop(places);
+        await_threads(&shared);
         Ok(())
+    }
+}
+
+/// Gives the threads of open sessions time to tell their clients; one that a client holds up is left behind.
+fn await_threads(shared: &Shared) {
+    let give_up = Monotonic::now().after(END);
+    let busy = |count: &AtomicU32| count.load(Ordering::Acquire) > 0;
+    while (busy(&shared.connections) || busy(&shared.flows)) && Monotonic::now() < give_up {
+        pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
     }
 }
 
@@ -203,28 +270,43 @@ fn wait_for(stop: &Stop) {
 }
 
 fn accept(place: &Place, shared: &Arc<Shared>) {
+    let most = CONNECTIONS.saturating_add(shared.settings.limits.sessions);
     while !shared.stop.requested() {
-        if !readable(&place.tcp) {
+        if !shared.await_input(&place.tcp, Monotonic::now().after(GLANCE)) {
             continue;
         }
-        // What fails here is the client's connection, or a shortage that passes: the next one is tried.
-        let Ok((connection, from)) = place.tcp.accept() else { continue };
-        if shared.connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS + shared.settings.limits.sessions {
-            shared.connections.fetch_sub(1, Ordering::Relaxed);
-            continue;
-        }
-        let shared_with_thread = Arc::clone(shared);
-        let started = thread::Builder::new().name("sonde-session".into()).spawn(move || {
-            control::attend(&Socket::from(connection), from, &shared_with_thread);
-            shared_with_thread.connections.fetch_sub(1, Ordering::Relaxed);
-        });
-        if started.is_err() {
-            shared.connections.fetch_sub(1, Ordering::Relaxed);
+        let (connection, from) = match place.tcp.accept() {
+            Ok(accepted) => accepted,
+            // The client has gone again.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => continue,
+            Err(_) => {
+                pace::sleep_until(Monotonic::now().after(SHORTAGE));
+                continue;
+            }
+        };
+        let connection = Socket::from(connection);
+        match Counted::below(&shared.connections, most) {
+            Some(one) => attend(connection, from, shared, one),
+            None => turn_away(&connection, shared),
         }
     }
 }
 
-fn readable(listener: &TcpListener) -> bool {
-    let timeout = rustix::fs::Timespec { tv_sec: 0, tv_nsec: GLANCE.0 as i64 };
-    poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout)).is_ok_and(|ready| ready > 0)
+/// A thread for one connection.
+fn attend(connection: Socket, from: SocketAddr, shared: &Arc<Shared>, one: Counted) {
+    let with_thread = Arc::clone(shared);
+    let body = move || {
+        let _one = one;
+        control::attend(&connection, from, &with_thread);
+    };
+    // Without a thread the connection is closed, which tells the client as much as can be told.
+    let _started = thread::Builder::new().name("sonde-session".into()).spawn(body);
+}
+
+/// Too many connections: said without waiting to be asked, since nothing more is read of this one.
+fn turn_away(connection: &Socket, shared: &Shared) {
+    let keyed = shared.settings.key.is_some();
+    let answer = Answer { verdict: Err(Decline::Busy), keyed, versions: Versions::OURS };
+    let _told = send(connection, &answer.encode(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+    let _closed = connection.shutdown(std::net::Shutdown::Write);
 }

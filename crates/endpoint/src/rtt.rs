@@ -72,6 +72,8 @@ pub struct Finding {
     pub target: SocketAddr,
     /// Whether that was a reflector of our own.
     pub own_reflector: bool,
+    /// Why the peer's counts and its machine's facts are missing, where it was to tell them.
+    pub report_missing: Option<String>,
     /// Kernel stamps that were asked for and not to be had: why.
     pub stamps_refused: Option<String>,
     /// When recording began, nanoseconds since 1970.
@@ -114,6 +116,8 @@ pub struct Scene<'a> {
 
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
 pub fn run(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
+    // Best effort: a thousand connections take more descriptors than a process usually gets.
+    crate::socket::raise_descriptor_limit();
     let Some(target) = &task.target else { return against_ourselves(task, stop, on_event) };
     against(task, target.address, false, stop, on_event)
 }
@@ -141,9 +145,10 @@ fn against(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     let method = effective(&task.method);
-    let mut control = match method.needs_reflector() {
-        true => Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?),
-        false => None,
+    let mut control = if method.needs_reflector() {
+        Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?)
+    } else {
+        None
     };
     let mut reader = Reader::host(task.program.clone()).towards(peer.ip());
     if let Some(interface) = &method.socket.interface {
@@ -158,8 +163,8 @@ fn against(
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
         protocol: Some(control.version),
     });
-    let report = control.and_then(Control::close);
-    let peer_received = report.as_ref().and_then(|report| recorded(report, &method));
+    let report = control.map(|control| control.close(stop)).transpose();
+    let peer_received = report.as_ref().ok().and_then(|report| recorded(report.as_ref()?, &method));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
     Ok(Finding { peer_received, ..finding })
 }
@@ -195,7 +200,7 @@ fn recorded(report: &Report, method: &Method) -> Option<u64> {
 
 fn conclude(
     gathered: Gathered,
-    report: Option<Report>,
+    report: Result<Option<Report>, EndpointError>,
     ours: Environment,
     peer: PeerFacts,
     target: SocketAddr,
@@ -211,6 +216,10 @@ fn conclude(
         (Ended::Stopped, None) => Ending::Stopped,
         (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
     };
+    let (report, report_missing) = match report {
+        Ok(report) => (report, None),
+        Err(error) => (None, Some(error.cause.to_string())),
+    };
     Finding {
         split: splits.finish(median, clock_stepped),
         recording,
@@ -222,6 +231,7 @@ fn conclude(
         ended,
         target,
         own_reflector,
+        report_missing,
         stamps_refused,
         began_wall,
     }

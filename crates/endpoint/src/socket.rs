@@ -8,10 +8,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 
 use measure::method::{SocketOptions, Waiting};
-use measure::unit::Nanos;
+use measure::unit::{Instant, Nanos};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
+use crate::stop::Stop;
 
 /// How long a blocking call may hold a thread before it looks at the stop flag and its deadline.
 pub const GLANCE: Nanos = Nanos::millis(100);
@@ -100,6 +104,51 @@ pub fn set_waiting(socket: &Socket, peer: impl std::fmt::Display, waiting: Waiti
 pub fn set_glance(socket: &Socket) -> std::io::Result<()> {
     socket.set_read_timeout(Some(GLANCE.into()))?;
     socket.set_write_timeout(Some(GLANCE.into()))
+}
+
+/// Connects within `patience`; `false` when `stop` asked first. The socket blocks again afterwards.
+pub fn connect(socket: &Socket, peer: SocketAddr, patience: Nanos, stop: &Stop) -> std::io::Result<bool> {
+    let give_up = Monotonic::now().after(patience);
+    socket.set_nonblocking(true)?;
+    match socket.connect(&SockAddr::from(peer)) {
+        Ok(()) => {}
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {
+            if !connected(socket, give_up, stop)? {
+                return Ok(false);
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    socket.set_nonblocking(false)?;
+    Ok(true)
+}
+
+fn connected(socket: &Socket, give_up: Instant, stop: &Stop) -> std::io::Result<bool> {
+    loop {
+        let now = Monotonic::now();
+        let left = give_up.since(now).unwrap_or_default().min(GLANCE);
+        let timeout = rustix::fs::Timespec { tv_sec: 0, tv_nsec: left.0 as i64 };
+        let mut set = [PollFd::new(socket, PollFlags::OUT)];
+        if poll(&mut set, Some(&timeout)).is_ok_and(|ready| ready > 0) {
+            return socket.take_error()?.map_or(Ok(true), Err);
+        }
+        if stop.requested() {
+            return Ok(false);
+        }
+        if now >= give_up {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+    }
+}
+
+/// Lets this process have as many descriptors open as the system grants it: a connection is one, and the usual limit
+/// of 1,024 is kept for programs that use `select`. Best effort: without it fewer connections fit.
+pub fn raise_descriptor_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        limit.current = limit.maximum;
+        let _raised = setrlimit(Resource::Nofile, limit);
+    }
 }
 
 /// The wildcard address of the same IP version.

@@ -35,6 +35,15 @@ fn measured(asked: &Asked, target: Option<SocketAddr>) -> Finding {
     rtt::run(&task(asked, target), &Stop::default(), &mut |_| {}).expect("measured")
 }
 
+/// Asks for a stop when it goes, be it by a failed assertion.
+struct Ends<'a>(&'a Stop);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.request();
+    }
+}
+
 /// Runs `body` with a reflector that listens at `listen`.
 fn with_reflector(listen: IpAddr, body: impl FnOnce(SocketAddr)) {
     let reflector = reflector::bind(Settings::at(SocketAddr::new(listen, 0), PROGRAM)).expect("bound");
@@ -43,12 +52,6 @@ fn with_reflector(listen: IpAddr, body: impl FnOnce(SocketAddr)) {
     thread::scope(|scope| {
         let stop = &stop;
         scope.spawn(move || reflector.run(stop).expect("served"));
-        struct Ends<'a>(&'a Stop);
-        impl Drop for Ends<'_> {
-            fn drop(&mut self) {
-                self.0.request();
-            }
-        }
         let _ends = Ends(stop);
         body(address);
     });

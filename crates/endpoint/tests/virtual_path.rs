@@ -9,6 +9,7 @@ use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::{Native, Token};
 use protocol::wire::{Bare, Wire};
 use rtrb::RingBuffer;
+use test_case::test_case;
 use testbed::clock::VirtualClock;
 use testbed::link::{Network, VirtualLink};
 use testbed::path::{Parts, Path};
@@ -51,12 +52,12 @@ fn every(interval: Nanos, asked: Asked) -> Asked {
 }
 
 fn run(asked: &Asked, path: Path) -> Seen {
-    run_at(VirtualClock::new(), asked, path)
+    run_at(&VirtualClock::new(), asked, path)
 }
 
-fn run_at(clock: VirtualClock, asked: &Asked, path: Path) -> Seen {
+fn run_at(clock: &VirtualClock, asked: &Asked, path: Path) -> Seen {
     let method = asked.resolve().expect("a sensible method");
-    let network = Network::new(&clock);
+    let network = Network::new(clock);
     let link = network.link(path, Peer::native());
     let size = method.request_bytes.0 as usize;
     let wire = Native::new(TOKEN, 0, size as u32);
@@ -208,6 +209,22 @@ fn a_window_keeps_so_many_on_the_way() {
     assert!(seen.responses().iter().all(|rtt| *rtt == 2 * MS.0));
 }
 
+/// A receive may return up to a tenth of a second after the instant asked for, and bring what came meanwhile.
+#[test_case(1, None; "one at a time")]
+#[test_case(8, None; "a window")]
+#[test_case(1, Some(Nanos::secs(1)); "one at a time, each second")]
+#[test_case(0, Some(Nanos::secs(1)); "an open loop")]
+fn a_reply_after_its_timeout_is_late_however_coarse_the_wait(window: u32, interval: Option<Nanos>) {
+    let asked = Asked { window: Some(window), ..count(40) };
+    let asked = interval.map_or(asked.clone(), |interval| every(interval, asked));
+    let held = u64::from(window.max(1));
+    let path = Path::seeded(1).delay(MS).coarse(Nanos::millis(80));
+    let seen = run(&asked, (16..16 + held).fold(path, |path, request| path.hold(request, Nanos::millis(520))));
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.answered, counts.late, counts.lost), (40 - held, held, 0));
+    assert_eq!(seen.run.recording.response.max(), Some(Nanos(2 * MS.0)));
+}
+
 #[test]
 fn losses_in_a_window_are_found_one_by_one() {
     let asked = Asked { window: Some(8), ..count(400) };
@@ -238,7 +255,7 @@ fn a_peer_that_closes_ends_the_run_and_keeps_what_was_measured() {
 #[test]
 fn a_monotonic_clock_that_steps_back_is_counted_and_spoils_no_distribution() {
     let clock = VirtualClock::new().stepping_back(Nanos::millis(1_005), Nanos::millis(300));
-    let seen = run_at(clock, &count(200), Path::seeded(1).delay(Nanos::millis(5)));
+    let seen = run_at(&clock, &count(200), Path::seeded(1).delay(Nanos::millis(5)));
     let counts = seen.run.recording.counts;
     assert_eq!((counts.clock_steps, counts.answered), (1, 200));
     assert!(seen.responses().iter().all(|rtt| *rtt == 10 * MS.0));
@@ -355,7 +372,7 @@ fn flows_on_one_thread_share_a_rate_and_lose_their_own() {
 fn nothing_here_took_real_time() {
     let clock = VirtualClock::new();
     let before = clock.now();
-    let seen = run_at(clock.clone(), &every(Nanos::secs(1), count(100)), Path::seeded(1).delay(MS));
+    let seen = run_at(&clock, &every(Nanos::secs(1), count(100)), Path::seeded(1).delay(MS));
     assert_eq!(seen.run.recording.counts.answered, 100);
     assert!(clock.now().since(before).expect("forward") > Nanos::secs(98));
 }

@@ -150,6 +150,8 @@ pub enum Event {
     Started {
         /// The thread of ours that says so.
         thread: u32,
+        /// When that was: what the instants of its exchanges count from.
+        at: Instant,
     },
     /// A second went by.
     Second {

@@ -366,7 +366,7 @@ mod tests {
 
     #[test_case("10ms", 10_000_000)]
     #[test_case("250us", 250_000)]
-    #[test_case("250µs", 250_000)]
+    #[test_case("250µs", 250_000; "micro sign")]
     #[test_case("1.5s", 1_500_000_000)]
     #[test_case("1m30s", 90_000_000_000)]
     #[test_case("1h", 3_600_000_000_000)]
@@ -427,9 +427,9 @@ mod tests {
     }
 
     #[test_case(999, "999 ns")]
-    #[test_case(19_840, "19.8 µs")]
-    #[test_case(4_213, "4.21 µs")]
-    #[test_case(214_000, "214 µs")]
+    #[test_case(19_840, "19.8 µs"; "tens of micros")]
+    #[test_case(4_213, "4.21 µs"; "a few micros")]
+    #[test_case(214_000, "214 µs"; "hundreds of micros")]
     #[test_case(999_600, "1.00 ms")]
     #[test_case(1_034_000, "1.03 ms")]
     #[test_case(10_000_000_000, "10 s")]

@@ -112,6 +112,11 @@ pub enum Warning {
         /// What happened.
         reason: String,
     },
+    /// The peer did not report at the end: its counts and its machine's facts are missing.
+    NoReport {
+        /// Why.
+        reason: String,
+    },
     /// A socket got less than was asked.
     GotLess {
         /// Which option.
@@ -211,6 +216,12 @@ impl fmt::Display for Warning {
                 write!(f, "{} did not settle: there were too few exchanges for its interval", quantile::name(*q))
             }
             Self::Interrupted => f.write_str("the run was ended early: these are the numbers up to then"),
+            Self::NoReport { reason } => {
+                write!(
+                    f,
+                    "the peer did not report at the end, so its counts and its machine's facts are missing: {reason}"
+                )
+            }
             Self::PeerLost { reason } => write!(f, "the peer stopped in the middle: {reason}"),
             Self::GotLess { option, asked, got } => write!(f, "{option}: {asked} was asked for, the socket got {got}"),
             Self::SamplesIncomplete { missing, reason } => {
@@ -260,6 +271,7 @@ impl Warning {
             Self::OneCpu => "give each end a CPU of its own: --cpu, --peer-cpu",
             Self::NotSettled { .. } => "allow a longer run with -t, or a wider interval, as in --until p99±10%",
             Self::Interrupted => return None,
+            Self::NoReport { .. } => "see whether the far side hangs; which way requests were lost cannot be told",
             Self::PeerLost { .. } => "see what the far side's `sonde serve` says, and measure again",
             Self::GotLess { .. } => "raise the system's limit (net.core.wmem_max, net.core.rmem_max), or ask for less",
             Self::SamplesIncomplete { .. } => "write --samples to a faster disk with room, or lower --rate",
@@ -366,6 +378,7 @@ mod tests {
             Warning::NotSettled { q: 0.99, reached: Some(0.07) },
             Warning::NotSettled { q: 0.99, reached: None },
             Warning::PeerLost { reason: text("connection reset") },
+            Warning::NoReport { reason: text("no answer within 5 s") },
             Warning::GotLess { option: text("send buffer"), asked: text("1 MiB"), got: text("208 KiB") },
             Warning::SamplesIncomplete { missing: 4, reason: Some(text("no space left")) },
             Warning::NoStamps { reason: text("refused") },

@@ -20,6 +20,10 @@ pub trait Link {
     /// [`Link::flush`].
     fn send(&mut self, message: &[u8]) -> Result<(), Fault>;
 
+    /// Messages sent from here on have `length` octets on a stream: a reflector may be asked for a shorter reply than
+    /// agreed on. A datagram is as long as what is handed to [`Link::send`]. Not while a message is half sent.
+    fn set_sent_length(&mut self, _length: usize) {}
+
     /// Goes on handing over a message that did not fit at once; `true` when nothing is left and the next may be sent.
     /// Only a stream whose buffers are full ever has something left.
     fn flush(&mut self) -> Result<bool, Fault> {

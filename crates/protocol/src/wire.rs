@@ -7,6 +7,16 @@ pub trait Wire {
     /// Writes request number `seq` into `message`, which keeps whatever else is in it.
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags);
 
+    /// Writes all of a message that stays the same from request to request. [`Wire::prepare`] may rely on it.
+    fn open(&mut self, _message: &mut [u8]) {}
+
+    /// Whether `reply` is, beyond doubt, the sound reply to `request`: the usual case, told by a comparison. `false`
+    /// says nothing; then [`Wire::identify`] looks closer.
+    #[inline]
+    fn answers(&self, _request: &[u8], _reply: &[u8]) -> bool {
+        false
+    }
+
     /// Reads a reply. `oldest` is the number of the oldest request without an answer, which a wire without numbers
     /// takes every reply for.
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading;

@@ -153,6 +153,11 @@ impl<W: Write + Send> Samples<W> {
         Ok(Self { sink, origin, rows: 0 })
     }
 
+    /// Instants count from `origin`, unless an earlier one was given or an exchange written already.
+    pub fn begin(&mut self, origin: Instant) {
+        self.origin.get_or_insert(origin);
+    }
+
     /// Adds one exchange. After a failure the file is at its end: write no more, tell the error, go on measuring.
     pub fn write(&mut self, exchange: &Exchange) -> Result<(), SamplesError> {
         let first = exchange.intended.or(exchange.sent);

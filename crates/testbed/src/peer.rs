@@ -138,7 +138,9 @@ mod tests {
 
     fn request(seq: u64, flags: Flags) -> Vec<u8> {
         let mut message = vec![9; 64];
-        Native::new(Token([7; 16]), 3, 80).prepare(&mut message, seq, flags);
+        let mut wire = Native::new(Token([7; 16]), 3, 80);
+        wire.open(&mut message);
+        wire.prepare(&mut message, seq, flags);
         message
     }
 

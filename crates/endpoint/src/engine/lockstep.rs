@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 use measure::event::{Event, Fate};
 use measure::method::Schedule;
-use measure::recorder::Recorder;
+use measure::recorder::{Recorder, Sequence};
 use measure::schedule::Due;
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
 use protocol::native::header::Flags;
 use protocol::wire::{Reading, Wire};
@@ -31,17 +31,22 @@ pub struct Lockstep<'a, L, W> {
     recorder: Recorder,
     splits: Splits,
     lost: VecDeque<u64>,
+    any_lost: bool,
     /// The oldest request without an answer: what a wire without numbers takes the next reply for.
     oldest: u64,
     /// The number of the first recorded request.
     base: u64,
     scheduled: bool,
+    sequence: Sequence,
+    timeout: Nanos,
 }
 
 /// What became of one request.
 #[derive(Clone, Copy)]
 enum Answer {
     Sound,
+    /// Sound, but after the timeout: a wait may end later than it was asked to.
+    Late,
     Corrupt,
     Nothing,
     Fault(Fault),
@@ -49,9 +54,11 @@ enum Answer {
 
 impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     /// An engine for `flow`.
-    pub fn new(flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
+    pub fn new(mut flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
+        flow.wire.open(&mut flow.request);
         let recorder = Recorder::new(told.method.loop_kind(), told.exact());
         let scheduled = told.method.schedule != Schedule::BackToBack;
+        let timeout = told.method.timeout_ns;
         Self {
             flow,
             told,
@@ -59,9 +66,12 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             recorder,
             splits: Splits::default(),
             lost: VecDeque::new(),
+            any_lost: false,
             oldest: 0,
             base: 0,
             scheduled,
+            sequence: Sequence::default(),
+            timeout,
         }
     }
 
@@ -77,15 +87,15 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         };
         let start = self.flow.link.now();
         self.recorder.begin(start, first);
-        self.outlet.push(Event::Started { thread: self.told.thread });
+        self.outlet.push(Event::Started { thread: self.told.thread, at: start });
         let (ended, at) = self.record(start);
         finish(self.told.thread, self.recorder, at, self.splits, ended, self.outlet)
     }
 
-    fn warm_up(&mut self) -> Result<Option<measure::unit::Nanos>, Ended> {
+    fn warm_up(&mut self) -> Result<Option<Nanos>, Ended> {
         let start = self.flow.link.now();
         let Some(mut warm_up) = WarmUp::new(start, &self.told) else { return Ok(None) };
-        let edges = Edges::new(start.after(measure::unit::Nanos::secs(86_400)), &self.told);
+        let edges = Edges::new(start.after(Nanos::secs(86_400)), &self.told);
         let mut pacer = Pacer::new(self.told.method.pacing);
         loop {
             if self.told.stop.requested() {
@@ -96,7 +106,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let now = self.flow.link.now();
             let trial = match answer {
                 Answer::Sound => Trial::Answered(now.since(sent).unwrap_or_default()),
-                Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
+                Answer::Late | Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };
             if !matches!(trial, Trial::Answered(_)) {
@@ -116,11 +126,12 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         let mut due = Due::new(self.told.method.schedule, start, 0, 1, self.told.method.seed);
         let mut pacer = Pacer::new(self.told.method.pacing);
         let last = self.told.share_of_count().map_or(u64::MAX, |count| self.base + count);
+        let (scheduled, samples) = (self.scheduled, self.told.samples);
         let mut seq = self.base;
         self.oldest = seq;
         while seq < last {
             let mut intended = None;
-            if self.scheduled {
+            if scheduled {
                 match self.await_due(&mut pacer, &mut due, &mut edges) {
                     Ok(at) => intended = at,
                     Err(ended) => return (ended, self.flow.link.now()),
@@ -128,10 +139,12 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             }
             let (sent, answer) = self.exchange(seq, Flags::NONE);
             let received = self.flow.link.now();
-            match answer {
+            // No wait is longer than the timeout without an edge in it: only there can a reply have come too late.
+            let at_edge = edges.any_due(received);
+            match if at_edge { self.in_time(answer, sent, received) } else { answer } {
                 Answer::Sound => {
                     self.recorder.answered(sent, received);
-                    if self.told.samples {
+                    if samples {
                         self.tell(seq, intended, sent, Some(received), Fate::Answered);
                     }
                 }
@@ -142,8 +155,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 }
             }
             seq += 1;
-            self.oldest = if self.lost.is_empty() { seq } else { self.oldest };
-            if edges.any_due(received) {
+            if !self.any_lost {
+                self.oldest = seq;
+            }
+            if at_edge {
                 if let Some(ended) = edges.pass(received, &self.told, &mut self.recorder, &mut self.outlet) {
                     return (ended, received);
                 }
@@ -179,7 +194,11 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     }
 
     /// One request and the wait for its answer; the send stamp is the last thing before the send call.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the measuring loop is one function: a call here is a fifth of its instructions"
+    )]
+    #[inline(always)]
     fn exchange(&mut self, seq: u64, flags: Flags) -> (Instant, Answer) {
         self.flow.wire.prepare(&mut self.flow.request, seq, flags);
         if let Err(fault) = self.flow.link.ready() {
@@ -189,11 +208,46 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         if let Err(fault) = self.flow.link.send(&self.flow.request) {
             return (sent, Answer::Fault(fault));
         }
-        (sent, self.await_answer(seq, sent.after(self.told.method.timeout_ns)))
+        (sent, self.await_answer(seq, sent.after(self.timeout)))
     }
 
-    #[inline]
+    /// Whether a sound answer came before its timeout; a coarse wait may have ended after it.
+    #[cold]
+    fn in_time(&self, answer: Answer, sent: Instant, received: Instant) -> Answer {
+        match answer {
+            Answer::Sound if received > sent.after(self.timeout) => Answer::Late,
+            other => other,
+        }
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "the measuring loop is one function: a call here is a fifth of its instructions"
+    )]
+    #[inline(always)]
     fn await_answer(&mut self, seq: u64, until: Instant) -> Answer {
+        let Flow { link, wire, request, reply, expected, .. } = &mut self.flow;
+        match link.receive(reply, until) {
+            Ok(Some(length)) => {
+                let whole = expected.is_none_or(|expected| expected == length);
+                if whole && wire.answers(request, &reply[..length]) {
+                    return Answer::Sound;
+                }
+                self.look_closer(length, seq, until)
+            }
+            Ok(None) => Answer::Nothing,
+            Err(fault) => Answer::Fault(fault),
+        }
+    }
+
+    /// A message of `length` came whose standing has to be read; the wait goes on where it was not the answer.
+    #[inline(never)]
+    fn look_closer(&mut self, length: usize, seq: u64, until: Instant) -> Answer {
+        match self.flow.read(length, self.oldest) {
+            Reading::Reply(number) if number == seq => return Answer::Sound,
+            Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
+            other => self.unexpected(other, seq),
+        }
         loop {
             match self.flow.link.receive(&mut self.flow.reply, until) {
                 Ok(Some(length)) => match self.flow.read(length, self.oldest) {
@@ -213,6 +267,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         let Reading::Reply(number) = reading else { return self.recorder.stray() };
         if let Some(place) = self.lost.iter().position(|lost| *lost == number) {
             self.lost.remove(place);
+            self.any_lost = !self.lost.is_empty();
             self.oldest = self.lost.front().copied().unwrap_or(seq);
             if number >= self.base {
                 self.recorder.came_late();
@@ -231,6 +286,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     fn missed(&mut self, answer: Answer, seq: u64, intended: Option<Instant>, sent: Instant) -> Option<Ended> {
         let fate = match answer {
             Answer::Nothing => Fate::Lost,
+            Answer::Late => Fate::Late,
             Answer::Corrupt | Answer::Sound => Fate::Corrupt,
             Answer::Fault(fault) => fate_of(fault),
         };
@@ -241,7 +297,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             }
             self.forget(seq);
         }
-        self.recorder.ended(fate, seq - self.base, super::slip(intended, sent));
+        self.recorder.ended(fate, &mut self.sequence, seq - self.base, super::slip(intended, sent));
         if self.told.samples {
             let sent = (fate != Fate::SendFailed).then_some(sent);
             self.outlet.push(sample(self.flow.index, seq - self.base, intended, sent, None, fate));
@@ -257,6 +313,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             self.lost.pop_front();
         }
         self.lost.push_back(seq);
+        self.any_lost = true;
         self.oldest = self.lost[0];
     }
 
@@ -280,6 +337,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let (sent, answer) =
                 if stamped { self.exchange_stamped(*seq) } else { self.exchange(*seq, Flags::ANNOUNCE) };
             let received = self.flow.link.now();
+            // Of a stamped exchange that was judged already, before its stamps were collected.
+            let answer = if stamped { answer } else { self.in_time(answer, sent, received) };
             match answer {
                 Answer::Sound => {
                     if !stamped {
@@ -296,7 +355,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 }
             }
             *seq += 1;
-            self.oldest = if self.lost.is_empty() { *seq } else { self.oldest };
+            if !self.any_lost {
+                self.oldest = *seq;
+            }
         }
         None
     }
@@ -311,7 +372,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             Ok(at) => at,
             Err(fault) => return (sent, Answer::Fault(fault)),
         };
-        let until = sent.after(self.told.method.timeout_ns);
+        let until = sent.after(self.timeout);
         loop {
             let reply = match self.flow.link.receive_stamped(&mut self.flow.reply, until) {
                 Ok(Some(reply)) => reply,
@@ -321,6 +382,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let received = self.flow.link.now();
             match self.flow.read(reply.length, self.oldest) {
                 Reading::Reply(number) if number == seq => {
+                    let answer = self.in_time(Answer::Sound, sent, received);
+                    if !matches!(answer, Answer::Sound) {
+                        return (sent, answer);
+                    }
                     self.recorder.answered(sent, received);
                     if let (Some(at), Some(round_trip)) = (at, received.since(sent)) {
                         let departure = self.flow.link.departure();

@@ -232,21 +232,21 @@ mod tests {
         }
     }
 
-    fn peer(sched: Option<u32>) -> Option<PeerStamps> {
-        Some(PeerStamps {
+    fn peer(sched: Option<u32>) -> PeerStamps {
+        PeerStamps {
             received: Some(5),
             wake_up: Some(5_000),
             hold: Some(30),
             previous_sched: sched,
             previous_driver: sched.map(|_| 200),
-        })
+        }
     }
 
     #[test]
     fn the_parts_of_an_exchange_add_up_to_what_lies_between_its_stamps() {
         let mut splits = Splits::default();
-        splits.add(exchange(1_000_000, peer(None)));
-        splits.add(exchange(2_000_000, peer(Some(1_100))));
+        splits.add(exchange(1_000_000, Some(peer(None))));
+        splits.add(exchange(2_000_000, Some(peer(Some(1_100)))));
         let split = splits.finish(Some(Nanos(16_000)), false).unwrap();
         assert_eq!(split.samples, 2);
         assert_eq!(split.send_to_sched_ns, Some(Nanos(900)));

@@ -5,7 +5,7 @@
 
 use measure::event::{Event, Fate};
 use measure::method::{Pacing, Schedule, Waiting, Window};
-use measure::recorder::Recorder;
+use measure::recorder::{Recorder, Sequence};
 use measure::schedule::Due;
 use measure::unit::{Instant, Nanos};
 use protocol::link::{Departure, Fault, Link, Stamped};
@@ -18,6 +18,7 @@ use super::pacing::Pacer;
 use super::split::{Splits, StampedExchange};
 use super::warm_up::{Trial, WarmUp};
 use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample, slip};
+use crate::stop::Stop;
 
 /// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
 /// about as long.
@@ -70,6 +71,8 @@ struct Lane<W> {
     requests: Outstanding,
     /// Number of the first recorded request.
     base: u64,
+    /// Of its numbers, as recorded.
+    sequence: Sequence,
     blocked: bool,
 }
 
@@ -82,11 +85,23 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         };
         let mut links = Vec::with_capacity(flows.len());
         let mut lanes = Vec::with_capacity(flows.len());
-        for Flow { link, wire, index, request, reply, expected } in flows {
+        for Flow { link, mut wire, index, mut request, reply, expected } in flows {
+            wire.open(&mut request);
             links.push(link);
             let due = Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0);
             let requests = Outstanding::new(window);
-            lanes.push(Lane { wire, index, request, reply, expected, due, requests, base: 0, blocked: false });
+            lanes.push(Lane {
+                wire,
+                index,
+                request,
+                reply,
+                expected,
+                due,
+                requests,
+                base: 0,
+                sequence: Sequence::default(),
+                blocked: false,
+            });
         }
         Self {
             recorder: Recorder::new(told.method.loop_kind(), told.exact()),
@@ -115,7 +130,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         self.recorder.begin(start, warmed.unwrap_or_default());
         let ended = match warmed {
             Ok(_) => {
-                self.outlet.push(Event::Started { thread: self.told.thread });
+                self.outlet.push(Event::Started { thread: self.told.thread, at: start });
                 self.record(start)
             }
             Err(ended) => ended,
@@ -155,6 +170,13 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             return Trial::Fault(fault);
         }
         let until = sent.after(self.told.method.timeout_ns);
+        match push(link, until, self.told.stop) {
+            Ok(whole) => lane.blocked = !whole,
+            Err(fault) => {
+                lane.requests.settle(seq, State::Done);
+                return Trial::Fault(fault);
+            }
+        }
         loop {
             match link.receive(&mut lane.reply, until) {
                 Ok(Some(length)) => {
@@ -187,9 +209,19 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         }
         loop {
             if let Err(ended) = self.turn(&mut edges) {
-                let drained = self.drain(&mut edges, ended);
-                return drained;
+                let ended = self.drain(&mut edges, ended);
+                self.close_schedule(&edges, ended);
+                return ended;
             }
+        }
+    }
+
+    /// A schedule that was kept to its end lasts until its next request would have been due, or until its time is over:
+    /// ten requests at one a second take ten seconds, not nine.
+    fn close_schedule(&mut self, edges: &Edges, ended: Ended) {
+        let next = self.lanes.iter().filter_map(|lane| lane.due.peek()).min();
+        if let (Ended::Complete, Some(next)) = (ended, next) {
+            self.latest = self.latest.max(next.min(edges.end()));
         }
     }
 
@@ -287,9 +319,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         sent: Instant,
         fault: Fault,
     ) -> Result<(), Ended> {
-        let lane = &self.lanes[turn];
+        let lane = &mut self.lanes[turn];
         let (seq, index, fate) = (seq - lane.base, lane.index, fate_of(fault));
-        self.recorder.ended(fate, seq, slip(intended, sent));
+        self.recorder.ended(fate, &mut lane.sequence, seq, slip(intended, sent));
         if self.told.samples {
             let sent = (fate != Fate::SendFailed).then_some(sent);
             self.outlet.push(sample(index, seq, intended, sent, None, fate));
@@ -389,6 +421,11 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             self.stale(turn, seq);
             return None;
         };
+        if request.state == State::Waiting && received > request.sent.after(self.told.method.timeout_ns) {
+            // A wait may end later than it was asked to: what it then brings is late, though nothing had expired yet.
+            self.end_early(turn, request, Fate::Late);
+            return None;
+        }
         match request.state {
             State::Waiting => {
                 self.answered(turn, request, received);
@@ -411,7 +448,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         self.make_room(turn, received);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, State::Done);
-        self.recorder.arrived(request.seq - lane.base);
+        self.recorder.arrived(&mut lane.sequence, request.seq - lane.base);
         self.latest = received;
         match request.intended {
             Some(due) if self.open => self.recorder.answered_as_scheduled(due, request.sent, received),
@@ -473,7 +510,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         self.make_room(turn, now);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, if fate == Fate::Lost { State::Lost } else { State::Done });
-        self.recorder.ended(fate, request.seq - lane.base, slip(request.intended, request.sent));
+        self.recorder.ended(fate, &mut lane.sequence, request.seq - lane.base, slip(request.intended, request.sent));
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {
             self.stamp = Stamp::Idle;
             self.splits.interrupted();
@@ -571,6 +608,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             return ended;
         }
         while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) && !self.told.stop.requested() {
+            if let Err(broken) = self.flush_all() {
+                return broken;
+            }
             match self.receive_all() {
                 Ok(true) => continue,
                 Ok(false) => {}
@@ -586,6 +626,14 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             L::wait_any(&mut self.links, until);
         }
         ended
+    }
+
+    /// What is left of messages that did not fit at once goes on, as far as it can without waiting.
+    fn flush_all(&mut self) -> Result<(), Ended> {
+        for (link, lane) in self.links.iter_mut().zip(&mut self.lanes).filter(|(_, lane)| lane.blocked) {
+            lane.blocked = !link.flush().map_err(Ended::Broken)?;
+        }
+        Ok(())
     }
 
     fn plan_stamp(&mut self, now: Instant, edges: &mut Edges) {
@@ -606,6 +654,20 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             received,
             fate,
         ));
+    }
+}
+
+/// Hands over what is left of a message, until `until` at the most; `true` when nothing is left.
+fn push<L: Link>(link: &mut L, until: Instant, stop: &Stop) -> Result<bool, Fault> {
+    loop {
+        if link.flush()? {
+            return Ok(true);
+        }
+        let now = link.now();
+        if now >= until || stop.requested() {
+            return Ok(false);
+        }
+        L::wait_any(std::slice::from_mut(link), until.min(now.after(crate::socket::GLANCE)));
     }
 }
 

@@ -1,26 +1,35 @@
 //! The loop that answers one flow: take a request, send its reply, nothing else.
+//!
+//! A usual request (our version, this flow, the reply agreed on) is told by one comparison and answered at once. What
+//! asks for something else (no reply, a shorter one, one in n) is read closer, as `docs/protocol/native.md` has it.
 
 use std::sync::atomic::Ordering;
 
-use measure::unit::{Instant, Nanos};
+use measure::unit::{Instant, Nanos, Rate};
 use protocol::link::{Departure, Fault, Link, Stamped};
-use protocol::native::header::{Flags, LENGTH, PeerStamps, VERSION};
+use protocol::native::header::{Flags, Header, LENGTH, PeerStamps, VERSION};
+use protocol::native::reply::Agreed;
 
 use super::Behaviour;
-use super::session::Session;
+use super::session::{FlowCount, Session};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
+use crate::socket::GLANCE;
 use crate::stop::Stop;
 
 /// A receive with this deadline comes back at the link's next glance: it has passed already.
 const ONE_GLANCE: Instant = Instant(0);
-/// Requests between two looks at the clock where a rate is bounded.
-const RATE_GRAIN: u64 = 256;
 /// A hold is slept until so shortly before its end, and spun from there.
 const HOLD_SPIN: Nanos = Nanos::micros(150);
 
 const FLAGS: usize = 25;
 const WORD: std::ops::Range<usize> = 28..32;
+/// Version, flags, flow and asked length: the part of a header that says how its request is to be answered.
+const TERMS: std::ops::Range<usize> = 24..32;
+/// Of the terms all but the flags that change nothing in the reply.
+const TERMS_MASK: u64 = !(((!Flags::SILENT.0) as u64) << 48);
+/// No masked terms have this bit, so terms with it are never usual.
+const NEVER_USUAL: u64 = 1 << 48;
 
 /// What one flow's thread knows.
 #[derive(Debug)]
@@ -44,7 +53,9 @@ pub struct Answerer<'a, L> {
     replied: u64,
     announced: bool,
     previous_sent: Option<u64>,
-    started: Instant,
+    agreed: Agreed,
+    /// The masked terms of a request that is answered as agreed on.
+    usual: u64,
 }
 
 /// Why a flow ended.
@@ -69,6 +80,11 @@ impl<'a, L: Link> Answerer<'a, L> {
         let piece = crate::link::stream::PIECE as u64;
         let request_head = session.open.request_bytes.0.min(piece) as usize;
         let reply_head = session.open.response_bytes.0.min(piece) as usize;
+        let agreed = Agreed {
+            reply_bytes: u32::try_from(session.open.response_bytes.0).unwrap_or(u32::MAX),
+            reply_every: session.open.reply_every,
+            datagrams,
+        };
         let count = session.flows[usize::from(flow)].received.load(Ordering::Relaxed);
         let replied = session.flows[usize::from(flow)].replied.load(Ordering::Relaxed);
         Self {
@@ -86,7 +102,8 @@ impl<'a, L: Link> Answerer<'a, L> {
             replied,
             announced: false,
             previous_sent: None,
-            started: Monotonic::now(),
+            usual: usual_terms(agreed, flow),
+            agreed,
         }
     }
 
@@ -134,9 +151,8 @@ impl<'a, L: Link> Answerer<'a, L> {
         if arrival.length > LENGTH && Flags(self.buffer[FLAGS]).has(Flags::STAMPED) {
             return match self.answer(arrival.length, Some(arrival)) {
                 // Answered already: nothing is left of it for the caller.
-                Ok(()) => Ok(None),
                 Err(fault) if fault.ends_the_run() => Err(fault),
-                Err(_) => Ok(None),
+                Ok(()) | Err(_) => Ok(None),
             };
         }
         Ok(Some(arrival.length))
@@ -144,49 +160,93 @@ impl<'a, L: Link> Answerer<'a, L> {
 
     #[inline]
     fn answer(&mut self, length: usize, arrival: Option<Stamped>) -> Result<(), Fault> {
-        let mut reply = self.reply_head;
-        if length >= LENGTH {
-            if self.datagrams {
-                if !self.is_ours(length) {
-                    self.session.malformed.fetch_add(1, Ordering::Relaxed);
-                    return Ok(());
-                }
-                reply = reply.min(length);
-            }
-            let flags = Flags(self.buffer[FLAGS]);
-            self.announced = self.session.got.stamps && flags.has(Flags::ANNOUNCE);
-            self.count += 1;
-            if flags.has(Flags::WARM_UP) {
-                self.session.flows[usize::from(self.flow)].warm_up.fetch_add(1, Ordering::Relaxed);
-            }
-            self.buffer[WORD].copy_from_slice(&(self.count as u32).to_be_bytes());
-        } else if self.datagrams {
-            self.session.malformed.fetch_add(1, Ordering::Relaxed);
-            return Ok(());
-        } else {
-            self.count += 1;
+        if length < LENGTH || !self.is_usual(length) {
+            return self.answer_unusual(length, arrival);
         }
-        let counts = &self.session.flows[usize::from(self.flow)];
-        counts.received.store(self.count, Ordering::Relaxed);
-        if self.behaviour.is_unusual() {
-            self.behave()?;
-        }
-        match arrival {
-            None => self.link.send(&self.buffer[..reply])?,
-            Some(arrival) => self.send_with_stamps(reply, arrival)?,
-        }
-        self.replied += 1;
-        counts.replied.store(self.replied, Ordering::Relaxed);
-        Ok(())
+        self.take_note();
+        let reply = if self.datagrams { self.reply_head.min(length) } else { self.reply_head };
+        self.reply(reply, arrival)
+    }
+
+    /// Whether this request of a header at least is to be answered as the session agreed on.
+    #[inline]
+    fn is_usual(&self, length: usize) -> bool {
+        let mut terms = [0; 8];
+        terms.copy_from_slice(&self.buffer[TERMS]);
+        u64::from_be_bytes(terms) & TERMS_MASK == self.usual && (!self.datagrams || self.is_ours(length))
     }
 
     #[inline]
     fn is_ours(&self, length: usize) -> bool {
-        let flow = u16::from_be_bytes([self.buffer[26], self.buffer[27]]);
-        length <= self.request_head
-            && self.buffer[..16] == self.session.token.0
-            && self.buffer[24] == VERSION
-            && flow == self.flow
+        length <= self.request_head && self.buffer[..16] == self.session.token.0
+    }
+
+    /// Counts a request with a header, and puts the count into it.
+    #[inline]
+    fn take_note(&mut self) {
+        let flags = Flags(self.buffer[FLAGS]);
+        self.announced = self.session.got.stamps && flags.has(Flags::ANNOUNCE);
+        if flags.has(Flags::WARM_UP) {
+            self.counts().warm_up.fetch_add(1, Ordering::Relaxed);
+        }
+        self.count();
+        self.buffer[WORD].copy_from_slice(&(self.count as u32).to_be_bytes());
+    }
+
+    #[inline]
+    fn count(&mut self) {
+        self.count += 1;
+        self.counts().received.store(self.count, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn counts(&self) -> &FlowCount {
+        &self.session.flows[usize::from(self.flow)]
+    }
+
+    #[inline]
+    fn reply(&mut self, length: usize, arrival: Option<Stamped>) -> Result<(), Fault> {
+        if self.behaviour.is_unusual() && !self.behave() {
+            return Ok(());
+        }
+        match arrival {
+            None => self.link.send(&self.buffer[..length])?,
+            Some(arrival) => self.send_with_stamps(length, arrival)?,
+        }
+        self.replied += 1;
+        self.counts().replied.store(self.replied, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// A message shorter than a header, one that asks for another reply than agreed on, or none of ours.
+    #[inline(never)]
+    fn answer_unusual(&mut self, length: usize, arrival: Option<Stamped>) -> Result<(), Fault> {
+        if length < LENGTH && !self.datagrams {
+            return self.answer_bare(arrival);
+        }
+        let header = Header::read(&self.buffer[..length]).filter(|header| header.flow == self.flow);
+        let Some(header) = header.filter(|_| !self.datagrams || self.is_ours(length)) else {
+            self.session.malformed.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        };
+        self.take_note();
+        let Some(reply) = self.agreed.reply_length(&header, length) else { return Ok(()) };
+        if self.datagrams {
+            return self.reply(reply, arrival);
+        }
+        self.link.set_sent_length(reply);
+        let sent = self.reply(reply.min(self.reply_head), arrival);
+        self.link.set_sent_length(self.agreed.reply_bytes as usize);
+        sent
+    }
+
+    /// On a stream a message without a header is known by its order, and so is whether it is answered.
+    fn answer_bare(&mut self, arrival: Option<Stamped>) -> Result<(), Fault> {
+        self.count();
+        if self.agreed.reply_every > 1 && !self.count.is_multiple_of(u64::from(self.agreed.reply_every)) {
+            return Ok(());
+        }
+        self.reply(self.reply_head, arrival)
     }
 
     #[cold]
@@ -207,19 +267,16 @@ impl<'a, L: Link> Answerer<'a, L> {
         Ok(())
     }
 
-    /// What tests and limits ask for: hold each reply, stall now and then, keep below a rate.
+    /// What tests and limits ask for: hold each reply, stall now and then, keep below a rate. `false`: the session was
+    /// over before the reply was due.
     #[cold]
-    fn behave(&mut self) -> Result<(), Fault> {
-        let arrived = Monotonic::now();
+    fn behave(&mut self) -> bool {
         if let Some(rate) = self.behaviour.rate
-            && self.count.is_multiple_of(RATE_GRAIN)
+            && !self.keep_below(rate)
         {
-            let due = u128::from(self.count) * 1_000_000_000_000 / u128::from(rate.0.get());
-            let earliest = self.started.after(Nanos(u64::try_from(due).unwrap_or(u64::MAX)));
-            if earliest > arrived {
-                pace::sleep_until(earliest.min(arrived.after(Nanos::millis(100))));
-            }
+            return false;
         }
+        let arrived = Monotonic::now();
         if let Some((length, every)) = self.behaviour.stall
             && self.count % every == every / 2
         {
@@ -232,6 +289,28 @@ impl<'a, L: Link> Answerer<'a, L> {
                 std::hint::spin_loop();
             }
         }
-        Ok(())
+        true
     }
+
+    /// Waits until another reply keeps the flow below `rate`: what comes faster is held back on a stream, and lost over
+    /// UDP once the socket's buffer is full.
+    fn keep_below(&self, rate: Rate) -> bool {
+        let due = self.counts().next_reply(Monotonic::now(), rate);
+        loop {
+            let now = Monotonic::now();
+            if now >= due {
+                return true;
+            }
+            if self.stop.requested() || self.session.over.requested() {
+                return false;
+            }
+            pace::sleep_until(due.min(now.after(GLANCE)));
+        }
+    }
+}
+
+/// The masked terms of a request of this flow that asks for the reply agreed on, where each is answered.
+fn usual_terms(agreed: Agreed, flow: u16) -> u64 {
+    let terms = u64::from(VERSION) << 56 | u64::from(flow) << 32 | u64::from(agreed.reply_bytes);
+    if agreed.reply_every > 1 { terms | NEVER_USUAL } else { terms }
 }

@@ -1,9 +1,8 @@
 //! A TCP connection to the reflector: a control connection is attended to its end, a data connection is answered.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use measure::method::{Carrier, Pattern};
 use protocol::native::header::Token;
@@ -11,6 +10,8 @@ use protocol::native::key::Secret;
 use protocol::native::message::{Ending, Got, Open, Reason, Refused, capability};
 use protocol::native::preamble::{Data, DataAnswer, DataRefusal, Decline, Versions};
 use protocol::native::server::{Server, ServerEvent, Terms};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use socket2::Socket;
 
 use super::Shared;
@@ -22,7 +23,7 @@ use crate::environment::watch::Watch;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
-use crate::socket;
+use crate::socket::{self, GLANCE};
 use crate::thread::{CpuTime, cpu_for, settle};
 
 /// Serves one accepted connection to its end.
@@ -76,13 +77,14 @@ impl Attendant<'_> {
     fn run(&mut self) -> Option<(Data, Vec<u8>)> {
         let mut buffer = [0; 16 << 10];
         loop {
-            let fed = match (&mut &*self.connection).read(&mut buffer) {
-                Ok(0) => {
+            self.wait();
+            let fed = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
+                Ok((0, _)) => {
                     drop(self.server.ended());
                     return None;
                 }
-                Ok(count) => self.server.feed(&buffer[..count], Monotonic::now()),
-                Err(error) if is_glance(&error) => Ok(()),
+                Ok((count, _)) => self.server.feed(&buffer[..count], Monotonic::now()),
+                Err(Errno::AGAIN | Errno::INTR) => Ok(()),
                 Err(_) => return None,
             };
             while let Some(event) = self.server.event() {
@@ -96,6 +98,17 @@ impl Attendant<'_> {
                 return None;
             }
         }
+    }
+
+    /// Waits for the client's next word. Before there is a session nothing else happens, and a thousand connections
+    /// that say nothing cost no time.
+    fn wait(&self) {
+        let now = Monotonic::now();
+        let until = match &self.session {
+            Some(_) => now.after(GLANCE),
+            None => self.server.deadline().unwrap_or_else(|| now.after(GLANCE)),
+        };
+        self.shared.await_input(self.connection, until);
     }
 
     fn write(&mut self) -> std::io::Result<()> {
@@ -212,7 +225,7 @@ impl Attendant<'_> {
     }
 
     fn close(&mut self) -> Result<(), protocol::native::error::SessionError> {
-        let mut report = self.session.as_ref().map(|session| session.report()).unwrap_or_default();
+        let mut report = self.session.as_ref().map(|session| session.finish()).unwrap_or_default();
         report.environment = match self.watch.take() {
             Some(watch) => watch.finish(),
             None => self.shared.environment.clone(),
@@ -230,18 +243,20 @@ fn is_glance(error: &std::io::Error) -> bool {
 
 /// A data connection: let in or refused by one octet, then answered.
 fn serve_data(connection: &Socket, from: SocketAddr, data: Data, unread: &[u8], shared: &Shared) {
-    let session = match admit(data, shared) {
-        Ok(session) => session,
+    let (session, thread) = match admit(data, shared) {
+        Ok(session) => {
+            let thread = session.begin_thread();
+            (session, thread)
+        }
         Err(refusal) => {
             let _refused = (&mut &*connection).write(&[DataAnswer::Refused(refusal).code()]);
             return;
         }
     };
     let flow = &session.flows[usize::from(data.flow)];
-    if answer_stream(connection, from, &session, data.flow, unread, shared).is_err() {
-        session.malformed.fetch_add(1, Ordering::Relaxed);
-    }
-    session.add_cpu(CpuTime::own());
+    // What fails here is this connection: its client is told by its end.
+    let _answered = answer_stream(connection, from, &session, (data.flow, thread), unread, shared);
+    session.end_thread(CpuTime::own());
     if session.open.pattern == Pattern::Exchange {
         flow.leave();
     }
@@ -267,21 +282,21 @@ fn answer_stream(
     connection: &Socket,
     from: SocketAddr,
     session: &Session,
-    flow: u16,
+    (flow, thread): (u16, u32),
     unread: &[u8],
     shared: &Shared,
 ) -> std::io::Result<()> {
     connection.set_tcp_nodelay(true)?;
     let fail = |error: crate::error::EndpointError| std::io::Error::other(error.to_string());
     socket::set_waiting(connection, from, session.got.waiting).map_err(fail)?;
-    settle(cpu_for(&session.got.cpus, session.next_thread()), "reflector").map_err(fail)?;
+    settle(cpu_for(&session.got.cpus, thread), "reflector").map_err(fail)?;
     let connection = connection.try_clone()?;
     let lengths = (session.open.response_bytes.0 as usize, session.open.request_bytes.0 as usize);
     let stamping =
         if session.got.stamps { Stamping::on(std::os::fd::AsFd::as_fd(&connection)) } else { Stamping::default() };
     let mut link = Stream::new(connection, session.got.waiting, lengths, false, shared.stop.clone());
     link.stamping = stamping;
-    (&mut &*link.socket()).write_all(&[DataAnswer::Accepted.code()])?;
+    link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);
     let answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour, &shared.stop);
     answerer.run();

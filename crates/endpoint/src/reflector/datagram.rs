@@ -4,26 +4,22 @@
 //! The shared socket answers nobody. A flow's socket is bound to the same port and connected to the client, so that
 //! the kernel sorts its datagrams out, and its replies leave from the very address the client sent to.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use measure::method::Carrier;
-use protocol::native::header::{Header, Token};
+use protocol::native::header::Header;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use super::Shared;
 use super::answer::Answerer;
 use super::session::Session;
+use super::{Counted, Shared};
 use crate::link::datagram::Datagram;
 use crate::link::stamping::Stamping;
 use crate::socket::{self, option, queue};
 use crate::thread::{CpuTime, cpu_for, settle};
-
-/// Flows remembered as started, so that datagrams queued meanwhile do not start them again.
-const REMEMBERED: usize = 65_536;
 
 /// Options of the shared socket before it is bound: it tells to which of our addresses a datagram came.
 pub fn prepare(socket: &Socket, ipv6: bool) -> std::io::Result<()> {
@@ -35,22 +31,18 @@ pub fn serve(shared_socket: &UdpSocket, address: SocketAddr, shared: &Arc<Shared
     let set = shared_socket.set_read_timeout(Some(socket::GLANCE.into()));
     debug_assert!(set.is_ok(), "a read timeout above zero is always taken");
     let mut buffer = vec![0; 65_536];
-    let mut started: HashMap<(SocketAddr, Token, u16), ()> = HashMap::new();
     while !shared.stop.requested() {
         let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else { continue };
         let message = &buffer[..first.length];
         let Some((session, header)) = known(message, shared) else { continue };
-        let (Some(from), key) = (first.from, (header.token, header.flow)) else { continue };
-        if started.len() >= REMEMBERED {
-            started.retain(|(_, token, _), ()| shared.sessions.find(token).is_some());
-        }
-        if started.insert((from, key.0, key.1), ()).is_some() {
+        let Some(from) = first.from else { continue };
+        let local = SocketAddr::new(first.to.unwrap_or(address.ip()), address.port());
+        // A sender that claims to be us would have us answer ourselves for ever.
+        if as_family_of(from.ip(), local) == as_family_of(local.ip(), from) && from.port() == local.port() {
             continue;
         }
-        let local = SocketAddr::new(first.to.unwrap_or(address.ip()), address.port());
-        if start(&session, header.flow, local, from, message.to_vec(), shared).is_err() {
-            started.remove(&(from, key.0, key.1));
-        }
+        // What cannot be started (no thread, no socket) is tried again with the client's next datagram.
+        let _started = start(&session, header.flow, local, from, message.to_vec(), shared);
     }
 }
 
@@ -66,6 +58,7 @@ fn known(message: &[u8], shared: &Shared) -> Option<(Arc<Session>, Header)> {
     Some((session, header))
 }
 
+/// Starts the thread of a flow, unless it runs already: datagrams that were queued meanwhile come here too.
 fn start(
     session: &Arc<Session>,
     flow: u16,
@@ -75,13 +68,17 @@ fn start(
     shared: &Arc<Shared>,
 ) -> std::io::Result<()> {
     if !session.flows[usize::from(flow)].take() {
-        return Err(std::io::ErrorKind::AlreadyExists.into());
+        return Ok(());
     }
     let result = open(local, from).and_then(|socket| {
         let (session, shared) = (Arc::clone(session), Arc::clone(shared));
+        let one = Counted::below(&shared.flows, u32::MAX);
         std::thread::Builder::new().name("sonde-flow".into()).spawn(move || {
-            answer(socket, from, &session, flow, &first, &shared);
+            let _one = one;
+            let thread = session.begin_thread();
+            answer(socket, from, &session, (flow, thread), &first, &shared);
             session.flows[usize::from(flow)].leave();
+            session.end_thread(CpuTime::own());
         })
     });
     if result.is_err() {
@@ -113,10 +110,17 @@ fn as_family_of(local: IpAddr, from: SocketAddr) -> IpAddr {
     }
 }
 
-fn answer(socket: Socket, from: SocketAddr, session: &Session, flow: u16, first: &[u8], shared: &Shared) {
+fn answer(
+    socket: Socket,
+    from: SocketAddr,
+    session: &Session,
+    (flow, thread): (u16, u32),
+    first: &[u8],
+    shared: &Shared,
+) {
     let waiting = session.got.waiting;
     let ready = socket::set_waiting(&socket, from, waiting)
-        .and_then(|()| settle(cpu_for(&session.got.cpus, session.next_thread()), "reflector"));
+        .and_then(|()| settle(cpu_for(&session.got.cpus, thread), "reflector"));
     if ready.is_err() {
         return;
     }
@@ -127,5 +131,4 @@ fn answer(socket: Socket, from: SocketAddr, session: &Session, flow: u16, first:
     if answerer.answer_first(first).is_ok() {
         answerer.run();
     }
-    session.add_cpu(CpuTime::own());
 }

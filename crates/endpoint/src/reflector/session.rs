@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use measure::unit::{Instant, Nanos};
+use measure::unit::{Instant, Nanos, Rate};
 use protocol::native::header::Token;
 use protocol::native::message::{Got, Open, Report};
 
 use crate::clock::Monotonic;
+use crate::pace;
 use crate::stop::Stop;
 use crate::thread::CpuTime;
 
@@ -35,8 +36,13 @@ pub struct Session {
     noted: AtomicU64,
     opened: Instant,
     threads: AtomicU32,
+    /// Threads that have not told their CPU time yet.
+    running: AtomicU32,
     cpu: Mutex<CpuTime>,
 }
+
+/// How long the end of a session waits for its threads, which look up every tenth of a second.
+const LAST_WORDS: Nanos = Nanos::millis(400);
 
 /// Counts of one flow; written by its thread alone, read by the control connection.
 #[derive(Debug, Default)]
@@ -49,12 +55,28 @@ pub struct FlowCount {
     pub replied: AtomicU64,
     /// Whether a connection carries it now.
     taken: AtomicBool,
+    /// Where its rate is bounded: when the next reply is due, nanoseconds of the monotonic clock.
+    due: AtomicU64,
 }
+
+/// What a flow may be ahead of its bounded rate: a reply that its timer delays is made up for within so long.
+const AHEAD: Nanos = Nanos::millis(10);
 
 impl FlowCount {
     /// Takes the flow for one connection; `false` where another has it.
     pub fn take(&self) -> bool {
         !self.taken.swap(true, Ordering::AcqRel)
+    }
+
+    /// When one more reply keeps the flow below `rate`, seen from `now`; that reply is then taken as sent. A flow may be
+    /// ahead by the replies of 10 ms.
+    pub fn next_reply(&self, now: Instant, rate: Rate) -> Instant {
+        // Rounded up, so that the rate is never exceeded.
+        let gap = 1_000_000_000_000_u64.div_ceil(rate.0.get());
+        let earliest = now.before(AHEAD).0;
+        let advance = |due: u64| Some(due.max(earliest).saturating_add(gap));
+        let before = self.due.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance).unwrap_or_default();
+        Instant(before.max(earliest))
     }
 
     /// The connection has ended.
@@ -80,6 +102,7 @@ impl Session {
             noted: AtomicU64::new(0),
             opened: now,
             threads: AtomicU32::new(0),
+            running: AtomicU32::new(0),
             cpu: Mutex::new(CpuTime::default()),
         }
     }
@@ -104,16 +127,19 @@ impl Session {
         now.since(seen).is_some_and(|silence| silence > self.got.idle_ns).then_some(Overdue::Idle)
     }
 
-    /// The number of the next thread of this session, from 0: which CPU of the list is its.
-    pub fn next_thread(&self) -> u32 {
+    /// A thread of this session begins. Its number, from 0, says which CPU of the list is its.
+    pub fn begin_thread(&self) -> u32 {
+        self.running.fetch_add(1, Ordering::AcqRel);
         self.threads.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A thread of this session used so much CPU time.
-    pub fn add_cpu(&self, time: CpuTime) {
+    /// A thread of this session ends; it used so much CPU time.
+    pub fn end_thread(&self, time: CpuTime) {
         let mut cpu = self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
         cpu.user_ns = Nanos(cpu.user_ns.0 + time.user_ns.0);
         cpu.system_ns = Nanos(cpu.system_ns.0 + time.system_ns.0);
+        drop(cpu);
+        self.running.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Requests received so far, by flow.
@@ -121,16 +147,22 @@ impl Session {
         self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).collect()
     }
 
-    /// The counts at the end.
-    pub fn report(&self) -> Report {
+    /// Ends the threads of the session, and gives the counts at its end. CPU time is told where all threads told theirs.
+    pub fn finish(&self) -> Report {
+        self.over.request();
+        let give_up = Monotonic::now().after(LAST_WORDS);
+        while self.running.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
+            pace::sleep_until(Monotonic::now().after(Nanos::millis(2)));
+        }
+        let told = self.running.load(Ordering::Acquire) == 0;
         let cpu = *self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
             received: self.received(),
             warm_up: Some(self.flows.iter().map(|flow| flow.warm_up.load(Ordering::Relaxed)).collect()),
             replied: self.flows.iter().map(|flow| flow.replied.load(Ordering::Relaxed)).collect(),
             malformed: self.malformed.load(Ordering::Relaxed),
-            user_ns: Some(cpu.user_ns),
-            system_ns: Some(cpu.system_ns),
+            user_ns: told.then_some(cpu.user_ns),
+            system_ns: told.then_some(cpu.system_ns),
             ..Report::default()
         }
     }

@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 
-use measure::method::{Carrier, Method, Pattern, Waiting, Window};
+use measure::method::{Carrier, Method, Pattern, Schedule, Waiting, Window};
 use measure::outcome::SocketFacts;
-use measure::unit::{Instant, Nanos};
+use measure::unit::{Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
 use protocol::link::{Fault, Link};
-use protocol::native::header::{Flags, LENGTH, Native};
+use protocol::native::header::{Flags, LENGTH, Native, Ordered, Token};
 use protocol::native::message::{Open, capability};
 use protocol::native::preamble::{DATA_LENGTH, Data, DataAnswer};
-use protocol::wire::{Bare, Reading, Wire};
-use socket2::{SockAddr, Socket};
+use protocol::wire::{Reading, Wire};
+use socket2::Socket;
 
 use super::workers::{self, Gathered};
 use super::{Scene, Task};
@@ -39,7 +40,7 @@ const HELLOS: u32 = 5;
 /// So long is waited for the answer to each of them.
 const HELLO: Nanos = Nanos::millis(400);
 /// Beyond the duration asked for: warm-up, the last replies, the report.
-const SLACK: Nanos = Nanos::secs(60);
+const SLACK: Nanos = Nanos::secs(15);
 
 /// What the session is asked for.
 pub fn request(method: &Method, task: &Task) -> Open {
@@ -56,10 +57,17 @@ pub fn request(method: &Method, task: &Task) -> Open {
         cpus: method.spread.peer_cpus.clone(),
         flows: method.spread.connections,
         stamps: method.stamps.is_some(),
-        rate_per_flow: None,
+        rate_per_flow: announced_rate(method),
         duration_ns: method.stop.after_ns.map(|length| longest(method, length)),
         idle_ns: IDLE,
     }
+}
+
+/// The rate on one connection, where a schedule says it: shared among the connections, but for bursts, which each has.
+fn announced_rate(method: &Method) -> Option<Rate> {
+    let gap = method.schedule.mean_gap().filter(|gap| *gap > Nanos::ZERO)?;
+    let share = if matches!(method.schedule, Schedule::Bursts { .. }) { 1 } else { method.spread.connections };
+    NonZeroU64::new(1_000_000_000_000 / gap.0 / u64::from(share.max(1))).map(Rate)
 }
 
 fn longest(method: &Method, length: Nanos) -> Nanos {
@@ -105,7 +113,7 @@ pub fn measure(scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
             go(opened, scene, |link: &Stream| Some(link.socket()))
         }
         (Carrier::Tcp, Pattern::Exchange) => {
-            let opened = opening.each(|flow| opening.stream(flow, Bare))?;
+            let opened = opening.each(|flow| opening.stream(flow, Ordered(opening.native(flow)?)))?;
             go(opened, scene, |link: &Stream| Some(link.socket()))
         }
         (Carrier::Udp, _) => {
@@ -192,7 +200,10 @@ impl Opening<'_> {
     fn stream<W>(&self, flow: u16, wire: W) -> Result<Connection<Stream, W>, EndpointError> {
         let socket = socket::tcp(self.peer, &self.method.socket)?;
         socket::set_waiting(&socket, self.peer, self.method.waiting)?;
-        socket.connect_timeout(&SockAddr::from(self.peer), CONNECT.into()).map_err(|cause| self.fail(cause))?;
+        let connected = socket::connect(&socket, self.peer, CONNECT, self.stop).map_err(|cause| self.fail(cause))?;
+        if !connected {
+            return Err(EndpointError::new(Step::ConnectData, self.peer, Cause::Stopped));
+        }
         socket::set_glance(&socket).map_err(|cause| self.fail(cause))?;
         self.introduce(&socket, flow)?;
         let stamping = self.stamping(&socket);
@@ -217,7 +228,11 @@ impl Opening<'_> {
             match (&mut &*socket).read(&mut answer) {
                 Ok(0) => return Err(self.fail(ErrorKind::ConnectionReset.into())),
                 Ok(_) => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock && self.stop.requested() => {
+                    return Err(EndpointError::new(Step::ConnectData, self.peer, Cause::Stopped));
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock && Monotonic::now() < give_up => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.fail(error)),
             }
         }
@@ -249,8 +264,7 @@ impl Opening<'_> {
 
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {
         let icmp::Opened { socket, kind, echo } = icmp::open(self.peer, self.method)?;
-        let (flow, _, refused) =
-            self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
+        let (flow, _, refused) = self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
         let facts = echo_facts(flow.link.socket(), self.peer.ip().to_string(), Some(kind.to_string()));
         // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
         let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();
@@ -280,6 +294,7 @@ impl Opening<'_> {
     /// The first datagrams of a flow: the reflector learns where it comes from, and we whether UDP gets through.
     fn hello<W: Wire>(&self, flow: &mut Flow<Datagram, W>) -> Result<(), EndpointError> {
         let fail = |fault: Fault| EndpointError::new(Step::FirstExchange, self.peer, fault);
+        flow.wire.open(&mut flow.request);
         for attempt in 0..HELLOS {
             flow.wire.prepare(&mut flow.request, u64::MAX - u64::from(attempt), Flags::WARM_UP);
             match flow.link.send(&flow.request) {
@@ -298,7 +313,7 @@ impl Opening<'_> {
         Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited)).on(Side::Path).with_hint(hint))
     }
 
-    fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Bare>, EndpointError> {
+    fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Ordered>, EndpointError> {
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
             Pattern::Exchange => Content::None,
@@ -308,13 +323,18 @@ impl Opening<'_> {
                 reply_length,
             },
         };
+        // A handshake alone sends nothing, and has no session to name.
+        let wire = match self.control {
+            Some(_) => self.native(flow)?,
+            None => Native::new(Token([0; 16]), flow, 0),
+        };
         let link = Handshake::new(self.peer, &self.method.socket, self.method.waiting, content, self.stop.clone())?;
         let facts = link.socket().map(socket_facts).unwrap_or_default();
         let facts = SocketFacts { remote: self.peer.to_string(), ..facts };
         let request = vec![0; self.method.request_bytes.0 as usize];
         let reply = vec![0; reply_length];
         Ok((
-            Flow { link, wire: Bare, index: u32::from(flow), request, reply, expected: Some(reply_length) },
+            Flow { link, wire: Ordered(wire), index: u32::from(flow), request, reply, expected: Some(reply_length) },
             facts,
             None,
         ))
@@ -337,10 +357,9 @@ fn hello_answered<W: Wire>(flow: &mut Flow<Datagram, W>, until: Instant) -> Resu
                     return Ok(true);
                 }
             }
-            Ok(None) => {}
             Err(fault) if fault.ends_the_run() => return Err(fault),
-            // An ICMP error for an earlier hello: the next may get through.
-            Err(_) => {}
+            // Nothing yet, or an ICMP error for an earlier hello: the next may get through.
+            Ok(None) | Err(_) => {}
         }
     }
     Ok(false)

@@ -1,12 +1,13 @@
 //! The measuring threads of one run: started together, watched from outside, gathered at the end.
 
-use std::sync::Barrier;
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use measure::event::Event;
 use measure::outcome::SocketFacts;
 use measure::recorder::Recording;
-use protocol::link::Link;
+use measure::unit::Nanos;
+use protocol::link::{Fault, Link};
 use protocol::wire::Wire;
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -15,7 +16,7 @@ use crate::clock::wall;
 use crate::control::Control;
 use crate::engine::split::Splits;
 use crate::engine::{self, Ended, Flow, Outlet, Run, Told};
-use crate::error::{EndpointError, Step};
+use crate::error::{Cause, EndpointError, Step};
 use crate::facts::thread::{ThreadFacts, ThreadSpan};
 use crate::socket::GLANCE;
 use crate::stop::Stop;
@@ -51,6 +52,38 @@ struct Home {
     span: Option<ThreadSpan>,
 }
 
+/// Lets the threads of a run go at one moment, or sends them home where one of them could not be started.
+#[derive(Debug, Default)]
+struct Gate {
+    state: Mutex<(u32, Option<bool>)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// A thread is ready: waits to be let go. `false`: there will be no run.
+    fn arrive(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0 += 1;
+        self.changed.notify_all();
+        let state = self.changed.wait_while(state, |state| state.1.is_none());
+        state.unwrap_or_else(PoisonError::into_inner).1 == Some(true)
+    }
+
+    /// Waits until `threads` are ready, and lets them go.
+    fn open(&self, threads: u32) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.changed.wait_while(state, |state| state.0 < threads);
+        state.unwrap_or_else(PoisonError::into_inner).1 = Some(true);
+        self.changed.notify_all();
+    }
+
+    /// Sends home whoever came and comes.
+    fn cancel(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(false);
+        self.changed.notify_all();
+    }
+}
+
 /// Runs the engines over `crews`, the connections of each thread, until they end.
 pub fn run<L, W>(crews: Vec<Vec<Flow<L, W>>>, scene: &mut Scene<'_>) -> Result<Gathered, EndpointError>
 where
@@ -60,7 +93,7 @@ where
     let threads = crews.len() as u32;
     // Its own flag, so that a lost peer ends the threads without pretending that the user asked.
     let (halt, settled) = (Stop::default(), Stop::default());
-    let start = Barrier::new(crews.len() + 1);
+    let start = Gate::default();
     let (method, peer, samples) = (scene.method, scene.peer, scene.task.samples);
     let mut trouble = None;
     let mut began_wall = 0;
@@ -73,17 +106,24 @@ where
             let start = &start;
             let body = move || {
                 let settled = settle(cpu_for(&method.spread.cpus, number), &peer.to_string());
-                start.wait();
-                settled.map(|()| work(flows, told, producer))
+                if !start.arrive() {
+                    return Err(EndpointError::new(Step::StartThread, peer, Cause::Stopped));
+                }
+                // The others need not go on to an end that will not be told.
+                settled.inspect_err(|_| told.stop.request()).map(|()| work(flows, told, producer))
             };
             let builder = thread::Builder::new().name(format!("sonde-rtt-{number}"));
-            running.push(
-                builder.spawn_scoped(scope, body).unwrap_or_else(|cause| panic!("no thread to measure with: {cause}")),
-            );
+            match builder.spawn_scoped(scope, body) {
+                Ok(thread) => running.push(thread),
+                Err(cause) => {
+                    start.cancel();
+                    return Err(EndpointError::new(Step::StartThread, peer, cause));
+                }
+            }
         }
         scene.watch.begin();
         began_wall = wall();
-        start.wait();
+        start.open(threads);
         while running.iter().any(|thread| !thread.is_finished()) {
             empty(&mut readers, scene.on_event);
             if scene.stop.requested() {
@@ -100,6 +140,11 @@ where
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Result<Vec<Home>, EndpointError>>()
     })?;
+    let closed = homes.iter().any(|home| matches!(home.run.ended, Ended::Broken(Fault::Closed)));
+    if closed && trouble.is_none() {
+        let said = scene.control.as_deref_mut().and_then(Control::reason);
+        trouble = said.map(|error| error.cause.to_string());
+    }
     gather(homes, scene, began_wall, trouble)
 }
 
@@ -121,11 +166,11 @@ fn empty(readers: &mut [Consumer<Event>], on_event: &mut dyn FnMut(Event)) {
 /// Waits a little, looking after the control connection meanwhile: `Some` when the peer is lost. Samples fill their
 /// rings fast, so the waits are short then.
 fn look_after(control: Option<&mut Control>, lost_before: bool, samples: bool) -> Option<String> {
+    let pause = if samples { Nanos(GLANCE.0 / 50) } else { Nanos(GLANCE.0 / 4) };
     match control {
-        Some(control) if !samples && !lost_before => control.watch().err().map(|error| error.cause.to_string()),
+        Some(control) if !lost_before => control.watch(pause).err().map(|error| error.cause.to_string()),
         _ => {
-            let pause = if samples { GLANCE.0 / 50 } else { GLANCE.0 / 4 };
-            thread::park_timeout(std::time::Duration::from_nanos(pause));
+            thread::park_timeout(pause.into());
             None
         }
     }

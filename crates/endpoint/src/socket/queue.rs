@@ -87,7 +87,7 @@ pub fn receive_from(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Address
     let length = message_from(socket, buffer, 0, Some(&mut name), |level, kind, data| match (level, kind) {
         // struct in_pktinfo: interface index, local address, header's destination address.
         (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
-            to = data.get(8..12).and_then(|b| b.first_chunk::<4>()).map(|b| IpAddr::from(*b))
+            to = data.get(8..12).and_then(|b| b.first_chunk::<4>()).map(|b| IpAddr::from(*b));
         }
         // struct in6_pktinfo: destination address, interface index.
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => to = data.first_chunk::<16>().map(|b| IpAddr::from(*b)),
@@ -127,7 +127,7 @@ pub fn next_notice(socket: BorrowedFd<'_>) -> Option<Notice> {
             match (level, kind) {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
                 (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
-                    error = Extended::read(data)
+                    error = Extended::read(data);
                 }
                 _ => {}
             }

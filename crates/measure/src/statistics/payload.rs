@@ -50,8 +50,8 @@ mod tests {
         for ns in [12, 900, 900, 25_000, 3_600_000_000_000] {
             values.record(ns);
         }
-        let back = decode(&encode(values.histogram())).unwrap();
-        assert_eq!(&back, values.histogram());
+        let back = decode(&encode(&values.histogram())).unwrap();
+        assert_eq!(back, values.histogram());
         let buckets = buckets(&back);
         assert_eq!(buckets[..2], [(Nanos(12), 1), (Nanos(900), 2)]);
         assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), 5);

@@ -32,6 +32,8 @@ pub struct Context {
     pub interrupted: bool,
     /// Why the peer stopped in the middle, where it did.
     pub peer_lost: Option<String>,
+    /// Why the peer did not report at the end, where it was to.
+    pub no_report: Option<String>,
     /// Samples missing from the file they were asked into, and why where it is known.
     pub samples_missing: Option<(u64, Option<String>)>,
 }
@@ -45,6 +47,8 @@ pub fn judge(
     theirs: Option<&Environment>,
     context: &Context,
 ) -> Vec<Warning> {
+    // A reflector of our own runs in this very process: its machine is ours, and is judged once.
+    let theirs = theirs.filter(|_| !context.own_reflector);
     let mut warnings = Vec::new();
     warnings.extend(around(context));
     warnings.extend(clocks(outcome));
@@ -65,11 +69,13 @@ pub fn judge(
 
 fn around(context: &Context) -> impl Iterator<Item = Warning> {
     let lost = context.peer_lost.clone().map(|reason| Warning::PeerLost { reason });
+    // A peer that is lost does not report either: that is said once.
+    let silent = context.no_report.clone().filter(|_| lost.is_none()).map(|reason| Warning::NoReport { reason });
     let interrupted = context.interrupted.then_some(Warning::Interrupted);
     let missing = context.samples_missing.clone();
     let incomplete = missing.map(|(missing, reason)| Warning::SamplesIncomplete { missing, reason });
     let own = context.own_reflector.then_some(Warning::OwnReflector);
-    [own, lost, interrupted, incomplete].into_iter().flatten()
+    [own, lost, silent, interrupted, incomplete].into_iter().flatten()
 }
 
 fn clocks(outcome: &Outcome) -> impl Iterator<Item = Warning> {
@@ -413,6 +419,19 @@ mod tests {
     }
 
     #[test]
+    fn the_machine_of_a_reflector_of_our_own_is_judged_once() {
+        let disturbance = Disturbance { steal_share: Some(0.2), ..Disturbance::default() };
+        let machine = Environment { disturbance: Some(disturbance), ..environment() };
+        let (outcome, method) = quiet();
+        let ends = |own_reflector| {
+            let context = Context { own_reflector, ..Context::default() };
+            let warnings = judge(&outcome, &method, Some(&machine), Some(&machine), &context);
+            warnings.iter().filter(|warning| matches!(warning, Warning::Disturbed { .. })).count()
+        };
+        assert_eq!((ends(true), ends(false)), (1, 2));
+    }
+
+    #[test]
     fn disturbance_is_told_beyond_its_thresholds_and_by_its_end() {
         let calm = environment();
         assert_eq!(disturbed("our", &calm), None, "at the threshold");
@@ -558,6 +577,7 @@ mod tests {
             own_reflector: true,
             interrupted: true,
             peer_lost: Some("connection reset".into()),
+            no_report: Some("no answer within 5 s".into()),
             samples_missing: Some((3, Some("no space left".into()))),
         };
         let found = judge(&outcome, &method, None, None, &context);
@@ -569,5 +589,13 @@ mod tests {
         ];
         assert_eq!(found[..4], wanted);
         assert_eq!(found.len(), 5, "{found:?}");
+    }
+
+    #[test]
+    fn a_peer_that_did_not_report_is_told_unless_it_is_lost_altogether() {
+        let (outcome, method) = quiet();
+        let context = Context { no_report: Some("no answer within 5 s".into()), ..Context::default() };
+        let found = judge(&outcome, &method, None, None, &context);
+        assert_eq!(found[0], Warning::NoReport { reason: "no answer within 5 s".into() });
     }
 }

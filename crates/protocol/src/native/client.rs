@@ -250,6 +250,9 @@ impl Client {
 
     fn read_answer(&mut self, now: Instant) -> Result<(), SessionError> {
         let Some((answer, length)) = Answer::read(&self.inbox)? else { return Ok(()) };
+        if self.inbox.starts_with(&self.preamble.encode()) {
+            return Err(SessionError::NotSonde(NotSonde { saw: Saw::ECHO }));
+        }
         let octets = std::mem::take(&mut self.inbox);
         self.version = Some(self.check_answer(answer)?);
         let (answer, rest) = octets.split_at(length);

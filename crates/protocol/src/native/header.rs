@@ -177,7 +177,24 @@ impl Native {
 impl Wire for Native {
     #[inline]
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
-        Header { token: self.token, seq, flags, flow: self.flow, word: self.reply_length }.write(message);
+        if let Some(head) = message.first_chunk_mut::<LENGTH>() {
+            head[SEQ..AFTER_SEQ].copy_from_slice(&seq.to_be_bytes());
+            head[25] = flags.0;
+        }
+    }
+
+    fn open(&mut self, message: &mut [u8]) {
+        let word = self.reply_length;
+        Header { token: self.token, seq: 0, flags: Flags::NONE, flow: self.flow, word }.write(message);
+    }
+
+    #[inline]
+    fn answers(&self, request: &[u8], reply: &[u8]) -> bool {
+        // All but the last word, where the peer has put its count.
+        match (request.first_chunk::<28>(), reply.first_chunk::<28>()) {
+            (Some(request), Some(reply)) => request == reply,
+            _ => false,
+        }
     }
 
     #[inline]
@@ -202,6 +219,30 @@ impl Wire for Native {
             return None;
         }
         PeerStamps::read(reply)
+    }
+}
+
+/// Requests with a header, whose replies have no room for one or come over a connection of their own: told apart by
+/// their order, as [`crate::wire::Bare`] does, while the reflector still reads what each request asks for.
+#[derive(Clone, Debug)]
+pub struct Ordered(
+    /// What the requests carry.
+    pub Native,
+);
+
+impl Wire for Ordered {
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
+        self.0.prepare(message, seq, flags);
+    }
+
+    fn open(&mut self, message: &mut [u8]) {
+        self.0.open(message);
+    }
+
+    #[inline]
+    fn identify(&mut self, _reply: &[u8], oldest: u64) -> Reading {
+        Reading::Reply(oldest)
     }
 }
 
@@ -244,10 +285,30 @@ mod tests {
     }
 
     #[test]
+    fn where_order_tells_the_replies_the_requests_still_say_what_they_ask_for() {
+        let mut wire = Ordered(Native::new(TOKEN, 3, 1));
+        let mut message = [0; 64];
+        wire.open(&mut message);
+        wire.prepare(&mut message, 9, Flags::WARM_UP);
+        let header = Header { token: TOKEN, seq: 9, flags: Flags::WARM_UP, flow: 3, word: 1 };
+        assert_eq!(Header::read(&message), Some(header));
+        assert_eq!(wire.identify(&[0], 9), Reading::Reply(9));
+    }
+
+    #[test]
     fn a_reply_is_known_by_its_token_its_flow_and_its_number() {
         let mut wire = Native::new(TOKEN, 3, 64);
         let mut message = [0; 64];
+        wire.open(&mut message);
         wire.prepare(&mut message, 41, Flags::NONE);
+        let mut reply = message;
+        reply[28..32].copy_from_slice(&[0, 0, 0, 42]);
+        assert!(wire.answers(&message, &reply), "the peer's count is its own");
+        for octet in 0..28 {
+            let mut wrong = reply;
+            wrong[octet] ^= 1;
+            assert!(!wire.answers(&message, &wrong), "octet {octet}");
+        }
         assert_eq!(wire.identify(&message, 0), Reading::Reply(41));
         assert_eq!(wire.identify(&message[..31], 0), Reading::Stray);
         message[27] = 4;

@@ -35,6 +35,8 @@ impl Saw {
 
     /// Nothing came although there was time.
     pub const SILENCE: Self = Self { speaker: Speaker::Silent, excerpt: String::new() };
+    /// Our own first octets came back.
+    pub const ECHO: Self = Self { speaker: Speaker::Echo, excerpt: String::new() };
     /// The connection was closed before a word was said.
     pub const CLOSED: Self = Self { speaker: Speaker::Closed, excerpt: String::new() };
 }
@@ -46,6 +48,7 @@ impl fmt::Display for Saw {
             Speaker::Ssh => f.write_str("it speaks SSH")?,
             Speaker::Tls => f.write_str("it speaks TLS")?,
             Speaker::Greeter => f.write_str("it greets as a mail or file server does")?,
+            Speaker::Echo => return f.write_str("it sends back whatever it is sent, as an echo service does"),
             Speaker::Closed => return f.write_str("it closed the connection without a word"),
             Speaker::Silent => {
                 return f.write_str("it says nothing, as netserver and iperf3 do when they wait for more");
@@ -67,6 +70,8 @@ pub enum Speaker {
     Tls,
     /// `220 …`: SMTP or FTP.
     Greeter,
+    /// What was sent comes back.
+    Echo,
     /// The connection was closed at once.
     Closed,
     /// Nothing came: a server that waits for more (netserver, iperf3), or a hung one.

@@ -60,7 +60,7 @@ fn tcp_rejected_is_refused(six: bool) {
     let _reflector = scene.reflector(&[]);
     let target = scene.target(six);
     let error = &in_vain(&scene, &[&target, "--tcp", "-c", "5"], Nanos::secs(5))["error"];
-    assert!(error["message"].as_str().is_some_and(|text| text.contains("refused")), "{error}");
+    assert!(error["what"].as_str().is_some_and(|text| text.contains("refused")), "{error}");
     let record = in_vain(&scene, &[&target, "--connect", "-c", "5"], Nanos::secs(5));
     assert_eq!(counts(&record).refused, 5);
 }

@@ -215,7 +215,8 @@ impl Capture {
         command.args(["-i", namespace.interface(), "-n", "-s", "160", "-Z", "root", "-B", "8192"]);
         // Not in immediate mode: waking the capture for each packet would lie between its stamp and the driver's.
         command.args(["--time-stamp-precision=nano", "-U", "-w", "-", "ip or ip6"]);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut said = String::new();
         while !said.contains("listening on") {

@@ -29,9 +29,8 @@ fn a_known_time_at_the_peer_is_seen_in_full_and_put_down_to_the_peer(carrier: &s
         scene.record(&[&[&target, "--port", port, carrier], &method[..]].concat())
     };
     let runs: Vec<[Value; 2]> = (0..RUNS).map(|_| [measure("7001"), measure("7002")]).collect();
-    let least = |side: usize, figure: &dyn Fn(&Value) -> u64| {
-        runs.iter().map(|pair| figure(&pair[side])).min().expect("runs")
-    };
+    let least =
+        |side: usize, figure: &dyn Fn(&Value) -> u64| runs.iter().map(|pair| figure(&pair[side])).min().expect("runs");
     let shortest = |record: &Value| number(record, "/outcome/response/min_ns");
     let median = |record: &Value| quantile(record, "/outcome/response", 0.5);
     for [prompt, slow] in &runs {
@@ -52,6 +51,11 @@ fn a_known_time_at_the_peer_is_seen_in_full_and_put_down_to_the_peer(carrier: &s
     assert!(near.contains(&rise), "the peer's part rose by {rise} ns for a hold of {hold} ns");
     for part in ["send_to_sched_ns", "sched_to_driver_ns", "path_ns", "wake_up_ns"] {
         let figure = |record: &Value| number(record, &format!("/outcome/split/{part}"));
-        assert!(least(1, &figure) < least(0, &figure) + ABOVE, "{part}: {} and {}", least(1, &figure), least(0, &figure));
+        assert!(
+            least(1, &figure) < least(0, &figure) + ABOVE,
+            "{part}: {} and {}",
+            least(1, &figure),
+            least(0, &figure)
+        );
     }
 }

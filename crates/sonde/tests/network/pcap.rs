@@ -39,7 +39,8 @@ impl Reader {
         }
         let mut packets = Vec::new();
         while self.at > 0 && self.at + PACKET_HEADER <= self.captured.len() {
-            let (seconds, nanos, length) = (self.word(self.at), self.word(self.at + 4), self.word(self.at + 8) as usize);
+            let (seconds, nanos, length) =
+                (self.word(self.at), self.word(self.at + 4), self.word(self.at + 8) as usize);
             let start = self.at + PACKET_HEADER;
             let Some(frame) = self.captured.get(start..start + length) else { break };
             packets.extend(packet(u64::from(seconds) * 1_000_000_000 + u64::from(nanos), frame));

@@ -72,8 +72,10 @@ impl Scene {
     /// The record of `sonde rtt` in the near namespace with these words.
     pub fn record(&self, words: &[&str]) -> Value {
         let output = self.rtt(words);
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        document(&output)
+        let document = document(&output);
+        let how = (&document["ended"], &document["error"], &document["outcome"]["counts"]);
+        assert!(output.status.success(), "{words:?}: {} {how:?}", String::from_utf8_lossy(&output.stderr));
+        document
     }
 
     /// `sonde rtt --json -q` in the near namespace with these words, ended.

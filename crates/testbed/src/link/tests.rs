@@ -18,6 +18,7 @@ fn message(seq: u64) -> Vec<u8> {
 
 fn flagged(seq: u64, flags: Flags) -> Vec<u8> {
     let mut message = vec![0; 64];
+    wire().open(&mut message);
     wire().prepare(&mut message, seq, flags);
     message
 }
@@ -234,6 +235,10 @@ fn our_own_end_costs_what_was_said() {
     assert_eq!(next(&mut link, 20_000), Some((1, 10_050)), "what is there already needs no wake-up");
     assert_eq!(link.try_receive(&mut [0; 64]), Ok(None));
     assert_eq!(link.now(), Instant(10_054));
+    VirtualLink::wait_any(std::slice::from_mut(&mut link), Instant(11_000));
+    assert_eq!(link.now(), Instant(11_050));
+    VirtualLink::wait_any(std::slice::from_mut(&mut link), Instant(11_050));
+    assert_eq!(link.now(), Instant(11_050), "an instant that is over is not waited for");
 }
 
 #[test]
@@ -315,7 +320,9 @@ fn the_same_seed_gives_the_same_run() {
 fn a_reply_longer_than_the_buffer_gives_its_head() {
     let mut link = link(Path::seeded(1));
     let mut long = vec![3; 64];
-    Native::new(Token([1; 16]), 0, 500).prepare(&mut long, 9, Flags::NONE);
+    let mut wire = Native::new(Token([1; 16]), 0, 500);
+    wire.open(&mut long);
+    wire.prepare(&mut long, 9, Flags::NONE);
     link.send(&long).unwrap();
     let mut buffer = [0; 40];
     assert_eq!(link.try_receive(&mut buffer), Ok(Some(40)));

@@ -77,6 +77,7 @@ impl Inquiry {
             own_reflector: finding.own_reflector,
             interrupted: finding.ended == Ending::Stopped,
             peer_lost: peer_lost(&finding.ended),
+            no_report: finding.report_missing.clone(),
             samples_missing: samples,
         };
         let outcome = outcome(&finding, &self.task);

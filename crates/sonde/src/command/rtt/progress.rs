@@ -94,6 +94,7 @@ fn end(second: &Second) -> Nanos {
 mod tests {
     use measure::event::Counts;
     use measure::method::Asked;
+    use measure::unit::Instant;
 
     use super::*;
 
@@ -119,8 +120,8 @@ mod tests {
         let style = Style::default();
         let mut tally = tally(2);
         assert_eq!(tally.line(&style), "warming up");
-        assert!(tally.take(&Event::Started { thread: 0 }));
-        assert!(!tally.take(&Event::Started { thread: 1 }));
+        assert!(tally.take(&Event::Started { thread: 0, at: Instant(0) }));
+        assert!(!tally.take(&Event::Started { thread: 1, at: Instant(0) }));
         assert!(!tally.take(&second(0, 0, 100, 20_000.0)), "one of two threads");
         assert!(tally.take(&second(1, 0, 300, 40_000.0)));
         assert_eq!(tally.line(&style), "1 s of 10 s · 400 answered · 400 /s · mean 35 µs · max 101 µs · 2 lost");

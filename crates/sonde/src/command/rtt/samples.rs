@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use measure::event::Exchange;
+use measure::unit::Instant;
 use report::samples;
 
 use crate::command::rtt::conclude::SamplesMissing;
@@ -35,6 +36,13 @@ impl Samples {
 impl<W: Write + Send> Samples<W> {
     fn of(writer: samples::Samples<W>) -> Self {
         Self { writer: Some(writer), missing: 0, fault: None }
+    }
+
+    /// Recording began at `at`: instants count from there.
+    pub fn begin(&mut self, at: Instant) {
+        if let Some(writer) = &mut self.writer {
+            writer.begin(at);
+        }
     }
 
     /// Adds an exchange; after a fault it is counted as missing.
@@ -73,7 +81,6 @@ mod tests {
     use std::path::Path;
 
     use measure::event::Fate;
-    use measure::unit::Instant;
     use report::samples::Format;
 
     use super::*;

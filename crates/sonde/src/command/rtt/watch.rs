@@ -69,7 +69,11 @@ impl<'a> Watch<'a> {
                     samples.dropped(count);
                 }
             }
-            Event::Started { .. } => {}
+            Event::Started { at, .. } => {
+                if let Some(samples) = &mut self.samples {
+                    samples.begin(at);
+                }
+            }
         }
         if news {
             self.show();
