@@ -11,7 +11,7 @@ use measure::outcome::SocketFacts;
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
 use protocol::link::{Fault, Link};
-use protocol::native::header::{Flags, LENGTH, Native, Ordered, Token};
+use protocol::native::header::{Apart, Flags, LENGTH, Native, Ordered, Token};
 use protocol::native::message::{Open, capability};
 use protocol::native::preamble::{DATA_LENGTH, Data, DataAnswer};
 use protocol::wire::{Reading, Wire};
@@ -75,14 +75,9 @@ fn longest(method: &Method, length: Nanos) -> Nanos {
     Nanos(length.0.saturating_add(warm_up).saturating_add(method.timeout_ns.0).saturating_add(SLACK.0))
 }
 
-/// Whether requests and replies carry the native header.
+/// Whether requests have room for the native header.
 pub fn headed(method: &Method) -> bool {
-    let room = method.request_bytes.0 >= LENGTH as u64 && method.response_bytes.0 >= LENGTH as u64;
-    match (method.carrier, method.pattern) {
-        (Carrier::Udp, _) => true,
-        (Carrier::Tcp, Pattern::Exchange) => room,
-        (Carrier::Tcp, Pattern::ConnectExchange) | (Carrier::Icmp | Carrier::TcpConnect, _) => false,
-    }
+    method.request_bytes.0 >= LENGTH as u64
 }
 
 /// What every kind of connection needs to be opened.
@@ -108,7 +103,7 @@ pub fn measure(scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
     let (method, peer, stop) = (scene.method, scene.peer, scene.stop);
     let opening = Opening { method, peer, control: scene.control.as_deref(), stop };
     match (method.carrier, method.pattern) {
-        (Carrier::Tcp, Pattern::Exchange) if headed(method) => {
+        (Carrier::Tcp, Pattern::Exchange) if headed(method) && method.response_bytes.0 >= LENGTH as u64 => {
             let opened = opening.each(|flow| opening.stream(flow, opening.native(flow)?))?;
             go(opened, scene, |link: &Stream| Some(link.socket()))
         }
@@ -313,7 +308,7 @@ impl Opening<'_> {
         Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited)).on(Side::Path).with_hint(hint))
     }
 
-    fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Ordered>, EndpointError> {
+    fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
             Pattern::Exchange => Content::None,
@@ -334,7 +329,7 @@ impl Opening<'_> {
         let request = vec![0; self.method.request_bytes.0 as usize];
         let reply = vec![0; reply_length];
         Ok((
-            Flow { link, wire: Ordered(wire), index: u32::from(flow), request, reply, expected: Some(reply_length) },
+            Flow { link, wire: Apart::new(wire), index: u32::from(flow), request, reply, expected: Some(reply_length) },
             facts,
             None,
         ))
