@@ -1,3 +1,5 @@
+//! Any octets at all, for `protocol::drive::native_client`.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::native_client(data));

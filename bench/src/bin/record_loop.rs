@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use measure::method::LoopKind;
-use measure::recorder::{EXACT, Recorder};
+use measure::recorder::{EXACT, Recorder, Sequence};
 use measure::unit::Instant;
 
 /// Virtual time between two requests, nanoseconds.
@@ -56,9 +56,10 @@ fn closed(count: u64) -> Recorder {
     let mut times = Times::default();
     let mut now = 0;
     let mut edge = SECOND;
+    let mut sequence = Sequence::default();
     for seq in 0..count {
         now += GAP;
-        recorder.arrived(black_box(seq));
+        recorder.arrived(&mut sequence, black_box(seq));
         recorder.answered(black_box(Instant(now)), black_box(Instant(now + times.next())));
         if now >= edge {
             black_box(recorder.second(Instant(edge)));
@@ -76,11 +77,12 @@ fn open(count: u64) -> Recorder {
     let mut times = Times::default();
     let mut now = 0;
     let mut edge = SECOND;
+    let mut sequence = Sequence::default();
     for seq in 0..count {
         now += GAP;
         let service = times.next();
         let sent = now + (service & 63);
-        recorder.arrived(black_box(seq));
+        recorder.arrived(&mut sequence, black_box(seq));
         recorder.answered_as_scheduled(
             black_box(Instant(now)),
             black_box(Instant(sent)),

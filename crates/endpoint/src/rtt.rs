@@ -66,7 +66,7 @@ pub struct Finding {
     pub peer: PeerFacts,
     /// How it ended.
     pub ended: Ending,
-    /// Requests the peer received, warm-up included, where it told.
+    /// Recorded requests the peer received; `None` where it did not tell them from those of the warm-up.
     pub peer_received: Option<u64>,
     /// Whom it was measured against.
     pub target: SocketAddr,
@@ -164,7 +164,9 @@ fn against(
         protocol: Some(control.version),
     });
     let report = control.map(|control| control.close(stop)).transpose();
-    Ok(conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped))
+    let peer_received = report.as_ref().ok().and_then(|report| recorded(report.as_ref()?, &method));
+    let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
+    Ok(Finding { peer_received, ..finding })
 }
 
 /// A handshake takes a connection of its own: in an open loop each connection makes them one after the other, and what
@@ -183,6 +185,17 @@ fn effective(method: &Method) -> Method {
 fn clock_tolerance(recording: &Recording) -> u128 {
     let elapsed = recording.ended.since(recording.began).unwrap_or_default();
     1_000_000 + u128::from(elapsed.0 / 2_000)
+}
+
+/// Requests the peer received, less those that are not recorded. What carries no header cannot be marked as warm-up.
+fn recorded(report: &Report, method: &Method) -> Option<u64> {
+    // Counts of a peer: whatever they are, they do not overflow.
+    let total = |counts: &[u64]| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    let received = total(&report.received);
+    if open::headed(method) {
+        return received.checked_sub(total(report.warm_up.as_ref()?));
+    }
+    (method.warm_up_ns == measure::unit::Nanos::ZERO).then_some(received)
 }
 
 fn conclude(
@@ -212,7 +225,7 @@ fn conclude(
         recording,
         sockets,
         ours,
-        peer_received: report.as_ref().map(|report| report.received.iter().sum()),
+        peer_received: None,
         theirs: report.map(|report| report.environment),
         peer,
         ended,

@@ -9,6 +9,7 @@ use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::{Native, Token};
 use protocol::wire::{Bare, Wire};
 use rtrb::RingBuffer;
+use test_case::test_case;
 use testbed::clock::VirtualClock;
 use testbed::link::{Network, VirtualLink};
 use testbed::path::{Parts, Path};
@@ -206,6 +207,22 @@ fn a_window_keeps_so_many_on_the_way() {
     let elapsed = seen.network.clock().elapsed();
     assert_eq!(elapsed.0 / (2 * MS.0), 100, "{elapsed}");
     assert!(seen.responses().iter().all(|rtt| *rtt == 2 * MS.0));
+}
+
+/// A receive may return up to a tenth of a second after the instant asked for, and bring what came meanwhile.
+#[test_case(1, None; "one at a time")]
+#[test_case(8, None; "a window")]
+#[test_case(1, Some(Nanos::secs(1)); "one at a time, each second")]
+#[test_case(0, Some(Nanos::secs(1)); "an open loop")]
+fn a_reply_after_its_timeout_is_late_however_coarse_the_wait(window: u32, interval: Option<Nanos>) {
+    let asked = Asked { window: Some(window), ..count(40) };
+    let asked = interval.map_or(asked.clone(), |interval| every(interval, asked));
+    let held = u64::from(window.max(1));
+    let path = Path::seeded(1).delay(MS).coarse(Nanos::millis(80));
+    let seen = run(&asked, (16..16 + held).fold(path, |path, request| path.hold(request, Nanos::millis(520))));
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.answered, counts.late, counts.lost), (40 - held, held, 0));
+    assert_eq!(seen.run.recording.response.max(), Some(Nanos(2 * MS.0)));
 }
 
 #[test]

@@ -730,9 +730,7 @@ mod tests {
     use super::*;
     use test_case::test_case;
 
-    fn every_ms() -> Option<Schedule> {
-        Some(Schedule::Every { interval_ns: Nanos::millis(1) })
-    }
+    const EVERY_MS: Option<Schedule> = Some(Schedule::Every { interval_ns: Nanos::millis(1) });
 
     #[test]
     fn nothing_said_is_a_closed_tcp_exchange() {
@@ -745,9 +743,9 @@ mod tests {
 
     #[test]
     fn a_schedule_alone_is_an_open_loop_and_a_window_closes_it() {
-        let open = Asked { schedule: every_ms(), ..Asked::default() }.resolve().unwrap();
+        let open = Asked { schedule: EVERY_MS, ..Asked::default() }.resolve().unwrap();
         assert_eq!(open.loop_kind(), LoopKind::Open);
-        let closed = Asked { schedule: every_ms(), window: Some(1), ..Asked::default() }.resolve().unwrap();
+        let closed = Asked { schedule: EVERY_MS, window: Some(1), ..Asked::default() }.resolve().unwrap();
         assert_eq!(closed.window, Window::Closed(1));
     }
 
@@ -757,21 +755,21 @@ mod tests {
         assert_eq!(Asked { stop, ..Asked::default() }.resolve().unwrap().stop.after_ns, None);
     }
 
-    #[test_case(Asked { carrier: Some(Carrier::TcpConnect), request_bytes: Some(Bytes(1)), ..Asked::default() }, Refusal::HandshakeCarriesNothing; "payload in a handshake")]
-    #[test_case(Asked { connections: Some(0), ..Asked::default() }, Refusal::NothingToMeasureWith; "no connection")]
-    #[test_case(Asked { threads: Some(2), ..Asked::default() }, Refusal::IdleThreads { threads: 2, connections: 1 }; "threads without connections")]
-    #[test_case(Asked { window: Some(0), ..Asked::default() }, Refusal::UnboundedBackToBack; "open loop without schedule")]
-    #[test_case(Asked { carrier: Some(Carrier::Icmp), peer_cpus: vec![1], ..Asked::default() }, Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "peer cpu for icmp")]
-    #[test_case(Asked { pacing: Some(Pacing::Spin), ..Asked::default() }, Refusal::NothingToPace; "pacing without schedule")]
-    #[test_case(Asked { carrier: Some(Carrier::Udp), nagle: true, ..Asked::default() }, Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
-    #[test_case(Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, Refusal::NothingToConnect { carrier: Carrier::Udp }; "crr on udp")]
-    #[test_case(Asked { carrier: Some(Carrier::TcpConnect), window: Some(4), ..Asked::default() }, Refusal::OneHandshakeAtATime; "window of handshakes")]
-    #[test_case(Asked { carrier: Some(Carrier::Udp), response_bytes: Some(Bytes(128)), ..Asked::default() }, Refusal::Amplifies { request: Bytes(64), response: Bytes(128) }; "amplification")]
-    #[test_case(Asked { schedule: Some(Schedule::Every { interval_ns: Nanos::ZERO }), ..Asked::default() }, Refusal::ZeroInterval; "interval of zero")]
-    #[test_case(Asked { schedule: Some(Schedule::Bursts { count: 8, interval_ns: Nanos::millis(1) }), window: Some(4), ..Asked::default() }, Refusal::BurstBeyondWindow { burst: 8, window: 4 }; "burst beyond window")]
-    #[test_case(Asked { stop: Stop { count: Some(0), ..Stop::default() }, ..Asked::default() }, Refusal::NothingToMeasure; "no requests")]
-    fn nonsense_is_refused_with_its_reason(asked: Asked, refusal: Refusal) {
-        assert_eq!(asked.resolve().unwrap_err(), refusal);
+    #[test_case(&Asked { carrier: Some(Carrier::TcpConnect), request_bytes: Some(Bytes(1)), ..Asked::default() }, &Refusal::HandshakeCarriesNothing; "payload in a handshake")]
+    #[test_case(&Asked { connections: Some(0), ..Asked::default() }, &Refusal::NothingToMeasureWith; "no connection")]
+    #[test_case(&Asked { threads: Some(2), ..Asked::default() }, &Refusal::IdleThreads { threads: 2, connections: 1 }; "threads without connections")]
+    #[test_case(&Asked { window: Some(0), ..Asked::default() }, &Refusal::UnboundedBackToBack; "open loop without schedule")]
+    #[test_case(&Asked { carrier: Some(Carrier::Icmp), peer_cpus: vec![1], ..Asked::default() }, &Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "peer cpu for icmp")]
+    #[test_case(&Asked { pacing: Some(Pacing::Spin), ..Asked::default() }, &Refusal::NothingToPace; "pacing without schedule")]
+    #[test_case(&Asked { carrier: Some(Carrier::Udp), nagle: true, ..Asked::default() }, &Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
+    #[test_case(&Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, &Refusal::NothingToConnect { carrier: Carrier::Udp }; "crr on udp")]
+    #[test_case(&Asked { carrier: Some(Carrier::TcpConnect), window: Some(4), ..Asked::default() }, &Refusal::OneHandshakeAtATime; "window of handshakes")]
+    #[test_case(&Asked { carrier: Some(Carrier::Udp), response_bytes: Some(Bytes(128)), ..Asked::default() }, &Refusal::Amplifies { request: Bytes(64), response: Bytes(128) }; "amplification")]
+    #[test_case(&Asked { schedule: Some(Schedule::Every { interval_ns: Nanos::ZERO }), ..Asked::default() }, &Refusal::ZeroInterval; "interval of zero")]
+    #[test_case(&Asked { schedule: Some(Schedule::Bursts { count: 8, interval_ns: Nanos::millis(1) }), window: Some(4), ..Asked::default() }, &Refusal::BurstBeyondWindow { burst: 8, window: 4 }; "burst beyond window")]
+    #[test_case(&Asked { stop: Stop { count: Some(0), ..Stop::default() }, ..Asked::default() }, &Refusal::NothingToMeasure; "no requests")]
+    fn nonsense_is_refused_with_its_reason(asked: &Asked, refusal: &Refusal) {
+        assert_eq!(asked.resolve().unwrap_err(), *refusal);
     }
 
     #[test_case(Carrier::Udp, 31; "below the header")]

@@ -174,7 +174,7 @@ pub struct Loss {
     pub periods: u64,
     /// The longest of them, requests.
     pub longest_period: u64,
-    /// Requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours.
+    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours, and only where it can tell them from those of the warm-up.
     pub peer_received: Option<u64>,
 }
 

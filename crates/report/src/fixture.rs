@@ -10,7 +10,7 @@ use measure::environment::{Disturbance, Environment, Interface};
 use measure::event::Fate;
 use measure::method::{Asked, Carrier, LoopKind, Schedule, Stop};
 use measure::outcome::{SocketFacts, Split};
-use measure::recorder::{Recorder, Recording};
+use measure::recorder::{Recorder, Recording, Sequence};
 use measure::statistics::summary::{Extra, summarise};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
@@ -182,16 +182,17 @@ pub(crate) fn open_with_losses() -> Record {
     let mut rng = Draw(11);
     let mut recorder = Recorder::new(LoopKind::Open, 100_000);
     recorder.begin(Instant(0), Some(Nanos::micros(310)));
+    let mut sequence = Sequence::default();
     for n in 0..10_000_u64 {
         let due = Instant(n * 1_000_000);
         let slip = if n % 90 == 0 { rng.within(1_000_000..2_000_000) } else { rng.within(10..900) };
         match n % 500 {
-            17 | 18 => recorder.ended(Fate::Lost, n, Some(Nanos(slip))),
-            19 => recorder.ended(Fate::Late, n, Some(Nanos(slip))),
+            17 | 18 => recorder.ended(Fate::Lost, &mut sequence, n, Some(Nanos(slip))),
+            19 => recorder.ended(Fate::Late, &mut sequence, n, Some(Nanos(slip))),
             _ => {
                 let sent = due.after(Nanos(slip));
                 recorder.answered_as_scheduled(due, sent, sent.after(trip(&mut rng)));
-                recorder.arrived(if n % 1_000 == 3 { n - 2 } else { n });
+                recorder.arrived(&mut sequence, if n % 1_000 == 3 { n - 2 } else { n });
             }
         }
     }
@@ -270,8 +271,9 @@ pub(crate) fn interrupted() -> Record {
 pub(crate) fn silent() -> Record {
     let mut recorder = Recorder::new(LoopKind::Closed, 10);
     recorder.begin(Instant(0), None);
+    let mut sequence = Sequence::default();
     for n in 0..8 {
-        recorder.ended(if n < 5 { Fate::Lost } else { Fate::Refused }, n, None);
+        recorder.ended(if n < 5 { Fate::Lost } else { Fate::Refused }, &mut sequence, n, None);
     }
     let asked = Asked { carrier: Some(Carrier::Udp), ..Asked::default() };
     let base = record(asked, &recorder.finish(Instant(8_000_000_000)), Extra::default());

@@ -13,7 +13,7 @@ use measure::unit::{Instant, Nanos};
 use protocol::link::{Departure, Fault, Link, Stamped};
 
 use crate::clock::VirtualClock;
-use crate::path::{self, Parts, Path, Way};
+use crate::path::{self, Near, Parts, Path, Way};
 use crate::peer::{AtPeer, Numbered, Peer};
 
 /// Our wall clock when true time is 0, nanoseconds since 1970.
@@ -356,18 +356,21 @@ impl VirtualLink {
         if until <= self.clock().true_now() {
             return Ok(None);
         }
-        wait(&self.network, [self.flow], until.after(near.coarse), near.wake_up);
+        wait(&self.network, [self.flow], until.after(near.coarse), near);
         self.take()
     }
 }
 
 /// Lets time pass until something arrives at one of `flows` and its reader is awake, or until true time is `until`.
-fn wait(network: &Network, flows: impl IntoIterator<Item = usize>, until: Instant, wake_up: Nanos) {
-    match network.next_arrival(flows.into_iter(), Instant(0)) {
+/// Returns whether something is there.
+fn wait(network: &Network, flows: impl IntoIterator<Item = usize>, until: Instant, near: Near) -> bool {
+    let arrival = network.next_arrival(flows.into_iter(), Instant(0)).filter(|at| *at <= until);
+    match arrival {
         Some(at) if at <= network.clock.true_now() => {}
-        Some(at) if at <= until => network.clock.pass_until(at.after(wake_up)),
-        _ => network.clock.pass_until(until),
+        Some(at) => network.clock.pass_until(at.after(near.wake_up)),
+        None => network.clock.pass_until(until),
     }
+    arrival.is_some()
 }
 
 fn put(bytes: &[u8], buffer: &mut [u8]) -> usize {
@@ -397,9 +400,13 @@ impl Link for VirtualLink {
         let Some(first) = links.first() else { return };
         let network = &first.network;
         network.clock.stand_still();
-        let wake_up = first.with_flow(|flow| flow.path.near.wake_up);
+        let near = first.with_flow(|flow| flow.path.near);
         let until = network.clock.true_instant_of(until);
-        wait(network, links.iter().map(|link| link.flow), until, wake_up);
+        let waits = until > network.clock.true_now();
+        let came = wait(network, links.iter().map(|link| link.flow), until, near);
+        if waits && !came {
+            network.clock.pass(near.oversleep);
+        }
     }
 
     fn sleep(&self, until: Instant) {

@@ -233,7 +233,7 @@ impl Path {
         self
     }
 
-    /// Who sleeps wakes so long after the instant asked for.
+    /// Who sleeps, or waits for several links and nothing comes, wakes so long after the instant asked for: the timer.
     #[must_use]
     pub fn oversleep(mut self, late: Nanos) -> Self {
         self.near.oversleep = late;

@@ -19,6 +19,8 @@ pub struct Edges {
     first: Instant,
     second: Instant,
     glance: Instant,
+    /// From one glance to the next: never longer than a request's timeout.
+    grain: Nanos,
     stamp: Instant,
     end: Instant,
     /// Watches the quantile of `--until`, on one thread for all.
@@ -30,13 +32,15 @@ impl Edges {
     pub fn new(start: Instant, told: &Told<'_>) -> Self {
         let end = told.method.stop.after_ns.map_or(Instant::NEVER, |length| start.after(length));
         let stamp = if told.method.stamps.is_some() { start } else { Instant::NEVER };
+        let grain = GLANCE.min(told.method.timeout_ns);
         let settling = told.method.stop.settled.filter(|_| told.thread == 0).map(Watch::new);
         let mut edges = Self {
             settling,
             next: start,
             first: start,
             second: start.after(SECOND),
-            glance: start.after(GLANCE),
+            grain,
+            glance: start.after(grain),
             stamp,
             end,
         };
@@ -87,7 +91,7 @@ impl Edges {
             }
         }
         if now >= self.glance {
-            self.glance = now.after(GLANCE);
+            self.glance = now.after(self.grain);
             if told.settled.requested() {
                 ended = Some(Ended::Complete);
             }

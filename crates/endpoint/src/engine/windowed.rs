@@ -5,7 +5,7 @@
 
 use measure::event::{Event, Fate};
 use measure::method::{Pacing, Schedule, Waiting, Window};
-use measure::recorder::Recorder;
+use measure::recorder::{Recorder, Sequence};
 use measure::schedule::Due;
 use measure::unit::{Instant, Nanos};
 use protocol::link::{Departure, Fault, Link, Stamped};
@@ -71,6 +71,8 @@ struct Lane<W> {
     requests: Outstanding,
     /// Number of the first recorded request.
     base: u64,
+    /// Of its numbers, as recorded.
+    sequence: Sequence,
     blocked: bool,
 }
 
@@ -88,7 +90,18 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             links.push(link);
             let due = Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0);
             let requests = Outstanding::new(window);
-            lanes.push(Lane { wire, index, request, reply, expected, due, requests, base: 0, blocked: false });
+            lanes.push(Lane {
+                wire,
+                index,
+                request,
+                reply,
+                expected,
+                due,
+                requests,
+                base: 0,
+                sequence: Sequence::default(),
+                blocked: false,
+            });
         }
         Self {
             recorder: Recorder::new(told.method.loop_kind(), told.exact()),
@@ -310,9 +323,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         sent: Instant,
         fault: Fault,
     ) -> Result<(), Ended> {
-        let lane = &self.lanes[turn];
+        let lane = &mut self.lanes[turn];
         let (seq, index, fate) = (seq - lane.base, lane.index, fate_of(fault));
-        self.recorder.ended(fate, seq, slip(intended, sent));
+        self.recorder.ended(fate, &mut lane.sequence, seq, slip(intended, sent));
         if self.told.samples {
             let sent = (fate != Fate::SendFailed).then_some(sent);
             self.outlet.push(sample(index, seq, intended, sent, None, fate));
@@ -416,6 +429,11 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             self.stale(turn, seq);
             return None;
         };
+        if request.state == State::Waiting && received > request.sent.after(self.told.method.timeout_ns) {
+            // A wait may end later than it was asked to: what it then brings is late, though nothing had expired yet.
+            self.end_early(turn, request, Fate::Late);
+            return None;
+        }
         match request.state {
             State::Waiting => {
                 self.answered(turn, request, received);
@@ -438,7 +456,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         self.make_room(turn, received);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, State::Done);
-        self.recorder.arrived(request.seq - lane.base);
+        self.recorder.arrived(&mut lane.sequence, request.seq - lane.base);
         self.latest = received;
         match request.intended {
             Some(due) if self.open => self.recorder.answered_as_scheduled(due, request.sent, received),
@@ -500,7 +518,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         self.make_room(turn, now);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, if fate == Fate::Lost { State::Lost } else { State::Done });
-        self.recorder.ended(fate, request.seq - lane.base, slip(request.intended, request.sent));
+        self.recorder.ended(fate, &mut lane.sequence, request.seq - lane.base, slip(request.intended, request.sent));
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {
             self.stamp = Stamp::Idle;
             self.splits.interrupted();

@@ -193,7 +193,11 @@ impl<'a, L: Link> Answerer<'a, L> {
     /// Counts a request with a header, and puts the count into it.
     #[inline]
     fn take_note(&mut self) {
-        self.announced = self.session.got.stamps && Flags(self.buffer[FLAGS]).has(Flags::ANNOUNCE);
+        let flags = Flags(self.buffer[FLAGS]);
+        self.announced = self.session.got.stamps && flags.has(Flags::ANNOUNCE);
+        if flags.has(Flags::WARM_UP) {
+            self.counts().warm_up.fetch_add(1, Ordering::Relaxed);
+        }
         self.count();
         self.buffer[WORD].copy_from_slice(&(self.count as u32).to_be_bytes());
     }

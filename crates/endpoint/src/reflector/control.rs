@@ -19,6 +19,7 @@ use super::Shared;
 use super::answer::Answerer;
 use super::session::{Overdue, Session};
 use crate::clock::Monotonic;
+use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
@@ -190,8 +191,18 @@ impl Attendant<'_> {
             });
         }
         self.session = Some(session);
-        self.watch = Some(Watch::start(crate::environment::Reader::host(self.shared.settings.program.clone())));
+        self.watch = Some(Watch::start(self.reader()));
         self.server.accept(token, got, Monotonic::now())
+    }
+
+    /// Of this host, and of the interface by which the client is reached.
+    fn reader(&self) -> Reader {
+        let reader = Reader::host(self.shared.settings.program.clone());
+        let client = self.connection.peer_addr().ok().and_then(|address| address.as_socket());
+        match client {
+            Some(client) => reader.towards(client.ip().to_canonical()),
+            None => reader,
+        }
     }
 
     /// What the client will really get.

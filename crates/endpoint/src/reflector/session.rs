@@ -49,6 +49,8 @@ const LAST_WORDS: Nanos = Nanos::millis(400);
 pub struct FlowCount {
     /// Requests received.
     pub received: AtomicU64,
+    /// Of those, requests marked as warm-up.
+    pub warm_up: AtomicU64,
     /// Replies sent.
     pub replied: AtomicU64,
     /// Whether a connection carries it now.
@@ -156,6 +158,7 @@ impl Session {
         let cpu = *self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
             received: self.received(),
+            warm_up: Some(self.flows.iter().map(|flow| flow.warm_up.load(Ordering::Relaxed)).collect()),
             replied: self.flows.iter().map(|flow| flow.replied.load(Ordering::Relaxed)).collect(),
             malformed: self.malformed.load(Ordering::Relaxed),
             user_ns: told.then_some(cpu.user_ns),

@@ -11,7 +11,7 @@ use measure::outcome::SocketFacts;
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
 use protocol::link::{Fault, Link};
-use protocol::native::header::{Flags, LENGTH, Native, Ordered, Token};
+use protocol::native::header::{Apart, Flags, LENGTH, Native, Ordered, Token};
 use protocol::native::message::{Open, capability};
 use protocol::native::preamble::{DATA_LENGTH, Data, DataAnswer};
 use protocol::wire::{Reading, Wire};
@@ -75,6 +75,11 @@ fn longest(method: &Method, length: Nanos) -> Nanos {
     Nanos(length.0.saturating_add(warm_up).saturating_add(method.timeout_ns.0).saturating_add(SLACK.0))
 }
 
+/// Whether requests have room for the native header.
+pub fn headed(method: &Method) -> bool {
+    method.request_bytes.0 >= LENGTH as u64
+}
+
 /// What every kind of connection needs to be opened.
 struct Opening<'a> {
     method: &'a Method,
@@ -97,9 +102,8 @@ struct Opened<L, W> {
 pub fn measure(scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
     let (method, peer, stop) = (scene.method, scene.peer, scene.stop);
     let opening = Opening { method, peer, control: scene.control.as_deref(), stop };
-    let headed = method.request_bytes.0 >= LENGTH as u64 && method.response_bytes.0 >= LENGTH as u64;
     match (method.carrier, method.pattern) {
-        (Carrier::Tcp, Pattern::Exchange) if headed => {
+        (Carrier::Tcp, Pattern::Exchange) if headed(method) && method.response_bytes.0 >= LENGTH as u64 => {
             let opened = opening.each(|flow| opening.stream(flow, opening.native(flow)?))?;
             go(opened, scene, |link: &Stream| Some(link.socket()))
         }
@@ -144,8 +148,10 @@ where
     let mut gathered = workers::run(crews, scene)?;
     for (facts, socket) in sockets.iter_mut().zip(&beside) {
         if let Some(socket) = socket {
-            let kind = facts.icmp_socket.take();
-            *facts = SocketFacts { icmp_socket: kind, ..socket_facts(socket) };
+            *facts = match facts.icmp_socket.take() {
+                None => socket_facts(socket),
+                kind => echo_facts(socket, facts.remote.clone(), kind),
+            };
         }
     }
     gathered.sockets = sockets;
@@ -253,9 +259,8 @@ impl Opening<'_> {
 
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {
         let icmp::Opened { socket, kind, echo } = icmp::open(self.peer, self.method)?;
-        let (flow, mut facts, refused) =
-            self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
-        facts.icmp_socket = Some(kind.to_string());
+        let (flow, _, refused) = self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
+        let facts = echo_facts(flow.link.socket(), self.peer.ip().to_string(), Some(kind.to_string()));
         // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
         let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();
         let expected = bare.then_some(flow.request.len());
@@ -303,7 +308,7 @@ impl Opening<'_> {
         Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited)).on(Side::Path).with_hint(hint))
     }
 
-    fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Ordered>, EndpointError> {
+    fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
             Pattern::Exchange => Content::None,
@@ -324,11 +329,19 @@ impl Opening<'_> {
         let request = vec![0; self.method.request_bytes.0 as usize];
         let reply = vec![0; reply_length];
         Ok((
-            Flow { link, wire: Ordered(wire), index: u32::from(flow), request, reply, expected: Some(reply_length) },
+            Flow { link, wire: Apart::new(wire), index: u32::from(flow), request, reply, expected: Some(reply_length) },
             facts,
             None,
         ))
     }
+}
+
+/// What a socket for ICMP got. It has no ports: what stands in their place means nothing to a reader, and a raw socket
+/// does not tell its peer.
+fn echo_facts(socket: &Socket, remote: String, icmp_socket: Option<String>) -> SocketFacts {
+    let local = socket.local_addr().ok().and_then(|address| address.as_socket());
+    let local = local.map_or_else(String::new, |address| address.ip().to_string());
+    SocketFacts { local, remote, icmp_socket, ..socket_facts(socket) }
 }
 
 fn hello_answered<W: Wire>(flow: &mut Flow<Datagram, W>, until: Instant) -> Result<bool, Fault> {

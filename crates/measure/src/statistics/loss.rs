@@ -87,7 +87,7 @@ pub fn time_weighted(ranked: &Ranked, list: &[f64]) -> Option<Vec<OfSent>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::Values;
+    use crate::recorder::{Sequence, Values};
     use crate::statistics::quantile::LISTED;
     use proptest::prelude::*;
     use test_case::test_case;
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn runs_of_losses_and_the_peers_count_are_handed_on() {
-        let mut periods = LossPeriods::default();
+        let (mut periods, mut sequence) = (LossPeriods::default(), Sequence::default());
         for seq in [3, 4, 9] {
-            periods.lost(seq);
+            periods.lost(&mut sequence, seq);
         }
         let found = loss(&counts(97, 3, 0, 0), &periods, Some(99));
         assert_eq!((found.periods, found.longest_period, found.peer_received), (2, 2, Some(99)));

@@ -235,7 +235,7 @@ mod tests {
     use crate::event::Fate;
     use crate::method::{Asked, Settled, Stop};
     use crate::outcome::{Standing, Steady};
-    use crate::recorder::Recorder;
+    use crate::recorder::{Recorder, Sequence};
     use crate::statistics::simulated::latencies;
     use crate::unit::{Instant, Rate};
     use proptest::prelude::*;
@@ -410,10 +410,11 @@ mod tests {
     fn lost_requests_have_a_slip_and_a_rank() {
         let mut recorder = Recorder::new(LoopKind::Open, 10_000);
         recorder.begin(Instant(0), None);
+        let mut sequence = Sequence::default();
         for n in 0..1_000_u64 {
             let due = Instant(n * 1_000_000);
             if n % 50 == 7 {
-                recorder.ended(Fate::Lost, n, Some(Nanos(100)));
+                recorder.ended(Fate::Lost, &mut sequence, n, Some(Nanos(100)));
             } else {
                 recorder.answered_as_scheduled(due, due.after(Nanos(100)), due.after(Nanos::micros(60)));
             }

@@ -47,6 +47,8 @@ pub fn judge(
     theirs: Option<&Environment>,
     context: &Context,
 ) -> Vec<Warning> {
+    // A reflector of our own runs in this very process: its machine is ours, and is judged once.
+    let theirs = theirs.filter(|_| !context.own_reflector);
     let mut warnings = Vec::new();
     warnings.extend(around(context));
     warnings.extend(clocks(outcome));
@@ -414,6 +416,19 @@ mod tests {
             clocks(&outcome).collect::<Vec<_>>(),
             [Warning::ClockStepped { count: 2 }, Warning::SystemClockStepped]
         );
+    }
+
+    #[test]
+    fn the_machine_of_a_reflector_of_our_own_is_judged_once() {
+        let disturbance = Disturbance { steal_share: Some(0.2), ..Disturbance::default() };
+        let machine = Environment { disturbance: Some(disturbance), ..environment() };
+        let (outcome, method) = quiet();
+        let ends = |own_reflector| {
+            let context = Context { own_reflector, ..Context::default() };
+            let warnings = judge(&outcome, &method, Some(&machine), Some(&machine), &context);
+            warnings.iter().filter(|warning| matches!(warning, Warning::Disturbed { .. })).count()
+        };
+        assert_eq!((ends(true), ends(false)), (1, 2));
     }
 
     #[test]

@@ -222,8 +222,8 @@ impl Wire for Native {
     }
 }
 
-/// Requests with a header, whose replies have no room for one or come over a connection of their own: told apart by
-/// their order, as [`crate::wire::Bare`] does, while the reflector still reads what each request asks for.
+/// Requests with a header, whose replies have no room for one: told apart by their order, as [`crate::wire::Bare`]
+/// does, while the reflector still reads what each request asks for.
 #[derive(Clone, Debug)]
 pub struct Ordered(
     /// What the requests carry.
@@ -243,6 +243,38 @@ impl Wire for Ordered {
     #[inline]
     fn identify(&mut self, _reply: &[u8], oldest: u64) -> Reading {
         Reading::Reply(oldest)
+    }
+}
+
+/// Requests with a header, each over a connection of its own: what comes back answers the latest. The connection of a
+/// request that was lost is gone, so nothing can answer that one any more.
+#[derive(Clone, Debug)]
+pub struct Apart {
+    native: Native,
+    latest: u64,
+}
+
+impl Apart {
+    /// Requests that carry what `native` puts into them.
+    pub fn new(native: Native) -> Self {
+        Self { native, latest: 0 }
+    }
+}
+
+impl Wire for Apart {
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
+        self.latest = seq;
+        self.native.prepare(message, seq, flags);
+    }
+
+    fn open(&mut self, message: &mut [u8]) {
+        self.native.open(message);
+    }
+
+    #[inline]
+    fn identify(&mut self, _reply: &[u8], _oldest: u64) -> Reading {
+        Reading::Reply(self.latest)
     }
 }
 
@@ -267,6 +299,15 @@ mod tests {
         assert_eq!(message[16..24], [1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(message[24..32], [1, 2, 2, 1, 0, 0, 0, 64]);
         assert_eq!(message[32..], [0xAA; 8], "what follows the header stays");
+    }
+
+    #[test]
+    fn over_connections_of_their_own_no_reply_is_an_earlier_ones() {
+        let mut wire = Apart::new(Native::new(TOKEN, 0, 64));
+        let mut message = [0; 64];
+        wire.prepare(&mut message, 4, Flags::NONE);
+        // The third was lost, and is the oldest without an answer.
+        assert_eq!(wire.identify(&[], 3), Reading::Reply(4));
     }
 
     #[test]

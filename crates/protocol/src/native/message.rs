@@ -208,6 +208,9 @@ pub struct Received {
 pub struct Report {
     /// Requests received, for each flow from 0; warm-up included.
     pub received: Vec<u64>,
+    /// Of those, requests marked as warm-up, for each flow from 0; `None` where the peer does not tell.
+    #[serde(default)]
+    pub warm_up: Option<Vec<u64>>,
     /// Replies sent, for each flow from 0.
     pub replied: Vec<u64>,
     /// Messages for this session that made no sense.

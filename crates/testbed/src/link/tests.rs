@@ -235,6 +235,10 @@ fn our_own_end_costs_what_was_said() {
     assert_eq!(next(&mut link, 20_000), Some((1, 10_050)), "what is there already needs no wake-up");
     assert_eq!(link.try_receive(&mut [0; 64]), Ok(None));
     assert_eq!(link.now(), Instant(10_054));
+    VirtualLink::wait_any(std::slice::from_mut(&mut link), Instant(11_000));
+    assert_eq!(link.now(), Instant(11_050));
+    VirtualLink::wait_any(std::slice::from_mut(&mut link), Instant(11_050));
+    assert_eq!(link.now(), Instant(11_050), "an instant that is over is not waited for");
 }
 
 #[test]

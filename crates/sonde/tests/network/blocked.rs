@@ -1,0 +1,78 @@
+//! What a firewall does to a measurement, and what is said of it: bounded in time, named, on the right side.
+
+use measure::unit::{Instant, Nanos};
+use serde_json::Value;
+use test_case::test_case;
+
+use crate::scene::{Scene, counts, document, installed, run};
+
+/// A far host whose firewall does `rule` to what comes in.
+fn behind(what: &str, rule: &str) -> Option<Scene> {
+    let scene = installed("nft", "nftables", what).then(|| Scene::beside(what))??;
+    let rules = format!("table inet truth {{ chain input {{ type filter hook input priority 0; {rule}; }}; }}");
+    run(scene.far(), &["nft", &rules]);
+    Some(scene)
+}
+
+/// The document of a measurement that finds nothing, within `bound`.
+fn in_vain(scene: &Scene, words: &[&str], bound: Nanos) -> Value {
+    let start: Instant = endpoint::clock::Monotonic::now();
+    let output = scene.rtt(words);
+    let took = endpoint::clock::Monotonic::now().since(start).expect("a clock that goes on");
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(took < bound, "took {took}");
+    document(&output)
+}
+
+#[test_case(false; "v4")]
+#[test_case(true; "v6")]
+fn udp_blocked_where_tcp_gets_through_is_told_as_that(six: bool) {
+    let Some(scene) = behind("a firewall against UDP", "udp dport 7663 drop") else { return };
+    let _reflector = scene.reflector(&[]);
+    let target = scene.target(six);
+    let error = &in_vain(&scene, &[&target, "--udp", "-c", "10"], Nanos::secs(10))["error"];
+    assert_eq!(error["side"], "path", "{error}");
+    let hint = error["hint"].as_str().expect("a hint");
+    for word in ["TCP gets through", "UDP does not", "firewall"] {
+        assert!(hint.contains(word), "{word} in {hint}");
+    }
+    let record = scene.record(&[&target, "--tcp", "-c", "10", "--warm-up", "0"]);
+    assert_eq!(counts(&record).answered, 10);
+}
+
+#[test_case(false, "icmp type echo-request drop"; "v4")]
+#[test_case(true, "icmpv6 type echo-request drop"; "v6")]
+fn icmp_blocked_is_lost_to_the_last(six: bool, rule: &str) {
+    let Some(scene) = behind("a firewall against ICMP", rule) else { return };
+    let words = [&scene.target(six), "--icmp", "-c", "5", "--timeout", "100ms"];
+    let record = in_vain(&scene, &words, Nanos::secs(10));
+    let fates = counts(&record);
+    assert_eq!((fates.scheduled, fates.lost), (5, 5), "{fates:?}");
+    let response = &record["outcome"]["response"];
+    assert_eq!((&response["min_ns"], &response["mean_ns"]), (&Value::Null, &Value::Null), "no value is no zero");
+}
+
+#[test_case(false; "v4")]
+#[test_case(true; "v6")]
+fn tcp_rejected_is_refused(six: bool) {
+    let rule = "tcp dport 7663 reject with tcp reset";
+    let Some(scene) = behind("a firewall that rejects TCP", rule) else { return };
+    let _reflector = scene.reflector(&[]);
+    let target = scene.target(six);
+    let error = &in_vain(&scene, &[&target, "--tcp", "-c", "5"], Nanos::secs(5))["error"];
+    assert!(error["what"].as_str().is_some_and(|text| text.contains("refused")), "{error}");
+    let record = in_vain(&scene, &[&target, "--connect", "-c", "5"], Nanos::secs(5));
+    assert_eq!(counts(&record).refused, 5);
+}
+
+#[test_case(false; "v4")]
+#[test_case(true; "v6")]
+fn tcp_dropped_is_silence(six: bool) {
+    let Some(scene) = behind("a firewall that drops TCP", "tcp dport 7663 drop") else { return };
+    let _reflector = scene.reflector(&[]);
+    let target = scene.target(six);
+    let error = &in_vain(&scene, &[&target, "--tcp", "-c", "5"], Nanos::secs(15))["error"];
+    assert!(error["hint"].as_str().is_some_and(|text| text.contains("firewall")), "{error}");
+    let record = in_vain(&scene, &[&target, "--connect", "-c", "5", "--timeout", "100ms"], Nanos::secs(5));
+    assert_eq!(counts(&record).lost, 5);
+}

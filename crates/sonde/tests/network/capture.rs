@@ -1,0 +1,257 @@
+//! Agreement with a packet capture taken beside the measurement, packet by packet.
+//!
+//! The capture sees each request leave the near host and each reply come in. Two things must hold. Every exchange's
+//! round trip, as the application saw it, contains what the capture saw of it. And what the kernel's time stamps say of
+//! the way from the driver to the receive stamp is what the capture says of the same packets.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use lab::namespace::Namespace;
+use measure::statistics::quantile::Ranked;
+use protocol::native::header::{Flags, Header};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::pcap::{Packet, Reader, segment};
+use crate::scene::{Sample, Scene, counts, document, installed, number, run, samples, tell};
+
+/// Exchanges of a run; of three in a row the last has kernel time stamps, so 666 have them at the most.
+const EXCHANGES: u64 = 2_400;
+/// At least so many are to be compared.
+const LEAST: usize = 600;
+/// So far apart may medians lie.
+const APART: u64 = 2_000;
+/// Nothing listens at this port: a segment to it marks the end of what is captured.
+const MARK: u16 = 9;
+
+#[test]
+fn udp_agrees_packet_by_packet() {
+    let Some(seen) = watched("UDP beside a packet capture", &["--udp"], false) else { return };
+    seen.contained();
+    // The requests that were stamped say so in their header, so exactly these are compared.
+    assert_eq!(number(&seen.record, "/outcome/split/samples"), seen.stamped().len() as u64);
+    seen.agrees(&seen.stamped());
+}
+
+#[test]
+fn icmp_agrees_packet_by_packet() {
+    for (six, range, kind) in [(false, "1 0", "raw"), (true, "0 0", "ping")] {
+        let Some(seen) = watched_as("ICMP beside a packet capture", &["--icmp"], six, range) else { return };
+        assert_eq!(seen.record["outcome"]["sockets"][0]["icmp_socket"], kind);
+        seen.contained();
+        // An echo does not say whether it was stamped: each third was.
+        seen.agrees(&seen.passed.iter().map(Passed::took).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn tcp_is_reported() {
+    let Some(seen) = watched("TCP beside a packet capture", &["--tcp"], false) else { return };
+    seen.contained();
+    seen.report(&seen.stamped());
+}
+
+/// A request and its reply as the capture saw them.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    seq: u64,
+    stamped: bool,
+    out: u64,
+    back: u64,
+}
+
+impl Passed {
+    fn took(&self) -> u64 {
+        self.back - self.out
+    }
+}
+
+/// A measurement with what a capture beside it saw.
+struct Seen {
+    what: String,
+    record: Value,
+    samples: Vec<Sample>,
+    /// Recorded exchanges alone, their numbers from 0.
+    passed: Vec<Passed>,
+}
+
+impl Seen {
+    fn stamped(&self) -> Vec<u64> {
+        self.passed.iter().filter(|passed| passed.stamped).map(Passed::took).collect()
+    }
+
+    /// Every exchange is in the capture, and its round trip contains the capture's.
+    fn contained(&self) {
+        let by_number: HashMap<u64, &Passed> = self.passed.iter().map(|passed| (passed.seq, passed)).collect();
+        let matched: Vec<_> =
+            self.samples.iter().filter_map(|sample| Some((sample, *by_number.get(&sample.seq)?))).collect();
+        assert_eq!((matched.len(), self.passed.len()), (self.samples.len(), self.samples.len()), "none unmatched");
+        assert!(matched.len() >= LEAST);
+        for (sample, passed) in &matched {
+            assert!(sample.service_ns > passed.took(), "{sample:?} {passed:?}");
+        }
+        let host = median(matched.iter().map(|(sample, passed)| sample.service_ns - passed.took()));
+        tell(&format!("{}: {} matched, 0 unmatched, {host} ns of a round trip in this host", self.what, matched.len()));
+    }
+
+    /// What the kernel's time stamps say of the time outside this host is what the capture says.
+    fn agrees(&self, took: &[u64]) {
+        let apart = self.report(took);
+        assert!(apart <= APART, "{apart} ns apart");
+    }
+
+    fn report(&self, took: &[u64]) -> u64 {
+        assert!(took.len() >= LEAST, "{} to compare", took.len());
+        assert!(number(&self.record, "/outcome/split/samples") >= LEAST as u64, "{}", self.record["outcome"]["split"]);
+        let captured = median(took.iter().copied());
+        let outside = number(&self.record, "/outcome/split/outside_ns");
+        let apart = captured.abs_diff(outside);
+        tell(&format!("{}: median outside {outside} ns, in the capture {captured} ns: {apart} ns apart", self.what));
+        apart
+    }
+}
+
+fn median(values: impl Iterator<Item = u64>) -> u64 {
+    Ranked::exact(values.collect()).quantile(0.5).expect("values")
+}
+
+fn watched(what: &str, words: &[&str], six: bool) -> Option<Seen> {
+    watched_as(what, words, six, "1 0")
+}
+
+/// Measures beside a capture, with this range of groups that may have ping sockets.
+fn watched_as(what: &str, words: &[&str], six: bool, range: &str) -> Option<Seen> {
+    if !installed("tcpdump", "tcpdump", what) {
+        return None;
+    }
+    let scene = Scene::alone(what)?;
+    run(scene.near(), &["sh", "-c", &format!("echo '{range}' > /proc/sys/net/ipv4/ping_group_range")]);
+    let _reflector = scene.reflector(&[]);
+    let target = scene.target(six);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("samples.csv");
+    let capture = Capture::start(scene.near());
+    let count = EXCHANGES.to_string();
+    let method = ["--window", "1", "--every", "1ms", "-c", &count, "--warm-up", "200ms", "--stamps", "--samples"];
+    let record = scene.record(&[&[target.as_str()], words, &method, &[file.to_str().expect("a path")]].concat());
+    assert_eq!(counts(&record).answered, EXCHANGES);
+    let mark = scene.rtt(&[&target, "--port", "9", "--connect", "-c", "1", "--warm-up", "0"]);
+    assert_eq!(counts(&document(&mark)).refused, 1);
+    let passed = recorded(pairs(&capture.end()));
+    Some(Seen { what: format!("{} IPv{}", words[0], if six { 6 } else { 4 }), record, samples: samples(&file), passed })
+}
+
+/// The recorded exchanges among all that passed: the last so many, numbered from 0 as the measurement numbers them.
+fn recorded(passed: HashMap<u64, Passed>) -> Vec<Passed> {
+    let end = passed.keys().max().expect("packets") + 1;
+    let base = end - EXCHANGES;
+    let recorded = passed.into_values().filter(|passed| passed.seq >= base);
+    recorded.map(|passed| Passed { seq: passed.seq - base, ..passed }).collect()
+}
+
+/// Requests with their replies, by the number they carry.
+fn pairs(packets: &[Packet]) -> HashMap<u64, Passed> {
+    let mut pairs: HashMap<u64, Passed> = HashMap::new();
+    for (packet, message) in packets.iter().filter_map(|packet| Some((packet, message(packet)?))) {
+        if message.request {
+            let passed = Passed { seq: message.seq, stamped: message.stamped, out: packet.at, back: 0 };
+            let before = pairs.insert(message.seq, passed);
+            assert!(before.is_none(), "{} left twice", message.seq);
+        } else if let Some(passed) = pairs.get_mut(&message.seq) {
+            assert_eq!(passed.back, 0, "{} came back twice", message.seq);
+            passed.back = packet.at;
+        }
+    }
+    pairs.retain(|_, passed| passed.back > 0);
+    pairs
+}
+
+/// What an exchange's packet says of itself.
+struct Message {
+    seq: u64,
+    request: bool,
+    stamped: bool,
+}
+
+fn message(packet: &Packet) -> Option<Message> {
+    match packet.protocol {
+        // Type; code, checksum, identifier and the short number; the number of 64 bits.
+        1 | 58 => {
+            let seq = u64::from_be_bytes(packet.body.get(8..16)?.try_into().ok()?);
+            match packet.body[0] {
+                8 | 128 => Some(Message { seq, request: true, stamped: false }),
+                0 | 129 => Some(Message { seq, request: false, stamped: false }),
+                _ => None,
+            }
+        }
+        6 | 17 => {
+            let (_, to, payload) = segment(packet)?;
+            // Messages of 64 bytes; the control connection's are of other lengths, or no headers.
+            let header = Header::read(payload).filter(|_| payload.len() == 64)?;
+            // The first datagrams of a flow are numbered from the other end.
+            let seq = Some(header.seq).filter(|seq| *seq < u64::MAX / 2)?;
+            Some(Message { seq, request: to == 7_663, stamped: header.flags.has(Flags::STAMPED) })
+        }
+        _ => None,
+    }
+}
+
+/// A packet capture at a namespace's end of the cable.
+struct Capture {
+    child: Child,
+    reader: JoinHandle<Vec<Packet>>,
+    marked: Receiver<()>,
+}
+
+impl Capture {
+    /// Starts it, and returns when it captures.
+    fn start(namespace: &Namespace) -> Self {
+        let mut command = namespace.command("tcpdump");
+        command.args(["-i", namespace.interface(), "-n", "-s", "160", "-Z", "root", "-B", "8192"]);
+        // Not in immediate mode: waking the capture for each packet would lie between its stamp and the driver's.
+        command.args(["--time-stamp-precision=nano", "-U", "-w", "-", "ip or ip6"]);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let mut said = String::new();
+        while !said.contains("listening on") {
+            assert!(stderr.read_line(&mut said).expect("text") > 0, "no capture: {said}");
+        }
+        let mut stdout = child.stdout.take().expect("piped");
+        let (mark, marked) = channel();
+        let reader = thread::spawn(move || {
+            let (mut reader, mut all, mut buffer) = (Reader::default(), Vec::new(), vec![0; 1 << 16]);
+            loop {
+                let count = stdout.read(&mut buffer).expect("a capture");
+                if count == 0 {
+                    return all;
+                }
+                let packets = reader.feed(&buffer[..count]);
+                if packets.iter().any(is_mark) {
+                    // Nobody waits for a second one.
+                    let _ = mark.send(());
+                }
+                all.extend(packets);
+            }
+        });
+        Self { child, reader, marked }
+    }
+
+    /// Ends it when the mark has come by; all its packets.
+    fn end(mut self) -> Vec<Packet> {
+        self.marked.recv_timeout(Duration::from_secs(10)).expect("the mark is captured");
+        kill_process(Pid::from_child(&self.child), Signal::INT).expect("ended");
+        self.child.wait().expect("ended");
+        self.reader.join().expect("read")
+    }
+}
+
+/// The answer to the mark, which comes last.
+fn is_mark(packet: &Packet) -> bool {
+    packet.protocol == 6 && segment(packet).is_some_and(|(from, _, _)| from == MARK)
+}

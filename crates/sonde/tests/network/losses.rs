@@ -1,0 +1,92 @@
+//! Losses agree exactly with the count of who made them, and stand under the direction in which they happened.
+
+use lab::namespace::Namespace;
+use serde_json::Value;
+use test_case::test_case;
+
+use crate::scene::{Scene, counts, installed, number, run};
+
+/// Recorded datagrams of the native protocol alone: a flag of octet 25, behind the 8 of UDP, marks the others.
+const RECORDED: &str = "@th,264,8 & 4 == 0";
+
+/// Makes `namespace` drop each tenth of the incoming packets that match.
+fn drop_each_tenth(namespace: &Namespace, matching: &str) {
+    let rules = format!(
+        "table inet truth {{ 
+         counter dropped {{ }}
+         chain input {{ type filter hook input priority 0;
+         {matching} numgen inc mod 10 == 0 counter name dropped drop; }}; }}"
+    );
+    run(namespace, &["nft", &rules]);
+}
+
+/// How many it has dropped.
+fn dropped(namespace: &Namespace) -> u64 {
+    let text = run(namespace, &["nft", "list", "counter", "inet", "truth", "dropped"]);
+    let mut words = text.split_whitespace().skip_while(|word| *word != "packets");
+    words.nth(1).and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{text}"))
+}
+
+fn scene(what: &str) -> Option<Scene> {
+    installed("nft", "nftables", what).then(|| Scene::beside(what))?
+}
+
+/// What the record says of losses that somebody else has counted, each tenth of 500.
+fn agrees(record: &Value, dropped: u64) {
+    let fates = counts(record);
+    assert_eq!(dropped, 50);
+    assert_eq!((fates.scheduled, fates.lost, fates.late), (500, dropped, 0), "{fates:?}");
+    assert_eq!(fates.answered, 500 - dropped);
+    let loss = &record["outcome"]["loss"];
+    assert_eq!(loss["ratio"], 0.1);
+    assert_eq!((loss["periods"].as_u64(), loss["longest_period"].as_u64()), (Some(50), Some(1)), "{loss}");
+}
+
+/// An open loop, and a closed one that waits for each lost reply.
+const LOOPS: [&[&str]; 2] = [&["--every", "1ms", "--timeout", "500ms"], &["--window", "1", "--timeout", "50ms"]];
+
+#[test_case(LOOPS[0], false; "open v4")]
+#[test_case(LOOPS[0], true; "open v6")]
+#[test_case(LOOPS[1], false; "closed v4")]
+fn losses_on_the_way_there(method: &[&str], six: bool) {
+    let Some(scene) = scene("counted losses on the way there") else { return };
+    let _reflector = scene.reflector(&[]);
+    drop_each_tenth(scene.far(), &format!("udp dport 7663 {RECORDED}"));
+    let record = scene.record(&[&[&scene.target(six), "--udp", "-c", "500", "--warm-up", "20ms"], method].concat());
+    agrees(&record, dropped(scene.far()));
+    assert_eq!(number(&record, "/outcome/loss/peer_received"), 450);
+}
+
+#[test_case(LOOPS[0], false; "open v4")]
+#[test_case(LOOPS[1], true; "closed v6")]
+fn losses_on_the_way_back(method: &[&str], six: bool) {
+    let Some(scene) = scene("counted losses on the way back") else { return };
+    let _reflector = scene.reflector(&[]);
+    drop_each_tenth(scene.near(), &format!("udp sport 7663 {RECORDED}"));
+    let record = scene.record(&[&[&scene.target(six), "--udp", "-c", "500", "--warm-up", "20ms"], method].concat());
+    agrees(&record, dropped(scene.near()));
+    assert_eq!(number(&record, "/outcome/loss/peer_received"), 500, "all of them came there");
+}
+
+#[test_case(false, "icmp type echo-request"; "v4")]
+#[test_case(true, "icmpv6 type echo-request"; "v6")]
+fn losses_of_echoes(six: bool, matching: &str) {
+    let Some(scene) = scene("counted losses of echoes") else { return };
+    drop_each_tenth(scene.far(), matching);
+    let words = [&scene.target(six), "--icmp", "-c", "500", "--warm-up", "0", "--every", "1ms", "--timeout", "500ms"];
+    let record = scene.record(&words);
+    agrees(&record, dropped(scene.far()));
+    assert_eq!(record["outcome"]["loss"]["peer_received"], Value::Null, "a kernel does not tell");
+}
+
+#[test_case(false; "v4")]
+#[test_case(true; "v6")]
+fn a_lost_handshake_is_lost_and_the_next_is_none_of_its_business(six: bool) {
+    let Some(scene) = scene("counted losses of handshakes") else { return };
+    let _listener = scene.reflector(&["--port", "9999"]);
+    drop_each_tenth(scene.far(), "tcp dport 9999 tcp flags & (syn | ack) == syn");
+    let words = ["--port", "9999", "--connect", "-c", "100", "--warm-up", "0", "--timeout", "100ms"];
+    let record = scene.record(&[&[scene.target(six).as_str()], &words[..]].concat());
+    let fates = counts(&record);
+    assert_eq!((dropped(scene.far()), fates.lost, fates.late, fates.answered), (10, 10, 0, 90), "{fates:?}");
+}

@@ -1,0 +1,15 @@
+//! Measurements between two hosts whose truth is known: namespaces, a reflector of its own process in one, the program in
+//! the other, and something beside them that knows what really happened.
+//!
+//! Not here: what the command line says and refuses (`cli`), and engines under injected faults (`endpoint`).
+
+mod blocked;
+mod capture;
+mod carriers;
+mod crowd;
+mod hold;
+mod losses;
+mod pcap;
+mod scene;
+mod stall;
+mod unprivileged;

@@ -1,0 +1,216 @@
+//! Two hosts and the program on them.
+//!
+//! Tests of time have the machine to themselves, as far as this program goes; the others run beside each other.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use lab::namespace::{Namespace, NamespaceError, Pair};
+use measure::event::Counts;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// Whether others may run meanwhile.
+enum Turn {
+    Alone { _guard: RwLockWriteGuard<'static, ()> },
+    Beside { _guard: RwLockReadGuard<'static, ()> },
+}
+
+/// Two hosts joined by a cable, for one test.
+pub struct Scene {
+    pair: Pair,
+    _turn: Turn,
+}
+
+impl Scene {
+    /// For a test of time; `None`: there are no namespaces here, which was said aloud.
+    pub fn alone(what: &str) -> Option<Self> {
+        Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })
+    }
+
+    /// For a test of anything else.
+    pub fn beside(what: &str) -> Option<Self> {
+        Self::new(what, Turn::Beside { _guard: MACHINE.read().unwrap_or_else(PoisonError::into_inner) })
+    }
+
+    fn new(what: &str, turn: Turn) -> Option<Self> {
+        match Pair::new() {
+            Ok(pair) => Some(Self { pair, _turn: turn }),
+            // Namespaces are to be had, but not as they should be: a defect, not a skip.
+            Err(error @ NamespaceError::Step { .. }) => panic!("{error}"),
+            Err(error) => {
+                testbed::skip::aloud(&format!("{what} between namespaces: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Where the measurement is made from.
+    pub fn near(&self) -> &Namespace {
+        self.pair.near()
+    }
+
+    /// Where the reflector is.
+    pub fn far(&self) -> &Namespace {
+        self.pair.far()
+    }
+
+    /// The far side's address: of IPv6 where `six`.
+    pub fn target(&self, six: bool) -> String {
+        if six { self.far().v6().to_string() } else { self.far().v4().to_string() }
+    }
+
+    /// A reflector in the far namespace that answers anybody, started with these further words.
+    pub fn reflector(&self, words: &[&str]) -> Reflector {
+        Reflector::start(self.far(), &[&["--open"], words].concat())
+    }
+
+    /// The record of `sonde rtt` in the near namespace with these words.
+    pub fn record(&self, words: &[&str]) -> Value {
+        let output = self.rtt(words);
+        let document = document(&output);
+        let how = (&document["ended"], &document["error"], &document["outcome"]["counts"]);
+        assert!(output.status.success(), "{words:?}: {} {how:?}", String::from_utf8_lossy(&output.stderr));
+        document
+    }
+
+    /// `sonde rtt --json -q` in the near namespace with these words, ended.
+    pub fn rtt(&self, words: &[&str]) -> Output {
+        rtt_in(self.near(), words).output().expect("started")
+    }
+}
+
+/// `sonde rtt --json -q` in `namespace` with these words, not started yet.
+pub fn rtt_in(namespace: &Namespace, words: &[&str]) -> Command {
+    let mut command = sonde_in(namespace);
+    command.args(["rtt", "--json", "-q"]).args(words);
+    command
+}
+
+/// The program in `namespace`, without the environment of whoever runs the tests.
+pub fn sonde_in(namespace: &Namespace) -> Command {
+    let mut command = namespace.command(assert_cmd::cargo::cargo_bin!("sonde"));
+    for name in ["SONDE_KEY_FILE", "SONDE_COLOR", "NOTIFY_SOCKET", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The one JSON document on standard output.
+pub fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        let [said, printed] = [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text));
+        panic!("{error}: {printed}\n{said}")
+    })
+}
+
+/// The fates of a record's requests, which always add up.
+pub fn counts(record: &Value) -> Counts {
+    let counts: Counts = serde_json::from_value(record["outcome"]["counts"].clone()).expect("counts");
+    assert!(counts.balance(), "{counts:?}");
+    counts
+}
+
+/// A number of a record, by its path.
+pub fn number(record: &Value, path: &str) -> u64 {
+    record.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} is {:?}", record.pointer(path)))
+}
+
+/// A quantile of a record's distribution at `path`, nanoseconds.
+pub fn quantile(record: &Value, path: &str, q: f64) -> u64 {
+    let quantiles = record.pointer(&format!("{path}/quantiles")).and_then(Value::as_array).expect("quantiles");
+    let found = quantiles.iter().find(|quantile| quantile["q"] == q).expect("that quantile");
+    found["value_ns"].as_u64().expect("a value")
+}
+
+/// One line of a file of samples.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Its number within the measurement.
+    pub seq: u64,
+    /// From the intended instant, where there was one.
+    pub response_ns: u64,
+    /// From the send.
+    pub service_ns: u64,
+}
+
+/// The answered exchanges of a file of samples.
+pub fn samples(file: &Path) -> Vec<Sample> {
+    let text = std::fs::read_to_string(file).expect("samples");
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = lines.next().expect("a head");
+    let column = |name: &str| head.iter().position(|title| *title == name).expect("that column");
+    let [seq, response, service, fate] = ["seq", "response_ns", "service_ns", "fate"].map(column);
+    let answered = lines.filter(|line| line[fate] == "answered");
+    let number = |text: &str| text.parse().expect("a number");
+    answered
+        .map(|line| Sample {
+            seq: number(line[seq]),
+            response_ns: number(line[response]),
+            service_ns: number(line[service]),
+        })
+        .collect()
+}
+
+/// Tells a figure that is reported and not judged, to whoever reads the output of the tests.
+pub fn tell(text: &str) {
+    // Written past the harness, which keeps what a passed test prints to itself.
+    writeln!(std::io::stderr(), "{text}").expect("standard error");
+}
+
+/// Runs a tool in `namespace`, which must go well; what it printed.
+pub fn run(namespace: &Namespace, words: &[&str]) -> String {
+    let output = namespace.command(words[0]).args(&words[1..]).output().expect("started");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Whether a program is installed; where not, that is said aloud.
+pub fn installed(program: &str, package: &str, what: &str) -> bool {
+    let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
+    if !there {
+        testbed::skip::aloud(&format!("{what}: {program} is not installed ({package})"));
+    }
+    there
+}
+
+/// `sonde serve` in a namespace; ended when it goes out of scope.
+pub struct Reflector {
+    child: Child,
+    _stderr: BufReader<ChildStderr>,
+}
+
+impl Reflector {
+    /// Starts it with these words, and returns when it listens.
+    pub fn start(namespace: &Namespace, words: &[&str]) -> Self {
+        let mut command = sonde_in(namespace);
+        let child = command.arg("serve").args(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("started");
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let mut status = String::new();
+        stderr.read_line(&mut status).expect("a line");
+        assert!(status.contains("listening on"), "{status}");
+        Self { child, _stderr: stderr }
+    }
+}
+
+impl Drop for Reflector {
+    fn drop(&mut self) {
+        // In order, so that its namespace is empty when that is removed.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+/// A new key in `folder`, by the program itself.
+pub fn key_in(folder: &Path) -> String {
+    let file = folder.join("test.key").to_str().expect("a path in UTF-8").to_owned();
+    let status = Command::new(assert_cmd::cargo::cargo_bin!("sonde")).args(["key", &file]).output().expect("started");
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    file
+}

@@ -1,0 +1,76 @@
+//! A peer that stands still for 100 ms once in 1000 requests, one request a millisecond: what an open loop sees of it
+//! and a closed one omits (method.md, coordinated omission).
+//!
+//! A stall makes the hundred requests that are due in it wait 100, 99, … 1 ms. Four stalls in 3600 requests are 400 that
+//! wait: the p90 is the 360th longest wait, 10 ms, and the p99 the 36th, 91 ms.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::scene::{Scene, counts, document, number, quantile, rtt_in, samples};
+
+const MILLI: u64 = 1_000_000;
+const STALLS: u64 = 4;
+
+#[test]
+fn an_open_loop_sees_what_a_closed_one_omits() {
+    let Some(scene) = Scene::alone("a peer that stalls") else { return };
+    let _reflector = scene.reflector(&["--stall", "100ms", "--stall-every", "1000"]);
+    let target = scene.target(false);
+    let folder = tempfile::tempdir().expect("a folder");
+    // At once, each in a session of its own whose requests and stalls are counted apart.
+    let methods = [("--udp", "0"), ("--tcp", "0"), ("--udp", "1")];
+    let running = methods.map(|(carrier, window)| {
+        let words = ["--every", "1ms", "-c", "3600", "--warm-up", "0", "--no-stamps", "--samples"];
+        let file = folder.path().join(format!("{}{window}.csv", &carrier[2..]));
+        let mut command = rtt_in(scene.near(), &[&target, carrier, "--window", window]);
+        command.args(words).arg(file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+    });
+    let [udp, tcp, closed] = running.map(|child| document(&child.wait_with_output().expect("ended")));
+    for (record, file) in [(&udp, "udp0.csv"), (&tcp, "tcp0.csv")] {
+        open_loop(record, &folder.path().join(file));
+    }
+    closed_loop(&closed);
+}
+
+fn open_loop(record: &Value, file: &Path) {
+    let fates = counts(record);
+    assert_eq!((fates.scheduled, fates.answered, fates.ticks_missed), (3_600, 3_600, 0), "{fates:?}");
+    assert_eq!(record["outcome"]["loop_kind"], "open");
+    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| quantile(record, "/outcome/response", q));
+    assert!(p50 < 2 * MILLI, "most requests meet no stall: {p50}");
+    assert!((5 * MILLI..30 * MILLI).contains(&p90), "{p90}");
+    assert!((85 * MILLI..110 * MILLI).contains(&p99), "{p99}");
+    assert!(number(record, "/outcome/response/max_ns") >= 99 * MILLI);
+    // The requests left on time all the same: their wait is all service, none of it slip.
+    assert!(quantile(record, "/outcome/slip/distribution", 0.9) < MILLI);
+    assert!(quantile(record, "/outcome/service", 0.99) > 80 * MILLI);
+    assert_eq!(record["outcome"]["slip"]["rate_achieved"], true);
+    // Request by request: of each stall as many waited so long as were due before its last so many milliseconds.
+    let responses: Vec<u64> = samples(file).iter().map(|sample| sample.response_ns).collect();
+    assert_eq!(responses.len(), 3_600);
+    for wait in [20, 40, 60, 80] {
+        let waited = responses.iter().filter(|response| **response > wait * MILLI).count() as u64;
+        let due = STALLS * (100 - wait);
+        // What else holds this machine up can only add.
+        assert!((due - STALLS..=due + due / 4 + 20).contains(&waited), "{waited} waited {wait} ms, {due} were due");
+    }
+}
+
+fn closed_loop(record: &Value) {
+    let fates = counts(record);
+    assert_eq!(record["outcome"]["loop_kind"], "closed");
+    assert_eq!(fates.answered, 3_600, "{fates:?}");
+    let [p90, p99] = [0.9, 0.99].map(|q| quantile(record, "/outcome/response", q));
+    assert!(p90 < 2 * MILLI, "the stalls are no tenth of what was sent: {p90}");
+    assert!(p99 < 20 * MILLI, "nor a hundredth: {p99}");
+    assert!(number(record, "/outcome/response/max_ns") >= 100 * MILLI);
+    // What it omits it says: the instants that passed without a request, in the stalls and whenever else.
+    assert!(fates.ticks_missed >= STALLS * 99, "{}", fates.ticks_missed);
+    let ticks = number(record, "/outcome/elapsed_ns") / MILLI;
+    assert!(ticks.abs_diff(fates.answered + fates.ticks_missed) <= 2, "{ticks} instants, {fates:?}");
+    let warnings = record["warnings"].as_array().expect("warnings");
+    assert!(warnings.iter().any(|warning| warning["kind"] == "ticks-missed"), "{warnings:?}");
+}
