@@ -36,9 +36,7 @@ pub fn attend(connection: &Socket, from: SocketAddr, shared: &Arc<Shared>) {
     let mut attendant =
         Attendant { connection, shared, server: Server::new(terms, Monotonic::now()), session: None, watch: None };
     let data = attendant.run();
-    if let Some(session) = attendant.session.take() {
-        shared.sessions.remove(&session.token);
-    }
+    attendant.forget();
     if let Some((data, unread)) = data {
         serve_data(connection, from, data, &unread, shared);
     }
@@ -95,9 +93,20 @@ impl Attendant<'_> {
                 self.handle(event);
             }
             let over = fed.is_err() || self.look_up() || self.server.step() == protocol::native::error::Step::Done;
+            if over {
+                // Before the client is told: what it is told has happened.
+                self.forget();
+            }
             if self.write().is_err() || over {
                 return None;
             }
+        }
+    }
+
+    /// The session's token is void from here on.
+    fn forget(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.shared.sessions.remove(&session.token);
         }
     }
 

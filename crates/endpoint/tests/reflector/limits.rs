@@ -1,6 +1,5 @@
 //! Each bound is kept by a refusal that names it.
 
-use endpoint::clock::Monotonic;
 use measure::method::Carrier;
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::native::error::SessionError;
@@ -60,19 +59,8 @@ fn one_session_too_many_is_turned_away_until_another_ends() {
         }
         // The report comes when the session is over for the reflector too.
         first.close();
-        assert!(eventually(|| Session::open(address, open(Carrier::Tcp)).is_ok()), "there is room again");
+        assert!(Session::open(address, open(Carrier::Tcp)).is_ok(), "there is room again");
     });
-}
-
-/// The session leaves the list just after its report was written: the next client may be that much faster.
-fn eventually(mut done: impl FnMut() -> bool) -> bool {
-    let give_up = Monotonic::now().after(client::PATIENCE.into());
-    while Monotonic::now() < give_up {
-        if done() {
-            return true;
-        }
-    }
-    false
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn while_it_warms_up(words: &[&str]) {
 #[test_case(Signal::TERM, 143, "SIGTERM")]
 fn while_it_measures(signal: Signal, code: i32, name: &str) {
     let serve = Serve::start(&[]);
-    let mut running = Running::start(&[&serve.address, "-t", "60", "--warm-up", "0"]);
+    let mut running = Running::start(&[&serve.address, "-t", "60", "--warm-up", "0", "--every", "1ms"]);
     running.event("second");
     let (ended, last) = interrupted(running, signal);
     let record = &last["data"];
