@@ -19,6 +19,8 @@ use crate::stop::Stop;
 
 /// A receive with this deadline comes back at the link's next glance: it has passed already.
 const ONE_GLANCE: Instant = Instant(0);
+/// A client that sends on and on after its session's end is answered so many times more at the most.
+const BETWEEN_LOOKS: u64 = 8;
 /// A hold is slept until so shortly before its end, and spun from there.
 const HOLD_SPIN: Nanos = Nanos::micros(150);
 
@@ -112,7 +114,7 @@ impl<'a, L: Link> Answerer<'a, L> {
         loop {
             let length = match self.take() {
                 Ok(Some(length)) => length,
-                Ok(None) if self.stop.requested() || self.session.over.requested() => return FlowEnd::Over,
+                Ok(None) if self.is_over() => return FlowEnd::Over,
                 Ok(None) => continue,
                 // An ICMP error of an earlier reply: the client has gone, or comes back.
                 Err(fault) if !fault.ends_the_run() => continue,
@@ -123,7 +125,14 @@ impl<'a, L: Link> Answerer<'a, L> {
             {
                 return FlowEnd::Broken(fault);
             }
+            if self.count.is_multiple_of(BETWEEN_LOOKS) && self.is_over() {
+                return FlowEnd::Over;
+            }
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.requested() || self.session.over.requested()
     }
 
     /// Answers one message that came another way: the datagram that made this flow known.
@@ -301,7 +310,7 @@ impl<'a, L: Link> Answerer<'a, L> {
             if now >= due {
                 return true;
             }
-            if self.stop.requested() || self.session.over.requested() {
+            if self.is_over() {
                 return false;
             }
             pace::sleep_until(due.min(now.after(GLANCE)));

@@ -12,6 +12,7 @@ use protocol::native::preamble::{Data, DataAnswer, DataRefusal, Decline, Version
 use protocol::native::server::{Server, ServerEvent, Terms};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
+use rustix::thread::CpuSet;
 use socket2::Socket;
 
 use super::Shared;
@@ -209,7 +210,10 @@ impl Attendant<'_> {
         let settings = &self.shared.settings;
         let cpus = if open.cpus.is_empty() { settings.cpus.clone() } else { open.cpus.clone() };
         let allowed = rustix::thread::sched_getaffinity(None).ok();
-        let missing = cpus.iter().find(|cpu| allowed.as_ref().is_some_and(|set| !set.is_set(**cpu as usize)));
+        let missing = cpus
+            .iter()
+            .map(|cpu| *cpu as usize)
+            .find(|cpu| *cpu >= CpuSet::MAX_CPU || allowed.as_ref().is_some_and(|set| !set.is_set(*cpu)));
         if let Some(cpu) = missing {
             let detail = format!("the reflector may not run on CPU {cpu}");
             return Err(Refused { reason: Reason::Cpus, detail, hint: Some("choose another --peer-cpu".into()) });

@@ -1,0 +1,72 @@
+//! The reflector by raw sockets: what it answers, what it keeps silent about, what it refuses, and how it ends.
+//!
+//! Nothing of our own client's loops is used here: control connections by the protocol's machine, data by hand. Not
+//! here: what a measurement makes of it (`loopback.rs`), the process and its threads (the binary's tests).
+
+mod client;
+mod datagrams;
+mod ends;
+mod limits;
+mod replies;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread;
+
+use endpoint::reflector::{self, Settings};
+use endpoint::stop::Stop;
+use measure::method::{Carrier, Pattern, Waiting};
+use measure::unit::{Bytes, Nanos};
+use protocol::native::limits::Limits;
+use protocol::native::message::Open;
+
+const PROGRAM: &str = "sonde test";
+
+/// A session of 64-byte messages on one flow.
+fn open(carrier: Carrier) -> Open {
+    Open {
+        program: PROGRAM.into(),
+        capabilities: [].into(),
+        carrier,
+        pattern: Pattern::Exchange,
+        request_bytes: Bytes(64),
+        response_bytes: Bytes(64),
+        reply_every: 1,
+        waiting: Waiting::Block,
+        cpus: Vec::new(),
+        flows: 1,
+        stamps: false,
+        rate_per_flow: None,
+        duration_ns: None,
+        idle_ns: Nanos::secs(30),
+    }
+}
+
+/// Asks for a stop when it goes, be it by a failed assertion.
+struct Ends<'a>(&'a Stop);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.request();
+    }
+}
+
+fn settings() -> Settings {
+    Settings::at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), PROGRAM)
+}
+
+/// Runs `body` with a reflector of these limits and the flag that stops it.
+fn with_limits(limits: Limits, body: impl FnOnce(SocketAddr, &Stop)) {
+    let reflector = reflector::bind(Settings { limits, ..settings() }).expect("bound");
+    let address = reflector.addresses()[0];
+    let stop = Stop::default();
+    thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || reflector.run(stop).expect("served"));
+        let _ends = Ends(stop);
+        body(address, stop);
+    });
+}
+
+fn with_reflector(body: impl FnOnce(SocketAddr)) {
+    with_limits(Limits::default(), |address, _| body(address));
+}
