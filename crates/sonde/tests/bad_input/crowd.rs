@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use endpoint::clock::Monotonic;
 use measure::method::{Carrier, Pattern, Waiting};
@@ -17,12 +17,12 @@ use crate::{Serve, count, rtt};
 
 /// Waits until `done`, which takes no longer than a connection's time to say something.
 fn eventually(mut done: impl FnMut() -> bool) -> bool {
-    let give_up = Instant::now() + Duration::from_secs(5);
-    while Instant::now() < give_up {
+    let give_up = Monotonic::now().after(Nanos::secs(5));
+    while Monotonic::now() < give_up {
         if done() {
             return true;
         }
-        std::thread::yield_now();
+        thread::yield_now();
     }
     false
 }

@@ -1,12 +1,13 @@
 //! A far side that hangs, dies or goes down in the middle.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use endpoint::clock::Monotonic;
 use rustix::process::Signal;
 use serde_json::Value;
 use test_case::test_case;
 
-use crate::{Running, Serve, balanced, count};
+use crate::{Running, Serve, balanced, count, since};
 
 /// Measures until the first second is told, does `what` to the far side, and waits for the end.
 fn struck(words: &[&str], signal: Signal) -> (Option<i32>, Value, Duration) {
@@ -14,14 +15,14 @@ fn struck(words: &[&str], signal: Signal) -> (Option<i32>, Value, Duration) {
     let mut running = Running::start(&[&[&serve.address, "--warm-up", "0"], words].concat());
     running.event("second");
     serve.signal(signal);
-    let struck = Instant::now();
+    let struck = Monotonic::now();
     let (code, last, said) = running.end();
     assert_eq!(last["event"], "end", "{last:#} {said}");
     let record = last["data"].clone();
     balanced(&record);
     assert!(count(&record, "answered") > 100, "what was measured before is kept");
     assert!(record["outcome"]["response"]["quantiles"].as_array().is_some_and(|quantiles| !quantiles.is_empty()));
-    (code, record, struck.elapsed())
+    (code, record, since(struck))
 }
 
 #[test_case(&["--tcp"]; "tcp")]
@@ -72,9 +73,9 @@ fn a_reflector_that_is_asked_to_end_does_so_while_it_is_measured() {
     let mut running = Running::start(&[&serve.address, "-t", "30", "--warm-up", "0", "--connections", "4"]);
     running.event("second");
     serve.signal(Signal::TERM);
-    let asked = Instant::now();
+    let asked = Monotonic::now();
     assert_eq!(serve.child.wait().unwrap().code(), Some(0));
-    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+    assert!(since(asked) < Duration::from_secs(3), "{:?}", since(asked));
     // Its port is free at once, and another is measured there.
     let port = serve.address.rsplit(':').next().unwrap().to_owned();
     let (_, last, _) = running.end();

@@ -2,22 +2,23 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use endpoint::clock::Monotonic;
 use rustix::process::Signal;
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 use test_case::test_case;
 
 use crate::rogue::{Deed, Rogue, Seen, well};
-use crate::{Running, Serve, count};
+use crate::{Running, Serve, count, since};
 
 /// Ctrl-C now: how it ended, within two seconds.
 fn interrupted(running: Running, signal: Signal) -> (Option<i32>, Value) {
     running.signal(signal);
-    let asked = Instant::now();
+    let asked = Monotonic::now();
     let (code, last, said) = running.end();
-    assert!(asked.elapsed() < Duration::from_secs(2), "{:?} {said}", asked.elapsed());
+    assert!(since(asked) < Duration::from_secs(2), "{:?} {said}", since(asked));
     (code, last)
 }
 

@@ -17,8 +17,10 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use endpoint::clock::Monotonic;
+use measure::unit::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -35,6 +37,11 @@ fn sonde(words: &[impl AsRef<OsStr>]) -> Command {
     command
 }
 
+/// The time from `began` to now.
+fn since(began: Instant) -> Duration {
+    Monotonic::now().since(began).unwrap().into()
+}
+
 /// What a command that ended by itself left behind.
 struct Ended {
     code: Option<i32>,
@@ -45,10 +52,10 @@ struct Ended {
 
 impl Ended {
     fn of(command: &mut Command) -> Self {
-        let began = Instant::now();
+        let began = Monotonic::now();
         let Output { status, stdout, stderr } = command.output().unwrap();
         let text = |octets| String::from_utf8(octets).unwrap();
-        Self { code: status.code(), stdout: text(stdout), stderr: text(stderr), took: began.elapsed() }
+        Self { code: status.code(), stdout: text(stdout), stderr: text(stderr), took: since(began) }
     }
 
     /// The one document on standard output.
