@@ -170,6 +170,11 @@ pub fn run(namespace: &Namespace, words: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
+/// Lets the groups of `range` have ping sockets in `namespace`. A new namespace begins with `1 0`, which is nobody.
+pub fn let_ping(namespace: &Namespace, range: &str) {
+    run(namespace, &["sh", "-c", &format!("echo '{range}' > /proc/sys/net/ipv4/ping_group_range")]);
+}
+
 /// Whether a program is installed; where not, that is said aloud.
 pub fn installed(program: &str, package: &str, what: &str) -> bool {
     let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();

@@ -40,9 +40,10 @@ fn open_loop(record: &Value, file: &Path) {
     assert_eq!((fates.scheduled, fates.answered, fates.ticks_missed), (3_600, 3_600, 0), "{fates:?}");
     assert_eq!(record["outcome"]["loop_kind"], "open");
     let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| quantile(record, "/outcome/response", q));
-    assert!(p50 < 2 * MILLI, "most requests meet no stall: {p50}");
-    assert!((5 * MILLI..30 * MILLI).contains(&p90), "{p90}");
-    assert!((85 * MILLI..110 * MILLI).contains(&p99), "{p99}");
+    // From below as exact as the stalls are; from above as far as others on this machine delay requests too.
+    assert!(p50 < 5 * MILLI, "most requests meet no stall: {p50}");
+    assert!((5 * MILLI..60 * MILLI).contains(&p90), "{p90}");
+    assert!((85 * MILLI..200 * MILLI).contains(&p99), "{p99}");
     assert!(number(record, "/outcome/response/max_ns") >= 99 * MILLI);
     // The requests left on time all the same: their wait is all service, none of it slip.
     assert!(quantile(record, "/outcome/slip/distribution", 0.9) < MILLI);
@@ -54,8 +55,7 @@ fn open_loop(record: &Value, file: &Path) {
     for wait in [20, 40, 60, 80] {
         let waited = responses.iter().filter(|response| **response > wait * MILLI).count() as u64;
         let due = STALLS * (100 - wait);
-        // What else holds this machine up can only add.
-        assert!((due - STALLS..=due + due / 4 + 20).contains(&waited), "{waited} waited {wait} ms, {due} were due");
+        assert!((due - STALLS..=2 * due + 50).contains(&waited), "{waited} waited {wait} ms, {due} were due");
     }
 }
 
@@ -65,7 +65,7 @@ fn closed_loop(record: &Value) {
     assert_eq!(fates.answered, 3_600, "{fates:?}");
     let [p90, p99] = [0.9, 0.99].map(|q| quantile(record, "/outcome/response", q));
     assert!(p90 < 2 * MILLI, "the stalls are no tenth of what was sent: {p90}");
-    assert!(p99 < 20 * MILLI, "nor a hundredth: {p99}");
+    assert!(p99 < 60 * MILLI, "nor a hundredth: {p99}");
     assert!(number(record, "/outcome/response/max_ns") >= 100 * MILLI);
     // What it omits it says: the instants that passed without a request, in the stalls and whenever else.
     assert!(fates.ticks_missed >= STALLS * 99, "{}", fates.ticks_missed);

@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
-use crate::scene::{Scene, counts, document, installed, run};
+use crate::scene::{Scene, counts, document, installed, let_ping, run};
 
 /// The number of `nobody` on every Linux system.
 const NOBODY: &str = "65534";
@@ -61,7 +61,7 @@ fn icmp_needs_leave_and_the_error_says_how_to_give_it() {
     let Some(scene) = scene("ICMP without privileges") else { return };
     let program = program();
     for six in [false, true] {
-        run(scene.near(), &["sh", "-c", "echo '1 0' > /proc/sys/net/ipv4/ping_group_range"]);
+        let_ping(scene.near(), "1 0");
         let output = as_nobody(&scene, &program, &[&scene.target(six), "--icmp"]);
         assert_eq!(output.status.code(), Some(2), "a permission is missing");
         let error = &document(&output)["error"];
