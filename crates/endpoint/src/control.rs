@@ -8,7 +8,7 @@ use measure::unit::{Instant, Nanos};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::{SessionError, Side as SessionSide};
 use protocol::native::key::{Key, Secret};
-use protocol::native::message::{Ending, Open, Opened, Report};
+use protocol::native::message::{Ending, Open, Opened, Reason, Report};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -152,7 +152,8 @@ fn turn(
     let fed = match recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) {
         // A reset before a word was said is how a stranger declines; later the machine knows what was still to do.
         Ok((0, _)) | Err(Errno::CONNRESET | Errno::PIPE) => client.ended(),
-        Ok((count, _)) => client.feed(&buffer[..count], now),
+        // A peer that talks on and on without answering has no more time than a silent one.
+        Ok((count, _)) => client.feed(&buffer[..count], now).and_then(|()| client.overdue(now)),
         Err(Errno::AGAIN | Errno::INTR) => match unwritten {
             Some(cause) => return Err(EndpointError::new(step, peer, cause)),
             None => client.overdue(now),
@@ -193,7 +194,13 @@ fn refused(peer: SocketAddr, step: Step, error: &SessionError) -> EndpointError 
         SessionSide::Theirs => Side::Theirs,
         SessionSide::Path => Side::Path,
     };
-    let hint = error.hint();
+    let hint = match error {
+        SessionError::Refused(refused) if refused.reason == Reason::Duration => Some(
+            "warm-up, the last replies and the report come on top of -t: shorten it, or raise --max-duration where the server was started"
+                .to_owned(),
+        ),
+        error => error.hint(),
+    };
     let failed = EndpointError::new(step, peer, Cause::Peer(error.to_string())).on(side);
     match hint {
         Some(hint) => failed.with_hint(hint),

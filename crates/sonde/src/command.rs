@@ -111,7 +111,8 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
 
 fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
     let exit = end.unwrap_or_else(|failure| {
-        if glance.json {
+        // One document alone: where the record was printed, standard error says what else went wrong.
+        if glance.json && !output.has_result() {
             output.result(&failure.document());
         } else if glance.json_lines {
             output.result(&failure.line());

@@ -22,6 +22,8 @@ struct State {
     /// Whether a progress line stands on the terminal and has to be wiped before anything else is said.
     progress: bool,
     result: ResultStream,
+    /// Whether any of the result was printed.
+    begun: bool,
 }
 
 /// What became of standard output so far.
@@ -51,6 +53,7 @@ impl Output {
     pub fn result(&self, text: &str) -> bool {
         let mut state = self.lock();
         state.wipe();
+        state.begun = true;
         if matches!(state.result, ResultStream::Open) {
             let mut stdout = anstream::stdout().lock();
             state.result = match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -60,6 +63,11 @@ impl Output {
             };
         }
         matches!(state.result, ResultStream::Open)
+    }
+
+    /// Whether any of the result was printed before.
+    pub fn has_result(&self) -> bool {
+        self.lock().begun
     }
 
     /// What kept the result from being written, where it is more than a reader that went away.

@@ -242,23 +242,27 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
 
     /// A message of `length` came whose standing has to be read; the wait goes on where it was not the answer.
     #[inline(never)]
-    fn look_closer(&mut self, length: usize, seq: u64, until: Instant) -> Answer {
-        match self.flow.read(length, self.oldest) {
-            Reading::Reply(number) if number == seq => return Answer::Sound,
-            Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
-            other => self.unexpected(other, seq),
-        }
+    fn look_closer(&mut self, mut length: usize, seq: u64, until: Instant) -> Answer {
         loop {
-            match self.flow.link.receive(&mut self.flow.reply, until) {
-                Ok(Some(length)) => match self.flow.read(length, self.oldest) {
-                    Reading::Reply(number) if number == seq => return Answer::Sound,
-                    Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
-                    other => self.unexpected(other, seq),
-                },
+            match self.flow.read(length, self.oldest) {
+                Reading::Reply(number) if number == seq => return Answer::Sound,
+                Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
+                other => self.unexpected(other, seq),
+            }
+            if self.is_out_of_time(until) {
+                return Answer::Nothing;
+            }
+            length = match self.flow.link.receive(&mut self.flow.reply, until) {
+                Ok(Some(length)) => length,
                 Ok(None) => return Answer::Nothing,
                 Err(fault) => return Answer::Fault(fault),
-            }
+            };
         }
+    }
+
+    /// A peer that floods us always has something to be read: the link alone would never give up.
+    fn is_out_of_time(&self, until: Instant) -> bool {
+        self.flow.link.now() >= until || self.told.stop.requested()
     }
 
     /// Something came that is not the answer awaited: late, a duplicate, or nobody's.
@@ -398,6 +402,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     return (sent, Answer::Corrupt);
                 }
                 other => self.unexpected(other, seq),
+            }
+            if self.is_out_of_time(until) {
+                return (sent, Answer::Nothing);
             }
         }
     }

@@ -188,6 +188,10 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
                     if reading == Reading::Reply(seq) {
                         return Trial::Answered(now.since(sent).unwrap_or_default());
                     }
+                    if now >= until || self.told.stop.requested() {
+                        lane.requests.settle(seq, State::Lost);
+                        return Trial::Unanswered;
+                    }
                 }
                 Ok(None) => {
                     lane.requests.settle(seq, State::Lost);
@@ -333,7 +337,11 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     fn receive_all(&mut self) -> Result<bool, Ended> {
         let mut took = false;
         for turn in 0..self.lanes.len() {
-            while self.receive_one(turn)? {
+            // A peer that floods us must not keep us from what is due.
+            for _ in 0..AT_ONCE {
+                if !self.receive_one(turn)? {
+                    break;
+                }
                 took = true;
                 // In a window back to back a reply makes room for the next request, which should leave at once.
                 if !self.scheduled {
@@ -607,23 +615,28 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         if ended != Ended::Complete {
             return ended;
         }
-        while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) && !self.told.stop.requested() {
+        while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) {
+            if self.told.stop.requested() {
+                // What is still out has no end, so the run has not come to its own.
+                return Ended::Stopped;
+            }
             if let Err(broken) = self.flush_all() {
                 return broken;
             }
-            match self.receive_all() {
-                Ok(true) => continue,
-                Ok(false) => {}
+            let took = match self.receive_all() {
+                Ok(took) => took,
                 Err(broken) => return broken,
-            }
+            };
             let now = self.links[0].now();
             self.expire(now);
             if edges.due(now) {
                 // The end has been passed already; seconds still go by.
                 let _passed = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet);
             }
-            let until = self.next_expiry().min(now.after(crate::socket::GLANCE));
-            L::wait_any(&mut self.links, until);
+            if !took {
+                let until = self.next_expiry().min(now.after(crate::socket::GLANCE));
+                L::wait_any(&mut self.links, until);
+            }
         }
         ended
     }

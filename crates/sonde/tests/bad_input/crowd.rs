@@ -1,0 +1,144 @@
+//! `sonde serve` under a crowd: threads, descriptors and memory are bounded, and come back.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use endpoint::clock::Monotonic;
+use measure::method::{Carrier, Pattern, Waiting};
+use measure::unit::{Bytes, Nanos};
+use protocol::native::client::{Client, ClientEvent};
+use protocol::native::header::{Flags, Header};
+use protocol::native::message::Open;
+use protocol::native::preamble::{Control, Data, Versions};
+
+use crate::{Serve, count, rtt};
+
+/// Waits until `done`, which takes no longer than a connection's time to say something.
+fn eventually(mut done: impl FnMut() -> bool) -> bool {
+    let give_up = Monotonic::now().after(Nanos::secs(5));
+    while Monotonic::now() < give_up {
+        if done() {
+            return true;
+        }
+        thread::yield_now();
+    }
+    false
+}
+
+fn is_closed(mut stream: &TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
+    let mut buffer = [0; 64];
+    // What the reflector says before it closes is passed over.
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+}
+
+#[test]
+fn a_thousand_silent_connections_hold_up_nobody_and_are_closed() {
+    let serve = Serve::start(&[]);
+    let before = serve.descriptors();
+    let preamble = Control { versions: Versions::OURS, keyed: false }.encode();
+    let mut crowd = Vec::new();
+    for number in 0..1_000 {
+        let mut stream = TcpStream::connect(&serve.address).unwrap();
+        // Some say nothing, some half a preamble, some all of it, some the start of a request to open.
+        let words = match number % 4 {
+            0 => Vec::new(),
+            1 => preamble[..7].to_vec(),
+            2 => preamble.to_vec(),
+            _ => [&preamble[..], b"\0\0\0\x40{"].concat(),
+        };
+        stream.write_all(&words).unwrap();
+        crowd.push(stream);
+    }
+    assert!(eventually(|| serve.descriptors() >= before + 1_000), "all of them are let in");
+    for carrier in ["--tcp", "--udp"] {
+        let ended = rtt(&serve.address, &[carrier, "-c", "2000", "--warm-up", "0"]);
+        assert_eq!((ended.code, count(&ended.record(), "answered")), (Some(0), 2_000), "{carrier}");
+    }
+    assert!(serve.memory_kib("VmHWM") < 128 << 10, "{} KiB", serve.memory_kib("VmHWM"));
+    assert!(crowd.iter().all(is_closed), "each is given up in time");
+    assert!(eventually(|| (serve.busy_threads(), serve.descriptors()) == (0, before)), "nothing is left of them");
+}
+
+/// A whole session by hand: open, one exchange over TCP or UDP, close.
+fn session(address: &str, carrier: Carrier) {
+    let mut control = TcpStream::connect(address).unwrap();
+    let mut machine = Client::new(open(carrier), None, Monotonic::now());
+    let ClientEvent::Opened(opened) = next(&mut control, &mut machine) else { panic!("a session was to be opened") };
+    let mut request = [0; 64];
+    Header { token: opened.token, seq: 0, flags: Flags::NONE, flow: 0, word: 64 }.write(&mut request);
+    if carrier == Carrier::Tcp {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let preamble = Data { version: 1, token: opened.token, flow: 0 }.encode();
+        stream.write_all(&[&preamble[..], &request].concat()).unwrap();
+        stream.read_exact(&mut [0; 1 + 64]).unwrap();
+    } else {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(address).unwrap();
+        socket.send(&request).unwrap();
+        assert_eq!(socket.recv(&mut [0; 128]).unwrap(), 64);
+    }
+    machine.close(Monotonic::now()).unwrap();
+    let ClientEvent::Report(report) = next(&mut control, &mut machine) else { panic!("a report was to come") };
+    assert_eq!((report.received, report.replied), (vec![1], vec![1]));
+    assert!(report.user_ns.is_some(), "its threads have ended and told their time");
+}
+
+fn open(carrier: Carrier) -> Open {
+    Open {
+        program: "a crowd".into(),
+        capabilities: [].into(),
+        carrier,
+        pattern: Pattern::Exchange,
+        request_bytes: Bytes(64),
+        response_bytes: Bytes(64),
+        reply_every: 1,
+        waiting: Waiting::Block,
+        cpus: Vec::new(),
+        flows: 1,
+        stamps: true,
+        rate_per_flow: None,
+        duration_ns: None,
+        idle_ns: Nanos::secs(30),
+    }
+}
+
+fn next(stream: &mut TcpStream, machine: &mut Client) -> ClientEvent {
+    let mut buffer = [0; 16 << 10];
+    loop {
+        if let Some(event) = machine.event() {
+            return event;
+        }
+        stream.write_all(&machine.outgoing()).unwrap();
+        let count = stream.read(&mut buffer).unwrap();
+        machine.feed(&buffer[..count], Monotonic::now()).unwrap();
+    }
+}
+
+#[test]
+fn two_hundred_sessions_leave_nothing_behind() {
+    let serve = Serve::start(&[]);
+    let before = serve.descriptors();
+    let memory: Vec<u64> = (0..4)
+        .map(|_| {
+            thread::scope(|scope| {
+                for carrier in [Carrier::Tcp, Carrier::Udp].into_iter().cycle().take(50) {
+                    let address = &serve.address;
+                    scope.spawn(move || session(address, carrier));
+                }
+            });
+            serve.memory_kib("VmRSS")
+        })
+        .collect();
+    assert!(eventually(|| (serve.busy_threads(), serve.descriptors()) == (0, before)), "something is left");
+    // The first fifty make the allocator grow; the others find room where they were.
+    assert!(memory[3] < memory[0] + 8_192, "{memory:?} KiB after each fifty sessions");
+}
