@@ -61,7 +61,7 @@ pub enum Step {
     Agree,
     /// Making a data connection.
     ConnectData,
-    /// Exchanging the first messages.
+    /// Exchanging the first datagrams.
     FirstExchange,
     /// Measuring.
     Measure,
@@ -83,7 +83,7 @@ impl fmt::Display for Step {
             Self::Connect => f.write_str("open the control connection"),
             Self::Agree => f.write_str("agree on the measurement"),
             Self::ConnectData => f.write_str("open a data connection"),
-            Self::FirstExchange => f.write_str("make a first exchange"),
+            Self::FirstExchange => f.write_str("make a first exchange over UDP"),
             Self::Measure => f.write_str("go on measuring"),
             Self::FetchReport => f.write_str("fetch the report"),
             Self::StartThread => f.write_str("start a measuring thread"),
@@ -144,7 +144,7 @@ impl From<rustix::io::Errno> for Cause {
 }
 
 /// The system's own words without Rust's "(os error n)".
-fn plain(error: &io::Error) -> String {
+pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
         Some((words, _)) => words.to_lowercase(),

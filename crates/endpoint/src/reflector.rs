@@ -204,7 +204,7 @@ impl Place {
     fn bind_once(address: SocketAddr) -> std::io::Result<Self> {
         // TCP first: without address sharing it tells whether somebody else has the port.
         let tcp = listener(address, Type::STREAM, Protocol::TCP)?;
-        tcp.listen(1_024)?;
+        tcp.listen(4_096)?;
         let tcp: TcpListener = tcp.into();
         let address = tcp.local_addr()?;
         let udp = listener(address, Type::DGRAM, Protocol::UDP)?;
@@ -285,6 +285,11 @@ fn accept(place: &Place, shared: &Arc<Shared>) {
             }
         };
         let connection = Socket::from(connection);
+        // Whoever measures handshakes alone has reset it already. A thread for each would fall behind them, until the
+        // queue of connections is full and the kernel drops a handshake, which the client sees as lost.
+        if !matches!(connection.take_error(), Ok(None)) {
+            continue;
+        }
         match Counted::below(&shared.connections, most) {
             Some(one) => attend(connection, from, shared, one),
             None => turn_away(&connection, shared),

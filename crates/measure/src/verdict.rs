@@ -250,6 +250,9 @@ impl Warning {
             Self::TicksMissed { .. } => {
                 "use --window 0 (open loop) to send whatever the replies do, or a longer interval (--every)"
             }
+            Self::Lost { count, sent } if count >= sent => {
+                "a firewall may drop them, or nobody is there: try another carrier (--tcp, --udp, --icmp, --connect)"
+            }
             Self::Lost { .. } => "lower --rate or --window; raise --timeout to tell the lost from the late",
             Self::SendFailed { .. } => {
                 "lower --rate or raise --send-buffer: the interface's queue was full, or a local rule forbade it"

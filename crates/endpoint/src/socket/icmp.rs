@@ -10,7 +10,7 @@ use protocol::icmp::echo::{Echo, Family, Socket as Kind};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::option;
-use crate::error::{EndpointError, Step};
+use crate::error::{EndpointError, Step, plain};
 use crate::random;
 
 /// An ICMP socket that is connected to its peer, and how its messages are told apart.
@@ -79,8 +79,9 @@ pub fn open(peer: SocketAddr, method: &Method) -> Result<Opened, EndpointError> 
 
 fn forbidden(peer: SocketAddr, unprivileged: &io::Error, raw: io::Error) -> EndpointError {
     let hint = format!(
-        "ping sockets are closed to this group ({unprivileged}); raw ones need a capability. Either\n  \
-         sysctl -w net.ipv4.ping_group_range='0 2147483647'\nor\n  setcap cap_net_raw+ep /path/to/sonde\nor measure without ICMP: --tcp, --udp, --connect"
+        "ping sockets are closed to this group ({}); raw ones need a capability. Either\n  \
+         sysctl -w net.ipv4.ping_group_range='0 2147483647'\nor\n  setcap cap_net_raw+ep /path/to/sonde\nor measure without ICMP: --tcp, --udp, --connect",
+        plain(unprivileged)
     );
     EndpointError::new(Step::OpenSocket("ICMP"), peer.ip(), raw).with_hint(hint)
 }

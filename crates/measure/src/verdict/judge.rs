@@ -162,9 +162,13 @@ fn correlated(outcome: &Outcome) -> Option<Warning> {
     (effective < CORRELATED * count as f64).then_some(Warning::Correlated { count, effective })
 }
 
-/// The first quantile that could not be printed: the one that a longer run would show next.
+/// The first quantile that could not be printed: the one that a longer run would show next. Where nothing answers, none
+/// would.
 fn too_few(outcome: &Outcome) -> Option<Warning> {
     let response = &outcome.response;
+    if response.count == 0 {
+        return None;
+    }
     let first = response.quantiles.iter().find(|quantile| quantile.standing == Standing::TooFew)?;
     let needed = needed(first.q)?;
     let rate = outcome.answered_per_s.filter(|&rate| rate > 0.0);

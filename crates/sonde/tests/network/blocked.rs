@@ -32,6 +32,7 @@ fn udp_blocked_where_tcp_gets_through_is_told_as_that(six: bool) {
     let target = scene.target(six);
     let error = &in_vain(&scene, &[&target, "--udp", "-c", "10"], Nanos::secs(10))["error"];
     assert_eq!(error["side"], "path", "{error}");
+    assert!(error["what"].as_str().is_some_and(|what| what.contains("UDP")), "{error}");
     let hint = error["hint"].as_str().expect("a hint");
     for word in ["TCP gets through", "UDP does not", "firewall"] {
         assert!(hint.contains(word), "{word} in {hint}");
@@ -50,6 +51,8 @@ fn icmp_blocked_is_lost_to_the_last(six: bool, rule: &str) {
     assert_eq!((fates.scheduled, fates.lost), (5, 5), "{fates:?}");
     let response = &record["outcome"]["response"];
     assert_eq!((&response["min_ns"], &response["mean_ns"]), (&Value::Null, &Value::Null), "no value is no zero");
+    let warnings = record["warnings"].as_array().expect("warnings");
+    assert!(warnings.iter().any(|warning| warning["kind"] == "lost"), "{warnings:?}");
 }
 
 #[test_case(false; "v4")]

@@ -90,3 +90,16 @@ fn a_lost_handshake_is_lost_and_the_next_is_none_of_its_business(six: bool) {
     let fates = counts(&record);
     assert_eq!((dropped(scene.far()), fates.lost, fates.late, fates.answered), (10, 10, 0, 90), "{fates:?}");
 }
+
+#[test]
+fn what_our_own_socket_has_no_room_for_is_lost_as_the_kernel_counts_it() {
+    let Some(scene) = Scene::beside("losses in a full receive buffer") else { return };
+    let _reflector = scene.reflector(&[]);
+    let shape = ["--every", "20ms", "--burst", "200", "-c", "2000", "--receive-buffer", "2304", "--timeout", "300ms"];
+    let record = scene.record(&[&[&scene.target(false), "--udp", "--warm-up", "0"], &shape[..]].concat());
+    let fates = counts(&record);
+    assert!(fates.lost > 0, "200 replies at once do not fit the smallest buffer: {fates:?}");
+    assert_eq!(number(&record, "/ours/counters/Udp.RcvbufErrors"), fates.lost);
+    assert_eq!(number(&record, "/ours/counters/Udp.InDatagrams"), fates.answered);
+    assert_eq!(number(&record, "/outcome/loss/peer_received"), 2_000, "they came there");
+}
