@@ -92,6 +92,7 @@ const OTHERS_IN_TESTS: &[&str] = &[
     "proptest",
     "serde",
     "serde_json",
+    "socket2",
     "tempfile",
     "test-case",
     "toml",
