@@ -105,7 +105,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let (sent, answer) = self.exchange(self.base, Flags::WARM_UP);
             let now = self.flow.link.now();
             let trial = match answer {
-                Answer::Sound => Trial::Answered(now.since(sent).unwrap_or_default()),
+                Answer::Sound => Trial::Answered(now.since(sent)),
                 Answer::Late | Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };

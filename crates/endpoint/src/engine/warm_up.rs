@@ -26,8 +26,8 @@ pub struct WarmUp {
 /// What an unrecorded exchange came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trial {
-    /// Answered after so long.
-    Answered(Nanos),
+    /// Answered after so long; `None` where the clock stepped back meanwhile.
+    Answered(Option<Nanos>),
     /// Not answered in time.
     Unanswered,
     /// The link says why.
@@ -57,7 +57,7 @@ impl WarmUp {
         match trial {
             Trial::Answered(time) => {
                 if self.done == 0 {
-                    self.first = Some(time);
+                    self.first = time;
                 }
                 self.done += 1;
                 let warm = now >= self.until && self.done >= LEAST;

@@ -186,7 +186,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
                         lane.requests.settle(number, State::Done);
                     }
                     if reading == Reading::Reply(seq) {
-                        return Trial::Answered(now.since(sent).unwrap_or_default());
+                        return Trial::Answered(now.since(sent));
                     }
                     if now >= until || self.told.stop.requested() {
                         lane.requests.settle(seq, State::Lost);
