@@ -27,7 +27,7 @@ use crate::engine::Flow;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
-use crate::link::handshake::{Content, Handshake};
+use crate::link::handshake::{Content, Course, Handshake};
 use crate::link::stamping::Stamping;
 use crate::link::stream::{PIECE, Stream};
 use crate::socket::{self, GLANCE, icmp};
@@ -283,7 +283,7 @@ impl Opening<'_> {
             Pattern::Exchange => Content::None,
             Pattern::ConnectExchange => Content::Exchange {
                 preamble: self.preamble(flow)?.to_vec(),
-                accepted: DataAnswer::Accepted.code(),
+                accepted: Some(DataAnswer::Accepted.code()),
                 reply_length,
             },
         };
@@ -292,7 +292,8 @@ impl Opening<'_> {
             Some(_) => self.native(flow)?,
             None => Native::new(Token([0; 16]), flow, 0),
         };
-        let link = Handshake::new(self.peer, &self.method.socket, self.method.waiting, content, self.stop.clone())?;
+        let (peer, options) = (self.peer, &self.method.socket);
+        let link = Handshake::new(peer, options, self.method.waiting, content, Course::Brief, self.stop.clone())?;
         let facts = link.socket().map(socket_facts).unwrap_or_default();
         let facts = SocketFacts { remote: self.peer.to_string(), ..facts };
         let request = vec![0; self.method.request_bytes.0 as usize];
