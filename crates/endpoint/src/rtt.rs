@@ -36,6 +36,8 @@ pub struct Task {
     pub key: Option<Key>,
     /// Whether every exchange is told as an event.
     pub samples: bool,
+    /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
+    pub interval: measure::unit::Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
 }

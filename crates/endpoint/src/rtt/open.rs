@@ -103,6 +103,7 @@ pub fn measure(scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
     let (method, peer, stop) = (scene.method, scene.peer, scene.stop);
     let opening = Opening { method, peer, control: scene.control.as_deref(), stop };
     match (method.carrier, method.pattern) {
+        (_, Pattern::ConnectClose | Pattern::Stream) => Err(opening.not_native()),
         (Carrier::Tcp, Pattern::Exchange) if headed(method) && method.response_bytes.0 >= LENGTH as u64 => {
             let opened = opening.each(|flow| opening.stream(flow, opening.native(flow)?))?;
             go(opened, scene, |link: &Stream| Some(link.socket()))
@@ -182,6 +183,11 @@ impl Opening<'_> {
     fn session(&self) -> Result<&Control, EndpointError> {
         let none = || EndpointError::new(Step::Agree, self.peer, Cause::Peer("there is no session".into()));
         self.control.ok_or_else(none)
+    }
+
+    fn not_native(&self) -> EndpointError {
+        let told = format!("the native protocol has no {}", self.method);
+        EndpointError::new(Step::Agree, self.peer, Cause::Peer(told)).on(Side::Ours)
     }
 
     fn stamping(&self, socket: &Socket) -> Stamping {
@@ -311,6 +317,7 @@ impl Opening<'_> {
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
+            Pattern::ConnectClose | Pattern::Stream => return Err(self.not_native()),
             Pattern::Exchange => Content::None,
             Pattern::ConnectExchange => Content::Exchange {
                 preamble: self.preamble(flow)?.to_vec(),
