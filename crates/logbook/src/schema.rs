@@ -11,7 +11,7 @@ use crate::event::Line;
 use crate::failure::ErrorDocument;
 use crate::record::Record;
 
-/// Schema of the record, draft 2020-12: `schema/record.v1.json`.
+/// Schema of the record, draft 2020-12: `schema/record.v2.json`.
 pub fn json_schema() -> Value {
     of::<Record>()
 }
@@ -21,7 +21,7 @@ pub fn error_schema() -> Value {
     of::<ErrorDocument>()
 }
 
-/// Schema of one line of a stream of events: `schema/event.v1.json`.
+/// Schema of one line of a stream of events: `schema/event.v2.json`.
 pub fn event_schema() -> Value {
     of::<Line>()
 }
@@ -40,9 +40,9 @@ mod tests {
     /// Set to write the committed copies anew: `SONDE_REGENERATE=1 cargo test -p logbook schema`.
     const REGENERATE: &str = "SONDE_REGENERATE";
 
-    #[test_case("record.v1.json", &json_schema(); "record")]
+    #[test_case("record.v2.json", &json_schema(); "record")]
     #[test_case("error.v1.json", &error_schema(); "error")]
-    #[test_case("event.v1.json", &event_schema(); "event")]
+    #[test_case("event.v2.json", &event_schema(); "event")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema").join(name);
         let present = serde_json::to_string_pretty(schema).unwrap() + "\n";

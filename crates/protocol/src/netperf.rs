@@ -8,6 +8,8 @@
 //! length or a checksum. Source for all of it: the behaviour of netperf and netserver 2.7.0 and 2.7.1 (its public
 //! repository's head of July 2025), as captured on the wire; numbers of tests are netperf's own.
 
+use measure::unit::Nanos;
+
 pub mod answer;
 pub mod ask;
 mod classic;
@@ -18,6 +20,7 @@ mod inbox;
 mod kind;
 mod message;
 mod omni;
+mod pass;
 pub mod passphrase;
 pub mod server;
 
@@ -29,3 +32,7 @@ pub const OLD_MESSAGE: usize = 256;
 
 /// TCP port a netserver listens on unless told otherwise.
 pub const PORT: u16 = 12865;
+
+/// How long the rest of a message may take, once its first octets are here: a peer writes it in one piece, so what does not
+/// come by then is not of this size. The drivers' timers ask the sessions after it.
+pub const REST: Nanos = Nanos::secs(5);

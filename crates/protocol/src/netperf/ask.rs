@@ -115,7 +115,9 @@ impl Ask {
     /// A classic test, as a netperf without options has it: requests and responses of one octet, where it has any.
     pub fn classic(test: Test, length: Length) -> Self {
         let shape = test.shape();
-        let size = shape.transactions.then_some(1);
+        // TCP_CC's request has the sizes too, and nobody uses them.
+        let streams = matches!(test, Test::TcpStream | Test::TcpMaerts | Test::UdpStream);
+        let size = (!streams).then_some(1);
         Self {
             dialect: Dialect::Classic(test),
             per_connection: shape.per_connection,
@@ -178,8 +180,6 @@ pub(super) struct Shape {
     pub server_sends: bool,
     pub server_receives: bool,
     pub per_connection: bool,
-    /// Its request has fields for the sizes of request and response. `TCP_CC` has them too, and does not use them.
-    pub transactions: bool,
 }
 
 impl Test {
@@ -188,16 +188,16 @@ impl Test {
         [Self::TcpStream, Self::TcpMaerts, Self::TcpRr, Self::TcpCrr, Self::TcpCc, Self::UdpStream, Self::UdpRr];
 
     pub(super) fn shape(self) -> Shape {
-        let (carrier, server_sends, server_receives, per_connection, transactions) = match self {
-            Self::TcpStream => (Carrier::Tcp, false, true, false, false),
-            Self::TcpMaerts => (Carrier::Tcp, true, false, false, false),
-            Self::TcpRr => (Carrier::Tcp, true, true, false, true),
-            Self::TcpCrr => (Carrier::Tcp, true, true, true, true),
-            Self::TcpCc => (Carrier::Tcp, false, false, true, true),
-            Self::UdpStream => (Carrier::Udp, false, true, false, false),
-            Self::UdpRr => (Carrier::Udp, true, true, false, true),
+        let (carrier, server_sends, server_receives, per_connection) = match self {
+            Self::TcpStream => (Carrier::Tcp, false, true, false),
+            Self::TcpMaerts => (Carrier::Tcp, true, false, false),
+            Self::TcpRr => (Carrier::Tcp, true, true, false),
+            Self::TcpCrr => (Carrier::Tcp, true, true, true),
+            Self::TcpCc => (Carrier::Tcp, false, false, true),
+            Self::UdpStream => (Carrier::Udp, false, true, false),
+            Self::UdpRr => (Carrier::Udp, true, true, false),
         };
-        Shape { carrier, server_sends, server_receives, per_connection, transactions }
+        Shape { carrier, server_sends, server_receives, per_connection }
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::netperf::answer::{Cpu, Method, Ready, Results, Traffic};
 use crate::netperf::ask::{Ask, Dialect, Flags, Length, Test};
 use crate::netperf::error::{Nonsense, Unsayable};
-use crate::netperf::message::{Message, Pass, SECOND};
+use crate::netperf::message::{Message, SECOND};
+use crate::netperf::pass::Pass;
 
 /// The request for `ask`, which has to be this `test`.
 pub(super) fn write_ask(ask: &Ask, test: Test) -> Result<Message, Unsayable> {

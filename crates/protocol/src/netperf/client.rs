@@ -2,8 +2,8 @@
 //!
 //! The driver writes what [`Client::ask`] or [`Client::calibrate`] returns, hands in what arrives ([`Client::feed`]), that
 //! the other end closed ([`Client::end`]), or that nothing came for too long ([`Client::silent`]). A test is one `ask`, then
-//! [`Answer::Ready`], the data, then [`Answer::Results`]; then the next may be asked. An error is final: later calls
-//! return it again. No input makes it panic, and memory is bounded by one message and what was fed.
+//! [`Answer::Ready`], the data, then [`Answer::Results`]; then the next may be asked. An error of what
+//! arrived is final: later calls return it again. No input makes it panic, and memory is bounded by one message and what was fed.
 
 use measure::unit::Nanos;
 
@@ -12,7 +12,8 @@ use crate::netperf::ask::{Ask, Dialect, Flags};
 use crate::netperf::error::{Error, Step};
 use crate::netperf::inbox::Inbox;
 use crate::netperf::kind;
-use crate::netperf::message::{Message, Pass, SECOND};
+use crate::netperf::message::{Message, SECOND};
+use crate::netperf::pass::Pass;
 use crate::netperf::passphrase::Passphrase;
 use crate::netperf::{MESSAGE, OLD_MESSAGE, classic, omni};
 
@@ -83,6 +84,11 @@ impl Client {
             State::Running { .. } => Step::Results,
             State::Calibrating => Step::Calibration,
         }
+    }
+
+    /// Octets that came of a message whose rest is due within [`REST`](super::REST).
+    pub fn partial(&self) -> usize {
+        self.inbox.pending()
     }
 
     /// Takes octets that arrived, and yields what they answer. An error behind an answer comes with the next call.

@@ -74,8 +74,14 @@ pub enum Unsayable {
         /// What it is about.
         field: &'static str,
     },
-    /// The classic layout of this test has no place for it.
-    #[error("{field}: the classic request of this test has no place for it; ask by omni")]
+    /// An exchange of requests and responses whose size nobody gave.
+    #[error("no {field} for a test of requests and responses")]
+    Missing {
+        /// What it is about.
+        field: &'static str,
+    },
+    /// The layout of this request has no place for it.
+    #[error("{field}: the request of this test has no place for it")]
     NoPlace {
         /// What it is about.
         field: &'static str,
@@ -202,7 +208,7 @@ impl Error {
                 "the server stopped in the middle of the test; its own output may tell"
             }
             Self::Silent { received: 1.., .. } => {
-                "is this a netserver? one older than 2.6 speaks 256-byte messages, ours and newer ones 656"
+                "is this a netserver? (one older than 2.6 speaks 256-byte messages, newer ones 656)"
             }
             Self::Silent { step: Step::Results, .. } => {
                 "the server may still wait for the end of the data, as when UDP's last datagrams are lost"

@@ -15,9 +15,9 @@ impl Inbox {
 
     /// The next whole message.
     pub fn message(&mut self) -> Option<Message> {
-        let message = *self.0.first_chunk::<MESSAGE>()?;
+        let message = Message::of(self.0.first_chunk()?);
         self.0.drain(..MESSAGE);
-        Some(Message::of(message))
+        Some(message)
     }
 
     /// Octets held.

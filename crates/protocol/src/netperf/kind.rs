@@ -2,7 +2,8 @@
 
 use crate::netperf::answer::Calibration;
 use crate::netperf::ask::{Dialect, Test};
-use crate::netperf::message::{Message, Pass};
+use crate::netperf::message::Message;
+use crate::netperf::pass::Pass;
 
 /// What a client's message asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use crate::netperf::answer::{Cpu, Method, Ready, Results, SAID, Traffic};
 use crate::netperf::ask::{Ask, CONGESTION, Carrier, Dialect, FILL_FILE, Flags, Length, Pacing, Ring};
 use crate::netperf::error::{Nonsense, Unsayable};
-use crate::netperf::message::{Message, Pass, SECOND};
+use crate::netperf::message::{Message, SECOND};
+use crate::netperf::pass::Pass;
 
 /// Bits of the server's directions.
 const SENDS: u32 = 2;
@@ -19,6 +20,9 @@ pub(super) fn write_ask(ask: &Ask) -> Result<Message, Unsayable> {
     if ask.send_ring.clean.is_some() {
         return Err(Unsayable::NoPlace { field: "words to read before each send" });
     }
+    if let Some(field) = missing(ask) {
+        return Err(Unsayable::Missing { field });
+    }
     let mut pass = Pass::writing(Dialect::Omni.request(), 0);
     walk_ask(&mut pass, &mut ask.clone());
     pass.written()
@@ -30,16 +34,17 @@ pub(super) fn read_ask(message: &Message) -> Result<Ask, Nonsense> {
     let mut pass = Pass::over(message);
     walk_ask(&mut pass, &mut ask);
     pass.read()?;
-    check(&ask).map_or(Ok(()), |field| Err(Nonsense { field, value: -1 })).map(|()| ask)
+    match missing(&ask) {
+        Some(field) => Err(Nonsense { field, value: -1 }),
+        None => Ok(ask),
+    }
 }
 
 /// The size without which an exchange can't be.
-fn check(ask: &Ask) -> Option<&'static str> {
-    if !(ask.server_sends && ask.server_receives) {
-        return None;
-    }
-    let missing = |size: Option<u32>, field| size.is_none().then_some(field);
-    missing(ask.request_bytes, "request size").or_else(|| missing(ask.response_bytes, "response size"))
+fn missing(ask: &Ask) -> Option<&'static str> {
+    let sizes = [("request size", ask.request_bytes), ("response size", ask.response_bytes)];
+    let exchange = ask.server_sends && ask.server_receives;
+    sizes.into_iter().find(|(_, size)| exchange && size.is_none()).map(|(field, _)| field)
 }
 
 fn walk_ask(pass: &mut Pass, ask: &mut Ask) {

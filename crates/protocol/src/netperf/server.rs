@@ -132,20 +132,30 @@ impl Server {
         Message::new(number, code as u32).to_vec()
     }
 
-    /// The client has sent nothing for so long that the rest of a message will not come. Nothing to do between messages:
-    /// how long a client may be idle is the driver's to say. An old client is told so by a short message it understands.
+    /// Whether the passphrase is still to come, for which there is no more than [`PASSPHRASE`].
+    pub fn awaits_passphrase(&self) -> bool {
+        self.passphrase.is_some()
+    }
+
+    /// Octets that came of a message whose rest is due within [`REST`](super::REST), then [`Server::stale`]. None while a test
+    /// is asked for or runs.
+    pub fn partial(&self) -> usize {
+        if self.state == State::Idle { self.inbox.pending() } else { 0 }
+    }
+
+    /// The rest of a message will not come: what to do. An old client, whose messages are all that short, is told so by one
+    /// that it understands. Nothing to do between messages: how long a client may be idle is the driver's to say.
     pub fn stale(&mut self) -> Vec<Action> {
-        let received = self.inbox.pending() % MESSAGE;
-        if self.state != State::Idle || received == 0 {
-            return Vec::new();
+        match self.partial() {
+            0 => Vec::new(),
+            received if received % OLD_MESSAGE != 0 => vec![self.close(Reason::Stalled { received })],
+            _ => {
+                let number = self.inbox.first_word().unwrap_or_default().wrapping_add(1);
+                let mut answer = Message::new(number, OLD_CLIENT as u32).to_vec();
+                answer.truncate(OLD_MESSAGE);
+                vec![Action::Answer(answer), self.close(Reason::OldClient)]
+            }
         }
-        if received != OLD_MESSAGE {
-            return vec![self.close(Reason::Stalled { received })];
-        }
-        let number = self.inbox.first_word().unwrap_or_default().wrapping_add(1);
-        let mut answer = Message::new(number, OLD_CLIENT as u32).to_vec();
-        answer.truncate(OLD_MESSAGE);
-        vec![Action::Answer(answer), self.close(Reason::OldClient)]
     }
 
     /// What made no sense in the last test asked for that was answered by [`INVALID`], once: for the server's log.

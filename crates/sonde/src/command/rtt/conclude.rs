@@ -95,7 +95,8 @@ impl Inquiry {
             asked: self.asked.clone(),
             warnings: judge(&outcome, &method, Some(&ours), theirs.as_ref(), &context),
             method,
-            outcome,
+            outcome: Some(outcome),
+            stream: None,
             ended: how(ended, signal),
             instrument: self.instrument.clone(),
             ours: Some(ours),
@@ -158,15 +159,17 @@ fn who(facts: &PeerFacts, carrier: Carrier) -> Peer {
         kind,
         program: named.map(|(name, _)| name.to_owned()),
         version: named.map(|(_, version)| version.to_owned()).filter(|version| !version.is_empty()),
+        protocol: None,
         protocol_version: facts.protocol.map(u32::from),
     }
 }
 
 /// The exit status of a measurement.
 pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
-    let outcome = &record.outcome;
-    let rate_achieved = outcome.slip.as_ref().is_none_or(|slip| slip.rate_achieved);
-    status(&record.ended, &outcome.counts, strict && !rate_achieved, strict, signal)
+    let outcome = record.outcome.as_ref();
+    let rate_achieved = outcome.and_then(|outcome| outcome.slip.as_ref()).is_none_or(|slip| slip.rate_achieved);
+    let counts = outcome.map_or_else(Counts::default, |outcome| outcome.counts);
+    status(&record.ended, &counts, strict && !rate_achieved, strict, signal)
 }
 
 fn status(ended: &Ended, counts: &Counts, too_slow: bool, strict: bool, signal: Option<Signal>) -> Exit {

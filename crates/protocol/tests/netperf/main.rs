@@ -1,0 +1,6 @@
+//! netperf's control protocol against captures of the real program, against whatever a peer may send, and by properties.
+
+mod captures;
+mod properties;
+mod sessions;
+mod transcript;
