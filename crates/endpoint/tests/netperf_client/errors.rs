@@ -42,7 +42,7 @@ fn nobody_listens() {
     assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("netserver")), "{error:?}");
 }
 
-#[test_case(passphrase("wrong"); "wrong")]
+#[test_case(Some(passphrase("wrong")); "wrong")]
 #[test_case(None; "missing")]
 fn a_passphrase_that_does_not_fit(said: Option<protocol::netperf::passphrase::Passphrase>) {
     let Some(server) = Netserver::start(&["-Z", "right"]) else { return };

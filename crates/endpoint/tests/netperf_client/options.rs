@@ -91,7 +91,7 @@ fn the_server_binds_itself_to_a_cpu() {
 #[test]
 fn the_right_passphrase_opens_a_server_that_wants_one() {
     let Some(server) = Netserver::start(&["-Z", "open sesame"]) else { return };
-    let said = Setup { passphrase: passphrase("open sesame"), ..setup(server.at(V4)) };
+    let said = Setup { passphrase: Some(passphrase("open sesame")), ..setup(server.at(V4)) };
     let mut session = Session::open(said, &Stop::default()).expect("open");
     for _ in 0..2 {
         let measured = measured(&mut session, &by_count(Carrier::Tcp, Pattern::Exchange, 10));

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
+use endpoint::clock::Monotonic;
+use endpoint::pace;
 use endpoint::peer::netperf::client::{Measured, Session, Setup, Test};
 use endpoint::stop::Stop;
 use measure::method::{Asked, Carrier, Far, Method, Pattern, Stop as StopAt, Window};
@@ -71,8 +71,8 @@ pub fn setup(server: SocketAddr) -> Setup {
     Setup { servers: vec![server], program: "sonde test".into(), ..Setup::default() }
 }
 
-pub fn passphrase(text: &str) -> Option<Passphrase> {
-    Some(Passphrase::new(text).expect("short enough"))
+pub fn passphrase(text: &str) -> Passphrase {
+    Passphrase::new(text).expect("short enough")
 }
 
 pub fn free_port() -> u16 {
@@ -80,12 +80,12 @@ pub fn free_port() -> u16 {
 }
 
 fn listens(port: u16, child: &mut Child) -> bool {
-    let give_up = Instant::now() + Duration::from_secs(20);
-    while Instant::now() < give_up && child.try_wait().expect("ours").is_none() {
+    let give_up = Monotonic::now().after(Nanos::secs(20));
+    while Monotonic::now() < give_up && child.try_wait().expect("ours").is_none() {
         if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
             return true;
         }
-        thread::sleep(Duration::from_millis(5));
+        pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
     }
     false
 }
