@@ -1,0 +1,1 @@
+//! `sonde install-names`.

@@ -1,0 +1,3 @@
+//! Where words meet sockets: one run of the client, one of the server.
+//!
+//! The client hands each iteration's facts to what prints; the server says where it listens and serves.
