@@ -101,7 +101,7 @@ fn drawn_seed() -> u64 {
 }
 
 /// The present moment, with the offset from UTC of this place.
-fn now() -> Moment {
+pub fn now() -> Moment {
     let since_1970 = i128::from(clock::wall());
     let at = Timestamp::from_nanosecond(since_1970).unwrap_or(Timestamp::UNIX_EPOCH);
     Moment::from(&at.to_zoned(TimeZone::system()))
