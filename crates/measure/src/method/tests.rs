@@ -1,0 +1,60 @@
+use super::*;
+use crate::unit::{Bytes, Nanos};
+use test_case::test_case;
+
+const EVERY_MS: Option<Schedule> = Some(Schedule::Every { interval_ns: Nanos::millis(1) });
+
+#[test]
+fn nothing_said_is_a_closed_tcp_exchange() {
+    let method = Asked::default().resolve().unwrap();
+    assert_eq!(method.window, Window::Closed(1));
+    assert_eq!(method.loop_kind(), LoopKind::Closed);
+    assert_eq!(method.stop.after_ns, Some(default::DURATION));
+    assert_eq!(method.to_string(), "tcp exchange · window 1 · back to back · 64 B ⇄ 64 B · block · 10 s");
+}
+
+#[test]
+fn a_schedule_alone_is_an_open_loop_and_a_window_closes_it() {
+    let open = Asked { schedule: EVERY_MS, ..Asked::default() }.resolve().unwrap();
+    assert_eq!(open.loop_kind(), LoopKind::Open);
+    let closed = Asked { schedule: EVERY_MS, window: Some(1), ..Asked::default() }.resolve().unwrap();
+    assert_eq!(closed.window, Window::Closed(1));
+}
+
+#[test]
+fn a_count_alone_has_no_time_limit() {
+    let stop = Stop { count: Some(100), ..Stop::default() };
+    assert_eq!(Asked { stop, ..Asked::default() }.resolve().unwrap().stop.after_ns, None);
+}
+
+#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), request_bytes: Some(Bytes(1)), ..Asked::default() }, &Refusal::HandshakeCarriesNothing; "payload in a handshake")]
+#[test_case(&Asked { connections: Some(0), ..Asked::default() }, &Refusal::NothingToMeasureWith; "no connection")]
+#[test_case(&Asked { threads: Some(2), ..Asked::default() }, &Refusal::IdleThreads { threads: 2, connections: 1 }; "threads without connections")]
+#[test_case(&Asked { window: Some(0), ..Asked::default() }, &Refusal::UnboundedBackToBack; "open loop without schedule")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), peer_cpus: vec![1], ..Asked::default() }, &Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "peer cpu for icmp")]
+#[test_case(&Asked { pacing: Some(Pacing::Spin), ..Asked::default() }, &Refusal::NothingToPace; "pacing without schedule")]
+#[test_case(&Asked { carrier: Some(Carrier::Udp), nagle: true, ..Asked::default() }, &Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
+#[test_case(&Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, &Refusal::NothingToConnect { carrier: Carrier::Udp }; "crr on udp")]
+#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), window: Some(4), ..Asked::default() }, &Refusal::OneHandshakeAtATime; "window of handshakes")]
+#[test_case(&Asked { carrier: Some(Carrier::Udp), response_bytes: Some(Bytes(128)), ..Asked::default() }, &Refusal::Amplifies { request: Bytes(64), response: Bytes(128) }; "amplification")]
+#[test_case(&Asked { schedule: Some(Schedule::Every { interval_ns: Nanos::ZERO }), ..Asked::default() }, &Refusal::ZeroInterval; "interval of zero")]
+#[test_case(&Asked { schedule: Some(Schedule::Bursts { count: 8, interval_ns: Nanos::millis(1) }), window: Some(4), ..Asked::default() }, &Refusal::BurstBeyondWindow { burst: 8, window: 4 }; "burst beyond window")]
+#[test_case(&Asked { stop: Stop { count: Some(0), ..Stop::default() }, ..Asked::default() }, &Refusal::NothingToMeasure; "no requests")]
+fn nonsense_is_refused_with_its_reason(asked: &Asked, refusal: &Refusal) {
+    assert_eq!(asked.resolve().unwrap_err(), *refusal);
+}
+
+#[test_case(Carrier::Udp, 31; "below the header")]
+#[test_case(Carrier::Udp, 65_508; "beyond a datagram")]
+#[test_case(Carrier::Tcp, 0; "nothing")]
+#[test_case(Carrier::Tcp, (1 << 30) + 1; "beyond a gibibyte")]
+#[test_case(Carrier::Icmp, 7; "no room for the sequence")]
+fn a_size_beyond_the_carrier_is_refused_with_the_limits(carrier: Carrier, bytes: u64) {
+    let asked = Asked {
+        carrier: Some(carrier),
+        request_bytes: Some(Bytes(bytes)),
+        response_bytes: Some(Bytes(bytes)),
+        ..Asked::default()
+    };
+    assert!(matches!(asked.resolve(), Err(Refusal::Size { .. })));
+}
