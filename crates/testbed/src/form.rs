@@ -44,8 +44,8 @@ pub fn differences(model: &str, seen: &str) -> Vec<Difference> {
     if models.len() != lines.len() {
         let line = models.len().min(lines.len()) + 1;
         let what = match (models.get(line - 1), lines.get(line - 1)) {
-            (Some(model), _) => format!("ends before {:?}", model),
-            (_, Some(seen)) => format!("goes on with {:?}", seen),
+            (Some(model), _) => format!("ends before {model:?}"),
+            (_, Some(seen)) => format!("goes on with {seen:?}"),
             _ => String::new(),
         };
         differences.push(Difference { line, what });
