@@ -12,6 +12,7 @@ pub mod facts;
 pub mod link;
 pub mod name;
 pub mod pace;
+pub mod peer;
 pub mod random;
 pub mod reflector;
 pub mod resolution;

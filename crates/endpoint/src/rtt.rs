@@ -1,7 +1,10 @@
 //! A measurement of round trips, whole: the session with the peer, connections, threads, the engines on them, and
 //! what is left at the end.
 
+pub mod connections;
+mod netserver;
 pub mod open;
+pub mod scene;
 pub mod workers;
 
 use std::net::SocketAddr;
@@ -14,6 +17,7 @@ use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
 use protocol::native::key::Key;
 use protocol::native::message::Report;
+use protocol::netperf::passphrase::Passphrase;
 
 use crate::clock::wall_offset;
 use crate::control::Control;
@@ -23,6 +27,8 @@ use crate::environment::watch::Watch;
 use crate::error::EndpointError;
 use crate::reflector::{self, Settings};
 use crate::stop::Stop;
+use open::Admission;
+use scene::{FarEnd, Nobody, Scene};
 use workers::Gathered;
 
 /// What to measure.
@@ -32,6 +38,8 @@ pub struct Task {
     pub method: Method,
     /// Whom; absent: a reflector of our own, over loopback.
     pub target: Option<Target>,
+    /// Whose protocol a peer over TCP or UDP speaks.
+    pub protocol: Protocol,
     /// The key that the reflector wants.
     pub key: Option<Key>,
     /// Whether every exchange is told as an event.
@@ -40,6 +48,19 @@ pub struct Task {
     pub interval: measure::unit::Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
+}
+
+/// Whose protocol the peer speaks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Ours: a reflector.
+    #[default]
+    Native,
+    /// netperf's: a netserver, with a control connection for each data connection.
+    Netperf {
+        /// What is said in front of the first question.
+        passphrase: Option<Passphrase>,
+    },
 }
 
 /// Whom to measure.
@@ -105,17 +126,6 @@ pub enum Ending {
     },
 }
 
-/// All that the opening of connections and the threads on them need to know.
-pub struct Scene<'a> {
-    method: &'a Method,
-    task: &'a Task,
-    peer: SocketAddr,
-    control: Option<&'a mut Control>,
-    stop: &'a Stop,
-    watch: &'a mut Watch,
-    on_event: &'a mut dyn FnMut(Event),
-}
-
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
 pub fn run(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
     // Best effort: a thousand connections take more descriptors than a process usually gets.
@@ -147,19 +157,25 @@ fn against(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     let method = effective(&task.method);
+    if let Protocol::Netperf { passphrase } = &task.protocol {
+        return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
+    }
     let mut control = if method.needs_reflector() {
         Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?)
     } else {
         None
     };
-    let mut reader = Reader::host(task.program.clone()).towards(peer.ip());
-    if let Some(interface) = &method.socket.interface {
-        reader = reader.through(interface.clone());
-    }
-    let mut watch = Watch::start(reader);
+    let mut watch = watch(task, &method, peer);
     let offset_before = wall_offset();
-    let mut scene = Scene { method: &method, task, peer, control: control.as_mut(), stop, watch: &mut watch, on_event };
-    let gathered = open::measure(&mut scene)?;
+    let admission = control.as_ref().map(Admission::of);
+    let mut nobody = Nobody;
+    let far: &mut dyn FarEnd = match control.as_mut() {
+        Some(control) => control,
+        None => &mut nobody,
+    };
+    let (samples, interval) = (task.samples, task.interval);
+    let mut scene = Scene { method: &method, peer, far, samples, interval, stop, watch: &mut watch, on_event };
+    let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
@@ -171,10 +187,20 @@ fn against(
     Ok(Finding { peer_received, ..finding })
 }
 
+/// This host under observation from here on.
+fn watch(task: &Task, method: &Method, peer: SocketAddr) -> Watch {
+    let reader = Reader::host(task.program.clone()).towards(peer.ip());
+    Watch::start(match &method.socket.interface {
+        Some(interface) => reader.through(interface.clone()),
+        None => reader,
+    })
+}
+
 /// A handshake takes a connection of its own: in an open loop each connection makes them one after the other, and what
 /// waits for its turn is late by that.
 fn effective(method: &Method) -> Method {
-    let one_at_a_time = method.carrier == Carrier::TcpConnect || method.pattern == Pattern::ConnectExchange;
+    let anew = matches!(method.pattern, Pattern::ConnectExchange | Pattern::ConnectClose);
+    let one_at_a_time = method.carrier == Carrier::TcpConnect || anew;
     let mut method = method.clone();
     if let (true, measure::method::Window::Open { cap }) = (one_at_a_time, &mut method.window) {
         *cap = method.spread.connections;

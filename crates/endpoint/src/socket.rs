@@ -3,6 +3,7 @@
 pub mod icmp;
 pub mod option;
 pub mod queue;
+pub mod tuning;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
@@ -27,9 +28,15 @@ pub fn tcp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, Endpoint
 
 /// A UDP socket connected to `peer`: the kernel drops what others send, and tells of ICMP errors.
 pub fn udp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
+    let socket = udp_unconnected(peer, options)?;
+    socket.connect(&SockAddr::from(peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;
+    Ok(socket)
+}
+
+/// A UDP socket for `peer`, of which only the IP version counts yet.
+pub fn udp_unconnected(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
     let socket = open(peer, Type::DGRAM, Protocol::UDP, "UDP", options)?;
     option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
-    socket.connect(&SockAddr::from(peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;
     Ok(socket)
 }
 

@@ -7,6 +7,8 @@
 
 pub mod bulk;
 pub mod clock;
+pub mod console;
+pub mod form;
 pub mod link;
 pub mod path;
 pub mod peer;

@@ -77,14 +77,22 @@ fn conclude(
 fn task(plan: &Plan, output: &Output) -> Result<Task, Failure> {
     let seed = plan.asked.seed.unwrap_or_else(drawn_seed);
     let asked = Asked { seed: Some(seed), ..plan.asked.clone() };
-    let method = asked.resolve().map_err(|refusal| Failure::usage(refusal.to_string()))?;
+    let method = asked.resolve_towards(plan.far()).map_err(|refusal| Failure::usage(refusal.to_string()))?;
     let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
     let target = plan.target.as_ref().map(|target| -> Result<Target, EndpointError> {
         let address = name::look_up(&target.host, target.port, target.family)?;
         Ok(Target { host: target.host.clone(), address })
     });
     let samples = plan.samples.is_some();
-    Ok(Task { method, target: target.transpose()?, key, samples, interval: INTERVAL, program: PROGRAM.to_owned() })
+    Ok(Task {
+        method,
+        target: target.transpose()?,
+        protocol: plan.protocol.clone(),
+        key,
+        samples,
+        interval: INTERVAL,
+        program: PROGRAM.to_owned(),
+    })
 }
 
 /// A seed nobody chose: the standard library's hashers start from the system's random bits.

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use endpoint::rtt::{Ending, Finding, PeerFacts, Task};
+use endpoint::rtt::{Ending, Finding, PeerFacts, Protocol, Task};
 use endpoint::signal::Signal;
 use logbook::event::{self, Start};
 use logbook::moment::Moment;
@@ -91,7 +91,7 @@ impl Inquiry {
             started: self.started,
             question: Question::Rtt,
             target: self.target(target.ip(), Some(target.port()), own_reflector),
-            peer: who(&peer, method.carrier),
+            peer: who(&peer, &self.task.protocol, method.carrier),
             asked: self.asked.clone(),
             warnings: judge(&outcome, &method, Some(&ours), theirs.as_ref(), &context),
             method,
@@ -148,18 +148,19 @@ fn how(ended: Ending, signal: Option<Signal>) -> Ended {
 }
 
 /// Who answered. A handshake is answered by a kernel too, but on behalf of a program that did not say its name.
-fn who(facts: &PeerFacts, carrier: Carrier) -> Peer {
-    let kind = match carrier {
-        Carrier::Tcp | Carrier::Udp => PeerKind::Native,
-        Carrier::Icmp => PeerKind::Kernel,
-        Carrier::TcpConnect => PeerKind::Unknown,
+fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
+    let (kind, protocol) = match (carrier, protocol) {
+        (Carrier::Tcp | Carrier::Udp, Protocol::Native) => (PeerKind::Native, None),
+        (Carrier::Tcp | Carrier::Udp, Protocol::Netperf { .. }) => (PeerKind::Foreign, Some("netperf".to_owned())),
+        (Carrier::Icmp, _) => (PeerKind::Kernel, None),
+        (Carrier::TcpConnect, _) => (PeerKind::Unknown, None),
     };
     let named = facts.program.as_deref().map(|program| program.split_once(' ').unwrap_or((program, "")));
     Peer {
         kind,
         program: named.map(|(name, _)| name.to_owned()),
         version: named.map(|(_, version)| version.to_owned()).filter(|version| !version.is_empty()),
-        protocol: None,
+        protocol,
         protocol_version: facts.protocol.map(u32::from),
     }
 }
@@ -222,10 +223,14 @@ mod tests {
     #[test]
     fn a_peer_is_named_by_its_program_and_version() {
         let facts = PeerFacts { program: Some("sonde 0.1.0".to_owned()), protocol: Some(1) };
-        let peer = who(&facts, Carrier::Tcp);
+        let peer = who(&facts, &Protocol::Native, Carrier::Tcp);
         assert_eq!((peer.kind, peer.protocol_version), (PeerKind::Native, Some(1)));
         assert_eq!((peer.program.as_deref(), peer.version.as_deref()), (Some("sonde"), Some("0.1.0")));
-        let kernel = who(&PeerFacts::default(), Carrier::Icmp);
+        let kernel = who(&PeerFacts::default(), &Protocol::Native, Carrier::Icmp);
         assert_eq!((kernel.kind, kernel.program), (PeerKind::Kernel, None));
+        let netserver = PeerFacts { program: Some("netserver".to_owned()), protocol: None };
+        let foreign = who(&netserver, &Protocol::Netperf { passphrase: None }, Carrier::Udp);
+        assert_eq!((foreign.kind, foreign.protocol.as_deref()), (PeerKind::Foreign, Some("netperf")));
+        assert_eq!((foreign.program.as_deref(), foreign.version), (Some("netserver"), None));
     }
 }
