@@ -5,7 +5,10 @@
 //! machine's clock, opens a socket or starts a thread; the one thing that touches the machine is [`skip`], which tells
 //! what could not be tested.
 
+pub mod bulk;
 pub mod clock;
+pub mod console;
+pub mod form;
 pub mod link;
 pub mod path;
 pub mod peer;

@@ -109,7 +109,7 @@ where
                     return Err(EndpointError::new(Step::StartThread, peer, Cause::Stopped));
                 }
                 // The others need not go on to an end that will not be told.
-                settled.inspect_err(|_| told.stop.request()).map(|()| work(flows, told, producer))
+                settled.inspect_err(|_| told.stop.request()).map(|_pinned| work(flows, told, producer))
             };
             let builder = thread::Builder::new().name(format!("sonde-rtt-{number}"));
             match builder.spawn_scoped(scope, body) {

@@ -131,14 +131,15 @@ impl Pass {
     /// A positive single; anything else is not said, and written as 0.
     pub fn rate(&mut self, at: usize, value: &mut Option<f32>) {
         let said = f32::from_bits(self.raw(at, value.unwrap_or(0.0).to_bits()));
-        *value = Some(said).filter(|said| said.is_finite() && *said > 0.0);
+        *value = Some(said).filter(|said| said.is_normal() && *said > 0.0);
     }
 
-    /// A single that is no less than 0; anything else is not said, and written as 0.
+    /// A single that is no less than 0; anything else is not said, and written as 0. So is what is too small to be a
+    /// normal number: it is an integer from an earlier answer.
     pub fn amount(&mut self, at: usize, value: &mut Option<f32>) {
         let said = f32::from_bits(self.raw(at, value.unwrap_or(0.0).to_bits()));
         if self.reads {
-            *value = Some(said).filter(|said| said.is_finite() && *said >= 0.0);
+            *value = Some(said).filter(|said| *said == 0.0 || (said.is_normal() && *said > 0.0));
         }
     }
 

@@ -5,6 +5,7 @@ mod documents;
 mod help;
 mod key;
 mod machine;
+mod netserver;
 mod pipe;
 mod rtt;
 mod serve;
