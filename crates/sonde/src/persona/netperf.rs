@@ -7,9 +7,12 @@ pub mod confidence;
 pub mod facts;
 pub mod figures;
 pub mod options;
+pub mod output;
 pub mod run;
 pub mod selection;
 pub mod selector;
 pub mod test_name;
+#[cfg(test)]
+mod transcript;
 pub mod unit;
 pub mod view;
