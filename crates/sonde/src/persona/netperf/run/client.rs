@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use endpoint::clock;
-use endpoint::cpu_usage::Snapshot;
+use endpoint::cpu_usage::{Snapshot, TICKS_PER_SECOND};
 use endpoint::error::{EndpointError, Step};
 use endpoint::peer::netperf::client::{Measured, Session, Setup, Test, buffers};
 use endpoint::rtt::Ending;
@@ -35,8 +35,6 @@ use crate::signal::{self, Interruption};
 const WORTHLESS: u8 = 1;
 /// What the original returns as −1.
 const MINUS_ONE: u8 = 255;
-/// Ticks a second of Linux's CPU accounting, which is the rate that netperf asks for.
-const CPU_RATE: f64 = 100.0;
 
 /// Runs the client that `options` ask for; `command` is the whole command line. Returns the exit status.
 pub fn run(options: Options, command: &[String], output: &Arc<Output>) -> u8 {
@@ -60,8 +58,8 @@ fn attempt(mut options: Options, command: &[String], output: &Arc<Output>) -> Re
             Ok(0)
         }
         test_name::Test::LocCpu => {
-            let cpus = Snapshot::take().map_err(|error| complaint(&format!("cannot count the CPUs here: {error}")))?;
-            output.result(&bare::cpu_rate(&options, CPU_RATE, cpus.count(), "local"));
+            let cpus = Snapshot::take().ok_or_else(|| complaint("cannot count the CPUs here: /proc/stat tells none"))?;
+            output.result(&bare::cpu_rate(&options, f64::from(TICKS_PER_SECOND), cpus.cpus(), "local"));
             Ok(0)
         }
         test_name::Test::RemCpu => {

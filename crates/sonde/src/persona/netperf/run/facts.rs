@@ -147,16 +147,16 @@ fn remote(measured: &Measured) -> End {
 
 fn ours(usage: &Usage) -> Cpu {
     Cpu {
-        busy_percent: usage.busy_percent,
-        user_percent: usage.user_percent,
-        system_percent: usage.system_percent,
-        iowait_percent: usage.iowait_percent,
-        irq_percent: usage.irq_percent,
-        softirq_percent: usage.softirq_percent,
+        busy_percent: usage.busy_share * 100.0,
+        user_percent: usage.user_share * 100.0,
+        system_percent: usage.system_share * 100.0,
+        iowait_percent: usage.iowait_share * 100.0,
+        irq_percent: usage.irq_share * 100.0,
+        softirq_percent: usage.softirq_share * 100.0,
         method: answer::Method::PROC_STAT.letter(),
-        count: usage.count,
-        peak_id: usage.peak_id,
-        peak_percent: usage.peak_percent,
+        count: usage.cpus,
+        peak_id: usage.busiest,
+        peak_percent: usage.busiest_share * 100.0,
     }
 }
 
