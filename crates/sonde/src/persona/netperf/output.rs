@@ -7,6 +7,7 @@
 pub mod banner;
 pub mod bare;
 pub mod classic;
+pub mod failure;
 pub mod histogram;
 pub mod interim;
 pub mod selected;

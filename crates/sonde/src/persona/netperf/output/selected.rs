@@ -31,14 +31,12 @@ fn csv(view: &View<'_>, selectors: &[Selector]) -> String {
         text.push_str(&selectors.iter().map(|selector| selector.header()).collect::<Vec<_>>().join(","));
         text.push('\n');
     }
-    // A cell without a value leaves a blank before the next one that has a value.
-    let mut gap = "";
-    for (index, selector) in selectors.iter().enumerate() {
-        text.push_str(if index > 0 { "," } else { "" });
-        match selector.value(view) {
-            Some(value) => text.extend([std::mem::take(&mut gap), &value]),
-            None => gap = " ",
-        }
+    // A cell without a value leaves a blank behind its comma.
+    let mut comma = "";
+    for selector in selectors {
+        let value = selector.value(view);
+        text.extend([comma, value.as_deref().unwrap_or_default()]);
+        comma = if value.is_some() { "," } else { ", " };
     }
     text + "\n"
 }

@@ -114,7 +114,10 @@ fn percentiles_of_few_are_values_that_occurred() {
 
 #[test]
 fn confidence() {
-    scene("26_confidence_keyval").confident(134_164.80, 60.965, Some(129_209.692)).durations([0; 5], 7.40, 0.0).plays();
+    scene("26_confidence_keyval")
+        .confident(134_164.80, 60.965, Some(129_209.692), 1.0)
+        .durations([0; 5], 7.40, 0.0)
+        .plays();
 }
 
 #[test]
@@ -136,7 +139,8 @@ fn unknown_names_leave_no_hole() {
 fn counts() {
     scene("87_neg_l_bytes").bytes(1_015_808, 23_761.59).with(|it| it.local.send_calls = 62).plays();
     let calls = |it: &mut Iteration| (it.local.send_calls, it.remote.receive_calls) = (1_000, 1_000);
-    scene("88_neg_l_trans").rate(89_766.606, 0.011_14).with(calls).plays();
+    // 1000 in 11.14 ms: the original divides in single precision.
+    scene("88_neg_l_trans").rate(89_766.606_8, 0.011_14).with(calls).differs("89766.606", "89766.607").plays();
     scene("90_neg_l_udp_stream").bytes(1_000_000, 1_839.50).with(calls).plays();
 }
 
@@ -205,10 +209,10 @@ fn as_others_ask() {
     let bytes = 3_505_078_272_u64;
     scene("C0_format_b")
         .with(|it| {
-            it.elapsed_ns = (bytes as f64 / 3_490_960_631.92 * 1e9) as u64;
+            it.elapsed_ns = 1_004_044_056;
             it.remote.received_bytes = bytes;
         })
-        .differs("THROUGHPUT=3490960631.92", "THROUGHPUT=27927685057.02")
+        .differs("THROUGHPUT=3490960631.92", "THROUGHPUT=27927685053.69")
         .plays();
 }
 
