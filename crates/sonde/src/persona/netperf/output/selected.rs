@@ -44,7 +44,8 @@ fn csv(view: &View<'_>, selectors: &[Selector]) -> String {
 /// Each column is as wide as its longest word and its value with a blank, and one blank more.
 fn columns(view: &View<'_>, selectors: &[Selector]) -> String {
     let values: Vec<Option<String>> = selectors.iter().map(|selector| selector.value(view)).collect();
-    let widths: Vec<usize> = selectors.iter().zip(&values).map(|(selector, value)| width(*selector, value)).collect();
+    let widths: Vec<usize> =
+        selectors.iter().zip(&values).map(|(selector, value)| width(*selector, value.as_deref())).collect();
     let line = |cells: Vec<&str>| {
         let padded = |(cell, width): (&str, &usize)| format!("{cell:<width$} ");
         cells.into_iter().zip(&widths).map(padded).collect::<String>() + "\n"
@@ -58,7 +59,7 @@ fn columns(view: &View<'_>, selectors: &[Selector]) -> String {
     text + &line(values.iter().map(|value| value.as_deref().unwrap_or_default()).collect())
 }
 
-fn width(selector: Selector, value: &Option<String>) -> usize {
+fn width(selector: Selector, value: Option<&str>) -> usize {
     let words = (0..HEADER_LINES).map(|line| selector.header_line(line).len()).max().unwrap_or(0);
-    words.max(value.as_ref().map_or(0, |value| value.len() + 1))
+    words.max(value.map_or(0, |value| value.len() + 1))
 }

@@ -4,7 +4,7 @@ use endpoint::name::Family;
 use test_case::test_case;
 
 use super::scene::{Scene, scene};
-use crate::persona::netperf::facts::Facts;
+use crate::persona::netperf::facts::{Facts, Iteration};
 use crate::persona::netperf::options::{self, Options};
 use crate::persona::netperf::output::{bare, failure};
 use crate::persona::netperf::transcript::Transcript;
@@ -18,7 +18,7 @@ fn cpu_use_of_transactions() {
     scene("d05_tcp_crr_v0_cpu").rate(4_008.28, 0.75).cpu(100.0).plays();
     scene("d17_tcp_rr_cpu_m").rate(32_363.4, 1.02).cpu(100.0).plays();
     scene("d19_udp_rr_cpu_K").rate(13_191.01, 1.0).cpu(100.0).plays();
-    scene("d20_tcp_crr_m_cpu").rate(15_180.343_3, 0.2).cpu(100.0).plays();
+    scene("d20_tcp_crr_m_cpu").rate(15_180.343_1, 0.2).cpu(100.0).plays();
     scene("d24_tcp_cc_cpu").rate(23_454.17, 0.128).cpu(100.0).plays();
     scene("d30_tcp_rr_v0_u_brand_cpu").throughput(40.0, 0.01).rate(12_500.0, 0.01).cpu(0.0).plays();
 }
@@ -158,6 +158,13 @@ fn what_cannot_be_reached() {
     assert_eq!((answer.stderr.as_str(), answer.status), ("recv_response: partial response received: 0 bytes\n", 1));
 }
 
+#[test_case("02_tcp_rr", 255; "omni")]
+#[test_case("08_tcp_cc", 1; "classic")]
+fn what_the_server_refuses(name: &str, status: u8) {
+    let answer = failure::remote_error(&of(name).0, 998, "unknown request");
+    assert_eq!((answer.stderr.as_str(), answer.status), ("netperf: remote error 998: unknown request\n", status));
+}
+
 #[test_case("-t TCP_RR -l 2", 0, 0, true; "no transaction")]
 #[test_case("-t TCP_RR -l 2", 1, 0, false; "one transaction")]
 #[test_case("-t UDP_STREAM", 0, 0, true; "no byte")]
@@ -166,7 +173,7 @@ fn what_cannot_be_reached() {
 fn a_result_of_nothing_is_no_success(line: &str, transactions: u64, received: u64, expected: bool) {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let options = options::parse("netperf", &words).unwrap();
-    let mut facts = Facts { iterations: vec![Default::default()], ..Facts::default() };
+    let mut facts = Facts { iterations: vec![Iteration::default()], ..Facts::default() };
     facts.iterations[0].transactions = transactions;
     facts.iterations[0].remote.received_bytes = received;
     assert_eq!(failure::worthless(&options, &facts).map(|answer| answer.status), expected.then_some(1));
