@@ -15,7 +15,7 @@ pub struct Figures {
     pub throughput: f64,
     /// Means of the CPU use, in percent of all CPUs; `None` where it was not measured.
     pub cpu_percent: Pair<Option<f64>>,
-    /// Means of the service demand, in microseconds of CPU a KByte (1024 bytes) or a transaction.
+    /// Means of the service demand, in microseconds of CPU a `KByte` (1024 bytes) or a transaction.
     pub service_demand: Pair<Option<f64>>,
     /// Full widths of the confidence intervals in percent of their means; `None` where no confidence was asked for.
     pub width_percent: Option<Widths>,
@@ -91,7 +91,7 @@ pub fn throughput(options: &Options, iteration: &Iteration) -> f64 {
     options.display.unit.of_bytes(bytes as f64, seconds)
 }
 
-/// Microseconds of CPU for a transaction or a KByte of the client's own bytes.
+/// Microseconds of CPU for a transaction or a `KByte` of the client's own bytes.
 fn service_demand(options: &Options, iteration: &Iteration, cpu: &Cpu) -> f64 {
     let done = if options.display.unit == Unit::Transactions {
         iteration.transactions as f64

@@ -54,13 +54,13 @@ pub struct Options {
     pub pace: Pair<Pace>,
     /// `-s`: pause between set-up and traffic, in seconds.
     pub wait_s: u32,
-    /// `-S`: SO_KEEPALIVE on the data connection.
+    /// `-S`: `SO_KEEPALIVE` on the data connection.
     pub keepalive: bool,
     /// `-F`: what send buffers are filled from; the remote file lies at the server.
     pub fill_file: Pair<Option<String>>,
     /// `-a`, `-A`, `-o`, `-O`, `-W`: where buffers lie in memory.
     pub buffers: Buffers,
-    /// `-y`: SO_PRIORITY.
+    /// `-y`: `SO_PRIORITY`.
     pub priority: Pair<Option<i32>>,
     /// `-Y`: type of service or traffic class.
     pub tos: Pair<Option<u8>>,
@@ -75,8 +75,18 @@ pub struct Options {
     /// Sentences for standard error: what was read in another way than the real program reads it, and what has no
     /// effect.
     pub notes: Vec<String>,
-    /// The words joined by blanks, the program's name first: the COMMAND_LINE selector.
+    /// The words joined by blanks, the program's name first: the `COMMAND_LINE` selector.
     pub command_line: String,
+}
+
+impl Options {
+    /// Whether durations are to be kept.
+    #[cfg_attr(not(test), expect(dead_code, reason = "what runs a test needs it"))]
+    pub fn wants_latency(&self) -> bool {
+        let display = &self.display;
+        let selected = display.form.selection().is_some_and(Selection::wants_latency);
+        display.keep_latency || display.histogram() || selected
+    }
 }
 
 /// Where the server is, and where from it is asked.
@@ -150,11 +160,6 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Whether anything waits.
-    pub fn is_paced(self) -> bool {
-        self.interval_ns > 0 && self.burst > 0
-    }
-
     /// The interval in whole microseconds, as it is told and sent.
     pub fn interval_us(self) -> u64 {
         self.interval_ns / 1_000
@@ -189,6 +194,7 @@ pub enum Passphrase {
 
 /// The data connection: what the name of the test fixes, and the test-specific options.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub struct Data {
     /// Who sends: fixed by the test's name, or `-d`, `-c`, `-r`, `-m`, `-M` of omni.
     pub direction: Direction,
@@ -218,27 +224,27 @@ pub struct Data {
     pub family: Family,
     /// `-b`: requests in flight beside the first.
     pub first_burst: u32,
-    /// `-D`: TCP_NODELAY at both ends.
+    /// `-D`: `TCP_NODELAY` at both ends.
     pub nodelay: bool,
-    /// `-C`: TCP_CORK.
+    /// `-C`: `TCP_CORK`.
     pub cork: bool,
     /// `-e`: a datagram's response is waited for so many seconds; `None`: [`RECEIVE_TIMEOUT_S`].
     pub receive_timeout_s: Option<u32>,
     /// `-n`, `-N`: connected datagram sockets.
     pub connected: Pair<bool>,
-    /// `-R`: whether a router may be crossed; without it SO_DONTROUTE is set.
+    /// `-R`: whether a router may be crossed; without it `SO_DONTROUTE` is set.
     pub routing: bool,
     /// `-K`: congestion control.
     pub congestion: Pair<Option<String>>,
-    /// `-G`: TCP_MAXSEG.
+    /// `-G`: `TCP_MAXSEG`.
     pub mss_bytes: Option<u32>,
-    /// `-q`: SO_MAX_PACING_RATE in bytes a second.
+    /// `-q`: `SO_MAX_PACING_RATE` in bytes a second.
     pub max_pacing_rate: Option<u32>,
     /// `-F`: TCP Fast Open.
     pub fast_open: bool,
     /// `-f`: path-MTU discovery on, no fragments.
     pub path_mtu: bool,
-    /// `-a`: TCP_DEFER_ACCEPT at the server.
+    /// `-a`: `TCP_DEFER_ACCEPT` at the server.
     pub defer_accept: bool,
     /// `-B`: the server answers from the address that a datagram came to.
     pub packet_info: bool,
@@ -249,6 +255,7 @@ pub struct Data {
 }
 
 /// How long a datagram's response is waited for where `-e` does not say.
+#[expect(dead_code, reason = "what runs a test needs it")]
 pub const RECEIVE_TIMEOUT_S: u32 = 1;
 
 /// An address of the data connection.

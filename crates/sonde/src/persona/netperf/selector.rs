@@ -117,11 +117,13 @@ const fn always(name: &'static str, header: &'static [&'static str], text: &'sta
 }
 
 /// Two decimals.
+#[expect(clippy::unnecessary_wraps, reason = "every value of the table may be absent")]
 fn two(value: f64) -> Option<String> {
     Some(format!("{value:.2}"))
 }
 
 /// Three decimals.
+#[expect(clippy::unnecessary_wraps, reason = "every value of the table may be absent")]
 fn three(value: f64) -> Option<String> {
     Some(format!("{value:.3}"))
 }

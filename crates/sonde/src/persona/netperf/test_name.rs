@@ -172,6 +172,7 @@ impl Transport {
     }
 
     /// The IP protocol number (IANA, Assigned Internet Protocol Numbers).
+    #[cfg_attr(not(test), expect(dead_code, reason = "what runs a test needs it"))]
     pub fn number(self) -> u8 {
         match self {
             Self::Tcp => 6,
@@ -211,7 +212,7 @@ impl SocketType {
         }
     }
 
-    /// The word of the SOCKET_TYPE selector.
+    /// The word of the `SOCKET_TYPE` selector.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stream => "Stream",
@@ -232,6 +233,15 @@ mod tests {
         for name in Test::names() {
             assert_eq!(Test::named(&name.to_lowercase()).map(Test::name), Some(name));
         }
+    }
+
+    #[test_case("tcp", 6)]
+    #[test_case("UDP", 17)]
+    #[test_case("sctp", 132)]
+    #[test_case("dccp", 33)]
+    #[test_case("udplite", 136)]
+    fn a_transport_has_a_number(name: &str, number: u8) {
+        assert_eq!(Transport::named(name).map(Transport::number), Some(number));
     }
 
     #[test_case(Test::Omni, "Send")]

@@ -9,10 +9,13 @@ pub struct Grammar {
     /// Letters with a value.
     pub valued: &'static str,
     /// Letters that take the next word as their value where it fits, and none otherwise.
-    pub optional: &'static [(char, fn(&str) -> bool)],
+    pub optional: &'static [Optional],
     /// Long names, and whether they take a value.
     pub long: &'static [(&'static str, bool)],
 }
+
+/// A letter, and whether a word may be its value.
+pub type Optional = (char, fn(&str) -> bool);
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,14 +31,12 @@ fn csv(view: &View<'_>, selectors: &[Selector]) -> String {
         text.push_str(&selectors.iter().map(|selector| selector.header()).collect::<Vec<_>>().join(","));
         text.push('\n');
     }
-    // A cell without a value leaves a blank before the next one that has a value.
-    let mut gap = "";
-    for (index, selector) in selectors.iter().enumerate() {
-        text.push_str(if index > 0 { "," } else { "" });
-        match selector.value(view) {
-            Some(value) => text.extend([std::mem::take(&mut gap), &value]),
-            None => gap = " ",
-        }
+    // A cell without a value leaves a blank behind its comma.
+    let mut comma = "";
+    for selector in selectors {
+        let value = selector.value(view);
+        text.extend([comma, value.as_deref().unwrap_or_default()]);
+        comma = if value.is_some() { "," } else { ", " };
     }
     text + "\n"
 }
@@ -46,7 +44,8 @@ fn csv(view: &View<'_>, selectors: &[Selector]) -> String {
 /// Each column is as wide as its longest word and its value with a blank, and one blank more.
 fn columns(view: &View<'_>, selectors: &[Selector]) -> String {
     let values: Vec<Option<String>> = selectors.iter().map(|selector| selector.value(view)).collect();
-    let widths: Vec<usize> = selectors.iter().zip(&values).map(|(selector, value)| width(*selector, value)).collect();
+    let widths: Vec<usize> =
+        selectors.iter().zip(&values).map(|(selector, value)| width(*selector, value.as_deref())).collect();
     let line = |cells: Vec<&str>| {
         let padded = |(cell, width): (&str, &usize)| format!("{cell:<width$} ");
         cells.into_iter().zip(&widths).map(padded).collect::<String>() + "\n"
@@ -60,7 +59,7 @@ fn columns(view: &View<'_>, selectors: &[Selector]) -> String {
     text + &line(values.iter().map(|value| value.as_deref().unwrap_or_default()).collect())
 }
 
-fn width(selector: Selector, value: &Option<String>) -> usize {
+fn width(selector: Selector, value: Option<&str>) -> usize {
     let words = (0..HEADER_LINES).map(|line| selector.header_line(line).len()).max().unwrap_or(0);
-    words.max(value.as_ref().map_or(0, |value| value.len() + 1))
+    words.max(value.map_or(0, |value| value.len() + 1))
 }

@@ -1,4 +1,4 @@
-//! The table of TCP_STREAM, TCP_MAERTS and TCP_SENDFILE.
+//! The table of `TCP_STREAM`, `TCP_MAERTS` and `TCP_SENDFILE`.
 
 use crate::persona::netperf::facts::End;
 use crate::persona::netperf::output::classic::{Extent, brand, demand, has_cpu, method, unit};

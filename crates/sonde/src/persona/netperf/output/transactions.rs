@@ -1,4 +1,4 @@
-//! The table of TCP_RR, UDP_RR, TCP_CRR and TCP_CC.
+//! The table of `TCP_RR`, `UDP_RR`, `TCP_CRR` and `TCP_CC`.
 
 use crate::persona::netperf::output::classic::{Extent, brand, demand, has_cpu, method, unit};
 use crate::persona::netperf::test_name::Test;

@@ -1,4 +1,4 @@
-//! The table of UDP_STREAM: what was sent, and what the server received of it.
+//! The table of `UDP_STREAM`: what was sent, and what the server received of it.
 
 use crate::persona::netperf::output::classic::{Extent, demand, has_cpu, method, unit};
 use crate::persona::netperf::view::View;

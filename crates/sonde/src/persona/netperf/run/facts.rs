@@ -2,7 +2,7 @@
 
 use endpoint::cpu_usage::Usage;
 use endpoint::peer::netperf::client::{Found, Measured, Test};
-use measure::method::{Pattern, Schedule};
+use measure::method::Schedule;
 use measure::outcome::SocketFacts;
 use measure::recorder::{Recording, Values};
 use measure::statistics::moments;
@@ -21,7 +21,7 @@ pub fn iteration(options: &Options, test: &Test, measured: &Measured) -> Iterati
     let mss = measured.course.at_end.mss_bytes.or(measured.course.at_start.mss_bytes);
     let (transactions, waited_ns) = match &measured.found {
         Found::Exchanges(gathered) => (gathered.recording.counts.answered, waited(test, measured, &gathered.recording)),
-        _ => (0, 0),
+        Found::Stream(_) => (0, 0),
     };
     Iteration {
         elapsed_ns: measured.elapsed.0,
@@ -38,8 +38,7 @@ pub fn iteration(options: &Options, test: &Test, measured: &Measured) -> Iterati
 pub fn timed(measured: &Measured) -> Option<&Recording> {
     match &measured.found {
         Found::Exchanges(gathered) => Some(&gathered.recording),
-        Found::Stream(carried) => carried.metered.calls.as_ref(),
-        _ => None,
+        Found::Stream(streams) => streams.metered.calls.as_ref(),
     }
 }
 
@@ -62,22 +61,20 @@ fn lost(test: &Test, measured: &Measured, local: &End, remote: &End) -> Option<u
             Some(counts.lost + counts.late + counts.corrupt + counts.refused)
         }
         // Without the server's word nothing is known.
-        _ if measured.course.results.is_err() => None,
-        _ if options_send(test) => Some(local.send_calls.saturating_sub(remote.receive_calls)),
-        _ => Some(remote.send_calls.saturating_sub(local.receive_calls)),
+        Found::Stream(_) if measured.course.results.is_err() => None,
+        Found::Stream(_) if test.ask.server_receives => Some(local.send_calls.saturating_sub(remote.receive_calls)),
+        Found::Stream(_) => Some(remote.send_calls.saturating_sub(local.receive_calls)),
     }
-}
-
-fn options_send(test: &Test) -> bool {
-    test.ask.server_receives
 }
 
 fn local(options: &Options, test: &Test, measured: &Measured) -> End {
     let course = &measured.course;
     let bytes = |bytes: Option<measure::unit::Bytes>| bytes.and_then(|bytes| u32::try_from(bytes.0).ok());
     let (sent, received) = (measured.sent, measured.received);
-    let stream = test.method.pattern == Pattern::Stream;
-    let call = u32::try_from(test.method.request_bytes.0).ok();
+    let call = match &measured.found {
+        Found::Stream(streams) => u32::try_from(streams.call_bytes.0).ok(),
+        Found::Exchanges(_) => None,
+    };
     let direction = options.data.direction;
     let each = test.ask.per_connection;
     End {
@@ -85,8 +82,8 @@ fn local(options: &Options, test: &Test, measured: &Measured) -> End {
         send_buffer_end_bytes: bytes(at_end(course).send_buffer_bytes),
         receive_buffer_bytes: bytes(course.at_start.receive_buffer_bytes),
         receive_buffer_end_bytes: bytes(at_end(course).receive_buffer_bytes),
-        send_bytes: call.filter(|_| stream && direction.sends),
-        receive_bytes: call.filter(|_| stream && direction.receives),
+        send_bytes: call.filter(|_| direction.sends),
+        receive_bytes: call.filter(|_| direction.receives),
         send_width: direction.sends.then(|| options.buffers.send_width.unwrap_or(1)),
         receive_width: direction.receives.then(|| options.buffers.receive_width.unwrap_or(1)),
         send_calls: sent.calls,
@@ -111,8 +108,7 @@ fn at_end(course: &endpoint::peer::netperf::client::Course) -> &SocketFacts {
 fn failed(measured: &Measured) -> u64 {
     match &measured.found {
         Found::Exchanges(gathered) => gathered.recording.counts.send_failed,
-        Found::Stream(carried) => carried.metered.carried.failed_calls,
-        _ => 0,
+        Found::Stream(streams) => streams.metered.carried.failed_calls,
     }
 }
 

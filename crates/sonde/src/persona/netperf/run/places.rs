@@ -6,10 +6,10 @@ use endpoint::error::EndpointError;
 use endpoint::name::{self, Family};
 use endpoint::random;
 
-use crate::failure::Failure;
 use crate::persona::netperf::facts::Path;
 use crate::persona::netperf::options::answer::Answer;
 use crate::persona::netperf::options::{DataAddress, Options};
+use crate::persona::netperf::output::failure;
 
 /// Where a run's connections go, and where from.
 #[derive(Clone, Debug)]
@@ -41,7 +41,11 @@ impl Places {
     /// A name that nobody knows, in the real program's words, status 255.
     pub fn of(options: &Options) -> Result<Self, Answer> {
         let control = &options.control;
-        let servers = addresses(control.target(), control.port, control.family)?;
+        Self::towards(options, addresses(control.target(), control.port, control.family)?)
+    }
+
+    fn towards(options: &Options, servers: Vec<SocketAddr>) -> Result<Self, Answer> {
+        let control = &options.control;
         let family = family_of(options, servers.first());
         let data_server = drawn(options.data.address.remote.as_ref(), family)?;
         let other_family = servers.first().is_some_and(|server| !fits(server.ip(), family));
@@ -58,6 +62,20 @@ impl Places {
         let path = path(options, &servers, data_server, data_local, local.as_ref(), family);
         let control_local = control_local(options, servers.first())?;
         Ok(Self { servers, control_local, data_server, data_local, path })
+    }
+
+    /// The control connection went to `server`: where nothing else is said the data go there too.
+    ///
+    /// # Errors
+    /// No address of the family that was asked for the data.
+    pub fn settle(&mut self, options: &Options, server: SocketAddr) -> Result<(), Answer> {
+        if self.servers.first().is_some_and(|first| first.ip() == server.ip()) {
+            return Ok(());
+        }
+        self.servers = vec![server];
+        let settled = Self::towards(options, self.servers.clone())?;
+        *self = settled;
+        Ok(())
     }
 }
 
@@ -109,14 +127,14 @@ fn addresses(host: &str, port: u16, family: Family) -> Result<Vec<SocketAddr>, A
         }
     }
     match failed {
-        Some(error) if found.is_empty() => Err(unknown(host, error)),
+        Some(error) if found.is_empty() => Err(unknown(host, family, &error)),
         _ => Ok(found),
     }
 }
 
 fn drawn(said: Option<&DataAddress>, family: Family) -> Result<Option<Drawn>, Answer> {
     let Some(DataAddress { host, mask }) = said else { return Ok(None) };
-    let address = name::look_up(host, 0, family).map_err(|error| unknown(host, error))?.ip();
+    let address = name::look_up(host, 0, family).map_err(|error| unknown(host, family, &error))?.ip();
     Ok(Some(Drawn { address, mask: *mask }))
 }
 
@@ -130,7 +148,7 @@ fn control_local(options: &Options, server: Option<&SocketAddr>) -> Result<Optio
                 Family::Any => Family::V4,
                 asked => asked,
             };
-            name::look_up(host, control.local_port, family).map(Some).map_err(|error| unknown(host, error))
+            name::look_up(host, control.local_port, family).map(Some).map_err(|error| unknown(host, family, &error))
         }
         None if control.local_port > 0 => Ok(Some(SocketAddr::new(unspecified(ipv6), control.local_port))),
         None => Ok(None),
@@ -168,9 +186,8 @@ fn path(
     }
 }
 
-fn unknown(host: &str, error: EndpointError) -> Answer {
-    let stdout = format!("Netperf could not resolve {host} as a host name\n");
-    Answer { stdout, stderr: Failure::from(error).text(), status: 255 }
+fn unknown(host: &str, family: Family, error: &EndpointError) -> Answer {
+    failure::unresolved(host, family, &error.cause.to_string())
 }
 
 #[cfg(test)]

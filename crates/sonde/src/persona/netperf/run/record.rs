@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use endpoint::peer::netperf::client::stream::Streams;
 use endpoint::peer::netperf::client::{Course, Found, Measured, Test};
 use endpoint::resolution::clock_cost;
-use endpoint::rtt::{Finding, PeerFacts, Protocol, Target, Task};
+use endpoint::rtt::{self, Finding, PeerFacts, Protocol, Target, Task};
 use endpoint::signal::Signal;
 use logbook::moment::Moment;
 use logbook::record::Record;
@@ -36,6 +37,8 @@ pub struct Inquiry<'a> {
     pub test: &'a Test,
     /// Where the control connection went.
     pub server: SocketAddr,
+    /// How far the wall clock was ahead of the monotonic one before.
+    pub offset_before: i128,
     /// When it was started.
     pub started: Moment,
     /// The signal that ended it early, where one did.
@@ -62,7 +65,7 @@ impl Inquiry<'_> {
             interval: self.test.interval,
             program: PROGRAM.to_owned(),
         };
-        let inquiry = conclude::Inquiry {
+        let mut inquiry = conclude::Inquiry {
             id: Uuid::now_v7(),
             started: self.started,
             command: self.command.to_vec(),
@@ -70,10 +73,10 @@ impl Inquiry<'_> {
             task,
             instrument: conclude::instrument(&clock_cost()),
         };
-        let Measured { found, course, ended, environment, clock_stepped, .. } = measured;
+        let Measured { found, course, ended, environment, .. } = measured;
         match found {
             Found::Exchanges(gathered) => {
-                let finding = Finding::of(gathered, environment, self.server, clock_stepped);
+                let finding = rtt::found(gathered, environment, self.server, self.offset_before);
                 let finding = Finding {
                     peer: netserver(),
                     peer_received: course.results.as_ref().ok().and_then(|results| results.transactions),
@@ -83,9 +86,9 @@ impl Inquiry<'_> {
                 };
                 inquiry.record(finding, self.signal, None)
             }
-            Found::Stream(metered) => {
+            Found::Stream(Streams { metered, call_bytes, sockets, .. }) => {
                 let direction = self.test.method.direction.unwrap_or(Direction::Send);
-                let sockets = vec![course.at_end.clone()];
+                inquiry.task.method.request_bytes = call_bytes;
                 let stream = Throughput::of(direction, &metered, theirs(direction, &course), sockets);
                 let report_missing = missing(&course, self.test);
                 let around = around(self.server, environment, ended, report_missing);

@@ -1,35 +1,31 @@
 //! The server: where it listens is said, then it serves until it is told to end.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 
 use endpoint::name::{self, Family};
 use endpoint::peer::netperf::server::{self, Settings};
 use endpoint::process;
 use endpoint::stop::Stop;
 
+use protocol::netperf::passphrase::Passphrase;
+
 use crate::PROGRAM;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::netperf::options::answer::Answer;
 use crate::persona::netperf::options::server::ServerOptions;
-use crate::persona::netperf::run::client::read_passphrase;
+use crate::persona::netperf::passphrase;
 use crate::signal;
 
-/// Runs the server that `options` ask for. Returns the exit status.
-pub fn run(options: &ServerOptions, output: &Arc<Output>) -> u8 {
-    serve(options, output).unwrap_or_else(|answer| {
-        output.result(&answer.stdout);
-        output.aside(&answer.stderr);
-        answer.status
-    })
-}
-
-fn serve(options: &ServerOptions, output: &Arc<Output>) -> Result<u8, Answer> {
-    for note in &options.notes {
-        output.note(&format!("netserver: {note}\n"));
-    }
-    let passphrase = options.passphrase.as_ref().map(read_passphrase).transpose()?;
+/// Listens and serves, in the foreground or as a daemon, until a signal ends it.
+///
+/// # Errors
+/// What is printed where it cannot.
+pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
+    let word = options.passphrase.as_ref();
+    let word = word.map(|said| passphrase::read(said, |path| std::fs::read_to_string(path))).transpose()?;
+    let passphrase = word.map(Passphrase::new).transpose().map_err(|fault| Answer::complaint(format!("netserver: {fault}\n")))?;
     let settings = Settings { passphrase, serial: options.serial, ..Settings::at(places(options)?, PROGRAM) };
     let netserver = server::bind(settings).map_err(|error| {
         let hint = Failure::from(error).text();
@@ -45,7 +41,7 @@ fn serve(options: &ServerOptions, output: &Arc<Output>) -> Result<u8, Answer> {
     signal::watch(move || asked.request(), || {})
         .map_err(|error| Answer::complaint(format!("netserver: cannot wait for signals: {error}\n")))?;
     netserver.run(&stop).map_err(|error| Answer::complaint(Failure::from(error).text()))?;
-    Ok(0)
+    Ok(Exit::Done)
 }
 
 /// One socket of IPv6 takes IPv4 too, where there is IPv6.

@@ -1,14 +1,14 @@
 //! What was asked for, as a test the engines know: a method, what the server is to do, and the data socket.
 
-use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use endpoint::peer::netperf::client::data::DataSocket;
+use endpoint::peer::netperf::client::stream::Calls;
 use endpoint::peer::netperf::client::{TCP_TIMEOUT, Test};
 use endpoint::socket::tuning::Tuning;
 use measure::method::{Asked, Carrier, Direction, Far, Method, Pacing, Pattern, Schedule, SocketOptions, Stop};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::ask::{self, Ask, Flags, Ring};
-use protocol::netperf::data::LARGEST_DATAGRAM;
 
 use crate::persona::netperf::options::answer::Answer;
 use crate::persona::netperf::options::{Length, Options, RECEIVE_TIMEOUT_S};
@@ -18,20 +18,11 @@ use crate::persona::netperf::test_name::{self, Transport};
 /// The longest a method lasts: `-l 0` ends by then, if nobody interrupts it.
 const LONGEST: Nanos = Nanos::secs(7 * 86_400);
 
-/// Socket buffers of a data socket as the system makes it, in bytes: what the size of a call is taken from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffers {
-    /// `SO_SNDBUF`.
-    pub send: u64,
-    /// `SO_RCVBUF`.
-    pub receive: u64,
-}
-
 /// The method with gaps, as it stands in a record.
 ///
 /// # Errors
 /// What no engine here does.
-pub fn asked(options: &Options, places: &Places, buffers: Buffers) -> Result<Asked, Answer> {
+pub fn asked(options: &Options, places: &Places) -> Result<Asked, Answer> {
     let data = &options.data;
     let carrier = match data.transport {
         Transport::Tcp => Carrier::Tcp,
@@ -39,8 +30,7 @@ pub fn asked(options: &Options, places: &Places, buffers: Buffers) -> Result<Ask
         other => return Err(no_transport(other)),
     };
     let pattern = pattern(data.direction);
-    let exchange = matches!(pattern, Pattern::Exchange | Pattern::ConnectExchange);
-    let (request_bytes, response_bytes) = sizes(options, pattern, buffers);
+    let (request_bytes, response_bytes) = sizes(options, pattern);
     let paced = options.pace.local.is_paced();
     Ok(Asked {
         carrier: Some(carrier),
@@ -49,8 +39,8 @@ pub fn asked(options: &Options, places: &Places, buffers: Buffers) -> Result<Ask
         window: (pattern == Pattern::Exchange).then(|| data.first_burst.saturating_add(1)),
         schedule: paced.then(|| schedule(options)),
         pacing: paced.then(|| options.own.pacing.unwrap_or(Pacing::Hybrid)),
-        request_bytes: (exchange || pattern == Pattern::Stream).then_some(Bytes(request_bytes)),
-        response_bytes: (exchange || pattern == Pattern::Stream).then_some(Bytes(response_bytes)),
+        request_bytes,
+        response_bytes,
         cpus: options.bind_cpu.local.into_iter().collect(),
         stop: stop(options, pattern),
         timeout_ns: Some(timeout(options, carrier)),
@@ -91,6 +81,7 @@ pub fn test(options: &Options, places: &Places, asked: &Asked) -> Result<Test, A
     };
     Ok(Test {
         data,
+        calls: calls(options),
         pause: Nanos::secs(options.wait_s.into()),
         samples: options.own.samples.is_some(),
         interval: options.display.interim.map_or(measure::event::INTERVAL, |interim| Nanos(interim.interval_ns)),
@@ -125,22 +116,45 @@ fn schedule(options: &Options) -> Schedule {
     Schedule::Bursts { count: pace.burst, interval_ns: Nanos(pace.interval_ns) }
 }
 
-/// Bytes of our calls and of the server's: what a call takes is the whole socket buffer unless a size is given.
-fn sizes(options: &Options, pattern: Pattern, buffers: Buffers) -> (u64, u64) {
+/// Bytes of a request and a response, or of our calls and of the server's where they are said.
+fn sizes(options: &Options, pattern: Pattern) -> (Option<Bytes>, Option<Bytes>) {
     let data = &options.data;
-    if pattern != Pattern::Stream {
-        return (data.request_bytes.unwrap_or(1).into(), data.response_bytes.unwrap_or(1).into());
-    }
-    let most = if data.transport == Transport::Udp { u64::from(LARGEST_DATAGRAM) } else { u64::MAX };
-    let (ours, theirs, usual) = if data.direction.sends {
-        (data.send_bytes.local, data.receive_bytes.remote, buffers.send.min(most))
-    } else {
-        (data.receive_bytes.local, data.send_bytes.remote, buffers.receive)
+    let (ours, theirs) = match pattern {
+        Pattern::ConnectClose => (None, None),
+        Pattern::Exchange | Pattern::ConnectExchange => {
+            (Some(data.request_bytes.unwrap_or(1)), Some(data.response_bytes.unwrap_or(1)))
+        }
+        Pattern::Stream if data.direction.sends => (data.send_bytes.local, data.receive_bytes.remote),
+        Pattern::Stream => (data.receive_bytes.local, data.send_bytes.remote),
     };
-    (ours.map_or(usual, u64::from), theirs.map_or(0, u64::from))
+    let bytes = |bytes: Option<u32>| bytes.map(|bytes| Bytes(bytes.into()));
+    (bytes(ours), bytes(theirs))
+}
+
+/// The calls of a stream at our end.
+fn calls(options: &Options) -> Calls {
+    let (data, buffers) = (&options.data, options.buffers);
+    let (bytes, alignment, offset, width) = if data.direction.sends {
+        (data.send_bytes.local, buffers.send_alignment.local, buffers.send_offset.local, buffers.send_width)
+    } else {
+        (data.receive_bytes.local, buffers.receive_alignment.local, buffers.receive_offset.local, buffers.receive_width)
+    };
+    Calls {
+        bytes,
+        buffers: width,
+        alignment,
+        offset,
+        fill: options.fill_file.local.as_ref().map(PathBuf::from),
+        sendfile: options.test == test_name::Test::TcpSendfile,
+        timed: options.wants_latency(),
+    }
 }
 
 fn stop(options: &Options, pattern: Pattern) -> Stop {
+    if options.test == test_name::Test::TcpMss {
+        // One call is enough for a connection to be asked for its segment size.
+        return Stop { bytes: Some(Bytes(1)), ..Stop::default() };
+    }
     match options.length {
         Length::Seconds(seconds) => Stop { after_ns: Some(Nanos::secs(seconds.into())), ..Stop::default() },
         Length::UntilInterrupted => Stop { after_ns: Some(LONGEST), ..Stop::default() },
@@ -230,11 +244,6 @@ fn flags(options: &Options) -> Flags {
         (data.path_mtu, Flags::PATH_MTU),
     ];
     asked.into_iter().filter(|(on, _)| *on).fold(Flags::NONE, |flags, (_, flag)| flags.with(flag))
-}
-
-/// Where the method's data go, for a socket to be asked about its buffers.
-pub fn towards(places: &Places) -> SocketAddr {
-    places.path.destination
 }
 
 /// Whether a test of this method can lose messages without being told.

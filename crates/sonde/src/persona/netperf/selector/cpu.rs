@@ -72,7 +72,7 @@ pub(super) const COUNTS: [Row; 12] = [
     always("REMOTE_CPU_FREQUENCY", &["Remote", "CPU", "Frequency", "MHz"], "0"),
 ];
 
-/// Microseconds of CPU a transaction, or a KByte of 1024 bytes.
+/// Microseconds of CPU a transaction, or a `KByte` of 1024 bytes.
 fn service_demand_unit(v: &View<'_>) -> &'static str {
     if v.options.display.unit == Unit::Transactions { "usec/Tran" } else { "usec/KB" }
 }

@@ -168,11 +168,11 @@ fn cpu_use() {
 
 #[test]
 fn confidence() {
-    scene("24_tcp_rr_confidence").confident(81_618.47, 59.990, None).plays();
-    scene("25_tcp_rr_confidence_missed").confident(104_077.01, 257.259, None).plays();
+    scene("24_tcp_rr_confidence").confident(81_618.47, 59.990, None, 1.0).plays();
+    scene("25_tcp_rr_confidence_missed").confident(104_077.01, 257.259, None, 1.0).plays();
     // One value to -I is the level: the original makes it the width as well, which any result reaches.
     scene("C1_I_single_value")
-        .confident(126_021.08, 4.0, None)
+        .confident(126_021.08, 4.0, None, 1.0)
         .differs("+/-49.500%", "+/-2.500%")
         .notes("-I 99: the width stays 5 %")
         .plays();

@@ -148,7 +148,7 @@ impl Scene {
                 Unit::Usec => seconds * 1e6 / value,
                 unit => value / unit.of_bytes(1.0, 1.0) * seconds,
             };
-            it.elapsed_ns = (seconds * 1e9) as u64;
+            it.elapsed_ns = (seconds * 1e9).round() as u64;
             let half = if direction.is_transactions() { 0.5 } else { 1.0 };
             if !direction.is_receive() {
                 (it.local.sent_bytes, it.remote.received_bytes) = both(bytes * half);
@@ -179,7 +179,7 @@ impl Scene {
 
     /// Three iterations with this mean and full width of the confidence interval in percent; the last is as told so far
     /// where `last` is set.
-    pub fn confident(mut self, mean: f64, width_percent: f64, last: Option<f64>) -> Self {
+    pub fn confident(mut self, mean: f64, width_percent: f64, last: Option<f64>, seconds: f64) -> Self {
         let level = self.options.confidence.unwrap().level;
         let t = if level == 95 { 4.303 } else { 9.925 };
         let variance = (width_percent / 100.0 * mean / 2.0 / t).powi(2) * 2.0;
@@ -190,7 +190,7 @@ impl Scene {
         self.facts.iterations.clear();
         for rate in [middle - apart, middle + apart, last] {
             self.facts.iterations.push(template.clone());
-            self = self.rate(rate, 1.0);
+            self = self.rate(rate, seconds);
         }
         self
     }
@@ -250,6 +250,13 @@ impl Scene {
             if transactions > 0 { (transactions as f64 / rate * 1e9).round() as u64 } else { duration_ns };
         let (index, ended_ns) = (self.intervals.len() as u64, ended_ms * 1_000_000);
         self.intervals.push(Interval { index, transactions, bytes, duration_ns, ended_ns });
+        self
+    }
+
+    /// An interval by what was moved in it.
+    pub fn interval_of(mut self, bytes: u64, duration_ns: u64, ended_ms: u64) -> Self {
+        let (index, ended_ns) = (self.intervals.len() as u64, ended_ms * 1_000_000);
+        self.intervals.push(Interval { index, transactions: 0, bytes, duration_ns, ended_ns });
         self
     }
 

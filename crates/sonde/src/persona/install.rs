@@ -1,1 +1,0 @@
-//! `sonde install-names`.
