@@ -2,14 +2,14 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use endpoint::daemon::{self, Side};
+use endpoint::error::EndpointError;
 use endpoint::name::{self, Family};
 use endpoint::peer::netperf::server::{self, Settings};
-use endpoint::process;
 use endpoint::stop::Stop;
 
 use protocol::netperf::passphrase::Passphrase;
 
-use crate::PROGRAM;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -26,15 +26,16 @@ pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
     let word = options.passphrase.as_ref();
     let word = word.map(|said| passphrase::read(said, |path| std::fs::read_to_string(path))).transpose()?;
     let passphrase = word.map(Passphrase::new).transpose().map_err(|fault| Answer::complaint(format!("netserver: {fault}\n")))?;
-    let settings = Settings { passphrase, serial: options.serial, ..Settings::at(places(options)?, PROGRAM) };
-    let netserver = server::bind(settings).map_err(|error| {
-        let hint = Failure::from(error).text();
-        Answer::complaint(options.unable() + &hint)
-    })?;
+    let settings = Settings { passphrase, serial: options.serial, ..Settings::at(place(options)?) };
+    let netserver = server::bind(settings).map_err(|error| unable(options, error))?;
     output.result(&options.starting());
     if !options.foreground {
-        // Nothing runs beside this thread yet.
-        process::become_daemon().map_err(|error| Answer::complaint(format!("netserver: cannot leave the foreground: {error}\n")))?;
+        // Signals are blocked and threads are started behind this: neither follows into the background.
+        let side = daemon::detach()
+            .map_err(|error| Answer::complaint(format!("netserver: cannot go into the background: {error}\n")))?;
+        if side == Side::Foreground {
+            return Ok(Exit::Done);
+        }
     }
     let stop = Stop::default();
     let asked = stop.clone();
@@ -45,14 +46,16 @@ pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
 }
 
 /// One socket of IPv6 takes IPv4 too, where there is IPv6.
-fn places(options: &ServerOptions) -> Result<Vec<SocketAddr>, Answer> {
-    let any = match options.family {
-        Family::V4 => SocketAddr::from((Ipv4Addr::UNSPECIFIED, options.port)),
-        Family::Any | Family::V6 => SocketAddr::from((Ipv6Addr::UNSPECIFIED, options.port)),
+fn place(options: &ServerOptions) -> Result<SocketAddr, Answer> {
+    let Some(host) = &options.host else {
+        return Ok(match options.family {
+            Family::V4 => SocketAddr::from((Ipv4Addr::UNSPECIFIED, options.port)),
+            Family::Any | Family::V6 => SocketAddr::from((Ipv6Addr::UNSPECIFIED, options.port)),
+        });
     };
-    let Some(host) = &options.host else { return Ok(vec![any]) };
-    let address = name::look_up(host, options.port, options.family);
-    address.map(|address| vec![address]).map_err(|error| {
-        Answer::complaint(options.unable() + &Failure::from(error).text())
-    })
+    name::look_up(host, options.port, options.family).map_err(|error| unable(options, error))
+}
+
+fn unable(options: &ServerOptions, error: EndpointError) -> Answer {
+    Answer::complaint(options.unable() + &Failure::from(error).text())
 }
