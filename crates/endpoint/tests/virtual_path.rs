@@ -335,6 +335,26 @@ fn messages_without_numbers_are_told_apart_by_their_order() {
 }
 
 #[test]
+fn a_late_reply_to_the_warm_up_is_not_taken_for_the_first_recorded_one() {
+    let asked = Asked {
+        carrier: Some(Carrier::Tcp),
+        request_bytes: Some(Bytes(1)),
+        response_bytes: Some(Bytes(1)),
+        warm_up_ns: Some(MS),
+        ..count(50)
+    };
+    let method = asked.resolve().expect("a sensible method");
+    let network = Network::new(&VirtualClock::new());
+    // The first request of the warm-up is answered 100 ms after its timeout.
+    let link = network.link(Path::seeded(1).delay(MS).stall(Nanos::ZERO, Nanos::millis(600)), Peer::plain(1));
+    let flow = Flow { link, wire: Bare, index: 0, request: vec![0; 1], reply: vec![0; 1], expected: Some(1) };
+    let seen = drive(vec![flow], &method, network);
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.answered, counts.duplicated, counts.strays), (50, 0, 0), "{counts:?}");
+    assert!(seen.responses()[1..].iter().all(|rtt| *rtt == 2 * MS.0), "{:?}", seen.responses());
+}
+
+#[test]
 fn flows_on_one_thread_share_a_rate_and_lose_their_own() {
     let asked = Asked { connections: Some(3), threads: Some(1), ..every(MS, count(300)) };
     let method = asked.resolve().expect("a sensible method");
