@@ -155,6 +155,23 @@ fn an_open_loop_sees_a_stall_in_every_request_it_delays_and_a_closed_one_in_one(
     assert!((98..=100).contains(&closed.run.recording.counts.ticks_missed), "{:?}", closed.run.recording.counts);
 }
 
+#[test_case(Pacing::Hybrid)]
+#[test_case(Pacing::Spin)]
+fn the_reading_of_the_clock_that_ends_the_wait_is_the_send_stamp(pacing: Pacing) {
+    let tick = Nanos(25);
+    let asked = Asked { pacing: Some(pacing), ..every(MS, count(100)) };
+    // Answers are out while the next departure is waited for, and are not.
+    for delay in [Nanos::micros(20), Nanos::micros(1_300)] {
+        let path = Path::seeded(1).delay(delay).poll_takes(Nanos(300));
+        let seen = run_at(&VirtualClock::new().ticking(tick), &asked, path);
+        assert_eq!(seen.run.recording.counts.answered, 100);
+        let slip = seen.run.recording.slip.expect("open");
+        // The first is due as the recording starts, which takes a few readings.
+        let late = seen.told[1..].iter().filter_map(|e| e.sent?.since(e.intended?)).max();
+        assert!(late.expect("sent") < tick, "{late:?} of {:?}", slip.max());
+    }
+}
+
 #[test]
 fn a_late_sender_shows_as_slip_and_in_the_response_but_not_in_the_service_time() {
     let asked = Asked { pacing: Some(Pacing::Sleep), ..every(MS, count(200)) };

@@ -117,12 +117,10 @@ impl<'a, L: Link> Answerer<'a, L> {
         loop {
             let length = match self.take() {
                 Ok(Some(length)) => length,
-                Ok(None) if self.is_over() => return FlowEnd::Over,
-                Ok(None) => continue,
                 Err(fault) if fault.ends_the_run() => return FlowEnd::Broken(fault),
-                // An ICMP error of an earlier reply: the client has gone, or comes back. Or a reply could not be sent.
-                Err(_) if self.is_over() => return FlowEnd::Over,
-                Err(_) => continue,
+                // Of errors an ICMP one of an earlier reply (the client has gone, or comes back), or a reply not sent.
+                Ok(None) | Err(_) if self.is_over() => return FlowEnd::Over,
+                Ok(None) | Err(_) => continue,
             };
             if let Err(fault) = self.answer(length, None)
                 && fault.ends_the_run()
