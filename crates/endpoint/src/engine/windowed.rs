@@ -189,12 +189,12 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
                         return Trial::Answered(now.since(sent));
                     }
                     if now >= until || self.told.stop.requested() {
-                        lane.requests.settle(seq, State::Lost);
+                        lane.requests.settle(seq, given_up::<W>());
                         return Trial::Unanswered;
                     }
                 }
                 Ok(None) => {
-                    lane.requests.settle(seq, State::Lost);
+                    lane.requests.settle(seq, given_up::<W>());
                     return Trial::Unanswered;
                 }
                 Err(fault) => {
@@ -525,7 +525,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         let now = self.links[turn].now();
         self.make_room(turn, now);
         let lane = &mut self.lanes[turn];
-        lane.requests.settle(request.seq, if fate == Fate::Lost { State::Lost } else { State::Done });
+        lane.requests.settle(request.seq, if fate == Fate::Lost { given_up::<W>() } else { State::Done });
         self.recorder.ended(fate, &mut lane.sequence, request.seq - lane.base, slip(request.intended, request.sent));
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {
             self.stamp = Stamp::Idle;
@@ -692,6 +692,11 @@ fn push<L: Link>(link: &mut L, until: Instant, stop: &Stop) -> Result<bool, Faul
         }
         L::wait_any(std::slice::from_mut(link), until.min(now.after(crate::socket::GLANCE)));
     }
+}
+
+/// How a request stands that was given up: where the wire cannot tell a late reply, nothing can come of it any more.
+fn given_up<W: Wire>() -> State {
+    if W::KNOWS_LATE { State::Lost } else { State::Done }
 }
 
 fn stamped(lane: usize, seq: u64, sent: Result<Option<u64>, Fault>) -> Stamp {

@@ -36,7 +36,7 @@ impl<'a> Watch<'a> {
             output,
             tally: Arc::new(Mutex::new(Tally::new(method))),
             stream: Stream::open(&plan.result, output)?,
-            samples: plan.samples.as_ref().map(Samples::create).transpose()?,
+            samples: plan.samples.as_ref().map(|file| Samples::create(file, method.loop_kind())).transpose()?,
             shows_progress: output.shows_progress(),
             // Two cells before it, and one after it: a full line would wrap on some terminals.
             style: Style { width: output.style().width.saturating_sub(3), ..*output.style() },
@@ -59,6 +59,8 @@ impl<'a> Watch<'a> {
         let news = lock(&self.tally).take(event);
         match *event {
             Event::Second { thread, second } => self.tell(&Line::Second(ThreadSecond { thread, second }), stop),
+            // Of streams; an exchange has none.
+            Event::Carried { .. } => {}
             Event::Exchange(exchange) => {
                 if let Some(samples) = &mut self.samples {
                     samples.write(&exchange);
