@@ -8,6 +8,7 @@ mod datagrams;
 mod ends;
 mod limits;
 mod replies;
+mod threads;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;

@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use logbook::event::Line;
 use logbook::moment::Moment;
+use measure::event::INTERVAL;
 use measure::method::Asked;
 
 use crate::PROGRAM;
@@ -83,7 +84,7 @@ fn task(plan: &Plan, output: &Output) -> Result<Task, Failure> {
         Ok(Target { host: target.host.clone(), address })
     });
     let samples = plan.samples.is_some();
-    Ok(Task { method, target: target.transpose()?, key, samples, program: PROGRAM.to_owned() })
+    Ok(Task { method, target: target.transpose()?, key, samples, interval: INTERVAL, program: PROGRAM.to_owned() })
 }
 
 /// A seed nobody chose: the standard library's hashers start from the system's random bits.

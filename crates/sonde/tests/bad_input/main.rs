@@ -143,10 +143,10 @@ impl Serve {
         self.proc("fd").len()
     }
 
-    /// Its threads that attend to a connection or a flow.
-    fn busy_threads(&self) -> usize {
+    /// Its threads that attend to a connection or a flow, or wait a while for the next one.
+    fn session_threads(&self) -> usize {
         let names = self.proc("task").into_iter().filter_map(|task| std::fs::read_to_string(task.join("comm")).ok());
-        names.filter(|name| ["sonde-session\n", "sonde-flow\n"].contains(&name.as_str())).count()
+        names.filter(|name| name == "sonde-session\n").count()
     }
 
     /// A line of `/proc/<pid>/status` in KiB.

@@ -59,6 +59,8 @@ impl<'a> Watch<'a> {
         let news = lock(&self.tally).take(event);
         match *event {
             Event::Second { thread, second } => self.tell(&Line::Second(ThreadSecond { thread, second }), stop),
+            // Of streams; an exchange has none.
+            Event::Carried { .. } => {}
             Event::Exchange(exchange) => {
                 if let Some(samples) = &mut self.samples {
                     samples.write(&exchange);
