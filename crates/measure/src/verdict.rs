@@ -3,14 +3,17 @@
 //! When one is due decides [`judge`]. Not here: errors, which leave no result to qualify.
 
 pub mod judge;
+pub mod refused;
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::method::Carrier;
 use crate::statistics::quantile;
 use crate::unit::{Nanos, grouped};
+use refused::RefusedBy;
 
 /// Something that qualifies a result. Its text says what was seen; [`Warning::advice`] what to try.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +65,17 @@ pub enum Warning {
         count: u64,
         /// Of how many sent.
         sent: u64,
+    },
+    /// Requests were refused: answered by a reset or an ICMP error instead of a reply.
+    Refused {
+        /// How many.
+        count: u64,
+        /// Of how many sent.
+        sent: u64,
+        /// What carried them.
+        carrier: Carrier,
+        /// Where the refusals came from, as far as that can be told from here.
+        by: RefusedBy,
     },
     /// Our side failed to send.
     SendFailed {
@@ -178,6 +192,16 @@ impl fmt::Display for Warning {
                 let share = Percent(*count as f64 / (*sent).max(1) as f64);
                 write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))
             }
+            Self::Refused { count, sent, carrier, by } => {
+                let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
+                let how = match by {
+                    RefusedBy::Reset => " by a TCP reset",
+                    RefusedBy::IcmpError => " by an ICMP error: destination unreachable",
+                    RefusedBy::OurKernel => " by our own kernel: destination unreachable",
+                    RefusedBy::Unknown => "",
+                };
+                write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))
+            }
             Self::SendFailed { count } => write!(f, "{} requests could not be sent by our own system", grouped(*count)),
             Self::Disturbed { end, by } => write!(f, "{end} machine was disturbed: {}", by.join(", ")),
             Self::NotSteady { shift_ns: Some(shift) } => {
@@ -254,6 +278,7 @@ impl Warning {
                 "a firewall may drop them, or nobody is there: try another carrier (--tcp, --udp, --icmp, --connect)"
             }
             Self::Lost { .. } => "lower --rate or --window; raise --timeout to tell the lost from the late",
+            Self::Refused { count, sent, carrier, by } => by.advice(*carrier, count >= sent),
             Self::SendFailed { .. } => {
                 "lower --rate or raise --send-buffer: the interface's queue was full, or a local rule forbade it"
             }
@@ -362,6 +387,7 @@ mod tests {
     #[test]
     fn each_is_one_line_and_says_what_to_try() {
         let text = |s: &str| s.to_owned();
+        let refused = |by, count| Warning::Refused { count, sent: 2, carrier: Carrier::TcpConnect, by };
         let all = [
             Warning::OwnReflector,
             Warning::Correlated { count: 100, effective: 7.4 },
@@ -370,6 +396,11 @@ mod tests {
             Warning::BehindSchedule { share: 0.2 },
             Warning::TicksMissed { count: 7 },
             Warning::Lost { count: 1, sent: 100 },
+            refused(RefusedBy::Reset, 2),
+            refused(RefusedBy::Reset, 1),
+            refused(RefusedBy::IcmpError, 2),
+            refused(RefusedBy::OurKernel, 2),
+            refused(RefusedBy::Unknown, 2),
             Warning::SendFailed { count: 2 },
             Warning::Disturbed { end: text("our"), by: vec![text("steal 2 %")] },
             Warning::NotSteady { shift_ns: None },
