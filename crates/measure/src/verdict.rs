@@ -65,6 +65,9 @@ pub enum Warning {
         count: u64,
         /// Of how many sent.
         sent: u64,
+        /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
+        /// known.
+        dropped_by_us: Option<u64>,
     },
     /// Requests were refused: answered by a reset or an ICMP error instead of a reply.
     Refused {
@@ -188,9 +191,11 @@ impl fmt::Display for Warning {
                     grouped(*count)
                 )
             }
-            Self::Lost { count, sent } => {
+            Self::Lost { count, sent, dropped_by_us } => {
                 let share = Percent(*count as f64 / (*sent).max(1) as f64);
-                write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))
+                write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))?;
+                let dropped = dropped_by_us.map(grouped);
+                dropped.map_or(Ok(()), |dropped| write!(f, ": our own receive buffer had no room for {dropped}"))
             }
             Self::Refused { count, sent, carrier, by } => {
                 let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
@@ -274,7 +279,10 @@ impl Warning {
             Self::TicksMissed { .. } => {
                 "use --window 0 (open loop) to send whatever the replies do, or a longer interval (--every)"
             }
-            Self::Lost { count, sent } if count >= sent => {
+            Self::Lost { count, dropped_by_us: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
+                "most came back and were dropped on our side: raise --receive-buffer (and net.core.rmem_max), read faster (--wait spin, a --cpu of its own), or lower --rate or --burst"
+            }
+            Self::Lost { count, sent, .. } if count >= sent => {
                 "a firewall may drop them, or nobody is there: try another carrier (--tcp, --udp, --icmp, --connect)"
             }
             Self::Lost { .. } => "lower --rate or --window; raise --timeout to tell the lost from the late",
@@ -380,8 +388,11 @@ mod tests {
             drift.to_string(),
             "the run drifted: the median of its last third lies 2.10 µs below that of its first"
         );
-        let lost = Warning::Lost { count: 3, sent: 0 };
-        assert!(lost.to_string().starts_with("3 of 0"), "nothing is divided by zero");
+        let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us };
+        assert!(lost(None).to_string().starts_with("30 of 0"), "nothing is divided by zero");
+        assert!(lost(Some(15)).to_string().ends_with(": our own receive buffer had no room for 15"));
+        assert!(lost(Some(15)).advice().unwrap().contains("raise --receive-buffer"));
+        assert_eq!(lost(Some(14)).advice(), lost(None).advice(), "the others are no business of the buffer");
     }
 
     #[test]
@@ -395,7 +406,8 @@ mod tests {
             Warning::RateNotAchieved { offered_per_s: 1e3, sent_per_s: 5e2, held_back_by_window: false },
             Warning::BehindSchedule { share: 0.2 },
             Warning::TicksMissed { count: 7 },
-            Warning::Lost { count: 1, sent: 100 },
+            Warning::Lost { count: 1, sent: 100, dropped_by_us: None },
+            Warning::Lost { count: 1, sent: 100, dropped_by_us: Some(1) },
             refused(RefusedBy::Reset, 2),
             refused(RefusedBy::Reset, 1),
             refused(RefusedBy::IcmpError, 2),

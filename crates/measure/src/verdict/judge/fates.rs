@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::method::{Carrier, Method};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
 use crate::verdict::Warning;
 use crate::verdict::refused::RefusedBy;
@@ -16,9 +16,19 @@ pub(super) fn fates(
     let counts = &outcome.counts;
     let failed = (counts.send_failed > 0).then_some(Warning::SendFailed { count: counts.send_failed });
     let gone = counts.lost + counts.late;
-    let lost = (gone > 0).then_some(Warning::Lost { count: gone, sent: sent(counts) });
+    let lost = (gone > 0).then_some(Warning::Lost {
+        count: gone,
+        sent: sent(counts),
+        dropped_by_us: dropped(&outcome.sockets),
+    });
     let missed = (counts.ticks_missed > 0).then_some(Warning::TicksMissed { count: counts.ticks_missed });
     [failed, refused(outcome, method, ours), lost, missed].into_iter().flatten()
+}
+
+/// What our own sockets had no room for, where any had none.
+fn dropped(sockets: &[SocketFacts]) -> Option<u64> {
+    let dropped = sockets.iter().filter_map(|socket| socket.dropped).fold(0_u64, u64::saturating_add);
+    (dropped > 0).then_some(dropped)
 }
 
 fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Option<Warning> {
@@ -81,10 +91,23 @@ mod tests {
         let wanted = [
             Warning::SendFailed { count: 10 },
             Warning::Refused { count: 3, sent: 103, carrier: Carrier::Tcp, by: RefusedBy::Unknown },
-            Warning::Lost { count: 10, sent: 103 },
+            Warning::Lost { count: 10, sent: 103, dropped_by_us: None },
             Warning::TicksMissed { count: 7 },
         ];
         assert_eq!(told(counts), wanted);
+    }
+
+    #[test]
+    fn what_our_own_buffers_dropped_is_told_with_the_lost() {
+        let (mut outcome, method) =
+            run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
+        let socket = |dropped| SocketFacts { dropped, ..SocketFacts::default() };
+        let told = |outcome: &Outcome| fates(outcome, &method, None).collect::<Vec<_>>();
+        let lost = |dropped_by_us| [Warning::Lost { count: 5, sent: 9, dropped_by_us }];
+        outcome.sockets = vec![socket(None), socket(Some(0))];
+        assert_eq!(told(&outcome), lost(None));
+        outcome.sockets = vec![socket(Some(2)), socket(None), socket(Some(3))];
+        assert_eq!(told(&outcome), lost(Some(5)));
     }
 
     #[test_case(Carrier::TcpConnect, &[("stat.interrupts", 9)], RefusedBy::Reset; "no ICMP error")]
