@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use endpoint::stop::Stop;
 use logbook::event::{Line, Start, ThreadSecond};
 use measure::event::Event;
-use measure::method::Method;
 use report::layout::Style;
 
 use crate::command::rtt::conclude::SamplesMissing;
@@ -27,25 +26,21 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Opens what `plan` asks for, so that a file that cannot be made is refused before anything is measured.
+    /// Opens what `plan` asks for, so that a file that cannot be made is refused before anything is measured. The
+    /// numbers so far stand in `tally`.
     ///
     /// # Errors
     /// A file that cannot be made.
-    pub fn open(plan: &Plan, method: &Method, output: &'a Output) -> Result<Self, Failure> {
+    pub fn open(plan: &Plan, tally: Arc<Mutex<Tally>>, output: &'a Output) -> Result<Self, Failure> {
         Ok(Self {
             output,
-            tally: Arc::new(Mutex::new(Tally::new(method))),
+            tally,
             stream: Stream::open(&plan.result, output)?,
             samples: plan.samples.as_ref().map(Samples::create).transpose()?,
             shows_progress: output.shows_progress(),
             // Two cells before it, and one after it: a full line would wrap on some terminals.
             style: Style { width: output.style().width.saturating_sub(3), ..*output.style() },
         })
-    }
-
-    /// The numbers so far, for whoever asks from another thread.
-    pub fn tally(&self) -> Arc<Mutex<Tally>> {
-        Arc::clone(&self.tally)
     }
 
     /// Tells what is about to be measured.
