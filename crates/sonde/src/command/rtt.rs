@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex};
 
 use endpoint::clock;
-use endpoint::error::{Cause, EndpointError};
+use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::name;
 use endpoint::resolution::clock_cost;
 use endpoint::rtt::{self, Finding, Target, Task};
@@ -55,7 +55,7 @@ pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> R
     match found {
         Ok(finding) => conclude(finding, &inquiry, watch, &plan, &interruption, output),
         Err(error) => {
-            let failure = failure(error, &interruption);
+            let failure = failure(error, &plan, &interruption);
             watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
             Err(failure)
         }
@@ -75,6 +75,9 @@ fn conclude(
     stream.write(&Line::End(Box::new(record.clone())));
     let delivered = deliver::record(&record, &plan.result, output);
     stream.faults().into_iter().next().map_or(delivered, Err)?;
+    if let Some(apart) = plan.port_in_address().filter(|_| record.outcome.counts.answered == 0) {
+        output.note(&format!("hint:  {apart}\n"));
+    }
     Ok(conclude::exit(&record, plan.strict, interruption.signal()))
 }
 
@@ -96,7 +99,7 @@ fn task(
     let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
     let target = plan.target.as_ref().map(|target| -> Result<Target, Failure> {
         let address = name::look_up(&target.host, target.port, target.family, stop)
-            .map_err(|error| failure(error, interruption))?;
+            .map_err(|error| failure(error, plan, interruption))?;
         Ok(Target { host: target.host.clone(), address })
     });
     let samples = plan.samples.is_some();
@@ -122,11 +125,16 @@ fn heed_signals(tally: &Arc<Mutex<Tally>>, stop: &Stop, output: &Arc<Output>) ->
 }
 
 /// What is told where nothing was found. A run that was stopped before it had anything to tell ends as the signal says.
-fn failure(error: EndpointError, interruption: &Interruption) -> Failure {
+fn failure(error: EndpointError, plan: &Plan, interruption: &Interruption) -> Failure {
     let stopped = matches!(error.cause, Cause::Stopped);
+    let unreached = matches!(error.step, Step::LookUp | Step::Connect | Step::ConnectData | Step::FirstExchange);
     let mut failure = Failure::from(error);
     if let Some(signal) = interruption.signal().filter(|_| stopped) {
         failure.exit = Exit::CutShort(signal);
+    }
+    if let Some(apart) = plan.port_in_address().filter(|_| unreached && !stopped) {
+        let otherwise = failure.told.hint.take().map_or_else(String::new, |hint| format!("; otherwise: {hint}"));
+        failure.told.hint = Some(format!("{apart}{otherwise}"));
     }
     failure
 }

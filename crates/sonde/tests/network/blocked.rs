@@ -4,7 +4,7 @@ use measure::unit::{Instant, Nanos};
 use serde_json::Value;
 use test_case::test_case;
 
-use crate::scene::{Scene, counts, document, installed, run};
+use crate::scene::{Scene, counts, document, installed, run, sonde_in};
 
 /// A far host whose firewall does `rule` to what comes in.
 fn behind(what: &str, rule: &str) -> Option<Scene> {
@@ -108,4 +108,17 @@ fn tcp_dropped_is_silence(six: bool) {
     assert!(error["hint"].as_str().is_some_and(|text| text.contains("firewall")), "{error}");
     let record = in_vain(&scene, &[&target, "--connect", "-c", "5", "--timeout", "100ms"], Nanos::secs(5));
     assert_eq!(counts(&record).lost, 5);
+}
+
+#[test_case(&["--tcp"]; "an error")]
+#[test_case(&["--connect", "--timeout", "100ms"]; "a record of nothing answered")]
+fn a_port_that_was_read_as_part_of_an_address_is_asked_for(words: &[&str]) {
+    let Some(scene) = Scene::beside("a port behind an address without brackets") else { return };
+    let (far, host) = (scene.target(true), format!("{}:7663", scene.target(true)));
+    let mut command = sonde_in(scene.near());
+    let output = command.args(["rtt", &host, "-c", "1", "--warm-up", "0"]).args(words).output().expect("started");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let hint = format!("hint:  {host} was read as one IPv6 address: where 7663 is the port, write [{far}]:7663");
+    assert!(said.lines().any(|line| line.starts_with(&hint)), "{said}");
 }
