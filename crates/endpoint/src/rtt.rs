@@ -40,6 +40,8 @@ pub struct Task {
     pub key: Option<Key>,
     /// Whether every exchange is told as an event.
     pub samples: bool,
+    /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
+    pub interval: measure::unit::Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
 }
@@ -155,8 +157,8 @@ fn against(
         Some(control) => control,
         None => &mut nobody,
     };
-    let samples = task.samples;
-    let mut scene = Scene { method: &method, peer, far, samples, stop, watch: &mut watch, on_event };
+    let (samples, interval) = (task.samples, task.interval);
+    let mut scene = Scene { method: &method, peer, far, samples, interval, stop, watch: &mut watch, on_event };
     let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
@@ -172,7 +174,8 @@ fn against(
 /// A handshake takes a connection of its own: in an open loop each connection makes them one after the other, and what
 /// waits for its turn is late by that.
 fn effective(method: &Method) -> Method {
-    let one_at_a_time = method.carrier == Carrier::TcpConnect || method.pattern == Pattern::ConnectExchange;
+    let anew = matches!(method.pattern, Pattern::ConnectExchange | Pattern::ConnectClose);
+    let one_at_a_time = method.carrier == Carrier::TcpConnect || anew;
     let mut method = method.clone();
     if let (true, measure::method::Window::Open { cap }) = (one_at_a_time, &mut method.window) {
         *cap = method.spread.connections;

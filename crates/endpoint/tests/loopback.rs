@@ -6,6 +6,7 @@ use std::thread;
 use endpoint::reflector::{self, Settings};
 use endpoint::rtt::{self, Ending, Finding, Target, Task};
 use endpoint::stop::Stop;
+use measure::event::INTERVAL;
 use measure::method::{Asked, Carrier, Pattern, Schedule, Stop as StopAt, Waiting};
 use measure::unit::{Bytes, Nanos, Rate};
 use test_case::test_case;
@@ -27,6 +28,7 @@ fn task(asked: &Asked, target: Option<SocketAddr>) -> Task {
         target: target.map(|address| Target { host: address.ip().to_string(), address }),
         key: None,
         samples: false,
+        interval: INTERVAL,
         program: PROGRAM.into(),
     }
 }

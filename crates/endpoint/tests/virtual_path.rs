@@ -3,7 +3,7 @@
 use endpoint::engine::{self, Ended, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;
 use measure::clock::Clock;
-use measure::event::{Event, Exchange, Fate};
+use measure::event::{Event, Exchange, Fate, INTERVAL, Second};
 use measure::method::{Asked, Carrier, Method, Pacing, Schedule, Stop as StopAt};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::{Native, Token};
@@ -65,10 +65,39 @@ fn run_at(clock: &VirtualClock, asked: &Asked, path: Path) -> Seen {
     drive(vec![flow], &method, network)
 }
 
+/// The series of a run by `asked`, at this interval.
+fn series(asked: &Asked, interval: Nanos) -> Vec<Second> {
+    let method = asked.resolve().expect("a sensible method");
+    let network = Network::new(&VirtualClock::new());
+    let link = network.link(Path::seeded(7).delay(Nanos::millis(5)), Peer::native());
+    let wire = Native::new(TOKEN, 0, 64);
+    let flow = Flow { link, wire, index: 0, request: vec![0; 64], reply: vec![0; 65], expected: Some(64) };
+    let (producer, mut consumer) = RingBuffer::new(1 << 10);
+    let (stop, settled) = (Stop::default(), Stop::default());
+    let told =
+        Told { method: &method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: false, interval };
+    engine::run(vec![flow], told, Outlet::new(producer));
+    let seconds = std::iter::from_fn(|| consumer.pop().ok());
+    seconds.filter_map(|event| if let Event::Second { second, .. } = event { Some(second) } else { None }).collect()
+}
+
+#[test]
+fn the_series_has_the_interval_that_was_asked_for() {
+    let seconds = series(&count(100), Nanos::millis(200));
+    let lengths: Vec<Nanos> = seconds.iter().map(|second| second.length_ns).collect();
+    assert_eq!(lengths, [Nanos::millis(200); 5]);
+    assert!(seconds.iter().all(|second| second.counts.answered == 20), "a round trip of 10 ms: {seconds:?}");
+    assert_eq!(
+        series(&count(150), INTERVAL).iter().map(|second| second.counts.answered).collect::<Vec<_>>(),
+        [100, 50]
+    );
+}
+
 fn drive<W: Wire>(flows: Vec<Flow<VirtualLink, W>>, method: &Method, network: Network) -> Seen {
     let (producer, mut consumer) = RingBuffer::new(1 << 18);
     let (stop, settled) = (Stop::default(), Stop::default());
-    let told = Told { method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: true };
+    let told =
+        Told { method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: true, interval: INTERVAL };
     let run = engine::run(flows, told, Outlet::new(producer));
     let mut told = Vec::new();
     while let Ok(event) = consumer.pop() {

@@ -18,9 +18,10 @@ mod refusal;
 #[cfg(test)]
 mod tests;
 
-pub use asked::{Asked, default};
+pub use asked::{Asked, Far, default};
 pub use axis::{
-    Carrier, LoopKind, Pacing, Pattern, Schedule, Settled, SocketOptions, Spread, Stamps, Stop, Waiting, Window,
+    Carrier, Direction, LoopKind, Pacing, Pattern, Schedule, Settled, SocketOptions, Spread, Stamps, Stop, Waiting,
+    Window,
 };
 pub use check::{LARGEST_DATAGRAM, LARGEST_MESSAGE, SMALLEST_ECHO, SMALLEST_NATIVE_DATAGRAM};
 pub use refusal::Refusal;
@@ -32,9 +33,11 @@ pub struct Method {
     pub carrier: Carrier,
     /// What one request is.
     pub pattern: Pattern,
-    /// How many requests of one connection may be outstanding.
+    /// Which way a stream goes; absent where requests are exchanged.
+    pub direction: Option<Direction>,
+    /// How many requests of one connection may be outstanding; a stream makes one call at a time.
     pub window: Window,
-    /// When requests are due.
+    /// When requests, or the calls of a stream that we send, are due.
     pub schedule: Schedule,
     /// How the sender waits for the next due instant.
     pub pacing: Pacing,
@@ -44,9 +47,10 @@ pub struct Method {
     pub peer_waiting: Option<Waiting>,
     /// Which requests are answered: every n-th, counted from 1.
     pub reply_every: u32,
-    /// Size of a request, bytes of payload: 1 to 1 GiB on TCP, up to 65,507 in one datagram.
+    /// Size of a request, bytes of payload: 1 to 1 GiB on TCP, up to 65,507 in one datagram. Of a stream: bytes of one
+    /// call at our end.
     pub request_bytes: Bytes,
-    /// Size of a reply, bytes of payload.
+    /// Size of a reply, bytes of payload. Of a stream: bytes of one call at the peer's end, 0 where the peer chooses.
     pub response_bytes: Bytes,
     /// Over how many connections, threads and CPUs it is spread.
     pub spread: Spread,
@@ -85,15 +89,25 @@ impl fmt::Display for Method {
         match (self.carrier, self.pattern) {
             (Carrier::TcpConnect, _) => f.write_str("tcp handshake")?,
             (carrier, Pattern::ConnectExchange) => write!(f, "{carrier} connect + exchange")?,
+            (carrier, Pattern::ConnectClose) => write!(f, "{carrier} connect + close")?,
             (carrier, Pattern::Exchange) => write!(f, "{carrier} exchange")?,
+            (carrier, Pattern::Stream) => {
+                write!(f, "{carrier} stream")?;
+                self.direction.iter().try_for_each(|direction| write!(f, " · {direction}"))?;
+            }
         }
         match self.window {
+            _ if self.pattern == Pattern::Stream => {}
             Window::Closed(n) => write!(f, " · window {n}")?,
             Window::Open { .. } => f.write_str(" · open loop")?,
         }
         write!(f, " · {}", self.schedule)?;
-        if self.carrier != Carrier::TcpConnect {
-            write!(f, " · {} ⇄ {}", self.request_bytes, self.response_bytes)?;
+        match self.pattern {
+            Pattern::Stream => write!(f, " · {} a call", self.request_bytes)?,
+            Pattern::Exchange | Pattern::ConnectExchange if self.carrier != Carrier::TcpConnect => {
+                write!(f, " · {} ⇄ {}", self.request_bytes, self.response_bytes)?;
+            }
+            Pattern::Exchange | Pattern::ConnectExchange | Pattern::ConnectClose => {}
         }
         if self.schedule != Schedule::BackToBack {
             write!(f, " · pace {}", self.pacing)?;
@@ -107,6 +121,9 @@ impl fmt::Display for Method {
         }
         if self.spread.threads > 1 {
             write!(f, " on {} threads", self.spread.threads)?;
+        }
+        if let Some(bytes) = self.stop.bytes {
+            return write!(f, " · {bytes} in all");
         }
         match (&self.stop.settled, self.stop.count, self.stop.after_ns) {
             (Some(settled), ..) => write!(f, " · until {settled}"),

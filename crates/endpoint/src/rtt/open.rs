@@ -27,7 +27,7 @@ use crate::engine::Flow;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
-use crate::link::handshake::{Content, Handshake};
+use crate::link::handshake::{Content, Course, Handshake};
 use crate::link::stamping::Stamping;
 use crate::link::stream::{PIECE, Stream};
 use crate::socket::{self, GLANCE, icmp};
@@ -109,6 +109,7 @@ pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Ga
     let opening = Opening { method: scene.method, peer: scene.peer, admission, stop: scene.stop };
     let method = opening.method;
     match (method.carrier, method.pattern) {
+        (_, Pattern::ConnectClose | Pattern::Stream) => Err(opening.not_native()),
         (Carrier::Tcp, Pattern::Exchange) if headed(method) && method.response_bytes.0 >= LENGTH as u64 => {
             let opened = opening.each(|flow| opening.stream(flow, opening.native(flow)?))?;
             connections::measure(opened, scene, |link: &Stream| Some(link.socket()))
@@ -147,6 +148,11 @@ impl Opening<'_> {
     fn admission(&self) -> Result<Admission, EndpointError> {
         let none = || EndpointError::new(Step::Agree, self.peer, Cause::Peer("there is no session".into()));
         self.admission.ok_or_else(none)
+    }
+
+    fn not_native(&self) -> EndpointError {
+        let told = format!("the native protocol has no {}", self.method);
+        EndpointError::new(Step::Agree, self.peer, Cause::Peer(told)).on(Side::Ours)
     }
 
     fn stamping(&self, socket: &Socket) -> Stamping {
@@ -283,10 +289,11 @@ impl Opening<'_> {
         socket::udp(self.peer, &self.method.socket)?;
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
+            Pattern::ConnectClose | Pattern::Stream => return Err(self.not_native()),
             Pattern::Exchange => Content::None,
             Pattern::ConnectExchange => Content::Exchange {
                 preamble: self.preamble(flow)?.to_vec(),
-                accepted: DataAnswer::Accepted.code(),
+                accepted: Some(DataAnswer::Accepted.code()),
                 reply_length,
             },
         };
@@ -295,7 +302,8 @@ impl Opening<'_> {
             Some(_) => self.native(flow)?,
             None => Native::new(Token([0; 16]), flow, 0),
         };
-        let link = Handshake::new(self.peer, &self.method.socket, self.method.waiting, content, self.stop.clone())?;
+        let (peer, options) = (self.peer, &self.method.socket);
+        let link = Handshake::new(peer, options, self.method.waiting, content, Course::Brief, self.stop.clone())?;
         let facts = link.socket().map(socket_facts).unwrap_or_default();
         let facts = SocketFacts { remote: self.peer.to_string(), ..facts };
         let request = vec![0; self.method.request_bytes.0 as usize];

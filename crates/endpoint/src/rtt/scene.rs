@@ -22,6 +22,8 @@ pub struct Scene<'a> {
     pub far: &'a mut dyn FarEnd,
     /// Whether every exchange is told as an event.
     pub samples: bool,
+    /// Length of an interval of the series.
+    pub interval: Nanos,
     /// Whether to end early.
     pub stop: &'a Stop,
     /// This host under observation.

@@ -93,7 +93,7 @@ where
     // Its own flag, so that a lost peer ends the threads without pretending that the user asked.
     let (halt, settled) = (Stop::default(), Stop::default());
     let start = Gate::default();
-    let (method, peer, samples) = (scene.method, scene.peer, scene.samples);
+    let (method, peer, samples, interval) = (scene.method, scene.peer, scene.samples, scene.interval);
     let mut trouble = None;
     let mut began_wall = 0;
     let homes = thread::scope(|scope| {
@@ -101,7 +101,7 @@ where
         for (number, flows) in (0..threads).zip(crews) {
             let (producer, consumer) = RingBuffer::new(if samples { RING } else { RING_OF_SECONDS });
             readers.push(consumer);
-            let told = Told { method, stop: &halt, settled: &settled, thread: number, threads, samples };
+            let told = Told { method, stop: &halt, settled: &settled, thread: number, threads, samples, interval };
             let start = &start;
             let body = move || {
                 let settled = settle(cpu_for(&method.spread.cpus, number), &peer.to_string());

@@ -64,6 +64,18 @@ pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()>
     set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)
 }
 
+/// `SO_PRIORITY`: the packet's priority within this host; above 6 it needs `CAP_NET_ADMIN`.
+pub fn set_priority(socket: &Socket, priority: u32) -> io::Result<()> {
+    set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, priority.cast_signed())
+}
+
+/// `SO_MAX_PACING_RATE`: bytes a second, TCP paces itself to it, other carriers where the fq queue does. Beyond what
+/// 32 bits hold it is unlimited, which is as good.
+pub fn set_max_pacing_rate(socket: &Socket, bytes_per_s: u64) -> io::Result<()> {
+    let rate = u32::try_from(bytes_per_s).unwrap_or(u32::MAX);
+    set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate.cast_signed())
+}
+
 /// Sets an integer option.
 pub fn set_int(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     // SAFETY: the descriptor is open for the borrow's life; the pointer and length describe one c_int that outlives

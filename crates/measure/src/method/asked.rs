@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Method;
-use super::axis::{Carrier, Pacing, Pattern, Schedule, SocketOptions, Spread, Stamps, Stop, Waiting, Window};
+use super::axis::{
+    Carrier, Direction, Pacing, Pattern, Schedule, SocketOptions, Spread, Stamps, Stop, Waiting, Window,
+};
 use super::refusal::Refusal;
 use crate::unit::{Bytes, Nanos};
 
@@ -22,6 +24,10 @@ pub mod default {
     pub const WARM_UP: Nanos = Nanos::millis(400);
     /// Outstanding requests of an open loop: 65,536 hold a stall of 0.6 s at 100,000/s.
     pub const OPEN_CAP: u32 = 65_536;
+    /// Bytes of one call of a TCP stream: large enough that the call itself costs little beside the copy.
+    pub const CALL: Bytes = Bytes(128 << 10);
+    /// Bytes of one datagram of a UDP stream: fits an Ethernet frame with room for the headers of a tunnel.
+    pub const DATAGRAM: Bytes = Bytes(1_400);
     /// One stamped exchange each 2 ms: 500 a second cost under half a percent of a CPU.
     pub const STAMP_SPACING: Nanos = Nanos::millis(2);
 }
@@ -34,6 +40,8 @@ pub struct Asked {
     pub carrier: Option<Carrier>,
     /// What one request is.
     pub pattern: Option<Pattern>,
+    /// Which way a stream goes.
+    pub direction: Option<Direction>,
     /// Outstanding requests of one connection; 0 is unbounded (an open loop).
     pub window: Option<u32>,
     /// When requests are due.
@@ -44,9 +52,9 @@ pub struct Asked {
     pub waiting: Option<Waiting>,
     /// How the peer waits for a request.
     pub peer_waiting: Option<Waiting>,
-    /// Size of a request in bytes.
+    /// Size of a request in bytes; of a stream: of one call at our end.
     pub request_bytes: Option<Bytes>,
-    /// Size of a reply in bytes.
+    /// Size of a reply in bytes; of a stream: of one call at the peer's end.
     pub response_bytes: Option<Bytes>,
     /// Connections.
     pub connections: Option<u32>,
@@ -72,46 +80,80 @@ pub struct Asked {
     pub seed: Option<u64>,
 }
 
+/// Whose protocol the far side speaks, where it runs a program: what can be asked of it depends on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Far {
+    /// Ours: each request may carry a header, and over UDP it must.
+    Native,
+    /// Another program's: messages carry what its protocol says, and what it does cannot be told in our words.
+    Foreign,
+}
+
 impl Asked {
-    /// The method this asks for, gaps filled with [`default`]s, or the reason why it makes no sense.
+    /// The method this asks for towards a reflector of ours or a kernel, gaps filled with [`default`]s, or the reason why
+    /// it makes no sense.
     pub fn resolve(&self) -> Result<Method, Refusal> {
+        self.resolve_towards(Far::Native)
+    }
+
+    /// The method this asks for towards a far side of this kind, gaps filled with [`default`]s, or the reason why it
+    /// makes no sense.
+    pub fn resolve_towards(&self, far: Far) -> Result<Method, Refusal> {
         let carrier = self.carrier.unwrap_or(Carrier::Tcp);
         let pattern = self.pattern.unwrap_or(Pattern::Exchange);
         let schedule = self.schedule.unwrap_or(Schedule::BackToBack);
-        let window = resolve_window(self.window, schedule)?;
-        let (request_bytes, response_bytes) = self.resolve_sizes(carrier)?;
+        let (request_bytes, response_bytes) = self.resolve_sizes(carrier, pattern)?;
         let method = Method {
             carrier,
             pattern,
-            window,
+            direction: self.resolve_direction(pattern)?,
+            window: self.resolve_window(schedule, pattern)?,
             schedule,
             pacing: self.pacing.unwrap_or(Pacing::Hybrid),
             waiting: self.waiting.unwrap_or(Waiting::Block),
-            peer_waiting: match carrier {
-                Carrier::Tcp | Carrier::Udp => Some(self.peer_waiting.unwrap_or(Waiting::Block)),
-                Carrier::Icmp | Carrier::TcpConnect => None,
+            peer_waiting: match (carrier, far) {
+                (Carrier::Tcp | Carrier::Udp, Far::Native) => Some(self.peer_waiting.unwrap_or(Waiting::Block)),
+                (Carrier::Icmp | Carrier::TcpConnect, _) | (_, Far::Foreign) => None,
             },
             reply_every: 1,
             request_bytes,
             response_bytes,
             spread: self.resolve_spread()?,
-            stop: self.resolve_stop()?,
+            stop: self.resolve_stop(pattern)?,
             timeout_ns: self.timeout_ns.unwrap_or(default::TIMEOUT),
-            warm_up_ns: self.warm_up_ns.unwrap_or(default::WARM_UP),
+            warm_up_ns: self.warm_up_ns.unwrap_or(if pattern == Pattern::Stream {
+                Nanos::ZERO
+            } else {
+                default::WARM_UP
+            }),
             socket: SocketOptions { nodelay: !self.nagle, ..self.socket.clone() },
             stamps: self.resolve_stamps(carrier, pattern)?,
             seed: self.seed.unwrap_or(0),
         };
-        method.check(self)?;
+        method.check(self, far)?;
         Ok(method)
     }
 
-    fn resolve_sizes(&self, carrier: Carrier) -> Result<(Bytes, Bytes), Refusal> {
-        if carrier == Carrier::TcpConnect {
-            if self.request_bytes.is_some() || self.response_bytes.is_some() {
-                return Err(Refusal::HandshakeCarriesNothing);
+    fn resolve_direction(&self, pattern: Pattern) -> Result<Option<Direction>, Refusal> {
+        match (pattern, self.direction) {
+            (Pattern::Stream, asked) => Ok(Some(asked.unwrap_or(Direction::Send))),
+            (_, None) => Ok(None),
+            (_, Some(_)) => Err(Refusal::ExchangesGoBothWays),
+        }
+    }
+
+    fn resolve_sizes(&self, carrier: Carrier, pattern: Pattern) -> Result<(Bytes, Bytes), Refusal> {
+        let empty = (Bytes(0), Bytes(0));
+        let sized = self.request_bytes.is_some() || self.response_bytes.is_some();
+        match (carrier, pattern) {
+            (Carrier::TcpConnect, _) if sized => return Err(Refusal::HandshakeCarriesNothing),
+            (_, Pattern::ConnectClose) if sized => return Err(Refusal::CloseCarriesNothing),
+            (Carrier::TcpConnect, _) | (_, Pattern::ConnectClose) => return Ok(empty),
+            (_, Pattern::Stream) => {
+                let call = if carrier == Carrier::Udp { default::DATAGRAM } else { default::CALL };
+                return Ok((self.request_bytes.unwrap_or(call), self.response_bytes.unwrap_or(Bytes(0))));
             }
-            return Ok((Bytes(0), Bytes(0)));
+            (_, Pattern::Exchange | Pattern::ConnectExchange) => {}
         }
         let request = self.request_bytes.unwrap_or(default::SIZE);
         let response = self.response_bytes.unwrap_or(if carrier == Carrier::Icmp { request } else { default::SIZE });
@@ -133,10 +175,20 @@ impl Asked {
         Ok(Spread { connections, threads, cpus: self.cpus.clone(), peer_cpus: self.peer_cpus.clone() })
     }
 
-    fn resolve_stop(&self) -> Result<Stop, Refusal> {
+    fn resolve_stop(&self, pattern: Pattern) -> Result<Stop, Refusal> {
         let mut stop = self.stop.clone();
-        if stop.count == Some(0) || stop.after_ns == Some(Nanos::ZERO) {
+        if stop.count == Some(0) || stop.after_ns == Some(Nanos::ZERO) || stop.bytes == Some(Bytes(0)) {
             return Err(Refusal::NothingToMeasure);
+        }
+        match pattern {
+            Pattern::Stream if stop.count.is_some() || stop.settled.is_some() => {
+                return Err(Refusal::StreamHasNoRequests);
+            }
+            Pattern::Stream if stop.bytes.is_some() => return Ok(stop),
+            Pattern::Exchange | Pattern::ConnectExchange | Pattern::ConnectClose if stop.bytes.is_some() => {
+                return Err(Refusal::OnlyStreamsEndByBytes);
+            }
+            _ => {}
         }
         if let Some(settled) = stop.settled {
             if !(settled.quantile > 0.0 && settled.quantile < 1.0) {
@@ -159,22 +211,25 @@ impl Asked {
         // but two to three percent of a round trip that is spun for. There they are taken on request only.
         let spinning = self.waiting == Some(Waiting::Spin);
         match (self.stamps, possible) {
+            (Some(true), false) if pattern == Pattern::Stream => Err(Refusal::NoStampsOnStreams),
             (Some(true), false) => Err(Refusal::NoStampsOnHandshakes),
             (Some(false), _) | (None, false) => Ok(None),
             (None, true) if spinning => Ok(None),
             (Some(true) | None, true) => Ok(Some(Stamps { spacing_ns: default::STAMP_SPACING })),
         }
     }
-}
 
-fn resolve_window(asked: Option<u32>, schedule: Schedule) -> Result<Window, Refusal> {
-    let on_schedule = schedule != Schedule::BackToBack;
-    match asked {
-        Some(0) if !on_schedule => Err(Refusal::UnboundedBackToBack),
-        Some(0) => Ok(Window::Open { cap: default::OPEN_CAP }),
-        Some(n) if n > 1 << 20 => Err(Refusal::WindowTooLarge { window: n }),
-        Some(n) => Ok(Window::Closed(n)),
-        None if on_schedule => Ok(Window::Open { cap: default::OPEN_CAP }),
-        None => Ok(Window::Closed(1)),
+    fn resolve_window(&self, schedule: Schedule, pattern: Pattern) -> Result<Window, Refusal> {
+        let on_schedule = schedule != Schedule::BackToBack;
+        match self.window {
+            Some(_) if pattern == Pattern::Stream => Err(Refusal::StreamHasNoWindow),
+            None if pattern == Pattern::Stream => Ok(Window::Closed(1)),
+            Some(0) if !on_schedule => Err(Refusal::UnboundedBackToBack),
+            Some(0) => Ok(Window::Open { cap: default::OPEN_CAP }),
+            Some(n) if n > 1 << 20 => Err(Refusal::WindowTooLarge { window: n }),
+            Some(n) => Ok(Window::Closed(n)),
+            None if on_schedule => Ok(Window::Open { cap: default::OPEN_CAP }),
+            None => Ok(Window::Closed(1)),
+        }
     }
 }

@@ -40,6 +40,31 @@ pub enum Pattern {
     Exchange,
     /// A new connection, a request and its reply over it, and its end.
     ConnectExchange,
+    /// A new connection and its end, which the peer makes first: nothing is sent over it.
+    ConnectClose,
+    /// As many bytes as the path takes, or as a schedule lets go, one way. Nothing is answered, so nothing is timed but
+    /// the calls of one end.
+    Stream,
+}
+
+/// Which way a stream goes, seen from our end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Direction {
+    /// From us to the peer.
+    Send,
+    /// From the peer to us.
+    Receive,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Send => "send",
+            Self::Receive => "receive",
+        })
+    }
 }
 
 /// How many requests of one connection may be outstanding, and what a due request does when they are.
@@ -177,6 +202,8 @@ pub struct Stop {
     pub after_ns: Option<Nanos>,
     /// After this many requests.
     pub count: Option<u64>,
+    /// Of a stream, after this many bytes of payload, all connections together: with the first call that reaches them.
+    pub bytes: Option<Bytes>,
     /// As soon as a quantile is known well enough.
     pub settled: Option<Settled>,
 }

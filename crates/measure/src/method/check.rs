@@ -1,8 +1,8 @@
 //! Which points of the space make no sense, and the limits of what one message can be.
 
 use super::Method;
-use super::asked::Asked;
-use super::axis::{Carrier, Pattern, Schedule, Window};
+use super::asked::{Asked, Far};
+use super::axis::{Carrier, Direction, Pattern, Schedule, Window};
 use super::refusal::Refusal;
 use crate::unit::Nanos;
 
@@ -16,10 +16,13 @@ pub const SMALLEST_ECHO: u64 = 8;
 pub const LARGEST_MESSAGE: u64 = 1 << 30;
 
 impl Method {
-    pub(super) fn check(&self, asked: &Asked) -> Result<(), Refusal> {
-        self.check_sizes()?;
-        self.check_schedule()?;
+    pub(super) fn check(&self, asked: &Asked, far: Far) -> Result<(), Refusal> {
         self.check_pattern()?;
+        self.check_sizes(far)?;
+        self.check_schedule()?;
+        if far == Far::Foreign && asked.peer_waiting.is_some() {
+            return Err(Refusal::ForeignWaiting);
+        }
         if !self.needs_reflector() && (asked.peer_waiting.is_some() || !self.spread.peer_cpus.is_empty()) {
             return Err(Refusal::NoPeerProgram { carrier: self.carrier });
         }
@@ -38,12 +41,18 @@ impl Method {
         Ok(())
     }
 
-    fn check_sizes(&self) -> Result<(), Refusal> {
+    fn check_sizes(&self, far: Far) -> Result<(), Refusal> {
+        if self.pattern == Pattern::ConnectClose || self.carrier == Carrier::TcpConnect {
+            return Ok(());
+        }
+        if self.pattern == Pattern::Stream {
+            return self.check_calls();
+        }
         let (smallest, largest) = match self.carrier {
-            Carrier::Tcp => (1, LARGEST_MESSAGE),
+            Carrier::Tcp | Carrier::TcpConnect => (1, LARGEST_MESSAGE),
+            Carrier::Udp if far == Far::Foreign => (1, LARGEST_DATAGRAM),
             Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
-            Carrier::TcpConnect => return Ok(()),
         };
         for bytes in [self.request_bytes, self.response_bytes] {
             if bytes.0 < smallest || bytes.0 > largest {
@@ -53,8 +62,24 @@ impl Method {
         if self.carrier == Carrier::Icmp && self.request_bytes != self.response_bytes {
             return Err(Refusal::EchoIsSymmetric);
         }
-        if self.carrier == Carrier::Udp && self.response_bytes > self.request_bytes {
+        // A foreign server answers as its own protocol has it; ours never amplifies.
+        if self.carrier == Carrier::Udp && far == Far::Native && self.response_bytes > self.request_bytes {
             return Err(Refusal::Amplifies { request: self.request_bytes, response: self.response_bytes });
+        }
+        Ok(())
+    }
+
+    /// A call that sends a datagram sends it whole; one that receives may offer more room than one can take.
+    fn check_calls(&self) -> Result<(), Refusal> {
+        let datagrams = self.carrier == Carrier::Udp;
+        let sends = self.direction == Some(Direction::Send);
+        let largest = |sends: bool| if datagrams && sends { LARGEST_DATAGRAM } else { LARGEST_MESSAGE };
+        for (bytes, smallest, largest) in
+            [(self.request_bytes, 1, largest(sends)), (self.response_bytes, 0, largest(!sends))]
+        {
+            if bytes.0 < smallest || bytes.0 > largest {
+                return Err(Refusal::Size { carrier: self.carrier, bytes, smallest, largest });
+            }
         }
         Ok(())
     }
@@ -65,6 +90,9 @@ impl Method {
                 Err(Refusal::ZeroInterval)
             }
             Schedule::Bursts { count: 0, .. } => Err(Refusal::EmptyBurst),
+            Schedule::BackToBack => Ok(()),
+            _ if self.direction == Some(Direction::Receive) => Err(Refusal::PacedReceiver),
+            _ if self.pattern == Pattern::Stream => Ok(()),
             Schedule::Bursts { count, .. } => match self.window {
                 Window::Closed(n) if n < count => Err(Refusal::BurstBeyondWindow { burst: count, window: n }),
                 _ => Ok(()),
@@ -74,9 +102,13 @@ impl Method {
     }
 
     fn check_pattern(&self) -> Result<(), Refusal> {
-        let one_at_a_time = self.pattern == Pattern::ConnectExchange || self.carrier == Carrier::TcpConnect;
-        if self.pattern == Pattern::ConnectExchange && self.carrier != Carrier::Tcp {
+        let connects = matches!(self.pattern, Pattern::ConnectExchange | Pattern::ConnectClose);
+        let one_at_a_time = connects || self.carrier == Carrier::TcpConnect;
+        if connects && self.carrier != Carrier::Tcp {
             return Err(Refusal::NothingToConnect { carrier: self.carrier });
+        }
+        if self.pattern == Pattern::Stream && !matches!(self.carrier, Carrier::Tcp | Carrier::Udp) {
+            return Err(Refusal::NothingToStream { carrier: self.carrier });
         }
         if one_at_a_time && matches!(self.window, Window::Closed(n) if n > 1) {
             return Err(Refusal::OneHandshakeAtATime);

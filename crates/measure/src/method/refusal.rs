@@ -50,6 +50,36 @@ pub enum Refusal {
         "kernel timestamps split an exchange on an open socket; a handshake is timed by the connect call alone. Drop --stamps"
     )]
     NoStampsOnHandshakes,
+    /// Stamps asked for on a stream.
+    #[error("kernel timestamps split an exchange, and a stream has none. Drop --stamps")]
+    NoStampsOnStreams,
+    /// A close has no payload.
+    #[error("connect + close carries no request: drop the sizes, or ask for connect + exchange")]
+    CloseCarriesNothing,
+    /// A direction of exchanges.
+    #[error("an exchange goes both ways: only a stream has a direction")]
+    ExchangesGoBothWays,
+    /// A stream over something that carries none.
+    #[error("{carrier} carries no stream: take tcp or udp")]
+    NothingToStream {
+        /// The carrier.
+        carrier: Carrier,
+    },
+    /// A window of a stream.
+    #[error("a stream awaits no replies, so there is no window: what is on its way is for TCP to say")]
+    StreamHasNoWindow,
+    /// An end by requests or by a quantile, of a stream.
+    #[error("a stream has no requests to count and no quantile to settle: end it by time or by bytes")]
+    StreamHasNoRequests,
+    /// An end by bytes, of exchanges.
+    #[error("only a stream ends by bytes: end exchanges by time or by their count")]
+    OnlyStreamsEndByBytes,
+    /// A schedule of a stream that we receive.
+    #[error("what we receive comes when the peer sends it: ask the peer to pace it, or drop the schedule")]
+    PacedReceiver,
+    /// What a foreign protocol cannot ask for.
+    #[error("the peer speaks another program's protocol, which cannot say how it waits. Drop --peer-wait")]
+    ForeignWaiting,
     /// An open loop without a schedule.
     #[error(
         "an unbounded window back to back would only fill buffers: give --every, --rate or --poisson, or a window above 0"

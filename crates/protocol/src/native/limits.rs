@@ -123,6 +123,12 @@ impl Limits {
 /// What no reflector of this protocol can do, whatever its limits.
 fn check_sense(open: &Open) -> Result<(), Refused> {
     let (request, response) = (open.request_bytes.0, open.response_bytes.0);
+    if matches!(open.pattern, Pattern::ConnectClose | Pattern::Stream) {
+        return Err(nonsense(
+            Reason::Pattern,
+            "this protocol carries exchanges, and connections with one exchange each",
+        ));
+    }
     match open.carrier {
         Carrier::Udp if open.pattern == Pattern::ConnectExchange => {
             return Err(nonsense(Reason::Pattern, "UDP has no connection to open for each exchange"));
@@ -202,6 +208,7 @@ mod tests {
 
     #[test_case(&open(Carrier::Icmp, 64, 64), Reason::Carrier; "a carrier without a session")]
     #[test_case(&Open { pattern: Pattern::ConnectExchange, ..open(Carrier::Udp, 64, 64) }, Reason::Pattern)]
+    #[test_case(&Open { pattern: Pattern::Stream, ..open(Carrier::Tcp, 64, 64) }, Reason::Pattern)]
     #[test_case(&open(Carrier::Udp, 31, 31), Reason::RequestSize; "a datagram below its header")]
     #[test_case(&open(Carrier::Udp, 65_508, 64), Reason::RequestSize; "a datagram too long")]
     #[test_case(&open(Carrier::Udp, 64, 65), Reason::ResponseSize; "an amplifier")]

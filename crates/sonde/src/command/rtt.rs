@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use logbook::event::Line;
 use logbook::moment::Moment;
+use measure::event::INTERVAL;
 use measure::method::{Asked, Method};
 
 use crate::PROGRAM;
@@ -48,7 +49,7 @@ pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> R
     let instrument = conclude::instrument(&clock_cost());
     let inquiry = Inquiry::new(&plan, task, command, now(), instrument);
     deliver::check(&plan.result)?;
-    let mut watch = Watch::open(&plan, tally, output)?;
+    let mut watch = Watch::open(&plan, &inquiry.task.method, tally, output)?;
     watch.start(inquiry.start(), &stop);
     let found = rtt::run(&inquiry.task, &stop, &mut |event| watch.take(&event, &stop));
     output.progress_done();
@@ -103,7 +104,7 @@ fn task(
         Ok(Target { host: target.host.clone(), address })
     });
     let samples = plan.samples.is_some();
-    Ok(Task { method, target: target.transpose()?, key, samples, program: PROGRAM.to_owned() })
+    Ok(Task { method, target: target.transpose()?, key, samples, interval: INTERVAL, program: PROGRAM.to_owned() })
 }
 
 /// A seed nobody chose: the standard library's hashers start from the system's random bits.

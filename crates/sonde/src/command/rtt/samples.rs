@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use measure::event::Exchange;
+use measure::method::LoopKind;
 use measure::unit::Instant;
 use report::samples;
 
@@ -19,15 +20,15 @@ pub struct Samples<W: Write + Send = BufWriter<File>> {
 }
 
 impl Samples {
-    /// Makes the file.
+    /// Makes the file, of a loop of `kind`.
     ///
     /// # Errors
     /// One that cannot be made, or not even begun.
-    pub fn create(wanted: &SampleFile) -> Result<Self, Failure> {
+    pub fn create(wanted: &SampleFile, kind: LoopKind) -> Result<Self, Failure> {
         let name = wanted.path.display().to_string();
         let cannot = |what: String| Failure::usage(format!("{name}: {what}")).about(&name);
         let file = File::create(&wanted.path).map_err(|error| cannot(format!("cannot write samples: {error}")))?;
-        let writer = samples::Samples::new(wanted.format, BufWriter::new(file), None);
+        let writer = samples::Samples::new(wanted.format, BufWriter::new(file), kind, None);
         let writer = writer.map_err(|error| cannot(error.to_string()).hint(error.hint()))?;
         Ok(Self::of(writer))
     }
@@ -98,7 +99,7 @@ mod tests {
     }
 
     fn samples(path: &Path) -> Samples {
-        Samples::create(&SampleFile { path: path.to_owned(), format: Format::Csv }).unwrap()
+        Samples::create(&SampleFile { path: path.to_owned(), format: Format::Csv }, LoopKind::Closed).unwrap()
     }
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_fills_up_is_told_with_what_is_missing() {
-        let writer = samples::Samples::new(Format::Csv, Disk(1_000_000), None).unwrap();
+        let writer = samples::Samples::new(Format::Csv, Disk(1_000_000), LoopKind::Closed, None).unwrap();
         let mut file = Samples::of(writer);
         (0..100_000).for_each(|seq| file.write(&exchange(seq)));
         let (missing, reason) = file.end().unwrap();
@@ -146,13 +147,13 @@ mod tests {
     #[test]
     fn a_disk_that_is_full_from_the_start_is_refused_at_once() {
         let wanted = SampleFile { path: "/dev/full".into(), format: Format::Csv };
-        let failure = Samples::create(&wanted).err().unwrap();
+        let failure = Samples::create(&wanted, LoopKind::Closed).err().unwrap();
         assert!(failure.told.what.contains("No space left"), "{failure:?}");
     }
 
     #[test]
     fn a_folder_that_is_not_there_is_refused_at_once() {
         let wanted = SampleFile { path: "/nowhere/s.csv".into(), format: Format::Csv };
-        assert!(Samples::create(&wanted).is_err());
+        assert!(Samples::create(&wanted, LoopKind::Closed).is_err());
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use endpoint::stop::Stop;
 use logbook::event::{Line, Start, ThreadSecond};
 use measure::event::Event;
+use measure::method::Method;
 use report::layout::Style;
 
 use crate::command::rtt::conclude::SamplesMissing;
@@ -31,12 +32,12 @@ impl<'a> Watch<'a> {
     ///
     /// # Errors
     /// A file that cannot be made.
-    pub fn open(plan: &Plan, tally: Arc<Mutex<Tally>>, output: &'a Output) -> Result<Self, Failure> {
+    pub fn open(plan: &Plan, method: &Method, tally: Arc<Mutex<Tally>>, output: &'a Output) -> Result<Self, Failure> {
         Ok(Self {
             output,
             tally,
             stream: Stream::open(&plan.result, output)?,
-            samples: plan.samples.as_ref().map(Samples::create).transpose()?,
+            samples: plan.samples.as_ref().map(|file| Samples::create(file, method.loop_kind())).transpose()?,
             shows_progress: output.shows_progress(),
             // Two cells before it, and one after it: a full line would wrap on some terminals.
             style: Style { width: output.style().width.saturating_sub(3), ..*output.style() },
@@ -54,6 +55,8 @@ impl<'a> Watch<'a> {
         let news = lock(&self.tally).take(event);
         match *event {
             Event::Second { thread, second } => self.tell(&Line::Second(ThreadSecond { thread, second }), stop),
+            // Of streams; an exchange has none.
+            Event::Carried { .. } => {}
             Event::Exchange(exchange) => {
                 if let Some(samples) = &mut self.samples {
                     samples.write(&exchange);

@@ -70,6 +70,7 @@ fn each_axis_arrives_where_it_belongs() {
     let expected = Asked {
         carrier: None,
         pattern: None,
+        direction: None,
         window: Some(3),
         schedule: Some(Schedule::Every { interval_ns: Nanos::millis(1) }),
         pacing: Some(Pacing::Spin),
@@ -84,6 +85,7 @@ fn each_axis_arrives_where_it_belongs() {
         stop: Stop {
             after_ns: Some(Nanos::secs(30)),
             count: Some(10_000),
+            bytes: None,
             settled: Some(Settled { quantile: 0.99, within: Some(0.05) }),
         },
         timeout_ns: Some(Nanos::secs(2)),
