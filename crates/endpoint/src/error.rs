@@ -157,8 +157,8 @@ fn judge(step: &Step, cause: &Cause) -> (Side, Option<String>) {
         (Step::Listen | Step::OpenSocket(_) | Step::Set(_) | Step::StartThread | Step::Pin(_), cause) => {
             (Side::Ours, own_hint(step, cause))
         }
-        (Step::LookUp, _) => (Side::Ours, Some("check the name, or give an address".into())),
         (_, Cause::Stopped) => (Side::Ours, None),
+        (Step::LookUp, _) => (Side::Ours, Some("check the name, or give an address".into())),
         (_, Cause::System(error)) => network(error),
         (_, Cause::Silence(_)) => (
             Side::Unknown,

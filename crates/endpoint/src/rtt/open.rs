@@ -284,6 +284,9 @@ impl Opening<'_> {
     }
 
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
+        // Without a route our own kernel would refuse each of them, as if somebody had answered. Connecting a UDP
+        // socket looks the route up, and sends nothing.
+        socket::udp(self.peer, &self.method.socket)?;
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
             Pattern::ConnectClose | Pattern::Stream => return Err(self.not_native()),

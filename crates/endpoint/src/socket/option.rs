@@ -118,3 +118,21 @@ pub fn read_int(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result
     let result = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length) };
     if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
 }
+
+/// Messages that came for this socket and that the kernel dropped: its receive buffer was full, or a checksum wrong.
+/// Counted from the socket's beginning (`SO_MEMINFO`, since Linux 4.12).
+pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    const DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
+    let mut memory = [0_u32; DROPS + 1];
+    let mut length = size_of_val(&memory) as libc::socklen_t;
+    // SAFETY: as above; `length` is that of the array, and the kernel writes no more.
+    let result = unsafe {
+        let into = memory.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, into, &raw mut length)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let whole = length as usize == size_of_val(&memory);
+    whole.then_some(memory[DROPS]).ok_or_else(|| io::ErrorKind::Unsupported.into())
+}

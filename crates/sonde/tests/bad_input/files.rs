@@ -85,6 +85,20 @@ fn a_record_that_cannot_be_written_is_printed_all_the_same() {
 }
 
 #[test]
+fn events_end_with_the_record_although_it_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["rtt", "--json-lines", "-c", "2000", "--warm-up", "0", "-o", &full(&folder, "record.json")];
+    let ended = Ended::of(&mut sonde(&words));
+    let events: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let named = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    assert_eq!((named("start"), named("end"), named("error")), (1, 1, 0));
+    let last = events.last().unwrap();
+    assert_eq!((&last["event"], count(&last["data"], "answered")), (&"end".into(), 2_000));
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("cannot write the record: No space left on device"), "{}", ended.stderr);
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_told_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("not/there/record.json").display().to_string();
