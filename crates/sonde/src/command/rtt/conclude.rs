@@ -9,7 +9,7 @@ use logbook::moment::Moment;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use measure::environment::Environment;
 use measure::event::Counts;
-use measure::method::{Asked, Carrier};
+use measure::method::{Asked, Carrier, Method};
 use measure::outcome::{Outcome, Split};
 use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
@@ -79,7 +79,8 @@ impl Inquiry {
         let around = Around { ours, theirs, peer, ended, target, own_reflector, report_missing };
         let context = around.context(samples);
         let theirs = around.theirs.as_ref();
-        let warnings = judge(&outcome, &self.task.method, Some(&around.ours), theirs, &context);
+        let method = resolved(&self.task.method, &around.peer);
+        let warnings = judge(&outcome, &method, Some(&around.ours), theirs, &context);
         Record { outcome: Some(outcome), warnings, ..self.frame(Question::Rtt, around, signal) }
     }
 
@@ -94,7 +95,7 @@ impl Inquiry {
     /// A record that lacks what was found.
     fn frame(&self, question: Question, around: Around, signal: Option<Signal>) -> Record {
         let Around { ours, theirs, peer, ended, target, own_reflector, .. } = around;
-        let method = self.task.method.clone();
+        let method = resolved(&self.task.method, &peer);
         Record {
             format: Format::Record,
             version: VERSION,
@@ -154,6 +155,16 @@ impl Around {
             samples_missing,
         }
     }
+}
+
+/// The method with what the peer decided.
+fn resolved(method: &Method, peer: &PeerFacts) -> Method {
+    let mut method = method.clone();
+    method.peer_waiting = peer.waiting.or(method.peer_waiting);
+    if !peer.cpus.is_empty() {
+        method.spread.peer_cpus.clone_from(&peer.cpus);
+    }
+    method
 }
 
 fn tool() -> Tool {
@@ -266,13 +277,13 @@ mod tests {
 
     #[test]
     fn a_peer_is_named_by_its_program_and_version() {
-        let facts = PeerFacts { program: Some("sonde 0.1.0".to_owned()), protocol: Some(1) };
+        let facts = PeerFacts { program: Some("sonde 0.1.0".to_owned()), protocol: Some(1), ..PeerFacts::default() };
         let peer = who(&facts, &Protocol::Native, Carrier::Tcp);
         assert_eq!((peer.kind, peer.protocol_version), (PeerKind::Native, Some(1)));
         assert_eq!((peer.program.as_deref(), peer.version.as_deref()), (Some("sonde"), Some("0.1.0")));
         let kernel = who(&PeerFacts::default(), &Protocol::Native, Carrier::Icmp);
         assert_eq!((kernel.kind, kernel.program), (PeerKind::Kernel, None));
-        let netserver = PeerFacts { program: Some("netserver".to_owned()), protocol: None };
+        let netserver = PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() };
         let foreign = who(&netserver, &Protocol::Netperf { passphrase: None }, Carrier::Udp);
         assert_eq!((foreign.kind, foreign.protocol.as_deref()), (PeerKind::Foreign, Some("netperf")));
         assert_eq!((foreign.program.as_deref(), foreign.version), (Some("netserver"), None));
