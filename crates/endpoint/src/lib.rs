@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod control;
+pub mod cpu_usage;
 pub mod engine;
 pub mod environment;
 pub mod error;

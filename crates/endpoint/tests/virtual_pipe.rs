@@ -123,12 +123,8 @@ fn durations_are_those_of_the_calls_where_they_are_kept() {
     let stop = Stop::default();
     let plan = Plan { keeps: 1_000, bytes: Some(50 * CALL as u64), ..Plan::unbounded(&stop) };
     let streamed = run(pipe().fail([2]), &plan);
-    let calls = streamed.metered.calls.unwrap();
-    assert_eq!((calls.response.count(), calls.response.min(), calls.response.max()), (50, ms(1), ms(1)));
-}
-
-fn ms(count: u64) -> Option<Nanos> {
-    Some(Nanos::millis(count))
+    let (calls, milli) = (streamed.metered.calls.unwrap(), Some(Nanos::millis(1)));
+    assert_eq!((calls.response.count(), calls.response.min(), calls.response.max()), (50, milli, milli));
 }
 
 #[test]
