@@ -20,6 +20,12 @@ pub enum Family {
 /// The first address of `host` in the wanted family. `host` may be a name, an IPv4 or an IPv6 address, the latter also
 /// in brackets and with a scope (`fe80::1%eth0`).
 pub fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, EndpointError> {
+    // There is at least one.
+    look_up_all(host, port, family).map(|addresses| addresses[0])
+}
+
+/// All addresses of `host` in the wanted family, at least one, each once, as the resolver orders them.
+pub fn look_up_all(host: &str, port: u16, family: Family) -> Result<Vec<SocketAddr>, EndpointError> {
     use_files_and_dns_when_static();
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     let fail = |cause: io::Error| EndpointError::new(Step::LookUp, host, cause);
@@ -32,11 +38,18 @@ pub fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, Endp
     if found.peek().is_none() {
         return Err(fail(io::Error::new(io::ErrorKind::NotFound, "the resolver knows no address of that name")));
     }
-    found.find(fits).ok_or_else(|| {
+    let mut addresses = Vec::new();
+    for address in found.filter(fits) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() {
         let kind = if family == Family::V4 { "IPv4" } else { "IPv6" };
-        fail(io::Error::new(io::ErrorKind::NotFound, format!("it has no {kind} address")))
-            .with_hint("leave -4 or -6 away, or give another name")
-    })
+        return Err(fail(io::Error::new(io::ErrorKind::NotFound, format!("it has no {kind} address")))
+            .with_hint("leave -4 or -6 away, or give another name"));
+    }
+    Ok(addresses)
 }
 
 /// In a static binary glibc would load the host's name service modules into a process that has its own libc, which is
@@ -68,6 +81,11 @@ mod tests {
     #[test_case("[::1]", Family::V6, "[::1]:7"; "v6 in brackets")]
     fn an_address_is_its_own_name(host: &str, family: Family, expected: &str) {
         assert_eq!(look_up(host, 7, family).unwrap().to_string(), expected);
+    }
+
+    #[test]
+    fn all_addresses_of_one_are_that_one() {
+        assert_eq!(look_up_all("::1", 7, Family::Any).unwrap(), ["[::1]:7".parse().unwrap()]);
     }
 
     #[test]
