@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod control;
 pub mod cpu_usage;
+pub mod daemon;
 pub mod engine;
 pub mod environment;
 pub mod error;

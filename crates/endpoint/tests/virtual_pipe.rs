@@ -1,6 +1,8 @@
 //! The bulk engine over a virtual pipe: what goes through, and when, is known beforehand.
 
-use endpoint::engine::stream::{self, Plan, Streamed};
+use std::cell::Cell;
+
+use endpoint::engine::stream::{self, Halt, Plan, Streamed};
 use endpoint::engine::{Ended, Outlet};
 use endpoint::stop::Stop;
 use measure::event::Event;
@@ -91,6 +93,18 @@ fn somebody_who_asks_it_to_stop_is_heard_within_a_glance() {
     stop.request();
     let streamed = run(pipe(), &Plan::unbounded(&stop));
     assert_eq!((streamed.ended, streamed.metered.elapsed()), (Ended::Stopped, Nanos::millis(100)));
+}
+
+#[test]
+fn whoever_started_it_is_asked_every_glance_whether_to_go_on() {
+    let stop = Stop::default();
+    let asked = Cell::new(0);
+    let halt = |carried: &Carried| {
+        asked.set(asked.get() + 1);
+        carried.calls >= 250
+    };
+    let streamed = run(pipe(), &Plan { halt: Some(Halt(&halt)), interval: Nanos::millis(7), ..Plan::unbounded(&stop) });
+    assert_eq!((streamed.ended, streamed.metered.carried, asked.get()), (Ended::Stopped, carried(300), 3));
 }
 
 #[test]

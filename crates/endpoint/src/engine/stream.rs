@@ -3,10 +3,13 @@
 //! Between two calls there are two additions and a look at a cheap clock: no allocation, no lock, no log line. Two
 //! readings of the exact clock a call are paid only where the durations of calls are kept.
 
+use std::fmt;
+
 use measure::event::Event;
 use measure::method::{Method, Pacing, Schedule};
 use measure::recorder::EXACT;
 use measure::schedule::Due;
+use measure::throughput::Carried;
 use measure::throughput::meter::{Meter, Metered};
 use measure::unit::{Instant, Nanos};
 use protocol::bulk::{Bulk, Call};
@@ -42,6 +45,18 @@ pub struct Plan<'a> {
     pub thread: u32,
     /// Whether to stop early.
     pub stop: &'a Stop,
+    /// Asked about every tenth of a second, with what was carried so far, whether to stop; warm-up included.
+    pub halt: Option<Halt<'a>>,
+}
+
+/// A question that whoever started a stream answers while it runs: whether the peer is still there, say.
+#[derive(Clone, Copy)]
+pub struct Halt<'a>(pub &'a dyn Fn(&Carried) -> bool);
+
+impl fmt::Debug for Halt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Halt(…)")
+    }
 }
 
 impl<'a> Plan<'a> {
@@ -58,6 +73,7 @@ impl<'a> Plan<'a> {
             keeps: 0,
             thread: 0,
             stop,
+            halt: None,
         }
     }
 
@@ -76,6 +92,7 @@ impl<'a> Plan<'a> {
             keeps: if timed { EXACT / threads as usize } else { 0 },
             thread,
             stop,
+            halt: None,
         }
     }
 }
@@ -212,11 +229,13 @@ impl<B: Bulk> Engine<'_, B> {
             let interval = self.meter.interval(now);
             self.tell(Event::Carried { thread: self.plan.thread, interval });
         }
-        self.course.settle(now);
         if now >= self.course.end {
             return Some(Ended::Complete);
         }
-        self.plan.stop.requested().then_some(Ended::Stopped)
+        let looks = now >= self.course.glance;
+        self.course.settle(now);
+        let halted = |halt: Halt<'_>| (halt.0)(self.meter.carried());
+        (self.plan.stop.requested() || looks && self.plan.halt.is_some_and(halted)).then_some(Ended::Stopped)
     }
 
     fn tell(&mut self, event: Event) {

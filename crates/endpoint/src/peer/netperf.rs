@@ -2,3 +2,4 @@
 //! serve every protocol.
 
 pub mod client;
+pub mod server;
