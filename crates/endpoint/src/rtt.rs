@@ -5,6 +5,7 @@ pub mod connections;
 mod netserver;
 pub mod open;
 pub mod scene;
+pub mod threads;
 pub mod workers;
 
 use std::net::SocketAddr;
