@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
-use measure::method::{Carrier, Method, Pattern, Schedule, Waiting, Window};
+use measure::method::{Carrier, Method, Pattern, Schedule};
 use measure::outcome::SocketFacts;
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;

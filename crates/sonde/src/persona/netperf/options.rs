@@ -81,7 +81,6 @@ pub struct Options {
 
 impl Options {
     /// Whether durations are to be kept.
-    #[cfg_attr(not(test), expect(dead_code, reason = "what runs a test needs it"))]
     pub fn wants_latency(&self) -> bool {
         let display = &self.display;
         let selected = display.form.selection().is_some_and(Selection::wants_latency);
@@ -160,6 +159,11 @@ pub struct Pace {
 }
 
 impl Pace {
+    /// Whether anything waits.
+    pub fn is_paced(self) -> bool {
+        self.interval_ns > 0 && self.burst > 0
+    }
+
     /// The interval in whole microseconds, as it is told and sent.
     pub fn interval_us(self) -> u64 {
         self.interval_ns / 1_000
@@ -255,7 +259,6 @@ pub struct Data {
 }
 
 /// How long a datagram's response is waited for where `-e` does not say.
-#[expect(dead_code, reason = "what runs a test needs it")]
 pub const RECEIVE_TIMEOUT_S: u32 = 1;
 
 /// An address of the data connection.

@@ -172,7 +172,6 @@ impl Transport {
     }
 
     /// The IP protocol number (IANA, Assigned Internet Protocol Numbers).
-    #[cfg_attr(not(test), expect(dead_code, reason = "what runs a test needs it"))]
     pub fn number(self) -> u8 {
         match self {
             Self::Tcp => 6,

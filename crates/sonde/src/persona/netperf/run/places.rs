@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use endpoint::error::EndpointError;
 use endpoint::name::{self, Family};
 use endpoint::random;
+use endpoint::stop::Stop;
 
 use crate::persona::netperf::facts::Path;
 use crate::persona::netperf::options::answer::Answer;
@@ -39,28 +40,28 @@ impl Places {
     ///
     /// # Errors
     /// A name that nobody knows, in the real program's words, status 255.
-    pub fn of(options: &Options) -> Result<Self, Answer> {
+    pub fn of(options: &Options, stop: &Stop) -> Result<Self, Answer> {
         let control = &options.control;
-        Self::towards(options, addresses(control.target(), control.port, control.family)?)
+        Self::towards(options, addresses(control.target(), control.port, control.family, stop)?, stop)
     }
 
-    fn towards(options: &Options, servers: Vec<SocketAddr>) -> Result<Self, Answer> {
+    fn towards(options: &Options, servers: Vec<SocketAddr>, stop: &Stop) -> Result<Self, Answer> {
         let control = &options.control;
         let family = family_of(options, servers.first());
-        let data_server = drawn(options.data.address.remote.as_ref(), family)?;
+        let data_server = drawn(options.data.address.remote.as_ref(), family, stop)?;
         let other_family = servers.first().is_some_and(|server| !fits(server.ip(), family));
         let data_server = match data_server {
             None if other_family => {
-                drawn(Some(&DataAddress { host: control.target().to_owned(), mask: None }), family)?
+                drawn(Some(&DataAddress { host: control.target().to_owned(), mask: None }), family, stop)?
             }
             said => said,
         };
         let general =
             control.local_host.as_ref().map(|host| DataAddress { host: host.clone(), mask: None });
         let local = options.data.address.local.clone().or(general);
-        let data_local = drawn(local.as_ref(), family)?;
+        let data_local = drawn(local.as_ref(), family, stop)?;
         let path = path(options, &servers, data_server, data_local, local.as_ref(), family);
-        let control_local = control_local(options, servers.first())?;
+        let control_local = control_local(options, servers.first(), stop)?;
         Ok(Self { servers, control_local, data_server, data_local, path })
     }
 
@@ -68,12 +69,12 @@ impl Places {
     ///
     /// # Errors
     /// No address of the family that was asked for the data.
-    pub fn settle(&mut self, options: &Options, server: SocketAddr) -> Result<(), Answer> {
+    pub fn settle(&mut self, options: &Options, server: SocketAddr, stop: &Stop) -> Result<(), Answer> {
         if self.servers.first().is_some_and(|first| first.ip() == server.ip()) {
             return Ok(());
         }
         self.servers = vec![server];
-        let settled = Self::towards(options, self.servers.clone())?;
+        let settled = Self::towards(options, self.servers.clone(), stop)?;
         *self = settled;
         Ok(())
     }
@@ -116,29 +117,19 @@ fn fits(address: IpAddr, family: Family) -> bool {
 }
 
 /// All that a name stands for, of IPv4 first where either will do: a netserver listens at both.
-fn addresses(host: &str, port: u16, family: Family) -> Result<Vec<SocketAddr>, Answer> {
-    let families: &[Family] = if family == Family::Any { &[Family::V4, Family::V6] } else { &[family] };
-    let mut found = Vec::new();
-    let mut failed = None;
-    for &family in families {
-        match name::look_up(host, port, family) {
-            Ok(address) => found.push(address),
-            Err(error) => failed = failed.or(Some(error)),
-        }
-    }
-    match failed {
-        Some(error) if found.is_empty() => Err(unknown(host, family, &error)),
-        _ => Ok(found),
-    }
+fn addresses(host: &str, port: u16, family: Family, stop: &Stop) -> Result<Vec<SocketAddr>, Answer> {
+    let mut found = name::look_up_all(host, port, family, stop).map_err(|error| unknown(host, family, &error))?;
+    found.sort_by_key(SocketAddr::is_ipv6);
+    Ok(found)
 }
 
-fn drawn(said: Option<&DataAddress>, family: Family) -> Result<Option<Drawn>, Answer> {
+fn drawn(said: Option<&DataAddress>, family: Family, stop: &Stop) -> Result<Option<Drawn>, Answer> {
     let Some(DataAddress { host, mask }) = said else { return Ok(None) };
-    let address = name::look_up(host, 0, family).map_err(|error| unknown(host, family, &error))?.ip();
+    let address = name::look_up(host, 0, family, stop).map_err(|error| unknown(host, family, &error))?.ip();
     Ok(Some(Drawn { address, mask: *mask }))
 }
 
-fn control_local(options: &Options, server: Option<&SocketAddr>) -> Result<Option<SocketAddr>, Answer> {
+fn control_local(options: &Options, server: Option<&SocketAddr>, stop: &Stop) -> Result<Option<SocketAddr>, Answer> {
     let control = &options.control;
     let ipv6 = server.is_some_and(SocketAddr::is_ipv6);
     match &control.local_host {
@@ -148,7 +139,7 @@ fn control_local(options: &Options, server: Option<&SocketAddr>) -> Result<Optio
                 Family::Any => Family::V4,
                 asked => asked,
             };
-            name::look_up(host, control.local_port, family).map(Some).map_err(|error| unknown(host, family, &error))
+            name::look_up(host, control.local_port, family, stop).map(Some).map_err(|error| unknown(host, family, &error))
         }
         None if control.local_port > 0 => Ok(Some(SocketAddr::new(unspecified(ipv6), control.local_port))),
         None => Ok(None),

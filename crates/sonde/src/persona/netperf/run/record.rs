@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use endpoint::peer::netperf::client::stream::Streams;
 use endpoint::peer::netperf::client::{Course, Found, Measured, Test};
 use endpoint::resolution::clock_cost;
-use endpoint::rtt::{self, Finding, PeerFacts, Protocol, Target, Task};
+use endpoint::rtt::{self, Ending, Finding, PeerFacts, Protocol, Target, Task};
 use endpoint::signal::Signal;
 use logbook::moment::Moment;
 use logbook::record::Record;
@@ -98,13 +98,13 @@ impl Inquiry<'_> {
     }
 }
 
-fn around(target: SocketAddr, ours: Environment, ended: endpoint::rtt::Ending, missing: Option<String>) -> Around {
+fn around(target: SocketAddr, ours: Environment, ended: Ending, missing: Option<String>) -> Around {
     Around { ours, theirs: None, peer: netserver(), ended, target, own_reflector: false, report_missing: missing }
 }
 
 /// It does not tell its version.
 fn netserver() -> PeerFacts {
-    PeerFacts { program: Some("netserver".to_owned()), protocol: None }
+    PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() }
 }
 
 fn missing(course: &Course, test: &Test) -> Option<String> {

@@ -53,7 +53,7 @@ fn place(options: &ServerOptions) -> Result<SocketAddr, Answer> {
             Family::Any | Family::V6 => SocketAddr::from((Ipv6Addr::UNSPECIFIED, options.port)),
         });
     };
-    name::look_up(host, options.port, options.family).map_err(|error| unable(options, error))
+    name::look_up(host, options.port, options.family, &Stop::default()).map_err(|error| unable(options, error))
 }
 
 fn unable(options: &ServerOptions, error: EndpointError) -> Answer {

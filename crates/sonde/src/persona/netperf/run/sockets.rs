@@ -11,7 +11,7 @@ use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use logbook::moment::Moment;
 use measure::event::Event;
-use measure::method::Asked;
+use measure::method::{Asked, LoopKind};
 use measure::unit::Instant;
 use protocol::netperf::passphrase::Passphrase;
 
@@ -59,7 +59,8 @@ impl<'a> Sockets<'a> {
         let asked = stop.clone();
         let interruption = signal::watch(move || asked.request(), || {})
             .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
-        let samples = options.own.samples.as_ref().map(Samples::create).transpose().map_err(|error| told(&error))?;
+        let samples = options.own.samples.as_ref().map(|file| Samples::create(file, LoopKind::Closed));
+        let samples = samples.transpose().map_err(|error| told(&error))?;
         if let Some(path) = &options.own.record {
             deliver::check_path(path).map_err(|error| told(&error))?;
         }
@@ -87,7 +88,7 @@ impl<'a> Sockets<'a> {
     }
 
     fn connect(&mut self) -> Result<&mut Session, Answer> {
-        let mut places = Places::of(self.options)?;
+        let mut places = Places::of(self.options, &self.stop)?;
         let word = self.options.passphrase.as_ref();
         let word = word.map(|said| passphrase::read(said, |path| std::fs::read_to_string(path))).transpose()?;
         let passphrase = word.map(Passphrase::new).transpose().map_err(|fault| failure::other(&fault.to_string()))?;
@@ -102,7 +103,7 @@ impl<'a> Sockets<'a> {
         let session = Session::open(setup, &self.stop).map_err(|error| {
             failure::unreachable(&self.options.control, family, &reason(&error))
         })?;
-        places.settle(self.options, session.peer())?;
+        places.settle(self.options, session.peer(), &self.stop)?;
         self.places = Some(places);
         Ok(self.session.insert(session))
     }

@@ -226,7 +226,7 @@ fn base(options: &Options, length: ask::Length) -> Ask {
     };
     match options.test {
         test_name::Test::TcpCc => Ask::classic(ask::Test::TcpCc, length),
-        test_name::Test::TcpSendfile | test_name::Test::TcpMss => Ask::classic(ask::Test::TcpStream, length),
+        test_name::Test::TcpSendfile | test_name::Test::TcpMss => Ask::classic(ask::Test::TcpSink, length),
         _ => Ask::omni(carrier, direction.receives, direction.sends, length),
     }
 }
