@@ -49,12 +49,13 @@ pub fn asked(options: &Options, places: &Places) -> Result<Asked, Answer> {
             bind: places.data_local.map(super::places::Drawn::next),
             interface: None,
             tos: options.tos.local,
-            nodelay: data.nodelay,
-            congestion: data.congestion.local.clone(),
+            nodelay: data.nodelay && carrier == Carrier::Tcp,
+            // Datagrams have none, whatever -K says: the original passes it over too.
+            congestion: data.congestion.local.clone().filter(|_| carrier == Carrier::Tcp),
             send_buffer_bytes: data.send_buffer_bytes.local.map(|bytes| Bytes(bytes.into())),
             receive_buffer_bytes: data.receive_buffer_bytes.local.map(|bytes| Bytes(bytes.into())),
         },
-        nagle: !data.nodelay,
+        nagle: !data.nodelay && carrier == Carrier::Tcp,
         // They cost a little, and nothing that the original prints shows them.
         stamps: (pattern == Pattern::Exchange).then_some(options.own.json || options.own.record.is_some()),
         ..Asked::default()
