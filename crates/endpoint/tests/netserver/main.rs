@@ -1,5 +1,6 @@
 //! Our netserver, by netperf's own client where it is installed, and by hand-made clients that behave badly.
 
+mod hand;
 mod real;
 
 use std::net::SocketAddr;
