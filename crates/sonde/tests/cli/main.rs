@@ -5,6 +5,7 @@ mod documents;
 mod help;
 mod key;
 mod machine;
+mod persona;
 mod pipe;
 mod rtt;
 mod serve;
