@@ -264,6 +264,18 @@ fn what_is_refused_says_why(line: &str, begin: &str) {
 }
 
 #[test]
+fn an_empty_word_is_no_value() {
+    let refused = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        parse("netperf", &words).unwrap_err().stderr
+    };
+    assert_eq!(refused(&["-H", ""]), "netperf: -H: needs a value\n");
+    assert_eq!(refused(&["-t", "TCP_RR", "--", "-r", ""]), "netperf: -- -r: needs a value\n");
+    let words = ["-B", ""].map(str::to_owned);
+    assert_eq!(parse("netperf", &words).unwrap().display.brand, None);
+}
+
+#[test]
 fn answers_on_standard_output() {
     let level = answer("-t TCP_RR -I 90");
     assert_eq!((level.stdout, level.status), (Transcript::of("d42_bad_level").stdout, 255));
