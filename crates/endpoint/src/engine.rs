@@ -66,6 +66,9 @@ pub struct Told<'a> {
     pub threads: u32,
     /// Whether every exchange is to be told.
     pub samples: bool,
+    /// Length of an interval of the series: a [`Event::Second`] is told after each. Usually
+    /// [`measure::event::INTERVAL`]; at least a millisecond.
+    pub interval: Nanos,
 }
 
 impl Told<'_> {

@@ -1,4 +1,5 @@
-//! The far side: answers native sessions, a thread per flow, any number of clients at once.
+//! The far side: answers native sessions, a thread for each connection and flow while it lasts, any number of clients
+//! at once.
 //!
 //! One port. TCP carries control and data connections, told apart by their first bytes; UDP carries data alone, and
 //! nothing is answered there without a session's token.
@@ -6,6 +7,7 @@
 pub mod answer;
 pub mod control;
 pub mod datagram;
+pub mod pool;
 pub mod session;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -30,6 +32,7 @@ use crate::error::{EndpointError, Step};
 use crate::pace;
 use crate::socket::{self, GLANCE};
 use crate::stop::Stop;
+use pool::Pool;
 use session::Sessions;
 
 /// The port of the native protocol: not assigned to anyone by IANA.
@@ -122,6 +125,7 @@ pub struct Shared {
     connections: Arc<AtomicU32>,
     /// UDP flows, each with a thread.
     flows: Arc<AtomicU32>,
+    pool: Arc<Pool>,
     environment: Environment,
     stop: Stop,
     /// Readable once the reflector stops: it wakes threads that wait for a client's word, however long.
@@ -149,6 +153,7 @@ impl Drop for Counted {
 impl Shared {
     fn end(&self) {
         self.stop.request();
+        self.pool.close();
         // The count of the event is never read, so it cannot be full.
         let _woken = rustix::io::write(&self.ended, &1_u64.to_ne_bytes());
     }
@@ -178,6 +183,7 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
         sessions: Sessions::default(),
         connections: Arc::default(),
         flows: Arc::default(),
+        pool: Arc::default(),
         environment,
         stop: Stop::default(),
         ended,
@@ -300,12 +306,11 @@ fn accept(place: &Place, shared: &Arc<Shared>) {
 /// A thread for one connection.
 fn attend(connection: Socket, from: SocketAddr, shared: &Arc<Shared>, one: Counted) {
     let with_thread = Arc::clone(shared);
-    let body = move || {
+    // Without a thread the connection is closed, which tells the client as much as can be told.
+    let _started = shared.pool.serve(move || {
         let _one = one;
         control::attend(&connection, from, &with_thread);
-    };
-    // Without a thread the connection is closed, which tells the client as much as can be told.
-    let _started = thread::Builder::new().name("sonde-session".into()).spawn(body);
+    });
 }
 
 /// Too many connections: said without waiting to be asked, since nothing more is read of this one.

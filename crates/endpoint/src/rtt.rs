@@ -1,7 +1,9 @@
 //! A measurement of round trips, whole: the session with the peer, connections, threads, the engines on them, and
 //! what is left at the end.
 
+pub mod connections;
 pub mod open;
+pub mod scene;
 pub mod workers;
 
 use std::net::SocketAddr;
@@ -9,7 +11,7 @@ use std::thread;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern};
+use measure::method::{Carrier, Method, Pattern, Waiting};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
 use protocol::native::key::Key;
@@ -23,6 +25,8 @@ use crate::environment::watch::Watch;
 use crate::error::EndpointError;
 use crate::reflector::{self, Settings};
 use crate::stop::Stop;
+use open::Admission;
+use scene::{FarEnd, Nobody, Scene};
 use workers::Gathered;
 
 /// What to measure.
@@ -36,6 +40,8 @@ pub struct Task {
     pub key: Option<Key>,
     /// Whether every exchange is told as an event.
     pub samples: bool,
+    /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
+    pub interval: measure::unit::Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
 }
@@ -87,6 +93,10 @@ pub struct PeerFacts {
     pub program: Option<String>,
     /// Version of the native protocol agreed on.
     pub protocol: Option<u16>,
+    /// How it waits for requests, where it said.
+    pub waiting: Option<Waiting>,
+    /// CPUs its threads are pinned to; empty: none, or it did not say.
+    pub cpus: Vec<u32>,
 }
 
 /// How a measurement ended.
@@ -101,17 +111,6 @@ pub enum Ending {
         /// What happened.
         reason: String,
     },
-}
-
-/// All that the opening of connections and the threads on them need to know.
-pub struct Scene<'a> {
-    method: &'a Method,
-    task: &'a Task,
-    peer: SocketAddr,
-    control: Option<&'a mut Control>,
-    stop: &'a Stop,
-    watch: &'a mut Watch,
-    on_event: &'a mut dyn FnMut(Event),
 }
 
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
@@ -156,12 +155,21 @@ fn against(
     }
     let mut watch = Watch::start(reader);
     let offset_before = wall_offset();
-    let mut scene = Scene { method: &method, task, peer, control: control.as_mut(), stop, watch: &mut watch, on_event };
-    let gathered = open::measure(&mut scene)?;
+    let admission = control.as_ref().map(Admission::of);
+    let mut nobody = Nobody;
+    let far: &mut dyn FarEnd = match control.as_mut() {
+        Some(control) => control,
+        None => &mut nobody,
+    };
+    let (samples, interval) = (task.samples, task.interval);
+    let mut scene = Scene { method: &method, peer, far, samples, interval, stop, watch: &mut watch, on_event };
+    let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
         protocol: Some(control.version),
+        waiting: Some(control.opened.got.waiting),
+        cpus: control.opened.got.cpus.clone(),
     });
     let report = control.map(|control| control.close(stop)).transpose();
     let peer_received = report.as_ref().ok().and_then(|report| recorded(report.as_ref()?, &method));
@@ -172,7 +180,8 @@ fn against(
 /// A handshake takes a connection of its own: in an open loop each connection makes them one after the other, and what
 /// waits for its turn is late by that.
 fn effective(method: &Method) -> Method {
-    let one_at_a_time = method.carrier == Carrier::TcpConnect || method.pattern == Pattern::ConnectExchange;
+    let anew = matches!(method.pattern, Pattern::ConnectExchange | Pattern::ConnectClose);
+    let one_at_a_time = method.carrier == Carrier::TcpConnect || anew;
     let mut method = method.clone();
     if let (true, measure::method::Window::Open { cap }) = (one_at_a_time, &mut method.window) {
         *cap = method.spread.connections;

@@ -3,6 +3,7 @@
 pub mod icmp;
 pub mod option;
 pub mod queue;
+pub mod tuning;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;

@@ -1,7 +1,7 @@
 //! Measuring and reflecting threads: plain, named, punctual, pinned where asked.
 
 use measure::unit::Nanos;
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::error::{EndpointError, Step};
 use crate::pace;
@@ -12,11 +12,32 @@ pub fn cpu_for(cpus: &[u32], index: u32) -> Option<u32> {
     cpus.get((index % count) as usize).copied()
 }
 
-/// Pins the calling thread to `cpu`, where one is given, and makes its sleeps end on time.
-pub fn settle(cpu: Option<u32>, peer: &str) -> Result<(), EndpointError> {
+/// Makes the calling thread's sleeps end on time, and pins it to `cpu`, where one is given, until the result goes.
+pub fn settle(cpu: Option<u32>, peer: &str) -> Result<Option<Pinned>, EndpointError> {
     pace::be_punctual();
-    let Some(cpu) = cpu else { return Ok(()) };
-    pin(cpu).map_err(|cause| EndpointError::new(Step::Pin(cpu), peer, cause))
+    let Some(cpu) = cpu else { return Ok(None) };
+    Pinned::to(cpu).map(Some).map_err(|cause| EndpointError::new(Step::Pin(cpu), peer, cause))
+}
+
+/// The thread that made it is pinned while it lives, and then has the CPUs again that it had before.
+#[derive(Debug)]
+pub struct Pinned {
+    before: CpuSet,
+}
+
+impl Pinned {
+    fn to(cpu: u32) -> std::io::Result<Self> {
+        let before = sched_getaffinity(None)?;
+        pin(cpu)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // Refused only where none of them is allowed any more, and then the kernel has moved the thread itself.
+        let _restored = sched_setaffinity(None, &self.before);
+    }
 }
 
 /// Pins the calling thread to `cpu`.
@@ -39,7 +60,7 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// What the calling thread has used since it began.
+    /// What the calling thread has used since it began: a span of its life is the difference of two.
     pub fn own() -> Self {
         // SAFETY: all-zero is a valid rusage; getrusage writes one to a valid pointer and knows RUSAGE_THREAD since
         // Linux 2.6.26, so it cannot fail.
@@ -50,6 +71,15 @@ impl CpuTime {
         };
         let nanos = |time: libc::timeval| Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000);
         Self { user_ns: nanos(usage.ru_utime), system_ns: nanos(usage.ru_stime) }
+    }
+
+    /// What was used since `before`, told by the same thread.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            user_ns: Nanos(self.user_ns.0.saturating_sub(before.user_ns.0)),
+            system_ns: Nanos(self.system_ns.0.saturating_sub(before.system_ns.0)),
+        }
     }
 }
 
@@ -67,5 +97,26 @@ mod tests {
     fn a_cpu_that_is_not_there_is_refused() {
         assert!(pin(1_000_000).is_err());
         assert!(pin(1_000).is_err());
+    }
+
+    #[test]
+    fn a_thread_has_its_cpus_again_when_the_pin_goes() {
+        let cpus = |set: &CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect::<Vec<_>>();
+        let own = || cpus(&sched_getaffinity(None).expect("readable"));
+        let before = own();
+        let last = *before.last().expect("a CPU to run on");
+        let pinned = settle(Some(last as u32), "test").expect("a CPU of ours");
+        assert_eq!(own(), [last]);
+        drop(pinned);
+        assert_eq!(own(), before);
+        assert!(settle(None, "test").expect("nothing to do").is_none());
+        assert_eq!(own(), before);
+    }
+
+    #[test]
+    fn cpu_time_is_of_a_span() {
+        let first = CpuTime { user_ns: Nanos(5), system_ns: Nanos(7) };
+        let then = CpuTime { user_ns: Nanos(15), system_ns: Nanos(7) };
+        assert_eq!(then.since(first), CpuTime { user_ns: Nanos(10), system_ns: Nanos(0) });
     }
 }

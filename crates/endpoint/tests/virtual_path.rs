@@ -3,11 +3,11 @@
 use endpoint::engine::{self, Ended, Flow, Outlet, Run, Told};
 use endpoint::stop::Stop;
 use measure::clock::Clock;
-use measure::event::{Event, Exchange, Fate};
+use measure::event::{Event, Exchange, Fate, INTERVAL, Second};
 use measure::method::{Asked, Carrier, Method, Pacing, Schedule, Stop as StopAt};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::{Native, Token};
-use protocol::wire::{Bare, Wire};
+use protocol::wire::{Bare, BareDatagrams, Wire};
 use rtrb::RingBuffer;
 use test_case::test_case;
 use testbed::clock::VirtualClock;
@@ -65,10 +65,39 @@ fn run_at(clock: &VirtualClock, asked: &Asked, path: Path) -> Seen {
     drive(vec![flow], &method, network)
 }
 
+/// The series of a run by `asked`, at this interval.
+fn series(asked: &Asked, interval: Nanos) -> Vec<Second> {
+    let method = asked.resolve().expect("a sensible method");
+    let network = Network::new(&VirtualClock::new());
+    let link = network.link(Path::seeded(7).delay(Nanos::millis(5)), Peer::native());
+    let wire = Native::new(TOKEN, 0, 64);
+    let flow = Flow { link, wire, index: 0, request: vec![0; 64], reply: vec![0; 65], expected: Some(64) };
+    let (producer, mut consumer) = RingBuffer::new(1 << 10);
+    let (stop, settled) = (Stop::default(), Stop::default());
+    let told =
+        Told { method: &method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: false, interval };
+    engine::run(vec![flow], told, Outlet::new(producer));
+    let seconds = std::iter::from_fn(|| consumer.pop().ok());
+    seconds.filter_map(|event| if let Event::Second { second, .. } = event { Some(second) } else { None }).collect()
+}
+
+#[test]
+fn the_series_has_the_interval_that_was_asked_for() {
+    let seconds = series(&count(100), Nanos::millis(200));
+    let lengths: Vec<Nanos> = seconds.iter().map(|second| second.length_ns).collect();
+    assert_eq!(lengths, [Nanos::millis(200); 5]);
+    assert!(seconds.iter().all(|second| second.counts.answered == 20), "a round trip of 10 ms: {seconds:?}");
+    assert_eq!(
+        series(&count(150), INTERVAL).iter().map(|second| second.counts.answered).collect::<Vec<_>>(),
+        [100, 50]
+    );
+}
+
 fn drive<W: Wire>(flows: Vec<Flow<VirtualLink, W>>, method: &Method, network: Network) -> Seen {
     let (producer, mut consumer) = RingBuffer::new(1 << 18);
     let (stop, settled) = (Stop::default(), Stop::default());
-    let told = Told { method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: true };
+    let told =
+        Told { method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: true, interval: INTERVAL };
     let run = engine::run(flows, told, Outlet::new(producer));
     let mut told = Vec::new();
     while let Ok(event) = consumer.pop() {
@@ -153,6 +182,23 @@ fn an_open_loop_sees_a_stall_in_every_request_it_delays_and_a_closed_one_in_one(
     let closed = run(&Asked { window: Some(1), ..every(MS, count(900)) }, stall(Path::seeded(1)));
     assert_eq!(closed.responses().iter().filter(|rtt| **rtt > MS.0).count(), 1);
     assert!((98..=100).contains(&closed.run.recording.counts.ticks_missed), "{:?}", closed.run.recording.counts);
+}
+
+#[test_case(Pacing::Hybrid)]
+#[test_case(Pacing::Spin)]
+fn the_reading_of_the_clock_that_ends_the_wait_is_the_send_stamp(pacing: Pacing) {
+    let tick = Nanos(25);
+    let asked = Asked { pacing: Some(pacing), ..every(MS, count(100)) };
+    // Answers are out while the next departure is waited for, and are not.
+    for delay in [Nanos::micros(20), Nanos::micros(1_300)] {
+        let path = Path::seeded(1).delay(delay).poll_takes(Nanos(300));
+        let seen = run_at(&VirtualClock::new().ticking(tick), &asked, path);
+        assert_eq!(seen.run.recording.counts.answered, 100);
+        let slip = seen.run.recording.slip.expect("open");
+        // The first is due as the recording starts, which takes a few readings.
+        let late = seen.told[1..].iter().filter_map(|e| e.sent?.since(e.intended?)).max();
+        assert!(late.expect("sent") < tick, "{late:?} of {:?}", slip.max());
+    }
 }
 
 #[test]
@@ -332,6 +378,59 @@ fn messages_without_numbers_are_told_apart_by_their_order() {
         assert!(counts.lost + counts.late >= 1, "the one held beyond its timeout: {counts:?}");
         assert_eq!(counts.strays, 0);
     }
+}
+
+/// Datagrams without numbers over one virtual path.
+fn run_bare_datagrams(window: u32, path: Path) -> Seen {
+    let method = Asked { window: Some(window), ..count(100) }.resolve().expect("a sensible method");
+    let network = Network::new(&VirtualClock::new());
+    let link = network.link(path.delay(MS), Peer::plain(64));
+    let (request, reply) = (vec![0; 64], vec![0; 65]);
+    drive(vec![Flow { link, wire: BareDatagrams, index: 0, request, reply, expected: Some(64) }], &method, network)
+}
+
+#[test]
+fn a_lost_datagram_without_a_number_ends_by_its_timeout_and_the_next_is_answered() {
+    let seen = run_bare_datagrams(1, Path::seeded(1).lose([3, 4]).lose_replies([50]));
+    assert_eq!(seen.fate(Fate::Lost), [3, 4, 50]);
+    assert_eq!(seen.run.recording.counts.answered, 97);
+    assert!(seen.responses().iter().all(|rtt| *rtt == 2 * MS.0), "{:?}", seen.responses());
+    assert_eq!(seen.run.ended, Ended::Complete);
+}
+
+#[test]
+fn of_several_outstanding_datagrams_without_numbers_the_lost_are_counted_if_late() {
+    let seen = run_bare_datagrams(4, Path::seeded(1).lose([3]).lose_replies([50]));
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.scheduled, counts.answered, counts.lost), (100, 98, 2), "{counts:?}");
+    assert_eq!(seen.run.ended, Ended::Complete);
+}
+
+#[test]
+fn all_outstanding_datagrams_lost_begin_anew() {
+    let seen = run_bare_datagrams(4, Path::seeded(1).lose(20..28));
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.answered, counts.lost), (92, 8), "{counts:?}");
+}
+
+#[test]
+fn a_late_reply_to_the_warm_up_is_not_taken_for_the_first_recorded_one() {
+    let asked = Asked {
+        carrier: Some(Carrier::Tcp),
+        request_bytes: Some(Bytes(1)),
+        response_bytes: Some(Bytes(1)),
+        warm_up_ns: Some(MS),
+        ..count(50)
+    };
+    let method = asked.resolve().expect("a sensible method");
+    let network = Network::new(&VirtualClock::new());
+    // The first request of the warm-up is answered 100 ms after its timeout.
+    let link = network.link(Path::seeded(1).delay(MS).stall(Nanos::ZERO, Nanos::millis(600)), Peer::plain(1));
+    let flow = Flow { link, wire: Bare, index: 0, request: vec![0; 1], reply: vec![0; 1], expected: Some(1) };
+    let seen = drive(vec![flow], &method, network);
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.answered, counts.duplicated, counts.strays), (50, 0, 0), "{counts:?}");
+    assert!(seen.responses()[1..].iter().all(|rtt| *rtt == 2 * MS.0), "{:?}", seen.responses());
 }
 
 #[test]

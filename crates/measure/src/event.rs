@@ -3,7 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::throughput::Interval;
 use crate::unit::{Instant, Nanos};
+
+/// How long an interval of the series is where nobody chose another.
+pub const INTERVAL: Nanos = Nanos::secs(1);
 
 /// What became of a scheduled request. Each has exactly one; duplicates and reorderings are counted beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -126,7 +130,7 @@ impl Counts {
     }
 }
 
-/// One second of a measurement as it went by (the last may be shorter).
+/// One second of a measurement as it went by, or whatever interval the task chose (the last may be shorter).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Second {
     /// Its start, nanoseconds after the start of the measurement.
@@ -153,12 +157,19 @@ pub enum Event {
         /// When that was: what the instants of its exchanges count from.
         at: Instant,
     },
-    /// A second went by.
+    /// A second went by, or the interval that the task chose.
     Second {
         /// The thread of ours whose second it was.
         thread: u32,
         /// What it held.
         second: Second,
+    },
+    /// A second of a stream went by, or the interval that the task chose.
+    Carried {
+        /// The thread of ours whose interval it was.
+        thread: u32,
+        /// What it held.
+        interval: Interval,
     },
     /// A request ended; only when samples were asked for.
     Exchange(Exchange),

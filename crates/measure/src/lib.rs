@@ -15,5 +15,6 @@ pub mod recorder;
 pub mod resolution;
 pub mod schedule;
 pub mod statistics;
+pub mod throughput;
 pub mod unit;
 pub mod verdict;

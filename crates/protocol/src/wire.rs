@@ -4,6 +4,10 @@ use crate::native::header::Flags;
 
 /// How requests and replies are told apart on one carrier.
 pub trait Wire {
+    /// Whether a reply to a request that was given up can still be told from a reply to a later one. Where it cannot, a
+    /// request that was given up is forgotten at once.
+    const KNOWS_LATE: bool = true;
+
     /// Writes request number `seq` into `message`, which keeps whatever else is in it.
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags);
 
@@ -46,6 +50,26 @@ pub enum Reading {
 pub struct Bare;
 
 impl Wire for Bare {
+    #[inline]
+    fn prepare(&mut self, _message: &mut [u8], _seq: u64, _flags: Flags) {}
+
+    #[inline]
+    fn identify(&mut self, _reply: &[u8], oldest: u64) -> Reading {
+        Reading::Reply(oldest)
+    }
+}
+
+/// Datagrams without any header: netperf's way. What comes answers the oldest request that is still waited for.
+///
+/// One that was given up cannot be told any more: a reply that comes after its timeout counts for the next request, and
+/// so does a second copy of a reply. With several outstanding, a lost one is known only when the last of them has none
+/// left to answer it: losses are counted right at the end of the run, not at the place where they happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BareDatagrams;
+
+impl Wire for BareDatagrams {
+    const KNOWS_LATE: bool = false;
+
     #[inline]
     fn prepare(&mut self, _message: &mut [u8], _seq: u64, _flags: Flags) {}
 

@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use measure::event::{Exchange, Fate};
+use measure::method::LoopKind;
 use measure::unit::Instant;
 
 /// In which form rows are written.
@@ -54,12 +55,11 @@ pub struct UnknownEnding {
     pub name: String,
 }
 
-/// Samples that could not be written. The rows before are in the file, of a CSV to the last whole line that reached it,
-/// of Parquet only if [`Samples::finish`] succeeded.
+/// Samples that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write samples after {rows} rows: {cause}")]
 pub struct SamplesError {
-    /// Rows handed over before the failure; of them those in the last buffer may be missing.
+    /// Rows that can be read from the file: of a CSV its whole lines, of a Parquet file, which lacks its end, none.
     pub rows: u64,
     /// What the system said.
     #[source]
@@ -94,18 +94,22 @@ struct Row {
 }
 
 impl Row {
-    fn of(exchange: &Exchange, origin: Instant) -> Self {
+    fn of(exchange: &Exchange, kind: LoopKind, origin: Instant) -> Self {
         let at = |instant: Option<Instant>| instant.map(|instant| instant.signed_since(origin));
         let between = |from: Option<Instant>, to: Option<Instant>| Some(to?.signed_since(from?));
         let Exchange { flow, seq, intended, sent, received, fate } = *exchange;
+        // As the recorder takes it: a closed loop's request was not due while the one before was out.
+        let begins = match kind {
+            LoopKind::Open => intended.or(sent),
+            LoopKind::Closed => sent,
+        };
         Self {
             flow,
             seq,
             intended: at(intended),
             sent: at(sent),
             received: at(received),
-            // As the recorder takes it: from the intended instant where there is one.
-            response: between(intended.or(sent), received),
+            response: between(begins, received),
             service: between(sent, received),
             slip: between(intended, sent),
             fate: name(fate),
@@ -128,6 +132,7 @@ fn name(fate: Fate) -> &'static str {
 /// Writes exchanges to `W` as they come.
 pub struct Samples<W: Write + Send> {
     sink: Sink<W>,
+    kind: LoopKind,
     origin: Option<Instant>,
     rows: u64,
 }
@@ -139,9 +144,9 @@ enum Sink<W: Write + Send> {
 }
 
 impl<W: Write + Send> Samples<W> {
-    /// Writes to `out` in `format`; instants count from `origin`, or from the first exchange's first instant where it is
-    /// not known when recording starts. Fails where the head cannot be written.
-    pub fn new(format: Format, out: W, origin: Option<Instant>) -> Result<Self, SamplesError> {
+    /// Writes to `out` in `format`, of a loop of `kind`; instants count from `origin`, or from the first exchange's first
+    /// instant where it is not known when recording starts. Fails where the head cannot be written.
+    pub fn new(format: Format, out: W, kind: LoopKind, origin: Option<Instant>) -> Result<Self, SamplesError> {
         let sink = match format {
             Format::Csv => comma::Writer::new(out).map(|writer| Sink::Comma(Box::new(writer))),
             #[cfg(feature = "parquet")]
@@ -150,7 +155,7 @@ impl<W: Write + Send> Samples<W> {
             Format::Parquet => Err(io::ErrorKind::Unsupported.into()),
         };
         let sink = sink.map_err(|cause| SamplesError { rows: 0, cause })?;
-        Ok(Self { sink, origin, rows: 0 })
+        Ok(Self { sink, kind, origin, rows: 0 })
     }
 
     /// Instants count from `origin`, unless an earlier one was given or an exchange written already.
@@ -162,13 +167,13 @@ impl<W: Write + Send> Samples<W> {
     pub fn write(&mut self, exchange: &Exchange) -> Result<(), SamplesError> {
         let first = exchange.intended.or(exchange.sent);
         let origin = *self.origin.get_or_insert(first.unwrap_or_default());
-        let row = Row::of(exchange, origin);
+        let row = Row::of(exchange, self.kind, origin);
         let written = match &mut self.sink {
             Sink::Comma(writer) => writer.write(&row),
             #[cfg(feature = "parquet")]
             Sink::Columnar(writer) => writer.write(&row),
         };
-        written.map_err(|cause| SamplesError { rows: self.rows, cause })?;
+        written.map_err(|cause| SamplesError { rows: self.sink.kept(), cause })?;
         self.rows += 1;
         Ok(())
     }
@@ -179,15 +184,28 @@ impl<W: Write + Send> Samples<W> {
     }
 
     /// Writes what is still held back and the end of the file; gives back how many rows it has.
-    pub fn finish(self) -> Result<u64, SamplesError> {
-        let rows = self.rows;
-        match self.sink {
-            Sink::Comma(writer) => writer.finish(),
+    pub fn finish(mut self) -> Result<u64, SamplesError> {
+        self.sink.finish().map_err(|cause| SamplesError { rows: self.sink.kept(), cause })?;
+        Ok(self.rows)
+    }
+}
+
+impl<W: Write + Send> Sink<W> {
+    fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Comma(writer) => writer.finish(),
             #[cfg(feature = "parquet")]
-            Sink::Columnar(writer) => writer.finish(),
+            Self::Columnar(writer) => writer.finish(),
         }
-        .map_err(|cause| SamplesError { rows, cause })?;
-        Ok(rows)
+    }
+
+    /// Rows that can be read from a file that was not ended.
+    fn kept(&self) -> u64 {
+        match self {
+            Self::Comma(writer) => writer.kept(),
+            #[cfg(feature = "parquet")]
+            Self::Columnar(_) => 0,
+        }
     }
 }
 
@@ -207,11 +225,13 @@ mod tests {
     impl Write for Disk {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let mut content = self.content.lock().unwrap();
-            if self.room.is_some_and(|room| content.len() + bytes.len() > room) {
+            let left = self.room.map_or(usize::MAX, |room| room - content.len());
+            if left == 0 {
                 return Err(io::ErrorKind::StorageFull.into());
             }
-            content.extend_from_slice(bytes);
-            Ok(bytes.len())
+            let taken = bytes.len().min(left);
+            content.extend_from_slice(&bytes[..taken]);
+            Ok(taken)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -240,7 +260,7 @@ mod tests {
 
     fn written(format: Format, exchanges: &[Exchange]) -> Vec<u8> {
         let disk = Disk::default();
-        let mut samples = Samples::new(format, disk.clone(), Some(Instant(1_000_000))).unwrap();
+        let mut samples = Samples::new(format, disk.clone(), LoopKind::Open, Some(Instant(1_000_000))).unwrap();
         for exchange in exchanges {
             samples.write(exchange).unwrap();
         }
@@ -265,10 +285,21 @@ mod tests {
         );
     }
 
+    #[test_case(LoopKind::Open, "25000,24993,7"; "an open loop from the instant it was due")]
+    #[test_case(LoopKind::Closed, "24993,24993,7"; "a closed loop from the send")]
+    fn a_response_counts_as_the_record_counts_it(kind: LoopKind, times: &str) {
+        let disk = Disk::default();
+        let mut samples = Samples::new(Format::Csv, disk.clone(), kind, Some(Instant(1_000_000))).unwrap();
+        samples.write(&answered(0)).unwrap();
+        samples.finish().unwrap();
+        let text = String::from_utf8(disk.content.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.lines().nth(1), Some(format!("3,0,0,7,25000,{times},answered").as_str()));
+    }
+
     #[test]
     fn without_an_origin_time_starts_with_the_first_exchange() {
         let disk = Disk::default();
-        let mut samples = Samples::new(Format::Csv, disk.clone(), None).unwrap();
+        let mut samples = Samples::new(Format::Csv, disk.clone(), LoopKind::Open, None).unwrap();
         samples.write(&answered(5)).unwrap();
         samples.finish().unwrap();
         let text = String::from_utf8(disk.content.lock().unwrap().clone()).unwrap();
@@ -279,18 +310,19 @@ mod tests {
     #[test_case(100_000, 1_000; "room for some")]
     fn a_full_disk_says_how_far_it_came(room: usize, at_least: u64) {
         let disk = Disk { room: Some(room), ..Disk::default() };
-        let mut samples = Samples::new(Format::Csv, disk.clone(), None).unwrap();
+        let mut samples = Samples::new(Format::Csv, disk.clone(), LoopKind::Open, None).unwrap();
         let fault = (0..1_000_000).find_map(|seq| samples.write(&answered(seq)).err()).expect("no disk takes it all");
         assert_eq!(fault.cause.kind(), io::ErrorKind::StorageFull);
-        assert_eq!(fault.rows, samples.rows());
-        assert!(fault.rows >= at_least, "{fault}");
+        let lines = String::from_utf8(disk.content.lock().unwrap().clone()).unwrap().matches('\n').count() as u64;
+        assert_eq!(fault.rows, lines - 1, "the head is no row");
+        assert!(fault.rows >= at_least && fault.rows <= samples.rows(), "{fault}");
         assert!(fault.hint().contains("disk is full"));
     }
 
     #[test]
     fn a_disk_without_room_for_the_head_is_known_at_once() {
         let disk = Disk { room: Some(10), ..Disk::default() };
-        assert!(Samples::new(Format::Csv, disk, None).is_err());
+        assert!(Samples::new(Format::Csv, disk, LoopKind::Open, None).is_err());
     }
 
     #[test_case("a.csv", Some(Format::Csv))]
@@ -346,9 +378,9 @@ mod tests {
         #[test]
         fn a_full_disk_is_called_so_here_too() {
             let disk = Disk { room: Some(10_000), ..Disk::default() };
-            let mut samples = Samples::new(Format::Parquet, disk, None).unwrap();
+            let mut samples = Samples::new(Format::Parquet, disk, LoopKind::Open, None).unwrap();
             let fault = (0..70_000).find_map(|seq| samples.write(&answered(seq)).err()).expect("a group is over 10 kB");
-            assert_eq!((fault.cause.kind(), fault.rows), (io::ErrorKind::StorageFull, 65_535));
+            assert_eq!((fault.cause.kind(), fault.rows), (io::ErrorKind::StorageFull, 0), "none can be read");
         }
     }
 }

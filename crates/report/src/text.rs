@@ -9,7 +9,7 @@ mod figures;
 use logbook::record::{Ended, Record};
 use measure::outcome::{Distribution, Split};
 use measure::statistics::payload;
-use measure::unit::{Nanos, grouped};
+use measure::unit::Nanos;
 use measure::verdict::Warning;
 use unicode_width::UnicodeWidthStr;
 
@@ -147,10 +147,15 @@ fn where_the_time_went(page: &mut Page, split: &Split) {
     if parts.is_empty() {
         return;
     }
-    let source = format!("medians of {} exchanges, kernel timestamps", grouped(split.samples));
+    let exchanges = number::count(split.samples, "exchange", "exchanges");
+    let source = format!("medians of {exchanges}, kernel timestamps");
     let head = [Piece::new("where the time went", Tone::Strong), Piece::new(source, Tone::Faint)];
     page.flow(INDENT, INDENT, APART, &head);
     page.flow(INDENT * 2, INDENT * 2, JOINT, &parts);
+    // Stamping costs time itself: the parts explain the stamped round trip, not the one above.
+    let wholes = [part("round trip, stamped", split.round_trip_ns), part("all", split.round_trip_unstamped_ns)];
+    let wholes: Vec<Piece> = wholes.into_iter().flatten().collect();
+    page.flow(INDENT * 2, INDENT * 2, JOINT, &wholes);
 }
 
 /// The warnings with their advice; those that the screen has told already, as how the run ended, are left away.

@@ -6,6 +6,8 @@
 //! what could not be tested.
 
 pub mod clock;
+pub mod console;
+pub mod form;
 pub mod link;
 pub mod path;
 pub mod peer;

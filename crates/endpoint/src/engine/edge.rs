@@ -8,7 +8,10 @@ use measure::unit::{Instant, Nanos};
 use super::{Ended, Outlet, Told};
 use crate::socket::GLANCE;
 
-const SECOND: Nanos = Nanos::secs(1);
+/// How often a quantile that ends the run is looked at, whatever the interval of the series.
+const WATCH: Nanos = Nanos::secs(1);
+/// No interval of the series is shorter: each costs an event.
+const SHORTEST: Nanos = Nanos::millis(1);
 
 /// The instants at which something besides exchanging is due; the loop compares its stamps with the earliest alone.
 #[derive(Clone, Debug)]
@@ -17,7 +20,9 @@ pub struct Edges {
     next: Instant,
     /// The earliest of all: what a loop compares with after an exchange.
     first: Instant,
+    interval: Nanos,
     second: Instant,
+    watch: Instant,
     glance: Instant,
     /// From one glance to the next: never longer than a request's timeout.
     grain: Nanos,
@@ -33,16 +38,19 @@ impl Edges {
         let end = told.method.stop.after_ns.map_or(Instant::NEVER, |length| start.after(length));
         let stamp = if told.method.stamps.is_some() { start } else { Instant::NEVER };
         let grain = GLANCE.min(told.method.timeout_ns);
+        let interval = told.interval.max(SHORTEST);
         let settling = told.method.stop.settled.filter(|_| told.thread == 0).map(Watch::new);
         let mut edges = Self {
-            settling,
             next: start,
             first: start,
-            second: start.after(SECOND),
+            interval,
+            second: start.after(interval),
+            watch: if settling.is_some() { start.after(WATCH) } else { Instant::NEVER },
             grain,
             glance: start.after(grain),
             stamp,
             end,
+            settling,
         };
         edges.settle();
         edges
@@ -83,9 +91,10 @@ impl Edges {
         if now >= self.second {
             let second = recorder.second(now);
             outlet.push(Event::Second { thread: told.thread, second });
-            while self.second <= now {
-                self.second = self.second.after(SECOND);
-            }
+            self.second = following(self.second, self.interval, now);
+        }
+        if now >= self.watch {
+            self.watch = following(self.watch, WATCH, now);
             if self.settling.as_mut().is_some_and(|watch| watch.check(recorder.response()).enough) {
                 told.settled.request();
             }
@@ -117,7 +126,13 @@ impl Edges {
     }
 
     fn settle(&mut self) {
-        self.next = self.second.min(self.glance).min(self.end);
+        self.next = self.second.min(self.watch).min(self.glance).min(self.end);
         self.first = self.next.min(self.stamp);
     }
+}
+
+/// The first instant after `now` on the grid of `step` that `due` lies on: intervals missed in a stall become one.
+fn following(due: Instant, step: Nanos, now: Instant) -> Instant {
+    let behind = now.since(due).unwrap_or(Nanos::ZERO).0 / step.0;
+    due.after(Nanos(step.0.saturating_mul(behind + 1)))
 }

@@ -3,8 +3,13 @@
 //! What is timed is the connect call and, where there is one, the exchange after it. Opening the socket before and
 //! closing it afterwards are not: they happen in [`Link::ready`]. A connection is ended by a reset (`SO_LINGER` 0), so
 //! that thousands of them leave no ports in `TIME_WAIT`; the peer sees the reset.
+//!
+//! Or all of it is timed ([`Course::Whole`]), as netperf does: socket, local port, connect, request, reply, the peer's
+//! end of the connection, and ours. There the peer closes first and keeps the `TIME_WAIT`.
 
-use std::net::SocketAddr;
+pub mod ports;
+
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -16,10 +21,12 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{SockAddr, Socket};
 
+use self::ports::Ports;
 use super::clockwork::{fault_of, poll_until};
 use crate::clock::Monotonic;
-use crate::error::EndpointError;
+use crate::error::{Cause, EndpointError, Step};
 use crate::pace;
+use crate::socket::tuning::Tuning;
 use crate::socket::{self, GLANCE};
 use crate::stop::Stop;
 
@@ -32,10 +39,24 @@ pub enum Content {
     Exchange {
         /// What stands before the request, such as a session's token.
         preamble: Vec<u8>,
-        /// The one octet before the reply that says the peer let us in.
-        accepted: u8,
+        /// The one octet before the reply that says the peer let us in, where it says so.
+        accepted: Option<u8>,
         /// Length of the reply.
         reply_length: usize,
+    },
+}
+
+/// What of a connection's life is timed, and who ends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// From the connect call to the end of the reply; we end it by a reset.
+    Brief,
+    /// From opening the socket to closing it, when the peer has closed its side.
+    Whole {
+        /// The local ports it comes from, the next one where one is taken.
+        ports: Ports,
+        /// Socket options beside those of the method.
+        tuning: Tuning,
     },
 }
 
@@ -45,8 +66,11 @@ pub struct Handshake {
     peer: SocketAddr,
     address: SockAddr,
     options: SocketOptions,
+    /// Where a connection of explicit ports comes from.
+    local: IpAddr,
     spinning: bool,
     content: Content,
+    course: Course,
     socket: Option<Socket>,
     stage: Stage,
     outgoing: Vec<u8>,
@@ -62,6 +86,8 @@ enum Stage {
     Idle,
     Connecting,
     Exchanging,
+    /// The peer's end of the connection is awaited.
+    Ending,
     Answered,
 }
 
@@ -72,23 +98,30 @@ impl Handshake {
         options: &SocketOptions,
         waiting: Waiting,
         content: Content,
+        course: Course,
         stop: Stop,
     ) -> Result<Self, EndpointError> {
         let spinning = waiting == Waiting::Spin;
-        let expected = match &content {
-            Content::None => 0,
-            Content::Exchange { reply_length, .. } => 1 + reply_length,
+        let (outgoing, expected) = match &content {
+            Content::None => (Vec::new(), 0),
+            Content::Exchange { preamble, accepted, reply_length } => {
+                (preamble.clone(), usize::from(accepted.is_some()) + reply_length)
+            }
         };
-        let outgoing = match &content {
-            Content::None => Vec::new(),
-            Content::Exchange { preamble, .. } => preamble.clone(),
-        };
+        let mut options = options.clone();
+        let local = options.bind.unwrap_or_else(|| socket::any(peer));
+        if course != Course::Brief {
+            // Bound together with its port, later.
+            options.bind = None;
+        }
         let mut link = Self {
             peer,
             address: SockAddr::from(peer),
-            options: options.clone(),
+            options,
+            local,
             spinning,
             content,
+            course,
             socket: None,
             stage: Stage::Idle,
             outgoing,
@@ -107,9 +140,20 @@ impl Handshake {
     }
 
     fn open(&self) -> Result<Socket, EndpointError> {
-        let socket = socket::tcp(self.peer, &self.options)?;
-        let set = |cause| EndpointError::new(crate::error::Step::Set("linger"), self.peer, cause);
-        socket.set_linger(Some(Duration::ZERO)).map_err(set)?;
+        let set = |cause| EndpointError::new(Step::Set("linger or timeouts"), self.peer, cause);
+        let socket = match &self.course {
+            Course::Brief => {
+                let socket = socket::tcp(self.peer, &self.options)?;
+                socket.set_linger(Some(Duration::ZERO)).map_err(set)?;
+                socket
+            }
+            Course::Whole { tuning, .. } => {
+                let socket = socket::tcp(self.peer, &self.options)?;
+                tuning.apply(&socket, self.peer)?;
+                socket.set_reuse_address(true).map_err(set)?;
+                socket
+            }
+        };
         if self.spinning {
             socket.set_nonblocking(true).map_err(set)?;
         } else {
@@ -118,9 +162,56 @@ impl Handshake {
         Ok(socket)
     }
 
+    /// Opens and connects a socket whose whole life is timed; a local port that cannot be had is passed over.
+    fn connect_whole(&mut self) -> Result<(), Fault> {
+        self.socket = None;
+        let mut tries = match &self.course {
+            Course::Whole { ports, .. } => ports.len(),
+            Course::Brief => 0,
+        };
+        while tries > 0 {
+            let socket = self.open().map_err(|error| own_fault(&error))?;
+            self.bind(&socket, &mut tries)?;
+            match socket.connect(&self.address).map_err(|error| Errno::from_io_error(&error)) {
+                Err(Some(Errno::ADDRINUSE | Errno::ADDRNOTAVAIL)) => tries = tries.saturating_sub(1),
+                result => {
+                    self.socket = Some(socket);
+                    return self.connecting(result);
+                }
+            }
+        }
+        Err(Fault::SendFailed(Errno::ADDRINUSE.raw_os_error()))
+    }
+
+    fn bind(&mut self, socket: &Socket, tries: &mut usize) -> Result<(), Fault> {
+        let local = self.local;
+        let Course::Whole { ports, .. } = &mut self.course else { return Ok(()) };
+        loop {
+            match socket.bind(&SockAddr::from(SocketAddr::new(local, ports.take()))) {
+                Ok(()) => return Ok(()),
+                Err(error) => match Errno::from_io_error(&error) {
+                    Some(Errno::ADDRINUSE) if *tries > 1 => *tries -= 1,
+                    errno => return Err(Fault::SendFailed(errno.unwrap_or(Errno::ADDRINUSE).raw_os_error())),
+                },
+            }
+        }
+    }
+
+    /// Goes on from what a connect call returned.
+    fn connecting(&mut self, result: Result<(), Option<Errno>>) -> Result<(), Fault> {
+        match result {
+            Ok(()) => self.connected(),
+            Err(Some(Errno::INPROGRESS | Errno::AGAIN | Errno::INTR)) => {
+                self.stage = Stage::Connecting;
+                Ok(())
+            }
+            Err(errno) => Err(broken(errno.unwrap_or(Errno::CONNREFUSED))),
+        }
+    }
+
     fn connected(&mut self) -> Result<(), Fault> {
         if self.content == Content::None {
-            self.stage = Stage::Answered;
+            self.complete();
             return Ok(());
         }
         self.stage = Stage::Exchanging;
@@ -133,8 +224,13 @@ impl Handshake {
         }
     }
 
-    /// Goes on as far as it can without waiting; `true` when the exchange is complete.
-    fn advance(&mut self) -> Result<bool, Fault> {
+    /// All that is to come has come, but for the end of the connection where that belongs to it.
+    fn complete(&mut self) {
+        self.stage = if self.course == Course::Brief { Stage::Answered } else { Stage::Ending };
+    }
+
+    /// Goes on as far as it can, waiting or not as `flags` say; `true` when the exchange is complete.
+    fn advance(&mut self, flags: RecvFlags) -> Result<bool, Fault> {
         if self.stage == Stage::Connecting && self.writable() {
             let error = self.socket.as_ref().and_then(|socket| socket.take_error().ok().flatten());
             if let Some(error) = error {
@@ -143,7 +239,10 @@ impl Handshake {
             self.connected()?;
         }
         if self.stage == Stage::Exchanging {
-            self.take_reply(RecvFlags::DONTWAIT)?;
+            self.take_reply(flags)?;
+        }
+        if self.stage == Stage::Ending {
+            self.take_end(flags)?;
         }
         Ok(self.stage == Stage::Answered)
     }
@@ -161,7 +260,7 @@ impl Handshake {
             Ok((count, _)) => {
                 self.have += count;
                 if self.have == self.incoming.len() {
-                    self.stage = Stage::Answered;
+                    self.complete();
                 }
                 Ok(())
             }
@@ -170,14 +269,33 @@ impl Handshake {
         }
     }
 
-    /// The answer's content for the engine; the octet before it says whether the peer let us in.
+    /// The peer's end of the connection, and ours. A reset there ends it as well: everything had come.
+    fn take_end(&mut self, flags: RecvFlags) -> Result<(), Fault> {
+        let Some(socket) = &self.socket else { return Err(Fault::Closed) };
+        match recv(socket, &mut [0; 1], flags) {
+            Ok((0, _)) | Err(Errno::CONNRESET) => {
+                self.socket = None;
+                self.stage = Stage::Answered;
+                Ok(())
+            }
+            // More than was asked for: no peer of this measurement.
+            Ok(_) => Err(Fault::Refused(Errno::BADMSG.raw_os_error())),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(errno) => Err(broken(errno)),
+        }
+    }
+
+    /// The answer's content for the engine; where an octet before it says whether the peer let us in, it is checked.
     fn deliver(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
         self.stage = Stage::Idle;
         let Content::Exchange { accepted, .. } = self.content else { return Ok(0) };
-        if self.incoming[0] != accepted {
-            return Err(Fault::Refused(Errno::PERM.raw_os_error()));
-        }
-        let reply = &self.incoming[1..];
+        let reply = match accepted {
+            Some(accepted) if self.incoming[0] != accepted => {
+                return Err(Fault::Refused(Errno::PERM.raw_os_error()));
+            }
+            Some(_) => &self.incoming[1..],
+            None => &self.incoming,
+        };
         let length = reply.len().min(buffer.len());
         buffer[..length].copy_from_slice(&reply[..length]);
         Ok(length)
@@ -185,16 +303,16 @@ impl Handshake {
 
     /// The socket to watch, and whether it is to become writable (connected) rather than readable.
     fn awaited(&self) -> Option<(BorrowedFd<'_>, bool)> {
-        let socket = self.socket.as_ref().filter(|_| matches!(self.stage, Stage::Connecting | Stage::Exchanging))?;
+        let under_way = matches!(self.stage, Stage::Connecting | Stage::Exchanging | Stage::Ending);
+        let socket = self.socket.as_ref().filter(|_| under_way)?;
         Some((socket.as_fd(), self.stage == Stage::Connecting))
     }
 
-    fn await_progress(&self, until: Instant) {
+    fn await_connection(&self, until: Instant) {
         let Some(socket) = &self.socket else { return };
-        let flags = if self.stage == Stage::Connecting { PollFlags::OUT } else { PollFlags::IN };
         let left = until.since(Monotonic::now()).unwrap_or_default().min(GLANCE);
         let timeout = rustix::fs::Timespec { tv_sec: 0, tv_nsec: left.0 as i64 };
-        let _woken = poll(&mut [PollFd::from_borrowed_fd(socket.as_fd(), flags)], Some(&timeout));
+        let _woken = poll(&mut [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::OUT)], Some(&timeout));
     }
 }
 
@@ -208,6 +326,15 @@ fn broken(errno: Errno) -> Fault {
             Fault::SendFailed(code)
         }
         fault => fault,
+    }
+}
+
+/// What our own side could not do, as a fault of the exchange.
+#[cold]
+fn own_fault(error: &EndpointError) -> Fault {
+    match &error.cause {
+        Cause::System(cause) => broken(Errno::from_io_error(cause).unwrap_or(Errno::NOBUFS)),
+        _ => Fault::SendFailed(0),
     }
 }
 
@@ -225,18 +352,10 @@ impl Link for Handshake {
         self.stage = Stage::Idle;
         self.have = 0;
         self.used = false;
-        match self.open() {
-            Ok(socket) => {
-                self.socket = Some(socket);
-                Ok(())
-            }
-            Err(error) => match error.cause {
-                crate::error::Cause::System(cause) => {
-                    Err(broken(Errno::from_io_error(&cause).unwrap_or(Errno::NOBUFS)))
-                }
-                _ => Err(Fault::SendFailed(0)),
-            },
+        if self.course == Course::Brief {
+            self.socket = Some(self.open().map_err(|error| own_fault(&error))?);
         }
+        Ok(())
     }
 
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
@@ -245,39 +364,32 @@ impl Link for Handshake {
             self.outgoing.extend_from_slice(message);
         }
         self.used = true;
-        let Some(socket) = &self.socket else { return Err(Fault::SendFailed(0)) };
-        match socket.connect(&self.address) {
-            Ok(()) => self.connected(),
-            Err(error) => match Errno::from_io_error(&error) {
-                Some(Errno::INPROGRESS | Errno::AGAIN | Errno::INTR) => {
-                    self.stage = Stage::Connecting;
-                    Ok(())
-                }
-                errno => Err(broken(errno.unwrap_or(Errno::CONNREFUSED))),
-            },
+        if self.course != Course::Brief {
+            return self.connect_whole();
         }
+        let Some(socket) = &self.socket else { return Err(Fault::SendFailed(0)) };
+        let result = socket.connect(&self.address).map_err(|error| Errno::from_io_error(&error));
+        self.connecting(result)
     }
 
     fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
+        // Blocked in the call itself, a reply wakes us as it would an application.
+        let flags = if self.spinning { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
         loop {
-            // Blocked in the call itself, a reply wakes us as it would an application.
-            if self.stage == Stage::Exchanging && !self.spinning {
-                self.take_reply(RecvFlags::empty())?;
-            }
-            if self.stage == Stage::Answered || self.advance()? {
+            if self.advance(flags)? {
                 return self.deliver(buffer).map(Some);
             }
             if Monotonic::now() >= until || self.stop.requested() {
                 return Ok(None);
             }
             if !self.spinning && self.stage == Stage::Connecting {
-                self.await_progress(until);
+                self.await_connection(until);
             }
         }
     }
 
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
-        if self.stage == Stage::Idle || !self.advance()? {
+        if self.stage == Stage::Idle || !self.advance(RecvFlags::DONTWAIT)? {
             return Ok(None);
         }
         self.deliver(buffer).map(Some)

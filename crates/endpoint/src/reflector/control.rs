@@ -29,6 +29,7 @@ use crate::thread::{CpuTime, cpu_for, settle};
 
 /// Serves one accepted connection to its end.
 pub fn attend(connection: &Socket, from: SocketAddr, shared: &Arc<Shared>) {
+    let before = CpuTime::own();
     if socket::set_glance(connection).is_err() {
         return;
     }
@@ -38,7 +39,7 @@ pub fn attend(connection: &Socket, from: SocketAddr, shared: &Arc<Shared>) {
     let data = attendant.run();
     attendant.forget();
     if let Some((data, unread)) = data {
-        serve_data(connection, from, data, &unread, shared);
+        serve_data((connection, from), data, &unread, shared, before);
     }
 }
 
@@ -229,7 +230,7 @@ impl Attendant<'_> {
         }
         let limits = settings.limits;
         Ok(Got {
-            waiting: open.waiting,
+            waiting: open.waiting.unwrap_or(settings.waiting),
             cpus,
             stamps: open.stamps,
             duration_ns: open.duration_ns.map_or(limits.duration_ns, |wanted| wanted.min(limits.duration_ns)),
@@ -254,8 +255,8 @@ fn is_glance(error: &std::io::Error) -> bool {
     )
 }
 
-/// A data connection: let in or refused by one octet, then answered.
-fn serve_data(connection: &Socket, from: SocketAddr, data: Data, unread: &[u8], shared: &Shared) {
+/// A data connection: let in or refused by one octet, then answered. `before`: what its thread had used when it came.
+fn serve_data((connection, from): (&Socket, SocketAddr), data: Data, unread: &[u8], shared: &Shared, before: CpuTime) {
     let (session, thread) = match admit(data, shared) {
         Ok(session) => {
             let thread = session.begin_thread();
@@ -269,7 +270,7 @@ fn serve_data(connection: &Socket, from: SocketAddr, data: Data, unread: &[u8], 
     let flow = &session.flows[usize::from(data.flow)];
     // What fails here is this connection: its client is told by its end.
     let _answered = answer_stream(connection, from, &session, (data.flow, thread), unread, shared);
-    session.end_thread(CpuTime::own());
+    session.end_thread(CpuTime::own().since(before));
     if session.open.pattern == Pattern::Exchange {
         flow.leave();
     }
@@ -302,7 +303,7 @@ fn answer_stream(
     connection.set_tcp_nodelay(true)?;
     let fail = |error: crate::error::EndpointError| std::io::Error::other(error.to_string());
     socket::set_waiting(connection, from, session.got.waiting).map_err(fail)?;
-    settle(cpu_for(&session.got.cpus, thread), "reflector").map_err(fail)?;
+    let _pinned = settle(cpu_for(&session.got.cpus, thread), "reflector").map_err(fail)?;
     let connection = connection.try_clone()?;
     let lengths = (session.open.response_bytes.0 as usize, session.open.request_bytes.0 as usize);
     let stamping =

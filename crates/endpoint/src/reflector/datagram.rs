@@ -73,18 +73,19 @@ fn start(
     let result = open(local, from).and_then(|socket| {
         let (session, shared) = (Arc::clone(session), Arc::clone(shared));
         let one = Counted::below(&shared.flows, u32::MAX);
-        std::thread::Builder::new().name("sonde-flow".into()).spawn(move || {
+        let pool = Arc::clone(&shared.pool);
+        pool.serve(move || {
             let _one = one;
-            let thread = session.begin_thread();
+            let (before, thread) = (CpuTime::own(), session.begin_thread());
             answer(socket, from, &session, (flow, thread), &first, &shared);
             session.flows[usize::from(flow)].leave();
-            session.end_thread(CpuTime::own());
+            session.end_thread(CpuTime::own().since(before));
         })
     });
     if result.is_err() {
         session.flows[usize::from(flow)].leave();
     }
-    result.map(drop)
+    result
 }
 
 /// A socket on the same port, connected to the client.
@@ -121,9 +122,7 @@ fn answer(
     let waiting = session.got.waiting;
     let ready = socket::set_waiting(&socket, from, waiting)
         .and_then(|()| settle(cpu_for(&session.got.cpus, thread), "reflector"));
-    if ready.is_err() {
-        return;
-    }
+    let Ok(_pinned) = ready else { return };
     let stamping = if session.got.stamps { Stamping::on(socket.as_fd()) } else { Stamping::default() };
     let mut link = Datagram::new(socket, waiting, shared.stop.clone());
     link.stamping = stamping;

@@ -1,4 +1,4 @@
-//! Opens the connections of a run, each kind its own way, and hands them to the threads.
+//! Opens the connections of a run with a reflector or a kernel, each kind its own way, and hands them to the threads.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 
-use measure::method::{Carrier, Method, Pattern, Schedule, Waiting, Window};
+use measure::method::{Carrier, Method, Pattern, Schedule, Window};
 use measure::outcome::SocketFacts;
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
@@ -17,15 +17,17 @@ use protocol::native::preamble::{DATA_LENGTH, Data, DataAnswer};
 use protocol::wire::{Reading, Wire};
 use socket2::Socket;
 
-use super::workers::{self, Gathered};
-use super::{Scene, Task};
+use super::Task;
+use super::connections::{self, Connection, Opened, echo_facts};
+use super::scene::Scene;
+use super::workers::Gathered;
 use crate::clock::Monotonic;
 use crate::control::Control;
 use crate::engine::Flow;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
-use crate::link::handshake::{Content, Handshake};
+use crate::link::handshake::{Content, Course, Handshake};
 use crate::link::stamping::Stamping;
 use crate::link::stream::{PIECE, Stream};
 use crate::socket::{self, GLANCE, icmp};
@@ -53,7 +55,7 @@ pub fn request(method: &Method, task: &Task) -> Open {
         request_bytes: method.request_bytes,
         response_bytes: method.response_bytes,
         reply_every: method.reply_every,
-        waiting: method.peer_waiting.unwrap_or(Waiting::Block),
+        waiting: method.peer_waiting,
         cpus: method.spread.peer_cpus.clone(),
         flows: method.spread.connections,
         stamps: method.stamps.is_some(),
@@ -80,83 +82,55 @@ pub fn headed(method: &Method) -> bool {
     method.request_bytes.0 >= LENGTH as u64
 }
 
+/// What a session's opening gave us to show on each data connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    token: Token,
+    version: u16,
+}
+
+impl Admission {
+    /// That of an open session.
+    pub fn of(control: &Control) -> Self {
+        Self { token: control.opened.token, version: control.version }
+    }
+}
+
 /// What every kind of connection needs to be opened.
 struct Opening<'a> {
     method: &'a Method,
     peer: SocketAddr,
-    control: Option<&'a Control>,
+    admission: Option<Admission>,
     stop: &'a Stop,
 }
 
-/// A connection, what its socket got, and why it does not stamp where it should.
-type Connection<L, W> = (Flow<L, W>, SocketFacts, Option<String>);
-
-/// Connections of one kind.
-struct Opened<L, W> {
-    flows: Vec<Flow<L, W>>,
-    sockets: Vec<SocketFacts>,
-    refused: Option<String>,
-}
-
 /// Opens the connections and measures over them.
-pub fn measure(scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
-    let (method, peer, stop) = (scene.method, scene.peer, scene.stop);
-    let opening = Opening { method, peer, control: scene.control.as_deref(), stop };
+pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
+    let opening = Opening { method: scene.method, peer: scene.peer, admission, stop: scene.stop };
+    let method = opening.method;
     match (method.carrier, method.pattern) {
+        (_, Pattern::ConnectClose | Pattern::Stream) => Err(opening.not_native()),
         (Carrier::Tcp, Pattern::Exchange) if headed(method) && method.response_bytes.0 >= LENGTH as u64 => {
             let opened = opening.each(|flow| opening.stream(flow, opening.native(flow)?))?;
-            go(opened, scene, |link: &Stream| Some(link.socket()))
+            connections::measure(opened, scene, |link: &Stream| Some(link.socket()))
         }
         (Carrier::Tcp, Pattern::Exchange) => {
             let opened = opening.each(|flow| opening.stream(flow, Ordered(opening.native(flow)?)))?;
-            go(opened, scene, |link: &Stream| Some(link.socket()))
+            connections::measure(opened, scene, |link: &Stream| Some(link.socket()))
         }
         (Carrier::Udp, _) => {
             let opened = opening.each(|flow| opening.udp(flow))?;
-            go(opened, scene, |link: &Datagram| Some(link.socket()))
+            connections::measure(opened, scene, |link: &Datagram| Some(link.socket()))
         }
         (Carrier::Icmp, _) => {
             let opened = opening.each(|flow| opening.icmp(flow))?;
-            go(opened, scene, |link: &Datagram| Some(link.socket()))
+            connections::measure(opened, scene, |link: &Datagram| Some(link.socket()))
         }
         (Carrier::TcpConnect, _) | (Carrier::Tcp, Pattern::ConnectExchange) => {
             let opened = opening.each(|flow| opening.handshake(flow))?;
-            go(opened, scene, |_: &Handshake| None)
+            connections::measure(opened, scene, |_: &Handshake| None)
         }
     }
-}
-
-/// Shares the connections out to the threads and runs them.
-fn go<L, W>(
-    opened: Opened<L, W>,
-    scene: &mut Scene<'_>,
-    socket_of: fn(&L) -> Option<&Socket>,
-) -> Result<Gathered, EndpointError>
-where
-    L: Link + Send,
-    W: Wire + Send,
-{
-    let Opened { flows, mut sockets, refused } = opened;
-    // Kept open beside the links, so that what TCP counted can be read when the threads have ended.
-    let beside: Vec<Option<Socket>> =
-        flows.iter().map(|flow| socket_of(&flow.link).and_then(|socket| socket.try_clone().ok())).collect();
-    let threads = scene.method.spread.threads as usize;
-    let mut crews: Vec<Vec<Flow<L, W>>> = (0..threads).map(|_| Vec::new()).collect();
-    for (place, flow) in flows.into_iter().enumerate() {
-        crews[place % threads].push(flow);
-    }
-    let mut gathered = workers::run(crews, scene)?;
-    for (facts, socket) in sockets.iter_mut().zip(&beside) {
-        if let Some(socket) = socket {
-            *facts = match facts.icmp_socket.take() {
-                None => socket_facts(socket),
-                kind => echo_facts(socket, facts.remote.clone(), kind),
-            };
-        }
-    }
-    gathered.sockets = sockets;
-    gathered.stamps_refused = refused;
-    Ok(gathered)
 }
 
 impl Opening<'_> {
@@ -164,24 +138,21 @@ impl Opening<'_> {
         &self,
         open: impl Fn(u16) -> Result<Connection<L, W>, EndpointError>,
     ) -> Result<Opened<L, W>, EndpointError> {
-        let mut opened = Opened { flows: Vec::new(), sockets: Vec::new(), refused: None };
-        for flow in 0..self.method.spread.connections {
-            let (flow, facts, refused) = open(flow as u16)?;
-            opened.flows.push(flow);
-            opened.sockets.push(facts);
-            opened.refused = opened.refused.or(refused);
-        }
-        Ok(opened)
+        (0..self.method.spread.connections).map(|flow| open(flow as u16)).collect()
     }
 
     fn native(&self, flow: u16) -> Result<Native, EndpointError> {
-        let token = self.session()?.opened.token;
-        Ok(Native::new(token, flow, self.method.response_bytes.0 as u32))
+        Ok(Native::new(self.admission()?.token, flow, self.method.response_bytes.0 as u32))
     }
 
-    fn session(&self) -> Result<&Control, EndpointError> {
+    fn admission(&self) -> Result<Admission, EndpointError> {
         let none = || EndpointError::new(Step::Agree, self.peer, Cause::Peer("there is no session".into()));
-        self.control.ok_or_else(none)
+        self.admission.ok_or_else(none)
+    }
+
+    fn not_native(&self) -> EndpointError {
+        let told = format!("the native protocol has no {}", self.method);
+        EndpointError::new(Step::Agree, self.peer, Cause::Peer(told)).on(Side::Ours)
     }
 
     fn stamping(&self, socket: &Socket) -> Stamping {
@@ -210,7 +181,7 @@ impl Opening<'_> {
         link.stamping = stamping;
         let (request, reply) = (vec![0; lengths.0.min(PIECE)], vec![0; lengths.1.min(PIECE)]);
         let expected = Some(reply.len());
-        Ok((Flow { link, wire, index: u32::from(flow), request, reply, expected }, facts, refused))
+        Ok(Connection { flow: Flow { link, wire, index: u32::from(flow), request, reply, expected }, facts, refused })
     }
 
     /// Says on a data connection whose it is, and waits to be let in.
@@ -240,31 +211,31 @@ impl Opening<'_> {
     }
 
     fn preamble(&self, flow: u16) -> Result<[u8; DATA_LENGTH], EndpointError> {
-        let session = self.session()?;
-        Ok(Data { version: session.version, token: session.opened.token, flow }.encode())
+        let Admission { token, version } = self.admission()?;
+        Ok(Data { version, token, flow }.encode())
     }
 
     fn udp(&self, flow: u16) -> Result<Connection<Datagram, Native>, EndpointError> {
         let socket = socket::udp(self.peer, &self.method.socket)?;
         let wire = self.native(flow)?;
-        let (mut flow, facts, refused) =
-            self.datagram(socket, wire, u32::from(flow), self.method.request_bytes.0 as usize)?;
+        let mut connection = self.datagram(socket, wire, u32::from(flow), self.method.request_bytes.0 as usize)?;
         let expected = self.method.response_bytes.0 as usize;
-        flow.expected = Some(expected);
+        connection.flow.expected = Some(expected);
         // One byte more, so that a reply that is too long is seen as such.
-        flow.reply.resize(expected + 1, 0);
-        self.hello(&mut flow)?;
-        Ok((flow, facts, refused))
+        connection.flow.reply.resize(expected + 1, 0);
+        self.hello(&mut connection.flow)?;
+        Ok(connection)
     }
 
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {
         let icmp::Opened { socket, kind, echo } = icmp::open(self.peer, self.method)?;
-        let (flow, _, refused) = self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
+        let Connection { flow, refused, .. } =
+            self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
         let facts = echo_facts(flow.link.socket(), self.peer.ip().to_string(), Some(kind.to_string()));
         // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
         let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();
         let expected = bare.then_some(flow.request.len());
-        Ok((Flow { expected, ..flow }, facts, refused))
+        Ok(Connection { flow: Flow { expected, ..flow }, facts, refused })
     }
 
     fn datagram<W: Wire>(
@@ -283,7 +254,11 @@ impl Opening<'_> {
         link.stamping = stamping;
         // Room for an IPv4 header with all its options, which a raw socket puts in front.
         let reply = vec![0; length + 61];
-        Ok((Flow { link, wire, index, request: vec![0; length], reply, expected: None }, facts, refused))
+        Ok(Connection {
+            flow: Flow { link, wire, index, request: vec![0; length], reply, expected: None },
+            facts,
+            refused,
+        })
     }
 
     /// The first datagrams of a flow: the reflector learns where it comes from, and we whether UDP gets through.
@@ -309,39 +284,34 @@ impl Opening<'_> {
     }
 
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
+        // Without a route our own kernel would refuse each of them, as if somebody had answered. Connecting a UDP
+        // socket looks the route up, and sends nothing.
+        socket::udp(self.peer, &self.method.socket)?;
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
+            Pattern::ConnectClose | Pattern::Stream => return Err(self.not_native()),
             Pattern::Exchange => Content::None,
             Pattern::ConnectExchange => Content::Exchange {
                 preamble: self.preamble(flow)?.to_vec(),
-                accepted: DataAnswer::Accepted.code(),
+                accepted: Some(DataAnswer::Accepted.code()),
                 reply_length,
             },
         };
         // A handshake alone sends nothing, and has no session to name.
-        let wire = match self.control {
+        let wire = match self.admission {
             Some(_) => self.native(flow)?,
             None => Native::new(Token([0; 16]), flow, 0),
         };
-        let link = Handshake::new(self.peer, &self.method.socket, self.method.waiting, content, self.stop.clone())?;
+        let (peer, options) = (self.peer, &self.method.socket);
+        let link = Handshake::new(peer, options, self.method.waiting, content, Course::Brief, self.stop.clone())?;
         let facts = link.socket().map(socket_facts).unwrap_or_default();
         let facts = SocketFacts { remote: self.peer.to_string(), ..facts };
         let request = vec![0; self.method.request_bytes.0 as usize];
         let reply = vec![0; reply_length];
-        Ok((
-            Flow { link, wire: Apart::new(wire), index: u32::from(flow), request, reply, expected: Some(reply_length) },
-            facts,
-            None,
-        ))
+        let wire = Apart::new(wire);
+        let flow = Flow { link, wire, index: u32::from(flow), request, reply, expected: Some(reply_length) };
+        Ok(Connection { flow, facts, refused: None })
     }
-}
-
-/// What a socket for ICMP got. It has no ports: what stands in their place means nothing to a reader, and a raw socket
-/// does not tell its peer.
-fn echo_facts(socket: &Socket, remote: String, icmp_socket: Option<String>) -> SocketFacts {
-    let local = socket.local_addr().ok().and_then(|address| address.as_socket());
-    let local = local.map_or_else(String::new, |address| address.ip().to_string());
-    SocketFacts { local, remote, icmp_socket, ..socket_facts(socket) }
 }
 
 fn hello_answered<W: Wire>(flow: &mut Flow<Datagram, W>, until: Instant) -> Result<bool, Fault> {

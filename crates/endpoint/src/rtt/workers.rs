@@ -11,9 +11,8 @@ use protocol::link::{Fault, Link};
 use protocol::wire::Wire;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::Scene;
+use super::scene::{FarEnd, Scene};
 use crate::clock::wall;
-use crate::control::Control;
 use crate::engine::split::Splits;
 use crate::engine::{self, Ended, Flow, Outlet, Run, Told};
 use crate::error::{Cause, EndpointError, Step};
@@ -94,7 +93,7 @@ where
     // Its own flag, so that a lost peer ends the threads without pretending that the user asked.
     let (halt, settled) = (Stop::default(), Stop::default());
     let start = Gate::default();
-    let (method, peer, samples) = (scene.method, scene.peer, scene.task.samples);
+    let (method, peer, samples, interval) = (scene.method, scene.peer, scene.samples, scene.interval);
     let mut trouble = None;
     let mut began_wall = 0;
     let homes = thread::scope(|scope| {
@@ -102,7 +101,7 @@ where
         for (number, flows) in (0..threads).zip(crews) {
             let (producer, consumer) = RingBuffer::new(if samples { RING } else { RING_OF_SECONDS });
             readers.push(consumer);
-            let told = Told { method, stop: &halt, settled: &settled, thread: number, threads, samples };
+            let told = Told { method, stop: &halt, settled: &settled, thread: number, threads, samples, interval };
             let start = &start;
             let body = move || {
                 let settled = settle(cpu_for(&method.spread.cpus, number), &peer.to_string());
@@ -110,7 +109,7 @@ where
                     return Err(EndpointError::new(Step::StartThread, peer, Cause::Stopped));
                 }
                 // The others need not go on to an end that will not be told.
-                settled.inspect_err(|_| told.stop.request()).map(|()| work(flows, told, producer))
+                settled.inspect_err(|_| told.stop.request()).map(|_pinned| work(flows, told, producer))
             };
             let builder = thread::Builder::new().name(format!("sonde-rtt-{number}"));
             match builder.spawn_scoped(scope, body) {
@@ -129,7 +128,7 @@ where
             if scene.stop.requested() {
                 halt.request();
             }
-            if let Some(lost) = look_after(scene.control.as_deref_mut(), trouble.is_some(), samples) {
+            if let Some(lost) = look_after(scene.far, trouble.is_some(), samples) {
                 trouble = Some(lost);
                 halt.request();
             }
@@ -142,8 +141,7 @@ where
     })?;
     let closed = homes.iter().any(|home| matches!(home.run.ended, Ended::Broken(Fault::Closed)));
     if closed && trouble.is_none() {
-        let said = scene.control.as_deref_mut().and_then(Control::reason);
-        trouble = said.map(|error| error.cause.to_string());
+        trouble = scene.far.reason().map(|error| error.cause.to_string());
     }
     gather(homes, scene, began_wall, trouble)
 }
@@ -165,15 +163,13 @@ fn empty(readers: &mut [Consumer<Event>], on_event: &mut dyn FnMut(Event)) {
 
 /// Waits a little, looking after the control connection meanwhile: `Some` when the peer is lost. Samples fill their
 /// rings fast, so the waits are short then.
-fn look_after(control: Option<&mut Control>, lost_before: bool, samples: bool) -> Option<String> {
+fn look_after(far: &mut dyn FarEnd, lost_before: bool, samples: bool) -> Option<String> {
     let pause = if samples { Nanos(GLANCE.0 / 50) } else { Nanos(GLANCE.0 / 4) };
-    match control {
-        Some(control) if !lost_before => control.watch(pause).err().map(|error| error.cause.to_string()),
-        _ => {
-            thread::park_timeout(pause.into());
-            None
-        }
+    if lost_before {
+        thread::park_timeout(pause.into());
+        return None;
     }
+    far.watch(pause).err().map(|error| error.cause.to_string())
 }
 
 fn gather(

@@ -8,6 +8,7 @@ mod datagrams;
 mod ends;
 mod limits;
 mod replies;
+mod threads;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
@@ -31,7 +32,7 @@ fn open(carrier: Carrier) -> Open {
         request_bytes: Bytes(64),
         response_bytes: Bytes(64),
         reply_every: 1,
-        waiting: Waiting::Block,
+        waiting: Some(Waiting::Block),
         cpus: Vec::new(),
         flows: 1,
         stamps: false,

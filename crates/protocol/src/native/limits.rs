@@ -3,7 +3,7 @@
 //! A limit that is exceeded is named in the refusal, with what was asked and what is allowed. How many sessions are open
 //! is known to the server alone, so [`Limits::check_sessions`] is asked apart from [`Limits::check`].
 
-use measure::method::{Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM};
+use measure::method::{Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM, Waiting};
 use measure::unit::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -95,11 +95,11 @@ impl Limits {
         Ok(())
     }
 
-    /// What a reflector that can do all `open` asks for grants: the waiting, CPUs and stamps asked for, and times within
-    /// the bounds. A driver that can do less says so in its own [`Got`].
+    /// What a reflector that can do all `open` asks for grants: the waiting, CPUs and stamps asked for (without a word on
+    /// waiting it blocks), and times within the bounds. A driver that can do less says so in its own [`Got`].
     pub fn grant(&self, open: &Open) -> Got {
         Got {
-            waiting: open.waiting,
+            waiting: open.waiting.unwrap_or(Waiting::Block),
             cpus: open.cpus.clone(),
             stamps: open.stamps,
             duration_ns: open.duration_ns.unwrap_or(self.duration_ns).min(self.duration_ns),
@@ -123,6 +123,12 @@ impl Limits {
 /// What no reflector of this protocol can do, whatever its limits.
 fn check_sense(open: &Open) -> Result<(), Refused> {
     let (request, response) = (open.request_bytes.0, open.response_bytes.0);
+    if matches!(open.pattern, Pattern::ConnectClose | Pattern::Stream) {
+        return Err(nonsense(
+            Reason::Pattern,
+            "this protocol carries exchanges, and connections with one exchange each",
+        ));
+    }
     match open.carrier {
         Carrier::Udp if open.pattern == Pattern::ConnectExchange => {
             return Err(nonsense(Reason::Pattern, "UDP has no connection to open for each exchange"));
@@ -166,7 +172,6 @@ fn nonsense(reason: Reason, detail: &str) -> Refused {
 mod tests {
     use std::collections::BTreeSet;
 
-    use measure::method::Waiting;
     use test_case::test_case;
 
     use super::*;
@@ -180,7 +185,7 @@ mod tests {
             request_bytes: Bytes(request),
             response_bytes: Bytes(response),
             reply_every: 1,
-            waiting: Waiting::Block,
+            waiting: Some(Waiting::Block),
             cpus: vec![],
             flows: 1,
             stamps: false,
@@ -202,6 +207,7 @@ mod tests {
 
     #[test_case(&open(Carrier::Icmp, 64, 64), Reason::Carrier; "a carrier without a session")]
     #[test_case(&Open { pattern: Pattern::ConnectExchange, ..open(Carrier::Udp, 64, 64) }, Reason::Pattern)]
+    #[test_case(&Open { pattern: Pattern::Stream, ..open(Carrier::Tcp, 64, 64) }, Reason::Pattern)]
     #[test_case(&open(Carrier::Udp, 31, 31), Reason::RequestSize; "a datagram below its header")]
     #[test_case(&open(Carrier::Udp, 65_508, 64), Reason::RequestSize; "a datagram too long")]
     #[test_case(&open(Carrier::Udp, 64, 65), Reason::ResponseSize; "an amplifier")]

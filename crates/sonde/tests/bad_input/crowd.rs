@@ -65,7 +65,7 @@ fn a_thousand_silent_connections_hold_up_nobody_and_are_closed() {
     }
     assert!(serve.memory_kib("VmHWM") < 128 << 10, "{} KiB", serve.memory_kib("VmHWM"));
     assert!(crowd.iter().all(is_closed), "each is given up in time");
-    assert!(eventually(|| (serve.busy_threads(), serve.descriptors()) == (0, before)), "nothing is left of them");
+    assert!(eventually(|| (serve.session_threads(), serve.descriptors()) == (0, before)), "nothing is left of them");
 }
 
 /// A whole session by hand: open, one exchange over TCP or UDP, close.
@@ -101,7 +101,7 @@ fn open(carrier: Carrier) -> Open {
         request_bytes: Bytes(64),
         response_bytes: Bytes(64),
         reply_every: 1,
-        waiting: Waiting::Block,
+        waiting: Some(Waiting::Block),
         cpus: Vec::new(),
         flows: 1,
         stamps: true,
@@ -138,7 +138,7 @@ fn two_hundred_sessions_leave_nothing_behind() {
             serve.memory_kib("VmRSS")
         })
         .collect();
-    assert!(eventually(|| (serve.busy_threads(), serve.descriptors()) == (0, before)), "something is left");
+    assert!(eventually(|| (serve.session_threads(), serve.descriptors()) == (0, before)), "something is left");
     // The first fifty make the allocator grow; the others find room where they were.
     assert!(memory[3] < memory[0] + 8_192, "{memory:?} KiB after each fifty sessions");
 }

@@ -196,6 +196,23 @@ fn the_crates_import_as_drawn() {
     assert_eq!(complaints(&read(&metadata())), [""; 0]);
 }
 
+/// The programs that `cargo run` chooses from where none is named.
+fn programs(metadata: &Value) -> Vec<String> {
+    let default = |package: &&Value| {
+        let members = metadata["workspace_default_members"].as_array().expect("members");
+        members.contains(&package["id"])
+    };
+    let packages = metadata["packages"].as_array().expect("packages").iter().filter(default);
+    let targets = packages.flat_map(|package| package["targets"].as_array().expect("targets"));
+    let is_program = |target: &&Value| target["kind"].as_array().is_some_and(|kinds| kinds.contains(&"bin".into()));
+    targets.filter(is_program).map(|target| text(&target["name"])).collect()
+}
+
+#[test]
+fn cargo_run_needs_no_name() {
+    assert_eq!(programs(&metadata()), ["sonde"], "the README says `cargo run --release -- rtt`");
+}
+
 #[test]
 fn the_page_draws_the_same() {
     let page = std::fs::read_to_string(tree::root().join("docs/architecture.md")).unwrap();

@@ -11,7 +11,7 @@ use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
     CarrierOptions, PathOptions, RecordingOptions, RttOptions, ScheduleOptions, ShapeOptions,
 };
-use crate::command::value::{Far, SampleFile};
+use crate::command::value::{self, Far, SampleFile};
 use crate::failure::Failure;
 
 /// What a person asked `sonde rtt` for.
@@ -54,6 +54,13 @@ impl Plan {
         let RecordingOptions { strict, samples, .. } = options.recording;
         Ok(Self { asked, target, key, strict, samples, result: options.result })
     }
+
+    /// How to write the far side where its last group was meant as a port: for whoever was not reached.
+    pub fn port_in_address(&self) -> Option<String> {
+        let host = &self.target.as_ref()?.host;
+        let (address, port) = value::port_in_address(host)?;
+        Some(format!("{host} was read as one IPv6 address: where {port} is the port, write [{address}]:{port}"))
+    }
 }
 
 fn target(far: Far, path: &PathOptions) -> Result<Target, Failure> {
@@ -77,6 +84,7 @@ fn asked(options: &RttOptions) -> Asked {
     Asked {
         carrier: carrier(&options.carrier),
         pattern: options.carrier.crr.then_some(Pattern::ConnectExchange),
+        direction: None,
         window: options.schedule.window,
         schedule: schedule(&options.schedule),
         pacing: options.schedule.pace,
@@ -88,7 +96,7 @@ fn asked(options: &RttOptions) -> Asked {
         threads: options.shape.threads,
         cpus: options.waiting.cpu.clone().unwrap_or_default().0,
         peer_cpus: options.waiting.peer_cpu.clone().unwrap_or_default().0,
-        stop: Stop { after_ns: options.stop.time, count: options.stop.count, settled: options.stop.until },
+        stop: Stop { after_ns: options.stop.time, count: options.stop.count, bytes: None, settled: options.stop.until },
         timeout_ns: options.stop.timeout,
         warm_up_ns: options.stop.warm_up,
         socket: socket(&options.path),

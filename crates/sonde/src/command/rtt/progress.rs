@@ -44,7 +44,7 @@ impl Tally {
         match event {
             Event::Started { .. } => !std::mem::replace(&mut self.started, true),
             Event::Second { second, .. } => self.second(second),
-            Event::Exchange(_) | Event::SamplesDropped { .. } => false,
+            Event::Carried { .. } | Event::Exchange(_) | Event::SamplesDropped { .. } => false,
         }
     }
 

@@ -70,6 +70,7 @@ fn each_axis_arrives_where_it_belongs() {
     let expected = Asked {
         carrier: None,
         pattern: None,
+        direction: None,
         window: Some(3),
         schedule: Some(Schedule::Every { interval_ns: Nanos::millis(1) }),
         pacing: Some(Pacing::Spin),
@@ -84,6 +85,7 @@ fn each_axis_arrives_where_it_belongs() {
         stop: Stop {
             after_ns: Some(Nanos::secs(30)),
             count: Some(10_000),
+            bytes: None,
             settled: Some(Settled { quantile: 0.99, within: Some(0.05) }),
         },
         timeout_ns: Some(Nanos::secs(2)),
@@ -202,7 +204,6 @@ fn the_help_names_the_defaults_in_force() {
         ("carrier", method.carrier.to_string()),
         ("pace", method.pacing.to_string()),
         ("wait", method.waiting.to_string()),
-        ("peer_wait", method.peer_waiting.unwrap().to_string()),
         ("size", default::SIZE.0.to_string()),
         ("request_size", method.request_bytes.0.to_string()),
         ("response_size", method.response_bytes.0.to_string()),

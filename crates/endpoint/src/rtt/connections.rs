@@ -1,0 +1,85 @@
+//! Connections of one kind, ready to be measured over: shared out to the threads, and what their sockets got read back
+//! at the end.
+
+use measure::outcome::SocketFacts;
+use protocol::link::Link;
+use protocol::wire::Wire;
+use socket2::Socket;
+
+use super::scene::Scene;
+use super::workers::{self, Gathered};
+use crate::engine::Flow;
+use crate::error::EndpointError;
+use crate::facts::socket::socket_facts;
+
+/// A connection as it was opened.
+#[derive(Debug)]
+pub struct Connection<L, W> {
+    /// What an engine gets.
+    pub flow: Flow<L, W>,
+    /// What its socket got.
+    pub facts: SocketFacts,
+    /// Why it does not stamp where it should.
+    pub refused: Option<String>,
+}
+
+/// Connections of one kind.
+#[derive(Debug)]
+pub struct Opened<L, W> {
+    flows: Vec<Flow<L, W>>,
+    sockets: Vec<SocketFacts>,
+    refused: Option<String>,
+}
+
+impl<L, W> FromIterator<Connection<L, W>> for Opened<L, W> {
+    fn from_iter<I: IntoIterator<Item = Connection<L, W>>>(connections: I) -> Self {
+        let mut opened = Self { flows: Vec::new(), sockets: Vec::new(), refused: None };
+        for Connection { flow, facts, refused } in connections {
+            opened.flows.push(flow);
+            opened.sockets.push(facts);
+            opened.refused = opened.refused.or(refused);
+        }
+        opened
+    }
+}
+
+/// Shares the connections out to the threads and measures over them.
+pub fn measure<L, W>(
+    opened: Opened<L, W>,
+    scene: &mut Scene<'_>,
+    socket_of: fn(&L) -> Option<&Socket>,
+) -> Result<Gathered, EndpointError>
+where
+    L: Link + Send,
+    W: Wire + Send,
+{
+    let Opened { flows, mut sockets, refused } = opened;
+    // Kept open beside the links, so that what TCP counted can be read when the threads have ended.
+    let beside: Vec<Option<Socket>> =
+        flows.iter().map(|flow| socket_of(&flow.link).and_then(|socket| socket.try_clone().ok())).collect();
+    let threads = scene.method.spread.threads as usize;
+    let mut crews: Vec<Vec<Flow<L, W>>> = (0..threads).map(|_| Vec::new()).collect();
+    for (place, flow) in flows.into_iter().enumerate() {
+        crews[place % threads].push(flow);
+    }
+    let mut gathered = workers::run(crews, scene)?;
+    for (facts, socket) in sockets.iter_mut().zip(&beside) {
+        if let Some(socket) = socket {
+            *facts = match facts.icmp_socket.take() {
+                None => socket_facts(socket),
+                kind => echo_facts(socket, facts.remote.clone(), kind),
+            };
+        }
+    }
+    gathered.sockets = sockets;
+    gathered.stamps_refused = refused;
+    Ok(gathered)
+}
+
+/// What a socket for ICMP got. It has no ports: what stands in their place means nothing to a reader, and a raw socket
+/// does not tell its peer.
+pub fn echo_facts(socket: &Socket, remote: String, icmp_socket: Option<String>) -> SocketFacts {
+    let local = socket.local_addr().ok().and_then(|address| address.as_socket());
+    let local = local.map_or_else(String::new, |address| address.ip().to_string());
+    SocketFacts { local, remote, icmp_socket, ..socket_facts(socket) }
+}

@@ -1,0 +1,65 @@
+//! What a measurement takes place in: whom it is made with, who listens, who may end it.
+
+use std::net::SocketAddr;
+use std::thread;
+
+use measure::event::Event;
+use measure::method::Method;
+use measure::unit::Nanos;
+
+use crate::control::Control;
+use crate::environment::watch::Watch;
+use crate::error::EndpointError;
+use crate::stop::Stop;
+
+/// All that the threads on the connections need to know, whichever protocol opened these.
+pub struct Scene<'a> {
+    /// How to measure.
+    pub method: &'a Method,
+    /// With whom.
+    pub peer: SocketAddr,
+    /// The control connection.
+    pub far: &'a mut dyn FarEnd,
+    /// Whether every exchange is told as an event.
+    pub samples: bool,
+    /// Length of an interval of the series.
+    pub interval: Nanos,
+    /// Whether to end early.
+    pub stop: &'a Stop,
+    /// This host under observation.
+    pub watch: &'a mut Watch,
+    /// Who listens; called on the thread that started the measurement.
+    pub on_event: &'a mut dyn FnMut(Event),
+}
+
+/// The peer's control connection while the threads measure, in whichever protocol it speaks.
+pub trait FarEnd {
+    /// Waits up to `patience` for a word of the peer; an error says that it is gone or gives up.
+    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError>;
+
+    /// A data connection ended: what the peer says of it, where it says anything in good time.
+    fn reason(&mut self) -> Option<EndpointError> {
+        None
+    }
+}
+
+/// A peer without a control connection: its kernel answers, or any server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl FarEnd for Nobody {
+    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
+        thread::park_timeout(patience.into());
+        Ok(())
+    }
+}
+
+impl FarEnd for Control {
+    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
+        Self::watch(self, patience)
+    }
+
+    fn reason(&mut self) -> Option<EndpointError> {
+        Self::reason(self)
+    }
+}

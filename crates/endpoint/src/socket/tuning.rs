@@ -1,0 +1,93 @@
+//! Options of a data socket beside those that every method has: what tools of the field let their users set.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use socket2::Socket;
+
+use super::{option, set};
+use crate::error::EndpointError;
+
+/// Further options of a data socket; a new one leaves all as the system sets it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tuning {
+    /// Largest segment of TCP in bytes (`TCP_MAXSEG`).
+    pub segment_bytes: Option<u32>,
+    /// Whether TCP waits for full segments (`TCP_CORK`).
+    pub cork: bool,
+    /// Whether an idle connection is asked whether it still lives (`SO_KEEPALIVE`).
+    pub keepalive: bool,
+    /// Whether only hosts on the same link are reached (`SO_DONTROUTE`).
+    pub link_only: bool,
+    /// Priority within the host's queues (`SO_PRIORITY`); above 6 it needs `CAP_NET_ADMIN`.
+    pub priority: Option<u32>,
+    /// Bytes a second at which the kernel paces this socket (`SO_MAX_PACING_RATE`).
+    pub pacing_bytes_per_s: Option<u64>,
+}
+
+impl Tuning {
+    /// Sets what is to be set on `socket`.
+    pub fn apply(&self, socket: &Socket, peer: SocketAddr) -> Result<(), EndpointError> {
+        let flag =
+            |name: &'static str, level, option| set(peer, name, || option::set_int(socket.as_fd(), level, option, 1));
+        if let Some(bytes) = self.segment_bytes {
+            set(peer, "maximum segment", || socket.set_tcp_mss(bytes))?;
+        }
+        if self.cork {
+            flag("TCP_CORK", libc::IPPROTO_TCP, libc::TCP_CORK)?;
+        }
+        if self.keepalive {
+            flag("SO_KEEPALIVE", libc::SOL_SOCKET, libc::SO_KEEPALIVE)?;
+        }
+        if self.link_only {
+            flag("SO_DONTROUTE", libc::SOL_SOCKET, libc::SO_DONTROUTE)?;
+        }
+        if let Some(priority) = self.priority {
+            set(peer, "socket priority", || option::set_priority(socket, priority))?;
+        }
+        if let Some(rate) = self.pacing_bytes_per_s {
+            set(peer, "pacing rate", || option::set_max_pacing_rate(socket, rate))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use socket2::{Domain, Type};
+
+    fn read(socket: &Socket, level: libc::c_int, name: libc::c_int) -> libc::c_int {
+        option::read_int(socket.as_fd(), level, name).unwrap()
+    }
+
+    #[test]
+    fn what_is_asked_is_set_and_nothing_else() {
+        let peer = "127.0.0.1:9".parse().unwrap();
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        Tuning::default().apply(&socket, peer).unwrap();
+        assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE), 0);
+        let tuning = Tuning {
+            segment_bytes: Some(1_000),
+            cork: true,
+            keepalive: true,
+            link_only: true,
+            priority: Some(5),
+            pacing_bytes_per_s: Some(1_000_000),
+        };
+        tuning.apply(&socket, peer).unwrap();
+        assert_eq!(read(&socket, libc::IPPROTO_TCP, libc::TCP_CORK), 1);
+        assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE), 1);
+        assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_DONTROUTE), 1);
+        assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_PRIORITY), 5);
+        assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), 1_000_000);
+    }
+
+    #[test]
+    fn a_refused_option_is_named() {
+        let peer = "127.0.0.1:9".parse().unwrap();
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+        let error = Tuning { cork: true, ..Tuning::default() }.apply(&socket, peer).unwrap_err();
+        assert!(error.to_string().contains("set TCP_CORK"), "{error}");
+    }
+}

@@ -1,0 +1,235 @@
+//! What a person or a plan said, and how the gaps in it are filled.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Method;
+use super::axis::{
+    Carrier, Direction, Pacing, Pattern, Schedule, SocketOptions, Spread, Stamps, Stop, Waiting, Window,
+};
+use super::refusal::Refusal;
+use crate::unit::{Bytes, Nanos};
+
+/// What each axis is when nobody says.
+pub mod default {
+    use crate::unit::{Bytes, Nanos};
+
+    /// How long a measurement runs: 10 s gives p99.9 and more at network speeds.
+    pub const DURATION: Nanos = Nanos::secs(10);
+    /// Size of a request and of a reply: the smallest Ethernet frame's order, and room for the native header.
+    pub const SIZE: Bytes = Bytes(64);
+    /// Lost after this: far above any round trip on Earth, short enough to wait for.
+    pub const TIMEOUT: Nanos = Nanos::secs(1);
+    /// Warm-up: neighbour resolution, slow start, page faults, frequency ramp.
+    pub const WARM_UP: Nanos = Nanos::millis(400);
+    /// Outstanding requests of an open loop: 65,536 hold a stall of 0.6 s at 100,000/s.
+    pub const OPEN_CAP: u32 = 65_536;
+    /// Bytes of one call of a TCP stream: large enough that the call itself costs little beside the copy.
+    pub const CALL: Bytes = Bytes(128 << 10);
+    /// Bytes of one datagram of a UDP stream: fits an Ethernet frame with room for the headers of a tunnel.
+    pub const DATAGRAM: Bytes = Bytes(1_400);
+    /// One stamped exchange each 2 ms: 500 a second cost under half a percent of a CPU.
+    pub const STAMP_SPACING: Nanos = Nanos::millis(2);
+}
+
+/// A method as asked for: what was not said is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Asked {
+    /// What carries the requests.
+    pub carrier: Option<Carrier>,
+    /// What one request is.
+    pub pattern: Option<Pattern>,
+    /// Which way a stream goes.
+    pub direction: Option<Direction>,
+    /// Outstanding requests of one connection; 0 is unbounded (an open loop).
+    pub window: Option<u32>,
+    /// When requests are due.
+    pub schedule: Option<Schedule>,
+    /// How the sender waits for the next instant.
+    pub pacing: Option<Pacing>,
+    /// How our end waits for a reply.
+    pub waiting: Option<Waiting>,
+    /// How the peer waits for a request; absent: as it was started to.
+    pub peer_waiting: Option<Waiting>,
+    /// Size of a request in bytes; of a stream: of one call at our end.
+    pub request_bytes: Option<Bytes>,
+    /// Size of a reply in bytes; of a stream: of one call at the peer's end.
+    pub response_bytes: Option<Bytes>,
+    /// Connections.
+    pub connections: Option<u32>,
+    /// Threads.
+    pub threads: Option<u32>,
+    /// CPUs of our threads.
+    pub cpus: Vec<u32>,
+    /// CPUs of the peer's threads.
+    pub peer_cpus: Vec<u32>,
+    /// When it ends.
+    pub stop: Stop,
+    /// Nanoseconds after which a request is lost.
+    pub timeout_ns: Option<Nanos>,
+    /// Nanoseconds of warm-up.
+    pub warm_up_ns: Option<Nanos>,
+    /// Socket options.
+    pub socket: SocketOptions,
+    /// Whether Nagle's algorithm stays on (`TCP_NODELAY` not set).
+    pub nagle: bool,
+    /// Kernel timestamps: whether, where it was said.
+    pub stamps: Option<bool>,
+    /// Seed of random draws.
+    pub seed: Option<u64>,
+}
+
+/// Whose protocol the far side speaks, where it runs a program: what can be asked of it depends on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Far {
+    /// Ours: each request may carry a header, and over UDP it must.
+    Native,
+    /// Another program's: messages carry what its protocol says, and what it does cannot be told in our words.
+    Foreign,
+}
+
+impl Asked {
+    /// The method this asks for towards a reflector of ours or a kernel, gaps filled with [`default`]s, or the reason why
+    /// it makes no sense.
+    pub fn resolve(&self) -> Result<Method, Refusal> {
+        self.resolve_towards(Far::Native)
+    }
+
+    /// The method this asks for towards a far side of this kind, gaps filled with [`default`]s, or the reason why it
+    /// makes no sense.
+    pub fn resolve_towards(&self, far: Far) -> Result<Method, Refusal> {
+        let carrier = self.carrier.unwrap_or(Carrier::Tcp);
+        let pattern = self.pattern.unwrap_or(Pattern::Exchange);
+        let schedule = self.schedule.unwrap_or(Schedule::BackToBack);
+        let (request_bytes, response_bytes) = self.resolve_sizes(carrier, pattern)?;
+        let method = Method {
+            carrier,
+            pattern,
+            direction: self.resolve_direction(pattern)?,
+            window: self.resolve_window(schedule, pattern)?,
+            schedule,
+            pacing: self.pacing.unwrap_or(Pacing::Hybrid),
+            waiting: self.waiting.unwrap_or(Waiting::Block),
+            peer_waiting: match (carrier, far) {
+                (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
+                (Carrier::Icmp | Carrier::TcpConnect, _) | (_, Far::Foreign) => None,
+            },
+            reply_every: 1,
+            request_bytes,
+            response_bytes,
+            spread: self.resolve_spread()?,
+            stop: self.resolve_stop(pattern)?,
+            timeout_ns: self.timeout_ns.unwrap_or(default::TIMEOUT),
+            warm_up_ns: self.warm_up_ns.unwrap_or(if pattern == Pattern::Stream {
+                Nanos::ZERO
+            } else {
+                default::WARM_UP
+            }),
+            socket: SocketOptions { nodelay: !self.nagle, ..self.socket.clone() },
+            stamps: self.resolve_stamps(carrier, pattern)?,
+            seed: self.seed.unwrap_or(0),
+        };
+        method.check(self, far)?;
+        Ok(method)
+    }
+
+    fn resolve_direction(&self, pattern: Pattern) -> Result<Option<Direction>, Refusal> {
+        match (pattern, self.direction) {
+            (Pattern::Stream, asked) => Ok(Some(asked.unwrap_or(Direction::Send))),
+            (_, None) => Ok(None),
+            (_, Some(_)) => Err(Refusal::ExchangesGoBothWays),
+        }
+    }
+
+    fn resolve_sizes(&self, carrier: Carrier, pattern: Pattern) -> Result<(Bytes, Bytes), Refusal> {
+        let empty = (Bytes(0), Bytes(0));
+        let sized = self.request_bytes.is_some() || self.response_bytes.is_some();
+        match (carrier, pattern) {
+            (Carrier::TcpConnect, _) if sized => return Err(Refusal::HandshakeCarriesNothing),
+            (_, Pattern::ConnectClose) if sized => return Err(Refusal::CloseCarriesNothing),
+            (Carrier::TcpConnect, _) | (_, Pattern::ConnectClose) => return Ok(empty),
+            (_, Pattern::Stream) => {
+                let call = if carrier == Carrier::Udp { default::DATAGRAM } else { default::CALL };
+                return Ok((self.request_bytes.unwrap_or(call), self.response_bytes.unwrap_or(Bytes(0))));
+            }
+            (_, Pattern::Exchange | Pattern::ConnectExchange) => {}
+        }
+        let request = self.request_bytes.unwrap_or(default::SIZE);
+        let response = self.response_bytes.unwrap_or(if carrier == Carrier::Icmp { request } else { default::SIZE });
+        Ok((request, response))
+    }
+
+    fn resolve_spread(&self) -> Result<Spread, Refusal> {
+        let connections = self.connections.unwrap_or(1);
+        let threads = self.threads.unwrap_or(connections.clamp(1, 64));
+        if connections == 0 || threads == 0 {
+            return Err(Refusal::NothingToMeasureWith);
+        }
+        if threads > connections {
+            return Err(Refusal::IdleThreads { threads, connections });
+        }
+        if connections > 65_536 || threads > 1_024 {
+            return Err(Refusal::TooMany { connections, threads });
+        }
+        Ok(Spread { connections, threads, cpus: self.cpus.clone(), peer_cpus: self.peer_cpus.clone() })
+    }
+
+    fn resolve_stop(&self, pattern: Pattern) -> Result<Stop, Refusal> {
+        let mut stop = self.stop.clone();
+        if stop.count == Some(0) || stop.after_ns == Some(Nanos::ZERO) || stop.bytes == Some(Bytes(0)) {
+            return Err(Refusal::NothingToMeasure);
+        }
+        match pattern {
+            Pattern::Stream if stop.count.is_some() || stop.settled.is_some() => {
+                return Err(Refusal::StreamHasNoRequests);
+            }
+            Pattern::Stream if stop.bytes.is_some() => return Ok(stop),
+            Pattern::Exchange | Pattern::ConnectExchange | Pattern::ConnectClose if stop.bytes.is_some() => {
+                return Err(Refusal::OnlyStreamsEndByBytes);
+            }
+            _ => {}
+        }
+        if let Some(settled) = stop.settled {
+            if !(settled.quantile > 0.0 && settled.quantile < 1.0) {
+                return Err(Refusal::NoQuantile { quantile: settled.quantile });
+            }
+            if settled.within.is_some_and(|w| w <= 0.0 || w >= 1.0) {
+                return Err(Refusal::NoTolerance);
+            }
+            // A noisy path may never settle: an hour bounds the wait for it.
+            stop.after_ns.get_or_insert(Nanos::secs(3_600));
+        } else if stop.count.is_none() {
+            stop.after_ns.get_or_insert(default::DURATION);
+        }
+        Ok(stop)
+    }
+
+    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Result<Option<Stamps>, Refusal> {
+        let possible = pattern == Pattern::Exchange && carrier != Carrier::TcpConnect;
+        // While a socket asks for receive stamps the kernel stamps every packet of the host: nothing beside a wake-up,
+        // but two to three percent of a round trip that is spun for. There they are taken on request only.
+        let spinning = self.waiting == Some(Waiting::Spin);
+        match (self.stamps, possible) {
+            (Some(true), false) if pattern == Pattern::Stream => Err(Refusal::NoStampsOnStreams),
+            (Some(true), false) => Err(Refusal::NoStampsOnHandshakes),
+            (Some(false), _) | (None, false) => Ok(None),
+            (None, true) if spinning => Ok(None),
+            (Some(true) | None, true) => Ok(Some(Stamps { spacing_ns: default::STAMP_SPACING })),
+        }
+    }
+
+    fn resolve_window(&self, schedule: Schedule, pattern: Pattern) -> Result<Window, Refusal> {
+        let on_schedule = schedule != Schedule::BackToBack;
+        match self.window {
+            Some(_) if pattern == Pattern::Stream => Err(Refusal::StreamHasNoWindow),
+            None if pattern == Pattern::Stream => Ok(Window::Closed(1)),
+            Some(0) if !on_schedule => Err(Refusal::UnboundedBackToBack),
+            Some(0) => Ok(Window::Open { cap: default::OPEN_CAP }),
+            Some(n) if n > 1 << 20 => Err(Refusal::WindowTooLarge { window: n }),
+            Some(n) => Ok(Window::Closed(n)),
+            None if on_schedule => Ok(Window::Open { cap: default::OPEN_CAP }),
+            None => Ok(Window::Closed(1)),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The axes of a method, one type each: every combination that makes sense is a measurement.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::unit::{Bytes, Nanos, Rate};
+
+/// What carries a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// A TCP connection.
+    Tcp,
+    /// UDP datagrams.
+    Udp,
+    /// ICMP echo, answered by the peer's kernel.
+    Icmp,
+    /// The TCP handshake alone, to any port: a new connection each time, no peer program needed.
+    TcpConnect,
+}
+
+impl fmt::Display for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Icmp => "icmp",
+            Self::TcpConnect => "tcp-connect",
+        })
+    }
+}
+
+/// What one request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// A request and its reply over what is already open.
+    Exchange,
+    /// A new connection, a request and its reply over it, and its end.
+    ConnectExchange,
+    /// A new connection and its end, which the peer makes first: nothing is sent over it.
+    ConnectClose,
+    /// As many bytes as the path takes, or as a schedule lets go, one way. Nothing is answered, so nothing is timed but
+    /// the calls of one end.
+    Stream,
+}
+
+/// Which way a stream goes, seen from our end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Direction {
+    /// From us to the peer.
+    Send,
+    /// From the peer to us.
+    Receive,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Send => "send",
+            Self::Receive => "receive",
+        })
+    }
+}
+
+/// How many requests of one connection may be outstanding, and what a due request does when they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Window {
+    /// Closed loop: at most this many requests; a tick that finds the window full is missed, and counted.
+    Closed(u32),
+    /// Open loop: requests leave when due whether or not replies came. At this many outstanding the due request waits;
+    /// it is still recorded from its intended instant, never skipped.
+    Open {
+        /// The cap on outstanding requests.
+        cap: u32,
+    },
+}
+
+/// When requests are due. Instants are computed from the start, never from the request before: nothing drifts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// As soon as the window allows.
+    BackToBack,
+    /// One every so many nanoseconds.
+    Every {
+        /// The interval in nanoseconds.
+        interval_ns: Nanos,
+    },
+    /// This many a second, evenly.
+    Rate {
+        /// Requests per 1000 seconds.
+        rate_per_1000s: Rate,
+    },
+    /// Exponential gaps with this mean rate: what a random arrival sees (RFC 2330 section 11.1).
+    Poisson {
+        /// Requests per 1000 seconds, on average.
+        rate_per_1000s: Rate,
+    },
+    /// So many at once, every so often.
+    Bursts {
+        /// Requests of one burst.
+        count: u32,
+        /// Nanoseconds from burst to burst.
+        interval_ns: Nanos,
+    },
+}
+
+impl Schedule {
+    /// Mean time between requests; `None` back to back, where the path decides.
+    pub fn mean_gap(&self) -> Option<Nanos> {
+        match *self {
+            Self::BackToBack => None,
+            Self::Every { interval_ns } => Some(interval_ns),
+            Self::Rate { rate_per_1000s } | Self::Poisson { rate_per_1000s } => Some(rate_per_1000s.period()),
+            Self::Bursts { count, interval_ns } => Some(Nanos(interval_ns.0 / u64::from(count.max(1)))),
+        }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BackToBack => f.write_str("back to back"),
+            Self::Every { interval_ns } => write!(f, "every {interval_ns}"),
+            Self::Rate { rate_per_1000s } => write!(f, "{rate_per_1000s}"),
+            Self::Poisson { rate_per_1000s } => write!(f, "poisson {rate_per_1000s}"),
+            Self::Bursts { count, interval_ns } => write!(f, "bursts of {count} every {interval_ns}"),
+        }
+    }
+}
+
+/// How the sender waits for a due instant. It changes the result: a spinning CPU is awake and warm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Sleep until the instant: late by the wake-up.
+    Sleep,
+    /// Sleep until shortly before, spin the rest.
+    Hybrid,
+    /// Read the clock until the instant: one CPU at 100 %.
+    Spin,
+}
+
+impl fmt::Display for Pacing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sleep => "sleep",
+            Self::Hybrid => "hybrid",
+            Self::Spin => "spin",
+        })
+    }
+}
+
+/// How an end waits for a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waiting {
+    /// Blocked in the kernel: woken by the scheduler, as most applications are.
+    Block,
+    /// Polling the socket without blocking: no wake-up, one CPU at 100 %.
+    Spin,
+    /// Blocked, the kernel polling the card meanwhile (`SO_BUSY_POLL`).
+    BusyPoll {
+        /// How long the kernel polls, in microseconds.
+        micros: u32,
+    },
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Block => f.write_str("block"),
+            Self::Spin => f.write_str("spin"),
+            Self::BusyPoll { micros } => write!(f, "busy-poll {micros} µs"),
+        }
+    }
+}
+
+/// Over how many connections, threads and CPUs a measurement is spread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// Connections (flows), at least 1.
+    pub connections: u32,
+    /// Threads that own them, at least 1 and at most as many as connections.
+    pub threads: u32,
+    /// CPUs our threads are pinned to, in turn; empty: the scheduler decides.
+    pub cpus: Vec<u32>,
+    /// CPUs the peer's threads are pinned to, in turn; empty: its scheduler decides.
+    pub peer_cpus: Vec<u32>,
+}
+
+/// When a measurement ends; warm-up not included. Whichever comes first where several are set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stop {
+    /// After this time, nanoseconds.
+    pub after_ns: Option<Nanos>,
+    /// After this many requests.
+    pub count: Option<u64>,
+    /// Of a stream, after this many bytes of payload, all connections together: with the first call that reaches them.
+    pub bytes: Option<Bytes>,
+    /// As soon as a quantile is known well enough.
+    pub settled: Option<Settled>,
+}
+
+/// "Known well enough": the 95 % confidence interval of a quantile is no wider than a share of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settled {
+    /// The quantile, between 0 and 1.
+    pub quantile: f64,
+    /// Half the width of its interval as a share of its value: 0.05 is ±5 %. Absent: as soon as the printing rule prints it.
+    pub within: Option<f64>,
+}
+
+/// Socket options asked for; absent ones stay as the system sets them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SocketOptions {
+    /// The local address to bind to.
+    pub bind: Option<std::net::IpAddr>,
+    /// The network interface to bind to (`SO_BINDTODEVICE`).
+    pub interface: Option<String>,
+    /// The type-of-service octet, DSCP in its upper six bits.
+    pub tos: Option<u8>,
+    /// Whether small TCP segments leave at once.
+    pub nodelay: bool,
+    /// The TCP congestion control by name.
+    pub congestion: Option<String>,
+    /// Send buffer in bytes, as asked; Linux doubles it.
+    pub send_buffer_bytes: Option<Bytes>,
+    /// Receive buffer in bytes, as asked; Linux doubles it, and setting it turns TCP's autotuning off.
+    pub receive_buffer_bytes: Option<Bytes>,
+}
+
+/// How often an exchange is split into its parts by kernel timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stamps {
+    /// At most one exchange of a connection in so many nanoseconds is stamped; 0 is each.
+    pub spacing_ns: Nanos,
+}
+
+/// Open or closed: whether a slow answer delays the requests after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoopKind {
+    /// The next request waits for an answer.
+    Closed,
+    /// Requests leave at their scheduled instants whatever the answers do.
+    Open,
+}
+
+/// `p99±5%`, as it is typed after `--until`.
+impl fmt::Display for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", crate::statistics::quantile::name(self.quantile))?;
+        match self.within {
+            Some(within) => write!(f, "±{}%", within * 100.0),
+            None => Ok(()),
+        }
+    }
+}

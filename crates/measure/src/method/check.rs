@@ -1,0 +1,118 @@
+//! Which points of the space make no sense, and the limits of what one message can be.
+
+use super::Method;
+use super::asked::{Asked, Far};
+use super::axis::{Carrier, Direction, Pattern, Schedule, Window};
+use super::refusal::Refusal;
+use crate::unit::Nanos;
+
+/// The smallest datagram of the native protocol: its header. `protocol::native` holds it to this by a test.
+pub const SMALLEST_NATIVE_DATAGRAM: u64 = 32;
+/// The largest UDP payload over IPv4: 65,535 less 20 bytes of IP and 8 of UDP (RFC 768, RFC 791).
+pub const LARGEST_DATAGRAM: u64 = 65_507;
+/// The smallest ICMP echo payload that still tells one run's replies from another's: a sequence of 64 bits.
+pub const SMALLEST_ECHO: u64 = 8;
+/// The largest message on a stream.
+pub const LARGEST_MESSAGE: u64 = 1 << 30;
+
+impl Method {
+    pub(super) fn check(&self, asked: &Asked, far: Far) -> Result<(), Refusal> {
+        self.check_pattern()?;
+        self.check_sizes(far)?;
+        self.check_schedule()?;
+        if far == Far::Foreign && asked.peer_waiting.is_some() {
+            return Err(Refusal::ForeignWaiting);
+        }
+        if !self.needs_reflector() && (asked.peer_waiting.is_some() || !self.spread.peer_cpus.is_empty()) {
+            return Err(Refusal::NoPeerProgram { carrier: self.carrier });
+        }
+        if asked.pacing.is_some() && self.schedule == Schedule::BackToBack {
+            return Err(Refusal::NothingToPace);
+        }
+        if self.timeout_ns == Nanos::ZERO || self.timeout_ns > Nanos::secs(3_600) {
+            return Err(Refusal::NoTimeout { timeout: self.timeout_ns });
+        }
+        if self.stop.after_ns.is_some_and(|t| t > Nanos::secs(7 * 86_400)) {
+            return Err(Refusal::TooLong);
+        }
+        if self.carrier != Carrier::Tcp && (asked.nagle || self.socket.congestion.is_some()) {
+            return Err(Refusal::TcpOnly { carrier: self.carrier });
+        }
+        Ok(())
+    }
+
+    fn check_sizes(&self, far: Far) -> Result<(), Refusal> {
+        if self.pattern == Pattern::ConnectClose || self.carrier == Carrier::TcpConnect {
+            return Ok(());
+        }
+        if self.pattern == Pattern::Stream {
+            return self.check_calls();
+        }
+        let (smallest, largest) = match self.carrier {
+            Carrier::Tcp | Carrier::TcpConnect => (1, LARGEST_MESSAGE),
+            Carrier::Udp if far == Far::Foreign => (1, LARGEST_DATAGRAM),
+            Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
+            Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
+        };
+        for bytes in [self.request_bytes, self.response_bytes] {
+            if bytes.0 < smallest || bytes.0 > largest {
+                return Err(Refusal::Size { carrier: self.carrier, bytes, smallest, largest });
+            }
+        }
+        if self.carrier == Carrier::Icmp && self.request_bytes != self.response_bytes {
+            return Err(Refusal::EchoIsSymmetric);
+        }
+        // A foreign server answers as its own protocol has it; ours never amplifies.
+        if self.carrier == Carrier::Udp && far == Far::Native && self.response_bytes > self.request_bytes {
+            return Err(Refusal::Amplifies { request: self.request_bytes, response: self.response_bytes });
+        }
+        Ok(())
+    }
+
+    /// A call that sends a datagram sends it whole; one that receives may offer more room than one can take.
+    fn check_calls(&self) -> Result<(), Refusal> {
+        let datagrams = self.carrier == Carrier::Udp;
+        let sends = self.direction == Some(Direction::Send);
+        let largest = |sends: bool| if datagrams && sends { LARGEST_DATAGRAM } else { LARGEST_MESSAGE };
+        for (bytes, smallest, largest) in
+            [(self.request_bytes, 1, largest(sends)), (self.response_bytes, 0, largest(!sends))]
+        {
+            if bytes.0 < smallest || bytes.0 > largest {
+                return Err(Refusal::Size { carrier: self.carrier, bytes, smallest, largest });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_schedule(&self) -> Result<(), Refusal> {
+        match self.schedule {
+            Schedule::Every { interval_ns: Nanos::ZERO } | Schedule::Bursts { interval_ns: Nanos::ZERO, .. } => {
+                Err(Refusal::ZeroInterval)
+            }
+            Schedule::Bursts { count: 0, .. } => Err(Refusal::EmptyBurst),
+            Schedule::BackToBack => Ok(()),
+            _ if self.direction == Some(Direction::Receive) => Err(Refusal::PacedReceiver),
+            _ if self.pattern == Pattern::Stream => Ok(()),
+            Schedule::Bursts { count, .. } => match self.window {
+                Window::Closed(n) if n < count => Err(Refusal::BurstBeyondWindow { burst: count, window: n }),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn check_pattern(&self) -> Result<(), Refusal> {
+        let connects = matches!(self.pattern, Pattern::ConnectExchange | Pattern::ConnectClose);
+        let one_at_a_time = connects || self.carrier == Carrier::TcpConnect;
+        if connects && self.carrier != Carrier::Tcp {
+            return Err(Refusal::NothingToConnect { carrier: self.carrier });
+        }
+        if self.pattern == Pattern::Stream && !matches!(self.carrier, Carrier::Tcp | Carrier::Udp) {
+            return Err(Refusal::NothingToStream { carrier: self.carrier });
+        }
+        if one_at_a_time && matches!(self.window, Window::Closed(n) if n > 1) {
+            return Err(Refusal::OneHandshakeAtATime);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! What is left of a recorder at the end, and how those of several threads become one.
+
+use super::order::LossPeriods;
+use super::thinning::Series;
+use super::values::Values;
+use crate::event::{Counts, Second};
+use crate::method::LoopKind;
+use crate::unit::{Instant, Nanos};
+
+/// All that was recorded, of one thread or of several merged.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Open or closed.
+    pub kind: LoopKind,
+    /// Fates and what stands beside them.
+    pub counts: Counts,
+    /// Response times of the answered: from the intended instant (open loop) or from the send (closed).
+    pub response: Values,
+    /// Service times of the answered, from the send; open loops only.
+    pub service: Option<Values>,
+    /// How late requests were sent; open loops only.
+    pub slip: Option<Values>,
+    /// The kept exchanges, a series for each thread.
+    pub series: Vec<Series>,
+    /// Reordered arrivals by extent: class k holds those 2^k to 2^(k+1)-1 behind.
+    pub extents: [u64; 16],
+    /// Runs of consecutive losses.
+    pub loss_periods: LossPeriods,
+    /// The seconds, a list for each thread.
+    pub seconds: Vec<Vec<Second>>,
+    /// When recording began.
+    pub began: Instant,
+    /// When it ended.
+    pub ended: Instant,
+    /// How long the very first exchange took, cold; absent where it was not answered.
+    pub first: Option<Nanos>,
+}
+
+impl Recording {
+    /// Adds the recording of another thread of the same measurement.
+    pub fn merge(&mut self, other: Self) {
+        self.counts.add(&other.counts);
+        self.response.merge(&other.response);
+        for (mine, theirs) in [(&mut self.service, &other.service), (&mut self.slip, &other.slip)] {
+            if let (Some(mine), Some(theirs)) = (mine.as_mut(), theirs.as_ref()) {
+                mine.merge(theirs);
+            }
+        }
+        self.series.extend(other.series);
+        for (mine, theirs) in self.extents.iter_mut().zip(other.extents) {
+            *mine += theirs;
+        }
+        self.loss_periods.periods += other.loss_periods.periods;
+        self.loss_periods.longest = self.loss_periods.longest.max(other.loss_periods.longest);
+        self.seconds.extend(other.seconds);
+        self.began = self.began.min(other.began);
+        self.ended = self.ended.max(other.ended);
+        self.first = self.first.or(other.first);
+    }
+
+    /// Every answered exchange's response time as it came, when all were kept: then quantiles are exact.
+    pub fn exact(&self) -> Option<Vec<u64>> {
+        let all = self.series.iter().all(|series| series.stride == 1);
+        all.then(|| self.series.iter().flat_map(|series| series.samples.iter().map(|kept| kept.response)).collect())
+    }
+}

@@ -1,0 +1,98 @@
+//! The exchanges kept as they came: all of them while there is room, then an even thinning.
+
+/// One kept exchange: where it stood among the answered ones of its thread, and its times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Its place among the answered, from 0, in order of arrival.
+    pub index: u64,
+    /// Response time in nanoseconds: from the intended instant in an open loop, from the send in a closed one.
+    pub response: u64,
+    /// Send instant minus intended instant, in nanoseconds; 0 in a closed loop. Service time is response minus slip.
+    pub slip: u64,
+}
+
+/// Keeps every value while there is room, then every second, every fourth …: always an even thinning of the whole run.
+///
+/// When full, slots whose index is no multiple of the new stride are overwritten one by one as new values come, so
+/// no step ever costs more than a few slots: a pause here would be a pause in the measurement.
+#[derive(Clone, Debug)]
+pub(super) struct Thinning {
+    slots: Box<[Kept]>,
+    filled: usize,
+    stride: u64,
+    next: u64,
+    cursor: usize,
+}
+
+impl Thinning {
+    pub(super) fn new(capacity: usize) -> Self {
+        // Written once now, so that no page fault falls into the measurement.
+        let slots = vec![Kept { index: 1, ..Kept::default() }; capacity].into_boxed_slice();
+        Self { slots, filled: 0, stride: 1, next: 0, cursor: capacity }
+    }
+
+    #[inline]
+    pub(super) fn offer(&mut self, index: u64, response: u64, slip: u64) {
+        if index != self.next {
+            return;
+        }
+        self.next += self.stride;
+        if let Some(slot) = self.slots.get_mut(self.filled) {
+            *slot = Kept { index, response, slip };
+            self.filled += 1;
+        } else {
+            self.replace(index, response, slip);
+        }
+    }
+
+    /// Of the `answered` so far the last one has no time: where it was to be kept, the next one of the spacing is.
+    pub(super) fn pass_over(&mut self, answered: u64) {
+        if self.next < answered {
+            self.next += self.stride;
+        }
+    }
+
+    #[cold]
+    fn replace(&mut self, index: u64, response: u64, slip: u64) {
+        let kept = Kept { index, response, slip };
+        loop {
+            if self.cursor == self.slots.len() {
+                // A round is over: from here on every second of those kept so far is given up.
+                self.stride *= 2;
+                self.cursor = 0;
+            }
+            self.next = kept.index.next_multiple_of(self.stride);
+            if self.next != kept.index {
+                return;
+            }
+            while let Some(slot) = self.slots.get_mut(self.cursor) {
+                self.cursor += 1;
+                if !slot.index.is_multiple_of(self.stride) {
+                    *slot = kept;
+                    self.next += self.stride;
+                    return;
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Series {
+        let stride = self.stride;
+        let mut samples = std::mem::take(&mut self.slots).into_vec();
+        samples.truncate(self.filled);
+        if stride > 1 {
+            samples.retain(|kept| kept.index.is_multiple_of(stride));
+            samples.sort_unstable_by_key(|kept| kept.index);
+        }
+        Series { stride, samples }
+    }
+}
+
+/// The kept exchanges of one thread in order of arrival: all of them (`stride` 1), or every `stride`-th.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Series {
+    /// 1: every answered exchange is here. n: those whose index is a multiple of n.
+    pub stride: u64,
+    /// The exchanges, by index.
+    pub samples: Vec<Kept>,
+}

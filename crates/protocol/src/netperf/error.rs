@@ -1,0 +1,224 @@
+//! What can go wrong on a control connection: what, on whose side, and what to try.
+
+use std::net::IpAddr;
+
+use measure::unit::Nanos;
+
+use crate::native::error::Side;
+use crate::netperf::ask::Family;
+use crate::netperf::{MESSAGE, OLD_MESSAGE};
+
+/// The error number for a request that the server does not know.
+pub const UNKNOWN_REQUEST: i32 = 998;
+
+/// Linux's `EINVAL`: what is asked for makes no sense.
+pub const INVALID: i32 = 22;
+
+/// Linux's `EPROTONOSUPPORT`: told to a client whose messages are the old, short ones.
+pub const OLD_CLIENT: i32 = 93;
+
+/// What a client waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// For nothing: it may ask.
+    Idle,
+    /// For the server to be ready.
+    Ready,
+    /// For the results.
+    Results,
+    /// For the rate of the server's CPUs.
+    Calibration,
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Idle => "nothing",
+            Self::Ready => "the response to a test request",
+            Self::Results => "the results",
+            Self::Calibration => "the rate of its CPUs",
+        })
+    }
+}
+
+/// Something that the chosen layout can't carry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsayable {
+    /// More than the field holds.
+    #[error("{field}: {value}, where netperf's message holds {most} at most")]
+    TooMuch {
+        /// What it is about.
+        field: &'static str,
+        /// What was wanted; for a name, its length in octets.
+        value: u64,
+        /// The most that can be said.
+        most: u64,
+    },
+    /// A test of no length.
+    #[error("{field}: 0, which netperf's message reads as until told")]
+    Nothing {
+        /// What it is about.
+        field: &'static str,
+    },
+    /// An address that is not of the test's family.
+    #[error("{address} is no address of the family asked for ({family:?})")]
+    Family {
+        /// The address.
+        address: IpAddr,
+        /// The family asked for.
+        family: Family,
+    },
+    /// An empty name, or one with a control character in it.
+    #[error("{field}: not a name that can be sent")]
+    Name {
+        /// What it is about.
+        field: &'static str,
+    },
+    /// An exchange of requests and responses whose size nobody gave.
+    #[error("no {field} for a test of requests and responses")]
+    Missing {
+        /// What it is about.
+        field: &'static str,
+    },
+    /// The layout of this request has no place for it.
+    #[error("{field}: the request of this test has no place for it")]
+    NoPlace {
+        /// What it is about.
+        field: &'static str,
+    },
+}
+
+/// A field that says what can't be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its {field} is {value}")]
+pub struct Nonsense {
+    /// Which.
+    pub field: &'static str,
+    /// What stands there; of a name the octet that has no place in it.
+    pub value: i64,
+}
+
+/// Why a client's control connection failed. It has ended: nothing further can be read from it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// What was to be asked can't be.
+    #[error(transparent)]
+    Unsayable(#[from] Unsayable),
+    /// Asked before the last answer came.
+    #[error("a second question while we wait for {step}")]
+    OutOfTurn {
+        /// What is waited for.
+        step: Step,
+    },
+    /// The server answers with an error number.
+    #[error("{}", refused(*step, *code))]
+    Refused {
+        /// Instead of what.
+        step: Step,
+        /// The server's number: its system's `errno`, or [`UNKNOWN_REQUEST`].
+        code: i32,
+    },
+    /// An answer that makes no sense.
+    #[error("{step} makes no sense: {nonsense}")]
+    Nonsense {
+        /// Which answer.
+        step: Step,
+        /// What does not fit.
+        nonsense: Nonsense,
+    },
+    /// The server speaks, and nobody asked.
+    #[error("octets from the server that nobody asked for: {octets}")]
+    Unasked {
+        /// So many came at once.
+        octets: usize,
+    },
+    /// The server's messages are the old, short ones.
+    #[error(
+        "the server answers in messages of {OLD_MESSAGE} octets, where {MESSAGE} are due: a netserver older than 2.6"
+    )]
+    OldServer {
+        /// Instead of what.
+        step: Step,
+    },
+    /// The server closed the connection too early.
+    #[error("{}", closed(*step, *received))]
+    Closed {
+        /// What was due.
+        step: Step,
+        /// Octets that came of it.
+        received: usize,
+    },
+    /// The server said nothing for too long.
+    #[error("{}", silent(*step, *received, *waited))]
+    Silent {
+        /// What was due.
+        step: Step,
+        /// Octets that came of it.
+        received: usize,
+        /// How long it had, nanoseconds.
+        waited: Nanos,
+    },
+}
+
+fn refused(step: Step, code: i32) -> String {
+    match code {
+        UNKNOWN_REQUEST => format!("the server does not know this request (error {code}, in place of {step})"),
+        _ => format!("the server can't do this: error {code}, in place of {step}"),
+    }
+}
+
+fn closed(step: Step, received: usize) -> String {
+    match (step, received) {
+        (Step::Idle, _) => "the server closed the connection".to_owned(),
+        (_, 0) => format!("the server closed the connection in place of {step}"),
+        _ => format!("the server closed the connection after {received} of {MESSAGE} octets of {step}"),
+    }
+}
+
+fn silent(step: Step, received: usize, waited: Nanos) -> String {
+    match received {
+        0 => format!("no answer within {waited} where {step} was due"),
+        _ => format!("only {received} of {MESSAGE} octets of {step} came within {waited}"),
+    }
+}
+
+impl Error {
+    /// On whose side it went wrong, as far as a client can tell.
+    pub fn side(&self) -> Side {
+        match self {
+            Self::Unsayable(_) | Self::OutOfTurn { .. } => Side::Ours,
+            Self::Closed { .. } | Self::Silent { .. } => Side::Path,
+            Self::Refused { .. } | Self::Nonsense { .. } | Self::Unasked { .. } | Self::OldServer { .. } => {
+                Side::Theirs
+            }
+        }
+    }
+
+    /// What the user can try.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Refused { code: UNKNOWN_REQUEST, .. } => {
+                "the server was built without this test: try another one, or another netserver"
+            }
+            Self::OldServer { .. } => "a netserver older than 2.6 speaks 256-byte messages: update the server",
+            Self::Closed { step: Step::Ready | Step::Calibration, received: 0 } => {
+                "a server closes so where the passphrase is missing or wrong (-Z), or it crashed; its own output may tell"
+            }
+            Self::Closed { step: Step::Results, .. } => {
+                "the server stopped in the middle of the test; its own output may tell"
+            }
+            Self::Silent { received: 1.., .. } => {
+                "is this a netserver? (one older than 2.6 speaks 256-byte messages, newer ones 656)"
+            }
+            Self::Silent { step: Step::Results, .. } => {
+                "the server may still wait for the end of the data, as when UDP's last datagrams are lost"
+            }
+            Self::Silent { .. } => {
+                "is this a netserver? a netserver older than 2.6 speaks 256-byte messages and waits for none"
+            }
+            Self::Nonsense { .. } | Self::Unasked { .. } => "is this a netserver, of 2.6 or newer?",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
