@@ -71,9 +71,9 @@ enum Command {
     /// Print records again
     Show(show::ShowOptions),
     /// Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all
-    Netperf(part::PartOptions),
+    Netperf(part::NetperfOptions),
     /// Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all
-    Netserver(part::PartOptions),
+    Netserver(part::NetserverOptions),
     /// Make links by which this binary is called netperf and netserver
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it

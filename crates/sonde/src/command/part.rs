@@ -7,23 +7,38 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::persona::Persona;
+use crate::persona::netperf::options::usage;
 
-const EXAMPLES: &str = "\
+const CLIENT_EXAMPLES: &str = "\
 Examples:
-  sonde netserver                                        the far side, as a daemon on port 12865
   sonde netperf -H db1 -t TCP_RR -l 5                    transactions a second
   sonde netperf -H db1 -t TCP_RR -- -k MIN_LATENCY,P99_LATENCY,P999_LATENCY
   sonde netperf -H db1 -t UDP_RR -w 10ms -b 1 --pacing spin -- -o THROUGHPUT,LOST
-  sonde install-names ~/bin                              from then on as netperf and netserver
+  sonde install-names ~/bin                              from then on as netperf
 
-The options are the original's: docs/netperf.md says where ours differ.
+docs/netperf.md says where it differs from the original.
 ";
 
-/// What `sonde netperf` and `sonde netserver` take.
+const SERVER_EXAMPLES: &str = "\
+Examples:
+  sonde netserver                                        a daemon on port 12865
+  sonde netserver -D -L 10.0.0.2 --passphrase-file pass  in the foreground, for those who know
+";
+
+/// What `sonde netperf` takes.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct PartOptions {
-    /// The words, as the original takes them
+#[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
+pub struct NetperfOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde netserver` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SERVER_EXAMPLES}{}", usage::SERVER), disable_help_flag = true, disable_version_flag = true)]
+pub struct NetserverOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }

@@ -39,6 +39,9 @@ pub fn parse(program: &str, words: &[String]) -> Result<(Draft, Vec<String>), An
                 if let Some(end) = ending(letter) {
                     return Err(end);
                 }
+                if GRAMMAR.lacks_value(letter, text) {
+                    return Err(draft.refuse(&format!("-{letter}"), "needs a value"));
+                }
                 letter_of(&mut draft, letter, text).map_err(|why| draft.refuse(&format!("-{letter} {text}"), &why))?;
             }
             Item::Long(name, value) => own::apply(&mut draft, name, value.as_deref().unwrap_or_default())?,

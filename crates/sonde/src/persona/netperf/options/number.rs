@@ -103,6 +103,7 @@ pub fn length(text: &str) -> Result<Read<i64>, Reason> {
             let note = format!("is taken as {seconds} seconds: netperf itself knows no minutes and hours");
             Ok(Read { value: seconds as i64, note: Some(note) })
         }
+        None if text.contains(['m', 'h']) => Err("is no length: write seconds, or 1m30s".to_owned()),
         _ => signed(text),
     }
 }
@@ -210,6 +211,8 @@ mod tests {
     #[test_case("1.5")]
     #[test_case("0.5s")]
     #[test_case("forever")]
+    #[test_case("10sm")]
+    #[test_case("1mk")]
     fn no_lengths(text: &str) {
         assert!(length(text).is_err());
     }

@@ -11,8 +11,12 @@ use crate::persona::netperf::options::answer::Answer;
 /// The first such option.
 pub fn check(options: &Options) -> Result<(), Answer> {
     let data = &options.data;
+    let masked = [&data.address.local, &data.address.remote].into_iter().flatten().any(|it| it.mask.is_some());
     let refusals = [
         (data.fast_open, "-- -F", "TCP Fast Open is not spoken here: leave it away, or use netperf itself for it"),
+        (data.path_mtu, "-- -f", "path-MTU discovery stays as the system has it: leave it away"),
+        (data.any_connect_error, "-- -U", "a connection that cannot be made is an error here: leave it away"),
+        (masked, "-- -H, -L", "addresses are not drawn at random here: name one, without a mask"),
         (
             !data.direction.per_connection && data.port_range.is_some(),
             "-- -p",

@@ -30,6 +30,13 @@ pub enum Item {
     Fault(Fault),
 }
 
+impl Grammar {
+    /// Whether an empty word was given where a letter needs a value that says something. A brand may be empty.
+    pub fn lacks_value(&self, letter: char, text: &str) -> bool {
+        self.valued.contains(letter) && text.is_empty() && letter != 'B'
+    }
+}
+
 /// What getopt complains of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {

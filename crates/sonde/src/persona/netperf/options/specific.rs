@@ -49,7 +49,8 @@ pub struct Asked {
 /// See [`parse`](super::parse).
 pub fn parse(draft: &mut Draft, words: &[String]) -> Result<(), Answer> {
     let classic = draft.options.test.is_classic();
-    let found = scan(words, if classic { &CLASSIC } else { &OMNI });
+    let grammar = if classic { &CLASSIC } else { &OMNI };
+    let found = scan(words, grammar);
     let mut asked = Asked::default();
     for item in found.items {
         match item {
@@ -63,6 +64,9 @@ pub fn parse(draft: &mut Draft, words: &[String]) -> Result<(), Answer> {
             }
             Item::Letter(letter, value) => {
                 let text = value.as_deref().unwrap_or_default();
+                if grammar.lacks_value(letter, text) {
+                    return Err(draft.refuse(&format!("-- -{letter}"), "needs a value"));
+                }
                 apply(draft, &mut asked, letter, text)
                     .map_err(|why| draft.refuse(&format!("-- -{letter} {text}"), &why))?;
             }

@@ -165,15 +165,14 @@ fn omni(test_options: &str, direction: &str, transport: Transport) {
 
 #[test]
 fn the_data_connection() {
-    let line =
-        "-t TCP_RR -- -r 128,1024 -b 4 -D -C -s 1K,2K -S 3K -P 1,2 -H db2/24,6 -L ::1 -K cubic,reno -G 1400b -R 0";
+    let line = "-t TCP_RR -- -r 128,1024 -b 4 -D -C -s 1K,2K -S 3K -P 1,2 -H db2,6 -L ::1 -K cubic,reno -G 1400b -R 0";
     let data = read(line).data;
     assert_eq!((data.request_bytes, data.response_bytes, data.first_burst), (Some(128), Some(1_024), 4));
     assert!(data.nodelay && data.cork && !data.routing);
     assert_eq!(data.send_buffer_bytes, Pair::new(Some(1_024), Some(3_072)));
     assert_eq!(data.receive_buffer_bytes, Pair::new(Some(2_048), Some(3_072)));
     assert_eq!((data.port, data.mss_bytes), (Pair::new(1, 2), Some(1_400)));
-    let remote = DataAddress { host: "db2".into(), mask: Some(24) };
+    let remote = DataAddress { host: "db2".into(), mask: None };
     assert_eq!(data.address, Pair::new(Some(DataAddress { host: "::1".into(), mask: None }), Some(remote)));
     assert_eq!(data.family, Family::V6);
     assert_eq!(data.congestion, Pair::new(Some("cubic".into()), Some("reno".into())));
@@ -181,12 +180,12 @@ fn the_data_connection() {
 
 #[test]
 fn the_rest_of_it() {
-    let data = read("-t omni -- -T udp -d rr -e 2 -n -N -a -f -B -U -u id -q 1000").data;
+    let data = read("-t omni -- -T udp -d rr -e 2 -n -N -a -B -u id -q 1000").data;
     assert_eq!(
         (data.receive_timeout_s, data.connected, data.max_pacing_rate),
         (Some(2), Pair::both(true), Some(1_000))
     );
-    assert!(data.defer_accept && data.path_mtu && data.packet_info && data.any_connect_error);
+    assert!(data.defer_accept && data.packet_info);
     assert_eq!(data.uuid.as_deref(), Some("id"));
     assert_eq!(read("-t TCP_CRR -- -p 5000,6000").data.port_range, Some((5_000, 6_000)));
 }
@@ -255,10 +254,25 @@ fn nothing_is_ignored_in_silence(line: &str, notes: usize) {
 #[test_case("-t TCP_RR -- -g", "netperf: -- -g: SO_DEBUG"; "debugging of sockets")]
 #[test_case("-t UDP_RR -- -l 4", "netperf: -- -l 4: multicast"; "multicast")]
 #[test_case("-t TCP_RR -- -F", "netperf: -- -F: TCP Fast Open"; "fast open")]
+#[test_case("-t TCP_RR -- -f", "netperf: -- -f: path-MTU"; "path MTU")]
+#[test_case("-t TCP_CRR -- -U", "netperf: -- -U: a connection"; "any error")]
+#[test_case("-t TCP_RR -- -L 10.0.0.0/24", "netperf: -- -H, -L: addresses"; "a mask")]
 fn what_is_refused_says_why(line: &str, begin: &str) {
     let answer = answer(line);
     assert!(answer.stderr.starts_with(begin), "{answer:?}");
     assert_eq!((answer.stdout.as_str(), answer.status), ("", 1));
+}
+
+#[test]
+fn an_empty_word_is_no_value() {
+    let refused = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        parse("netperf", &words).unwrap_err().stderr
+    };
+    assert_eq!(refused(&["-H", ""]), "netperf: -H: needs a value\n");
+    assert_eq!(refused(&["-t", "TCP_RR", "--", "-r", ""]), "netperf: -- -r: needs a value\n");
+    let words = ["-B", ""].map(str::to_owned);
+    assert_eq!(parse("netperf", &words).unwrap().display.brand, None);
 }
 
 #[test]

@@ -86,7 +86,7 @@ OMNI and Migrated BSD Sockets Test Options:
     -O [list]           columns
                         list: names, `all`, a file, or ? for all names
   between which sockets
-    -H -L host[/bits][,family]  data addresses
+    -H -L host[,family] data addresses
     -P local[,remote]   data ports
     -p min[,max]        local ports of connection tests
     -4  -6              family of the data connection
@@ -99,8 +99,7 @@ OMNI and Migrated BSD Sockets Test Options:
     -R 0|1              whether a router may be crossed (1, for one-way UDP 0)
     -n  -N              connected UDP socket here, at the server
     -a                  TCP_DEFER_ACCEPT at the server
-    -f                  no fragments (path-MTU discovery)
-    -U                  a connect that fails goes on with the next port
+    -B                  the server answers from the address a datagram came to
     -W n                send buffers used in turn
     -u text             UUID
 ";

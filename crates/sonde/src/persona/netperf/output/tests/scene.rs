@@ -23,7 +23,7 @@ pub struct Scene {
 /// Reads the command line, which must be that of a run, and sets up facts as a run on loopback finds them.
 pub fn scene(name: &str) -> Scene {
     let transcript = Transcript::of(name);
-    assert_eq!(transcript.status % 124, 0, "of a run that was over, or was interrupted by its maker");
+    assert!(matches!(transcript.status, 0 | 124), "a run that was over, or that its maker interrupted");
     let mut options = options::parse("netperf", &transcript.words).unwrap();
     if transcript.program == "netperf-intervals" {
         options.own.pacing = Some(Pacing::Sleep);
