@@ -7,5 +7,10 @@
 mod agreement;
 mod ends;
 mod fields;
+mod forms;
+mod frameworks;
+mod odd;
 mod pairs;
 mod process;
+mod servers;
+mod transcripts;

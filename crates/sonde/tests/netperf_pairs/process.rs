@@ -28,6 +28,11 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Whether it said this, on either output: the original complains on standard output mostly.
+    pub fn said(&self, words: &str) -> bool {
+        self.stdout.contains(words) || self.stderr.contains(words)
+    }
+
     /// All of it, for whoever reads why a test failed.
     pub fn told(&self) -> String {
         let Self { code, overdue, stdout, stderr, took } = self;
