@@ -5,6 +5,7 @@
 //! taken from 2.7.1.
 
 mod agreement;
+mod bad;
 mod ends;
 mod fields;
 mod forms;
