@@ -79,7 +79,8 @@ fn noise_is_no_harm() {
     let mut chance = fastrand::Rng::with_seed(12_865);
     for _ in 0..20 {
         let mut client = connect(&server);
-        let noise: Vec<u8> = std::iter::repeat_with(|| chance.u8(..)).take(chance.usize(1..20 * SIZE)).collect();
+        let length = chance.usize(1..20 * SIZE);
+        let noise: Vec<u8> = std::iter::repeat_with(|| chance.u8(..)).take(length).collect();
         // The server may end it meanwhile.
         let _ = client.write_all(&noise);
         let _ = client.shutdown(Shutdown::Write);
