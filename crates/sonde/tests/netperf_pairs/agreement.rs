@@ -149,15 +149,15 @@ pub fn transactions(fields: &Fields, _: Ends) -> Result<(), String> {
 
 /// Percentiles are ordered, and the mean lies among them.
 pub fn latencies(fields: &Fields, at: Ends) -> Result<(), String> {
-    let names = ["P50_LATENCY", "P90_LATENCY", "P99_LATENCY", "P99.9_LATENCY", "P99.99_LATENCY", "P99.999_LATENCY"];
+    let names = ["10", "25", "50", "75", "90", "95", "99", "999", "9999", "99999"].map(|p| format!("P{p}_LATENCY"));
     let (min, max) = (fields.number("MIN_LATENCY")?, fields.number("MAX_LATENCY")?);
     let mut before = ("MIN_LATENCY", min);
-    for name in names {
+    for name in &names {
         let Some(value) = fields.optional(name)? else { continue };
         // The original's percentile of few values is that of a smaller part of them: 0 of one value.
         let low = if at.original_client && before.0 == "MIN_LATENCY" { 0.0 } else { before.1 };
         ensure(value >= low, || format!("{name} = {value} is below {} = {}", before.0, before.1))?;
-        before = (name, value);
+        before = (name.as_str(), value);
     }
     // A bucket of the original is a tenth of its range wide.
     let most = if at.original_client { max * 1.1 + 1.0 } else { max };

@@ -38,7 +38,8 @@ impl fmt::Display for End {
 }
 
 /// The four pairings, client first.
-pub const PAIRINGS: [(End, End); 1] = [(End::Real, End::Real)];
+pub const PAIRINGS: [(End, End); 4] =
+    [(End::Ours, End::Ours), (End::Ours, End::Real), (End::Real, End::Ours), (End::Real, End::Real)];
 
 impl End {
     /// `netperf` or `netserver` of this end; `None` where it is not installed.
@@ -129,8 +130,7 @@ pub struct Server {
     child: Child,
     /// Its control port.
     pub port: u16,
-    // Held so that it can go on printing.
-    _lines: Receiver<String>,
+    lines: Receiver<String>,
 }
 
 impl Server {
@@ -168,8 +168,8 @@ impl Server {
                 let _ = told.send(line);
             }
         });
-        let server = Self { child, port, _lines: lines };
-        let first = server._lines.recv_timeout(Duration::from_secs(10));
+        let server = Self { child, port, lines };
+        let first = server.lines.recv_timeout(Duration::from_secs(10));
         match first {
             Ok(line) if line.starts_with("Starting netserver with host") => Ok(server),
             Ok(line) => Err(line),

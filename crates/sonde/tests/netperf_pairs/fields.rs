@@ -28,11 +28,6 @@ impl Fields {
         Self(lines.filter(|(key, _)| name(key)).map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The text of a selector.
     pub fn text(&self, name: &str) -> Result<&str, String> {
         self.0.get(name).map(String::as_str).ok_or_else(|| format!("{name} is not there"))

@@ -13,7 +13,7 @@ use crate::ends::{End, Server};
 use crate::process::Ended;
 
 /// Ours with both servers, and the original where its build can do the same.
-const ENDS: [(End, End); 1] = [(End::Built("spin"), End::Real)];
+const ENDS: [(End, End); 3] = [(End::Ours, End::Ours), (End::Ours, End::Real), (End::Built("spin"), End::Real)];
 
 /// Runs the words that `words` makes of the server's port at each pair of ends, and reads what came.
 fn at_all_ends(
@@ -35,7 +35,7 @@ fn at_all_ends(
         read(&ended).err().map(|wrong| format!("{what}: {wrong}\n{}", ended.told()))
     };
     let complaints: Vec<String> = thread::scope(|scope| {
-        let running = ENDS.map(|ends| scope.spawn(move || (&of)(ends)));
+        let running = ENDS.map(|ends| scope.spawn(move || of(ends)));
         running.into_iter().filter_map(|thread| thread.join().expect("a thread of this test")).collect()
     });
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));

@@ -6,11 +6,13 @@
 
 mod agreement;
 mod bad;
+mod better;
 mod ends;
 mod fields;
 mod forms;
 mod frameworks;
 mod odd;
+mod pace;
 mod pairs;
 mod process;
 mod servers;

@@ -47,12 +47,10 @@ fn usage_of_a_test_goes_to_standard_output_and_explains_every_option() {
 #[test_case("C2_csv_list", ","; "by commas")]
 fn selectors_are_listed_with_all_of_the_original_in_their_order(name: &str, between: &str) {
     let (console, ended) = called(name);
-    fn names<'a>(text: &'a str, between: &str) -> Vec<&'a str> {
-        text.trim_end().split(between).collect()
-    }
-    let ours = names(&ended.stdout, between);
+    let names = |text: &str| text.trim_end().split(between).map(str::to_owned).collect::<Vec<_>>();
+    let ours = names(&ended.stdout);
     let mut rest = ours.iter();
-    for selector in names(&console.stdout, between) {
+    for selector in names(&console.stdout) {
         assert!(rest.any(|ours| *ours == selector), "{selector} is not in its place: {}", ended.stdout);
     }
     assert!(ended.stderr.is_empty(), "{}", ended.stderr);

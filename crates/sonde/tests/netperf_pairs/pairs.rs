@@ -170,8 +170,8 @@ fn what_has_no_selectors_has_its_form(words: &str, model: &str) {
         if !wrong.is_empty() {
             return Err(wrong.join("\n"));
         }
-        let figures = ended.stdout.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
-        match figures.last() {
+        let mut figures = ended.stdout.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+        match figures.next_back() {
             Some(figure) if figure > 0.0 => Ok(()),
             None if words.contains("UUID") => Ok(()),
             figure => Err(format!("its last figure is {figure:?}")),

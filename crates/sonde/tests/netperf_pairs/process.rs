@@ -81,11 +81,6 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).expect("a child that was not waited for");
     }
 
-    /// Its process id.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Waits for its end, at most until `limit` has passed; then ends it.
     pub fn end(mut self, limit: Duration) -> Ended {
         let pid = Pid::from_child(&self.child);

@@ -179,14 +179,14 @@ enum Then {
     Begins,
 }
 
-#[test_case(Message::tcp_rr(), Then::Nothing; "transactions that never come")]
-#[test_case(Message::tcp_rr(), Then::Connects; "a connection without a request")]
-#[test_case(Message::tcp_rr().with(28, 100), Then::Begins; "half a request")]
-#[test_case(Message::tcp_stream(), Then::Connects; "a stream that never comes")]
-#[test_case(Message::tcp_maerts(), Then::Nothing; "a stream that nobody fetches")]
-#[test_case(Message::tcp_maerts(), Then::Connects; "a stream that nobody reads")]
-#[test_case(Message::udp_rr(), Then::Nothing; "datagrams that never come")]
-fn a_client_that_stops_gets_its_results_when_time_is_over(request: Message, then: Then) {
+#[test_case(&Message::tcp_rr(), Then::Nothing; "transactions that never come")]
+#[test_case(&Message::tcp_rr(), Then::Connects; "a connection without a request")]
+#[test_case(&Message::tcp_rr().with(28, 100), Then::Begins; "half a request")]
+#[test_case(&Message::tcp_stream(), Then::Connects; "a stream that never comes")]
+#[test_case(&Message::tcp_maerts(), Then::Nothing; "a stream that nobody fetches")]
+#[test_case(&Message::tcp_maerts(), Then::Connects; "a stream that nobody reads")]
+#[test_case(&Message::udp_rr(), Then::Nothing; "datagrams that never come")]
+fn a_client_that_stops_gets_its_results_when_time_is_over(request: &Message, then: Then) {
     let server = Server::start(End::Ours, &[]);
     let mut client = connect(&server);
     request.send(&mut client);

@@ -1,4 +1,4 @@
-//! PerfKit Benchmarker: the omni test with selectors and a histogram; and the classic tables its older benchmarks read.
+//! `PerfKit` Benchmarker: the omni test with selectors and a histogram; and the classic tables its older benchmarks read.
 
 use std::collections::BTreeMap;
 
