@@ -100,9 +100,8 @@ impl<'a> Sockets<'a> {
             program: PROGRAM.to_owned(),
         };
         let family = family_of(places.servers.first());
-        let session = Session::open(setup, &self.stop).map_err(|error| {
-            failure::unreachable(&self.options.control, family, &reason(&error))
-        })?;
+        let session = Session::open(setup, &self.stop)
+            .map_err(|error| failure::unreachable(&self.options.control, family, &reason(&error)))?;
         places.settle(self.options, session.peer(), &self.stop)?;
         self.places = Some(places);
         Ok(self.session.insert(session))
@@ -122,7 +121,7 @@ impl<'a> Sockets<'a> {
                 asked: &before.asked,
                 test: &before.test,
                 server: before.server,
-                offset_before: before.offset_before,
+                offset_before: before.wall_offset,
                 started: before.started,
                 signal: self.interruption.signal(),
             };
@@ -168,11 +167,11 @@ impl Bench for Sockets<'_> {
         let (session, places) = self.session.as_mut().zip(self.places.as_ref()).ok_or_else(none)?;
         let asked = task::asked(options, places)?;
         let test = task::test(options, places, &asked)?;
-        let (started, offset_before, server) = (record::now(), clock::wall_offset(), session.peer());
+        let (started, wall_offset, server) = (record::now(), clock::wall_offset(), session.peer());
         let listener = &mut self.listener;
         let measured = session.measure(&test, &self.stop, &mut |event| listener.hear(&event, tell));
         let measured = measured.map_err(|error| not_run(options, &error))?;
-        let before = Before { asked, test, started, server, offset_before };
+        let before = Before { asked, test, started, server, wall_offset };
         self.take(&before, measured)
     }
 
@@ -182,7 +181,8 @@ impl Bench for Sockets<'_> {
 
     fn cpu_rate(&mut self, of_server: bool) -> Result<(f64, u32), Answer> {
         if !of_server {
-            let cpus = Snapshot::take().ok_or_else(|| failure::other("/proc/stat does not tell the CPUs of this host"))?;
+            let cpus =
+                Snapshot::take().ok_or_else(|| failure::other("/proc/stat does not tell the CPUs of this host"))?;
             return Ok((f64::from(TICKS_PER_SECOND), cpus.cpus()));
         }
         let stop = self.stop.clone();
@@ -215,7 +215,7 @@ struct Before {
     test: client::Test,
     started: Moment,
     server: SocketAddr,
-    offset_before: i128,
+    wall_offset: i128,
 }
 
 /// Who hears of events while a test runs.

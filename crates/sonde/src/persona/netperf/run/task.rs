@@ -9,6 +9,7 @@ use endpoint::socket::tuning::Tuning;
 use measure::method::{Asked, Carrier, Direction, Far, Method, Pacing, Pattern, Schedule, SocketOptions, Stop};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::ask::{self, Ask, Flags, Ring};
+use protocol::netperf::data::CLIENT_PORTS;
 
 use crate::persona::netperf::options::answer::Answer;
 use crate::persona::netperf::options::{Length, Options, RECEIVE_TIMEOUT_S};
@@ -72,13 +73,11 @@ pub fn test(options: &Options, places: &Places, asked: &Asked) -> Result<Test, A
     let ask = ask(options);
     ask.check().map_err(|unsayable| refused(unsayable.to_string()))?;
     let ports = options.data.port_range.map(|(first, last)| first..=last);
-    let usual = DataSocket::default();
     let data = DataSocket {
         server: places.data_server.map(super::places::Drawn::next),
         local_port: options.data.port.local,
-        ports: ports.unwrap_or_else(|| usual.ports.clone()),
+        ports: ports.unwrap_or(CLIENT_PORTS),
         tuning: tuning(options),
-        ..usual
     };
     Ok(Test {
         data,
