@@ -1,10 +1,13 @@
 //! Two hosts and the program on them.
 //!
-//! Tests of time have the machine to themselves, as far as this program goes; the others run beside each other.
+//! Tests of time have the machine to themselves, as far as this program goes, and real-time priority where the user may
+//! have it, so that other work does not decide what they see; the others run beside each other.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use lab::namespace::{Namespace, NamespaceError, Pair};
@@ -13,6 +16,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 static MACHINE: RwLock<()> = RwLock::new(());
+/// Whether programs are started at real-time priority: set by who has the machine alone.
+static URGENT: AtomicBool = AtomicBool::new(false);
 
 /// Whether others may run meanwhile.
 enum Turn {
@@ -23,13 +28,16 @@ enum Turn {
 /// Two hosts joined by a cable, for one test.
 pub struct Scene {
     pair: Pair,
-    _turn: Turn,
+    turn: Turn,
 }
 
 impl Scene {
     /// For a test of time; `None`: there are no namespaces here, which was said aloud.
     pub fn alone(what: &str) -> Option<Self> {
-        Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })
+        let scene = Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })?;
+        let permitted = urgently(scene.near(), "true").output().is_ok_and(|output| output.status.success());
+        URGENT.store(permitted, Ordering::Relaxed);
+        Some(scene)
     }
 
     /// For a test of anything else.
@@ -39,7 +47,7 @@ impl Scene {
 
     fn new(what: &str, turn: Turn) -> Option<Self> {
         match Pair::new() {
-            Ok(pair) => Some(Self { pair, _turn: turn }),
+            Ok(pair) => Some(Self { pair, turn }),
             // Namespaces are to be had, but not as they should be: a defect, not a skip.
             Err(error @ NamespaceError::Step { .. }) => panic!("{error}"),
             Err(error) => {
@@ -84,6 +92,21 @@ impl Scene {
     }
 }
 
+impl Drop for Scene {
+    fn drop(&mut self) {
+        if matches!(self.turn, Turn::Alone { .. }) {
+            URGENT.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A command that will run `program` in `namespace` at the lowest of the real-time priorities.
+fn urgently(namespace: &Namespace, program: impl AsRef<OsStr>) -> Command {
+    let mut command = namespace.command("chrt");
+    command.args(["--fifo", "1"]).arg(program);
+    command
+}
+
 /// `sonde rtt --json -q` in `namespace` with these words, not started yet.
 pub fn rtt_in(namespace: &Namespace, words: &[&str]) -> Command {
     let mut command = sonde_in(namespace);
@@ -93,7 +116,9 @@ pub fn rtt_in(namespace: &Namespace, words: &[&str]) -> Command {
 
 /// The program in `namespace`, without the environment of whoever runs the tests.
 pub fn sonde_in(namespace: &Namespace) -> Command {
-    let mut command = namespace.command(assert_cmd::cargo::cargo_bin!("sonde"));
+    let program = assert_cmd::cargo::cargo_bin!("sonde");
+    let urgent = URGENT.load(Ordering::Relaxed);
+    let mut command = if urgent { urgently(namespace, program) } else { namespace.command(program) };
     for name in ["SONDE_KEY_FILE", "SONDE_COLOR", "NOTIFY_SOCKET", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }

@@ -33,6 +33,15 @@ fn an_open_loop_sees_what_a_closed_one_omits() {
         open_loop(record, &folder.path().join(file));
     }
     closed_loop(&closed);
+    // One request met each stall, where fifty were due that would have waited so long.
+    let waited = |file: &str| waited(&folder.path().join(file), 50);
+    let (closed, open) = (waited("udp1.csv"), waited("udp0.csv"));
+    assert!(closed >= STALLS && closed * 8 < open, "{closed} and {open} waited 50 ms");
+}
+
+/// How many waited longer than so many milliseconds.
+fn waited(file: &Path, millis: u64) -> u64 {
+    samples(file).iter().filter(|sample| sample.response_ns > millis * MILLI).count() as u64
 }
 
 fn open_loop(record: &Value, file: &Path) {
@@ -50,10 +59,9 @@ fn open_loop(record: &Value, file: &Path) {
     assert!(quantile(record, "/outcome/service", 0.99) > 80 * MILLI);
     assert_eq!(record["outcome"]["slip"]["rate_achieved"], true);
     // Request by request: of each stall as many waited so long as were due before its last so many milliseconds.
-    let responses: Vec<u64> = samples(file).iter().map(|sample| sample.response_ns).collect();
-    assert_eq!(responses.len(), 3_600);
+    assert_eq!(waited(file, 0), 3_600);
     for wait in [20, 40, 60, 80] {
-        let waited = responses.iter().filter(|response| **response > wait * MILLI).count() as u64;
+        let waited = waited(file, wait);
         let due = STALLS * (100 - wait);
         assert!((due - STALLS..=2 * due + 50).contains(&waited), "{waited} waited {wait} ms, {due} were due");
     }
@@ -63,9 +71,6 @@ fn closed_loop(record: &Value) {
     let fates = counts(record);
     assert_eq!(record["outcome"]["loop_kind"], "closed");
     assert_eq!(fates.answered, 3_600, "{fates:?}");
-    let [p90, p99] = [0.9, 0.99].map(|q| quantile(record, "/outcome/response", q));
-    assert!(p90 < 2 * MILLI, "the stalls are no tenth of what was sent: {p90}");
-    assert!(p99 < 60 * MILLI, "nor a hundredth: {p99}");
     assert!(number(record, "/outcome/response/max_ns") >= 100 * MILLI);
     // What it omits it says: the instants that passed without a request, in the stalls and whenever else.
     assert!(fates.ticks_missed >= STALLS * 99, "{}", fates.ticks_missed);
