@@ -57,9 +57,12 @@ fn what_we_send_the_server_has(host: IpAddr, stop: &StopAt) {
     let measured = measured(&mut server.session(host), &test);
     let theirs = results(&measured).received.expect("told");
     assert_eq!((measured.ended.clone(), measured.sent.bytes), (Ending::Complete, theirs.bytes));
-    match stop.bytes {
-        Some(bytes) => assert_eq!(theirs.bytes, bytes.0),
-        None => assert!(measured.elapsed >= Nanos::secs(1) && theirs.bytes > 4_000),
+    if let Some(bytes) = stop.bytes {
+        assert_eq!(theirs.bytes, bytes.0);
+    } else {
+        assert!(measured.elapsed >= Nanos::secs(1) && theirs.bytes > 4_000);
+        let cpu = measured.cpu.expect("a second has a hundred ticks");
+        assert!(cpu.cpus >= 1 && cpu.busy_share > 0.0 && cpu.busy_share <= 1.0, "{cpu:?}");
     }
     let carried: u64 = streams(&measured).metered.intervals.iter().flatten().map(|i| i.carried.bytes.0).sum();
     assert_eq!(carried, measured.sent.bytes, "the series adds up");

@@ -12,8 +12,8 @@ use protocol::wire::{Bare, Unnumbered, Wire};
 use socket2::Socket;
 
 use super::data::{self, Prepared};
-use super::phase::{Open, Opening, Phase};
-use super::{Course, Session, Test};
+use super::phase::{Ends, Open, Opening, Phase};
+use super::{Session, Test};
 use crate::engine::Flow;
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
@@ -33,8 +33,8 @@ pub fn measure(
     stop: &Stop,
     watch: &mut Watch,
     on_event: &mut dyn FnMut(Event),
-) -> Result<(Gathered, Vec<Course>), EndpointError> {
-    let phase = Phase { test, stop, watch, on_event };
+) -> Result<(Gathered, Ends), EndpointError> {
+    let phase = Phase::new(test, stop, watch, on_event);
     match test.method.carrier {
         Carrier::Udp => over(phase, sessions, datagram, |link: &Datagram| Some(link.socket())),
         _ if test.ask.per_connection => over(phase, sessions, each, |_: &Handshake| None),
@@ -48,7 +48,7 @@ fn over<L, W>(
     sessions: &mut [Session],
     open: impl Fn(&Opening<'_>, Prepared, Ready) -> Result<(Connection<L, W>, Open), EndpointError>,
     socket_of: fn(&L) -> Option<&Socket>,
-) -> Result<(Gathered, Vec<Course>), EndpointError>
+) -> Result<(Gathered, Ends), EndpointError>
 where
     L: Link + Send,
     W: Wire + Send,
@@ -56,8 +56,8 @@ where
     let (connections, opened) = phase.open(sessions, open)?;
     let flows = connections.into_iter().collect();
     let gathered = phase.during(sessions, &opened, |scene| connections::measure(flows, scene, socket_of))?;
-    let courses = phase.close(sessions, opened, &gathered.sockets, gathered.trouble.is_some());
-    Ok((gathered, courses))
+    let ends = phase.close(sessions, opened, &gathered.sockets, gathered.trouble.is_some());
+    Ok((gathered, ends))
 }
 
 fn stream(

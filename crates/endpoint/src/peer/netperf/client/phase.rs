@@ -21,6 +21,7 @@ use super::data::{self, Prepared};
 use super::keeper::Keeper;
 use super::{Course, Session, Test};
 use crate::clock::Monotonic;
+use crate::cpu_usage::{Snapshot, Usage};
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
 use crate::facts::socket::socket_facts;
@@ -49,6 +50,18 @@ pub struct Phase<'a> {
     pub watch: &'a mut Watch,
     /// Who listens.
     pub on_event: &'a mut dyn FnMut(Event),
+    /// What the CPUs had been doing before the first data connection was made.
+    cpu: Option<Snapshot>,
+}
+
+/// How a test ended with its servers.
+#[derive(Debug)]
+pub struct Ends {
+    /// How it went with each.
+    pub courses: Vec<Course>,
+    /// How busy this host's CPUs were, from before the data connections until they were closed; `None` where no tick of
+    /// the kernel's accounting passed.
+    pub cpu: Option<Usage>,
 }
 
 /// A session's data connection while it is measured over.
@@ -81,14 +94,20 @@ pub struct Opening<'a> {
     pub index: u32,
 }
 
-impl Phase<'_> {
+impl<'a> Phase<'a> {
+    /// Before anything is asked.
+    pub fn new(test: &'a Test, stop: &'a Stop, watch: &'a mut Watch, on_event: &'a mut dyn FnMut(Event)) -> Self {
+        Self { test, stop, watch, on_event, cpu: None }
+    }
+
     /// Asks each server for the test, and opens a data connection with each by `open`.
     pub fn open<T>(
-        &self,
+        &mut self,
         sessions: &mut [Session],
         open: impl Fn(&Opening<'_>, Prepared, Ready) -> Result<(T, Open), EndpointError>,
     ) -> Result<(Vec<T>, Vec<Open>), EndpointError> {
         let (test, stop) = (self.test, self.stop);
+        let cpu = &mut self.cpu;
         let each = sessions.iter_mut().enumerate().map(|(index, session)| {
             let control = session.peer();
             let prepared = data::prepare(test, control)?;
@@ -96,6 +115,7 @@ impl Phase<'_> {
             ask.server_cpu = ask.server_cpu.or(session.server_cpu);
             let ready = session.control.ask(&ask, stop)?;
             wait(test.pause, stop);
+            *cpu = cpu.take().or_else(Snapshot::take);
             open(&Opening { test, stop, control, index: index as u32 }, prepared, ready)
         });
         let each: Result<Vec<(T, Open)>, EndpointError> = each.collect();
@@ -109,7 +129,7 @@ impl Phase<'_> {
         opened: &[Open],
         measure: impl FnOnce(&mut Scene<'_>) -> Result<T, EndpointError>,
     ) -> Result<T, EndpointError> {
-        let Self { test, stop, watch, on_event } = self;
+        let Self { test, stop, watch, on_event, .. } = self;
         let peer = opened.first().map_or_else(|| SocketAddr::new(IpAddr::from([0; 4]), 0), |open| open.remote);
         let alive = Cell::new(Monotonic::now());
         let mut keeper = Keeper { sessions, end: end_of(test), alive: &alive, quiet: quiet(&test.method) };
@@ -133,18 +153,16 @@ impl Phase<'_> {
 
     /// Ends the data connections as the servers expect it, and fetches what those saw. `lost`: something went wrong with a
     /// control connection.
-    pub fn close(
-        &self,
-        sessions: &mut [Session],
-        opened: Vec<Open>,
-        at_end: &[SocketFacts],
-        lost: bool,
-    ) -> Vec<Course> {
+    pub fn close(&self, sessions: &mut [Session], opened: Vec<Open>, at_end: &[SocketFacts], lost: bool) -> Ends {
         // One that gave no sign of life is not waited for as long as one that did.
-        let patience = if lost { HASTE } else { ANSWER };
-        let end = End { test: self.test, patience, stop: self.stop };
-        let parts = sessions.iter_mut().zip(opened).zip(at_end);
-        parts.map(|((session, open), at_end)| end.close(session, open, at_end)).collect()
+        let end = End { test: self.test, patience: if lost { HASTE } else { ANSWER }, stop: self.stop };
+        let closings: Vec<Nanos> =
+            sessions.iter_mut().zip(&opened).map(|(session, open)| end.close(session, open)).collect();
+        // Before the results, which a server may take long to send.
+        let cpu = Snapshot::take().zip(self.cpu.as_ref()).and_then(|(after, before)| after.since(before));
+        let parts = sessions.iter_mut().zip(opened).zip(closings).zip(at_end);
+        let courses = parts.map(|(((session, open), closing), at_end)| end.results(session, open, closing, at_end));
+        Ends { courses: courses.collect(), cpu }
     }
 }
 
@@ -215,19 +233,22 @@ struct End<'a> {
 }
 
 impl End<'_> {
-    fn close(&self, session: &mut Session, open: Open, at_end: &SocketFacts) -> Course {
+    /// Ends a data connection. Returns how long that took.
+    fn close(&self, session: &mut Session, open: &Open) -> Nanos {
         let began = Monotonic::now();
-        let Open { ready, facts, local, remote, connecting, socket } = open;
-        match (&socket, self.test.method.carrier) {
-            (None, _) if !self.test.wants_results => end_by_reset(remote),
+        match (&open.socket, self.test.method.carrier) {
+            (None, _) if !self.test.wants_results => end_by_reset(open.remote),
             (None, _) => {}
             (Some(socket), Carrier::Udp) => end_datagrams(socket),
             (Some(socket), _) => self.end_stream(socket, session),
         }
-        let closing = match socket {
-            Some(_) => Monotonic::now().since(began).unwrap_or_default(),
-            None => Nanos::ZERO,
-        };
+        // Of a connection for each transaction nothing is left to be closed.
+        let timed = open.socket.is_some();
+        if timed { Monotonic::now().since(began).unwrap_or_default() } else { Nanos::ZERO }
+    }
+
+    fn results(&self, session: &mut Session, open: Open, closing: Nanos, at_end: &SocketFacts) -> Course {
+        let Open { ready, facts, local, remote, connecting, socket } = open;
         // A server that sends goes on as long as there is somebody to send to.
         let socket = socket.filter(|_| self.test.method.direction != Some(Direction::Receive));
         let patience = if self.test.wants_results { self.patience } else { UNWANTED };
