@@ -12,9 +12,9 @@ use protocol::wire::{Bare, Unnumbered, Wire};
 use socket2::Socket;
 
 use super::data::{self, Prepared};
-use super::phase::{Ends, Open, Opening, Phase};
+use super::phase::{Ends, Open, Opening, Phase, Went};
 use super::{Session, Test};
-use crate::engine::Flow;
+use crate::engine::{Ended, Flow};
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
 use crate::facts::socket::socket_facts;
@@ -56,7 +56,12 @@ where
     let (connections, opened) = phase.open(sessions, open)?;
     let flows = connections.into_iter().collect();
     let gathered = phase.during(sessions, &opened, |scene| connections::measure(flows, scene, socket_of))?;
-    let ends = phase.close(sessions, opened, &gathered.sockets, gathered.trouble.is_some());
+    let counts = gathered.recording.counts;
+    let went = Went {
+        silently: gathered.trouble.is_some() || counts.answered == 0,
+        short: counts.answered < counts.scheduled || gathered.ended != Ended::Complete,
+    };
+    let ends = phase.close(sessions, opened, &gathered.sockets, went);
     Ok((gathered, ends))
 }
 

@@ -11,6 +11,7 @@ use measure::method::{Carrier, Direction, Method};
 use measure::outcome::SocketFacts;
 use measure::unit::{Bytes, Instant, Nanos};
 use protocol::netperf::answer::Ready;
+use protocol::netperf::ask::Length;
 use protocol::netperf::client::ANSWER;
 use protocol::netperf::data::{END_DATAGRAMS, PAD};
 use rustix::io::Errno;
@@ -33,7 +34,7 @@ use crate::stop::Stop;
 
 /// A peer that answers nothing for so long is given up.
 const QUIET: Nanos = Nanos::secs(60);
-/// How long the end of such a one, or of one whose control connection failed, is waited for.
+/// How long the end of one that gave no sign of life is waited for.
 const HASTE: Nanos = Nanos::secs(3);
 /// How long results that nobody wants are waited for: a server that ends at once leaves its control connection in order.
 const UNWANTED: Nanos = Nanos::millis(300);
@@ -52,6 +53,15 @@ pub struct Phase<'a> {
     pub on_event: &'a mut dyn FnMut(Event),
     /// What the CPUs had been doing before the first data connection was made.
     cpu: Option<Snapshot>,
+}
+
+/// How the data phase went, as far as its end depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Went {
+    /// A control connection failed, or nothing came over the data connections: our end may not come through either.
+    pub silently: bool,
+    /// Fewer transactions than asked for: a server that counts them waits for more.
+    pub short: bool,
 }
 
 /// How a test ended with its servers.
@@ -151,11 +161,12 @@ impl<'a> Phase<'a> {
         })
     }
 
-    /// Ends the data connections as the servers expect it, and fetches what those saw. `lost`: something went wrong with a
-    /// control connection.
-    pub fn close(&self, sessions: &mut [Session], opened: Vec<Open>, at_end: &[SocketFacts], lost: bool) -> Ends {
-        // One that gave no sign of life is not waited for as long as one that did.
-        let end = End { test: self.test, patience: if lost { HASTE } else { ANSWER }, stop: self.stop };
+    /// Ends the data connections as the servers expect it, and fetches what those saw.
+    pub fn close(&self, sessions: &mut [Session], opened: Vec<Open>, at_end: &[SocketFacts], went: Went) -> Ends {
+        let patience = if went.silently { HASTE } else { ANSWER };
+        let counts = matches!(self.test.ask.length, Length::Count(_));
+        let resets = !self.test.wants_results || (counts && went.short);
+        let end = End { test: self.test, patience, resets, stop: self.stop };
         let closings: Vec<Nanos> =
             sessions.iter_mut().zip(&opened).map(|(session, open)| end.close(session, open)).collect();
         // Before the results, which a server may take long to send.
@@ -229,6 +240,8 @@ impl Opening<'_> {
 struct End<'a> {
     test: &'a Test,
     patience: Nanos,
+    /// Whether a server that accepts connections must be told that there are no more.
+    resets: bool,
     stop: &'a Stop,
 }
 
@@ -237,7 +250,7 @@ impl End<'_> {
     fn close(&self, session: &mut Session, open: &Open) -> Nanos {
         let began = Monotonic::now();
         match (&open.socket, self.test.method.carrier) {
-            (None, _) if !self.test.wants_results => end_by_reset(open.remote),
+            (None, _) if self.resets => end_by_reset(open.remote),
             (None, _) => {}
             (Some(socket), Carrier::Udp) => end_datagrams(socket),
             (Some(socket), _) => self.end_stream(socket, session),
@@ -251,7 +264,10 @@ impl End<'_> {
         let Open { ready, facts, local, remote, connecting, socket } = open;
         // A server that sends goes on as long as there is somebody to send to.
         let socket = socket.filter(|_| self.test.method.direction != Some(Direction::Receive));
+        // One that heeds the reset answers at once.
+        let told = self.resets && socket.is_none();
         let patience = if self.test.wants_results { self.patience } else { UNWANTED };
+        let patience = if told { patience.min(HASTE) } else { patience };
         let results = session.control.results(patience, self.stop);
         drop(socket);
         Course { results, ready, at_start: facts, at_end: at_end.clone(), local, remote, connecting, closing }
@@ -281,8 +297,8 @@ impl End<'_> {
     }
 }
 
-/// A server that accepts connection after connection does not see the end of a timed test, and waits four seconds more.
-/// One that is reset at once ends it there, without results.
+/// A server that accepts connection after connection does not see the end of a timed test and waits four seconds more, or
+/// waits for those that its count lacks. One that is reset at once ends it there, without results.
 fn end_by_reset(remote: SocketAddr) {
     let connect = || -> std::io::Result<()> {
         let socket = Socket::new(Domain::for_address(remote), Type::STREAM, None)?;

@@ -14,7 +14,7 @@ use protocol::netperf::answer::Ready;
 use protocol::netperf::data::{LARGEST_DATAGRAM, PAD, PATTERN};
 
 use super::data::Prepared;
-use super::phase::{Ends, Open, Opening, Phase};
+use super::phase::{Ends, Open, Opening, Phase, Went};
 use super::{Session, Test};
 use crate::engine::Ended;
 use crate::engine::stream::{self, Plan, Streamed};
@@ -111,7 +111,8 @@ fn over<B: Bulk + Send>(
     let Brought { each, began_wall, trouble } = brought;
     let sockets: Vec<SocketFacts> =
         opened.iter().map(|open| open.socket.as_ref().map(socket_facts).unwrap_or_default()).collect();
-    let ends = phase.close(sessions, opened, &sockets, trouble.is_some());
+    let went = Went { silently: trouble.is_some(), short: false };
+    let ends = phase.close(sessions, opened, &sockets, went);
     let nobody = || EndpointError::new(Step::StartThread, "netserver", io::Error::other("no thread was started"));
     let (mut metered, ended) = each
         .into_iter()
