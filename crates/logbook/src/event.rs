@@ -1,7 +1,8 @@
 //! A measurement as it happens, one JSON document a line: `{"event": "second", "data": {…}}`.
 //!
 //! The first line is `start`, then comes a `second` for each thread and second, and `end` carries the whole record; where
-//! the measurement failed the last line is `error`. A stream without either was cut off.
+//! the measurement failed the last line is `error`. A stream has one of the two, as its last line; without either it was
+//! cut off.
 
 use measure::event::Second;
 use measure::method::Method;

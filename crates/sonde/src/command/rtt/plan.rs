@@ -11,7 +11,7 @@ use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
     CarrierOptions, PathOptions, RecordingOptions, RttOptions, ScheduleOptions, ShapeOptions,
 };
-use crate::command::value::{Far, SampleFile};
+use crate::command::value::{self, Far, SampleFile};
 use crate::failure::Failure;
 
 /// What a person asked `sonde rtt` for.
@@ -53,6 +53,13 @@ impl Plan {
         let key = options.path.key.filter(|_| target.is_some());
         let RecordingOptions { strict, samples, .. } = options.recording;
         Ok(Self { asked, target, key, strict, samples, result: options.result })
+    }
+
+    /// How to write the far side where its last group was meant as a port: for whoever was not reached.
+    pub fn port_in_address(&self) -> Option<String> {
+        let host = &self.target.as_ref()?.host;
+        let (address, port) = value::port_in_address(host)?;
+        Some(format!("{host} was read as one IPv6 address: where {port} is the port, write [{address}]:{port}"))
     }
 }
 
