@@ -28,6 +28,13 @@ pub fn wall() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// The monotonic clock as of the latest tick (`CLOCK_MONOTONIC_COARSE`): 1 to 10 ms behind, never ahead, at a fifth of what
+/// a reading costs.
+#[inline]
+pub fn recently() -> Instant {
+    Instant(read(libc::CLOCK_MONOTONIC_COARSE))
+}
+
 /// How far the wall clock is ahead of the monotonic one, in nanoseconds, read close together (the wall reading lies
 /// between two monotonic ones; the tightest of a few). It moves slowly under a time service and jumps with a step.
 pub fn wall_offset() -> i128 {
@@ -45,8 +52,8 @@ pub fn wall_offset() -> i128 {
 #[inline]
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to, and lives through the call. Both clocks exist on every Linux, so
-    // the call cannot fail.
+    // SAFETY: `time` is a valid timespec to write to, and lives through the call. All three clocks exist on every
+    // Linux, so the call cannot fail.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -59,6 +66,13 @@ mod tests {
     fn the_clock_does_not_go_back() {
         let readings: Vec<Instant> = (0..1_000).map(|_| Monotonic::now()).collect();
         assert!(readings.is_sorted());
+    }
+
+    #[test]
+    fn the_cheap_clock_is_never_ahead() {
+        for _ in 0..1_000 {
+            assert!(recently() <= Monotonic::now());
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The exchange engine: one loop for a window of one, one for all else, over any link and any wire.
+//! The engines. Exchanges: one loop for a window of one, one for all else, over any link and any wire; [`stream`] for
+//! bytes one way.
 //!
 //! An engine owns its thread. Between a stamp and a socket call there is nothing but that call: no allocation, no lock,
 //! no log line. What happens only now and then (the end of a second, a stamped exchange, the wish to stop) hides
@@ -9,6 +10,7 @@ pub mod lockstep;
 pub mod outstanding;
 pub mod pacing;
 pub mod split;
+pub mod stream;
 pub mod warm_up;
 pub mod windowed;
 

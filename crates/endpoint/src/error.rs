@@ -67,6 +67,10 @@ pub enum Step {
     Measure,
     /// Fetching the peer's counts and its machine's facts at the end.
     FetchReport,
+    /// Fetching what the peer saw of a test.
+    FetchResults,
+    /// Learning how the peer's CPUs count.
+    Calibrate,
     /// Starting a thread.
     StartThread,
     /// Pinning a thread to a CPU.
@@ -86,6 +90,8 @@ impl fmt::Display for Step {
             Self::FirstExchange => f.write_str("make a first exchange over UDP"),
             Self::Measure => f.write_str("go on measuring"),
             Self::FetchReport => f.write_str("fetch the report"),
+            Self::FetchResults => f.write_str("fetch the peer's results"),
+            Self::Calibrate => f.write_str("learn how the peer's CPUs count"),
             Self::StartThread => f.write_str("start a measuring thread"),
             Self::Pin(cpu) => write!(f, "pin a thread to CPU {cpu}"),
         }

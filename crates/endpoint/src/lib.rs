@@ -4,6 +4,8 @@
 
 pub mod clock;
 pub mod control;
+pub mod cpu_usage;
+pub mod daemon;
 pub mod engine;
 pub mod environment;
 pub mod error;
@@ -11,6 +13,7 @@ pub mod facts;
 pub mod link;
 pub mod name;
 pub mod pace;
+pub mod peer;
 pub mod random;
 pub mod reflector;
 pub mod resolution;

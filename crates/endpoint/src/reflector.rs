@@ -134,11 +134,11 @@ pub struct Shared {
 
 /// One of something that is counted while it lives.
 #[derive(Debug)]
-struct Counted(Arc<AtomicU32>);
+pub(crate) struct Counted(Arc<AtomicU32>);
 
 impl Counted {
     /// Counts one more, unless there are `most` already.
-    fn below(count: &Arc<AtomicU32>, most: u32) -> Option<Self> {
+    pub(crate) fn below(count: &Arc<AtomicU32>, most: u32) -> Option<Self> {
         let one = Self(Arc::clone(count));
         (count.fetch_add(1, Ordering::AcqRel) < most).then_some(one)
     }

@@ -2,8 +2,10 @@
 //! what is left at the end.
 
 pub mod connections;
+mod netserver;
 pub mod open;
 pub mod scene;
+pub mod threads;
 pub mod workers;
 
 use std::net::SocketAddr;
@@ -16,6 +18,7 @@ use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
 use protocol::native::key::Key;
 use protocol::native::message::Report;
+use protocol::netperf::passphrase::Passphrase;
 
 use crate::clock::wall_offset;
 use crate::control::Control;
@@ -36,6 +39,8 @@ pub struct Task {
     pub method: Method,
     /// Whom; absent: a reflector of our own, over loopback.
     pub target: Option<Target>,
+    /// Whose protocol a peer over TCP or UDP speaks.
+    pub protocol: Protocol,
     /// The key that the reflector wants.
     pub key: Option<Key>,
     /// Whether every exchange is told as an event.
@@ -44,6 +49,19 @@ pub struct Task {
     pub interval: measure::unit::Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
+}
+
+/// Whose protocol the peer speaks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Ours: a reflector.
+    #[default]
+    Native,
+    /// netperf's: a netserver, with a control connection for each data connection.
+    Netperf {
+        /// What is said in front of the first question.
+        passphrase: Option<Passphrase>,
+    },
 }
 
 /// Whom to measure.
@@ -144,16 +162,15 @@ fn against(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     let method = effective(&task.method);
+    if let Protocol::Netperf { passphrase } = &task.protocol {
+        return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
+    }
     let mut control = if method.needs_reflector() {
         Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?)
     } else {
         None
     };
-    let mut reader = Reader::host(task.program.clone()).towards(peer.ip());
-    if let Some(interface) = &method.socket.interface {
-        reader = reader.through(interface.clone());
-    }
-    let mut watch = Watch::start(reader);
+    let mut watch = watch(task, &method, peer);
     let offset_before = wall_offset();
     let admission = control.as_ref().map(Admission::of);
     let mut nobody = Nobody;
@@ -177,6 +194,15 @@ fn against(
     Ok(Finding { peer_received, ..finding })
 }
 
+/// This host under observation from here on.
+fn watch(task: &Task, method: &Method, peer: SocketAddr) -> Watch {
+    let reader = Reader::host(task.program.clone()).towards(peer.ip());
+    Watch::start(match &method.socket.interface {
+        Some(interface) => reader.through(interface.clone()),
+        None => reader,
+    })
+}
+
 /// A handshake takes a connection of its own: in an open loop each connection makes them one after the other, and what
 /// waits for its turn is late by that.
 fn effective(method: &Method) -> Method {
@@ -194,6 +220,13 @@ fn effective(method: &Method) -> Method {
 fn clock_tolerance(recording: &Recording) -> u128 {
     let elapsed = recording.ended.since(recording.began).unwrap_or_default();
     1_000_000 + u128::from(elapsed.0 / 2_000)
+}
+
+/// What was found by exchanges with `target` that somebody else has measured, on this host, `ours`; `offset_before` is
+/// how far the wall clock was ahead of the monotonic one before ([`crate::clock::wall_offset`]).
+pub fn found(gathered: Gathered, ours: Environment, target: SocketAddr, offset_before: i128) -> Finding {
+    let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
+    conclude(gathered, Ok(None), ours, PeerFacts::default(), target, false, clock_stepped)
 }
 
 /// Requests the peer received, less those that are not recorded. What carries no header cannot be marked as warm-up.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::thread;
 
 use endpoint::reflector::{self, Settings};
-use endpoint::rtt::{self, Ending, Finding, Target, Task};
+use endpoint::rtt::{self, Ending, Finding, Protocol, Target, Task};
 use endpoint::stop::Stop;
 use measure::event::INTERVAL;
 use measure::method::{Asked, Carrier, Pattern, Schedule, Stop as StopAt, Waiting};
@@ -26,6 +26,7 @@ fn task(asked: &Asked, target: Option<SocketAddr>) -> Task {
     Task {
         method: asked.resolve().expect("a sensible method"),
         target: target.map(|address| Target { host: address.ip().to_string(), address }),
+        protocol: Protocol::Native,
         key: None,
         samples: false,
         interval: INTERVAL,

@@ -7,7 +7,7 @@ use measure::event::{Event, Exchange, Fate, INTERVAL, Second};
 use measure::method::{Asked, Carrier, Method, Pacing, Schedule, Stop as StopAt};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::{Native, Token};
-use protocol::wire::{Bare, BareDatagrams, Wire};
+use protocol::wire::{Bare, Unnumbered, Wire};
 use rtrb::RingBuffer;
 use test_case::test_case;
 use testbed::clock::VirtualClock;
@@ -381,17 +381,17 @@ fn messages_without_numbers_are_told_apart_by_their_order() {
 }
 
 /// Datagrams without numbers over one virtual path.
-fn run_bare_datagrams(window: u32, path: Path) -> Seen {
+fn run_unnumbered(window: u32, path: Path) -> Seen {
     let method = Asked { window: Some(window), ..count(100) }.resolve().expect("a sensible method");
     let network = Network::new(&VirtualClock::new());
     let link = network.link(path.delay(MS), Peer::plain(64));
     let (request, reply) = (vec![0; 64], vec![0; 65]);
-    drive(vec![Flow { link, wire: BareDatagrams, index: 0, request, reply, expected: Some(64) }], &method, network)
+    drive(vec![Flow { link, wire: Unnumbered, index: 0, request, reply, expected: Some(64) }], &method, network)
 }
 
 #[test]
 fn a_lost_datagram_without_a_number_ends_by_its_timeout_and_the_next_is_answered() {
-    let seen = run_bare_datagrams(1, Path::seeded(1).lose([3, 4]).lose_replies([50]));
+    let seen = run_unnumbered(1, Path::seeded(1).lose([3, 4]).lose_replies([50]));
     assert_eq!(seen.fate(Fate::Lost), [3, 4, 50]);
     assert_eq!(seen.run.recording.counts.answered, 97);
     assert!(seen.responses().iter().all(|rtt| *rtt == 2 * MS.0), "{:?}", seen.responses());
@@ -400,7 +400,7 @@ fn a_lost_datagram_without_a_number_ends_by_its_timeout_and_the_next_is_answered
 
 #[test]
 fn of_several_outstanding_datagrams_without_numbers_the_lost_are_counted_if_late() {
-    let seen = run_bare_datagrams(4, Path::seeded(1).lose([3]).lose_replies([50]));
+    let seen = run_unnumbered(4, Path::seeded(1).lose([3]).lose_replies([50]));
     let counts = seen.run.recording.counts;
     assert_eq!((counts.scheduled, counts.answered, counts.lost), (100, 98, 2), "{counts:?}");
     assert_eq!(seen.run.ended, Ended::Complete);
@@ -408,7 +408,7 @@ fn of_several_outstanding_datagrams_without_numbers_the_lost_are_counted_if_late
 
 #[test]
 fn all_outstanding_datagrams_lost_begin_anew() {
-    let seen = run_bare_datagrams(4, Path::seeded(1).lose(20..28));
+    let seen = run_unnumbered(4, Path::seeded(1).lose(20..28));
     let counts = seen.run.recording.counts;
     assert_eq!((counts.answered, counts.lost), (92, 8), "{counts:?}");
 }

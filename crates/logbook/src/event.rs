@@ -1,11 +1,12 @@
 //! A measurement as it happens, one JSON document a line: `{"event": "second", "data": {…}}`.
 //!
-//! The first line is `start`, then comes a `second` for each thread and second, and `end` carries the whole record; where
-//! the measurement failed the last line is `error`. A stream has one of the two, as its last line; without either it was
-//! cut off.
+//! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
+//! carries the whole record; where the measurement failed the last line is `error`. A stream of lines has one of the two,
+//! as its last; without either it was cut off.
 
 use measure::event::Second;
 use measure::method::Method;
+use measure::throughput::Interval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -15,7 +16,7 @@ use crate::moment::Moment;
 use crate::record::{Record, Target, Tool};
 
 /// Version of the events' form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One line of the stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +26,9 @@ pub enum Line {
     Start(Box<Start>),
     /// A second of one thread went by.
     Second(ThreadSecond),
-    /// The measurement is over: its record, as `record.v1.json` describes it.
+    /// An interval of one thread's stream went by.
+    Carried(ThreadInterval),
+    /// The measurement is over: its record, as `record.v2.json` describes it.
     End(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<Record>),
     /// The measurement failed.
     Error(Box<Failure>),
@@ -67,4 +70,14 @@ pub struct ThreadSecond {
     /// What it held.
     #[serde(flatten)]
     pub second: Second,
+}
+
+/// An interval of a stream as one thread of ours saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadInterval {
+    /// The thread's number, from 0.
+    pub thread: u32,
+    /// What it held.
+    #[serde(flatten)]
+    pub interval: Interval,
 }

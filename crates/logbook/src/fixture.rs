@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use measure::method::Asked;
+use measure::method::{Asked, Far, Pattern};
 use measure::outcome::Outcome;
 use measure::verdict::Warning;
 use serde_json::json;
@@ -26,16 +26,48 @@ pub(crate) fn record() -> Record {
             kind: PeerKind::Native,
             program: Some("sonde".to_owned()),
             version: Some("0.1.0".to_owned()),
+            protocol: None,
             protocol_version: Some(1),
         },
         method: asked.resolve().unwrap(),
         asked,
-        outcome: outcome(),
+        outcome: Some(outcome()),
+        stream: None,
         ended: Ended::Interrupted { signal: "SIGINT".to_owned() },
         warnings: vec![Warning::OwnReflector, Warning::Correlated { count: 3, effective: 1.1 }],
         instrument: Instrument::default(),
         ours: None,
         theirs: None,
+    }
+}
+
+/// A stream towards a server of another protocol.
+pub(crate) fn stream() -> Record {
+    let asked = Asked { pattern: Some(Pattern::Stream), ..Asked::default() };
+    let carried = json!({ "bytes": 2_000_000, "calls": 20, "failed_calls": 1 });
+    let found = json!({
+        "direction": "send", "elapsed_ns": 2_000_000_000, "ours": carried,
+        "theirs": { "bytes": 1_900_000, "calls": 31, "failed_calls": 0, "elapsed_ns": 1_999_000_000 },
+        "sent_bytes_per_s": 1_000_000.0, "received_bytes_per_s": 950_000.0, "sockets": [],
+        "intervals": [
+            { "at_ns": 0, "length_ns": 2_000_000_000, "bytes": 2_000_000, "calls": 20, "failed_calls": 1 }
+        ]
+    });
+    Record {
+        question: Question::Throughput,
+        peer: Peer {
+            kind: PeerKind::Foreign,
+            program: None,
+            version: None,
+            protocol: Some("netperf".to_owned()),
+            protocol_version: None,
+        },
+        method: asked.resolve_towards(Far::Foreign).unwrap(),
+        asked,
+        outcome: None,
+        stream: Some(serde_json::from_value(found).unwrap()),
+        warnings: Vec::new(),
+        ..record()
     }
 }
 

@@ -114,12 +114,18 @@ fn end_of_stream(text: &str) -> Result<Record, ReadError> {
 
 fn document(text: &str) -> Result<Record, ReadError> {
     let version = version(text)?;
-    if version == VERSION {
-        return parse(text).map_err(|fault| malformed(version, &fault));
+    let record: Record = if version == VERSION {
+        parse(text).map_err(|fault| malformed(version, &fault))?
+    } else {
+        let old = parse(text).map_err(|fault| not_json(&fault))?;
+        let present = upgrade::to_present(old, version)?;
+        serde_json::from_value(present).map_err(|fault| malformed(version, &fault))?
+    };
+    if record.outcome.is_none() && record.stream.is_none() {
+        let reason = "missing field `outcome`, and there is no `stream` either".to_owned();
+        return Err(ReadError::Malformed { version, place: None, reason });
     }
-    let old = parse(text).map_err(|fault| not_json(&fault))?;
-    let present = upgrade::to_present(old, version)?;
-    serde_json::from_value(present).map_err(|fault| malformed(version, &fault))
+    Ok(record)
 }
 
 /// The version of the record in `text`, if it is one that can be read.
@@ -227,8 +233,8 @@ mod tests {
 
     #[test]
     fn a_later_version_is_called_so_whatever_else_it_holds() {
-        let text = r#"{ "format": "sonde-record", "version": 2, "all": "different" }"#;
-        assert_eq!(Record::read(text), Err(ReadError::FromTheFuture { version: 2, newest: VERSION }));
+        let text = r#"{ "format": "sonde-record", "version": 3, "all": "different" }"#;
+        assert_eq!(Record::read(text), Err(ReadError::FromTheFuture { version: 3, newest: VERSION }));
     }
 
     #[test]
@@ -244,8 +250,21 @@ mod tests {
         record.as_object_mut().unwrap().remove("method");
         let fault = Record::read(&record.to_string()).unwrap_err();
         assert!(
-            matches!(&fault, ReadError::Malformed { version: 1, place: Some(_), reason } if reason == "missing field `method`")
+            matches!(&fault, ReadError::Malformed { version: 2, place: Some(_), reason } if reason == "missing field `method`")
         );
+    }
+
+    #[test]
+    fn a_record_without_anything_found_is_none() {
+        let mut record = value();
+        record["outcome"] = Value::Null;
+        assert!(matches!(Record::read(&record.to_string()), Err(ReadError::Malformed { version: 2, place: None, .. })));
+    }
+
+    #[test]
+    fn a_record_of_a_stream_is_read_as_it_was_written() {
+        let record = fixture::stream();
+        assert_eq!(Record::read(&record.to_json().unwrap()), Ok(record));
     }
 
     #[test]
@@ -271,7 +290,7 @@ mod tests {
             target: record.target.clone(),
             method: record.method.clone(),
         };
-        let second = ThreadSecond { thread: 0, second: record.outcome.seconds[0] };
+        let second = ThreadSecond { thread: 0, second: record.outcome.as_ref().unwrap().seconds[0] };
         [Line::Start(Box::new(start)), Line::Second(second), Line::End(Box::new(record))]
     }
 
@@ -300,13 +319,14 @@ mod tests {
     #[test]
     fn a_number_that_is_none_is_not_lost_without_notice() {
         let mut record = fixture::record();
-        record.outcome.response.mean_ns = Some(f64::NAN);
+        record.outcome.as_mut().unwrap().response.mean_ns = Some(f64::NAN);
         assert!(record.to_json().is_ok(), "an optional value that cannot be computed is absent");
         record.warnings = vec![measure::verdict::Warning::BehindSchedule { share: f64::INFINITY }];
         assert!(record.to_json().is_err());
     }
 
     #[test_case(&crate::schema::json_schema(), &value())]
+    #[test_case(&crate::schema::json_schema(), &serde_json::to_value(fixture::stream()).unwrap(); "stream")]
     #[test_case(&crate::schema::error_schema(), &serde_json::to_value(ErrorDocument::new(Failure { partial: Some(Box::new(fixture::record())), ..failure() })).unwrap(); "error")]
     fn what_is_written_is_what_the_schema_says(schema: &Value, document: &Value) {
         let validator = jsonschema::validator_for(schema).unwrap();

@@ -10,7 +10,8 @@ use std::net::IpAddr;
 
 use measure::environment::Environment;
 use measure::method::{Asked, Method};
-use measure::outcome::Outcome;
+use measure::outcome::{Outcome, SocketFacts};
+use measure::throughput::Throughput;
 use measure::unit::Nanos;
 use measure::verdict::Warning;
 use schemars::JsonSchema;
@@ -21,7 +22,7 @@ use crate::moment::Moment;
 use crate::read::{self, ReadError};
 
 /// Version of the record's form that this program writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One measurement: what was asked, by which method it was done, by whom, where and when, and what was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,8 +50,10 @@ pub struct Record {
     pub asked: Asked,
     /// The method as carried out.
     pub method: Method,
-    /// What was found.
-    pub outcome: Outcome,
+    /// What was found of exchanges; absent where a stream was measured. A record has one of the two at least.
+    pub outcome: Option<Outcome>,
+    /// What was found of a stream; absent where exchanges were measured.
+    pub stream: Option<Throughput>,
     /// How the measurement ended.
     pub ended: Ended,
     /// What a reader must know to judge the numbers.
@@ -71,6 +74,18 @@ impl Record {
     /// JSON that is no record, on a record of a later version, and on one whose content is not as its version says.
     pub fn read(text: &str) -> Result<Self, ReadError> {
         read::record(text)
+    }
+
+    /// From the start of what was measured to its end.
+    pub fn elapsed(&self) -> Option<Nanos> {
+        let exchanges = self.outcome.as_ref().map(|outcome| outcome.elapsed_ns);
+        exchanges.or(self.stream.as_ref().map(|stream| stream.elapsed_ns))
+    }
+
+    /// What each connection's socket really got.
+    pub fn sockets(&self) -> &[SocketFacts] {
+        let exchanges = self.outcome.as_ref().map(|outcome| outcome.sockets.as_slice());
+        exchanges.or(self.stream.as_ref().map(|stream| stream.sockets.as_slice())).unwrap_or_default()
     }
 
     /// The record as one JSON document, indented, with a line end.
@@ -118,6 +133,8 @@ pub struct Tool {
 pub enum Question {
     /// What does one exchange cost?
     Rtt,
+    /// How much goes through?
+    Throughput,
 }
 
 /// Whom a measurement was asked of.
@@ -143,7 +160,9 @@ pub struct Peer {
     pub program: Option<String>,
     /// Its version.
     pub version: Option<String>,
-    /// Version of the protocol that was agreed on, a count from 1.
+    /// The protocol it speaks, by name, where that is not our own: `netperf`.
+    pub protocol: Option<String>,
+    /// Version of our own protocol that was agreed on, a count from 1.
     pub protocol_version: Option<u32>,
 }
 
@@ -153,6 +172,8 @@ pub struct Peer {
 pub enum PeerKind {
     /// A program that speaks our own protocol.
     Native,
+    /// A program that speaks another program's protocol, which the peer names.
+    Foreign,
     /// A kernel, with no program behind it.
     Kernel,
     /// Someone who did not say.

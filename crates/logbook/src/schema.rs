@@ -12,7 +12,7 @@ use crate::failure::ErrorDocument;
 use crate::record::Record;
 use crate::resolution::ResolutionDocument;
 
-/// Schema of the record, draft 2020-12: `schema/record.v1.json`.
+/// Schema of the record, draft 2020-12: `schema/record.v2.json`.
 pub fn json_schema() -> Value {
     of::<Record>()
 }
@@ -22,7 +22,7 @@ pub fn error_schema() -> Value {
     of::<ErrorDocument>()
 }
 
-/// Schema of one line of a stream of events: `schema/event.v1.json`.
+/// Schema of one line of a stream of events: `schema/event.v2.json`.
 pub fn event_schema() -> Value {
     of::<Line>()
 }
@@ -46,9 +46,9 @@ mod tests {
     /// Set to write the committed copies anew: `SONDE_REGENERATE=1 cargo test -p logbook schema`.
     const REGENERATE: &str = "SONDE_REGENERATE";
 
-    #[test_case("record.v1.json", &json_schema(); "record")]
+    #[test_case("record.v2.json", &json_schema(); "record")]
     #[test_case("error.v1.json", &error_schema(); "error")]
-    #[test_case("event.v1.json", &event_schema(); "event")]
+    #[test_case("event.v2.json", &event_schema(); "event")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema").join(name);

@@ -11,7 +11,13 @@ use crate::record::VERSION;
 type Step = fn(Value) -> Value;
 
 /// The steps by the version they start from. Version 1 is the first that there was.
-const STEPS: &[(u32, Step)] = &[];
+const STEPS: &[(u32, Step)] = &[(1, from_1)];
+
+/// Version 2 knows streams, connect + close and peers of another protocol, which no record of version 1 has: what stands
+/// in one means the same.
+fn from_1(record: Value) -> Value {
+    record
+}
 
 /// `record`, of `version`, in the present form.
 pub(crate) fn to_present(record: Value, version: u32) -> Result<Value, ReadError> {
@@ -32,6 +38,7 @@ fn climb(steps: &[(u32, Step)], mut record: Value, version: u32) -> Result<Value
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Record;
     use serde_json::json;
 
     #[test]
@@ -43,7 +50,40 @@ mod tests {
         };
         let old = json!({ "format": "sonde-record", "version": 0, "date": "2026-10-20T14:03:12Z" });
         let new = json!({ "format": "sonde-record", "version": 1, "started": "2026-10-20T14:03:12Z" });
-        assert_eq!(climb(&[(0, step)], old, 0), Ok(new));
+        assert_eq!(
+            climb(&[(0, step), (1, from_1)], old, 0).map(|mut record| {
+                record["version"] = json!(1);
+                record
+            }),
+            Ok(new)
+        );
+    }
+
+    #[test]
+    fn a_record_of_version_1_is_read_and_nothing_of_it_is_lost() {
+        let text = include_str!("../fixtures/record.v1.json");
+        let record = Record::read(text).unwrap();
+        let outcome = record.outcome.as_ref().unwrap();
+        assert_eq!((record.version, outcome.counts.answered, record.stream.is_none()), (VERSION, 3, true));
+        let (old, new): (Value, Value) = (serde_json::from_str(text).unwrap(), serde_json::to_value(&record).unwrap());
+        assert_eq!(missing(&old, &new, ""), ["/version"]);
+    }
+
+    /// Where what stands in `old` does not stand in `new`.
+    fn missing(old: &Value, new: &Value, place: &str) -> Vec<String> {
+        match old {
+            Value::Object(fields) => fields
+                .iter()
+                .flat_map(|(key, value)| missing(value, &new[key.as_str()], &format!("{place}/{key}")))
+                .collect(),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .flat_map(|(index, value)| missing(value, &new[index], &format!("{place}/{index}")))
+                .collect(),
+            value if value == new => Vec::new(),
+            _ => vec![place.to_owned()],
+        }
     }
 
     #[test]

@@ -59,15 +59,16 @@ impl Wire for Bare {
     }
 }
 
-/// Datagrams without any header: netperf's way. What comes answers the oldest request that is still waited for.
+/// Messages without any header where one may be lost: netperf's datagrams, and its connections for each exchange. What
+/// comes answers the oldest request that is still waited for.
 ///
-/// One that was given up cannot be told any more: a reply that comes after its timeout counts for the next request, and
-/// so does a second copy of a reply. With several outstanding, a lost one is known only when the last of them has none
-/// left to answer it: losses are counted right at the end of the run, not at the place where they happened.
+/// One that was given up cannot be told any more: of datagrams, a reply that comes after its timeout counts for the next
+/// request, and so does a second copy of a reply. With several outstanding, a lost one is known only when no reply is
+/// left for the last of them: losses are counted right at the end of the run, not at the place where they happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BareDatagrams;
+pub struct Unnumbered;
 
-impl Wire for BareDatagrams {
+impl Wire for Unnumbered {
     const KNOWS_LATE: bool = false;
 
     #[inline]

@@ -8,10 +8,12 @@ use std::ops::Range;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use measure::environment::{Disturbance, Environment, Interface};
 use measure::event::Fate;
-use measure::method::{Asked, Carrier, LoopKind, Schedule, Stop};
+use measure::method::{Asked, Carrier, Direction, LoopKind, Pattern, Schedule, Stop};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::{Recorder, Recording, Sequence};
 use measure::statistics::summary::{Extra, summarise};
+use measure::throughput::meter::Meter;
+use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
@@ -59,9 +61,11 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
             kind: PeerKind::Native,
             program: Some("sonde".to_owned()),
             version: Some("0.1.0".to_owned()),
+            protocol: None,
             protocol_version: Some(1),
         },
-        outcome: summarise(recording, &method, extra),
+        outcome: Some(summarise(recording, &method, extra)),
+        stream: None,
         asked,
         method,
         ended: Ended::Complete,
@@ -244,7 +248,7 @@ pub(crate) fn icmp() -> Record {
     let base = record(asked, &recorder.finish(Instant(19_000_200_000)), extra);
     Record {
         target: Target { port: None, ..base.target },
-        peer: Peer { kind: PeerKind::Kernel, program: None, version: None, protocol_version: None },
+        peer: Peer { kind: PeerKind::Kernel, ..nobody() },
         warnings: vec![Warning::IcmpIsNotTheApplication],
         ..base
     }
@@ -284,14 +288,53 @@ pub(crate) fn silent() -> Record {
     Record {
         ended: Ended::PeerLost { reason: reason.clone() },
         warnings: vec![Warning::PeerLost { reason }],
-        peer: Peer { kind: PeerKind::Unknown, program: None, version: None, protocol_version: None },
+        peer: nobody(),
+        ..base
+    }
+}
+
+fn nobody() -> Peer {
+    Peer { kind: PeerKind::Unknown, program: None, version: None, protocol: None, protocol_version: None }
+}
+
+/// A UDP stream to a server of another protocol, which had less of it than was sent; its calls were timed.
+pub(crate) fn stream() -> Record {
+    let mut rng = Draw(13);
+    let mut meter = Meter::new(100_000);
+    let mut now = Instant(7_000);
+    meter.begin(now);
+    let mut edge = now;
+    for n in 0..20_000 {
+        let before = now;
+        now = now.after(Nanos(rng.within(150_000..250_000)));
+        meter.took(before, before.after(Nanos(rng.within(2_000..9_000))));
+        if n % 5_000 == 77 {
+            meter.failed();
+        } else {
+            meter.moved(1_400);
+        }
+        if now.since(edge) > Some(Nanos::secs(1)) {
+            meter.interval(now);
+            edge = now;
+        }
+    }
+    let asked = Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::Stream), ..Asked::default() };
+    let carried = Carried { bytes: Bytes(1_400 * 19_941), calls: 19_941, failed_calls: 0 };
+    let theirs = Theirs { carried, elapsed_ns: Some(Nanos::millis(3_990)) };
+    let found = Throughput::of(Direction::Send, &meter.finish(now), Some(theirs), vec![socket()]);
+    let base = record(asked, &Recorder::new(LoopKind::Closed, 10).finish(Instant(0)), Extra::default());
+    Record {
+        question: Question::Throughput,
+        peer: Peer { kind: PeerKind::Foreign, protocol: Some("netperf".to_owned()), ..nobody() },
+        outcome: None,
+        stream: Some(found),
         ..base
     }
 }
 
 /// Each of them.
 pub(crate) fn all() -> Vec<Record> {
-    vec![closed(), open_with_losses(), icmp(), interrupted(), silent()]
+    vec![closed(), open_with_losses(), icmp(), interrupted(), silent(), stream()]
 }
 
 #[test]

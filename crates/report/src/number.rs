@@ -77,6 +77,28 @@ pub fn rate(per_s: f64) -> Option<String> {
     })
 }
 
+/// A rate of payload in bits a second, three digits, decimal units: `23.4 Gbit/s`. `None` for what is not finite.
+pub fn bit_rate(bytes_per_s: f64) -> Option<String> {
+    let bits = bytes_per_s * 8.0;
+    if !bits.is_finite() || bits < 0.0 {
+        return None;
+    }
+    let (scale, unit) = match bits {
+        _ if bits < 999.5 => (1.0, "bit/s"),
+        _ if bits < 999.5e3 => (1e3, "kbit/s"),
+        _ if bits < 999.5e6 => (1e6, "Mbit/s"),
+        _ if bits < 999.5e9 => (1e9, "Gbit/s"),
+        _ => (1e12, "Tbit/s"),
+    };
+    let value = bits / scale;
+    let decimals = match value {
+        _ if value >= 99.95 || value == 0.0 => 0,
+        _ if value >= 9.995 => 1,
+        _ => 2,
+    };
+    Some(format!("{value:.decimals$} {unit}"))
+}
+
 /// `3 lost`, `1 lost`, `12 345 lost`; `one` is for exactly one.
 pub fn count(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", measure::unit::grouped(count), if count == 1 { one } else { many })
@@ -140,6 +162,15 @@ mod tests {
     #[test_case(0.004_21, "0.42 %")]
     fn a_share_has_two_digits(share: f64, text: &str) {
         assert_eq!(percent(share), text);
+    }
+
+    #[test_case(2_930_000_000.0, Some("23.4 Gbit/s"); "gigabits")]
+    #[test_case(125_000.0, Some("1.00 Mbit/s"); "a round one")]
+    #[test_case(124_990.0, Some("1.00 Mbit/s"); "rounded up to the next unit")]
+    #[test_case(0.0, Some("0 bit/s"); "nothing")]
+    #[test_case(f64::NAN, None; "no rate")]
+    fn a_bit_rate_has_three_digits(bytes_per_s: f64, text: Option<&str>) {
+        assert_eq!(bit_rate(bytes_per_s).as_deref(), text);
     }
 
     #[test_case(38_812.4, "38 812 /s")]

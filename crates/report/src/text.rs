@@ -5,6 +5,7 @@
 
 mod facts;
 mod figures;
+mod stream;
 
 use logbook::record::{Ended, Record};
 use measure::outcome::{Distribution, Split};
@@ -23,12 +24,17 @@ pub fn render(record: &Record, style: &Style) -> String {
     headline(&mut page, record);
     page.gap();
     ended(&mut page, record);
-    figures::quantiles(&mut page, record);
-    figures::figures(&mut page, record);
-    shape(&mut page, &record.outcome.response);
-    page.gap();
-    if let Some(split) = &record.outcome.split {
-        where_the_time_went(&mut page, split);
+    if let Some(outcome) = &record.outcome {
+        figures::quantiles(&mut page, outcome, &record.method);
+        figures::figures(&mut page, outcome);
+        shape(&mut page, &outcome.response);
+        page.gap();
+        if let Some(split) = &outcome.split {
+            where_the_time_went(&mut page, split);
+        }
+    }
+    if let Some(stream) = &record.stream {
+        stream::figures(&mut page, stream);
     }
     if style.verbose {
         facts::all(&mut page, record);
@@ -68,7 +74,7 @@ fn target(record: &Record) -> String {
 
 /// How the run ended, where it did not end as planned.
 fn ended(page: &mut Page, record: &Record) {
-    let elapsed = record.outcome.elapsed_ns;
+    let elapsed = record.elapsed().unwrap_or(Nanos::ZERO);
     let (how, advice) = match &record.ended {
         Ended::Complete => return,
         Ended::Interrupted { signal } => (format!("by {signal} after {elapsed}"), None),
@@ -224,6 +230,16 @@ mod tests {
     #[test]
     fn nothing_answered() {
         assert_snapshot!(quiet(&fixture::silent()));
+    }
+
+    #[test]
+    fn a_stream() {
+        assert_snapshot!(quiet(&fixture::stream()));
+    }
+
+    #[test]
+    fn a_stream_verbosely() {
+        assert_snapshot!(verbose(&fixture::stream()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! machine's clock, opens a socket or starts a thread; the one thing that touches the machine is [`skip`], which tells
 //! what could not be tested.
 
+pub mod bulk;
 pub mod clock;
 pub mod console;
 pub mod form;

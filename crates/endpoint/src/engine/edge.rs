@@ -132,7 +132,7 @@ impl Edges {
 }
 
 /// The first instant after `now` on the grid of `step` that `due` lies on: intervals missed in a stall become one.
-fn following(due: Instant, step: Nanos, now: Instant) -> Instant {
+pub(crate) fn following(due: Instant, step: Nanos, now: Instant) -> Instant {
     let behind = now.since(due).unwrap_or(Nanos::ZERO).0 / step.0;
     due.after(Nanos(step.0.saturating_mul(behind + 1)))
 }

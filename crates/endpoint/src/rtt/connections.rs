@@ -1,6 +1,9 @@
 //! Connections of one kind, ready to be measured over: shared out to the threads, and what their sockets got read back
 //! at the end.
 
+use std::os::fd::AsFd;
+
+use measure::method::{Method, Window};
 use measure::outcome::SocketFacts;
 use protocol::link::Link;
 use protocol::wire::Wire;
@@ -11,6 +14,10 @@ use super::workers::{self, Gathered};
 use crate::engine::Flow;
 use crate::error::EndpointError;
 use crate::facts::socket::socket_facts;
+use crate::link::datagram::Datagram;
+use crate::link::stamping::Stamping;
+use crate::link::stream::{PIECE, Stream};
+use crate::stop::Stop;
 
 /// A connection as it was opened.
 #[derive(Debug)]
@@ -41,6 +48,43 @@ impl<L, W> FromIterator<Connection<L, W>> for Opened<L, W> {
         }
         opened
     }
+}
+
+/// A connected stream of requests and replies, whatever tells them apart.
+pub fn stream<W>(socket: Socket, wire: W, index: u32, method: &Method, stop: &Stop) -> Connection<Stream, W> {
+    let stamping = stamping(&socket, method);
+    let refused = stamping.refused.clone();
+    let facts = socket_facts(&socket);
+    let lengths = (method.request_bytes.0 as usize, method.response_bytes.0 as usize);
+    let patient = method.window != Window::Closed(1);
+    let mut link = Stream::new(socket, method.waiting, lengths, patient, stop.clone());
+    link.stamping = stamping;
+    let (request, reply) = (vec![0; lengths.0.min(PIECE)], vec![0; lengths.1.min(PIECE)]);
+    let expected = Some(reply.len());
+    Connection { flow: Flow { link, wire, index, request, reply, expected }, facts, refused }
+}
+
+/// A connected socket of datagrams, of which requests have `length` bytes; what replies have is left open.
+pub fn datagram<W>(
+    socket: Socket,
+    wire: W,
+    index: u32,
+    length: usize,
+    method: &Method,
+    stop: &Stop,
+) -> Connection<Datagram, W> {
+    let stamping = stamping(&socket, method);
+    let refused = stamping.refused.clone();
+    let facts = socket_facts(&socket);
+    let mut link = Datagram::new(socket, method.waiting, stop.clone());
+    link.stamping = stamping;
+    // Room for an IPv4 header with all its options, which a raw socket puts in front.
+    let reply = vec![0; length + 61];
+    Connection { flow: Flow { link, wire, index, request: vec![0; length], reply, expected: None }, facts, refused }
+}
+
+fn stamping(socket: &Socket, method: &Method) -> Stamping {
+    if method.stamps.is_some() { Stamping::on(socket.as_fd()) } else { Stamping::default() }
 }
 
 /// Shares the connections out to the threads and measures over them.

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
 
-use measure::method::{Carrier, Method, Pattern, Schedule, Window};
+use measure::method::{Carrier, Method, Pattern, Schedule};
 use measure::outcome::SocketFacts;
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
@@ -28,8 +27,7 @@ use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
 use crate::link::handshake::{Content, Course, Handshake};
-use crate::link::stamping::Stamping;
-use crate::link::stream::{PIECE, Stream};
+use crate::link::stream::Stream;
 use crate::socket::{self, GLANCE, icmp};
 use crate::stop::Stop;
 
@@ -155,10 +153,6 @@ impl Opening<'_> {
         EndpointError::new(Step::Agree, self.peer, Cause::Peer(told)).on(Side::Ours)
     }
 
-    fn stamping(&self, socket: &Socket) -> Stamping {
-        if self.method.stamps.is_some() { Stamping::on(socket.as_fd()) } else { Stamping::default() }
-    }
-
     fn fail(&self, cause: std::io::Error) -> EndpointError {
         EndpointError::new(Step::ConnectData, self.peer, cause)
     }
@@ -172,16 +166,7 @@ impl Opening<'_> {
         }
         socket::set_glance(&socket).map_err(|cause| self.fail(cause))?;
         self.introduce(&socket, flow)?;
-        let stamping = self.stamping(&socket);
-        let refused = stamping.refused.clone();
-        let facts = socket_facts(&socket);
-        let lengths = (self.method.request_bytes.0 as usize, self.method.response_bytes.0 as usize);
-        let patient = self.method.window != Window::Closed(1);
-        let mut link = Stream::new(socket, self.method.waiting, lengths, patient, self.stop.clone());
-        link.stamping = stamping;
-        let (request, reply) = (vec![0; lengths.0.min(PIECE)], vec![0; lengths.1.min(PIECE)]);
-        let expected = Some(reply.len());
-        Ok(Connection { flow: Flow { link, wire, index: u32::from(flow), request, reply, expected }, facts, refused })
+        Ok(connections::stream(socket, wire, u32::from(flow), self.method, self.stop))
     }
 
     /// Says on a data connection whose it is, and waits to be let in.
@@ -247,18 +232,7 @@ impl Opening<'_> {
     ) -> Result<Connection<Datagram, W>, EndpointError> {
         socket::set_waiting(&socket, self.peer, self.method.waiting)?;
         socket::set_glance(&socket).map_err(|cause| EndpointError::new(Step::Set("timeouts"), self.peer, cause))?;
-        let stamping = self.stamping(&socket);
-        let refused = stamping.refused.clone();
-        let facts = socket_facts(&socket);
-        let mut link = Datagram::new(socket, self.method.waiting, self.stop.clone());
-        link.stamping = stamping;
-        // Room for an IPv4 header with all its options, which a raw socket puts in front.
-        let reply = vec![0; length + 61];
-        Ok(Connection {
-            flow: Flow { link, wire, index, request: vec![0; length], reply, expected: None },
-            facts,
-            refused,
-        })
+        Ok(connections::datagram(socket, wire, index, length, self.method, self.stop))
     }
 
     /// The first datagrams of a flow: the reflector learns where it comes from, and we whether UDP gets through.

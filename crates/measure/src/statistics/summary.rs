@@ -66,6 +66,12 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     }
 }
 
+/// The response times of `recording` as a distribution: for a recording of calls, which have no fates beside.
+pub fn distribution(recording: &Recording) -> Distribution {
+    let series = interleaved(&recording.series);
+    Sample::of(&recording.response, &series, |kept| kept.response).distribution(&LISTED)
+}
+
 /// Classes up to the last that is not empty.
 fn extents(classes: &[u64; 16]) -> Vec<u64> {
     let used = classes.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);

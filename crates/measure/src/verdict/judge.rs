@@ -6,6 +6,7 @@ use crate::environment::{Disturbance, Environment};
 use crate::method::{Carrier, Method, Window};
 use crate::outcome::{Outcome, Quantile, SocketFacts, Standing, Steady};
 use crate::statistics::quantile::needed;
+use crate::throughput::Throughput;
 use crate::unit::{Bytes, Nanos};
 use crate::verdict::Warning;
 
@@ -65,6 +66,24 @@ pub fn judge(
     warnings.extend((method.carrier == Carrier::Icmp).then_some(Warning::IcmpIsNotTheApplication));
     warnings.extend(got_less(&outcome.sockets, method));
     warnings.extend(no_stamps(outcome, method));
+    warnings
+}
+
+/// What a reader of a stream must be told: of the run and both ends, for it has no exchanges to be judged by.
+pub fn judge_stream(
+    stream: &Throughput,
+    method: &Method,
+    ours: Option<&Environment>,
+    theirs: Option<&Environment>,
+    context: &Context,
+) -> Vec<Warning> {
+    let theirs = theirs.filter(|_| !context.own_reflector);
+    let ends = [("our", ours), ("the peer's", theirs)];
+    let mut warnings: Vec<Warning> = around(context).collect();
+    warnings.extend(ends.into_iter().filter_map(|(end, at)| disturbed(end, at?)));
+    warnings.extend(one_cpu(method, ours, theirs, context).then_some(Warning::OneCpu));
+    warnings.extend(ends.into_iter().flat_map(|(end, at)| power_saving(end, at)));
+    warnings.extend(got_less(&stream.sockets, method));
     warnings
 }
 
@@ -232,11 +251,12 @@ fn no_stamps(outcome: &Outcome, method: &Method) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::{Asked, LoopKind, Schedule, Settled, Stop};
+    use crate::method::{Asked, Direction, LoopKind, Pattern, Schedule, Settled, Stop};
     use crate::outcome::Split;
     use crate::recorder::{Recorder, Recording};
     use crate::statistics::simulated::{autoregressive, latencies};
     use crate::statistics::summary::{Extra, summarise};
+    use crate::throughput::meter::Meter;
     use crate::unit::{Instant, Rate};
     use test_case::test_case;
 
@@ -292,6 +312,23 @@ mod tests {
         let run_for = Nanos((1e5 / rate * 1e9) as u64);
         let few = Warning::TooFewForQuantile { q: 0.999_9, needed: 100_000, seen: 12_000, run_for_ns: Some(run_for) };
         assert_eq!(verdict(&outcome, &method), vec![few]);
+    }
+
+    #[test]
+    fn a_stream_is_judged_by_its_ends_and_by_what_its_sockets_got() {
+        let mut meter = Meter::new(0);
+        meter.begin(Instant(0));
+        let asked = Asked { pattern: Some(Pattern::Stream), ..Asked::default() };
+        let mut method = asked.resolve().unwrap();
+        let sockets = vec![SocketFacts { congestion: Some("cubic".into()), ..SocketFacts::default() }];
+        let stream = Throughput::of(Direction::Send, &meter.finish(Instant(1)), None, sockets);
+        let judged =
+            |method: &Method, context: &Context| judge_stream(&stream, method, Some(&environment()), None, context);
+        assert_eq!(judged(&method, &Context::default()), []);
+        method.socket.congestion = Some("bbr".into());
+        let interrupted = Context { interrupted: true, ..Context::default() };
+        let less = Warning::GotLess { option: "congestion control".into(), asked: "bbr".into(), got: "cubic".into() };
+        assert_eq!(judged(&method, &interrupted), [Warning::Interrupted, less]);
     }
 
     #[test]

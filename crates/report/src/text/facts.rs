@@ -11,12 +11,15 @@ use crate::number;
 
 /// All that the record knows beyond its figures.
 pub(super) fn all(page: &mut Page, record: &Record) {
-    if let Some(split) = &record.outcome.split {
+    if let Some(split) = record.outcome.as_ref().and_then(|outcome| outcome.split.as_ref()) {
         parts(page, split);
     }
     page.gap();
-    precision(page, &record.outcome.response);
-    for socket in &record.outcome.sockets {
+    let calls = record.stream.as_ref().and_then(|stream| stream.calls.as_ref());
+    if let Some(values) = record.outcome.as_ref().map(|outcome| &outcome.response).or(calls) {
+        precision(page, values);
+    }
+    for socket in record.sockets() {
         labelled(page, "socket", &socket_facts(socket));
     }
     instrument(page, record);
@@ -236,8 +239,12 @@ fn disturbance_facts(seen: &Disturbance) -> Vec<String> {
 /// Who measured whom, when, by which command.
 fn provenance(page: &mut Page, record: &Record) {
     let tool = format!("{} {}", record.tool.name, record.tool.version);
-    let elapsed = format!("for {}", record.outcome.elapsed_ns);
-    labelled(page, "measured", &[record.started.to_string(), elapsed, tool, record.id.to_string()]);
+    let elapsed = record.elapsed().map(|elapsed| format!("for {elapsed}"));
+    let measured: Vec<String> = [Some(record.started.to_string()), elapsed, Some(tool), Some(record.id.to_string())]
+        .into_iter()
+        .flatten()
+        .collect();
+    labelled(page, "measured", &measured);
     labelled(page, "peer", &peer(&record.peer));
     labelled(page, "command", &[record.command.join(" ")]);
 }
@@ -245,6 +252,7 @@ fn provenance(page: &mut Page, record: &Record) {
 fn peer(peer: &Peer) -> Vec<String> {
     let kind = match peer.kind {
         PeerKind::Native => "a reflector of ours",
+        PeerKind::Foreign => "a server of another protocol",
         PeerKind::Kernel => "its kernel",
         PeerKind::Unknown => "unknown",
     };
@@ -252,6 +260,7 @@ fn peer(peer: &Peer) -> Vec<String> {
         Some(version) => format!("{program} {version}"),
         None => program.clone(),
     });
+    let named = peer.protocol.clone();
     let protocol = peer.protocol_version.map(|version| format!("protocol {version}"));
-    [Some(kind.to_owned()), program, protocol].into_iter().flatten().collect()
+    [Some(kind.to_owned()), named, program, protocol].into_iter().flatten().collect()
 }

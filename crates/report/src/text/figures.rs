@@ -1,6 +1,5 @@
 //! The numbers of a screen: quantiles in columns, then the figures that go with them.
 
-use logbook::record::Record;
 use measure::event::Counts;
 use measure::method::{LoopKind, Method};
 use measure::outcome::{Distribution, Jitter, Loss, OfSent, Outcome, Standing, Steady};
@@ -12,23 +11,32 @@ use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 
 /// The quantiles of each distribution in a row, in as many blocks of columns as the width needs.
-pub(super) fn quantiles(page: &mut Page, record: &Record) {
-    let outcome = &record.outcome;
-    if outcome.response.count == 0 {
+pub(super) fn quantiles(page: &mut Page, outcome: &Outcome, method: &Method) {
+    let rows = rows(outcome, method, page.style().verbose);
+    let named = rows.len() > 1;
+    in_columns(page, &outcome.response, &rows, named);
+}
+
+/// The quantiles of one distribution, under its name.
+pub(super) fn quantiles_of(page: &mut Page, name: &'static str, distribution: &Distribution) {
+    in_columns(page, distribution, &[Row { name, values: Values::Of(distribution) }], true);
+}
+
+/// Rows under the columns that `leading` fills, and that one's intervals where they are wanted.
+fn in_columns(page: &mut Page, leading: &Distribution, rows: &[Row<'_>], named: bool) {
+    if leading.count == 0 {
         return;
     }
-    let columns = columns(&outcome.response);
-    let rows = rows(outcome, &record.method, page.style().verbose);
-    let named = rows.len() > 1;
+    let columns = columns(leading);
     let mut table = vec![line("", columns.iter().map(|column| Piece::new(column.head(), Tone::Faint)))];
-    for row in &rows {
+    for row in rows {
         let name = if named { row.name } else { "" };
         table.push(line(name, columns.iter().map(|column| row.cell(*column))));
     }
     page.table(&table);
     if page.style().verbose {
         page.gap();
-        intervals(page, &outcome.response);
+        intervals(page, leading);
     }
     page.gap();
 }
@@ -139,8 +147,7 @@ fn intervals(page: &mut Page, distribution: &Distribution) {
 }
 
 /// Mean and spread, counts and rates, losses, and whether the run settled.
-pub(super) fn figures(page: &mut Page, record: &Record) {
-    let outcome = &record.outcome;
+pub(super) fn figures(page: &mut Page, outcome: &Outcome) {
     for items in [spread(&outcome.response), counts(outcome), rates(outcome), losses(outcome), course(outcome)] {
         if !items.is_empty() {
             page.flow(INDENT, INDENT, APART, &items);
@@ -151,7 +158,7 @@ pub(super) fn figures(page: &mut Page, record: &Record) {
     }
 }
 
-fn spread(distribution: &Distribution) -> Vec<Piece> {
+pub(super) fn spread(distribution: &Distribution) -> Vec<Piece> {
     let mean = distribution.mean_ns.and_then(|mean| {
         let text = number::estimate(mean, distribution.mean_ci_ns)?;
         let sure = if text.contains('±') { " (95 %)" } else { "" };

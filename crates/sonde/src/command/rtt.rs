@@ -76,7 +76,9 @@ fn conclude(
     stream.write(&Line::End(Box::new(record.clone())));
     let delivered = deliver::record(&record, &plan.result, output);
     stream.faults().into_iter().next().map_or(delivered, Err)?;
-    if let Some(apart) = plan.port_in_address().filter(|_| record.outcome.counts.answered == 0) {
+    if let Some(apart) =
+        plan.port_in_address().filter(|_| record.outcome.as_ref().is_none_or(|outcome| outcome.counts.answered == 0))
+    {
         output.note(&format!("hint:  {apart}\n"));
     }
     Ok(conclude::exit(&record, plan.strict, interruption.signal()))
@@ -86,7 +88,7 @@ fn conclude(
 fn method(plan: &Plan) -> Result<Method, Failure> {
     let seed = plan.asked.seed.unwrap_or_else(drawn_seed);
     let asked = Asked { seed: Some(seed), ..plan.asked.clone() };
-    asked.resolve().map_err(|refusal| Failure::usage(refusal.to_string()))
+    asked.resolve_towards(plan.far()).map_err(|refusal| Failure::usage(refusal.to_string()))
 }
 
 /// The plan resolved against this host: keys read, names looked up.
@@ -104,7 +106,15 @@ fn task(
         Ok(Target { host: target.host.clone(), address })
     });
     let samples = plan.samples.is_some();
-    Ok(Task { method, target: target.transpose()?, key, samples, interval: INTERVAL, program: PROGRAM.to_owned() })
+    Ok(Task {
+        method,
+        target: target.transpose()?,
+        protocol: plan.protocol.clone(),
+        key,
+        samples,
+        interval: INTERVAL,
+        program: PROGRAM.to_owned(),
+    })
 }
 
 /// A seed nobody chose: the standard library's hashers start from the system's random bits.
@@ -113,7 +123,7 @@ fn drawn_seed() -> u64 {
 }
 
 /// The present moment, with the offset from UTC of this place.
-fn now() -> Moment {
+pub fn now() -> Moment {
     let since_1970 = i128::from(clock::wall());
     let at = Timestamp::from_nanosecond(since_1970).unwrap_or(Timestamp::UNIX_EPOCH);
     Moment::from(&at.to_zoned(TimeZone::system()))

@@ -5,6 +5,8 @@ mod documents;
 mod help;
 mod key;
 mod machine;
+mod netserver;
+mod persona;
 mod pipe;
 mod rtt;
 mod serve;

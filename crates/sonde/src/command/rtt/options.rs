@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, builder::TypedValueParser};
+use clap::{Args, ValueEnum, builder::TypedValueParser};
 use measure::method::{Carrier, Pacing, Settled};
 use measure::unit::{Bytes, Nanos, Rate};
 
@@ -21,6 +21,7 @@ Examples:
   sonde rtt db1 --every 10ms --window 1 the same, but never two at once (closed loop)
   sonde rtt db1:5432 --connect -c 100   100 TCP handshakes with any server
   sonde rtt db1 --icmp --every 1s -t 60 as ping does it
+  sonde rtt db1 --peer netperf          with the netserver that runs there
   sonde rtt db1 --until p99±5%          until the 99th percentile is known
   sonde rtt db1 --rate 10k/s --wait spin --cpu 2 --json > result.json
 ";
@@ -31,8 +32,8 @@ Examples:
 pub struct RttOptions {
     /// The far side: a name or an address, with :PORT where it is not 7663
     ///
-    /// `sonde serve` answers there for tcp and udp; icmp and tcp-connect need nothing of ours. Without HOST a
-    /// reflector in this very process answers over loopback, and the output says so.
+    /// `sonde serve` answers there for tcp and udp, or a netserver with --peer netperf; icmp and tcp-connect need
+    /// nothing of ours. Without HOST a reflector in this very process answers over loopback, and the output says so.
     #[arg(value_name = "HOST")]
     pub host: Option<Far>,
 
@@ -92,7 +93,8 @@ pub struct CarrierOptions {
     pub connect: bool,
     /// A new TCP connection, a request and its reply over it, for each exchange
     ///
-    /// What a client without kept-alive connections pays. Needs `sonde serve` on the far side.
+    /// What a client without kept-alive connections pays. Needs `sonde serve` on the far side, or a netserver with
+    /// --peer netperf: there the time runs from opening the socket until both ends have closed it.
     #[arg(long, conflicts_with_all = ["udp", "icmp", "connect"])]
     pub crr: bool,
 }
@@ -210,10 +212,30 @@ pub struct StopOptions {
     pub warm_up: Option<Nanos>,
 }
 
+/// Whose protocol the far side speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PeerWord {
+    /// Ours.
+    Sonde,
+    /// netperf's.
+    Netperf,
+}
+
 /// How the far side is reached.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How the far side is reached")]
 pub struct PathOptions {
+    /// Whose protocol the far side speaks over tcp and udp: sonde (`sonde serve`) or netperf (a netserver, whose port
+    /// is 12865) [default: sonde]
+    ///
+    /// A netserver takes a control connection and a process for each connection, and each of --peer-cpu pins one of
+    /// them. It has no stamps of its own, no word for how it waits, and counts the warm-up with the rest. Its datagrams
+    /// carry no numbers: a reply that comes after its timeout is taken for the next one.
+    #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true)]
+    pub peer: Option<PeerWord>,
+    /// What a netserver that was started with a passphrase wants to hear; it travels in the clear
+    #[arg(long, value_name = "TEXT", requires = "peer")]
+    pub passphrase: Option<String>,
     /// The far side's port [default: 7663]
     #[arg(long, value_name = "PORT", requires = "host", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
@@ -223,7 +245,8 @@ pub struct PathOptions {
     /// Over IPv6 only
     #[arg(short = '6', requires = "host")]
     pub ipv6: bool,
-    /// The pre-shared key of the far side's reflector, a file made by `sonde key`; without HOST it is not used
+    /// The pre-shared key of the far side's reflector, a file made by `sonde key`; without HOST, and with --peer netperf,
+    /// it is not used
     #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
     pub key: Option<PathBuf>,
     /// The local address to send from

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use endpoint::name::Family;
 use endpoint::reflector::PORT;
-use measure::method::{Asked, Carrier, Pattern, Schedule, SocketOptions, Stop};
+use endpoint::rtt::Protocol;
+use measure::method::{Asked, Carrier, Far as Peer, Pattern, Schedule, SocketOptions, Stop};
 use measure::unit::Bytes;
+use protocol::netperf;
+use protocol::netperf::passphrase::Passphrase;
 
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
-    CarrierOptions, PathOptions, RecordingOptions, RttOptions, ScheduleOptions, ShapeOptions,
+    CarrierOptions, PathOptions, PeerWord, RecordingOptions, RttOptions, ScheduleOptions, ShapeOptions,
 };
 use crate::command::value::{self, Far, SampleFile};
 use crate::failure::Failure;
@@ -21,6 +24,8 @@ pub struct Plan {
     pub asked: Asked,
     /// The far side; `None`: a reflector of our own.
     pub target: Option<Target>,
+    /// Whose protocol a far side over TCP or UDP speaks.
+    pub protocol: Protocol,
     /// The key file, where there is a far side to use it with.
     pub key: Option<PathBuf>,
     /// Whether a missed rate or a loss is a failure.
@@ -46,13 +51,21 @@ impl Plan {
     /// The plan of these options.
     ///
     /// # Errors
-    /// A port named twice; everything else was refused when the options were read, or is when the plan is resolved.
+    /// A port named twice, or a protocol that does not go with the carrier; everything else was refused when the options
+    /// were read, or is when the plan is resolved.
     pub fn of(options: RttOptions) -> Result<Self, Failure> {
         let asked = asked(&options);
-        let target = options.host.map(|far| target(far, &options.path)).transpose()?;
-        let key = options.path.key.filter(|_| target.is_some());
+        let protocol = protocol(&options)?;
+        let target = options.host.map(|far| target(far, &options.path, &protocol)).transpose()?;
+        let native = protocol == Protocol::Native;
+        let key = options.path.key.filter(|_| native && target.is_some());
         let RecordingOptions { strict, samples, .. } = options.recording;
-        Ok(Self { asked, target, key, strict, samples, result: options.result })
+        Ok(Self { asked, target, protocol, key, strict, samples, result: options.result })
+    }
+
+    /// What can be asked of the far side.
+    pub fn far(&self) -> Peer {
+        if self.protocol == Protocol::Native { Peer::Native } else { Peer::Foreign }
     }
 
     /// How to write the far side where its last group was meant as a port: for whoever was not reached.
@@ -63,13 +76,31 @@ impl Plan {
     }
 }
 
-fn target(far: Far, path: &PathOptions) -> Result<Target, Failure> {
+fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
+    let PathOptions { peer, passphrase, .. } = &options.path;
+    if *peer != Some(PeerWord::Netperf) {
+        return match passphrase {
+            Some(_) => Err(Failure::usage("--passphrase is what a netserver wants to hear").hint("add --peer netperf")),
+            None => Ok(Protocol::Native),
+        };
+    }
+    if let Some(carrier @ (Carrier::Icmp | Carrier::TcpConnect)) = carrier(&options.carrier) {
+        let what = format!("no netserver is needed for {carrier}: the far side's kernel answers");
+        return Err(Failure::usage(what).hint("leave --peer away, or choose --tcp or --udp"));
+    }
+    let passphrase = passphrase.clone().map(Passphrase::new).transpose();
+    let passphrase = passphrase.map_err(|error| Failure::usage(format!("--passphrase: {error}")))?;
+    Ok(Protocol::Netperf { passphrase })
+}
+
+fn target(far: Far, path: &PathOptions, protocol: &Protocol) -> Result<Target, Failure> {
+    let usual = if *protocol == Protocol::Native { PORT } else { netperf::PORT };
     let port = match (far.port, path.port) {
         (Some(written), Some(port)) if written != port => {
             return Err(Failure::usage(format!("{}:{written} and --port {port} name two ports", far.host))
                 .hint("leave one of them away"));
         }
-        (written, port) => written.or(port).unwrap_or(PORT),
+        (written, port) => written.or(port).unwrap_or(usual),
     };
     let family = match (path.ipv4, path.ipv6) {
         (true, _) => Family::V4,

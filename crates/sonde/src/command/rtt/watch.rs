@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use endpoint::stop::Stop;
-use logbook::event::{Line, Start, ThreadSecond};
+use logbook::event::{Line, Start, ThreadInterval, ThreadSecond};
 use measure::event::Event;
 use measure::method::Method;
 use report::layout::Style;
@@ -55,8 +55,9 @@ impl<'a> Watch<'a> {
         let news = lock(&self.tally).take(event);
         match *event {
             Event::Second { thread, second } => self.tell(&Line::Second(ThreadSecond { thread, second }), stop),
-            // Of streams; an exchange has none.
-            Event::Carried { .. } => {}
+            Event::Carried { thread, interval } => {
+                self.tell(&Line::Carried(ThreadInterval { thread, interval }), stop);
+            }
             Event::Exchange(exchange) => {
                 if let Some(samples) = &mut self.samples {
                     samples.write(&exchange);

@@ -123,6 +123,39 @@ fn a_target_is_host_port_and_family(line: &str, host: &str, port: u16, family: F
     assert_eq!(plan(line).target, Some(Target { host: host.into(), port, family }));
 }
 
+#[test_case("db1 --peer netperf", 12_865, None; "its port is another")]
+#[test_case("db1:80 --peer netperf --udp", 80, None; "one that is written")]
+#[test_case("db1 --peer netperf --passphrase x --crr", 12_865, Some("x"); "with a passphrase")]
+fn a_netserver_is_a_far_side_of_another_protocol(line: &str, port: u16, passphrase: Option<&str>) {
+    let passphrase = passphrase.map(|text| Passphrase::new(text).unwrap());
+    let plan = plan(line);
+    assert_eq!(plan.target.as_ref().map(|target| target.port), Some(port));
+    assert_eq!((plan.far(), &plan.protocol), (Peer::Foreign, &Protocol::Netperf { passphrase }));
+}
+
+#[test_case("db1 --peer netperf --icmp", "kernel"; "over icmp")]
+#[test_case("db1 --peer netperf --connect", "kernel"; "handshakes alone")]
+#[test_case("db1 --peer sonde --passphrase x", "netserver"; "a passphrase for ours")]
+fn what_does_not_go_with_the_far_sides_protocol_is_refused_with_the_reason(line: &str, reason: &str) {
+    let words = std::iter::once("rtt").chain(line.split(' '));
+    let failure = Plan::of(Line::try_parse_from(words).unwrap().options).unwrap_err();
+    assert_eq!(failure.exit, crate::exit::Exit::Usage);
+    assert!(failure.told.what.contains(reason) && failure.told.hint.is_some(), "{failure:?}");
+}
+
+#[test]
+fn a_netserver_is_not_told_how_to_wait_and_needs_no_room_for_a_header() {
+    let asked = |line| plan(line).asked.resolve_towards(Peer::Foreign);
+    assert_eq!(asked("db1 --peer netperf --peer-wait spin").unwrap_err(), Refusal::ForeignWaiting);
+    let one = asked("db1 --peer netperf --udp --request-size 1 --response-size 2").unwrap();
+    assert_eq!((one.request_bytes, one.response_bytes, one.peer_waiting), (Bytes(1), Bytes(2), None));
+}
+
+#[test]
+fn a_key_is_of_no_use_to_a_netserver() {
+    assert_eq!(plan("db1 --peer netperf --key k").key, None);
+}
+
 #[test]
 fn two_ports_are_refused() {
     let line = Line::try_parse_from(["rtt", "db1:80", "--port", "81"]).unwrap();
@@ -152,6 +185,8 @@ fn what_excludes_each_other_is_refused(line: &str) {
 #[test_case("--burst 4"; "burst without interval")]
 #[test_case("--port 80"; "port of nobody")]
 #[test_case("-4"; "family of nobody")]
+#[test_case("--peer netperf"; "a netserver of nobody")]
+#[test_case("db1 --passphrase x"; "a passphrase for ours")]
 fn what_needs_another_is_refused_without_it(line: &str) {
     assert_eq!(refused(line), ErrorKind::MissingRequiredArgument);
 }

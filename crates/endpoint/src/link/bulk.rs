@@ -1,0 +1,182 @@
+//! One way of a stream over a socket: sending from memory, sending from a file, receiving.
+//!
+//! Each is connected, or for receiving datagrams bound, and set to return from blocking calls every now and then
+//! (`socket::set_glance`).
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use measure::method::Waiting;
+use measure::unit::Instant;
+use protocol::bulk::{Bulk, Call};
+use protocol::link::Fault;
+use rustix::fs::{MemfdFlags, memfd_create, sendfile};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::Socket;
+
+use super::clockwork::fault_of;
+use super::ring::Ring;
+use crate::clock::{self, Monotonic};
+use crate::pace;
+use crate::socket::queue;
+
+/// What all ways over sockets have alike.
+macro_rules! by_the_machines_clocks {
+    () => {
+        fn now(&self) -> Instant {
+            Monotonic::now()
+        }
+
+        #[inline]
+        fn recently(&self) -> Instant {
+            clock::recently()
+        }
+
+        fn sleep(&self, until: Instant) {
+            pace::sleep_until(until);
+        }
+
+        #[inline]
+        fn spin(&self, _until: Instant) {
+            std::hint::spin_loop();
+        }
+    };
+}
+
+/// Sends what the buffers hold, one buffer a call: as it fits on a stream, whole as a datagram.
+#[derive(Debug)]
+pub struct Sender {
+    socket: Socket,
+    ring: Ring,
+    flags: SendFlags,
+}
+
+impl Sender {
+    /// A sender over `socket`.
+    pub fn new(socket: Socket, ring: Ring, waiting: Waiting) -> Self {
+        let wait = if waiting == Waiting::Spin { SendFlags::DONTWAIT } else { SendFlags::empty() };
+        Self { socket, ring, flags: SendFlags::NOSIGNAL | wait }
+    }
+
+    /// The socket itself.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+impl Bulk for Sender {
+    #[inline]
+    fn call(&mut self) -> Result<Call, Fault> {
+        match send(&self.socket, self.ring.turn(), self.flags) {
+            Ok(count) => Ok(Call::Moved(count)),
+            Err(errno) => not_sent(&self.socket, errno),
+        }
+    }
+
+    by_the_machines_clocks!();
+}
+
+#[cold]
+fn not_sent(socket: &Socket, errno: Errno) -> Result<Call, Fault> {
+    match errno {
+        Errno::AGAIN | Errno::INTR => Ok(Call::Nothing),
+        Errno::NOBUFS | Errno::NOMEM => Ok(Call::Failed),
+        errno => {
+            // The details of an error that an earlier datagram met would wake every poll from now on.
+            while queue::next_notice(socket.as_fd()).is_some() {}
+            Err(fault_of(errno))
+        }
+    }
+}
+
+/// Takes what comes into the buffers, one buffer a call.
+#[derive(Debug)]
+pub struct Receiver {
+    socket: Socket,
+    ring: Ring,
+    flags: RecvFlags,
+}
+
+impl Receiver {
+    /// A receiver over `socket`. The end of a stream ends it, and so does a datagram without content.
+    pub fn new(socket: Socket, ring: Ring, waiting: Waiting) -> Self {
+        let flags = if waiting == Waiting::Spin { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
+        Self { socket, ring, flags }
+    }
+
+    /// The socket itself.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+impl Bulk for Receiver {
+    #[inline]
+    fn call(&mut self) -> Result<Call, Fault> {
+        match recv(&self.socket, self.ring.turn(), self.flags) {
+            Ok((0, _)) => Ok(Call::End),
+            Ok((count, _)) => Ok(Call::Moved(count)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Call::Nothing),
+            Err(errno) => Err(fault_of(errno)),
+        }
+    }
+
+    by_the_machines_clocks!();
+}
+
+/// Sends a file by `sendfile`: what is in the page cache goes to the socket without a copy through memory of ours.
+#[derive(Debug)]
+pub struct FileSender {
+    socket: Socket,
+    file: File,
+    length: u64,
+    size: usize,
+    offset: u64,
+}
+
+impl FileSender {
+    /// A sender of `file` over `socket`, `size` bytes a call, from its start again where it ends. Fails where the file has
+    /// no length.
+    ///
+    /// A connection that is gone raises `SIGPIPE`, which Rust programs ignore: `sendfile` knows no flag against it.
+    pub fn new(socket: Socket, file: File, size: usize) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        if length == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "an empty file, or one of no fixed length"));
+        }
+        Ok(Self { socket, file, length, size: size.max(1), offset: 0 })
+    }
+
+    /// The socket itself.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+/// A file in memory that holds `pattern` over and over, `length` bytes of it: where nobody names a file to be sent.
+pub fn file_of(pattern: &[u8], length: usize) -> io::Result<File> {
+    let mut file = File::from(memfd_create("sonde-stream", MemfdFlags::CLOEXEC)?);
+    let octets: Vec<u8> = pattern.iter().copied().cycle().take(length).collect();
+    file.write_all(&octets)?;
+    Ok(file)
+}
+
+impl Bulk for FileSender {
+    #[inline]
+    fn call(&mut self) -> Result<Call, Fault> {
+        // A call does not run on from the end of the file to its start: it ends there, and the next begins anew.
+        if self.offset >= self.length {
+            self.offset = 0;
+        }
+        match sendfile(&self.socket, &self.file, Some(&mut self.offset), self.size) {
+            // The file has become shorter since.
+            Ok(0) => Err(Fault::System(libc::ENODATA)),
+            Ok(count) => Ok(Call::Moved(count)),
+            Err(errno) => not_sent(&self.socket, errno),
+        }
+    }
+
+    by_the_machines_clocks!();
+}

@@ -1,0 +1,3 @@
+//! Other tools' protocols on real sockets: each in a folder of its own, the bytes of which are in `protocol`.
+
+pub mod netperf;

@@ -1,0 +1,246 @@
+//! The client's end of netperf's protocol: a control connection, and one test after the other over it.
+//!
+//! A test is measured by the engines that serve every protocol; what netperf has of its own is when the data connection
+//! is made, how it is asked for, and how it ends. Nothing waits without bound: not for the server's answers
+//! (`protocol::netperf::client::ANSWER`), not for its data ([`phase`]); a [`Stop`] ends every wait.
+
+pub mod control;
+pub mod data;
+pub mod exchange;
+mod keeper;
+pub mod phase;
+pub mod stream;
+
+use std::net::SocketAddr;
+
+use measure::environment::Environment;
+use measure::event::Event;
+use measure::method::{Direction, Method, Pattern};
+use measure::outcome::SocketFacts;
+use measure::unit::Nanos;
+use protocol::netperf::answer::{Calibration, Ready, Results, Traffic};
+use protocol::netperf::ask::Ask;
+use protocol::netperf::passphrase::Passphrase;
+
+use self::control::Control;
+use self::data::DataSocket;
+use self::stream::{Calls, Streams};
+use crate::cpu_usage::{Snapshot, Usage};
+use crate::engine::Ended;
+use crate::environment::Reader;
+use crate::environment::watch::Watch;
+use crate::error::{EndpointError, Step};
+use crate::rtt::Ending;
+use crate::rtt::workers::Gathered;
+use crate::stop::Stop;
+
+/// A request over TCP that is not answered for so long is given up, where nobody says otherwise. netperf waits for ever.
+pub const TCP_TIMEOUT: Nanos = Nanos::secs(60);
+
+/// How a control connection is made.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Where the server may be: tried in turn.
+    pub servers: Vec<SocketAddr>,
+    /// The local address and port of the control connection; `None`: any.
+    pub local: Option<SocketAddr>,
+    /// What is said in front of the first question.
+    pub passphrase: Option<Passphrase>,
+    /// The CPU that the server binds itself to; `None`: any.
+    pub server_cpu: Option<u32>,
+    /// Name and version of the program, for the facts of this host.
+    pub program: String,
+}
+
+/// One test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// How it is measured.
+    pub method: Method,
+    /// What the server is asked for. Ports, addresses and family of our end are filled in from the data socket.
+    pub ask: Ask,
+    /// What of the data socket neither of them says.
+    pub data: DataSocket,
+    /// The calls of a stream at our end; the method's sizes say nothing of them.
+    pub calls: Calls,
+    /// How long to wait between the server's being ready and the first data. A real server gives up after 4 s.
+    pub pause: Nanos,
+    /// Whether what the server saw is worth waiting for. A real server that is asked for a connection per transaction
+    /// by time tells it 4 s late.
+    pub wants_results: bool,
+    /// Whether every exchange is told as an event.
+    pub samples: bool,
+    /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
+    pub interval: Nanos,
+}
+
+impl Test {
+    /// A test of `method`, as the server is asked for by `ask`, with nothing said of the data socket.
+    pub fn new(method: Method, ask: Ask) -> Self {
+        Self {
+            method,
+            ask,
+            data: DataSocket::default(),
+            calls: Calls::default(),
+            pause: Nanos::ZERO,
+            wants_results: true,
+            samples: false,
+            interval: measure::event::INTERVAL,
+        }
+    }
+}
+
+/// What a test came to.
+#[derive(Debug)]
+pub struct Measured {
+    /// What the engines brought.
+    pub found: Found,
+    /// How it went with the server.
+    pub course: Course,
+    /// How our end came to its end.
+    pub ended: Ending,
+    /// From just before the data connection was made until it was closed in order, as netperf has it.
+    pub elapsed: Nanos,
+    /// What our end received, in bytes of payload and in calls.
+    pub received: Traffic,
+    /// What our end sent.
+    pub sent: Traffic,
+    /// How busy this host's CPUs were, from before the data connection until it was closed.
+    pub cpu: Option<Usage>,
+    /// This host.
+    pub environment: Environment,
+}
+
+/// What the engines brought.
+#[derive(Debug)]
+pub enum Found {
+    /// Of requests and replies.
+    Exchanges(Gathered),
+    /// Of a stream.
+    Stream(Streams),
+}
+
+/// One session's part of a test.
+#[derive(Debug)]
+pub struct Course {
+    /// What the server said before.
+    pub ready: Ready,
+    /// What it said afterwards, or why that is missing.
+    pub results: Result<Results, EndpointError>,
+    /// The data socket when it was connected; of a connection per transaction before that.
+    pub at_start: SocketFacts,
+    /// The data socket at the end; of a connection per transaction as at the start.
+    pub at_end: SocketFacts,
+    /// Our end of the data connection; of a connection per transaction the first.
+    pub local: SocketAddr,
+    /// The server's end.
+    pub remote: SocketAddr,
+    /// How long the data connection took to be made.
+    pub connecting: Nanos,
+    /// How long its orderly end took.
+    pub closing: Nanos,
+}
+
+/// A control connection that is open.
+#[derive(Debug)]
+pub struct Session {
+    control: Control,
+    server_cpu: Option<u32>,
+    program: String,
+}
+
+impl Session {
+    /// Makes the control connection. What netserver it is, and whether the passphrase is right, shows with the first
+    /// question.
+    pub fn open(setup: Setup, stop: &Stop) -> Result<Self, EndpointError> {
+        let Setup { servers, local, passphrase, server_cpu, program } = setup;
+        let control = Control::open(&servers, local, passphrase, stop)?;
+        Ok(Self { control, server_cpu, program })
+    }
+
+    /// Where the control connection goes.
+    pub fn peer(&self) -> SocketAddr {
+        self.control.peer
+    }
+
+    /// Asks how the server's CPUs count.
+    pub fn calibrate(&mut self, stop: &Stop) -> Result<Calibration, EndpointError> {
+        self.control.calibrate(self.server_cpu, stop)
+    }
+
+    /// Runs one test. An error is one of the time before data flowed; what happened later stands in the result.
+    pub fn measure(
+        &mut self,
+        test: &Test,
+        stop: &Stop,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Measured, EndpointError> {
+        let mut watch = Watch::start(Reader::host(self.program.clone()).towards(self.peer().ip()));
+        let cpu_before = Snapshot::take();
+        let sessions = std::slice::from_mut(self);
+        let (found, courses) = if test.method.pattern == Pattern::Stream {
+            let (streams, courses) = stream::measure(sessions, test, stop, &mut watch, on_event)?;
+            (Found::Stream(streams), courses)
+        } else {
+            let (gathered, courses) = exchange::measure(sessions, test, stop, &mut watch, on_event)?;
+            (Found::Exchanges(gathered), courses)
+        };
+        let cpu = Snapshot::take().zip(cpu_before).and_then(|(after, before)| after.since(&before));
+        let nobody = || EndpointError::new(Step::Measure, self.peer(), std::io::Error::other("there was no session"));
+        let course = courses.into_iter().next().ok_or_else(nobody)?;
+        let (running, received, sent) = found.carried(&test.method);
+        Ok(Measured {
+            ended: found.ending(),
+            elapsed: Nanos(course.connecting.0 + running.0 + course.closing.0),
+            received,
+            sent,
+            found,
+            course,
+            cpu,
+            environment: watch.finish(),
+        })
+    }
+
+    /// Ends the control connection in order.
+    pub fn close(self, stop: &Stop) {
+        self.control.close(stop);
+    }
+}
+
+impl Found {
+    /// How our end came to its end.
+    pub fn ending(&self) -> Ending {
+        let (ended, trouble) = match self {
+            Self::Exchanges(gathered) => (gathered.ended, &gathered.trouble),
+            Self::Stream(streams) => (streams.ended, &streams.trouble),
+        };
+        match (ended, trouble) {
+            (_, Some(reason)) => Ending::PeerLost { reason: reason.clone() },
+            (Ended::Complete, None) => Ending::Complete,
+            (Ended::Stopped, None) => Ending::Stopped,
+            (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
+        }
+    }
+
+    /// How long the engine ran, and what our end received and sent meanwhile.
+    fn carried(&self, method: &Method) -> (Nanos, Traffic, Traffic) {
+        let of = |calls: u64, bytes: u64| Traffic { bytes: calls * bytes, calls };
+        match self {
+            Self::Exchanges(gathered) => {
+                let recorded = &gathered.recording;
+                let running = recorded.ended.since(recorded.began).unwrap_or_default();
+                let answered = recorded.counts.answered + recorded.counts.late;
+                let sent = recorded.counts.scheduled - recorded.counts.send_failed;
+                (running, of(answered, method.response_bytes.0), of(sent, method.request_bytes.0))
+            }
+            Self::Stream(streams) => {
+                let carried = streams.metered.carried;
+                let carried = Traffic { bytes: carried.bytes.0, calls: carried.calls };
+                match method.direction {
+                    Some(Direction::Receive) => (streams.running, carried, Traffic::default()),
+                    _ => (streams.running, Traffic::default(), carried),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Our end of a control connection to a netserver: what the machine of `protocol` says, on a socket, in bounded time.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use measure::unit::Nanos;
+use protocol::native::error::Side as PeerSide;
+use protocol::netperf::MESSAGE;
+use protocol::netperf::answer::{Calibration, Ready, Results};
+use protocol::netperf::ask::Ask;
+use protocol::netperf::client::{ANSWER, Answer, CALIBRATION, CLOSE, Client};
+use protocol::netperf::error::{Error, UNKNOWN_REQUEST};
+use protocol::netperf::passphrase::Passphrase;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::clock::Monotonic;
+use crate::error::{Cause, EndpointError, Side, Step, plain};
+use crate::link::clockwork::poll_one;
+use crate::socket::{self, GLANCE};
+use crate::stop::Stop;
+
+/// How long one address may take to connect: a lost SYN is sent again after one, three and seven seconds.
+const CONNECT: Nanos = Nanos::secs(10);
+/// How long results are still waited for once the user wants the end: a server whose data connection ended sends them
+/// at once, but for a connection per transaction, where it does not know.
+const HASTE: Nanos = Nanos::secs(3);
+
+/// Where nobody answers at all.
+const NO_NETSERVER: &str = "no netserver listens there: `sonde netserver` or `netserver` starts one; its port is 12865 unless -p says otherwise";
+
+/// A control connection that is open.
+#[derive(Debug)]
+pub struct Control {
+    socket: Socket,
+    client: Client,
+    /// Where it goes.
+    pub peer: SocketAddr,
+    /// Answers that came before they were asked for: while the data flowed.
+    early: VecDeque<Answer>,
+}
+
+impl Control {
+    /// Connects to the first of `servers` that can be had, from `local` where one is given.
+    pub fn open(
+        servers: &[SocketAddr],
+        local: Option<SocketAddr>,
+        passphrase: Option<Passphrase>,
+        stop: &Stop,
+    ) -> Result<Self, EndpointError> {
+        let mut failed = None;
+        for &peer in servers {
+            match connect(peer, local, stop) {
+                Ok(socket) => {
+                    return Ok(Self { socket, client: Client::new(passphrase), peer, early: VecDeque::new() });
+                }
+                Err(error) if matches!(error.cause, Cause::Stopped) => return Err(error),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let none = || io::Error::new(io::ErrorKind::NotFound, "there is no address to connect to");
+        Err(failed.unwrap_or_else(|| EndpointError::new(Step::Connect, "netserver", none())))
+    }
+
+    /// Asks for a test; the server is ready when this returns.
+    pub fn ask(&mut self, ask: &Ask, stop: &Stop) -> Result<Ready, EndpointError> {
+        let said = self.client.ask(ask).map_err(|error| self.fail(Step::Agree, &error))?;
+        self.say(&said, Step::Agree)?;
+        match self.wait(Step::Agree, ANSWER, stop)? {
+            Answer::Ready(ready) => Ok(ready),
+            other => Err(self.astray(Step::Agree, &other)),
+        }
+    }
+
+    /// Asks how the server's CPUs count, of which it binds itself to `cpu` where one is given.
+    pub fn calibrate(&mut self, cpu: Option<u32>, stop: &Stop) -> Result<Calibration, EndpointError> {
+        let said = self.client.calibrate(cpu).map_err(|error| self.fail(Step::Calibrate, &error))?;
+        self.say(&said, Step::Calibrate)?;
+        match self.wait(Step::Calibrate, CALIBRATION, stop)? {
+            Answer::Cpu(calibration) => Ok(calibration),
+            other => Err(self.astray(Step::Calibrate, &other)),
+        }
+    }
+
+    /// Waits `patience` for the results of the test that was asked for, or not much longer than `stop`.
+    pub fn results(&mut self, patience: Nanos, stop: &Stop) -> Result<Results, EndpointError> {
+        match self.wait(Step::FetchResults, patience, stop)? {
+            Answer::Results(results) => Ok(results),
+            other => Err(self.astray(Step::FetchResults, &other)),
+        }
+    }
+
+    /// Takes what the server said meanwhile; an error where it gave up or is gone.
+    pub fn look(&mut self) -> Result<(), EndpointError> {
+        self.take(Step::Measure)
+    }
+
+    /// The address of our end.
+    pub fn local(&self) -> Option<IpAddr> {
+        self.socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip())
+    }
+
+    /// Whether an answer has come already.
+    pub fn answered(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    /// Ends the connection: our half first, then the server's is waited for.
+    pub fn close(self, stop: &Stop) {
+        // A server that is gone has closed it already.
+        let _gone = shutdown(&self.socket, Shutdown::Write);
+        let give_up = Monotonic::now().after(CLOSE);
+        while Monotonic::now() < give_up && !stop.requested() {
+            poll_one(self.socket.as_fd(), false, Monotonic::now().after(GLANCE));
+            match recv(&self.socket, &mut [0; MESSAGE][..], RecvFlags::DONTWAIT) {
+                Ok((1.., _)) | Err(Errno::AGAIN | Errno::INTR) => {}
+                Ok((0, _)) | Err(_) => return,
+            }
+        }
+    }
+
+    fn say(&self, mut message: &[u8], step: Step) -> Result<(), EndpointError> {
+        let give_up = Monotonic::now().after(ANSWER);
+        while !message.is_empty() {
+            match send(&self.socket, message, SendFlags::NOSIGNAL) {
+                Ok(count) => message = &message[count..],
+                Err(Errno::AGAIN | Errno::INTR) if Monotonic::now() < give_up => {}
+                // What the server said before it closed is the reason, where it said anything.
+                Err(Errno::PIPE | Errno::CONNRESET) => return Ok(()),
+                Err(cause) => return Err(EndpointError::new(step, self.peer, cause)),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, step: Step, patience: Nanos, stop: &Stop) -> Result<Answer, EndpointError> {
+        let asked = Monotonic::now();
+        let mut patience = patience;
+        loop {
+            if let Some(answer) = self.early.pop_front() {
+                return Ok(answer);
+            }
+            // An error that came before is final.
+            self.client.feed(&[]).map_err(|error| self.fail(step.clone(), &error))?;
+            if stop.requested() {
+                if step != Step::FetchResults {
+                    return Err(EndpointError::new(step, self.peer, Cause::Stopped));
+                }
+                patience = patience.min(HASTE);
+            }
+            let now = Monotonic::now();
+            if now >= asked.after(patience) {
+                let silent = self.client.silent(patience).err();
+                let silence = || EndpointError::new(step.clone(), self.peer, Cause::Silence(patience));
+                return Err(silent.map_or_else(silence, |error| self.fail(step.clone(), &error)));
+            }
+            poll_one(self.socket.as_fd(), false, asked.after(patience).min(now.after(GLANCE)));
+            self.take(step.clone())?;
+        }
+    }
+
+    /// Takes what is there, without waiting.
+    fn take(&mut self, step: Step) -> Result<(), EndpointError> {
+        let mut buffer = [0; 4 * MESSAGE];
+        let fed = match recv(&self.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Ok((0, _)) | Err(Errno::CONNRESET | Errno::PIPE) => return Err(self.ended(step)),
+            Ok((count, _)) => self.client.feed(&buffer[..count]),
+            Err(cause) => return Err(EndpointError::new(step, self.peer, cause)),
+        };
+        self.early.extend(fed.map_err(|error| self.fail(step, &error))?);
+        Ok(())
+    }
+
+    fn ended(&mut self, step: Step) -> EndpointError {
+        match self.client.end() {
+            Err(error) => self.fail(step, &error),
+            Ok(()) => EndpointError::new(step, self.peer, io::Error::from(io::ErrorKind::UnexpectedEof)),
+        }
+    }
+
+    fn astray(&self, step: Step, answer: &Answer) -> EndpointError {
+        let what = match answer {
+            Answer::Ready(_) => "is ready for a test",
+            Answer::Results(_) => "sent results",
+            Answer::Cpu(_) => "told of its CPUs",
+        };
+        EndpointError::new(step, self.peer, Cause::Peer(format!("the server {what}, which was not asked for")))
+    }
+
+    fn fail(&self, step: Step, error: &Error) -> EndpointError {
+        failure(step, self.peer, error)
+    }
+}
+
+/// To wait on, beside the data.
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// An error of the protocol as one towards this peer.
+fn failure(step: Step, peer: SocketAddr, error: &Error) -> EndpointError {
+    let side = match error.side() {
+        PeerSide::Ours => Side::Ours,
+        PeerSide::Theirs => Side::Theirs,
+        PeerSide::Path => Side::Path,
+    };
+    let cause = match error {
+        Error::Refused { code, .. } if *code != UNKNOWN_REQUEST => {
+            format!("the server can't do this: {} (its error {code})", plain(&io::Error::from_raw_os_error(*code)))
+        }
+        error => error.to_string(),
+    };
+    let failed = EndpointError::new(step, peer, Cause::Peer(cause)).on(side);
+    match error.hint() {
+        Some(hint) => failed.with_hint(hint),
+        None => failed,
+    }
+}
+
+fn connect(peer: SocketAddr, local: Option<SocketAddr>, stop: &Stop) -> Result<Socket, EndpointError> {
+    let fail = |cause: io::Error| {
+        let refused = cause.kind() == io::ErrorKind::ConnectionRefused;
+        let error = EndpointError::new(Step::Connect, peer, cause);
+        if refused { error.with_hint(NO_NETSERVER) } else { error }
+    };
+    let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
+    if let Some(local) = local {
+        socket.set_reuse_address(true).map_err(fail)?;
+        socket.bind(&SockAddr::from(local)).map_err(|cause| {
+            EndpointError::new(Step::Set("local address"), peer, cause)
+                .with_hint(format!("{local} must be free, and an address of this host of the peer's IP version"))
+        })?;
+    }
+    match socket::connect(&socket, peer, CONNECT, stop) {
+        Ok(true) => {}
+        Ok(false) => return Err(EndpointError::new(Step::Connect, peer, Cause::Stopped)),
+        Err(cause) => return Err(fail(cause)),
+    }
+    socket.set_tcp_nodelay(true).map_err(fail)?;
+    socket::set_glance(&socket).map_err(fail)?;
+    Ok(socket)
+}

@@ -1,0 +1,196 @@
+//! One control connection, to its end: hears what the client asks for, runs it, answers.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use measure::unit::{Instant, Nanos};
+use protocol::netperf::answer::Calibration;
+use protocol::netperf::ask::Ask;
+use protocol::netperf::server::{Action, PASSPHRASE, Server};
+use protocol::netperf::{MESSAGE, REST};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::{Socket, TcpKeepalive};
+
+use super::Shared;
+use super::data::{Errno as Refusal, Prepared, prepare};
+use super::test::{self, Setting};
+use crate::clock::Monotonic;
+use crate::cpu_usage::{Snapshot, TICKS_PER_SECOND};
+use crate::pace;
+use crate::socket;
+use crate::thread::pin;
+
+/// A client that takes nothing of an answer for so long is gone.
+const ANSWER: Nanos = Nanos::secs(20);
+
+/// Serves one accepted connection to its end.
+pub fn attend(connection: &Socket, from: SocketAddr, shared: &Shared) {
+    pace::be_punctual();
+    if let Err(error) = set_up(connection) {
+        return shared.log(from, format!("gone before it was served: {error}"));
+    }
+    shared.log(from, "connected");
+    let rate = Snapshot::take().map(|now| Calibration { rate: Some(TICKS_PER_SECOND as f32), count: now.cpus() });
+    let calibration = rate.unwrap_or(Calibration { rate: None, count: 0 });
+    let server = Server::new(shared.settings.passphrase.clone(), calibration);
+    Attendant { connection, from, shared, server, accepted: Monotonic::now(), partial_since: None }.run();
+}
+
+fn set_up(connection: &Socket) -> std::io::Result<()> {
+    socket::set_glance(connection)?;
+    // Else each answer would wait for the acknowledgement of the one before.
+    connection.set_tcp_nodelay(true)?;
+    // A client whose host is gone says nothing, as an idle one does: the system asks after it, gone after two minutes.
+    let probing = TcpKeepalive::new().with_time(Duration::from_mins(1)).with_interval(Duration::from_secs(15));
+    connection.set_tcp_keepalive(&probing.with_retries(4))
+}
+
+/// The client's thread, which runs its tests too, is bound for good, as a netserver's process is.
+fn bind_to(cpu: Option<u32>) -> Result<(), Refusal> {
+    cpu.map_or(Ok(()), |cpu| pin(cpu).map_err(|error| Refusal::of(&error)))
+}
+
+/// The connection is at its end.
+struct Ended;
+
+struct Attendant<'a> {
+    connection: &'a Socket,
+    from: SocketAddr,
+    shared: &'a Shared,
+    server: Server,
+    accepted: Instant,
+    /// Since when the rest of a message is due.
+    partial_since: Option<Instant>,
+}
+
+impl Attendant<'_> {
+    fn run(&mut self) {
+        while !self.shared.stop.requested() {
+            let actions = match self.hear() {
+                Ok(actions) => actions,
+                Err(Ended) => return,
+            };
+            if self.perform(actions).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits for something to do: what the client sent, or the end of our patience with it.
+    fn hear(&mut self) -> Result<Vec<Action>, Ended> {
+        let now = Monotonic::now();
+        let rest = self.partial_since.map(|since| since.after(REST));
+        let word = self.server.awaits_passphrase().then(|| self.accepted.after(PASSPHRASE));
+        let due = [rest, word].into_iter().flatten().min();
+        if due.is_some_and(|due| now >= due) {
+            return Ok(self.impatient(rest.is_some_and(|rest| now >= rest)));
+        }
+        self.shared.await_input(self.connection, due.map(|due| due.since(now).unwrap_or_default()));
+        let mut buffer = [0; 4 * MESSAGE];
+        let actions = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
+            Ok((0, _)) => {
+                self.shared.log(self.from, "closed the connection");
+                return Err(Ended);
+            }
+            Ok((count, _)) => self.server.feed(&buffer[..count]),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(Vec::new()),
+            Err(errno) => {
+                self.shared.log(self.from, format!("lost: {}", std::io::Error::from(errno)));
+                return Err(Ended);
+            }
+        };
+        self.note_partial();
+        Ok(actions)
+    }
+
+    fn impatient(&mut self, with_a_part: bool) -> Vec<Action> {
+        if with_a_part {
+            self.partial_since = None;
+            return self.server.stale();
+        }
+        vec![Action::Close(protocol::netperf::server::Reason::NoPassphrase)]
+    }
+
+    /// A message whose first part is here is waited for from now on, if it was not before.
+    fn note_partial(&mut self) {
+        let partial = self.server.partial() > 0;
+        self.partial_since = partial.then(|| self.partial_since.unwrap_or_else(Monotonic::now));
+    }
+
+    fn perform(&mut self, actions: Vec<Action>) -> Result<(), Ended> {
+        for action in actions {
+            match action {
+                Action::Answer(answer) => {
+                    if let Some(nonsense) = self.server.nonsense() {
+                        self.shared.log(self.from, format!("asked for a test that makes no sense: {nonsense}"));
+                    }
+                    self.say(&answer)?;
+                }
+                Action::Close(reason) => {
+                    self.shared.log(self.from, format!("the connection is closed: {reason}"));
+                    return Err(Ended);
+                }
+                Action::Run(ask) => {
+                    self.serve(&ask)?;
+                    // What came meanwhile is dealt with now.
+                    let kept = self.server.feed(&[]);
+                    self.note_partial();
+                    self.perform(kept)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One test: set up, answered, run, and its results told; or an error number in place of either.
+    fn serve(&mut self, ask: &Ask) -> Result<(), Ended> {
+        self.shared.log(self.from, format!("asks for {}", test::name(ask)));
+        let prepared = bind_to(ask.server_cpu).and_then(|()| self.prepare(ask));
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(refusal) => return self.refuse(refusal),
+        };
+        let ready = self.server.ready(&prepared.ready);
+        self.say(&ready)?;
+        let setting = Setting { ask, control: self.connection, from: self.from, stop: &self.shared.stop };
+        match test::run(prepared, &setting) {
+            Ok(Some(results)) => {
+                let results = self.server.results(&results);
+                self.say(&results)
+            }
+            Ok(None) => {
+                self.shared.log(self.from, "gone while its test ran");
+                Err(Ended)
+            }
+            Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    fn prepare(&self, ask: &Ask) -> Result<Prepared, Refusal> {
+        let local = self.connection.local_addr().ok().and_then(|address| address.as_socket());
+        prepare(ask, local, &self.shared.settings.limits, &self.shared.memory)
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> Result<(), Ended> {
+        self.shared.log(self.from, format!("its test cannot be done: {refusal}"));
+        let answer = self.server.refuse(refusal.0);
+        self.say(&answer)
+    }
+
+    fn say(&self, mut message: &[u8]) -> Result<(), Ended> {
+        let give_up = Monotonic::now().after(ANSWER);
+        while !message.is_empty() {
+            match send(self.connection, message, SendFlags::NOSIGNAL) {
+                Ok(count) => message = &message[count..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if Monotonic::now() < give_up && !self.shared.stop.requested() => {}
+                Err(errno) => {
+                    self.shared.log(self.from, format!("cannot be answered: {}", std::io::Error::from(errno)));
+                    return Err(Ended);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! The figures of a stream: what went through, at which rate, and how evenly.
+
+use measure::method::Direction;
+use measure::throughput::{Carried, Interval, Throughput, per_second};
+use measure::unit::{Bytes, grouped};
+
+use super::{APART, LABEL, figures};
+use crate::layout::{INDENT, Page, Piece, Tone};
+use crate::number;
+
+/// Intervals from which the slowest and the fastest say something.
+const SEVERAL: usize = 3;
+
+/// The rates, what they come from, how even the intervals were, and how long the calls took.
+pub(super) fn figures(page: &mut Page, stream: &Throughput) {
+    for items in [rates(stream), counts(stream), evenness(stream)] {
+        if !items.is_empty() {
+            page.flow(INDENT, INDENT, APART, &items);
+        }
+    }
+    if let Some(calls) = &stream.calls {
+        page.gap();
+        figures::quantiles_of(page, "call", calls);
+        page.flow(INDENT, INDENT, APART, &figures::spread(calls));
+    }
+    if page.style().verbose {
+        page.gap();
+        series(page, &stream.intervals);
+    }
+    page.gap();
+}
+
+/// What arrived first: it is the rate that a program has; what was sent may still stand in buffers or be lost.
+fn rates(stream: &Throughput) -> Vec<Piece> {
+    let rate = |what: &str, rate: Option<f64>, tone| {
+        let text = rate.and_then(number::bit_rate)?;
+        Some(Piece::new(format!("{what} {text}"), tone))
+    };
+    [rate("received", stream.received_bytes_per_s, Tone::Strong), rate("sent", stream.sent_bytes_per_s, Tone::Plain)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn counts(stream: &Throughput) -> Vec<Piece> {
+    let (ours, theirs) = match stream.direction {
+        Direction::Receive => ("received", "sent"),
+        _ => ("sent", "received"),
+    };
+    let end = |carried: &Carried, done: &str| {
+        let calls = number::count(carried.calls, "call", "calls");
+        Piece::from(format!("{} {done} in {calls}", size(carried.bytes)))
+    };
+    let mut items = vec![end(&stream.ours, ours)];
+    items.extend(stream.theirs.as_ref().map(|peer| end(&peer.carried, theirs)));
+    if stream.ours.failed_calls > 0 {
+        items.push(Piece::new(format!("{} not sent", grouped(stream.ours.failed_calls)), Tone::Alarm));
+    }
+    items
+}
+
+/// Bytes with three digits, decimally.
+fn size(bytes: Bytes) -> String {
+    let (scale, unit) = match bytes.0 {
+        0..10_000 => return format!("{} B", bytes.0),
+        10_000..1_000_000 => (1e3, "kB"),
+        1_000_000..1_000_000_000 => (1e6, "MB"),
+        1_000_000_000..1_000_000_000_000 => (1e9, "GB"),
+        _ => (1e12, "TB"),
+    };
+    format!("{:.2} {unit}", bytes.0 as f64 / scale)
+}
+
+/// The slowest and the fastest of the whole intervals; the last is short and told by nobody.
+fn evenness(stream: &Throughput) -> Vec<Piece> {
+    let whole = stream.intervals.split_last().map_or(&[] as &[Interval], |(_, whole)| whole);
+    let rates: Vec<f64> =
+        whole.iter().filter_map(|interval| per_second(interval.carried.bytes, interval.length_ns)).collect();
+    if rates.len() < SEVERAL {
+        return Vec::new();
+    }
+    let slowest = rates.iter().copied().reduce(f64::min).and_then(number::bit_rate);
+    let fastest = rates.iter().copied().reduce(f64::max).and_then(number::bit_rate);
+    let told = [("slowest interval", slowest), ("fastest", fastest)];
+    told.into_iter().filter_map(|(name, rate)| Some(Piece::from(format!("{name} {}", rate?)))).collect()
+}
+
+/// Each interval, up to as many as a person looks through.
+fn series(page: &mut Page, intervals: &[Interval]) {
+    const SHOWN: usize = 60;
+    let head = ["from", "for", "carried", "rate"].map(|text| Piece::new(text, Tone::Faint));
+    let mut rows = vec![head.to_vec()];
+    for interval in intervals.iter().take(SHOWN) {
+        let rate = per_second(interval.carried.bytes, interval.length_ns).and_then(number::bit_rate);
+        let cells = [
+            interval.at_ns.to_string(),
+            interval.length_ns.to_string(),
+            size(interval.carried.bytes),
+            rate.unwrap_or_default(),
+        ];
+        rows.push(cells.map(Piece::from).to_vec());
+    }
+    if rows.len() > 1 {
+        page.table(&rows);
+    }
+    if let Some(more) = intervals.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        page.paragraph(INDENT, &Piece::new("and", Tone::Faint), LABEL, &number::count(more as u64, "more", "more"));
+    }
+}
