@@ -179,7 +179,8 @@ impl fmt::Display for Warning {
                 } else {
                     "our side was too slow"
                 };
-                write!(f, "{sent_per_s:.1} requests a second were sent where {offered_per_s:.1} were due: {cause}")
+                let (sent, due) = (PerSecond(*sent_per_s), PerSecond(*offered_per_s));
+                write!(f, "{sent} requests a second were sent where {due} were due: {cause}")
             }
             Self::BehindSchedule { share } => {
                 write!(f, "{} of the requests were sent more than an interval late by our own side", Percent(*share))
@@ -336,6 +337,15 @@ impl fmt::Display for Percent {
     }
 }
 
+/// Requests a second: whole and grouped from a thousand, as the figures above the warnings are.
+struct PerSecond(f64);
+
+impl fmt::Display for PerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 >= 999.5 { f.write_str(&grouped(self.0.round() as u64)) } else { write!(f, "{:.1}", self.0) }
+    }
+}
+
 /// How long to run, rounded up to what a person would type.
 struct Length(Nanos);
 
@@ -388,6 +398,8 @@ mod tests {
             drift.to_string(),
             "the run drifted: the median of its last third lies 2.10 µs below that of its first"
         );
+        let slow = Warning::RateNotAchieved { offered_per_s: 1e6, sent_per_s: 80.25, held_back_by_window: false };
+        assert!(slow.to_string().starts_with("80.2 requests a second were sent where 1 000 000 were due"), "{slow}");
         let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us };
         assert!(lost(None).to_string().starts_with("30 of 0"), "nothing is divided by zero");
         assert!(lost(Some(15)).to_string().ends_with(": our own receive buffer had no room for 15"));

@@ -23,11 +23,15 @@ use crate::native::reply::Agreed;
 use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::wire::{Reading, Wire};
 
+mod netperf;
+
+pub use self::netperf::{netperf_client, netperf_server};
+
 /// A driving function, by the name of its fuzz target.
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 7] = [
+pub const ALL: [(&str, Drive); 9] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -35,6 +39,8 @@ pub const ALL: [(&str, Drive); 7] = [
     ("native_server", native_server),
     ("icmp_echo", icmp_echo),
     ("key_text", key_text),
+    ("netperf_client", netperf_client),
+    ("netperf_server", netperf_server),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.
@@ -203,7 +209,7 @@ fn open(flows: u32) -> Open {
         request_bytes: Bytes(64),
         response_bytes: Bytes(64),
         reply_every: 1,
-        waiting: Waiting::Block,
+        waiting: Some(Waiting::Block),
         cpus: vec![],
         flows,
         stamps: false,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 
-use measure::method::{Carrier, Method, Pattern, Schedule, Waiting, Window};
+use measure::method::{Carrier, Method, Pattern, Schedule, Window};
 use measure::outcome::SocketFacts;
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
@@ -55,7 +55,7 @@ pub fn request(method: &Method, task: &Task) -> Open {
         request_bytes: method.request_bytes,
         response_bytes: method.response_bytes,
         reply_every: method.reply_every,
-        waiting: method.peer_waiting.unwrap_or(Waiting::Block),
+        waiting: method.peer_waiting,
         cpus: method.spread.peer_cpus.clone(),
         flows: method.spread.connections,
         stamps: method.stamps.is_some(),

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_uint};
-use socket2::Socket;
+use socket2::{SockFilter, Socket};
 
 /// `SO_BUSY_POLL`: the kernel polls the card for so many microseconds before it sleeps.
 pub fn set_busy_poll(socket: &Socket, micros: u32) -> io::Result<()> {
@@ -48,6 +48,24 @@ pub fn only_echo_replies(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
         libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_ICMPV6, 1, filter.as_ptr().cast(), length)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// On a raw ICMP socket: of the messages lets through those with our identifier alone. Every raw socket is given every
+/// reply that comes to this host: those of our other connections, and of other programs, would fill its buffer until our
+/// own found no room.
+pub fn only_identifier(socket: &Socket, ipv6: bool, identifier: u16) -> io::Result<()> {
+    let code = |parts: &[u32]| parts.iter().sum::<u32>() as u16;
+    let index = SockFilter::new(code(&[libc::BPF_LDX, libc::BPF_B, libc::BPF_MSH]), 0, 0, 0);
+    let load = |mode| SockFilter::new(code(&[libc::BPF_LD, libc::BPF_H, mode]), 0, 0, 4);
+    let is_ours = SockFilter::new(code(&[libc::BPF_JMP, libc::BPF_JEQ, libc::BPF_K]), 0, 1, u32::from(identifier));
+    let answer = |length| SockFilter::new(code(&[libc::BPF_RET, libc::BPF_K]), 0, 0, length);
+    let (all, nothing) = (answer(u32::MAX), answer(0));
+    // Of IPv4 the filter sees the IP header, whose length the first instruction takes; of IPv6 the message alone.
+    if ipv6 {
+        socket.attach_filter(&[load(libc::BPF_ABS), is_ours, all, nothing])
+    } else {
+        socket.attach_filter(&[index, load(libc::BPF_IND), is_ours, all, nothing])
+    }
 }
 
 /// Asks with each datagram for the address it was sent to (`IP_PKTINFO`).

@@ -119,7 +119,7 @@ pub enum Error {
         code: i32,
     },
     /// An answer that makes no sense.
-    #[error("{step} of the server makes no sense: {nonsense}")]
+    #[error("{step} makes no sense: {nonsense}")]
     Nonsense {
         /// Which answer.
         step: Step,
@@ -127,7 +127,7 @@ pub enum Error {
         nonsense: Nonsense,
     },
     /// The server speaks, and nobody asked.
-    #[error("the server sent {octets} octets that nobody asked for")]
+    #[error("octets from the server that nobody asked for: {octets}")]
     Unasked {
         /// So many came at once.
         octets: usize,
