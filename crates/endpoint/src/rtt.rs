@@ -13,7 +13,7 @@ use std::thread;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern};
+use measure::method::{Carrier, Method, Pattern, Waiting};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
 use protocol::native::key::Key;
@@ -111,6 +111,10 @@ pub struct PeerFacts {
     pub program: Option<String>,
     /// Version of the native protocol agreed on.
     pub protocol: Option<u16>,
+    /// How it waits for requests, where it said.
+    pub waiting: Option<Waiting>,
+    /// CPUs its threads are pinned to; empty: none, or it did not say.
+    pub cpus: Vec<u32>,
 }
 
 /// How a measurement ended.
@@ -181,6 +185,8 @@ fn against(
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
         protocol: Some(control.version),
+        waiting: Some(control.opened.got.waiting),
+        cpus: control.opened.got.cpus.clone(),
     });
     let report = control.map(|control| control.close(stop)).transpose();
     let peer_received = report.as_ref().ok().and_then(|report| recorded(report.as_ref()?, &method));
@@ -214,6 +220,13 @@ fn effective(method: &Method) -> Method {
 fn clock_tolerance(recording: &Recording) -> u128 {
     let elapsed = recording.ended.since(recording.began).unwrap_or_default();
     1_000_000 + u128::from(elapsed.0 / 2_000)
+}
+
+/// What was found by exchanges with `target` that somebody else has measured, on this host, `ours`; `offset_before` is
+/// how far the wall clock was ahead of the monotonic one before ([`crate::clock::wall_offset`]).
+pub fn found(gathered: Gathered, ours: Environment, target: SocketAddr, offset_before: i128) -> Finding {
+    let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
+    conclude(gathered, Ok(None), ours, PeerFacts::default(), target, false, clock_stepped)
 }
 
 /// Requests the peer received, less those that are not recorded. What carries no header cannot be marked as warm-up.

@@ -1,6 +1,10 @@
 //! Our netserver, by netperf's own client where it is installed, and by hand-made clients that behave badly.
 
+mod gone;
+mod hand;
 mod real;
+mod refusals;
+mod session;
 
 use std::net::SocketAddr;
 use std::thread;

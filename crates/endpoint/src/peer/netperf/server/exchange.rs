@@ -43,7 +43,8 @@ pub fn connection(
     let lengths = (sends.size, receives.size);
     let mut link = Stream::new(socket, Waiting::Block, lengths, false, setting.stop.clone());
     let mut answering = Answering::new(setting, course, ready.pacing, lengths);
-    answering.run(&mut link);
+    let last = answering.asked_for();
+    answering.run(&mut link, last);
     let mut done = answering.done();
     let kept = link.socket().try_clone()?;
     if let Length::Count(_) = setting.ask.length {
@@ -68,7 +69,8 @@ pub fn datagrams(
     let Prepared { socket, sends, receives, memory: _memory, ready } = prepared;
     let mut link = Datagram::new(socket, Waiting::Block, setting.stop.clone());
     let mut answering = Answering::new(setting, course, ready.pacing, (sends.size, receives.size));
-    answering.run(&mut link);
+    // By count too it is the client that ends it: where a response gets lost, it asks once more.
+    answering.run(&mut link, u64::MAX);
     Ok(answering.done())
 }
 
@@ -138,14 +140,14 @@ impl<'a> Answering<'a> {
         Self { setting, course, request, response, lengths, pace, count: 0, ended: None }
     }
 
-    fn run<L: Link>(&mut self, link: &mut L) {
-        let most = if let Length::Count(count) = self.setting.ask.length { count } else { u64::MAX };
-        while self.count < most && !self.setting.stop.requested() {
+    /// `last`: the response with which the test is over; else it is the client that ends it.
+    fn run<L: Link>(&mut self, link: &mut L, last: u64) {
+        while self.count < last && !self.setting.stop.requested() {
             match link.receive(&mut self.request, Instant(0)) {
                 Ok(Some(0)) => return,
                 Ok(Some(_)) => {}
                 Ok(None) => {
-                    if self.course.over(self.count).is_some() {
+                    if self.course.over(self.count).is_some() || self.count >= self.asked_for() {
                         self.ended = Some(self.course.active());
                         return;
                     }
@@ -159,11 +161,17 @@ impl<'a> Answering<'a> {
                 pace.keep(self.setting);
             }
             match link.send(self.response.turn()) {
+                Ok(()) => self.count += 1,
                 Err(fault) if fault.ends_the_run() && fault != Fault::TooLong => return,
-                _ => self.count += 1,
+                Err(_) => {}
             }
         }
         let _stopped = self.setting.stop.requested() && self.course.over(self.count).is_some();
+    }
+
+    /// Transactions after which the client has what it wants.
+    fn asked_for(&self) -> u64 {
+        if let Length::Count(count) = self.setting.ask.length { count } else { u64::MAX }
     }
 
     fn done(self) -> Done {
