@@ -163,8 +163,8 @@ fn judge(step: &Step, cause: &Cause) -> (Side, Option<String>) {
         (Step::Listen | Step::OpenSocket(_) | Step::Set(_) | Step::StartThread | Step::Pin(_), cause) => {
             (Side::Ours, own_hint(step, cause))
         }
-        (Step::LookUp, _) => (Side::Ours, Some("check the name, or give an address".into())),
         (_, Cause::Stopped) => (Side::Ours, None),
+        (Step::LookUp, _) => (Side::Ours, Some("check the name, or give an address".into())),
         (_, Cause::System(error)) => network(error),
         (_, Cause::Silence(_)) => (
             Side::Unknown,
@@ -193,6 +193,13 @@ fn network(error: &io::Error) -> (Side, Option<String>) {
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
             (Side::Path, hint("there is no route: check the address and the routing table"))
         }
+        // The kernel says so of a link-local address without its interface, and where --bind cannot reach the peer.
+        Kind::InvalidInput => (
+            Side::Ours,
+            hint(
+                "a link-local address needs its interface, as in fe80::1%eth0, and --bind an address the peer is reached from",
+            ),
+        ),
         Kind::AddrNotAvailable => (Side::Ours, hint("that local address is not on this host: check --bind")),
         Kind::PermissionDenied => (Side::Ours, hint("a local firewall or a missing capability forbids it")),
         _ => (Side::Unknown, None),
@@ -214,6 +221,7 @@ fn own_hint(step: &Step, cause: &Cause) -> Option<String> {
             "this kernel has no such congestion control: see net.ipv4.tcp_available_congestion_control"
         }
         (Step::Set("interface"), io::ErrorKind::PermissionDenied) => "binding to an interface needs CAP_NET_RAW here",
+        (Step::Set("interface"), _) => "no such interface here: `ip link` lists them",
         (Step::Pin(_), _) => "this process may not run there: see the CPUs allowed in `taskset -p $$`",
         _ => return None,
     };
@@ -231,5 +239,14 @@ mod tests {
         assert_eq!(error.to_string(), "10.0.0.2:7663: cannot open the control connection: connection refused");
         assert_eq!(error.side, Side::Theirs);
         assert!(error.hint.unwrap().contains("sonde serve"));
+    }
+
+    #[test]
+    fn an_address_that_does_not_fit_is_our_side() {
+        let error = EndpointError::new(Step::Connect, "[fe80::1]:7663", io::Error::from_raw_os_error(libc::EINVAL));
+        assert_eq!(error.side, Side::Ours);
+        assert!(error.hint.unwrap().contains("%eth0"));
+        let error = EndpointError::new(Step::Set("interface"), "db1", io::Error::from_raw_os_error(libc::ENODEV));
+        assert!(error.hint.unwrap().contains("ip link"));
     }
 }

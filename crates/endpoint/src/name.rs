@@ -2,8 +2,12 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 
-use crate::error::{EndpointError, Step};
+use crate::error::{Cause, EndpointError, Step};
+use crate::socket::GLANCE;
+use crate::stop::Stop;
 
 /// Which addresses will do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,25 +22,46 @@ pub enum Family {
 }
 
 /// The first address of `host` in the wanted family. `host` may be a name, an IPv4 or an IPv6 address, the latter also
-/// in brackets and with a scope (`fe80::1%eth0`).
-pub fn look_up(host: &str, port: u16, family: Family) -> Result<SocketAddr, EndpointError> {
+/// in brackets and with a scope (`fe80::1%eth0`). A resolver that takes its time is not waited for once `stop` is asked
+/// for.
+pub fn look_up(host: &str, port: u16, family: Family, stop: &Stop) -> Result<SocketAddr, EndpointError> {
     use_files_and_dns_when_static();
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    let fail = |cause: io::Error| EndpointError::new(Step::LookUp, host, cause);
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host).to_owned();
+    let found = unless_stopped(stop, move || (bare, port).to_socket_addrs().map(Iterator::collect::<Vec<_>>));
+    let found = found.map_err(|cause| EndpointError::new(Step::LookUp, host, cause))?;
+    let fail = |words: &str| EndpointError::new(Step::LookUp, host, io::Error::new(io::ErrorKind::NotFound, words));
+    if found.is_empty() {
+        return Err(fail("the resolver knows no address of that name"));
+    }
     let fits = |address: &SocketAddr| match family {
         Family::Any => true,
         Family::V4 => address.is_ipv4(),
         Family::V6 => address.is_ipv6(),
     };
-    let mut found = (bare, port).to_socket_addrs().map_err(fail)?.peekable();
-    if found.peek().is_none() {
-        return Err(fail(io::Error::new(io::ErrorKind::NotFound, "the resolver knows no address of that name")));
-    }
-    found.find(fits).ok_or_else(|| {
+    found.into_iter().find(fits).ok_or_else(|| {
         let kind = if family == Family::V4 { "IPv4" } else { "IPv6" };
-        fail(io::Error::new(io::ErrorKind::NotFound, format!("it has no {kind} address")))
-            .with_hint("leave -4 or -6 away, or give another name")
+        fail(&format!("it has no {kind} address")).with_hint("leave -4 or -6 away, or give another name")
     })
+}
+
+/// What `resolve` gives. It blocks as long as it likes, and nothing can interrupt it: so it has a thread of its own,
+/// which is left behind where somebody asks to stop first.
+fn unless_stopped<T: Send + 'static>(
+    stop: &Stop,
+    resolve: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, Cause> {
+    let (answer, answered) = channel();
+    // Nobody waits for an answer that comes too late.
+    let body = move || drop(answer.send(resolve()));
+    thread::Builder::new().name("sonde-look-up".into()).spawn(body)?;
+    while !stop.requested() {
+        match answered.recv_timeout(GLANCE.into()) {
+            Ok(found) => return Ok(found?),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the resolver gave up").into()),
+        }
+    }
+    Err(Cause::Stopped)
 }
 
 /// In a static binary glibc would load the host's name service modules into a process that has its own libc, which is
@@ -67,18 +92,39 @@ mod tests {
     #[test_case("::1", Family::Any, "[::1]:7"; "v6")]
     #[test_case("[::1]", Family::V6, "[::1]:7"; "v6 in brackets")]
     fn an_address_is_its_own_name(host: &str, family: Family, expected: &str) {
-        assert_eq!(look_up(host, 7, family).unwrap().to_string(), expected);
+        assert_eq!(look_up(host, 7, family, &Stop::default()).unwrap().to_string(), expected);
     }
 
     #[test]
     fn the_wrong_family_is_said() {
-        let error = look_up("127.0.0.1", 7, Family::V6).unwrap_err();
+        let error = look_up("127.0.0.1", 7, Family::V6, &Stop::default()).unwrap_err();
         assert!(error.to_string().contains("no IPv6 address"), "{error}");
     }
 
     #[test]
     fn an_unknown_name_is_said_with_the_name() {
-        let error = look_up("no-such-host.invalid", 7, Family::Any).unwrap_err();
+        let error = look_up("no-such-host.invalid", 7, Family::Any, &Stop::default()).unwrap_err();
         assert!(error.to_string().starts_with("no-such-host.invalid: cannot look up"), "{error}");
+    }
+
+    #[test]
+    fn a_resolver_that_says_nothing_is_waited_for_until_a_stop() {
+        let stop = Stop::default();
+        let (never, silence) = channel::<()>();
+        let asked = stop.clone();
+        let found = unless_stopped(&stop, move || {
+            asked.request();
+            silence.recv().map_err(io::Error::other)
+        });
+        assert!(matches!(found, Err(Cause::Stopped)), "{found:?}");
+        drop(never);
+        let error = EndpointError::new(Step::LookUp, "db1", Cause::Stopped);
+        assert_eq!(error.hint, None, "the name is not to blame");
+    }
+
+    #[test]
+    fn a_resolver_that_breaks_is_told() {
+        let error = unless_stopped::<()>(&Stop::default(), || panic!("as the test wants it")).unwrap_err();
+        assert!(error.to_string().contains("gave up"), "{error}");
     }
 }

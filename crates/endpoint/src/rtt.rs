@@ -12,7 +12,7 @@ use std::thread;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern};
+use measure::method::{Carrier, Method, Pattern, Waiting};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
 use protocol::native::key::Key;
@@ -110,6 +110,10 @@ pub struct PeerFacts {
     pub program: Option<String>,
     /// Version of the native protocol agreed on.
     pub protocol: Option<u16>,
+    /// How it waits for requests, where it said.
+    pub waiting: Option<Waiting>,
+    /// CPUs its threads are pinned to; empty: none, or it did not say.
+    pub cpus: Vec<u32>,
 }
 
 /// How a measurement ended.
@@ -180,6 +184,8 @@ fn against(
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
         protocol: Some(control.version),
+        waiting: Some(control.opened.got.waiting),
+        cpus: control.opened.got.cpus.clone(),
     });
     let report = control.map(|control| control.close(stop)).transpose();
     let peer_received = report.as_ref().ok().and_then(|report| recorded(report.as_ref()?, &method));

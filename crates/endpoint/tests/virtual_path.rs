@@ -184,6 +184,23 @@ fn an_open_loop_sees_a_stall_in_every_request_it_delays_and_a_closed_one_in_one(
     assert!((98..=100).contains(&closed.run.recording.counts.ticks_missed), "{:?}", closed.run.recording.counts);
 }
 
+#[test_case(Pacing::Hybrid)]
+#[test_case(Pacing::Spin)]
+fn the_reading_of_the_clock_that_ends_the_wait_is_the_send_stamp(pacing: Pacing) {
+    let tick = Nanos(25);
+    let asked = Asked { pacing: Some(pacing), ..every(MS, count(100)) };
+    // Answers are out while the next departure is waited for, and are not.
+    for delay in [Nanos::micros(20), Nanos::micros(1_300)] {
+        let path = Path::seeded(1).delay(delay).poll_takes(Nanos(300));
+        let seen = run_at(&VirtualClock::new().ticking(tick), &asked, path);
+        assert_eq!(seen.run.recording.counts.answered, 100);
+        let slip = seen.run.recording.slip.expect("open");
+        // The first is due as the recording starts, which takes a few readings.
+        let late = seen.told[1..].iter().filter_map(|e| e.sent?.since(e.intended?)).max();
+        assert!(late.expect("sent") < tick, "{late:?} of {:?}", slip.max());
+    }
+}
+
 #[test]
 fn a_late_sender_shows_as_slip_and_in_the_response_but_not_in_the_service_time() {
     let asked = Asked { pacing: Some(Pacing::Sleep), ..every(MS, count(200)) };
@@ -394,6 +411,26 @@ fn all_outstanding_datagrams_lost_begin_anew() {
     let seen = run_unnumbered(4, Path::seeded(1).lose(20..28));
     let counts = seen.run.recording.counts;
     assert_eq!((counts.answered, counts.lost), (92, 8), "{counts:?}");
+}
+
+#[test]
+fn a_late_reply_to_the_warm_up_is_not_taken_for_the_first_recorded_one() {
+    let asked = Asked {
+        carrier: Some(Carrier::Tcp),
+        request_bytes: Some(Bytes(1)),
+        response_bytes: Some(Bytes(1)),
+        warm_up_ns: Some(MS),
+        ..count(50)
+    };
+    let method = asked.resolve().expect("a sensible method");
+    let network = Network::new(&VirtualClock::new());
+    // The first request of the warm-up is answered 100 ms after its timeout.
+    let link = network.link(Path::seeded(1).delay(MS).stall(Nanos::ZERO, Nanos::millis(600)), Peer::plain(1));
+    let flow = Flow { link, wire: Bare, index: 0, request: vec![0; 1], reply: vec![0; 1], expected: Some(1) };
+    let seen = drive(vec![flow], &method, network);
+    let counts = seen.run.recording.counts;
+    assert_eq!((counts.answered, counts.duplicated, counts.strays), (50, 0, 0), "{counts:?}");
+    assert!(seen.responses()[1..].iter().all(|rtt| *rtt == 2 * MS.0), "{:?}", seen.responses());
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod fixture;
 pub mod moment;
 pub mod read;
 pub mod record;
+pub mod resolution;
 pub mod schema;
 pub mod store;
 pub mod upgrade;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::event::Line;
 use crate::failure::ErrorDocument;
 use crate::record::Record;
+use crate::resolution::ResolutionDocument;
 
 /// Schema of the record, draft 2020-12: `schema/record.v2.json`.
 pub fn json_schema() -> Value {
@@ -24,6 +25,11 @@ pub fn error_schema() -> Value {
 /// Schema of one line of a stream of events: `schema/event.v2.json`.
 pub fn event_schema() -> Value {
     of::<Line>()
+}
+
+/// Schema of what a machine can resolve: `schema/self.v1.json`.
+pub fn self_schema() -> Value {
+    of::<ResolutionDocument>()
 }
 
 /// The schema of `T` as it is written: a field that is always there is required, though a reader may do without.
@@ -43,6 +49,7 @@ mod tests {
     #[test_case("record.v2.json", &json_schema(); "record")]
     #[test_case("error.v1.json", &error_schema(); "error")]
     #[test_case("event.v2.json", &event_schema(); "event")]
+    #[test_case("self.v1.json", &self_schema(); "of the machine")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema").join(name);
         let present = serde_json::to_string_pretty(schema).unwrap() + "\n";
@@ -60,6 +67,7 @@ mod tests {
     #[test_case(&json_schema(); "record")]
     #[test_case(&error_schema(); "error")]
     #[test_case(&event_schema(); "event")]
+    #[test_case(&self_schema(); "of the machine")]
     fn every_number_tells_its_unit(schema: &Value) {
         let mut without = Vec::new();
         units(schema, schema, "", &mut without);

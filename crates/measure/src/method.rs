@@ -43,7 +43,7 @@ pub struct Method {
     pub pacing: Pacing,
     /// How our end waits for a reply.
     pub waiting: Waiting,
-    /// How the peer waits for a request; absent where the peer is no program of ours.
+    /// How the peer waits for a request; absent where the peer is no program of ours, or was not asked and has not said.
     pub peer_waiting: Option<Waiting>,
     /// Which requests are answered: every n-th, counted from 1.
     pub reply_every: u32,

@@ -255,6 +255,9 @@ pub struct SocketFacts {
     pub path_mtu_bytes: Option<Bytes>,
     /// Type-of-service octet.
     pub tos: Option<u8>,
+    /// Messages that came for this socket, warm-up included, and were dropped by our own kernel: its receive buffer was
+    /// full, or a checksum wrong. Datagrams only.
+    pub dropped: Option<u64>,
     /// Segments TCP sent again.
     pub retransmitted: Option<u64>,
     /// TCP's smoothed round trip at the end, nanoseconds. Includes the peer's delayed acknowledgements: no latency.

@@ -225,7 +225,7 @@ pub enum Spoiler {
     CpuLimit {
         /// The limit, as `50000 us in 100000 us`.
         limit: String,
-        /// Periods in which it held this process back while we looked.
+        /// Number of periods in which it held this process back while we looked.
         throttled: u64,
     },
     /// Two CPUs share a core.

@@ -3,14 +3,17 @@
 //! When one is due decides [`judge`]. Not here: errors, which leave no result to qualify.
 
 pub mod judge;
+pub mod refused;
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::method::Carrier;
 use crate::statistics::quantile;
 use crate::unit::{Nanos, grouped};
+use refused::RefusedBy;
 
 /// Something that qualifies a result. Its text says what was seen; [`Warning::advice`] what to try.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +65,20 @@ pub enum Warning {
         count: u64,
         /// Of how many sent.
         sent: u64,
+        /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
+        /// known.
+        dropped_by_us: Option<u64>,
+    },
+    /// Requests were refused: answered by a reset or an ICMP error instead of a reply.
+    Refused {
+        /// How many.
+        count: u64,
+        /// Of how many sent.
+        sent: u64,
+        /// What carried them.
+        carrier: Carrier,
+        /// Where the refusals came from, as far as that can be told from here.
+        by: RefusedBy,
     },
     /// Our side failed to send.
     SendFailed {
@@ -162,7 +179,8 @@ impl fmt::Display for Warning {
                 } else {
                     "our side was too slow"
                 };
-                write!(f, "{sent_per_s:.1} requests a second were sent where {offered_per_s:.1} were due: {cause}")
+                let (sent, due) = (PerSecond(*sent_per_s), PerSecond(*offered_per_s));
+                write!(f, "{sent} requests a second were sent where {due} were due: {cause}")
             }
             Self::BehindSchedule { share } => {
                 write!(f, "{} of the requests were sent more than an interval late by our own side", Percent(*share))
@@ -174,9 +192,21 @@ impl fmt::Display for Warning {
                     grouped(*count)
                 )
             }
-            Self::Lost { count, sent } => {
+            Self::Lost { count, sent, dropped_by_us } => {
                 let share = Percent(*count as f64 / (*sent).max(1) as f64);
-                write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))
+                write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))?;
+                let dropped = dropped_by_us.map(grouped);
+                dropped.map_or(Ok(()), |dropped| write!(f, ": our own receive buffer had no room for {dropped}"))
+            }
+            Self::Refused { count, sent, carrier, by } => {
+                let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
+                let how = match by {
+                    RefusedBy::Reset => " by a TCP reset",
+                    RefusedBy::IcmpError => " by an ICMP error: destination unreachable",
+                    RefusedBy::OurKernel => " by our own kernel: destination unreachable",
+                    RefusedBy::Unknown => "",
+                };
+                write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))
             }
             Self::SendFailed { count } => write!(f, "{} requests could not be sent by our own system", grouped(*count)),
             Self::Disturbed { end, by } => write!(f, "{end} machine was disturbed: {}", by.join(", ")),
@@ -250,10 +280,14 @@ impl Warning {
             Self::TicksMissed { .. } => {
                 "use --window 0 (open loop) to send whatever the replies do, or a longer interval (--every)"
             }
-            Self::Lost { count, sent } if count >= sent => {
+            Self::Lost { count, dropped_by_us: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
+                "most came back and were dropped on our side: raise --receive-buffer (and net.core.rmem_max), read faster (--wait spin, a --cpu of its own), or lower --rate or --burst"
+            }
+            Self::Lost { count, sent, .. } if count >= sent => {
                 "a firewall may drop them, or nobody is there: try another carrier (--tcp, --udp, --icmp, --connect)"
             }
             Self::Lost { .. } => "lower --rate or --window; raise --timeout to tell the lost from the late",
+            Self::Refused { count, sent, carrier, by } => by.advice(*carrier, count >= sent),
             Self::SendFailed { .. } => {
                 "lower --rate or raise --send-buffer: the interface's queue was full, or a local rule forbade it"
             }
@@ -300,6 +334,15 @@ impl fmt::Display for Percent {
         let percent = self.0 * 100.0;
         let decimals = if percent >= 0.95 || percent <= 0.0 { 1 } else { (-percent.log10().floor()) as usize + 1 };
         write!(f, "{percent:.decimals$} %")
+    }
+}
+
+/// Requests a second: whole and grouped from a thousand, as the figures above the warnings are.
+struct PerSecond(f64);
+
+impl fmt::Display for PerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 >= 999.5 { f.write_str(&grouped(self.0.round() as u64)) } else { write!(f, "{:.1}", self.0) }
     }
 }
 
@@ -355,13 +398,19 @@ mod tests {
             drift.to_string(),
             "the run drifted: the median of its last third lies 2.10 µs below that of its first"
         );
-        let lost = Warning::Lost { count: 3, sent: 0 };
-        assert!(lost.to_string().starts_with("3 of 0"), "nothing is divided by zero");
+        let slow = Warning::RateNotAchieved { offered_per_s: 1e6, sent_per_s: 80.25, held_back_by_window: false };
+        assert!(slow.to_string().starts_with("80.2 requests a second were sent where 1 000 000 were due"), "{slow}");
+        let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us };
+        assert!(lost(None).to_string().starts_with("30 of 0"), "nothing is divided by zero");
+        assert!(lost(Some(15)).to_string().ends_with(": our own receive buffer had no room for 15"));
+        assert!(lost(Some(15)).advice().unwrap().contains("raise --receive-buffer"));
+        assert_eq!(lost(Some(14)).advice(), lost(None).advice(), "the others are no business of the buffer");
     }
 
     #[test]
     fn each_is_one_line_and_says_what_to_try() {
         let text = |s: &str| s.to_owned();
+        let refused = |by, count| Warning::Refused { count, sent: 2, carrier: Carrier::TcpConnect, by };
         let all = [
             Warning::OwnReflector,
             Warning::Correlated { count: 100, effective: 7.4 },
@@ -369,7 +418,13 @@ mod tests {
             Warning::RateNotAchieved { offered_per_s: 1e3, sent_per_s: 5e2, held_back_by_window: false },
             Warning::BehindSchedule { share: 0.2 },
             Warning::TicksMissed { count: 7 },
-            Warning::Lost { count: 1, sent: 100 },
+            Warning::Lost { count: 1, sent: 100, dropped_by_us: None },
+            Warning::Lost { count: 1, sent: 100, dropped_by_us: Some(1) },
+            refused(RefusedBy::Reset, 2),
+            refused(RefusedBy::Reset, 1),
+            refused(RefusedBy::IcmpError, 2),
+            refused(RefusedBy::OurKernel, 2),
+            refused(RefusedBy::Unknown, 2),
             Warning::SendFailed { count: 2 },
             Warning::Disturbed { end: text("our"), by: vec![text("steal 2 %")] },
             Warning::NotSteady { shift_ns: None },

@@ -209,7 +209,7 @@ fn open(flows: u32) -> Open {
         request_bytes: Bytes(64),
         response_bytes: Bytes(64),
         reply_every: 1,
-        waiting: Waiting::Block,
+        waiting: Some(Waiting::Block),
         cpus: vec![],
         flows,
         stamps: false,

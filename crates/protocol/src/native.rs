@@ -7,6 +7,7 @@
 
 mod channel;
 pub mod client;
+mod conversation;
 pub mod error;
 pub mod frame;
 pub mod header;

@@ -30,7 +30,7 @@ fn open() -> Open {
         request_bytes: Bytes(64),
         response_bytes: Bytes(64),
         reply_every: 1,
-        waiting: Waiting::Block,
+        waiting: Some(Waiting::Block),
         cpus: vec![],
         flows: 2,
         stamps: false,

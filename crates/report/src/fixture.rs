@@ -212,7 +212,10 @@ pub(crate) fn open_with_losses() -> Record {
             port: Some(7_663),
             own_reflector: false,
         },
-        warnings: vec![Warning::Lost { count: 60, sent: 10_000 }, Warning::BehindSchedule { share: 0.0111 }],
+        warnings: vec![
+            Warning::Lost { count: 60, sent: 10_000, dropped_by_us: None },
+            Warning::BehindSchedule { share: 0.0111 },
+        ],
         ..record(asked, &recorder.finish(Instant(10_000_000_000)), extra)
     }
 }

@@ -55,12 +55,11 @@ pub struct UnknownEnding {
     pub name: String,
 }
 
-/// Samples that could not be written. The rows before are in the file, of a CSV to the last whole line that reached it,
-/// of Parquet only if [`Samples::finish`] succeeded.
+/// Samples that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write samples after {rows} rows: {cause}")]
 pub struct SamplesError {
-    /// Rows handed over before the failure; of them those in the last buffer may be missing.
+    /// Rows that can be read from the file: of a CSV its whole lines, of a Parquet file, which lacks its end, none.
     pub rows: u64,
     /// What the system said.
     #[source]
@@ -174,7 +173,7 @@ impl<W: Write + Send> Samples<W> {
             #[cfg(feature = "parquet")]
             Sink::Columnar(writer) => writer.write(&row),
         };
-        written.map_err(|cause| SamplesError { rows: self.rows, cause })?;
+        written.map_err(|cause| SamplesError { rows: self.sink.kept(), cause })?;
         self.rows += 1;
         Ok(())
     }
@@ -185,15 +184,28 @@ impl<W: Write + Send> Samples<W> {
     }
 
     /// Writes what is still held back and the end of the file; gives back how many rows it has.
-    pub fn finish(self) -> Result<u64, SamplesError> {
-        let rows = self.rows;
-        match self.sink {
-            Sink::Comma(writer) => writer.finish(),
+    pub fn finish(mut self) -> Result<u64, SamplesError> {
+        self.sink.finish().map_err(|cause| SamplesError { rows: self.sink.kept(), cause })?;
+        Ok(self.rows)
+    }
+}
+
+impl<W: Write + Send> Sink<W> {
+    fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Comma(writer) => writer.finish(),
             #[cfg(feature = "parquet")]
-            Sink::Columnar(writer) => writer.finish(),
+            Self::Columnar(writer) => writer.finish(),
         }
-        .map_err(|cause| SamplesError { rows, cause })?;
-        Ok(rows)
+    }
+
+    /// Rows that can be read from a file that was not ended.
+    fn kept(&self) -> u64 {
+        match self {
+            Self::Comma(writer) => writer.kept(),
+            #[cfg(feature = "parquet")]
+            Self::Columnar(_) => 0,
+        }
     }
 }
 
@@ -213,11 +225,13 @@ mod tests {
     impl Write for Disk {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let mut content = self.content.lock().unwrap();
-            if self.room.is_some_and(|room| content.len() + bytes.len() > room) {
+            let left = self.room.map_or(usize::MAX, |room| room - content.len());
+            if left == 0 {
                 return Err(io::ErrorKind::StorageFull.into());
             }
-            content.extend_from_slice(bytes);
-            Ok(bytes.len())
+            let taken = bytes.len().min(left);
+            content.extend_from_slice(&bytes[..taken]);
+            Ok(taken)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -299,8 +313,9 @@ mod tests {
         let mut samples = Samples::new(Format::Csv, disk.clone(), LoopKind::Open, None).unwrap();
         let fault = (0..1_000_000).find_map(|seq| samples.write(&answered(seq)).err()).expect("no disk takes it all");
         assert_eq!(fault.cause.kind(), io::ErrorKind::StorageFull);
-        assert_eq!(fault.rows, samples.rows());
-        assert!(fault.rows >= at_least, "{fault}");
+        let lines = String::from_utf8(disk.content.lock().unwrap().clone()).unwrap().matches('\n').count() as u64;
+        assert_eq!(fault.rows, lines - 1, "the head is no row");
+        assert!(fault.rows >= at_least && fault.rows <= samples.rows(), "{fault}");
         assert!(fault.hint().contains("disk is full"));
     }
 
@@ -365,7 +380,7 @@ mod tests {
             let disk = Disk { room: Some(10_000), ..Disk::default() };
             let mut samples = Samples::new(Format::Parquet, disk, LoopKind::Open, None).unwrap();
             let fault = (0..70_000).find_map(|seq| samples.write(&answered(seq)).err()).expect("a group is over 10 kB");
-            assert_eq!((fault.cause.kind(), fault.rows), (io::ErrorKind::StorageFull, 65_535));
+            assert_eq!((fault.cause.kind(), fault.rows), (io::ErrorKind::StorageFull, 0), "none can be read");
         }
     }
 }

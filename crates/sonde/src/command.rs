@@ -111,10 +111,11 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
 
 fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
     let exit = end.unwrap_or_else(|failure| {
-        // One document alone: where the record was printed, standard error says what else went wrong.
+        // One document alone, one last line alone: where the record was printed, standard error and the exit status say
+        // what else went wrong.
         if glance.json && !output.has_result() {
             output.result(&failure.document());
-        } else if glance.json_lines {
+        } else if glance.json_lines && !output.has_whole_result() {
             output.result(&failure.line());
         }
         output.aside(&failure.text());

@@ -24,6 +24,8 @@ struct State {
     result: ResultStream,
     /// Whether any of the result was printed.
     begun: bool,
+    /// Whether its last part was printed: nothing may come behind it.
+    whole: bool,
 }
 
 /// What became of standard output so far.
@@ -68,6 +70,16 @@ impl Output {
     /// Whether any of the result was printed before.
     pub fn has_result(&self) -> bool {
         self.lock().begun
+    }
+
+    /// The last part of the result has been printed.
+    pub fn end_result(&self) {
+        self.lock().whole = true;
+    }
+
+    /// Whether the result is whole, so that nothing may be added to it.
+    pub fn has_whole_result(&self) -> bool {
+        self.lock().whole
     }
 
     /// What kept the result from being written, where it is more than a reader that went away.

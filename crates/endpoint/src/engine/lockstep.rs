@@ -30,10 +30,8 @@ pub struct Lockstep<'a, L, W> {
     outlet: Outlet,
     recorder: Recorder,
     splits: Splits,
+    /// Without an answer so far, oldest first.
     lost: VecDeque<u64>,
-    any_lost: bool,
-    /// The oldest request without an answer: what a wire without numbers takes the next reply for.
-    oldest: u64,
     /// The number of the first recorded request.
     base: u64,
     scheduled: bool,
@@ -66,8 +64,6 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             recorder,
             splits: Splits::default(),
             lost: VecDeque::new(),
-            any_lost: false,
-            oldest: 0,
             base: 0,
             scheduled,
             sequence: Sequence::default(),
@@ -113,7 +109,6 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 self.forget(self.base);
             }
             self.base += 1;
-            self.oldest = self.base;
             if !warm_up.goes_on(trial, now).map_err(Ended::Broken)? {
                 return Ok(warm_up.first());
             }
@@ -128,7 +123,6 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         let last = self.told.share_of_count().map_or(u64::MAX, |count| self.base + count);
         let (scheduled, samples) = (self.scheduled, self.told.samples);
         let mut seq = self.base;
-        self.oldest = seq;
         while seq < last {
             let mut intended = None;
             if scheduled {
@@ -155,9 +149,6 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 }
             }
             seq += 1;
-            if !self.any_lost {
-                self.oldest = seq;
-            }
             if at_edge {
                 if let Some(ended) = edges.pass(received, &self.told, &mut self.recorder, &mut self.outlet) {
                     return (ended, received);
@@ -244,7 +235,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     #[inline(never)]
     fn look_closer(&mut self, mut length: usize, seq: u64, until: Instant) -> Answer {
         loop {
-            match self.flow.read(length, self.oldest) {
+            match self.flow.read(length, self.oldest(seq)) {
                 Reading::Reply(number) if number == seq => return Answer::Sound,
                 Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
                 other => self.unexpected(other, seq),
@@ -271,8 +262,6 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         let Reading::Reply(number) = reading else { return self.recorder.stray() };
         if let Some(place) = self.lost.iter().position(|lost| *lost == number) {
             self.lost.remove(place);
-            self.any_lost = !self.lost.is_empty();
-            self.oldest = self.lost.front().copied().unwrap_or(seq);
             if number >= self.base {
                 self.recorder.came_late();
             }
@@ -321,8 +310,11 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             self.lost.pop_front();
         }
         self.lost.push_back(seq);
-        self.any_lost = true;
-        self.oldest = self.lost[0];
+    }
+
+    /// The oldest request without an answer while `seq` is out: what a wire without numbers takes the next reply for.
+    fn oldest(&self, seq: u64) -> u64 {
+        self.lost.front().copied().unwrap_or(seq)
     }
 
     #[cold]
@@ -363,9 +355,6 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 }
             }
             *seq += 1;
-            if !self.any_lost {
-                self.oldest = *seq;
-            }
         }
         None
     }
@@ -388,7 +377,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 Err(fault) => return (sent, Answer::Fault(fault)),
             };
             let received = self.flow.link.now();
-            match self.flow.read(reply.length, self.oldest) {
+            match self.flow.read(reply.length, self.oldest(seq)) {
                 Reading::Reply(number) if number == seq => {
                     let answer = self.in_time(Answer::Sound, sent, received);
                     if !matches!(answer, Answer::Sound) {

@@ -279,7 +279,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         Ok(())
     }
 
-    /// Sends one request; its send stamp is the last thing before the send call.
+    /// Sends one request, not before its intended instant. All is ready before that comes, and the reading of the clock
+    /// that ends the wait is the send stamp, the last thing before the send call.
     fn send(&mut self, turn: usize, intended: Option<Instant>) -> Result<Instant, Ended> {
         let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
         let seq = lane.requests.take_number();
@@ -292,11 +293,18 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         };
         lane.wire.prepare(&mut lane.request, seq, flags);
         let ready = link.ready();
-        let sent = link.now();
+        if flags == Flags::STAMPED {
+            link.departure();
+        }
+        let due = intended.unwrap_or(Instant(0));
+        let mut sent = link.now();
+        while sent < due {
+            link.spin(due);
+            sent = link.now();
+        }
         let (result, stamp) = if let Err(fault) = ready {
             (Err(fault), Stamp::Idle)
         } else if flags == Flags::STAMPED {
-            link.departure();
             let sent_at = link.send_stamped(&lane.request);
             (sent_at.map(|_| ()), stamped(turn, seq, sent_at))
         } else {
@@ -544,23 +552,21 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         expiries.map(|request| request.sent.after(timeout)).min().unwrap_or(Instant::NEVER)
     }
 
-    /// When the next departure that fits its window is due; `None` when each waits for room.
-    fn next_due(&self) -> Option<Instant> {
+    /// When the next departure that fits its window is due, and on which lane; `None` when each waits for room.
+    fn next_due(&self) -> Option<(Instant, usize)> {
         self.lanes
             .iter()
-            .filter(|lane| lane.requests.waiting() < self.window && !lane.blocked)
-            .filter_map(|lane| lane.due.peek())
+            .enumerate()
+            .filter(|(_, lane)| lane.requests.waiting() < self.window && !lane.blocked)
+            .filter_map(|(turn, lane)| lane.due.peek().map(|due| (due, turn)))
             .min()
     }
 
     /// Waits until something comes, something is due, or something else has to be looked at.
     fn wait(&mut self, now: Instant, edges: &Edges) -> Result<(), Ended> {
         let limit = edges.next().min(self.next_expiry());
-        let due = if self.scheduled { self.next_due().unwrap_or(Instant::NEVER) } else { Instant::NEVER };
-        let Some(only) = self.sole_blocking_lane() else {
-            self.wait_for_any(now, due, limit);
-            return Ok(());
-        };
+        let next = if self.scheduled { self.next_due() } else { None };
+        let Some(only) = self.sole_blocking_lane() else { return self.wait_for_any(now, next, limit) };
         // Back to back on one connection there is nothing to do but wait for its reply: one call instead of two.
         let (link, lane) = (&mut self.links[only], &mut self.lanes[only]);
         match link.receive(&mut lane.reply, limit) {
@@ -579,8 +585,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         sole.then_some(0)
     }
 
-    fn wait_for_any(&mut self, now: Instant, due: Instant, limit: Instant) {
-        let wake = self.pacer.wake(due);
+    fn wait_for_any(&mut self, now: Instant, next: Option<(Instant, usize)>, limit: Instant) -> Result<(), Ended> {
+        let wake = self.pacer.wake(next.map_or(Instant::NEVER, |(due, _)| due));
         if now < wake.min(limit) {
             let until = wake.min(limit);
             L::wait_any(&mut self.links, until);
@@ -588,26 +594,30 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             if until == wake && now >= wake && !self.polling {
                 self.pacer.woke(wake, now);
             }
-            return;
+            return Ok(());
         }
-        self.spin_towards(now, due, limit);
+        self.spin_towards(now, next, limit)
     }
 
     /// The last stretch before a departure. With replies outstanding the sockets are polled until shortly before;
-    /// otherwise only the clock is read.
-    fn spin_towards(&mut self, mut now: Instant, due: Instant, limit: Instant) {
-        let until = due.min(limit);
+    /// otherwise only the clock is read, by [`Self::send`] itself where nothing else comes before the departure.
+    fn spin_towards(&mut self, mut now: Instant, next: Option<(Instant, usize)>, limit: Instant) -> Result<(), Ended> {
+        let until = next.map_or(limit, |(due, _)| due.min(limit));
         if self.told.method.pacing == Pacing::Sleep {
-            return;
+            return Ok(());
         }
         let expecting = self.lanes.iter().any(|lane| lane.requests.waiting() > 0);
         if expecting && now < until.before(QUIET) {
-            return;
+            return Ok(());
+        }
+        if let Some((_, turn)) = next.filter(|(due, _)| *due < limit) {
+            return self.send(turn, Some(until)).map(|_| ());
         }
         while now < until {
             self.links[0].spin(until);
             now = self.links[0].now();
         }
+        Ok(())
     }
 
     /// Departures are over: replies still out are waited for, each until its timeout, unless there is no point.

@@ -7,6 +7,7 @@ use measure::unit::Bytes;
 use rustix::net::sockopt;
 use socket2::{SockAddr, SockRef, Type};
 
+use crate::socket::option;
 use crate::tcp_info::TcpInfo;
 
 /// Facts of a socket, as far as its kind has them. Read it at the end of a run for the counts, or after connecting for
@@ -27,6 +28,9 @@ pub fn socket_facts(socket: impl AsFd) -> SocketFacts {
     };
     if let Ok(info) = TcpInfo::of(socket) {
         add_tcp(&mut facts, socket, &info);
+    }
+    if reference.r#type().is_ok_and(|kind| kind != Type::STREAM) {
+        facts.dropped = option::dropped(socket).ok().map(u64::from);
     }
     if is_icmp(&reference) {
         facts.icmp_socket =
@@ -97,7 +101,7 @@ mod tests {
         assert_eq!(facts.retransmitted, Some(0));
         assert!(facts.kernel_min_rtt_ns.unwrap() > Nanos::ZERO);
         assert!(facts.mss_bytes.unwrap().0 < facts.path_mtu_bytes.unwrap().0, "{facts:?}");
-        assert_eq!(facts.icmp_socket, None);
+        assert_eq!((facts.icmp_socket, facts.dropped), (None, None));
     }
 
     #[test]
@@ -111,6 +115,21 @@ mod tests {
         let lo = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
         assert_eq!(facts.path_mtu_bytes, Some(Bytes(lo.trim().parse().unwrap())));
         assert!(facts.receive_buffer_bytes.unwrap().0 > 0);
+    }
+
+    #[test]
+    fn a_full_receive_buffer_tells_what_it_dropped() {
+        let near = UdpSocket::bind("127.0.0.1:0").unwrap();
+        SockRef::from(&near).set_recv_buffer_size(4_096).unwrap();
+        assert_eq!(socket_facts(&near).dropped, Some(0));
+        let far = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for _ in 0..100 {
+            far.send_to(&[0; 1_000], near.local_addr().unwrap()).unwrap();
+        }
+        near.set_nonblocking(true).unwrap();
+        let had = std::iter::repeat_with(|| near.recv(&mut [0; 1_000])).take_while(Result::is_ok).count() as u64;
+        assert!(had < 100, "{had}");
+        assert_eq!(socket_facts(&near).dropped, Some(100 - had));
     }
 
     #[test]

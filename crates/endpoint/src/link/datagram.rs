@@ -75,7 +75,8 @@ impl Link for Datagram {
     fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
         // The usual case alone is kept short.
         match recv(&self.socket, &mut *buffer, self.flags) {
-            Ok((length, _)) => Ok(Some(length)),
+            // Both lengths are the same where truncation is not asked about; this one was not compared with the buffer's.
+            Ok((_, length)) => Ok(Some(length)),
             Err(errno) => self.receive_on(buffer, until, errno),
         }
     }

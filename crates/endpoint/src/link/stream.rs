@@ -233,10 +233,11 @@ impl Link for Stream {
     #[inline(always)]
     fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
         // Nearly always a message is there whole or not at all: that case alone is kept short.
-        if self.have == 0 && self.early.is_empty() {
+        if self.have | self.early.len() == 0 {
+            // Of the two lengths the one that was not compared with the buffer's: they are the same without `MSG_TRUNC`.
             match recv(&self.socket, &mut *buffer, self.flags) {
-                Ok((count, _)) if count == self.reply_length => return Ok(Some(count)),
-                Ok((count, _)) => {
+                Ok((_, count)) if count == self.reply_length => return Ok(Some(count)),
+                Ok((_, count)) => {
                     if let Some(length) = self.taken(count, buffer.len()).map_err(fault_of)? {
                         return Ok(Some(length));
                     }

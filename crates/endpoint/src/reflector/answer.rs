@@ -1,7 +1,8 @@
 //! The loop that answers one flow: take a request, send its reply, nothing else.
 //!
-//! A usual request (our version, this flow, the reply agreed on) is told by one comparison and answered at once. What
-//! asks for something else (no reply, a shorter one, one in n) is read closer, as `docs/protocol/native.md` has it.
+//! A plain request (whole, our version, this flow, the reply agreed on, no flags) is told by comparisons with what does
+//! not change and answered in a loop of its own, [`Answerer::take`]. All else (flags, no reply, a shorter one, one in n)
+//! leaves that loop and is read closer, as `docs/protocol/native.md` has it.
 
 use std::sync::atomic::Ordering;
 
@@ -19,7 +20,7 @@ use crate::stop::Stop;
 
 /// A receive with this deadline comes back at the link's next glance: it has passed already.
 const ONE_GLANCE: Instant = Instant(0);
-/// A client that sends on and on after its session's end is answered so many times more at the most.
+/// A client that sends on and on after its session's end gets so many plain replies more at the most.
 const BETWEEN_LOOKS: u64 = 8;
 /// A hold is slept until so shortly before its end, and spun from there.
 const HOLD_SPIN: Nanos = Nanos::micros(150);
@@ -48,16 +49,18 @@ pub struct Answerer<'a, L> {
     pub behaviour: &'a Behaviour,
     /// The reflector's own wish to stop.
     pub stop: &'a Stop,
+    /// The flow's counts, written by this thread alone.
+    counts: &'a FlowCount,
     buffer: Vec<u8>,
     request_head: usize,
     reply_head: usize,
-    count: u64,
-    replied: u64,
     announced: bool,
     previous_sent: Option<u64>,
     agreed: Agreed,
     /// The masked terms of a request that is answered as agreed on.
     usual: u64,
+    /// The terms of a plain request, as they stand in it; absent where none is plain.
+    plain: Option<[u8; 8]>,
 }
 
 /// Why a flow ended.
@@ -87,8 +90,8 @@ impl<'a, L: Link> Answerer<'a, L> {
             reply_every: session.open.reply_every,
             datagrams,
         };
-        let count = session.flows[usize::from(flow)].received.load(Ordering::Relaxed);
-        let replied = session.flows[usize::from(flow)].replied.load(Ordering::Relaxed);
+        let usual = usual_terms(agreed, flow);
+        let always_alike = usual & NEVER_USUAL == 0 && request_head >= LENGTH && !behaviour.is_unusual();
         Self {
             link,
             session,
@@ -100,11 +103,11 @@ impl<'a, L: Link> Answerer<'a, L> {
             buffer: vec![0; request_head.max(reply_head) + usize::from(datagrams)],
             request_head,
             reply_head,
-            count,
-            replied,
+            counts: &session.flows[usize::from(flow)],
             announced: false,
             previous_sent: None,
-            usual: usual_terms(agreed, flow),
+            usual,
+            plain: always_alike.then_some(usual.to_be_bytes()),
             agreed,
         }
     }
@@ -114,18 +117,18 @@ impl<'a, L: Link> Answerer<'a, L> {
         loop {
             let length = match self.take() {
                 Ok(Some(length)) => length,
-                Ok(None) if self.is_over() => return FlowEnd::Over,
-                Ok(None) => continue,
-                // An ICMP error of an earlier reply: the client has gone, or comes back.
-                Err(fault) if !fault.ends_the_run() => continue,
-                Err(fault) => return FlowEnd::Broken(fault),
+                Err(fault) if fault.ends_the_run() => return FlowEnd::Broken(fault),
+                // Of errors an ICMP one of an earlier reply (the client has gone, or comes back), or a reply not sent.
+                Ok(None) | Err(_) if self.is_over() => return FlowEnd::Over,
+                Ok(None) | Err(_) => continue,
             };
             if let Err(fault) = self.answer(length, None)
                 && fault.ends_the_run()
             {
                 return FlowEnd::Broken(fault);
             }
-            if self.count.is_multiple_of(BETWEEN_LOOKS) && self.is_over() {
+            // After each: what is malformed is not counted, and so cannot say when to look.
+            if self.is_over() {
                 return FlowEnd::Over;
             }
         }
@@ -142,13 +145,47 @@ impl<'a, L: Link> Answerer<'a, L> {
         self.answer(length, None)
     }
 
+    /// The next message that is not plain: plain ones are answered here. `None`: it is time to look up.
     #[inline]
     fn take(&mut self) -> Result<Option<usize>, Fault> {
         if self.announced {
             return self.take_stamped();
         }
-        let end = self.request_head + usize::from(self.datagrams);
-        self.link.receive(&mut self.buffer[..end], ONE_GLANCE)
+        match self.plain {
+            Some(terms) if self.datagrams => self.answer_plain::<true>(terms),
+            Some(terms) => self.answer_plain::<false>(terms),
+            None => {
+                let end = self.request_head + usize::from(self.datagrams);
+                self.link.receive(&mut self.buffer[..end], ONE_GLANCE)
+            }
+        }
+    }
+
+    /// Takes messages and answers them for as long as they are plain requests.
+    #[inline(never)]
+    fn answer_plain<const DATAGRAMS: bool>(&mut self, terms: [u8; 8]) -> Result<Option<usize>, Fault> {
+        let Self { link, session, counts, stop, request_head, reply_head, .. } = self;
+        let (token, request, over) = (session.token.0, *request_head, &session.over);
+        let end = request + usize::from(DATAGRAMS);
+        let reply = if DATAGRAMS { request.min(*reply_head) } else { *reply_head };
+        let buffer = self.buffer.as_mut_slice();
+        // As `new` has made it. Said here, it need not be looked at again for each message.
+        assert!(LENGTH <= end && end <= buffer.len() && reply <= buffer.len(), "a header, a request and a reply fit");
+        loop {
+            let Some(length) = link.receive(&mut buffer[..end], ONE_GLANCE)? else { return Ok(None) };
+            // On a stream the connection itself has shown the token.
+            let ours = !DATAGRAMS || buffer[..16] == token;
+            if length != request || buffer[TERMS] != terms || !ours {
+                return Ok(Some(length));
+            }
+            let received = counts.another_received();
+            buffer[WORD].copy_from_slice(&(received as u32).to_be_bytes());
+            link.send(&buffer[..reply])?;
+            counts.another_replied();
+            if received.is_multiple_of(BETWEEN_LOOKS) && (stop.requested() || over.requested()) {
+                return Ok(None);
+            }
+        }
     }
 
     /// The next request is stamped at the client's end: its arrival here is stamped too.
@@ -196,21 +233,10 @@ impl<'a, L: Link> Answerer<'a, L> {
         let flags = Flags(self.buffer[FLAGS]);
         self.announced = self.session.got.stamps && flags.has(Flags::ANNOUNCE);
         if flags.has(Flags::WARM_UP) {
-            self.counts().warm_up.fetch_add(1, Ordering::Relaxed);
+            self.counts.warm_up.fetch_add(1, Ordering::Relaxed);
         }
-        self.count();
-        self.buffer[WORD].copy_from_slice(&(self.count as u32).to_be_bytes());
-    }
-
-    #[inline]
-    fn count(&mut self) {
-        self.count += 1;
-        self.counts().received.store(self.count, Ordering::Relaxed);
-    }
-
-    #[inline]
-    fn counts(&self) -> &FlowCount {
-        &self.session.flows[usize::from(self.flow)]
+        let received = self.counts.another_received();
+        self.buffer[WORD].copy_from_slice(&(received as u32).to_be_bytes());
     }
 
     #[inline]
@@ -222,8 +248,7 @@ impl<'a, L: Link> Answerer<'a, L> {
             None => self.link.send(&self.buffer[..length])?,
             Some(arrival) => self.send_with_stamps(length, arrival)?,
         }
-        self.replied += 1;
-        self.counts().replied.store(self.replied, Ordering::Relaxed);
+        self.counts.another_replied();
         Ok(())
     }
 
@@ -251,8 +276,8 @@ impl<'a, L: Link> Answerer<'a, L> {
 
     /// On a stream a message without a header is known by its order, and so is whether it is answered.
     fn answer_bare(&mut self, arrival: Option<Stamped>) -> Result<(), Fault> {
-        self.count();
-        if self.agreed.reply_every > 1 && !self.count.is_multiple_of(u64::from(self.agreed.reply_every)) {
+        let received = self.counts.another_received();
+        if self.agreed.reply_every > 1 && !received.is_multiple_of(u64::from(self.agreed.reply_every)) {
             return Ok(());
         }
         self.reply(self.reply_head, arrival)
@@ -287,7 +312,7 @@ impl<'a, L: Link> Answerer<'a, L> {
         }
         let arrived = Monotonic::now();
         if let Some((length, every)) = self.behaviour.stall
-            && self.count % every == every / 2
+            && self.counts.received.load(Ordering::Relaxed) % every == every / 2
         {
             pace::sleep_until(arrived.after(length));
         }
@@ -304,7 +329,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     /// Waits until another reply keeps the flow below `rate`: what comes faster is held back on a stream, and lost over
     /// UDP once the socket's buffer is full.
     fn keep_below(&self, rate: Rate) -> bool {
-        let due = self.counts().next_reply(Monotonic::now(), rate);
+        let due = self.counts.next_reply(Monotonic::now(), rate);
         loop {
             let now = Monotonic::now();
             if now >= due {

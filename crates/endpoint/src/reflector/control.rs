@@ -230,7 +230,7 @@ impl Attendant<'_> {
         }
         let limits = settings.limits;
         Ok(Got {
-            waiting: open.waiting,
+            waiting: open.waiting.unwrap_or(settings.waiting),
             cpus,
             stamps: open.stamps,
             duration_ns: open.duration_ns.map_or(limits.duration_ns, |wanted| wanted.min(limits.duration_ns)),

@@ -68,6 +68,21 @@ impl FlowCount {
         !self.taken.swap(true, Ordering::AcqRel)
     }
 
+    /// One more request has come; how many that makes. By the flow's thread alone, which is why it takes no locked
+    /// instruction.
+    #[inline]
+    pub fn another_received(&self) -> u64 {
+        let received = self.received.load(Ordering::Relaxed) + 1;
+        self.received.store(received, Ordering::Relaxed);
+        received
+    }
+
+    /// One more reply was sent; by the flow's thread alone.
+    #[inline]
+    pub fn another_replied(&self) {
+        self.replied.store(self.replied.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
     /// When one more reply keeps the flow below `rate`, seen from `now`; that reply is then taken as sent. A flow may be
     /// ahead by the replies of 10 ms.
     pub fn next_reply(&self, now: Instant, rate: Rate) -> Instant {

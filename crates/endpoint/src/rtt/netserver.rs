@@ -54,7 +54,7 @@ pub(super) fn against(
         session.close(stop);
     }
     let (peer_received, report_missing) = if test.wants_results { seen(courses, &test.method) } else { (None, None) };
-    let facts = PeerFacts { program: Some("netserver".to_owned()), protocol: None };
+    let facts = PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() };
     let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
     Ok(Finding { peer_received, report_missing, ..finding })
 }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
-use measure::method::{Carrier, Method, Pattern, Schedule, Waiting};
+use measure::method::{Carrier, Method, Pattern, Schedule};
 use measure::outcome::SocketFacts;
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
@@ -53,7 +53,7 @@ pub fn request(method: &Method, task: &Task) -> Open {
         request_bytes: method.request_bytes,
         response_bytes: method.response_bytes,
         reply_every: method.reply_every,
-        waiting: method.peer_waiting.unwrap_or(Waiting::Block),
+        waiting: method.peer_waiting,
         cpus: method.spread.peer_cpus.clone(),
         flows: method.spread.connections,
         stamps: method.stamps.is_some(),
@@ -258,6 +258,9 @@ impl Opening<'_> {
     }
 
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
+        // Without a route our own kernel would refuse each of them, as if somebody had answered. Connecting a UDP
+        // socket looks the route up, and sends nothing.
+        socket::udp(self.peer, &self.method.socket)?;
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
             Pattern::ConnectClose | Pattern::Stream => return Err(self.not_native()),

@@ -62,17 +62,18 @@ pub fn open(peer: SocketAddr, method: &Method) -> Result<Opened, EndpointError> 
     };
     super::prepare(&socket, peer, &method.socket)?;
     option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
-    if kind == SocketName::Raw {
-        option::only_echo_replies(socket.as_fd(), peer.is_ipv6())
-            .map_err(|cause| EndpointError::new(Step::Set("ICMP filter"), name, cause))?;
-    }
     let fail = |cause: io::Error| EndpointError::new(Step::OpenSocket("ICMP"), name, cause);
-    socket
-        .connect(&SockAddr::from(SocketAddr::new(peer.ip(), 0)))
-        .map_err(|cause| EndpointError::new(Step::ConnectData, name, cause))?;
     let draw = random::bytes::<6>().map_err(fail)?;
     let identifier = u16::from_be_bytes([draw[0], draw[1]]);
     let nonce = u32::from_be_bytes([draw[2], draw[3], draw[4], draw[5]]);
+    if kind == SocketName::Raw {
+        option::only_echo_replies(socket.as_fd(), peer.is_ipv6())
+            .and_then(|()| option::only_identifier(&socket, peer.is_ipv6(), identifier))
+            .map_err(|cause| EndpointError::new(Step::Set("ICMP filter"), name, cause))?;
+    }
+    socket
+        .connect(&SockAddr::from(SocketAddr::new(peer.ip(), 0)))
+        .map_err(|cause| EndpointError::new(Step::ConnectData, name, cause))?;
     let as_seen = if kind == SocketName::Ping { Kind::Ping } else { Kind::Raw };
     Ok(Opened { socket, kind, echo: Echo::new(family, as_seen, identifier, nonce) })
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_uint};
-use socket2::Socket;
+use socket2::{SockFilter, Socket};
 
 /// `SO_BUSY_POLL`: the kernel polls the card for so many microseconds before it sleeps.
 pub fn set_busy_poll(socket: &Socket, micros: u32) -> io::Result<()> {
@@ -48,6 +48,24 @@ pub fn only_echo_replies(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
         libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_ICMPV6, 1, filter.as_ptr().cast(), length)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// On a raw ICMP socket: of the messages lets through those with our identifier alone. Every raw socket is given every
+/// reply that comes to this host: those of our other connections, and of other programs, would fill its buffer until our
+/// own found no room.
+pub fn only_identifier(socket: &Socket, ipv6: bool, identifier: u16) -> io::Result<()> {
+    let code = |parts: &[u32]| parts.iter().sum::<u32>() as u16;
+    let index = SockFilter::new(code(&[libc::BPF_LDX, libc::BPF_B, libc::BPF_MSH]), 0, 0, 0);
+    let load = |mode| SockFilter::new(code(&[libc::BPF_LD, libc::BPF_H, mode]), 0, 0, 4);
+    let is_ours = SockFilter::new(code(&[libc::BPF_JMP, libc::BPF_JEQ, libc::BPF_K]), 0, 1, u32::from(identifier));
+    let answer = |length| SockFilter::new(code(&[libc::BPF_RET, libc::BPF_K]), 0, 0, length);
+    let (all, nothing) = (answer(u32::MAX), answer(0));
+    // Of IPv4 the filter sees the IP header, whose length the first instruction takes; of IPv6 the message alone.
+    if ipv6 {
+        socket.attach_filter(&[load(libc::BPF_ABS), is_ours, all, nothing])
+    } else {
+        socket.attach_filter(&[index, load(libc::BPF_IND), is_ours, all, nothing])
+    }
 }
 
 /// Asks with each datagram for the address it was sent to (`IP_PKTINFO`).
@@ -99,4 +117,22 @@ pub fn read_int(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result
     // SAFETY: as above; `length` says how much may be written and is updated by the kernel.
     let result = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length) };
     if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Messages that came for this socket and that the kernel dropped: its receive buffer was full, or a checksum wrong.
+/// Counted from the socket's beginning (`SO_MEMINFO`, since Linux 4.12).
+pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    const DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
+    let mut memory = [0_u32; DROPS + 1];
+    let mut length = size_of_val(&memory) as libc::socklen_t;
+    // SAFETY: as above; `length` is that of the array, and the kernel writes no more.
+    let result = unsafe {
+        let into = memory.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, into, &raw mut length)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let whole = length as usize == size_of_val(&memory);
+    whole.then_some(memory[DROPS]).ok_or_else(|| io::ErrorKind::Unsupported.into())
 }

@@ -32,7 +32,7 @@ fn open(carrier: Carrier) -> Open {
         request_bytes: Bytes(64),
         response_bytes: Bytes(64),
         reply_every: 1,
-        waiting: Waiting::Block,
+        waiting: Some(Waiting::Block),
         cpus: Vec::new(),
         flows: 1,
         stamps: false,

@@ -45,6 +45,32 @@ fn a_silent_request_is_counted_and_not_answered() {
     });
 }
 
+/// Plain requests have a way of their own through the reflector; what comes between them must not be miscounted there.
+#[test]
+fn plain_requests_and_others_in_turn_are_counted_in_one_row() {
+    let other = |seq: u64| match seq % 4 {
+        1 => (Flags::WARM_UP, 64, 64),
+        2 => (Flags::NONE, 40, 40),
+        3 => (Flags::ANNOUNCE, 64, 64),
+        _ => (Flags::NONE, 64, 64),
+    };
+    with_reflector(|address| {
+        let tcp = Session::open(address, open(Carrier::Tcp)).unwrap();
+        let udp_session = Session::open(address, open(Carrier::Udp)).unwrap();
+        let (mut stream, socket) = (tcp.data(0).unwrap(), udp(address));
+        for seq in 0..40 {
+            let (flags, asks, length) = other(seq);
+            stream.write_all(&tcp.request(seq, flags, asks, 64)).unwrap();
+            assert_eq!(number(&reply(&mut stream, length)), (seq, seq as u32 + 1));
+            let answer = asked(&socket, &udp_session.request(seq, flags, asks, 64));
+            assert_eq!((number(&answer), answer.len()), ((seq, seq as u32 + 1), length));
+        }
+        for report in [tcp.close(), udp_session.close()] {
+            assert_eq!((report.received, report.replied, report.warm_up), (vec![40], vec![40], Some(vec![10])));
+        }
+    });
+}
+
 #[test]
 fn one_request_in_n_is_answered_by_its_number() {
     with_reflector(|address| {

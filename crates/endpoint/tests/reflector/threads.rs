@@ -50,7 +50,7 @@ fn used(report: &Report) -> Nanos {
 #[test]
 fn cpu_time_is_told_of_a_session_not_of_its_threads_before() {
     with_reflector(|address| {
-        let two = |waiting| Open { flows: 2, waiting, ..open(Carrier::Tcp) };
+        let two = |waiting| Open { flows: 2, waiting: Some(waiting), ..open(Carrier::Tcp) };
         let busy = Session::open(address, two(Waiting::Spin)).unwrap();
         // Both spin until the first has answered all.
         drop([exchange(&busy, 1, 1), exchange(&busy, 0, 5_000)]);

@@ -50,7 +50,7 @@ pub struct Asked {
     pub pacing: Option<Pacing>,
     /// How our end waits for a reply.
     pub waiting: Option<Waiting>,
-    /// How the peer waits for a request.
+    /// How the peer waits for a request; absent: as it was started to.
     pub peer_waiting: Option<Waiting>,
     /// Size of a request in bytes; of a stream: of one call at our end.
     pub request_bytes: Option<Bytes>,
@@ -112,7 +112,7 @@ impl Asked {
             pacing: self.pacing.unwrap_or(Pacing::Hybrid),
             waiting: self.waiting.unwrap_or(Waiting::Block),
             peer_waiting: match (carrier, far) {
-                (Carrier::Tcp | Carrier::Udp, Far::Native) => Some(self.peer_waiting.unwrap_or(Waiting::Block)),
+                (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
                 (Carrier::Icmp | Carrier::TcpConnect, _) | (_, Far::Foreign) => None,
             },
             reply_every: 1,

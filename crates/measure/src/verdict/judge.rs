@@ -1,9 +1,10 @@
 //! Decides which warnings a result carries. Every threshold stands here, each from method.md's rules on disturbance.
 
+mod fates;
+
 use crate::environment::{Disturbance, Environment};
 use crate::method::{Carrier, Method, Window};
 use crate::outcome::{Outcome, Quantile, SocketFacts, Standing, Steady};
-use crate::statistics::loss::sent;
 use crate::statistics::quantile::needed;
 use crate::throughput::Throughput;
 use crate::unit::{Bytes, Nanos};
@@ -53,7 +54,7 @@ pub fn judge(
     let mut warnings = Vec::new();
     warnings.extend(around(context));
     warnings.extend(clocks(outcome));
-    warnings.extend(fates(outcome));
+    warnings.extend(fates::fates(outcome, method, ours));
     warnings.extend(rate(outcome, method));
     warnings.extend([("our", ours), ("the peer's", theirs)].into_iter().filter_map(|(end, at)| disturbed(end, at?)));
     warnings.extend(not_steady(&outcome.steady));
@@ -102,15 +103,6 @@ fn clocks(outcome: &Outcome) -> impl Iterator<Item = Warning> {
     let monotonic = (count > 0).then_some(Warning::ClockStepped { count });
     let stepped = outcome.split.as_ref().is_some_and(|split| split.clock_stepped);
     monotonic.into_iter().chain(stepped.then_some(Warning::SystemClockStepped))
-}
-
-fn fates(outcome: &Outcome) -> impl Iterator<Item = Warning> {
-    let counts = &outcome.counts;
-    let failed = (counts.send_failed > 0).then_some(Warning::SendFailed { count: counts.send_failed });
-    let gone = counts.lost + counts.late;
-    let lost = (gone > 0).then_some(Warning::Lost { count: gone, sent: sent(counts) });
-    let missed = (counts.ticks_missed > 0).then_some(Warning::TicksMissed { count: counts.ticks_missed });
-    [failed, lost, missed].into_iter().flatten()
 }
 
 fn rate(outcome: &Outcome, method: &Method) -> Vec<Warning> {
@@ -423,27 +415,6 @@ mod tests {
         assert_eq!(rate(&outcome, &method), vec![]);
         let (closed, method) = quiet();
         assert_eq!(rate(&closed, &method), vec![]);
-    }
-
-    #[test]
-    fn fates_are_told_by_number() {
-        let (mut outcome, _) = quiet();
-        assert_eq!(fates(&outcome).count(), 0);
-        outcome.counts = crate::event::Counts {
-            scheduled: 110,
-            answered: 90,
-            lost: 8,
-            late: 2,
-            send_failed: 10,
-            ticks_missed: 7,
-            ..outcome.counts
-        };
-        let wanted = [
-            Warning::SendFailed { count: 10 },
-            Warning::Lost { count: 10, sent: 100 },
-            Warning::TicksMissed { count: 7 },
-        ];
-        assert_eq!(fates(&outcome).collect::<Vec<_>>(), wanted);
     }
 
     #[test]

@@ -5,11 +5,9 @@
 //! handshake where there is a key, open, then progress as often as wanted, close, report. An error is final: later calls
 //! return it again. No input makes it panic, and memory is bounded by one frame and what was fed.
 
-use std::collections::VecDeque;
-
 use measure::unit::{Instant, Nanos};
 
-use crate::native::channel::Channel;
+use crate::native::conversation::{self, Conversation, Fed};
 use crate::native::error::{SessionError, Step};
 use crate::native::key::Secret;
 use crate::native::message::{Ending, FromClient, FromServer, Notice, Open, Opened, Received, Report};
@@ -37,40 +35,33 @@ pub enum ClientEvent {
 /// The client's end.
 #[derive(Debug)]
 pub struct Client {
-    state: State,
+    talk: Conversation<Phase, ClientEvent>,
     open: Open,
     secret: Option<Secret>,
     preamble: Control,
     version: Option<u16>,
-    inbox: Vec<u8>,
-    outbox: Vec<u8>,
-    events: VecDeque<ClientEvent>,
     /// The answer we wait for has to be here by then.
     due: Option<Instant>,
     idle: Option<Nanos>,
     spoke: Instant,
 }
 
-#[derive(Debug)]
-enum State {
-    Greeting,
-    Shaking(Handshake),
-    Opening(Channel),
-    Running(Channel),
-    Closing(Channel),
-    Done,
-    Failed(SessionError),
+/// Where the session stands, once there is a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Opening,
+    Running,
+    Closing,
 }
 
-impl State {
-    fn step(&self) -> Step {
+impl conversation::Phase for Phase {
+    const FIRST: Self = Self::Opening;
+
+    fn step(self) -> Step {
         match self {
-            Self::Greeting => Step::Greet,
-            Self::Shaking(_) => Step::Handshake,
-            Self::Opening(_) => Step::Open,
-            Self::Running(_) => Step::Run,
-            Self::Closing(_) => Step::Close,
-            Self::Done | Self::Failed(_) => Step::Done,
+            Self::Opening => Step::Open,
+            Self::Running => Step::Run,
+            Self::Closing => Step::Close,
         }
     }
 }
@@ -85,14 +76,11 @@ impl Client {
     pub fn with_versions(open: Open, secret: Option<Secret>, versions: Versions, now: Instant) -> Self {
         let preamble = Control { versions, keyed: secret.is_some() };
         Self {
-            state: State::Greeting,
+            talk: Conversation::new(preamble.encode().to_vec()),
             open,
             secret,
             preamble,
             version: None,
-            inbox: Vec::new(),
-            outbox: preamble.encode().to_vec(),
-            events: VecDeque::new(),
             due: Some(now.after(ANSWER)),
             idle: None,
             spoke: now,
@@ -101,17 +89,17 @@ impl Client {
 
     /// What has to be written, once.
     pub fn outgoing(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.outbox)
+        self.talk.outgoing()
     }
 
     /// The next event.
     pub fn event(&mut self) -> Option<ClientEvent> {
-        self.events.pop_front()
+        self.talk.event()
     }
 
     /// How far the connection has come; [`Step::Done`] also after an error.
     pub fn step(&self) -> Step {
-        self.state.step()
+        self.talk.step()
     }
 
     /// The version agreed on; `None` before.
@@ -129,48 +117,33 @@ impl Client {
 
     /// Takes octets that arrived. Events before an error can still be taken.
     pub fn feed(&mut self, bytes: &[u8], now: Instant) -> Result<(), SessionError> {
-        let result = match &mut self.state {
-            State::Failed(error) => return Err(error.clone()),
-            State::Done => return Ok(()),
-            State::Greeting => {
-                self.inbox.extend_from_slice(bytes);
-                self.read_answer(now)
-            }
-            State::Shaking(_) => self.shake(bytes, now),
-            State::Opening(channel) | State::Running(channel) | State::Closing(channel) => {
-                channel.feed(bytes).and_then(|()| self.read_messages(now))
-            }
-        };
-        self.settle(result)
+        let fed = self.talk.feed(bytes).and_then(|fed| self.go_on(fed, now));
+        self.settle(fed)
     }
 
     /// The other end closed the connection.
     pub fn ended(&mut self) -> Result<(), SessionError> {
-        let error = match &self.state {
-            State::Done => return Ok(()),
-            State::Failed(error) => return Err(error.clone()),
-            State::Greeting => SessionError::NotSonde(NotSonde { saw: self.saw(Saw::CLOSED) }),
-            // A server that cannot open our handshake may be gone before its word of it is read.
-            state => SessionError::Closed { step: state.step() },
-        };
-        self.settle(Err(error))
+        let closed = self.talk.closed().map_or(Ok(()), Err);
+        self.settle(closed)
     }
 
     /// Whether the server has used up its time for an answer.
     pub fn overdue(&mut self, now: Instant) -> Result<(), SessionError> {
-        let error = match &self.state {
-            State::Failed(error) => return Err(error.clone()),
-            _ if self.due.is_none_or(|due| now < due) => return Ok(()),
-            State::Greeting => SessionError::NotSonde(NotSonde { saw: self.saw(Saw::SILENCE) }),
-            state => SessionError::Overdue { step: state.step(), allowed: ANSWER },
-        };
+        if let Some(error) = self.talk.failure() {
+            return Err(error.clone());
+        }
+        if self.due.is_none_or(|due| now < due) {
+            return Ok(());
+        }
+        let late = || SessionError::Overdue { step: self.talk.step(), allowed: ANSWER };
+        let error = self.talk.stranger(Saw::SILENCE).unwrap_or_else(late);
         self.settle(Err(error))
     }
 
     /// Asks how many requests came. False where the last answer has not come yet: nothing is asked then.
     pub fn progress(&mut self, now: Instant) -> Result<bool, SessionError> {
-        if !matches!(self.state, State::Running(_)) {
-            return Err(self.misplaced("progress"));
+        if self.talk.phase() != Some(Phase::Running) {
+            return Err(self.talk.misplaced("progress"));
         }
         if self.due.is_some() {
             return Ok(false);
@@ -190,14 +163,12 @@ impl Client {
 
     /// Ends the session; the report comes as an event.
     pub fn close(&mut self, now: Instant) -> Result<(), SessionError> {
-        if !matches!(self.state, State::Running(_)) {
-            return Err(self.misplaced("close"));
+        if self.talk.phase() != Some(Phase::Running) {
+            return Err(self.talk.misplaced("close"));
         }
         self.due = Some(now.after(ANSWER));
         let said = self.say(&FromClient::Close, now);
-        if let State::Running(channel) = std::mem::replace(&mut self.state, State::Done) {
-            self.state = State::Closing(channel);
-        }
+        self.talk.enter(Phase::Closing);
         self.settle(said)
     }
 
@@ -206,20 +177,13 @@ impl Client {
         let notice = Notice { reason, detail: detail.to_owned() };
         // Whether the notice could be framed makes no difference: the connection ends either way.
         let _ = self.say(&FromClient::Fault(notice), now);
-        self.state = State::Done;
+        self.finish();
+    }
+
+    fn finish(&mut self) {
+        self.talk.finish();
         self.due = None;
         self.idle = None;
-    }
-
-    fn misplaced(&self, what: &'static str) -> SessionError {
-        match &self.state {
-            State::Failed(error) => error.clone(),
-            state => SessionError::OutOfOrder { what, step: state.step() },
-        }
-    }
-
-    fn saw(&self, nothing: Saw) -> Saw {
-        if self.inbox.is_empty() { nothing } else { Saw::of(&self.inbox) }
     }
 
     fn keep_alive_at(&self) -> Option<Instant> {
@@ -231,40 +195,43 @@ impl Client {
 
     fn settle(&mut self, result: Result<(), SessionError>) -> Result<(), SessionError> {
         if let Err(error) = &result {
-            self.due = None;
-            self.idle = None;
-            self.state = State::Failed(error.clone());
+            self.finish();
+            self.talk.fail(error.clone());
         }
         result
     }
 
     fn say(&mut self, message: &FromClient, now: Instant) -> Result<(), SessionError> {
-        let (State::Opening(channel) | State::Running(channel) | State::Closing(channel)) = &mut self.state else {
-            return Ok(());
-        };
-        let text =
-            serde_json::to_vec(message).map_err(|error| SessionError::Unreadable { detail: error.to_string() })?;
         self.spoke = now;
-        channel.write(&text, &mut self.outbox)
+        self.talk.say(message)
+    }
+
+    fn go_on(&mut self, fed: Fed, now: Instant) -> Result<(), SessionError> {
+        match fed {
+            Fed::Greeting => self.read_answer(now),
+            Fed::Open => self.ask(now),
+            Fed::Messages => self.read_messages(now),
+            Fed::Nothing => Ok(()),
+        }
     }
 
     fn read_answer(&mut self, now: Instant) -> Result<(), SessionError> {
-        let Some((answer, length)) = Answer::read(&self.inbox)? else { return Ok(()) };
-        if self.inbox.starts_with(&self.preamble.encode()) {
+        let Some((answer, length)) = Answer::read(self.talk.inbox())? else { return Ok(()) };
+        if self.talk.inbox().starts_with(&self.preamble.encode()) {
             return Err(SessionError::NotSonde(NotSonde { saw: Saw::ECHO }));
         }
-        let octets = std::mem::take(&mut self.inbox);
+        let octets = self.talk.take_inbox();
         self.version = Some(self.check_answer(answer)?);
         let (answer, rest) = octets.split_at(length);
         self.due = Some(now.after(ANSWER));
-        match (&self.secret, answer.first_chunk()) {
+        let fed = match (&self.secret, answer.first_chunk()) {
             (Some(secret), Some(answer)) => {
                 let prologue = Prologue::new(self.preamble.encode(), *answer);
-                self.state = State::Shaking(Handshake::initiate(secret, &prologue, &mut self.outbox)?);
-                self.shake(rest, now)
+                self.talk.shake(|out| Handshake::initiate(secret, &prologue, out), rest)?
             }
-            _ => self.ask(Channel::default(), rest, now),
-        }
+            _ => self.talk.open(rest)?,
+        };
+        self.go_on(fed, now)
     }
 
     fn check_answer(&self, answer: Answer) -> Result<u16, SessionError> {
@@ -281,29 +248,14 @@ impl Client {
         Ok(version)
     }
 
-    fn shake(&mut self, bytes: &[u8], now: Instant) -> Result<(), SessionError> {
-        let State::Shaking(handshake) = &mut self.state else { return Ok(()) };
-        if !handshake.feed(bytes, &mut self.outbox)? {
-            return Ok(());
-        }
-        let State::Shaking(handshake) = std::mem::replace(&mut self.state, State::Done) else { return Ok(()) };
-        let (transport, rest) = handshake.finish()?;
-        self.ask(Channel::sealed(transport), &rest, now)
-    }
-
-    fn ask(&mut self, channel: Channel, rest: &[u8], now: Instant) -> Result<(), SessionError> {
-        self.state = State::Opening(channel);
+    fn ask(&mut self, now: Instant) -> Result<(), SessionError> {
         self.due = Some(now.after(ANSWER));
         self.say(&FromClient::Open(self.open.clone()), now)?;
-        if let State::Opening(channel) = &mut self.state {
-            channel.feed(rest)?;
-        }
         self.read_messages(now)
     }
 
     fn read_messages(&mut self, now: Instant) -> Result<(), SessionError> {
-        while let State::Opening(channel) | State::Running(channel) | State::Closing(channel) = &mut self.state {
-            let Some(text) = channel.message()? else { break };
+        while let Some(text) = self.talk.message()? {
             let message: FromServer = serde_json::from_slice(&text)
                 .map_err(|error| SessionError::Unreadable { detail: error.to_string() })?;
             self.take(message, now)?;
@@ -312,23 +264,21 @@ impl Client {
     }
 
     fn take(&mut self, message: FromServer, now: Instant) -> Result<(), SessionError> {
-        match (message, self.state.step()) {
+        match (message, self.talk.step()) {
             (FromServer::Opened(opened), Step::Open) => self.opened(opened, now),
             (FromServer::Refused(refused), Step::Open) => return Err(SessionError::Refused(refused)),
             (FromServer::Received(received), Step::Run | Step::Close) => {
                 self.check_flows(received.received.len())?;
-                if self.state.step() == Step::Run {
+                if self.talk.step() == Step::Run {
                     self.due = None;
                 }
-                self.events.push_back(ClientEvent::Received(received));
+                self.talk.tell(ClientEvent::Received(received));
             }
             (FromServer::Report(report), Step::Close) => {
                 self.check_flows(report.received.len())?;
                 self.check_flows(report.replied.len())?;
-                self.events.push_back(ClientEvent::Report(report));
-                self.state = State::Done;
-                self.due = None;
-                self.idle = None;
+                self.talk.tell(ClientEvent::Report(report));
+                self.finish();
             }
             (FromServer::Fault(notice), _) => return Err(SessionError::Fault(notice)),
             (FromServer::Unknown, _) => {}
@@ -341,13 +291,11 @@ impl Client {
     }
 
     fn opened(&mut self, opened: Opened, now: Instant) {
-        if let State::Opening(channel) = std::mem::replace(&mut self.state, State::Done) {
-            self.state = State::Running(channel);
-        }
+        self.talk.enter(Phase::Running);
         self.due = None;
         self.idle = Some(opened.got.idle_ns);
         self.spoke = now;
-        self.events.push_back(ClientEvent::Opened(opened));
+        self.talk.tell(ClientEvent::Opened(opened));
     }
 
     /// Counts for another number of flows than there are would be added up to a wrong number.

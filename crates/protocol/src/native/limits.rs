@@ -3,7 +3,7 @@
 //! A limit that is exceeded is named in the refusal, with what was asked and what is allowed. How many sessions are open
 //! is known to the server alone, so [`Limits::check_sessions`] is asked apart from [`Limits::check`].
 
-use measure::method::{Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM};
+use measure::method::{Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM, Waiting};
 use measure::unit::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -95,11 +95,11 @@ impl Limits {
         Ok(())
     }
 
-    /// What a reflector that can do all `open` asks for grants: the waiting, CPUs and stamps asked for, and times within
-    /// the bounds. A driver that can do less says so in its own [`Got`].
+    /// What a reflector that can do all `open` asks for grants: the waiting, CPUs and stamps asked for (without a word on
+    /// waiting it blocks), and times within the bounds. A driver that can do less says so in its own [`Got`].
     pub fn grant(&self, open: &Open) -> Got {
         Got {
-            waiting: open.waiting,
+            waiting: open.waiting.unwrap_or(Waiting::Block),
             cpus: open.cpus.clone(),
             stamps: open.stamps,
             duration_ns: open.duration_ns.unwrap_or(self.duration_ns).min(self.duration_ns),
@@ -172,7 +172,6 @@ fn nonsense(reason: Reason, detail: &str) -> Refused {
 mod tests {
     use std::collections::BTreeSet;
 
-    use measure::method::Waiting;
     use test_case::test_case;
 
     use super::*;
@@ -186,7 +185,7 @@ mod tests {
             request_bytes: Bytes(request),
             response_bytes: Bytes(response),
             reply_every: 1,
-            waiting: Waiting::Block,
+            waiting: Some(Waiting::Block),
             cpus: vec![],
             flows: 1,
             stamps: false,

@@ -82,8 +82,9 @@ pub struct Open {
     /// Which requests are answered: every n-th, by sequence number.
     #[serde(default = "one")]
     pub reply_every: u32,
-    /// How the reflector shall wait for requests.
-    pub waiting: Waiting,
+    /// How the reflector shall wait for requests; absent: as it was started to.
+    #[serde(default)]
+    pub waiting: Option<Waiting>,
     /// CPUs the reflector's threads shall run on, in turn; empty: wherever.
     #[serde(default)]
     pub cpus: Vec<u32>,
@@ -302,7 +303,7 @@ mod tests {
         value["zero_copy"] = json!({"depth": 3});
         let FromClient::Open(open) = serde_json::from_value(value).unwrap() else { panic!("not open") };
         assert_eq!((open.reply_every, open.stamps, open.duration_ns), (1, false, None));
-        assert_eq!(open.waiting, Waiting::BusyPoll { micros: 50 });
+        assert_eq!(open.waiting, Some(Waiting::BusyPoll { micros: 50 }));
     }
 
     #[test]

@@ -7,12 +7,12 @@
 //! asks. An error is final, and what the client shall hear of it is already in [`Server::outgoing`]. No input makes it
 //! panic; memory is bounded by one frame, what was fed, and [`OUTBOX`].
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use measure::environment::Environment;
 use measure::unit::{Instant, Nanos};
 
-use crate::native::channel::Channel;
+use crate::native::conversation::{self, Conversation, Fed};
 use crate::native::error::{SessionError, Step};
 use crate::native::header::Token;
 use crate::native::key::Secret;
@@ -22,7 +22,7 @@ use crate::native::message::{
 };
 use crate::native::noise::{Handshake, Prologue};
 use crate::native::preamble::{Answer, Control, Data, Decline, Greeting, Versions};
-use crate::native::stranger::{NotSonde, Saw};
+use crate::native::stranger::Saw;
 
 /// How long a client has for each step up to its request to open.
 pub const STEP: Nanos = Nanos::secs(10);
@@ -64,11 +64,8 @@ pub enum ServerEvent {
 /// The server's end.
 #[derive(Debug)]
 pub struct Server {
-    state: State,
+    talk: Conversation<Phase, ServerEvent>,
     terms: Terms,
-    inbox: Vec<u8>,
-    outbox: Vec<u8>,
-    events: VecDeque<ServerEvent>,
     /// The client's next step has to be done by then.
     due: Option<Instant>,
     session: Option<Session>,
@@ -86,48 +83,25 @@ struct Session {
     heard: Instant,
 }
 
-#[derive(Debug)]
-enum State {
-    Greeting,
-    Shaking(Handshake),
+/// Where the session stands, once there is a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
     /// Waiting for the request to open; then for the driver's decision.
-    Opening(Channel),
-    Deciding(Channel),
-    Running(Channel),
-    Closing(Channel),
-    Done,
-    Failed(SessionError),
+    Opening,
+    Deciding,
+    Running,
+    Closing,
 }
 
-impl State {
-    fn step(&self) -> Step {
-        match self {
-            Self::Greeting => Step::Greet,
-            Self::Shaking(_) => Step::Handshake,
-            Self::Opening(_) | Self::Deciding(_) => Step::Open,
-            Self::Running(_) => Step::Run,
-            Self::Closing(_) => Step::Close,
-            Self::Done | Self::Failed(_) => Step::Done,
-        }
-    }
+impl conversation::Phase for Phase {
+    const FIRST: Self = Self::Opening;
 
-    fn channel(&mut self) -> Option<&mut Channel> {
+    fn step(self) -> Step {
         match self {
-            Self::Opening(channel) | Self::Deciding(channel) | Self::Running(channel) | Self::Closing(channel) => {
-                Some(channel)
-            }
-            _ => None,
+            Self::Opening | Self::Deciding => Step::Open,
+            Self::Running => Step::Run,
+            Self::Closing => Step::Close,
         }
-    }
-
-    /// Moves the channel on into the next state; without one, the connection is done.
-    fn advance(&mut self, next: fn(Channel) -> Self) {
-        *self = match std::mem::replace(self, Self::Done) {
-            Self::Opening(channel) | Self::Deciding(channel) | Self::Running(channel) | Self::Closing(channel) => {
-                next(channel)
-            }
-            other => other,
-        };
     }
 }
 
@@ -135,11 +109,8 @@ impl Server {
     /// The machine of a connection that was accepted at `now`.
     pub fn new(terms: Terms, now: Instant) -> Self {
         Self {
-            state: State::Greeting,
+            talk: Conversation::new(Vec::new()),
             terms,
-            inbox: Vec::new(),
-            outbox: Vec::new(),
-            events: VecDeque::new(),
             due: Some(now.after(STEP)),
             session: None,
             asked: false,
@@ -149,17 +120,17 @@ impl Server {
 
     /// What has to be written, once.
     pub fn outgoing(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.outbox)
+        self.talk.outgoing()
     }
 
     /// The next event.
     pub fn event(&mut self) -> Option<ServerEvent> {
-        self.events.pop_front()
+        self.talk.event()
     }
 
     /// What came behind the preamble of a data connection, once.
     pub fn unread(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.inbox)
+        self.talk.take_inbox()
     }
 
     /// The version agreed on; `None` before.
@@ -169,7 +140,7 @@ impl Server {
 
     /// How far the connection has come; [`Step::Done`] also after an error.
     pub fn step(&self) -> Step {
-        self.state.step()
+        self.talk.step()
     }
 
     /// When to call [`Server::overdue`] at the latest; `None`: nothing is due.
@@ -179,30 +150,14 @@ impl Server {
 
     /// Takes octets that arrived. Events before an error can still be taken.
     pub fn feed(&mut self, bytes: &[u8], now: Instant) -> Result<(), SessionError> {
-        let result = match &mut self.state {
-            State::Failed(error) => return Err(error.clone()),
-            State::Done => return Ok(()),
-            State::Greeting => {
-                self.inbox.extend_from_slice(bytes);
-                self.greet(now)
-            }
-            State::Shaking(_) => self.shake(bytes, now),
-            State::Opening(channel) | State::Deciding(channel) | State::Running(channel) | State::Closing(channel) => {
-                channel.feed(bytes).and_then(|()| self.read_messages(now))
-            }
-        };
-        self.settle(result)
+        let fed = self.talk.feed(bytes).and_then(|fed| self.go_on(fed, now));
+        self.settle(fed)
     }
 
     /// The client closed the connection.
     pub fn ended(&mut self) -> Result<(), SessionError> {
-        let error = match &self.state {
-            State::Done => return Ok(()),
-            State::Failed(error) => return Err(error.clone()),
-            State::Greeting => SessionError::NotSonde(NotSonde { saw: self.saw(Saw::CLOSED) }),
-            state => SessionError::Closed { step: state.step() },
-        };
-        self.settle(Err(error))
+        let closed = self.talk.closed().map_or(Ok(()), Err);
+        self.settle(closed)
     }
 
     /// Data of the session came: it is not idle.
@@ -214,19 +169,18 @@ impl Server {
 
     /// Whether the client has used up its time: for its next step, for silence, or for the session.
     pub fn overdue(&mut self, now: Instant) -> Result<(), SessionError> {
-        let step = self.state.step();
-        let (error, ending) = match (&self.state, self.session) {
-            (State::Failed(error), _) => return Err(error.clone()),
-            (_, Some(session)) if now >= session.ends => {
+        if let Some(error) = self.talk.failure() {
+            return Err(error.clone());
+        }
+        let overdue = |allowed| SessionError::Overdue { step: self.talk.step(), allowed };
+        let (error, ending) = match self.session {
+            Some(session) if now >= session.ends => {
                 (SessionError::Outlived { allowed: session.duration }, Ending::Duration)
             }
-            (_, Some(session)) if now >= session.heard.after(session.idle) => {
-                (SessionError::Overdue { step, allowed: session.idle }, Ending::Idle)
-            }
-            (_, Some(_)) => return Ok(()),
-            _ if self.due.is_none_or(|due| now < due) => return Ok(()),
-            (State::Greeting, _) => (SessionError::NotSonde(NotSonde { saw: self.saw(Saw::SILENCE) }), Ending::Idle),
-            _ => (SessionError::Overdue { step, allowed: STEP }, Ending::Idle),
+            Some(session) if now >= session.heard.after(session.idle) => (overdue(session.idle), Ending::Idle),
+            Some(_) => return Ok(()),
+            None if self.due.is_none_or(|due| now < due) => return Ok(()),
+            None => (self.talk.stranger(Saw::SILENCE).unwrap_or_else(|| overdue(STEP)), Ending::Idle),
         };
         self.tell(ending, &error.to_string());
         self.settle(Err(error))
@@ -235,8 +189,8 @@ impl Server {
     /// Opens the session under this name, from `now` on; `got` is what the reflector will really do, and its times
     /// bound the session.
     pub fn accept(&mut self, token: Token, got: Got, now: Instant) -> Result<(), SessionError> {
-        if !matches!(self.state, State::Deciding(_)) {
-            return Err(self.misplaced("accept"));
+        if self.talk.phase() != Some(Phase::Deciding) {
+            return Err(self.talk.misplaced("accept"));
         }
         self.due = None;
         self.session = Some(Session {
@@ -253,8 +207,8 @@ impl Server {
             limits: self.terms.limits,
             got,
         };
-        let said = self.say(&FromServer::Opened(opened));
-        self.state.advance(State::Running);
+        let said = self.talk.say(&FromServer::Opened(opened));
+        self.talk.enter(Phase::Running);
         // The client may have spoken on behind its request.
         let read = said.and_then(|()| self.read_messages(now));
         self.settle(read)
@@ -262,33 +216,33 @@ impl Server {
 
     /// Declines the session that was asked for; the connection is done.
     pub fn refuse(&mut self, refused: Refused) -> Result<(), SessionError> {
-        if !matches!(self.state, State::Deciding(_)) {
-            return Err(self.misplaced("refuse"));
+        if self.talk.phase() != Some(Phase::Deciding) {
+            return Err(self.talk.misplaced("refuse"));
         }
-        let said = self.say(&FromServer::Refused(refused));
+        let said = self.talk.say(&FromServer::Refused(refused));
         self.finish();
         self.settle(said)
     }
 
     /// Answers [`ServerEvent::Progress`].
     pub fn received(&mut self, received: Vec<u64>) -> Result<(), SessionError> {
-        if !self.asked || self.state.channel().is_none() {
-            return Err(self.misplaced("received"));
+        if !self.asked || self.talk.phase().is_none() {
+            return Err(self.talk.misplaced("received"));
         }
         self.asked = false;
-        let said = self.say(&FromServer::Received(Received { received }));
+        let said = self.talk.say(&FromServer::Received(Received { received }));
         self.settle(said)
     }
 
     /// Answers [`ServerEvent::Close`]; the connection is done. An environment too long for a frame is left out, and
     /// says so.
     pub fn report(&mut self, report: Report) -> Result<(), SessionError> {
-        if !matches!(self.state, State::Closing(_)) {
-            return Err(self.misplaced("report"));
+        if self.talk.phase() != Some(Phase::Closing) {
+            return Err(self.talk.misplaced("report"));
         }
-        let whole = self.say(&FromServer::Report(Box::new(report.clone())));
+        let whole = self.talk.say(&FromServer::Report(Box::new(report.clone())));
         let said = match whole {
-            Err(SessionError::Frame(_)) => self.say(&FromServer::Report(Box::new(shorten(report)))),
+            Err(SessionError::Frame(_)) => self.talk.say(&FromServer::Report(Box::new(shorten(report)))),
             other => other,
         };
         self.finish();
@@ -302,51 +256,43 @@ impl Server {
     }
 
     fn finish(&mut self) {
-        if !matches!(self.state, State::Failed(_)) {
-            self.state = State::Done;
-        }
+        self.talk.finish();
         self.due = None;
         self.session = None;
-    }
-
-    fn misplaced(&self, what: &'static str) -> SessionError {
-        match &self.state {
-            State::Failed(error) => error.clone(),
-            state => SessionError::OutOfOrder { what, step: state.step() },
-        }
-    }
-
-    fn saw(&self, nothing: Saw) -> Saw {
-        if self.inbox.is_empty() { nothing } else { Saw::of(&self.inbox) }
     }
 
     fn settle(&mut self, result: Result<(), SessionError>) -> Result<(), SessionError> {
         if let Err(error) = &result {
             self.finish();
-            self.state = State::Failed(error.clone());
+            self.talk.fail(error.clone());
         }
         result
     }
 
-    fn say(&mut self, message: &FromServer) -> Result<(), SessionError> {
-        let Some(channel) = self.state.channel() else { return Ok(()) };
-        let text =
-            serde_json::to_vec(message).map_err(|error| SessionError::Unreadable { detail: error.to_string() })?;
-        channel.write(&text, &mut self.outbox)
-    }
-
     /// A last word. Whether it could be framed makes no difference: the connection ends either way.
     fn tell(&mut self, reason: Ending, detail: &str) {
-        let _ = self.say(&FromServer::Fault(Notice { reason, detail: detail.to_owned() }));
+        let _ = self.talk.say(&FromServer::Fault(Notice { reason, detail: detail.to_owned() }));
+    }
+
+    fn go_on(&mut self, fed: Fed, now: Instant) -> Result<(), SessionError> {
+        match fed {
+            Fed::Greeting => self.greet(now),
+            Fed::Open => {
+                self.due = Some(now.after(STEP));
+                self.read_messages(now)
+            }
+            Fed::Messages => self.read_messages(now),
+            Fed::Nothing => Ok(()),
+        }
     }
 
     fn greet(&mut self, now: Instant) -> Result<(), SessionError> {
-        let Some((greeting, length)) = Greeting::read(&self.inbox)? else { return Ok(()) };
+        let Some((greeting, length)) = Greeting::read(self.talk.inbox())? else { return Ok(()) };
         let control = match greeting {
             Greeting::Control(control) => control,
             Greeting::Data(data) => {
-                self.inbox.drain(..length);
-                self.events.push_back(ServerEvent::Data(data));
+                self.talk.drop_read(length);
+                self.talk.tell(ServerEvent::Data(data));
                 self.finish();
                 return Ok(());
             }
@@ -356,17 +302,17 @@ impl Server {
             }
         };
         let answer = self.answer(control, self.terms.decline)?;
-        let octets = std::mem::take(&mut self.inbox);
+        let octets = self.talk.take_inbox();
         let (preamble, rest) = octets.split_at(length);
         self.due = Some(now.after(STEP));
-        if let (Some(secret), Some(preamble)) = (&self.terms.secret, preamble.first_chunk()) {
-            let prologue = Prologue::new(*preamble, answer.encode());
-            self.state = State::Shaking(Handshake::respond(secret, &prologue)?);
-            self.shake(rest, now)
-        } else {
-            self.state = State::Opening(Channel::default());
-            self.read_on(rest, now)
-        }
+        let fed = match (&self.terms.secret, preamble.first_chunk()) {
+            (Some(secret), Some(preamble)) => {
+                let prologue = Prologue::new(*preamble, answer.encode());
+                self.talk.shake(|_| Handshake::respond(secret, &prologue), rest)?
+            }
+            _ => self.talk.open(rest)?,
+        };
+        self.go_on(fed, now)
     }
 
     fn answer(&mut self, control: Control, decline: Option<Decline>) -> Result<Answer, SessionError> {
@@ -375,7 +321,7 @@ impl Server {
         if let Some(decline) = decline {
             answer.verdict = Err(decline);
         }
-        self.outbox.extend_from_slice(&answer.encode());
+        self.talk.write(&answer.encode());
         self.agreed = answer.verdict.ok();
         match answer.verdict {
             Ok(_) => Ok(answer),
@@ -383,51 +329,29 @@ impl Server {
         }
     }
 
-    fn shake(&mut self, bytes: &[u8], now: Instant) -> Result<(), SessionError> {
-        let State::Shaking(handshake) = &mut self.state else { return Ok(()) };
-        if !handshake.feed(bytes, &mut self.outbox)? {
-            return Ok(());
-        }
-        let State::Shaking(handshake) = std::mem::replace(&mut self.state, State::Done) else { return Ok(()) };
-        let (transport, rest) = handshake.finish()?;
-        self.due = Some(now.after(STEP));
-        self.state = State::Opening(Channel::sealed(transport));
-        self.read_on(&rest, now)
-    }
-
-    fn read_on(&mut self, rest: &[u8], now: Instant) -> Result<(), SessionError> {
-        if let Some(channel) = self.state.channel() {
-            channel.feed(rest)?;
-        }
-        self.read_messages(now)
-    }
-
     fn read_messages(&mut self, now: Instant) -> Result<(), SessionError> {
         // What comes while the driver decides waits for the decision.
-        while let State::Opening(channel) | State::Running(channel) | State::Closing(channel) = &mut self.state {
-            let Some(text) = channel.message()? else { break };
+        while self.talk.phase() != Some(Phase::Deciding) {
+            let Some(text) = self.talk.message()? else { return Ok(()) };
             self.touch(now);
             match serde_json::from_slice::<FromClient>(&text) {
                 Ok(message) => self.take(message)?,
                 Err(error) => return Err(self.not_understood(&error)),
             }
-            if self.outbox.len() > OUTBOX {
+            if self.talk.unwritten() > OUTBOX {
                 return Err(SessionError::Flood);
             }
         }
-        match &self.state {
-            State::Deciding(channel) if channel.pending() > OUTBOX => Err(SessionError::Flood),
-            _ => Ok(()),
-        }
+        if self.talk.pending() > OUTBOX { Err(SessionError::Flood) } else { Ok(()) }
     }
 
     fn not_understood(&mut self, error: &serde_json::Error) -> SessionError {
         let detail = error.to_string();
-        if matches!(self.state, State::Opening(_)) {
+        if self.talk.phase() == Some(Phase::Opening) {
             let hint = Some("are both ends of the same version?".to_owned());
             let refused = Refused { reason: Reason::NotUnderstood, detail: detail.clone(), hint };
             // Whether the refusal could be framed makes no difference: the connection ends either way.
-            let _ = self.say(&FromServer::Refused(refused));
+            let _ = self.talk.say(&FromServer::Refused(refused));
         } else {
             self.tell(Ending::NotUnderstood, &detail);
         }
@@ -435,17 +359,17 @@ impl Server {
     }
 
     fn take(&mut self, message: FromClient) -> Result<(), SessionError> {
-        let what = match (message, self.state.step()) {
+        let what = match (message, self.talk.step()) {
             (FromClient::Open(open), Step::Open) => return self.consider(open),
             (FromClient::Progress, Step::Run) if self.asked => return Err(SessionError::Flood),
             (FromClient::Progress, Step::Run) => {
                 self.asked = true;
-                self.events.push_back(ServerEvent::Progress);
+                self.talk.tell(ServerEvent::Progress);
                 return Ok(());
             }
             (FromClient::Close, Step::Run) => {
-                self.events.push_back(ServerEvent::Close);
-                self.state.advance(State::Closing);
+                self.talk.tell(ServerEvent::Close);
+                self.talk.enter(Phase::Closing);
                 return Ok(());
             }
             (FromClient::Fault(notice), _) => return Err(SessionError::Fault(notice)),
@@ -454,19 +378,19 @@ impl Server {
             (FromClient::Progress, _) => "progress",
             (FromClient::Close, _) => "close",
         };
-        let error = SessionError::OutOfOrder { what, step: self.state.step() };
+        let error = SessionError::OutOfOrder { what, step: self.talk.step() };
         self.tell(Ending::OutOfOrder, &error.to_string());
         Err(error)
     }
 
     fn consider(&mut self, open: Open) -> Result<(), SessionError> {
         if let Err(refused) = self.terms.limits.check(&open) {
-            self.say(&FromServer::Refused(refused.clone()))?;
+            self.talk.say(&FromServer::Refused(refused.clone()))?;
             return Err(SessionError::Refused(refused));
         }
         self.due = None;
-        self.state.advance(State::Deciding);
-        self.events.push_back(ServerEvent::Open(open));
+        self.talk.enter(Phase::Deciding);
+        self.talk.tell(ServerEvent::Open(open));
         Ok(())
     }
 }

@@ -83,8 +83,13 @@ pub enum Speaker {
 impl Speaker {
     fn of(bytes: &[u8]) -> Self {
         const HTTP: [&[u8]; 8] = [b"HTTP/", b"GET ", b"HEAD ", b"POST ", b"PUT ", b"OPTIONS ", b"CONNECT ", b"PRI "];
+        const PAGE: [&[u8]; 2] = [b"<!DOCTYPE HTML", b"<HTML"];
+        let starts_with_any_case =
+            |bytes: &[u8], word: &[u8]| bytes.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
         match bytes {
             _ if HTTP.iter().any(|word| bytes.starts_with(word)) => Self::Http,
+            // A page without a status line is how some web servers answer what is no request of HTTP.
+            _ if PAGE.iter().any(|word| starts_with_any_case(bytes, word)) => Self::Http,
             _ if bytes.starts_with(b"SSH-") => Self::Ssh,
             // RFC 8446 section 5.1: type alert (21) or handshake (22), then legacy version 3.x.
             [21 | 22, 3, ..] => Self::Tls,
@@ -103,6 +108,7 @@ mod tests {
     use crate::native::preamble::{Answer, Greeting};
 
     #[test_case(b"HTTP/1.1 400 Bad Request\r\n\r\n", Speaker::Http, "it speaks HTTP (`HTTP/1.1 400 Bad Request`)")]
+    #[test_case(b"<!doctype html>\n<html>", Speaker::Http, "it speaks HTTP (`<!doctype html>`)"; "a page alone")]
     #[test_case(b"GET / HTTP/1.1\r\n", Speaker::Http, "it speaks HTTP (`GET / HTTP/1.1`)")]
     #[test_case(b"SSH-2.0-OpenSSH_9.2\r\n", Speaker::Ssh, "it speaks SSH (`SSH-2.0-OpenSSH_9.2`)")]
     #[test_case(b"\x15\x03\x01\x00\x02\x02\x46", Speaker::Tls, r"it speaks TLS (`\x15\x03\x01\x00\x02\x02F`)")]

@@ -21,7 +21,8 @@ pub struct Ready {
     pub send_bytes: Option<u32>,
     /// Buffers it sends from in turn.
     pub send_buffers: Option<u32>,
-    /// [`Flags::NODELAY`], [`Flags::SENDFILE`], [`Flags::MEASURE_CPU`] as they are; others mean nothing here.
+    /// [`Flags::NODELAY`], [`Flags::SENDFILE`], [`Flags::MEASURE_CPU`] as they are; others mean nothing here. Of a classic test
+    /// a real server may leave an earlier test's there: believe what was asked for.
     pub flags: Flags,
     /// Ticks per second of the server's CPU accounting; `None` where it does not measure it.
     pub cpu_rate: Option<f32>,
@@ -87,14 +88,16 @@ pub struct Results {
     pub cpu: Option<Cpu>,
     /// TCP retransmits of the data connection; `None` where the server can't tell (UDP, a connection per transaction).
     pub retransmits: Option<u32>,
-    /// TCP congestion control of the data connection; `None` where the server does not say.
+    /// TCP congestion control of the data connection; `None` where the server does not say. Of a connection per transaction
+    /// a real server does not say it, but may leave the one of an earlier test there.
     pub congestion: Option<String>,
 }
 
 /// What went one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Traffic {
-    /// Octets. Classic tests of transactions and classic UDP carry them modulo 2³²; the classic TCP streams as a double.
+    /// Octets. Classic tests of transactions and classic UDP carry them modulo 2³²; the classic TCP streams as a double. In
+    /// classic tests of transactions a real server tells requests and responses together.
     pub bytes: u64,
     /// Calls, or datagrams; carried modulo 2³². A real server leaves 0 in classic tests of transactions.
     pub calls: u64,

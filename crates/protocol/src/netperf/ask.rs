@@ -116,7 +116,7 @@ impl Ask {
     pub fn classic(test: Test, length: Length) -> Self {
         let shape = test.shape();
         // TCP_CC's request has the sizes too, and nobody uses them.
-        let streams = matches!(test, Test::TcpStream | Test::TcpMaerts | Test::UdpStream);
+        let streams = matches!(test, Test::TcpSink | Test::TcpMaerts | Test::UdpStream);
         let size = (!streams).then_some(1);
         Self {
             dialect: Dialect::Classic(test),
@@ -157,8 +157,8 @@ pub enum Dialect {
 /// The classic tests a server of a common build knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
-    /// The server receives. `TCP_SENDFILE` and `TCP_MSS` ask for this too.
-    TcpStream,
+    /// The server receives: `TCP_STREAM`. `TCP_SENDFILE` and `TCP_MSS` ask for this too.
+    TcpSink,
     /// The server sends.
     TcpMaerts,
     /// Requests and responses over one connection.
@@ -185,11 +185,11 @@ pub(super) struct Shape {
 impl Test {
     /// All of them.
     pub const ALL: [Self; 7] =
-        [Self::TcpStream, Self::TcpMaerts, Self::TcpRr, Self::TcpCrr, Self::TcpCc, Self::UdpStream, Self::UdpRr];
+        [Self::TcpSink, Self::TcpMaerts, Self::TcpRr, Self::TcpCrr, Self::TcpCc, Self::UdpStream, Self::UdpRr];
 
     pub(super) fn shape(self) -> Shape {
         let (carrier, server_sends, server_receives, per_connection) = match self {
-            Self::TcpStream => (Carrier::Tcp, false, true, false),
+            Self::TcpSink => (Carrier::Tcp, false, true, false),
             Self::TcpMaerts => (Carrier::Tcp, true, false, false),
             Self::TcpRr => (Carrier::Tcp, true, true, false),
             Self::TcpCrr => (Carrier::Tcp, true, true, true),

@@ -53,7 +53,7 @@ fn left_out(ask: &Ask, said: &Ask) -> Option<&'static str> {
 fn walk_ask(pass: &mut Pass, ask: &mut Ask, test: Test) {
     pass.size(SECOND, "server CPU", &mut ask.server_cpu);
     match test {
-        Test::TcpStream | Test::TcpMaerts => walk_stream(pass, ask, test),
+        Test::TcpSink | Test::TcpMaerts => walk_stream(pass, ask, test),
         Test::UdpStream => walk_datagrams(pass, ask),
         Test::TcpRr | Test::TcpCrr | Test::TcpCc | Test::UdpRr => walk_transactions(pass, ask),
     }
@@ -70,7 +70,7 @@ fn walk_stream(pass: &mut Pass, ask: &mut Ask, test: Test) {
     pass.word(20, &mut ring.alignment);
     pass.word(24, &mut ring.offset);
     pass.positive(52, "words to dirty", &mut ring.dirty);
-    if test == Test::TcpStream {
+    if test == Test::TcpSink {
         pass.positive(56, "words to read", &mut ring.clean);
     }
     pass.flag(28, Flags::NODELAY, &mut ask.flags);
@@ -136,7 +136,7 @@ pub(super) fn read_ready(message: &Message, test: Test) -> Result<Ready, Nonsens
 fn walk_ready(pass: &mut Pass, ready: &mut Ready, test: Test) {
     pass.size(8, "receive buffer", &mut ready.receive_buffer);
     match test {
-        Test::TcpStream | Test::TcpMaerts => {
+        Test::TcpSink | Test::TcpMaerts => {
             let size = if test == Test::TcpMaerts { &mut ready.send_bytes } else { &mut ready.receive_bytes };
             pass.positive(12, "size of a call", size);
             pass.flag(16, Flags::NODELAY, &mut ready.flags);
@@ -200,7 +200,7 @@ fn walk_results(pass: &mut Pass, results: &mut Results, test: Test) -> CpuAt {
         traffic = *some;
     }
     let (elapsed, cpu) = match test {
-        Test::TcpStream | Test::TcpMaerts => {
+        Test::TcpSink | Test::TcpMaerts => {
             pass.double(8, &mut traffic.bytes);
             pass.count(16, &mut traffic.calls);
             (20, [24, 32, 36])
@@ -221,7 +221,7 @@ fn walk_results(pass: &mut Pass, results: &mut Results, test: Test) -> CpuAt {
     };
     *way = Some(traffic);
     pass.amount(elapsed, &mut results.elapsed_seconds);
-    if test == Test::TcpStream {
+    if test == Test::TcpSink {
         pass.positive(40, "receive buffer", &mut results.receive_buffer);
         pass.positive(44, "send buffer", &mut results.send_buffer);
     }

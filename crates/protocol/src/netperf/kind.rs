@@ -44,7 +44,7 @@ impl Dialect {
     pub(super) fn request(self) -> u32 {
         match self {
             Self::Omni => 97,
-            Self::Classic(Test::TcpStream) => 10,
+            Self::Classic(Test::TcpSink) => 10,
             Self::Classic(Test::TcpRr) => 13,
             Self::Classic(Test::UdpStream) => 16,
             Self::Classic(Test::UdpRr) => 19,

@@ -267,13 +267,16 @@ impl Pass {
     pub fn name(&mut self, at: usize, room: usize, field: &'static str, value: &mut Option<String>) {
         if self.reads {
             let said = self.message.text(at, room);
+            let misplaced = |octet: Option<&u8>| octet.map_or(0, |octet| i64::from(*octet));
+            *value = None;
             match str::from_utf8(said) {
-                Ok("") => *value = None,
+                Ok("") => {}
+                // No NUL: it was cut.
+                Ok(_) if said.len() == room => self.nonsense(field, misplaced(said.last())),
                 Ok(name) if !name.chars().any(char::is_control) => *value = Some(name.to_owned()),
                 _ => {
-                    let octet = said.iter().find(|octet| !octet.is_ascii_graphic()).copied().unwrap_or(0);
-                    *value = None;
-                    self.nonsense(field, i64::from(octet));
+                    let control = said.iter().find(|octet| octet.is_ascii_control());
+                    self.nonsense(field, misplaced(control.or(said.iter().find(|octet| !octet.is_ascii()))));
                 }
             }
         } else if let Some(name) = value {

@@ -173,7 +173,7 @@ fn every_field_of_a_classic_request_is_read_as_it_was_meant() {
     for (name, Exchange { ask, asked, .. }) in every() {
         let Dialect::Classic(test) = ask.dialect else { continue };
         seen.push(test);
-        let streams = matches!(test, Test::TcpStream | Test::TcpMaerts);
+        let streams = matches!(test, Test::TcpSink | Test::TcpMaerts);
         let size = |size: Option<u32>| if streams || test == Test::UdpStream { or_zero(size) } else { 0 };
         let (sent, received) = (&ask.send_ring, &ask.receive_ring);
         let used = |ring: &Ring, used: bool| if used { i64::from(ring.alignment) } else { 0 };
@@ -187,7 +187,7 @@ fn every_field_of_a_classic_request_is_read_as_it_was_meant() {
             ("response_size", or_zero(ask.response_bytes)),
             ("recv_alignment", used(received, test != Test::TcpMaerts)),
             ("recv_offset", i64::from(received.offset)),
-            ("send_alignment", used(sent, !matches!(test, Test::TcpStream | Test::UdpStream))),
+            ("send_alignment", used(sent, !matches!(test, Test::TcpSink | Test::UdpStream))),
             ("send_offset", i64::from(sent.offset)),
             ("no_delay", i64::from(ask.flags.has(Flags::NODELAY))),
             ("measure_cpu", i64::from(ask.flags.has(Flags::MEASURE_CPU))),
@@ -228,7 +228,7 @@ fn a_request_made_from_its_options_is_the_one_the_real_client_writes() {
         ("tcp_stream", ring(one_way(Carrier::Tcp, false, true, Length::Seconds(2)), 2, 0)),
         ("tcp_crr_count", Ask { per_connection: true, client_port: 37127, ..rr(Length::Count(100)) }),
         ("tcp_cc", Ask::classic(Test::TcpCc, Length::Seconds(1))),
-        ("tcp_sendfile", Ask::classic(Test::TcpStream, Length::Seconds(1))),
+        ("tcp_sendfile", Ask::classic(Test::TcpSink, Length::Seconds(1))),
     ];
     for (name, ask) in cases {
         let (send, receive) = if ask.is_transactions() && ask.dialect == Dialect::Omni { (1, 1) } else { (0, 0) };
@@ -373,7 +373,7 @@ fn every_field_of_classic_results_that_a_client_may_believe_is_read() {
             ("trans_received", results.transactions.unwrap_or(0).cast_signed()),
         ];
         same(name, &told, &ours);
-        let streams = matches!(test, Test::TcpStream | Test::TcpMaerts | Test::UdpStream);
+        let streams = matches!(test, Test::TcpSink | Test::TcpMaerts | Test::UdpStream);
         assert_eq!(results.transactions.is_none(), streams, "{name}");
         close(name, results.elapsed_seconds, told.float("elapsed_time"));
         assert_eq!((results.cpu, results.retransmits, results.congestion), (None, None, None), "{name}");

@@ -76,8 +76,8 @@ fn what_omni_cannot_say_is_refused(change: Change, text: &str) {
 #[test_case(Test::TcpRr, |ask| ask.flags = Flags::ROUTE.with(Flags::KEEPALIVE), "flags"; "keep-alive")]
 #[test_case(Test::TcpRr, |ask| ask.flags = Flags::NONE, "flags"; "no route")]
 #[test_case(Test::TcpCc, |ask| ask.per_connection = false, "direction")]
-#[test_case(Test::TcpStream, |ask| ask.tos = Some(8), "type of service")]
-#[test_case(Test::TcpStream, |ask| ask.send_ring.alignment = 64, "the server's buffers")]
+#[test_case(Test::TcpSink, |ask| ask.tos = Some(8), "type of service")]
+#[test_case(Test::TcpSink, |ask| ask.send_ring.alignment = 64, "the server's buffers")]
 #[test_case(Test::UdpStream, |ask| ask.congestion = Some("reno".to_owned()), "congestion control"; "UDP stream")]
 #[test_case(Test::TcpMaerts, |ask| ask.pacing = Some(Pacing { burst: 1, interval_us: 1 }), "pacing at the server")]
 fn what_a_classic_layout_has_no_place_for_is_refused(test: Test, change: Change, field: &'static str) {

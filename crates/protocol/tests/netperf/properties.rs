@@ -95,7 +95,7 @@ fn classic() -> impl Strategy<Value = Ask> {
     (test, omni().boxed(), positive()).prop_map(|(test, any, call)| {
         let bare = Ask::classic(test, any.length);
         let (tcp, udp) = (matches!(bare.carrier, Carrier::Tcp), test == Test::UdpStream);
-        let sends = test != Test::TcpStream && !udp;
+        let sends = test != Test::TcpSink && !udp;
         let receives = test != Test::TcpMaerts;
         let streams = udp || !sends || !receives;
         let room = if udp { Flags::MEASURE_CPU.0 | Flags::CONNECT_UDP.0 | Flags::NO_CHECKSUM.0 } else { 0x9 };
@@ -104,7 +104,7 @@ fn classic() -> impl Strategy<Value = Ask> {
             offset: if used { ring.offset } else { 0 },
             buffers: None,
             dirty: ring.dirty.filter(|words| used && streams && tcp && *words > 0),
-            clean: ring.clean.filter(|words| test == Test::TcpStream && *words > 0),
+            clean: ring.clean.filter(|words| test == Test::TcpSink && *words > 0),
             ..ring
         };
         Ask {
@@ -186,7 +186,7 @@ fn seen(ask: &Ask, ready: &Ready, results: &Results) -> (Ready, Results) {
 
 /// What a classic layout has room for, of a response and of results.
 fn room(test: Test, ready: &Ready, results: &Results) -> (Ready, Results) {
-    let (stream, maerts, udp) = (test == Test::TcpStream, test == Test::TcpMaerts, test == Test::UdpStream);
+    let (stream, maerts, udp) = (test == Test::TcpSink, test == Test::TcpMaerts, test == Test::UdpStream);
     let transactions = !(stream || maerts || udp);
     let ready = Ready {
         receive_buffer: ready.receive_buffer,

@@ -66,6 +66,7 @@ fn requests_that_are_no_tests_are_answered_as_by_the_real_server() {
 #[test_case(|octets| with(octets, 28, u32::MAX), "request size", -1; "request size")]
 #[test_case(|octets| with(octets, 52, u32::MAX), "response size", -1; "response size")]
 #[test_case(|octets| with(octets, 160, 0x6162_fffe), "congestion control", 0xff; "not UTF-8")]
+#[test_case(|octets| (0..4).fold(octets, |octets, word| with(octets, 160 + 4 * word, 0x6162_6364)), "congestion control", 0x64; "no NUL")]
 #[test_case(|octets| with(octets, 176, 0x6162_0a00), "fill file", 0x0a; "line end in a name")]
 fn a_request_that_makes_no_sense_is_refused_and_the_connection_goes_on(
     change: fn(Vec<u8>) -> Vec<u8>,

@@ -66,11 +66,11 @@ impl<W: Write + Send> Writer<W> {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         if !self.rows.is_empty() {
             self.group().map_err(cause)?;
         }
-        self.out.close().map(|_| ()).map_err(cause)
+        self.out.finish().map(|_| ()).map_err(cause)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Row;
 
@@ -10,17 +12,39 @@ const HEAD: [&str; 9] =
     ["flow", "seq", "intended_ns", "sent_ns", "received_ns", "response_ns", "service_ns", "slip_ns", "fate"];
 
 pub(super) struct Writer<W: Write> {
-    out: csv::Writer<W>,
+    out: csv::Writer<Counted<W>>,
+    lines: Arc<AtomicU64>,
     field: Vec<u8>,
+}
+
+/// Counts the lines that get through to what is written to: a full disk takes the first part of a buffer.
+struct Counted<W> {
+    out: W,
+    lines: Arc<AtomicU64>,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.out.write(bytes)?;
+        let ends = bytes[..taken].split(|byte| *byte == b'\n').count() - 1;
+        self.lines.fetch_add(ends as u64, Ordering::Relaxed);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 impl<W: Write> Writer<W> {
     pub(super) fn new(out: W) -> io::Result<Self> {
+        let lines = Arc::default();
+        let out = Counted { out, lines: Arc::clone(&lines) };
         let mut out = csv::WriterBuilder::new().buffer_capacity(1 << 16).from_writer(out);
         out.write_record(HEAD).map_err(cause)?;
         // Now, so that a file that takes nothing is known before the measurement.
         out.flush()?;
-        Ok(Self { out, field: Vec::with_capacity(20) })
+        Ok(Self { out, lines, field: Vec::with_capacity(20) })
     }
 
     pub(super) fn write(&mut self, row: &Row) -> io::Result<()> {
@@ -41,7 +65,12 @@ impl<W: Write> Writer<W> {
         self.out.write_field(&self.field).map_err(cause)
     }
 
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    /// Rows that were taken whole: all lines but the head.
+    pub(super) fn kept(&self) -> u64 {
+        self.lines.load(Ordering::Relaxed).saturating_sub(1)
+    }
+
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use endpoint::resolution::{Effort, resolve};
-use measure::resolution::Resolution;
+use logbook::resolution::ResolutionDocument;
 use measure::unit::Nanos;
 use report::machine;
-use serde_json::json;
 
 use crate::PROGRAM;
 use crate::command::{deliver, value};
@@ -21,9 +20,6 @@ Examples:
   sonde self -t 3m         long enough for the 99th percentiles at 10 ms
   sonde self --json        for machines
 ";
-
-/// Version of the document's form.
-const VERSION: u32 = 1;
 
 /// What `sonde self` takes.
 #[derive(Debug, Args)]
@@ -72,15 +68,11 @@ pub fn run(options: &SelfOptions, output: &Output) -> Result<Exit, Failure> {
     });
     output.progress_done();
     let text = || machine::render(&found, output.style());
-    output.result(&if options.json { document(&found) } else { text() });
+    let json = || ResolutionDocument::new(PROGRAM, found.clone()).to_json();
+    output.result(&if options.json { json() } else { text() });
     for file in &options.output {
-        let content = if file.json { document(&found) } else { output::plain(&text()) };
+        let content = if file.json { json() } else { output::plain(&text()) };
         deliver::write(&file.path, &content)?;
     }
     Ok(Exit::Done)
-}
-
-fn document(found: &Resolution) -> String {
-    let document = json!({ "format": "sonde-self", "version": VERSION, "program": PROGRAM, "resolution": found });
-    format!("{document:#}\n")
 }

@@ -7,6 +7,7 @@ use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
+use crate::PROGRAM;
 use crate::command::definition;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -71,7 +72,7 @@ fn command_named<'a>(whole: &'a Command, name: Option<&str>) -> Result<&'a Comma
 }
 
 fn page(command: &Command) -> io::Result<Vec<u8>> {
-    let man = Man::new(command.clone());
+    let man = Man::new(command.clone()).source(PROGRAM);
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;

@@ -9,10 +9,10 @@ pub mod stream;
 pub mod watch;
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use endpoint::clock;
-use endpoint::error::{Cause, EndpointError};
+use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::name;
 use endpoint::resolution::clock_cost;
 use endpoint::rtt::{self, Finding, Target, Task};
@@ -22,12 +22,13 @@ use jiff::tz::TimeZone;
 use logbook::event::Line;
 use logbook::moment::Moment;
 use measure::event::INTERVAL;
-use measure::method::Asked;
+use measure::method::{Asked, Method};
 
 use crate::PROGRAM;
 use crate::command::rtt::conclude::Inquiry;
 use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
+use crate::command::rtt::progress::Tally;
 use crate::command::rtt::watch::Watch;
 use crate::command::{deliver, key_file};
 use crate::exit::Exit;
@@ -41,19 +42,24 @@ use crate::signal::{self, Interruption};
 /// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
 pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
-    let task = task(&plan, output)?;
+    let method = method(&plan)?;
+    let (stop, tally) = (Stop::default(), Arc::new(Mutex::new(Tally::new(&method))));
+    let interruption = heed_signals(&tally, &stop, output)?;
+    let task = task(&plan, method, &stop, &interruption, output)?;
     let instrument = conclude::instrument(&clock_cost());
     let inquiry = Inquiry::new(&plan, task, command, now(), instrument);
     deliver::check(&plan.result)?;
-    let mut watch = Watch::open(&plan, &inquiry.task.method, output)?;
-    let stop = Stop::default();
-    let interruption = heed_signals(&watch, &stop, output)?;
+    let mut watch = Watch::open(&plan, &inquiry.task.method, tally, output)?;
     watch.start(inquiry.start(), &stop);
     let found = rtt::run(&inquiry.task, &stop, &mut |event| watch.take(&event, &stop));
     output.progress_done();
     match found {
         Ok(finding) => conclude(finding, &inquiry, watch, &plan, &interruption, output),
-        Err(error) => Err(failure(error, watch, &interruption)),
+        Err(error) => {
+            let failure = failure(error, &plan, &interruption);
+            watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
+            Err(failure)
+        }
     }
 }
 
@@ -70,17 +76,32 @@ fn conclude(
     stream.write(&Line::End(Box::new(record.clone())));
     let delivered = deliver::record(&record, &plan.result, output);
     stream.faults().into_iter().next().map_or(delivered, Err)?;
+    let unanswered = record.outcome.as_ref().is_some_and(|outcome| outcome.counts.answered == 0);
+    if let Some(apart) = plan.port_in_address().filter(|_| unanswered) {
+        output.note(&format!("hint:  {apart}\n"));
+    }
     Ok(conclude::exit(&record, plan.strict, interruption.signal()))
 }
 
-/// The plan resolved against this host: names looked up, keys read, drawn what was left to chance.
-fn task(plan: &Plan, output: &Output) -> Result<Task, Failure> {
+/// The method of a plan, drawn what was left to chance.
+fn method(plan: &Plan) -> Result<Method, Failure> {
     let seed = plan.asked.seed.unwrap_or_else(drawn_seed);
     let asked = Asked { seed: Some(seed), ..plan.asked.clone() };
-    let method = asked.resolve_towards(plan.far()).map_err(|refusal| Failure::usage(refusal.to_string()))?;
+    asked.resolve_towards(plan.far()).map_err(|refusal| Failure::usage(refusal.to_string()))
+}
+
+/// The plan resolved against this host: keys read, names looked up.
+fn task(
+    plan: &Plan,
+    method: Method,
+    stop: &Stop,
+    interruption: &Interruption,
+    output: &Output,
+) -> Result<Task, Failure> {
     let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
-    let target = plan.target.as_ref().map(|target| -> Result<Target, EndpointError> {
-        let address = name::look_up(&target.host, target.port, target.family)?;
+    let target = plan.target.as_ref().map(|target| -> Result<Target, Failure> {
+        let address = name::look_up(&target.host, target.port, target.family, stop)
+            .map_err(|error| failure(error, plan, interruption))?;
         Ok(Target { host: target.host.clone(), address })
     });
     let samples = plan.samples.is_some();
@@ -107,19 +128,23 @@ fn now() -> Moment {
     Moment::from(&at.to_zoned(TimeZone::system()))
 }
 
-fn heed_signals(watch: &Watch, stop: &Stop, output: &Arc<Output>) -> Result<Interruption, Failure> {
-    let (asked, tally, output) = (stop.clone(), watch.tally(), Arc::clone(output));
+fn heed_signals(tally: &Arc<Mutex<Tally>>, stop: &Stop, output: &Arc<Output>) -> Result<Interruption, Failure> {
+    let (asked, tally, output) = (stop.clone(), Arc::clone(tally), Arc::clone(output));
     signal::watch(move || asked.request(), move || output.aside(&watch::interim(&tally)))
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))
 }
 
 /// What is told where nothing was found. A run that was stopped before it had anything to tell ends as the signal says.
-fn failure(error: EndpointError, watch: Watch, interruption: &Interruption) -> Failure {
+fn failure(error: EndpointError, plan: &Plan, interruption: &Interruption) -> Failure {
     let stopped = matches!(error.cause, Cause::Stopped);
+    let unreached = matches!(error.step, Step::LookUp | Step::Connect | Step::ConnectData | Step::FirstExchange);
     let mut failure = Failure::from(error);
     if let Some(signal) = interruption.signal().filter(|_| stopped) {
         failure.exit = Exit::CutShort(signal);
     }
-    watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
+    if let Some(apart) = plan.port_in_address().filter(|_| unreached && !stopped) {
+        let otherwise = failure.told.hint.take().map_or_else(String::new, |hint| format!("; otherwise: {hint}"));
+        failure.told.hint = Some(format!("{apart}{otherwise}"));
+    }
     failure
 }

@@ -7,10 +7,12 @@ pub mod ready;
 use std::io;
 use std::net::SocketAddr;
 
-use endpoint::error::{Cause, EndpointError};
+use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::reflector::{Reflector, Settings, bind};
 use endpoint::stop::Stop;
 use protocol::native::key::Key;
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::command::key_file;
 use crate::command::serve::options::ServeOptions;
@@ -27,6 +29,7 @@ use crate::{PROGRAM, signal};
 /// An address that cannot be listened at, a key that cannot be read, an open door without `--open`.
 pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
+    check_cpus(&plan.cpus)?;
     let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
     let stop = Stop::default();
     let asked = stop.clone();
@@ -41,6 +44,16 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     told(supervisor.stopping(), output);
     end?;
     Ok(Exit::Done)
+}
+
+/// Each session would be refused for a CPU that its threads may not run on: better now.
+fn check_cpus(cpus: &[u32]) -> Result<(), EndpointError> {
+    let Ok(allowed) = sched_getaffinity(None) else { return Ok(()) };
+    let may_run = |cpu: u32| CpuSet::MAX_CPU > cpu as usize && allowed.is_set(cpu as usize);
+    match cpus.iter().find(|cpu| !may_run(**cpu)) {
+        Some(cpu) => Err(EndpointError::new(Step::Pin(*cpu), "this host", Errno::INVAL)),
+        None => Ok(()),
+    }
 }
 
 /// A supervisor that cannot be told is no reason not to answer.
@@ -70,7 +83,7 @@ fn bind_where_possible(plan: &Plan, key: Option<Key>) -> Result<Reflector, Endpo
 fn lacks_ipv6(error: &EndpointError) -> bool {
     let of_ipv6 = error.peer.parse::<SocketAddr>().is_ok_and(|address| address.is_ipv6());
     let Cause::System(cause) = &error.cause else { return false };
-    let unsupported = cause.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error());
+    let unsupported = cause.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error());
     of_ipv6 && (unsupported || cause.kind() == io::ErrorKind::AddrNotAvailable)
 }
 

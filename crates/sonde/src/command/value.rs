@@ -54,6 +54,14 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), String> {
     }
 }
 
+/// The address and the port that an IPv6 address without brackets may have been meant as: `fd00::2:7663` is one address,
+/// and `fd00::2` another.
+pub fn port_in_address(host: &str) -> Option<(&str, u16)> {
+    let (address, group) = host.rsplit_once(':')?;
+    let port = port_number(group).ok()?;
+    is_ipv6(address).then_some((address, port))
+}
+
 fn is_ipv6(text: &str) -> bool {
     text.split('%').next().is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
 }

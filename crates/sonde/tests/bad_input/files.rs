@@ -60,7 +60,7 @@ fn a_disk_that_fills_up_in_the_middle_ends_no_measurement() {
     let program = sonde(&[""; 0]).get_program().to_string_lossy().into_owned();
     // What was written stands: it is read back before the disk goes with its namespace.
     let words = format!(
-        "'{program}' rtt --json -c 20000 --warm-up 0 --samples '{disk}/all.csv' && wc -c < '{disk}/all.csv' >&2",
+        "'{program}' rtt --json -c 20000 --warm-up 0 --samples '{disk}/all.csv' && wc -l < '{disk}/all.csv' >&2",
         disk = folder.path().display()
     );
     let Some(ended) = on_a_small_disk(folder.path(), &words) else {
@@ -72,8 +72,8 @@ fn a_disk_that_fills_up_in_the_middle_ends_no_measurement() {
     let left_out = warning["missing"].as_u64().unwrap();
     assert!(0 < left_out && left_out < 20_000, "{warning}");
     assert!(warning["reason"].as_str().unwrap().contains("No space left on device"), "{warning}");
-    let written: u64 = ended.stderr.trim().lines().last().unwrap().trim().parse().unwrap();
-    assert!(written > 10_000, "{written} octets were written");
+    let lines: u64 = ended.stderr.trim().lines().last().unwrap().trim().parse().unwrap();
+    assert_eq!(left_out + lines - 1, 20_000, "each but the head is in the file or missing");
 }
 
 #[test]
@@ -81,6 +81,20 @@ fn a_record_that_cannot_be_written_is_printed_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let ended = brief(&["-o", &full(&folder, "record.json")]);
     assert_eq!((ended.code, count(&ended.record(), "answered")), (Some(2), 2_000));
+    assert!(ended.stderr.contains("cannot write the record: No space left on device"), "{}", ended.stderr);
+}
+
+#[test]
+fn events_end_with_the_record_although_it_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["rtt", "--json-lines", "-c", "2000", "--warm-up", "0", "-o", &full(&folder, "record.json")];
+    let ended = Ended::of(&mut sonde(&words));
+    let events: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let named = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    assert_eq!((named("start"), named("end"), named("error")), (1, 1, 0));
+    let last = events.last().unwrap();
+    assert_eq!((&last["event"], count(&last["data"], "answered")), (&"end".into(), 2_000));
+    assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("cannot write the record: No space left on device"), "{}", ended.stderr);
 }
 

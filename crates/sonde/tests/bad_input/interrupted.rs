@@ -1,10 +1,12 @@
 //! Ctrl-C at each stage: an end in time, and what was measured until then.
 
 use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use endpoint::clock::Monotonic;
+use measure::unit::Nanos;
 use rustix::process::Signal;
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
@@ -24,6 +26,49 @@ fn interrupted(running: Running, signal: Signal) -> (Option<i32>, Value) {
 
 fn wait_for(seen: &Receiver<Seen>, wanted: Seen) {
     while seen.recv_timeout(Duration::from_secs(10)).expect("the client goes on") != wanted {}
+}
+
+/// A measurement of a name whose server never says anything: in a network of its own, behind a cable that swallows all.
+/// `None`: this system grants none.
+fn asking_a_silent_server(folder: &std::path::Path) -> Option<Running> {
+    let program = crate::sonde(&[""; 0]).get_program().to_string_lossy().into_owned();
+    let (resolver, switch) = (folder.join("resolv.conf"), folder.join("nsswitch.conf"));
+    std::fs::write(&resolver, "nameserver 192.0.2.53\n").unwrap();
+    std::fs::write(&switch, "hosts: files dns\n").unwrap();
+    let network = "ip link add near type veth peer name far && ip address add 192.0.2.1/24 dev near && \
+                   ip link set near arp off up && ip link set far up";
+    let (resolver, switch) = (resolver.display(), switch.display());
+    let own = format!(
+        "{network} && mount --bind '{resolver}' /etc/resolv.conf && \
+         {{ [ ! -e /etc/nsswitch.conf ] || mount --bind '{switch}' /etc/nsswitch.conf; }}"
+    );
+    let unshare = |script: &str| {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["-rmn", "sh", "-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let granted = unshare(&own).output().is_ok_and(|output| output.status.success());
+    let script = format!("{own} && exec '{program}' rtt --json-lines silent.example -t 5");
+    granted.then(|| Running::of(&mut unshare(&script)))
+}
+
+#[test]
+fn while_it_looks_a_name_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(running) = asking_a_silent_server(folder.path()) else {
+        return testbed::skip::aloud("Ctrl-C while a name is looked up: no namespace is granted here");
+    };
+    let give_up = Monotonic::now().after(Nanos::secs(10));
+    while !running.has_thread("sonde-look-up") {
+        assert!(Monotonic::now() < give_up, "it never looked the name up");
+        std::thread::yield_now();
+    }
+    let (code, last) = interrupted(running, Signal::INT);
+    assert_eq!((code, &last["event"]), (Some(130), &"error".into()), "{last:#}");
+    assert_eq!(
+        last["data"]["what"],
+        "silent.example: cannot look up its address: stopped before anything was measured"
+    );
 }
 
 #[test]

@@ -133,20 +133,14 @@ impl Serve {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    fn proc(&self, what: &str) -> Vec<PathBuf> {
-        let folder = Path::new("/proc").join(self.child.id().to_string()).join(what);
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
-    }
-
     /// Its open descriptors.
     fn descriptors(&self) -> usize {
-        self.proc("fd").len()
+        entries(self.child.id(), "fd").len()
     }
 
     /// Its threads that attend to a connection or a flow, or wait a while for the next one.
     fn session_threads(&self) -> usize {
-        let names = self.proc("task").into_iter().filter_map(|task| std::fs::read_to_string(task.join("comm")).ok());
-        names.filter(|name| name == "sonde-session\n").count()
+        threads(self.child.id()).filter(|name| name == "sonde-session").count()
     }
 
     /// A line of `/proc/<pid>/status` in KiB.
@@ -163,6 +157,18 @@ impl Drop for Serve {
     }
 }
 
+/// What stands in a folder of a process's.
+fn entries(pid: u32, folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new("/proc").join(pid.to_string()).join(folder);
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// The names of a process's threads.
+fn threads(pid: u32) -> impl Iterator<Item = String> {
+    let names = entries(pid, "task").into_iter().filter_map(|task| std::fs::read_to_string(task.join("comm")).ok());
+    names.map(|name| name.trim().to_owned())
+}
+
 fn memory_kib(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{status}"));
@@ -177,9 +183,18 @@ struct Running {
 
 impl Running {
     fn start(words: &[&str]) -> Self {
-        let mut child = sonde(&[&["rtt", "--json-lines"], words].concat()).spawn().unwrap();
+        Self::of(&mut sonde(&[&["rtt", "--json-lines"], words].concat()))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Self { child, lines }
+    }
+
+    /// Whether it has a thread of this name now.
+    fn has_thread(&self, name: &str) -> bool {
+        threads(self.child.id()).any(|thread| thread == name)
     }
 
     /// The next event of this name; others before it are passed over.

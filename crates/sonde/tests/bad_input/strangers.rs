@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use test_case::test_case;
 
-use crate::{assert_error, rtt};
+use crate::{Ended, assert_error, rtt, sonde};
 
 /// Answers every connection by `manner`, for as long as the tests run.
 fn stranger(manner: fn(TcpStream)) -> String {
@@ -48,6 +48,18 @@ fn a_handshake_with_a_closed_port_is_counted_as_refused() {
     let ended = rtt(&closed, &["--connect", "-c", "5"]);
     let record = ended.record();
     assert_eq!((ended.code, crate::count(&record, "refused")), (Some(1), 5));
+    let refused = record["warnings"].as_array().unwrap().iter().find(|warning| warning["kind"] == "refused");
+    assert_eq!(
+        refused.map(|warning| (&warning["count"], &warning["carrier"])),
+        Some((&5.into(), &"tcp-connect".into()))
+    );
+    // Told to people too, with what to try.
+    let text = Ended::of(&mut sonde(&["rtt", &closed, "--connect", "-c", "5"])).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("5 of 5 handshakes were refused") && text.contains("name a port where something listens"),
+        "{text}"
+    );
 }
 
 #[test_case(|connection| after_a_word(connection, b"HTTP/1.1 400 Bad Request\r\n\r\n"), "it speaks HTTP"; "a web server")]

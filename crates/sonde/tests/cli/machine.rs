@@ -18,6 +18,7 @@ fn a_look_is_one_document_in_every_file() {
     let stdout = printed(&mut sonde_in(folder.path(), &["self", "-t", "0.5", "-J", "-o", "a.json", "-o", "b.txt"]));
     let found = document(stdout.as_bytes());
     assert_eq!((&found["format"], &found["version"]), (&"sonde-self".into(), &1.into()));
+    jsonschema::validate(&logbook::schema::self_schema(), &found).unwrap();
     let resolution: measure::resolution::Resolution = serde_json::from_value(found["resolution"].clone()).unwrap();
     assert!(resolution.clock.read_ns > Some(0.0) && !resolution.lateness.is_empty());
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();

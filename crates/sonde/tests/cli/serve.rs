@@ -113,6 +113,27 @@ fn a_key_lets_in_those_who_have_it_alone() {
 }
 
 #[test]
+fn it_waits_as_it_was_started_to_unless_the_client_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &["--wait", "spin", "--cpu", "0"]);
+    let address = reflector.address();
+    let method = |words: &[&str]| {
+        let words = [&["rtt", &address, "-J", "-q", "-c", "50"], words].concat();
+        document(printed(&mut sonde(&words)).as_bytes())["method"].clone()
+    };
+    let as_started = method(&[]);
+    assert_eq!((&as_started["peer_waiting"], &as_started["spread"]["peer_cpus"]), (&"spin".into(), &[0].into()));
+    assert_eq!(method(&["--peer-wait", "block"])["peer_waiting"], "block");
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_refused_at_once() {
+    let assert = sonde(&["serve", "--port", "0", "--cpu", "0,4000"]).assert().code(2);
+    let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
+    assert!(text.contains("CPU 4000") && text.contains("hint:  "), "{text}");
+}
+
+#[test]
 fn a_hold_is_seen_in_full() {
     let folder = tempfile::tempdir().unwrap();
     let reflector = Reflector::start(folder.path(), &["--hold", "3ms"]);

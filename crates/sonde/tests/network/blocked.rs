@@ -4,7 +4,7 @@ use measure::unit::{Instant, Nanos};
 use serde_json::Value;
 use test_case::test_case;
 
-use crate::scene::{Scene, counts, document, installed, run};
+use crate::scene::{Scene, counts, document, installed, run, sonde_in};
 
 /// A far host whose firewall does `rule` to what comes in.
 fn behind(what: &str, rule: &str) -> Option<Scene> {
@@ -66,6 +66,36 @@ fn tcp_rejected_is_refused(six: bool) {
     assert!(error["what"].as_str().is_some_and(|text| text.contains("refused")), "{error}");
     let record = in_vain(&scene, &[&target, "--connect", "-c", "5"], Nanos::secs(5));
     assert_eq!(counts(&record).refused, 5);
+    assert_eq!(refusal(&record)["by"], "reset");
+}
+
+fn refusal(record: &Value) -> &Value {
+    let warnings = record["warnings"].as_array().expect("warnings");
+    warnings.iter().find(|warning| warning["kind"] == "refused").unwrap_or_else(|| panic!("{warnings:?}"))
+}
+
+#[test]
+fn who_refuses_a_handshake_is_told() {
+    let rule = "tcp dport 7663 reject with icmpx port-unreachable";
+    let Some(scene) = behind("a firewall that rejects by ICMP", rule) else { return };
+    // IPv4: over a cable without delay an ICMPv6 error meets a socket that is still in use, and the kernel keeps it.
+    let words = [&scene.target(false), "--connect", "-c", "3", "--warm-up", "0"];
+    let record = in_vain(&scene, &words, Nanos::secs(5));
+    let told = refusal(&record);
+    assert_eq!((&told["by"], &told["count"], &told["sent"]), (&"icmp-error".into(), &3.into(), &3.into()), "{told}");
+    let rules = "table inet own { chain output { type filter hook output priority 0; tcp dport 7663 reject; }; }";
+    run(scene.near(), &["nft", rules]);
+    assert_eq!(refusal(&in_vain(&scene, &words, Nanos::secs(5)))["by"], "our-kernel");
+}
+
+#[test_case("--connect"; "handshakes")]
+#[test_case("--icmp"; "echoes")]
+#[test_case("--tcp"; "a session")]
+fn without_a_route_nothing_is_measured(carrier: &str) {
+    let Some(scene) = Scene::beside("an address without a route") else { return };
+    let error = &in_vain(&scene, &["198.51.100.1:9", carrier, "-c", "3"], Nanos::secs(5))["error"];
+    assert_eq!(error["side"], "path", "{error}");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("no route")), "{error}");
 }
 
 #[test_case(false; "v4")]
@@ -78,4 +108,17 @@ fn tcp_dropped_is_silence(six: bool) {
     assert!(error["hint"].as_str().is_some_and(|text| text.contains("firewall")), "{error}");
     let record = in_vain(&scene, &[&target, "--connect", "-c", "5", "--timeout", "100ms"], Nanos::secs(5));
     assert_eq!(counts(&record).lost, 5);
+}
+
+#[test_case(&["--tcp"]; "an error")]
+#[test_case(&["--connect", "--timeout", "100ms"]; "a record of nothing answered")]
+fn a_port_that_was_read_as_part_of_an_address_is_asked_for(words: &[&str]) {
+    let Some(scene) = Scene::beside("a port behind an address without brackets") else { return };
+    let (far, host) = (scene.target(true), format!("{}:7663", scene.target(true)));
+    let mut command = sonde_in(scene.near());
+    let output = command.args(["rtt", &host, "-c", "1", "--warm-up", "0"]).args(words).output().expect("started");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let hint = format!("hint:  {host} was read as one IPv6 address: where 7663 is the port, write [{far}]:7663");
+    assert!(said.lines().any(|line| line.starts_with(&hint)), "{said}");
 }

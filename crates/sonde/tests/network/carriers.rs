@@ -117,7 +117,10 @@ fn icmp_takes_a_ping_socket_where_it_may_and_a_raw_one_otherwise(six: bool) {
         if may {
             let_ping(scene.near(), "0 0");
         }
-        for method in [&["--window", "1"][..], &["--window", "8"], &["--rate", "5k/s"], &["--wait", "spin"]] {
+        // Of several connections each is told its own replies alone: none of the others' are strays.
+        let methods: [&[&str]; 5] =
+            [&["--window", "1"], &["--window", "8"], &["--rate", "5k/s"], &["--wait", "spin"], &["--connections", "8"]];
+        for method in methods {
             let words = [&[&target, "--icmp", "-c", "200", "--warm-up", "0"], method].concat();
             let record = scene.record(&words);
             all_answered(&record, 200);

@@ -102,4 +102,8 @@ fn what_our_own_socket_has_no_room_for_is_lost_as_the_kernel_counts_it() {
     assert_eq!(number(&record, "/ours/counters/Udp.RcvbufErrors"), fates.lost);
     assert_eq!(number(&record, "/ours/counters/Udp.InDatagrams"), fates.answered);
     assert_eq!(number(&record, "/outcome/loss/peer_received"), 2_000, "they came there");
+    assert_eq!(number(&record, "/outcome/sockets/0/dropped"), fates.lost);
+    let warnings = record["warnings"].as_array().expect("warnings");
+    let lost = warnings.iter().find(|warning| warning["kind"] == "lost").expect("told");
+    assert_eq!(lost["dropped_by_us"], fates.lost, "{lost}");
 }

@@ -8,7 +8,7 @@ use logbook::event::{self, Start};
 use logbook::moment::Moment;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use measure::event::Counts;
-use measure::method::{Asked, Carrier};
+use measure::method::{Asked, Carrier, Method};
 use measure::outcome::{Outcome, Split};
 use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
@@ -72,7 +72,7 @@ impl Inquiry {
 
     /// The record of what was found. `signal` is the one that ended the run early, where one did.
     pub fn record(&self, finding: Finding, signal: Option<Signal>, samples: SamplesMissing) -> Record {
-        let method = self.task.method.clone();
+        let method = resolved(&self.task.method, &finding.peer);
         let context = Context {
             own_reflector: finding.own_reflector,
             interrupted: finding.ended == Ending::Stopped,
@@ -110,6 +110,16 @@ impl Inquiry {
         let port = port.filter(|port| *port > 0 && self.task.method.carrier != Carrier::Icmp);
         Target { host, address, port, own_reflector }
     }
+}
+
+/// The method with what the peer decided.
+fn resolved(method: &Method, peer: &PeerFacts) -> Method {
+    let mut method = method.clone();
+    method.peer_waiting = peer.waiting.or(method.peer_waiting);
+    if !peer.cpus.is_empty() {
+        method.spread.peer_cpus.clone_from(&peer.cpus);
+    }
+    method
 }
 
 fn tool() -> Tool {
@@ -222,13 +232,13 @@ mod tests {
 
     #[test]
     fn a_peer_is_named_by_its_program_and_version() {
-        let facts = PeerFacts { program: Some("sonde 0.1.0".to_owned()), protocol: Some(1) };
+        let facts = PeerFacts { program: Some("sonde 0.1.0".to_owned()), protocol: Some(1), ..PeerFacts::default() };
         let peer = who(&facts, &Protocol::Native, Carrier::Tcp);
         assert_eq!((peer.kind, peer.protocol_version), (PeerKind::Native, Some(1)));
         assert_eq!((peer.program.as_deref(), peer.version.as_deref()), (Some("sonde"), Some("0.1.0")));
         let kernel = who(&PeerFacts::default(), &Protocol::Native, Carrier::Icmp);
         assert_eq!((kernel.kind, kernel.program), (PeerKind::Kernel, None));
-        let netserver = PeerFacts { program: Some("netserver".to_owned()), protocol: None };
+        let netserver = PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() };
         let foreign = who(&netserver, &Protocol::Netperf { passphrase: None }, Carrier::Udp);
         assert_eq!((foreign.kind, foreign.protocol.as_deref()), (PeerKind::Foreign, Some("netperf")));
         assert_eq!((foreign.program.as_deref(), foreign.version), (Some("netserver"), None));

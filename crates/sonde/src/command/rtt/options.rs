@@ -156,13 +156,13 @@ pub struct WaitingOptions {
     /// busy-poll blocks while the kernel polls the card for US microseconds (50 where none are given).
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub wait: Option<WaitingWord>,
-    /// How the far side waits for a request: block or spin [default: block]
+    /// How the far side waits for a request: block, spin or busy-poll=US [default: as it was started]
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub peer_wait: Option<WaitingWord>,
     /// CPUs to pin our measuring threads to, in turn, as in 2 or 0,2-3 [default: the scheduler decides]
     #[arg(long, value_name = "CPUS")]
     pub cpu: Option<CpuList>,
-    /// CPUs the far side pins its threads to [default: its scheduler decides]
+    /// CPUs the far side pins its threads to [default: as it was started]
     #[arg(long, value_name = "CPUS")]
     pub peer_cpu: Option<CpuList>,
 }

@@ -14,7 +14,7 @@ use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
     CarrierOptions, PathOptions, PeerWord, RecordingOptions, RttOptions, ScheduleOptions, ShapeOptions,
 };
-use crate::command::value::{Far, SampleFile};
+use crate::command::value::{self, Far, SampleFile};
 use crate::failure::Failure;
 
 /// What a person asked `sonde rtt` for.
@@ -66,6 +66,13 @@ impl Plan {
     /// What can be asked of the far side.
     pub fn far(&self) -> Peer {
         if self.protocol == Protocol::Native { Peer::Native } else { Peer::Foreign }
+    }
+
+    /// How to write the far side where its last group was meant as a port: for whoever was not reached.
+    pub fn port_in_address(&self) -> Option<String> {
+        let host = &self.target.as_ref()?.host;
+        let (address, port) = value::port_in_address(host)?;
+        Some(format!("{host} was read as one IPv6 address: where {port} is the port, write [{address}]:{port}"))
     }
 }
 

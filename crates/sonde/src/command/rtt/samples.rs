@@ -1,7 +1,7 @@
 //! The file of every exchange. A disk that fills up ends no measurement: what is missing is told in the record.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use measure::event::Exchange;
 use measure::method::LoopKind;
@@ -13,7 +13,7 @@ use crate::command::value::SampleFile;
 use crate::failure::Failure;
 
 /// A file of samples that is being written.
-pub struct Samples<W: Write + Send = BufWriter<File>> {
+pub struct Samples<W: Write + Send = File> {
     writer: Option<samples::Samples<W>>,
     missing: u64,
     fault: Option<String>,
@@ -28,7 +28,8 @@ impl Samples {
         let name = wanted.path.display().to_string();
         let cannot = |what: String| Failure::usage(format!("{name}: {what}")).about(&name);
         let file = File::create(&wanted.path).map_err(|error| cannot(format!("cannot write samples: {error}")))?;
-        let writer = samples::Samples::new(wanted.format, BufWriter::new(file), kind, None);
+        // Not buffered here: both forms hold back what is worth a write.
+        let writer = samples::Samples::new(wanted.format, file, kind, None);
         let writer = writer.map_err(|error| cannot(error.to_string()).hint(error.hint()))?;
         Ok(Self::of(writer))
     }
@@ -53,7 +54,8 @@ impl<W: Write + Send> Samples<W> {
             return;
         };
         if let Err(error) = writer.write(exchange) {
-            self.missing += 1;
+            // This one, and those before it that the file did not take.
+            self.missing += 1 + writer.rows() - error.rows;
             self.fault = Some(error.to_string());
             self.writer = None;
         }
@@ -69,8 +71,7 @@ impl<W: Write + Send> Samples<W> {
         let Self { writer, missing, fault } = self;
         let rows = writer.as_ref().map_or(0, samples::Samples::rows);
         match writer.map(samples::Samples::finish) {
-            // What was held back and not written cannot be counted: at worst all of it is missing.
-            Some(Err(error)) => Some((missing + rows, Some(error.to_string()))),
+            Some(Err(error)) => Some((missing + rows - error.rows, Some(error.to_string()))),
             _ => (missing > 0).then_some((missing, fault)),
         }
     }
@@ -80,6 +81,7 @@ impl<W: Write + Send> Samples<W> {
 mod tests {
     use std::io;
     use std::path::Path;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use measure::event::Fate;
     use report::samples::Format;
@@ -120,13 +122,19 @@ mod tests {
         assert_eq!(file.end(), Some((3, None)));
     }
 
-    /// Takes so many bytes and no more.
-    struct Disk(usize);
+    /// Takes so many bytes and no more; counts the lines of them.
+    struct Disk<'a>(usize, &'a AtomicU64);
 
-    impl Write for Disk {
+    impl Write for Disk<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
-            Ok(bytes.len())
+            let taken = bytes.len().min(self.0);
+            if taken == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.0 -= taken;
+            let text = str::from_utf8(&bytes[..taken]).expect("CSV is ASCII");
+            self.1.fetch_add(text.matches('\n').count() as u64, Ordering::Relaxed);
+            Ok(taken)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -136,10 +144,12 @@ mod tests {
 
     #[test]
     fn a_disk_that_fills_up_is_told_with_what_is_missing() {
-        let writer = samples::Samples::new(Format::Csv, Disk(1_000_000), LoopKind::Closed, None).unwrap();
+        let lines = AtomicU64::new(0);
+        let writer = samples::Samples::new(Format::Csv, Disk(1_000_000, &lines), LoopKind::Closed, None).unwrap();
         let mut file = Samples::of(writer);
         (0..100_000).for_each(|seq| file.write(&exchange(seq)));
         let (missing, reason) = file.end().unwrap();
+        assert_eq!(missing + lines.load(Ordering::Relaxed) - 1, 100_000, "each is in the file or missing");
         assert!(missing > 10_000 && missing < 90_000, "{missing}");
         assert!(reason.unwrap().contains("no storage space"));
     }

@@ -49,11 +49,15 @@ impl<'a> Stream<'a> {
             return true;
         }
         self.write_to_files(line);
-        if self.stdout.is_some_and(|output| !output.result(&line.to_json())) {
-            self.stdout = None;
-            return !self.files.is_empty();
+        let Some(output) = self.stdout else { return true };
+        let read = output.result(&line.to_json());
+        if matches!(line, Line::End(_)) {
+            output.end_result();
         }
-        true
+        if !read {
+            self.stdout = None;
+        }
+        read || !self.files.is_empty()
     }
 
     /// Writes a line into the files alone: for what is told on standard output elsewhere.

@@ -27,25 +27,21 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Opens what `plan` asks for, so that a file that cannot be made is refused before anything is measured.
+    /// Opens what `plan` asks for, so that a file that cannot be made is refused before anything is measured. The
+    /// numbers so far stand in `tally`.
     ///
     /// # Errors
     /// A file that cannot be made.
-    pub fn open(plan: &Plan, method: &Method, output: &'a Output) -> Result<Self, Failure> {
+    pub fn open(plan: &Plan, method: &Method, tally: Arc<Mutex<Tally>>, output: &'a Output) -> Result<Self, Failure> {
         Ok(Self {
             output,
-            tally: Arc::new(Mutex::new(Tally::new(method))),
+            tally,
             stream: Stream::open(&plan.result, output)?,
             samples: plan.samples.as_ref().map(|file| Samples::create(file, method.loop_kind())).transpose()?,
             shows_progress: output.shows_progress(),
             // Two cells before it, and one after it: a full line would wrap on some terminals.
             style: Style { width: output.style().width.saturating_sub(3), ..*output.style() },
         })
-    }
-
-    /// The numbers so far, for whoever asks from another thread.
-    pub fn tally(&self) -> Arc<Mutex<Tally>> {
-        Arc::clone(&self.tally)
     }
 
     /// Tells what is about to be measured.

@@ -14,6 +14,19 @@ fn a_far_side_is_read_as_typed(text: &str, host: &str, port: Option<u16>) {
     assert_eq!(text.parse(), Ok(Far { host: host.into(), port }));
 }
 
+#[test_case("fd00::2:7663", Some(("fd00::2", 7663)); "a port behind a short address")]
+#[test_case("::1:80", Some(("::1", 80)); "behind the loopback's")]
+#[test_case("fe80::1%eth0:443", Some(("fe80::1%eth0", 443)); "behind a scope")]
+#[test_case("fd00::7663", None; "what is left is no address")]
+#[test_case("fd00::2:a1", None; "no number")]
+#[test_case("fd00::2:99999", None; "no port")]
+#[test_case("1:2:3:4:5:6:7:80", None; "all eight groups are needed")]
+#[test_case("db1:80", None; "a name")]
+#[test_case("10.0.0.2", None; "IPv4")]
+fn a_port_that_was_read_as_part_of_an_address_is_found(host: &str, apart: Option<(&str, u16)>) {
+    assert_eq!(port_in_address(host), apart);
+}
+
 #[test_case(""; "empty")]
 #[test_case(":80"; "no host")]
 #[test_case("db1:0"; "port zero")]

@@ -239,7 +239,6 @@ fn the_help_names_the_defaults_in_force() {
         ("carrier", method.carrier.to_string()),
         ("pace", method.pacing.to_string()),
         ("wait", method.waiting.to_string()),
-        ("peer_wait", method.peer_waiting.unwrap().to_string()),
         ("size", default::SIZE.0.to_string()),
         ("request_size", method.request_bytes.0.to_string()),
         ("response_size", method.response_bytes.0.to_string()),

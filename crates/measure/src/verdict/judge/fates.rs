@@ -1,0 +1,125 @@
+//! Requests that were not answered: how many, and where they ended as far as this host's kernel can tell.
+
+use crate::environment::Environment;
+use crate::method::{Carrier, Method};
+use crate::outcome::{Outcome, SocketFacts};
+use crate::statistics::loss::sent;
+use crate::verdict::Warning;
+use crate::verdict::refused::RefusedBy;
+
+/// What is told of the fates; `ours` is this host's environment, where it was read.
+pub(super) fn fates(
+    outcome: &Outcome,
+    method: &Method,
+    ours: Option<&Environment>,
+) -> impl Iterator<Item = Warning> + use<> {
+    let counts = &outcome.counts;
+    let failed = (counts.send_failed > 0).then_some(Warning::SendFailed { count: counts.send_failed });
+    let gone = counts.lost + counts.late;
+    let lost = (gone > 0).then_some(Warning::Lost {
+        count: gone,
+        sent: sent(counts),
+        dropped_by_us: dropped(&outcome.sockets),
+    });
+    let missed = (counts.ticks_missed > 0).then_some(Warning::TicksMissed { count: counts.ticks_missed });
+    [failed, refused(outcome, method, ours), lost, missed].into_iter().flatten()
+}
+
+/// What our own sockets had no room for, where any had none.
+fn dropped(sockets: &[SocketFacts]) -> Option<u64> {
+    let dropped = sockets.iter().filter_map(|socket| socket.dropped).fold(0_u64, u64::saturating_add);
+    (dropped > 0).then_some(dropped)
+}
+
+fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Option<Warning> {
+    let count = outcome.counts.refused;
+    let by = || refused_by(count, method.carrier, ours);
+    (count > 0).then(|| Warning::Refused { count, sent: sent(&outcome.counts), carrier: method.carrier, by: by() })
+}
+
+/// Each refusal that is no reset is an ICMP error, which the kernel counts; what it sends to itself it counts twice.
+fn refused_by(count: u64, carrier: Carrier, ours: Option<&Environment>) -> RefusedBy {
+    // Some counter always changes: where there are none, they were not read.
+    let Some(counters) = ours.map(|ours| &ours.counters).filter(|counters| !counters.is_empty()) else {
+        return RefusedBy::Unknown;
+    };
+    let errors = |way: &str| {
+        let of = |protocol: &str| counters.get(&format!("{protocol}.{way}DestUnreachs")).copied().unwrap_or(0);
+        u64::try_from(of("Icmp") + of("Icmp6")).unwrap_or(0)
+    };
+    match (errors("In"), errors("Out")) {
+        (0, _) if matches!(carrier, Carrier::Tcp | Carrier::TcpConnect) => RefusedBy::Reset,
+        (received, _) if received < count => RefusedBy::Unknown,
+        (received, own) if own >= received => RefusedBy::OurKernel,
+        _ => RefusedBy::IcmpError,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Counts;
+    use crate::method::{Asked, LoopKind};
+    use crate::recorder::Recorder;
+    use crate::statistics::summary::{Extra, summarise};
+    use crate::unit::Instant;
+    use test_case::test_case;
+
+    fn run(counts: Counts, carrier: Carrier) -> (Outcome, Method) {
+        let method = Asked { carrier: Some(carrier), ..Asked::default() }.resolve().unwrap();
+        let recording = Recorder::new(LoopKind::Closed, 2).finish(Instant(1_000));
+        (Outcome { counts, ..summarise(&recording, &method, Extra::default()) }, method)
+    }
+
+    #[test]
+    fn fates_are_told_by_number() {
+        let told = |counts| {
+            let (outcome, method) = run(counts, Carrier::Tcp);
+            fates(&outcome, &method, None).collect::<Vec<_>>()
+        };
+        assert_eq!(told(Counts::default()), []);
+        let counts = Counts {
+            scheduled: 113,
+            answered: 90,
+            lost: 8,
+            late: 2,
+            send_failed: 10,
+            refused: 3,
+            ticks_missed: 7,
+            ..Counts::default()
+        };
+        let wanted = [
+            Warning::SendFailed { count: 10 },
+            Warning::Refused { count: 3, sent: 103, carrier: Carrier::Tcp, by: RefusedBy::Unknown },
+            Warning::Lost { count: 10, sent: 103, dropped_by_us: None },
+            Warning::TicksMissed { count: 7 },
+        ];
+        assert_eq!(told(counts), wanted);
+    }
+
+    #[test]
+    fn what_our_own_buffers_dropped_is_told_with_the_lost() {
+        let (mut outcome, method) =
+            run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
+        let socket = |dropped| SocketFacts { dropped, ..SocketFacts::default() };
+        let told = |outcome: &Outcome| fates(outcome, &method, None).collect::<Vec<_>>();
+        let lost = |dropped_by_us| [Warning::Lost { count: 5, sent: 9, dropped_by_us }];
+        outcome.sockets = vec![socket(None), socket(Some(0))];
+        assert_eq!(told(&outcome), lost(None));
+        outcome.sockets = vec![socket(Some(2)), socket(None), socket(Some(3))];
+        assert_eq!(told(&outcome), lost(Some(5)));
+    }
+
+    #[test_case(Carrier::TcpConnect, &[("stat.interrupts", 9)], RefusedBy::Reset; "no ICMP error")]
+    #[test_case(Carrier::TcpConnect, &[], RefusedBy::Unknown; "counters that were not read")]
+    #[test_case(Carrier::TcpConnect, &[("Icmp.InDestUnreachs", 5)], RefusedBy::IcmpError; "from elsewhere")]
+    #[test_case(Carrier::Udp, &[("Icmp6.InDestUnreachs", 6), ("Icmp6.OutDestUnreachs", 1)], RefusedBy::IcmpError; "IPv6")]
+    #[test_case(Carrier::Icmp, &[("Icmp.InDestUnreachs", 6), ("Icmp.OutDestUnreachs", 6)], RefusedBy::OurKernel; "from ourselves")]
+    #[test_case(Carrier::TcpConnect, &[("Icmp.InDestUnreachs", 4)], RefusedBy::Unknown; "too few for all")]
+    #[test_case(Carrier::Udp, &[("stat.interrupts", 9)], RefusedBy::Unknown; "UDP knows no resets")]
+    fn who_refused_is_told_by_the_kernels_counters(carrier: Carrier, counters: &[(&str, i64)], by: RefusedBy) {
+        let counters = counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let ours = Environment { counters, ..Environment::default() };
+        assert_eq!(refused_by(5, carrier, Some(&ours)), by);
+    }
+}
