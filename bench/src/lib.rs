@@ -1,4 +1,4 @@
-//! The bench: sonde beside plain C loops, in pairs, and what that shows.
+//! The bench: sonde beside plain C loops and other tools, in pairs, and what that shows.
 //!
 //! A row ([`row`]) is data; [`subject`] runs it, [`trial`] in pairs, [`verdict`] says what was shown, [`table`] tells it.
 //! Nothing here measures by itself: every figure comes from a program's own output or from callgrind.
@@ -6,6 +6,7 @@
 pub mod c_loop;
 pub mod callgrind;
 pub mod machine;
+pub mod netperf;
 pub mod process;
 pub mod results;
 pub mod row;

@@ -9,9 +9,11 @@ use std::io::{BufRead, BufReader, PipeReader, Read};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use lab::namespace::Pair;
 use serde::Serialize;
 
 /// Seconds after which a program that has not ended is ended: ten times what any run of a pair may take.
@@ -57,13 +59,42 @@ pub struct Call {
     /// Its arguments.
     pub arguments: Vec<String>,
     limit_s: u32,
+    host: Host,
+}
+
+/// Where a program runs.
+#[derive(Clone, Debug, Default)]
+pub enum Host {
+    /// Here.
+    #[default]
+    Here,
+    /// In the near of two namespaces.
+    Near(Arc<Pair>),
+    /// In the far one.
+    Far(Arc<Pair>),
+}
+
+impl Host {
+    fn command(&self, program: &str) -> Command {
+        match self {
+            Self::Here => Command::new(program),
+            Self::Near(pair) => pair.near().command(program),
+            Self::Far(pair) => pair.far().command(program),
+        }
+    }
 }
 
 impl Call {
     /// `program` with `arguments`, which are split at blanks.
     pub fn new(program: &Path, arguments: &str) -> Self {
         let arguments = arguments.split_whitespace().map(str::to_owned).collect();
-        Self { program: program.to_owned(), arguments, limit_s: LIMIT_S }
+        Self { program: program.to_owned(), arguments, limit_s: LIMIT_S, host: Host::Here }
+    }
+
+    /// The same at another host.
+    #[must_use]
+    pub fn at(self, host: Host) -> Self {
+        Self { host, ..self }
     }
 
     /// The same, but ended only after `limit_s` seconds.
@@ -106,7 +137,7 @@ impl Call {
     }
 
     fn command(&self, priority: Priority, callgrind: Option<(&Path, &[&str])>) -> Command {
-        let mut command = Command::new("timeout");
+        let mut command = self.host.command("timeout");
         let limit_s = if callgrind.is_some() { VALGRIND_LIMIT_S } else { self.limit_s };
         command.args(["-k", "1", &limit_s.to_string()]);
         if priority == Priority::RealTime {

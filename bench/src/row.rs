@@ -74,6 +74,51 @@ impl Feed {
     }
 }
 
+/// A test of netperf's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetperfTest {
+    /// `TCP_RR`.
+    TcpRr,
+    /// `UDP_RR`.
+    UdpRr,
+    /// `TCP_STREAM`.
+    TcpStream,
+}
+
+impl NetperfTest {
+    /// As netperf takes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TcpRr => "TCP_RR",
+            Self::UdpRr => "UDP_RR",
+            Self::TcpStream => "TCP_STREAM",
+        }
+    }
+}
+
+/// What a row of netperf's reads of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// Transactions or 10^6 bits a second, without durations being kept where that is the default.
+    Rate,
+    /// The least duration of a transaction.
+    Least,
+    /// The mean duration of a transaction.
+    Mean,
+}
+
+/// What lies between the ends of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Path {
+    /// Loopback.
+    Loopback,
+    /// Two network namespaces and a pair of virtual interfaces.
+    Veth,
+}
+
 /// What a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "compares", rename_all = "kebab-case")]
@@ -134,6 +179,15 @@ pub enum Subject {
         /// As which loop.
         feed: Feed,
     },
+    /// A test of netperf's, both ends ours and both ends the original.
+    Netperf {
+        /// Which one.
+        test: NetperfTest,
+        /// What of its result.
+        figure: Figure,
+        /// Over what.
+        path: Path,
+    },
 }
 
 /// Most instructions per exchange that the recorder may take in a closed loop.
@@ -188,6 +242,14 @@ impl Subject {
             Self::Recording { .. } => section("instructions/record", "recorder", "", "figure", 1),
             Self::RecordingTime { .. } => section("ns/record", "recorded", "loop alone", "difference", 1),
             Self::Memory { .. } => section("peak memory, MiB", "10^9", "10^6", "ratio", 1),
+            Self::Netperf { figure: Figure::Rate, test: NetperfTest::TcpStream, .. } => {
+                section("netperf, 10^6 bit/s", "sonde", "netperf", "ratio", 0)
+            }
+            Self::Netperf { figure: Figure::Rate, .. } => {
+                section("netperf, transactions/s", "sonde", "netperf", "ratio", 0)
+            }
+            Self::Netperf { figure: Figure::Least, .. } => section("netperf, least us", "sonde", "netperf", "ratio", 0),
+            Self::Netperf { figure: Figure::Mean, .. } => section("netperf, mean us", "sonde", "netperf", "ratio", 2),
         }
     }
 }
@@ -237,6 +299,32 @@ pub fn all() -> Vec<Row> {
     for feed in [Feed::Closed, Feed::Open] {
         let target = Target::GrowthAtMost { ratio: GROWTH, most: MEMORY_MIB };
         rows.push(row(format!("memory-{}", feed.word()), Subject::Memory { feed }, target));
+    }
+    rows.extend(netperf());
+    rows
+}
+
+/// The rows against netperf, by figure, test and path.
+fn netperf() -> Vec<Row> {
+    use NetperfTest::{TcpRr, TcpStream, UdpRr};
+    let groups: [(Figure, &[NetperfTest], Target, &str); 4] = [
+        (Figure::Rate, &[TcpRr, UdpRr], Target::RatioAtLeast(1.0), ""),
+        (Figure::Rate, &[TcpStream], Target::RatioAtLeast(1.0), ""),
+        (Figure::Least, &[TcpRr, UdpRr], Target::RatioAtMost(1.0), "min"),
+        (Figure::Mean, &[TcpRr, UdpRr], Target::RatioAtMost(1.0), "mean"),
+    ];
+    let mut rows = Vec::new();
+    for (figure, tests, target, ending) in groups {
+        for test in tests.iter().copied() {
+            for (path, over) in [(Path::Loopback, ""), (Path::Veth, "-veth")] {
+                let mut of = test.word().to_lowercase().replace('_', "-");
+                if !ending.is_empty() {
+                    of = of.replace("rr", ending);
+                }
+                let name = format!("netperf-{of}{over}");
+                rows.push(Row { name, subject: Subject::Netperf { test, figure, path }, target });
+            }
+        }
     }
     rows
 }

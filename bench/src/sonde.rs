@@ -31,6 +31,11 @@ impl Sonde {
         Self { program: program.to_owned() }
     }
 
+    /// The binary.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// Exchanges a second. Stamps as they are by default, or as `stamps` says.
     pub fn exchanges(
         &self,

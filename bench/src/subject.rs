@@ -1,14 +1,17 @@
 //! Runs what a row compares: one function for each kind of subject, each giving its pairs.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use lab::namespace;
 use serde::Serialize;
 
 use crate::c_loop::CLoops;
 use crate::callgrind::{self, Part, Profile};
+use crate::netperf::Netperf;
 use crate::process::{Call, Priority, free_port};
-use crate::row::{Carrier, End, Feed, Row, Subject, Waiting};
+use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Row, Subject, Waiting};
 use crate::sonde::{Sonde, said_by};
 use crate::trial::{Pair, alternate};
 use crate::verdict::{Effect, Verdict, effect, judge};
@@ -100,12 +103,24 @@ impl Bench {
             }
             Subject::Recording { feed } => one(self.per_record(feed)?, 0.0),
             Subject::RecordingTime { feed } => self.alternate(|| self.fed_ns(feed.word()), || self.fed_ns("bare")),
+            Subject::Netperf { test, figure, path } => self.netperf(test, figure, path),
             Subject::Memory { feed } => one(self.memory(feed, REMEMBERED.1)?, self.memory(feed, REMEMBERED.0)?),
         }
     }
 
     fn alternate(&self, ours: impl FnMut() -> Result<f64>, theirs: impl FnMut() -> Result<f64>) -> Result<Vec<Pair>> {
         alternate(self.pairs, &mut fastrand::Rng::with_seed(self.seed), ours, theirs)
+    }
+
+    /// One figure of netperf's test by both makers.
+    fn netperf(&self, test: NetperfTest, figure: Figure, path: row::Path) -> Result<Vec<Pair>> {
+        let hosts = if path == row::Path::Veth { Some(Arc::new(namespace::Pair::new()?)) } else { None };
+        let run = |maker: &Netperf| {
+            let [value] = maker.run(test, path, hosts.as_ref(), [figure], self.priority)?;
+            Ok(value)
+        };
+        let (ours, theirs) = (Netperf::Ours(self.sonde.program().to_owned()), Netperf::Original);
+        self.alternate(|| run(&ours), || run(&theirs))
     }
 
     /// Sonde's measuring thread. Stamps are off: under valgrind exchanges are so slow that most would be stamped.

@@ -16,9 +16,11 @@ use crate::verdict::{Effect, Target};
 /// How the figures above it are to be read.
 const FOOT: &str = "\
 ratio: Hodges-Lehmann of the logarithms of ours / theirs, with the signed-rank interval; met when
-estimate >= target and lower bound >= target - 0.03. difference: median of ours - theirs, with the
-order-statistics interval; met when estimate and upper bound <= target. Instructions: callgrind's,
-in user space, without an interval. Ours, theirs: medians of their own runs. No row is run twice.
+estimate >= target and lower bound >= target - 0.03 (where less is better, <= and upper and + 0.03).
+difference: median of ours - theirs, with the order-statistics interval; met when estimate and upper
+bound <= target. Instructions: callgrind's, in user space, without an interval. Ours, theirs:
+medians of their own runs. No row is run twice. netperf: a whole second each, both ends of the same
+program, between namespaces where the name ends in veth, on loopback otherwise.
 ";
 
 /// One output of the bench, whole.

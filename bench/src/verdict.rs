@@ -1,7 +1,7 @@
 //! What pairs of runs show, and whether that meets the target.
 //!
-//! The rule: a ratio is *met* when the estimate reaches the target and the lower bound of its 95 % interval misses it by
-//! at most 0.03; a difference when the estimate and the upper bound reach it. Everything else is *not shown*, with the
+//! The rule: a ratio is *met* when the estimate reaches the target and the bound of its 95 % interval on the bad side misses
+//! it by at most 0.03; a difference when the estimate and the upper bound reach it. Everything else is *not shown*, with the
 //! figure. Nothing here is "the same".
 
 use std::fmt;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::trial::Pair;
 
-/// How far the lower bound of a ratio may lie below its target.
+/// How far the bound of a ratio on its bad side may miss the target.
 const SLACK: f64 = 0.03;
 
 /// What a row must reach.
@@ -21,6 +21,8 @@ const SLACK: f64 = 0.03;
 pub enum Target {
     /// Ratio ours / theirs, estimated by Hodges and Lehmann on logarithms: at least so much.
     RatioAtLeast(f64),
+    /// The same ratio, where less is better: at most so much.
+    RatioAtMost(f64),
     /// The same ratio, where both sides are one program: its interval must contain 1.
     RatioIsOne,
     /// Median of ours - theirs: at most so much.
@@ -44,6 +46,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::RatioAtLeast(ratio) => format!(">= {ratio:.2}"),
+            Self::RatioAtMost(ratio) => format!("<= {ratio:.2}"),
             Self::RatioIsOne => "has 1".to_owned(),
             Self::DifferenceAtMost(most) => format!("<= {most}"),
             Self::CountRatioAtMost(most) => format!("<= {most:.2}"),
@@ -94,7 +97,7 @@ pub struct Effect {
 /// The effect over `pairs` as `target` asks for it; `None` where there are no pairs, or a ratio of what is not above 0.
 pub fn effect(target: Target, pairs: &[Pair]) -> Option<Effect> {
     match target {
-        Target::RatioAtLeast(_) | Target::RatioIsOne | Target::None => {
+        Target::RatioAtLeast(_) | Target::RatioAtMost(_) | Target::RatioIsOne | Target::None => {
             let both: Vec<(f64, f64)> = pairs.iter().map(|pair| (pair.ours, pair.theirs)).collect();
             let paired::Estimate { value, low, high } = paired::ratio(&both)?;
             Some(Effect { value, low, high })
@@ -128,6 +131,7 @@ pub fn judge(target: Target, effect: Effect, pairs: &[Pair]) -> Verdict {
     let Effect { value, low, high } = effect;
     let met = match target {
         Target::RatioAtLeast(least) => value >= least && low.is_some_and(|low| low >= least - SLACK),
+        Target::RatioAtMost(most) => value <= most && high.is_some_and(|high| high <= most + SLACK),
         Target::RatioIsOne => low.zip(high).is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high),
         Target::DifferenceAtMost(most) => value <= most && high.is_some_and(|high| high <= most),
         Target::CountRatioAtMost(most) | Target::FigureAtMost(most) => value <= most,
@@ -154,11 +158,20 @@ mod tests {
         assert_eq!(judge(Target::RatioAtLeast(0.97), effect_of(value, low, 1.1), &[]), verdict);
     }
 
+    #[test_case(0.98, 1.02, Verdict::Met; "estimate and bound reach")]
+    #[test_case(1.0, 1.0299, Verdict::Met; "both just reach")]
+    #[test_case(1.001, 1.01, Verdict::NotShown; "the estimate misses")]
+    #[test_case(0.9, 1.04, Verdict::NotShown; "too unsure")]
+    fn a_ratio_that_should_be_small_is_met_by_estimate_and_upper_bound(value: f64, high: f64, verdict: Verdict) {
+        assert_eq!(judge(Target::RatioAtMost(1.0), effect_of(value, 0.8, high), &[]), verdict);
+    }
+
     #[test]
     fn without_an_interval_no_ratio_is_met() {
         let unsure = Effect { value: 1.2, low: None, high: None };
         assert_eq!(judge(Target::RatioAtLeast(0.97), unsure, &[]), Verdict::NotShown);
         assert_eq!(judge(Target::RatioIsOne, unsure, &[]), Verdict::NotShown);
+        assert_eq!(judge(Target::RatioAtMost(2.0), unsure, &[]), Verdict::NotShown);
         assert_eq!(judge(Target::DifferenceAtMost(2.0), unsure, &[]), Verdict::NotShown);
     }
 

@@ -1,7 +1,7 @@
 //! From a host's name to the address that is measured.
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 
@@ -25,9 +25,19 @@ pub enum Family {
 /// in brackets and with a scope (`fe80::1%eth0`). A resolver that takes its time is not waited for once `stop` is asked
 /// for.
 pub fn look_up(host: &str, port: u16, family: Family, stop: &Stop) -> Result<SocketAddr, EndpointError> {
+    // There is at least one.
+    look_up_all(host, port, family, stop).map(|addresses| addresses[0])
+}
+
+/// All addresses of `host` in the wanted family, at least one, each once, as the resolver orders them.
+pub fn look_up_all(host: &str, port: u16, family: Family, stop: &Stop) -> Result<Vec<SocketAddr>, EndpointError> {
     use_files_and_dns_when_static();
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host).to_owned();
-    let found = unless_stopped(stop, move || (bare, port).to_socket_addrs().map(Iterator::collect::<Vec<_>>));
+    let found = match bare.parse::<IpAddr>() {
+        // An address needs no resolver, and no thread for it.
+        Ok(address) => Ok(vec![SocketAddr::new(address, port)]),
+        Err(_) => unless_stopped(stop, move || (bare, port).to_socket_addrs().map(Iterator::collect::<Vec<_>>)),
+    };
     let found = found.map_err(|cause| EndpointError::new(Step::LookUp, host, cause))?;
     let fail = |words: &str| EndpointError::new(Step::LookUp, host, io::Error::new(io::ErrorKind::NotFound, words));
     if found.is_empty() {
@@ -38,10 +48,17 @@ pub fn look_up(host: &str, port: u16, family: Family, stop: &Stop) -> Result<Soc
         Family::V4 => address.is_ipv4(),
         Family::V6 => address.is_ipv6(),
     };
-    found.into_iter().find(fits).ok_or_else(|| {
+    let mut addresses = Vec::new();
+    for address in found.into_iter().filter(fits) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() {
         let kind = if family == Family::V4 { "IPv4" } else { "IPv6" };
-        fail(&format!("it has no {kind} address")).with_hint("leave -4 or -6 away, or give another name")
-    })
+        return Err(fail(&format!("it has no {kind} address")).with_hint("leave -4 or -6 away, or give another name"));
+    }
+    Ok(addresses)
 }
 
 /// What `resolve` gives. It blocks as long as it likes, and nothing can interrupt it: so it has a thread of its own,
@@ -93,6 +110,11 @@ mod tests {
     #[test_case("[::1]", Family::V6, "[::1]:7"; "v6 in brackets")]
     fn an_address_is_its_own_name(host: &str, family: Family, expected: &str) {
         assert_eq!(look_up(host, 7, family, &Stop::default()).unwrap().to_string(), expected);
+    }
+
+    #[test]
+    fn all_addresses_of_one_are_that_one() {
+        assert_eq!(look_up_all("::1", 7, Family::Any, &Stop::default()).unwrap(), ["[::1]:7".parse().unwrap()]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod connections;
 mod netserver;
 pub mod open;
 pub mod scene;
+pub mod threads;
 pub mod workers;
 
 use std::net::SocketAddr;
@@ -219,6 +220,13 @@ fn effective(method: &Method) -> Method {
 fn clock_tolerance(recording: &Recording) -> u128 {
     let elapsed = recording.ended.since(recording.began).unwrap_or_default();
     1_000_000 + u128::from(elapsed.0 / 2_000)
+}
+
+/// What was found by exchanges with `target` that somebody else has measured, on this host, `ours`; `offset_before` is
+/// how far the wall clock was ahead of the monotonic one before ([`crate::clock::wall_offset`]).
+pub fn found(gathered: Gathered, ours: Environment, target: SocketAddr, offset_before: i128) -> Finding {
+    let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
+    conclude(gathered, Ok(None), ours, PeerFacts::default(), target, false, clock_stepped)
 }
 
 /// Requests the peer received, less those that are not recorded. What carries no header cannot be marked as warm-up.

@@ -33,6 +33,23 @@ pub fn udp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, Endpoint
     Ok(socket)
 }
 
+/// A socket of another protocol for `peer`, of which only the IP version counts yet: `name` says which it is, `number` is
+/// that of the IP protocol.
+pub fn other(
+    peer: SocketAddr,
+    kind: Type,
+    number: i32,
+    name: &'static str,
+    options: &SocketOptions,
+) -> Result<Socket, EndpointError> {
+    let socket = Socket::new(Domain::for_address(peer), kind, Some(Protocol::from(number))).map_err(|cause| {
+        EndpointError::new(Step::OpenSocket(name), peer, cause)
+            .with_hint(format!("this kernel has no {name}, or its module is not loaded: choose TCP or UDP"))
+    })?;
+    prepare(&socket, peer, options)?;
+    Ok(socket)
+}
+
 /// A UDP socket for `peer`, of which only the IP version counts yet.
 pub fn udp_unconnected(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
     let socket = open(peer, Type::DGRAM, Protocol::UDP, "UDP", options)?;

@@ -1,8 +1,8 @@
 //! A measurement as it happens, one JSON document a line: `{"event": "second", "data": {…}}`.
 //!
 //! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
-//! carries the whole record; where the measurement failed the last line is `error`. A stream of lines has one of the two, as
-//! its last; without either it was cut off.
+//! carries the whole record; where the measurement failed the last line is `error`. A stream of lines has one of the two,
+//! as its last; without either it was cut off.
 
 use measure::event::Second;
 use measure::method::Method;

@@ -65,14 +65,23 @@ impl Due {
         }
     }
 
-    /// Skips all that was due before `now`, and says how many: a closed loop's missed ticks.
+    /// Skips all that a closed loop has missed at `now`, and says how many requests that were. What was due before it is
+    /// missed; but the requests of a burst follow each other for as long as the next burst is not due.
     pub fn skip_to(&mut self, now: Instant) -> u64 {
         let mut skipped = 0;
-        while self.peek().is_some_and(|due| due < now) {
+        while self.last_call().is_some_and(|last| last < now) {
             self.advance();
             skipped += 1;
         }
         skipped
+    }
+
+    /// Until when the next request may still be sent.
+    fn last_call(&self) -> Option<Instant> {
+        match self.schedule {
+            Schedule::Bursts { interval_ns, .. } => self.peek().map(|due| due.after(interval_ns)),
+            _ => self.peek(),
+        }
     }
 
     fn draw(&mut self) {
@@ -101,6 +110,16 @@ mod tests {
 
     fn rate(per_second: u64) -> Schedule {
         Schedule::Rate { rate_per_1000s: Rate::per_second(per_second).unwrap() }
+    }
+
+    #[test]
+    fn a_burst_goes_on_until_the_next_is_due() {
+        let bursts = Schedule::Bursts { count: 3, interval_ns: Nanos(100) };
+        let mut due = Due::new(bursts, Instant(1_000), 0, 1, 1);
+        due.advance();
+        assert_eq!((due.skip_to(Instant(1_100)), due.peek()), (0, Some(Instant(1_000))), "the second, just in time");
+        assert_eq!((due.skip_to(Instant(1_101)), due.peek()), (2, Some(Instant(1_100))), "the rest of it");
+        assert_eq!(due.skip_to(Instant(1_250)), 3, "and all of the next");
     }
 
     #[test]

@@ -4,11 +4,13 @@ pub mod argv;
 pub mod completions;
 pub mod deliver;
 pub mod foreign;
+pub mod install_names;
 pub mod key;
 pub mod key_file;
 pub mod machine;
 pub mod man;
 pub mod orientation;
+pub mod part;
 pub mod reference;
 pub mod result_options;
 pub mod rtt;
@@ -25,6 +27,7 @@ use crate::command::argv::Glance;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::persona::Persona;
 
 /// Measures what two endpoints can do with the network between them
 ///
@@ -67,6 +70,12 @@ enum Command {
     Machine(machine::SelfOptions),
     /// Print records again
     Show(show::ShowOptions),
+    /// Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all
+    Netperf(part::NetperfOptions),
+    /// Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all
+    Netserver(part::NetserverOptions),
+    /// Make links by which this binary is called netperf and netserver
+    InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
     /// Print the completions of a shell
@@ -80,6 +89,9 @@ enum Command {
 
 /// Does what the command line says.
 pub fn run(argv: Vec<OsString>) -> Exit {
+    if let Some((persona, words)) = Persona::asked(&argv) {
+        return persona.play(&words);
+    }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match Cli::try_parse_from(argv) {
@@ -102,6 +114,9 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Serve(options) => serve::run(options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
+        Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
+        Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
+        Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),
         Command::Man(options) => man::run(&options, output),

@@ -17,6 +17,8 @@ pub enum Exit {
     Threshold,
     /// A run with an end was cut short by a signal; what was measured so far was printed.
     CutShort(Signal),
+    /// Another program's part was played (`persona`): its own status, which the table below says nothing of.
+    Persona(u8),
 }
 
 impl Exit {
@@ -28,6 +30,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Threshold => 99,
             Self::CutShort(signal) => 128 + signal.number() as u8,
+            Self::Persona(status) => status,
         }
     }
 }

@@ -7,6 +7,7 @@ mod command;
 mod exit;
 mod failure;
 mod output;
+mod persona;
 mod signal;
 
 use std::process::ExitCode;

@@ -87,6 +87,16 @@ pub fn set_priority(socket: &Socket, priority: u32) -> io::Result<()> {
     set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, priority.cast_signed())
 }
 
+/// `IP_MTU_DISCOVER`, `IPV6_MTU_DISCOVER`: no packet larger than the path takes leaves, and none is fragmented.
+pub fn never_fragment(socket: &Socket, ipv6: bool) -> io::Result<()> {
+    let (level, name, how) = if ipv6 {
+        (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DO)
+    } else {
+        (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)
+    };
+    set_int(socket.as_fd(), level, name, how)
+}
+
 /// `SO_MAX_PACING_RATE`: bytes a second, TCP paces itself to it, other carriers where the fq queue does. Beyond what
 /// 32 bits hold it is unlimited, which is as good.
 pub fn set_max_pacing_rate(socket: &Socket, bytes_per_s: u64) -> io::Result<()> {

@@ -10,6 +10,7 @@ use crate::error::EndpointError;
 
 /// Further options of a data socket; a new one leaves all as the system sets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a socket option of its own, on or off by itself")]
 pub struct Tuning {
     /// Largest segment of TCP in bytes (`TCP_MAXSEG`).
     pub segment_bytes: Option<u32>,
@@ -19,6 +20,8 @@ pub struct Tuning {
     pub keepalive: bool,
     /// Whether only hosts on the same link are reached (`SO_DONTROUTE`).
     pub link_only: bool,
+    /// Whether the path MTU is never exceeded, and nothing is fragmented (`IP_MTU_DISCOVER`).
+    pub whole_packets: bool,
     /// Priority within the host's queues (`SO_PRIORITY`); above 6 it needs `CAP_NET_ADMIN`.
     pub priority: Option<u32>,
     /// Bytes a second at which the kernel paces this socket (`SO_MAX_PACING_RATE`).
@@ -41,6 +44,9 @@ impl Tuning {
         }
         if self.link_only {
             flag("SO_DONTROUTE", libc::SOL_SOCKET, libc::SO_DONTROUTE)?;
+        }
+        if self.whole_packets {
+            set(peer, "path MTU discovery", || option::never_fragment(socket, peer.is_ipv6()))?;
         }
         if let Some(priority) = self.priority {
             set(peer, "socket priority", || option::set_priority(socket, priority))?;
@@ -72,6 +78,7 @@ mod tests {
             cork: true,
             keepalive: true,
             link_only: true,
+            whole_packets: true,
             priority: Some(5),
             pacing_bytes_per_s: Some(1_000_000),
         };
@@ -79,6 +86,7 @@ mod tests {
         assert_eq!(read(&socket, libc::IPPROTO_TCP, libc::TCP_CORK), 1);
         assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE), 1);
         assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_DONTROUTE), 1);
+        assert_eq!(read(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER), libc::IP_PMTUDISC_DO);
         assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_PRIORITY), 5);
         assert_eq!(read(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), 1_000_000);
     }

@@ -13,6 +13,7 @@ use measure::method::{Carrier, Pattern};
 use measure::unit::Nanos;
 use protocol::netperf::MESSAGE;
 use protocol::netperf::answer::{Calibration, Ready};
+use protocol::netperf::ask;
 use protocol::netperf::server::{Action, Server};
 use rustix::process::Signal;
 use test_case::test_case;
@@ -114,6 +115,24 @@ fn a_server_that_dies_in_the_middle_ends_the_test_there(carrier: Carrier) {
     let measured = session.measure(&test, &Stop::default(), &mut listen).expect("what was measured stands");
     assert!(matches!(&measured.ended, Ending::PeerLost { .. }), "{:?}", measured.ended);
     assert!(measured.course.results.is_err() && measured.received.calls > 0);
+}
+
+#[test]
+fn a_protocol_that_the_kernel_has_not_is_refused_by_name() {
+    let Some(server) = Netserver::start(&[]) else { return };
+    let mut test = by_count(Carrier::Tcp, Pattern::Exchange, 1);
+    test.ask.carrier = ask::Carrier::Other { protocol: 132, socket_type: 1 };
+    // Where the kernel has it, the server may not; where both have, one transaction is made.
+    match server.session(V4).measure(&test, &Stop::default(), &mut |_| {}) {
+        Err(error) if error.side == Side::Ours => {
+            assert!(error.to_string().contains("SCTP") && error.hint.is_some(), "{error:?}");
+        }
+        Err(error) => assert_eq!(error.side, Side::Theirs, "{error:?}"),
+        Ok(measured) => assert_eq!(measured.received.calls, 1),
+    }
+    test.ask.carrier = ask::Carrier::Other { protocol: 132, socket_type: 4 };
+    let error = server.session(V4).measure(&test, &Stop::default(), &mut |_| {}).expect_err("no engine for it");
+    assert_eq!(error.side, Side::Ours, "{error:?}");
 }
 
 #[test]

@@ -5,3 +5,4 @@ mod exchanges;
 mod loss;
 mod options;
 mod server;
+mod streams;

@@ -70,7 +70,7 @@ fn data_keeps_a_session_alive_and_its_duration_ends_it() {
 }
 
 #[test]
-fn a_stop_is_told_to_every_client_and_takes_no_longer_than_a_second() {
+fn a_stop_is_told_to_every_client_and_does_not_wait_for_the_silent() {
     let mut ended = None;
     with_limits(Limits::default(), |address, stop| {
         let sessions: Vec<_> =
@@ -84,7 +84,7 @@ fn a_stop_is_told_to_every_client_and_takes_no_longer_than_a_second() {
         }
         assert!(streams.iter_mut().all(|stream| stream.read(&mut [0; 8]).is_ok_and(|count| count == 0)));
     });
-    // The reflector's own end is waited for above: its threads have been joined.
+    // The reflector's own end is waited for above. One that waited for the silent connection would take ten seconds.
     let took = Monotonic::now().since(ended.unwrap()).unwrap();
     assert!(took < Nanos::secs(3), "{took}");
 }

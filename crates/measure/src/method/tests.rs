@@ -1,3 +1,5 @@
+//! Which methods resolve, to what, and which are refused.
+
 use super::*;
 use crate::unit::{Bytes, Nanos};
 use test_case::test_case;

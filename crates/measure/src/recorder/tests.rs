@@ -1,3 +1,5 @@
+//! The recorder against plain counting, and its memory.
+
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 

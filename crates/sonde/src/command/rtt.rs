@@ -76,8 +76,9 @@ fn conclude(
     stream.write(&Line::End(Box::new(record.clone())));
     let delivered = deliver::record(&record, &plan.result, output);
     stream.faults().into_iter().next().map_or(delivered, Err)?;
-    let unanswered = record.outcome.as_ref().is_some_and(|outcome| outcome.counts.answered == 0);
-    if let Some(apart) = plan.port_in_address().filter(|_| unanswered) {
+    if let Some(apart) =
+        plan.port_in_address().filter(|_| record.outcome.as_ref().is_none_or(|outcome| outcome.counts.answered == 0))
+    {
         output.note(&format!("hint:  {apart}\n"));
     }
     Ok(conclude::exit(&record, plan.strict, interruption.signal()))
@@ -122,7 +123,7 @@ fn drawn_seed() -> u64 {
 }
 
 /// The present moment, with the offset from UTC of this place.
-fn now() -> Moment {
+pub fn now() -> Moment {
     let since_1970 = i128::from(clock::wall());
     let at = Timestamp::from_nanosecond(since_1970).unwrap_or(Timestamp::UNIX_EPOCH);
     Moment::from(&at.to_zoned(TimeZone::system()))

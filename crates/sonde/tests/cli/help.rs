@@ -13,6 +13,7 @@ use crate::{printed, sonde};
 #[test_case(&["self", "--help"], "self")]
 #[test_case(&["show", "--help"], "show")]
 #[test_case(&["key", "--help"], "key")]
+#[test_case(&["install-names", "--help"], "install-names")]
 #[test_case(&["man", "--help"], "man")]
 #[test_case(&["completions", "--help"], "completions")]
 fn help_is_as_it_was(words: &[&str], name: &str) {

@@ -6,6 +6,7 @@ mod help;
 mod key;
 mod machine;
 mod netserver;
+mod persona;
 mod pipe;
 mod rtt;
 mod serve;

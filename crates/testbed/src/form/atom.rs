@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 /// Signs that stand for themselves wherever they are.
-const SIGNS: &[char] = &[',', '=', '(', ')', '[', ']', '"', '\'', '|', ';'];
+const SIGNS: &[char] = &[',', '=', '(', ')', '[', ']', '"', '\'', '|', ';', '?', '%'];
 
 /// Names of congestion control algorithms, which are a matter of the machine.
 const CONGESTION_CONTROL: &[&str] = &[

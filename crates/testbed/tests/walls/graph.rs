@@ -17,7 +17,7 @@ const DRAWN: [(&str, &[&str]); 9] = [
     ("lab", &["endpoint", "logbook", "measure"]),
     ("sonde", &["endpoint", "lab", "logbook", "measure", "protocol", "report"]),
     ("testbed", &["measure", "protocol"]),
-    ("bench", &["measure"]),
+    ("bench", &["lab", "measure"]),
 ];
 
 /// For tests only: nothing that is shipped may depend on it.

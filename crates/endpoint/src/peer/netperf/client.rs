@@ -2,18 +2,20 @@
 //!
 //! A test is measured by the engines that serve every protocol; what netperf has of its own is when the data connection
 //! is made, how it is asked for, and how it ends. Nothing waits without bound: not for the server's answers
-//! (`protocol::netperf::client::ANSWER`), not for its data ([`exchange`]); a [`Stop`] ends every wait.
+//! (`protocol::netperf::client::ANSWER`), not for its data ([`phase`]); a [`Stop`] ends every wait.
 
 pub mod control;
 pub mod data;
 pub mod exchange;
 mod keeper;
+pub mod phase;
+pub mod stream;
 
 use std::net::SocketAddr;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Method, Pattern};
+use measure::method::{Direction, Method, Pattern};
 use measure::outcome::SocketFacts;
 use measure::unit::Nanos;
 use protocol::netperf::answer::{Calibration, Ready, Results, Traffic};
@@ -22,9 +24,12 @@ use protocol::netperf::passphrase::Passphrase;
 
 use self::control::Control;
 use self::data::DataSocket;
+use self::stream::{Calls, Streams};
+use crate::cpu_usage::{Snapshot, Usage};
+use crate::engine::Ended;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
-use crate::error::{Cause, EndpointError, Side, Step};
+use crate::error::{EndpointError, Step};
 use crate::rtt::Ending;
 use crate::rtt::workers::Gathered;
 use crate::stop::Stop;
@@ -56,6 +61,8 @@ pub struct Test {
     pub ask: Ask,
     /// What of the data socket neither of them says.
     pub data: DataSocket,
+    /// The calls of a stream at our end; the method's sizes say nothing of them.
+    pub calls: Calls,
     /// How long to wait between the server's being ready and the first data. A real server gives up after 4 s.
     pub pause: Nanos,
     /// Whether what the server saw is worth waiting for. A real server that is asked for a connection per transaction
@@ -74,6 +81,7 @@ impl Test {
             method,
             ask,
             data: DataSocket::default(),
+            calls: Calls::default(),
             pause: Nanos::ZERO,
             wants_results: true,
             samples: false,
@@ -97,16 +105,19 @@ pub struct Measured {
     pub received: Traffic,
     /// What our end sent.
     pub sent: Traffic,
+    /// How busy this host's CPUs were, from before the data connection until it was closed.
+    pub cpu: Option<Usage>,
     /// This host.
     pub environment: Environment,
 }
 
 /// What the engines brought.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Found {
     /// Of requests and replies.
     Exchanges(Gathered),
+    /// Of a stream.
+    Stream(Streams),
 }
 
 /// One session's part of a test.
@@ -164,27 +175,29 @@ impl Session {
         stop: &Stop,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Measured, EndpointError> {
-        if test.method.pattern == Pattern::Stream {
-            return Err(not_yet(self.peer()));
-        }
         let mut watch = Watch::start(Reader::host(self.program.clone()).towards(self.peer().ip()));
+        let cpu_before = Snapshot::take();
         let sessions = std::slice::from_mut(self);
-        let (gathered, courses) = exchange::measure(sessions, test, stop, &mut watch, on_event)?;
-        let course = courses.into_iter().next().ok_or_else(|| not_yet(self.peer()))?;
-        let environment = watch.finish();
-        let recorded = &gathered.recording;
-        let running = recorded.ended.since(recorded.began).unwrap_or_default();
-        let counts = recorded.counts;
-        let (request, response) = (test.method.request_bytes.0, test.method.response_bytes.0);
-        let calls = |calls: u64, bytes: u64| Traffic { bytes: calls * bytes, calls };
+        let (found, courses) = if test.method.pattern == Pattern::Stream {
+            let (streams, courses) = stream::measure(sessions, test, stop, &mut watch, on_event)?;
+            (Found::Stream(streams), courses)
+        } else {
+            let (gathered, courses) = exchange::measure(sessions, test, stop, &mut watch, on_event)?;
+            (Found::Exchanges(gathered), courses)
+        };
+        let cpu = Snapshot::take().zip(cpu_before).and_then(|(after, before)| after.since(&before));
+        let nobody = || EndpointError::new(Step::Measure, self.peer(), std::io::Error::other("there was no session"));
+        let course = courses.into_iter().next().ok_or_else(nobody)?;
+        let (running, received, sent) = found.carried(&test.method);
         Ok(Measured {
-            ended: exchange::ending(&gathered),
+            ended: found.ending(),
             elapsed: Nanos(course.connecting.0 + running.0 + course.closing.0),
-            received: calls(counts.answered + counts.late, response),
-            sent: calls(counts.scheduled - counts.send_failed, request),
-            found: Found::Exchanges(gathered),
+            received,
+            sent,
+            found,
             course,
-            environment,
+            cpu,
+            environment: watch.finish(),
         })
     }
 
@@ -194,6 +207,40 @@ impl Session {
     }
 }
 
-fn not_yet(peer: SocketAddr) -> EndpointError {
-    EndpointError::new(Step::Agree, peer, Cause::Peer("streams are not measured yet".into())).on(Side::Ours)
+impl Found {
+    /// How our end came to its end.
+    pub fn ending(&self) -> Ending {
+        let (ended, trouble) = match self {
+            Self::Exchanges(gathered) => (gathered.ended, &gathered.trouble),
+            Self::Stream(streams) => (streams.ended, &streams.trouble),
+        };
+        match (ended, trouble) {
+            (_, Some(reason)) => Ending::PeerLost { reason: reason.clone() },
+            (Ended::Complete, None) => Ending::Complete,
+            (Ended::Stopped, None) => Ending::Stopped,
+            (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
+        }
+    }
+
+    /// How long the engine ran, and what our end received and sent meanwhile.
+    fn carried(&self, method: &Method) -> (Nanos, Traffic, Traffic) {
+        let of = |calls: u64, bytes: u64| Traffic { bytes: calls * bytes, calls };
+        match self {
+            Self::Exchanges(gathered) => {
+                let recorded = &gathered.recording;
+                let running = recorded.ended.since(recorded.began).unwrap_or_default();
+                let answered = recorded.counts.answered + recorded.counts.late;
+                let sent = recorded.counts.scheduled - recorded.counts.send_failed;
+                (running, of(answered, method.response_bytes.0), of(sent, method.request_bytes.0))
+            }
+            Self::Stream(streams) => {
+                let carried = streams.metered.carried;
+                let carried = Traffic { bytes: carried.bytes.0, calls: carried.calls };
+                match method.direction {
+                    Some(Direction::Receive) => (streams.running, carried, Traffic::default()),
+                    _ => (streams.running, Traffic::default(), carried),
+                }
+            }
+        }
+    }
 }

@@ -45,6 +45,8 @@ pub struct Settings {
     pub passphrase: Option<Passphrase>,
     /// Its bounds.
     pub limits: Limits,
+    /// One client after the other: who comes meanwhile waits to be accepted.
+    pub serial: bool,
     /// Who is told what goes on; absent: nobody.
     pub log: Option<Log>,
 }
@@ -52,7 +54,7 @@ pub struct Settings {
 impl Settings {
     /// Listening at `listen`, no passphrase, usual limits.
     pub fn at(listen: SocketAddr) -> Self {
-        Self { listen: vec![listen], passphrase: None, limits: Limits::default(), log: None }
+        Self { listen: vec![listen], passphrase: None, limits: Limits::default(), serial: false, log: None }
     }
 }
 
@@ -229,6 +231,9 @@ fn attend(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) {
         let _one = one;
         control::attend(&connection, from, &with_thread);
     };
+    if shared.settings.serial {
+        return body();
+    }
     if let Err(error) = thread::Builder::new().name("sonde-netserver".into()).spawn(body) {
         shared.log(from, format!("turned away: cannot start a thread: {error}"));
     }

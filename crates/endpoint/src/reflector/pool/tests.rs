@@ -1,3 +1,5 @@
+//! The pool hands work to threads that wait, and starts one only where none does.
+
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier};
 use std::thread::{self, ThreadId};

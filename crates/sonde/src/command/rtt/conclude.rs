@@ -1,19 +1,21 @@
 //! From what an engine found to the record, and from the record to the exit status. No I/O.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use endpoint::rtt::{Ending, Finding, PeerFacts, Protocol, Task};
 use endpoint::signal::Signal;
 use logbook::event::{self, Start};
 use logbook::moment::Moment;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use measure::environment::Environment;
 use measure::event::Counts;
 use measure::method::{Asked, Carrier, Method};
 use measure::outcome::{Outcome, Split};
 use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
+use measure::throughput::Throughput;
 use measure::unit::Nanos;
-use measure::verdict::judge::{Context, judge};
+use measure::verdict::judge::{Context, judge, judge_stream};
 use uuid::Uuid;
 
 use crate::command::rtt::plan::Plan;
@@ -72,16 +74,28 @@ impl Inquiry {
 
     /// The record of what was found. `signal` is the one that ended the run early, where one did.
     pub fn record(&self, finding: Finding, signal: Option<Signal>, samples: SamplesMissing) -> Record {
-        let method = resolved(&self.task.method, &finding.peer);
-        let context = Context {
-            own_reflector: finding.own_reflector,
-            interrupted: finding.ended == Ending::Stopped,
-            peer_lost: peer_lost(&finding.ended),
-            no_report: finding.report_missing.clone(),
-            samples_missing: samples,
-        };
         let outcome = outcome(&finding, &self.task);
-        let Finding { ours, theirs, peer, ended, target, own_reflector, .. } = finding;
+        let Finding { ours, theirs, peer, ended, target, own_reflector, report_missing, .. } = finding;
+        let around = Around { ours, theirs, peer, ended, target, own_reflector, report_missing };
+        let context = around.context(samples);
+        let theirs = around.theirs.as_ref();
+        let method = resolved(&self.task.method, &around.peer);
+        let warnings = judge(&outcome, &method, Some(&around.ours), theirs, &context);
+        Record { outcome: Some(outcome), warnings, ..self.frame(Question::Rtt, around, signal) }
+    }
+
+    /// The record of a stream, likewise.
+    pub fn stream_record(&self, stream: Throughput, around: Around, signal: Option<Signal>) -> Record {
+        let context = around.context(None);
+        let theirs = around.theirs.as_ref();
+        let warnings = judge_stream(&stream, &self.task.method, Some(&around.ours), theirs, &context);
+        Record { stream: Some(stream), warnings, ..self.frame(Question::Throughput, around, signal) }
+    }
+
+    /// A record that lacks what was found.
+    fn frame(&self, question: Question, around: Around, signal: Option<Signal>) -> Record {
+        let Around { ours, theirs, peer, ended, target, own_reflector, .. } = around;
+        let method = resolved(&self.task.method, &peer);
         Record {
             format: Format::Record,
             version: VERSION,
@@ -89,13 +103,13 @@ impl Inquiry {
             tool: tool(),
             command: self.command.clone(),
             started: self.started,
-            question: Question::Rtt,
+            question,
             target: self.target(target.ip(), Some(target.port()), own_reflector),
             peer: who(&peer, &self.task.protocol, method.carrier),
             asked: self.asked.clone(),
-            warnings: judge(&outcome, &method, Some(&ours), theirs.as_ref(), &context),
+            warnings: Vec::new(),
             method,
-            outcome: Some(outcome),
+            outcome: None,
             stream: None,
             ended: how(ended, signal),
             instrument: self.instrument.clone(),
@@ -109,6 +123,37 @@ impl Inquiry {
         // ICMP has no ports: the one that stands in the socket address means nothing.
         let port = port.filter(|port| *port > 0 && self.task.method.carrier != Carrier::Icmp);
         Target { host, address, port, own_reflector }
+    }
+}
+
+/// What is known of a measurement beside its numbers.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// This host.
+    pub ours: Environment,
+    /// The peer's host, where it told.
+    pub theirs: Option<Environment>,
+    /// The peer's program.
+    pub peer: PeerFacts,
+    /// How it ended.
+    pub ended: Ending,
+    /// Whom it was measured against.
+    pub target: SocketAddr,
+    /// Whether that was a reflector of our own.
+    pub own_reflector: bool,
+    /// Why the peer's counts are missing, where it was to tell them.
+    pub report_missing: Option<String>,
+}
+
+impl Around {
+    fn context(&self, samples_missing: SamplesMissing) -> Context {
+        Context {
+            own_reflector: self.own_reflector,
+            interrupted: self.ended == Ending::Stopped,
+            peer_lost: peer_lost(&self.ended),
+            no_report: self.report_missing.clone(),
+            samples_missing,
+        }
     }
 }
 

@@ -5,14 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 use measure::method::{Carrier, Pattern, SocketOptions};
-use measure::unit::Nanos;
-use protocol::netperf::ask::{Ask, Family, Flags};
+use measure::unit::{Bytes, Nanos};
+use protocol::netperf::ask::{self, Ask, Family, Flags};
 use protocol::netperf::data::{CLIENT_PORTS, PAD};
-use socket2::{SockAddr, Socket};
+use socket2::{SockAddr, Socket, Type};
 
 use super::Test;
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Side, Step};
+use crate::facts::socket::socket_facts;
 use crate::link::handshake::ports::Ports;
 use crate::random;
 use crate::socket::tuning::Tuning;
@@ -31,8 +32,8 @@ pub struct DataSocket {
     pub local_port: u16,
     /// Local ports that connections per transaction take in turn, from a random one on.
     pub ports: RangeInclusive<u16>,
-    /// Further options. Whether packets may be routed, and `SO_KEEPALIVE`, are taken from what the server is asked for:
-    /// both ends do the same.
+    /// Further options. Whether packets may be routed and fragmented, and `SO_KEEPALIVE`, are taken from what the server
+    /// is asked for: both ends do the same.
     pub tuning: Tuning,
 }
 
@@ -46,7 +47,14 @@ impl Default for DataSocket {
 #[derive(Debug)]
 pub enum Prepared {
     /// A socket that is to be connected.
-    Socket(Socket),
+    Socket {
+        /// The socket itself.
+        socket: Socket,
+        /// Its send buffer before it is connected.
+        send_buffer: Option<Bytes>,
+        /// Its receive buffer before it is connected.
+        receive_buffer: Option<Bytes>,
+    },
     /// A connection for each transaction, from these ports.
     Each(Ports),
 }
@@ -59,14 +67,22 @@ pub fn prepare(test: &Test, control: SocketAddr) -> Result<Prepared, EndpointErr
         return Ok(Prepared::Each(ports(test, peer)?));
     }
     let options = SocketOptions { bind: None, ..test.method.socket.clone() };
-    let socket = match test.method.carrier {
-        Carrier::Tcp => socket::tcp(peer, &options)?,
-        Carrier::Udp => socket::udp_unconnected(peer, &options)?,
-        Carrier::Icmp | Carrier::TcpConnect => return Err(impossible(test, peer)),
+    let socket = match (test.ask.carrier, test.method.carrier) {
+        (ask::Carrier::Tcp, Carrier::Tcp) => socket::tcp(peer, &options)?,
+        (ask::Carrier::Udp, Carrier::Udp) => socket::udp_unconnected(peer, &options)?,
+        (ask::Carrier::Other { protocol, socket_type: STREAM }, Carrier::Tcp) => {
+            socket::other(peer, Type::STREAM, protocol.cast_signed(), name(protocol), &options)?
+        }
+        (ask::Carrier::Other { protocol, socket_type: DATAGRAM }, Carrier::Udp) => {
+            socket::other(peer, Type::DGRAM, protocol.cast_signed(), name(protocol), &options)?
+        }
+        (asked, _) => return Err(impossible(test, asked, peer)),
     };
     tuning(test).apply(&socket, peer)?;
     bind(&socket, test, peer)?;
-    Ok(Prepared::Socket(socket))
+    let facts = socket_facts(&socket);
+    let (send_buffer, receive_buffer) = (facts.send_buffer_bytes, facts.receive_buffer_bytes);
+    Ok(Prepared::Socket { socket, send_buffer, receive_buffer })
 }
 
 /// What the server is asked for, with what only the data socket knows.
@@ -76,7 +92,7 @@ pub fn complete(test: &Test, prepared: &Prepared, control: SocketAddr, control_l
     ask.client_address = test.method.socket.bind;
     ask.client_port = match prepared {
         Prepared::Each(ports) => ports.peek(),
-        Prepared::Socket(socket) => local(socket).map_or(0, |local| local.port()),
+        Prepared::Socket { socket, .. } => local(socket).map_or(0, |local| local.port()),
     };
     let only_server_sends = ask.server_sends && !ask.server_receives;
     if test.method.carrier == Carrier::Udp && only_server_sends {
@@ -93,6 +109,7 @@ pub fn tuning(test: &Test) -> Tuning {
     Tuning {
         link_only: tuning.link_only || !flags.has(Flags::ROUTE),
         keepalive: tuning.keepalive || flags.has(Flags::KEEPALIVE),
+        whole_packets: tuning.whole_packets || flags.has(Flags::PATH_MTU),
         ..tuning
     }
 }
@@ -147,8 +164,23 @@ fn bind(socket: &Socket, test: &Test, peer: SocketAddr) -> Result<(), EndpointEr
     })
 }
 
-fn impossible(test: &Test, peer: SocketAddr) -> EndpointError {
-    let what = format!("netperf has no test over {}", test.method.carrier);
+/// netperf's numbers of the kinds of socket that an engine has a link for: one of a stream is driven as TCP's, one of
+/// datagrams as UDP's.
+const STREAM: i32 = 1;
+const DATAGRAM: i32 = 2;
+
+/// What the IP protocol of this number is called.
+fn name(protocol: u32) -> &'static str {
+    match protocol {
+        33 => "DCCP",
+        132 => "SCTP",
+        136 => "UDP-Lite",
+        _ => "another IP protocol",
+    }
+}
+
+fn impossible(test: &Test, asked: ask::Carrier, peer: SocketAddr) -> EndpointError {
+    let what = format!("no engine here measures {asked:?} as {}", test.method.carrier);
     EndpointError::new(Step::Agree, peer, Cause::Peer(what)).on(Side::Ours)
 }
 

@@ -1,0 +1,222 @@
+//! Streams to and from netservers: one control connection and one data connection each, a thread for each.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use measure::event::Event;
+use measure::method::{Carrier, Direction, Method};
+use measure::outcome::SocketFacts;
+use measure::throughput::meter::Metered;
+use measure::unit::{Bytes, Nanos};
+use protocol::bulk::Bulk;
+use protocol::netperf::answer::Ready;
+use protocol::netperf::data::{LARGEST_DATAGRAM, PAD, PATTERN};
+
+use super::data::Prepared;
+use super::phase::{Open, Opening, Phase};
+use super::{Course, Session, Test};
+use crate::engine::Ended;
+use crate::engine::stream::{self, Plan, Streamed};
+use crate::environment::watch::Watch;
+use crate::error::{EndpointError, Step};
+use crate::facts::socket::socket_facts;
+use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
+use crate::link::ring::{Ring, Shape};
+use crate::rtt::threads::{self, Brought, Post, worse};
+use crate::stop::Stop;
+
+/// The most memory that the buffers of one connection may take.
+const MEMORY: usize = 1 << 30;
+
+/// The calls of a stream at our end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// Bytes of one call; `None`: as many as the socket's buffer has when it is made, and no more than a datagram holds.
+    pub bytes: Option<u32>,
+    /// Buffers used in turn; `None`: one more than fit the socket's buffer.
+    pub buffers: Option<u32>,
+    /// Each starts at a multiple of this many bytes, at least 1 …
+    pub alignment: u32,
+    /// … and this many behind it.
+    pub offset: u32,
+    /// The file whose content is sent; `None`: netperf's pattern.
+    pub fill: Option<PathBuf>,
+    /// Whether the file, or one made of the pattern, is sent by `sendfile`.
+    pub sendfile: bool,
+    /// Whether the durations of calls are kept.
+    pub timed: bool,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        let alignment = protocol::netperf::ask::ALIGNMENT;
+        Self { bytes: None, buffers: None, alignment, offset: 0, fill: None, sendfile: false, timed: false }
+    }
+}
+
+/// What streams brought.
+#[derive(Debug)]
+pub struct Streams {
+    /// What went through at our end. It ended when a connection that we sent on was drained and closed.
+    pub metered: Metered,
+    /// How long our calls went on; the end of `metered` may be later.
+    pub running: Nanos,
+    /// How it ended.
+    pub ended: Ended,
+    /// Bytes of one call of ours.
+    pub call_bytes: Bytes,
+    /// What each socket got.
+    pub sockets: Vec<SocketFacts>,
+    /// When the threads were let go, nanoseconds since 1970.
+    pub began_wall: u64,
+    /// What went wrong with the control connection meanwhile.
+    pub trouble: Option<String>,
+}
+
+/// Measures `test` over one data connection of each session at once.
+pub fn measure(
+    sessions: &mut [Session],
+    test: &Test,
+    stop: &Stop,
+    watch: &mut Watch,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<(Streams, Vec<Course>), EndpointError> {
+    let phase = Phase { test, stop, watch, on_event };
+    match (test.method.direction, test.calls.sendfile) {
+        (Some(Direction::Receive), _) => over(phase, sessions, receiver),
+        (_, true) => over(phase, sessions, file_sender),
+        (_, false) => over(phase, sessions, sender),
+    }
+}
+
+/// One way of a stream, and the size of its calls.
+struct Way<B> {
+    way: B,
+    call_bytes: usize,
+}
+
+fn over<B: Bulk + Send>(
+    mut phase: Phase<'_>,
+    sessions: &mut [Session],
+    open: impl Fn(&Opening<'_>, Prepared, Ready) -> Result<(Way<B>, Open), EndpointError>,
+) -> Result<(Streams, Vec<Course>), EndpointError> {
+    let (ways, opened) = phase.open(sessions, open)?;
+    let call_bytes = Bytes(ways.iter().map(|way| way.call_bytes as u64).max().unwrap_or(0));
+    let (method, interval, timed) = (&phase.test.method, phase.test.interval, phase.test.calls.timed);
+    let works: Vec<_> =
+        ways.into_iter().map(|Way { way, .. }| move |post: Post<'_>| run(way, method, timed, interval, post)).collect();
+    let brought =
+        phase.during(sessions, &opened, |scene| threads::run(works, scene, |end: &(Metered, Ended)| end.1))?;
+    let Brought { each, began_wall, trouble } = brought;
+    let sockets: Vec<SocketFacts> =
+        opened.iter().map(|open| open.socket.as_ref().map(socket_facts).unwrap_or_default()).collect();
+    let courses = phase.close(sessions, opened, &sockets, trouble.is_some());
+    let nobody = || EndpointError::new(Step::StartThread, "netserver", io::Error::other("no thread was started"));
+    let (mut metered, ended) = each
+        .into_iter()
+        .reduce(|(mut metered, ended), (more, end)| {
+            metered.merge(more);
+            (metered, worse(ended, end))
+        })
+        .ok_or_else(nobody)?;
+    let running = metered.elapsed();
+    if sends(method) {
+        let draining = courses.iter().map(|course| course.closing).max().unwrap_or_default();
+        metered.ended = metered.ended.after(draining);
+    }
+    Ok((Streams { metered, running, ended, call_bytes, sockets, began_wall, trouble }, courses))
+}
+
+/// Streams on one thread. The way is closed when it is over.
+fn run<B: Bulk>(way: B, method: &Method, timed: bool, interval: Nanos, post: Post<'_>) -> (Metered, Ended) {
+    let mut plan = Plan::of(method, post.thread, timed, interval, post.stop);
+    if !sends(method) && method.carrier == Carrier::Tcp {
+        // The server ends it and we see the end; our own bound is for a server that does not.
+        plan.bytes = None;
+        plan.after = plan.after.map(|after| Nanos(after.0.saturating_add(PAD.0)));
+    }
+    let Streamed { metered, ended, .. } = stream::run(way, &plan, Some(post.outlet));
+    (metered, ended)
+}
+
+fn sends(method: &Method) -> bool {
+    method.direction != Some(Direction::Receive)
+}
+
+fn sender(opening: &Opening<'_>, prepared: Prepared, ready: Ready) -> Result<(Way<Sender>, Open), EndpointError> {
+    let shape = shape(opening, &prepared)?;
+    let ring = match &opening.test.calls.fill {
+        None => Ring::filled(shape, PATTERN),
+        Some(path) => {
+            let content = content_of(path, shape).map_err(|cause| unreadable(path, cause))?;
+            Ring::filled(shape, &content)
+        }
+    };
+    let (socket, open) = opening.connect(prepared, ready)?;
+    Ok((Way { way: Sender::new(socket, ring, opening.test.method.waiting), call_bytes: shape.size }, open))
+}
+
+fn file_sender(
+    opening: &Opening<'_>,
+    prepared: Prepared,
+    ready: Ready,
+) -> Result<(Way<FileSender>, Open), EndpointError> {
+    let shape = shape(opening, &prepared)?;
+    let (path, file) = match &opening.test.calls.fill {
+        Some(path) => (path.clone(), File::open(path)),
+        None => (PathBuf::from("a file in memory"), file_of(PATTERN, shape.size * shape.buffers)),
+    };
+    let file = file.map_err(|cause| unreadable(&path, cause))?;
+    let (socket, open) = opening.connect(prepared, ready)?;
+    let way = FileSender::new(socket, file, shape.size).map_err(|cause| unreadable(&path, cause))?;
+    Ok((Way { way, call_bytes: shape.size }, open))
+}
+
+fn receiver(opening: &Opening<'_>, prepared: Prepared, ready: Ready) -> Result<(Way<Receiver>, Open), EndpointError> {
+    let shape = shape(opening, &prepared)?;
+    let (socket, open) = opening.connect(prepared, ready)?;
+    let way = Receiver::new(socket, Ring::new(shape), opening.test.method.waiting);
+    Ok((Way { way, call_bytes: shape.size }, open))
+}
+
+/// How the buffers lie in memory: as netperf has it where nobody says otherwise.
+fn shape(opening: &Opening<'_>, prepared: &Prepared) -> Result<Shape, EndpointError> {
+    let (test, calls) = (opening.test, &opening.test.calls);
+    let buffer = match prepared {
+        Prepared::Socket { send_buffer, .. } if sends(&test.method) => *send_buffer,
+        Prepared::Socket { receive_buffer, .. } => *receive_buffer,
+        Prepared::Each(_) => None,
+    };
+    let buffer = buffer.map_or(64 << 10, |bytes| bytes.0 as usize).max(1);
+    let most = if test.method.carrier == Carrier::Udp { LARGEST_DATAGRAM as usize } else { usize::MAX };
+    let size = calls.bytes.map_or_else(|| buffer.min(most), |bytes| bytes as usize).max(1);
+    let shape = Shape {
+        size,
+        buffers: calls.buffers.map_or(buffer / size + 1, |buffers| buffers as usize).max(1),
+        alignment: calls.alignment.max(1) as usize,
+        offset: calls.offset as usize,
+    };
+    match shape.memory() {
+        Some(memory) if memory <= MEMORY => Ok(shape),
+        _ => {
+            let what = format!("{} buffers of {} bytes take more than {MEMORY} bytes", shape.buffers, shape.size);
+            let cause = io::Error::new(io::ErrorKind::OutOfMemory, what);
+            Err(EndpointError::new(Step::Set("buffers of the calls"), opening.control, cause))
+        }
+    }
+}
+
+/// What the buffers are filled with: the start of the file, as much as they hold.
+fn content_of(path: &PathBuf, shape: Shape) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(path)?.take((shape.size * shape.buffers) as u64).read_to_end(&mut content)?;
+    if content.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
+    }
+    Ok(content)
+}
+
+fn unreadable(path: &std::path::Path, cause: io::Error) -> EndpointError {
+    EndpointError::new(Step::Set("content to be sent"), path.display(), cause)
+}

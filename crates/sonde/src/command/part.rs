@@ -1,0 +1,51 @@
+//! `sonde netperf` and `sonde netserver` as commands among others: for help, man pages and completions. Their words are
+//! read in [`crate::persona`], before anything here sees them.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::persona::Persona;
+use crate::persona::netperf::options::usage;
+
+const CLIENT_EXAMPLES: &str = "\
+Examples:
+  sonde netperf -H db1 -t TCP_RR -l 5                    transactions a second
+  sonde netperf -H db1 -t TCP_RR -- -k MIN_LATENCY,P99_LATENCY,P999_LATENCY
+  sonde netperf -H db1 -t UDP_RR -w 10ms -b 1 --pacing spin -- -o THROUGHPUT,LOST
+  sonde install-names ~/bin                              from then on as netperf
+
+docs/netperf.md says where it differs from the original.
+";
+
+const SERVER_EXAMPLES: &str = "\
+Examples:
+  sonde netserver                                        a daemon on port 12865
+  sonde netserver -D -L 10.0.0.2 --passphrase-file pass  in the foreground, for those who know
+";
+
+/// What `sonde netperf` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
+pub struct NetperfOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde netserver` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SERVER_EXAMPLES}{}", usage::SERVER), disable_help_flag = true, disable_version_flag = true)]
+pub struct NetserverOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// Options of ours before the name would be lost on it.
+pub fn misplaced(persona: Persona) -> Failure {
+    let name = persona.name();
+    Failure::usage(format!("{name} has to be the first word: it takes its own options alone"))
+        .hint(format!("write `sonde {name} …`"))
+}

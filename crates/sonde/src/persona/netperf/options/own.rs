@@ -1,0 +1,47 @@
+//! Options of our own, by long names, which the original has none of: whoever does not ask for them gets what it gives.
+
+use measure::method::Pacing;
+
+use crate::command::value::SampleFile;
+use crate::persona::netperf::options::answer::Answer;
+use crate::persona::netperf::options::draft::Draft;
+use crate::persona::netperf::options::{Passphrase, usage};
+
+/// Long names, and whether they take a value. They stand before or behind `--`.
+pub const LONG: &[(&str, bool)] = &[
+    ("json", false),
+    ("record", true),
+    ("samples", true),
+    ("pacing", true),
+    ("passphrase-file", true),
+    ("help", false),
+    ("version", false),
+];
+
+/// Takes one of them.
+///
+/// # Errors
+/// The help or the version where that was asked for; a value that makes no sense.
+pub fn apply(draft: &mut Draft, name: &str, value: &str) -> Result<(), Answer> {
+    let refused = |why: &str| Answer::refusal(&draft.program, &format!("--{name} {value}"), why);
+    match name {
+        "json" => draft.options.own.json = true,
+        "record" => draft.options.own.record = Some(value.into()),
+        "samples" => {
+            let file: Result<SampleFile, String> = value.parse();
+            draft.options.own.samples = Some(file.map_err(|why| refused(&why))?);
+        }
+        "pacing" => {
+            let pacing = pacing(value).ok_or_else(|| refused("takes sleep, spin or hybrid"))?;
+            draft.options.own.pacing = Some(pacing);
+        }
+        "passphrase-file" => draft.options.passphrase = Some(Passphrase::File(value.into())),
+        "version" => return Err(usage::version()),
+        _ => return Err(Answer::said(usage::GLOBAL, 0)),
+    }
+    Ok(())
+}
+
+fn pacing(word: &str) -> Option<Pacing> {
+    [Pacing::Sleep, Pacing::Hybrid, Pacing::Spin].into_iter().find(|pacing| pacing.to_string() == word)
+}

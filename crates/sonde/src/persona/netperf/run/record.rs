@@ -1,0 +1,142 @@
+//! An iteration as a record: the same document that every other measurement leaves.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use endpoint::peer::netperf::client::stream::Streams;
+use endpoint::peer::netperf::client::{Course, Found, Measured, Test};
+use endpoint::resolution::clock_cost;
+use endpoint::rtt::{self, Ending, Finding, PeerFacts, Protocol, Target, Task};
+use endpoint::signal::Signal;
+use logbook::moment::Moment;
+use logbook::record::Record;
+use measure::environment::Environment;
+use measure::method::{Asked, Direction};
+use measure::throughput::{Carried, Theirs, Throughput};
+use measure::unit::{Bytes, Nanos};
+use protocol::netperf::answer::Results;
+use uuid::Uuid;
+
+use crate::PROGRAM;
+use crate::command::rtt::conclude::{self, Around};
+use crate::failure::Failure;
+use crate::persona::netperf::options::Options;
+
+pub use crate::command::rtt::now;
+
+/// What is known of an iteration beside what it found.
+#[derive(Debug)]
+pub struct Inquiry<'a> {
+    /// What was typed.
+    pub options: &'a Options,
+    /// The whole command line.
+    pub command: &'a [String],
+    /// The method as asked for.
+    pub asked: &'a Asked,
+    /// The test as it was run.
+    pub test: &'a Test,
+    /// Where the control connection went.
+    pub server: SocketAddr,
+    /// How far the wall clock was ahead of the monotonic one before.
+    pub offset_before: i128,
+    /// When it was started.
+    pub started: Moment,
+    /// The signal that ended it early, where one did.
+    pub signal: Option<Signal>,
+}
+
+impl Inquiry<'_> {
+    /// The record as one JSON document.
+    ///
+    /// # Errors
+    /// A number that no document can hold.
+    pub fn document(&self, measured: Measured) -> Result<String, Failure> {
+        self.record(measured).to_json().map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    fn record(&self, measured: Measured) -> Record {
+        let target = Target { host: self.options.control.target().to_owned(), address: self.server };
+        let task = Task {
+            method: self.test.method.clone(),
+            target: Some(target),
+            protocol: Protocol::Netperf { passphrase: None },
+            key: None,
+            samples: self.test.samples,
+            interval: self.test.interval,
+            program: PROGRAM.to_owned(),
+        };
+        let mut inquiry = conclude::Inquiry {
+            id: Uuid::now_v7(),
+            started: self.started,
+            command: self.command.to_vec(),
+            asked: self.asked.clone(),
+            task,
+            instrument: conclude::instrument(&clock_cost()),
+        };
+        let Measured { found, course, ended, environment, .. } = measured;
+        match found {
+            Found::Exchanges(gathered) => {
+                let finding = rtt::found(gathered, environment, self.server, self.offset_before);
+                let finding = Finding {
+                    peer: netserver(),
+                    peer_received: course.results.as_ref().ok().and_then(|results| results.transactions),
+                    report_missing: missing(&course, self.test),
+                    ended,
+                    ..finding
+                };
+                inquiry.record(finding, self.signal, None)
+            }
+            Found::Stream(Streams { metered, call_bytes, sockets, .. }) => {
+                let direction = self.test.method.direction.unwrap_or(Direction::Send);
+                inquiry.task.method.request_bytes = call_bytes;
+                let stream = Throughput::of(direction, &metered, theirs(direction, &course), sockets);
+                let report_missing = missing(&course, self.test);
+                let around = around(self.server, environment, ended, report_missing);
+                inquiry.stream_record(stream, around, self.signal)
+            }
+        }
+    }
+}
+
+fn around(target: SocketAddr, ours: Environment, ended: Ending, missing: Option<String>) -> Around {
+    Around { ours, theirs: None, peer: netserver(), ended, target, own_reflector: false, report_missing: missing }
+}
+
+/// It does not tell its version.
+fn netserver() -> PeerFacts {
+    PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() }
+}
+
+fn missing(course: &Course, test: &Test) -> Option<String> {
+    course.results.as_ref().err().filter(|_| test.wants_results).map(|error| error.cause.to_string())
+}
+
+/// What the server's calls carried, by its own word.
+fn theirs(direction: Direction, course: &Course) -> Option<Theirs> {
+    let results: &Results = course.results.as_ref().ok()?;
+    let traffic = match direction {
+        Direction::Send => results.received?,
+        _ => results.sent?,
+    };
+    let carried = Carried { bytes: Bytes(traffic.bytes), calls: traffic.calls, failed_calls: 0 };
+    let elapsed_ns = results.elapsed_seconds.map(|seconds| Nanos((f64::from(seconds) * 1e9) as u64));
+    Some(Theirs { carried, elapsed_ns })
+}
+
+/// The file of iteration `n`, from 1: `run.json` becomes `run.1.json`.
+pub fn numbered(path: &Path, n: usize) -> PathBuf {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
+    path.with_file_name(format!("{name}.{n}{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_iteration_has_a_file() {
+        assert_eq!(numbered(Path::new("a/run.json"), 2), Path::new("a/run.2.json"));
+        assert_eq!(numbered(Path::new("run"), 1), Path::new("run.1"));
+    }
+}

@@ -1,0 +1,235 @@
+//! Servers that misbehave towards our client.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use test_case::test_case;
+
+use super::eventually;
+use super::message::{Message, SIZE};
+use crate::ends::{End, Server};
+use crate::process::{self, Ended};
+
+/// How long our client may take to give up on any of them, a test of a second included.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// What a server does once it has a request.
+type Manner = fn(&mut TcpStream);
+
+fn closes(_: &mut TcpStream) {}
+
+fn says(stream: &mut TcpStream, octets: &[u8]) {
+    // The client may have gone.
+    let _ = stream.write_all(octets);
+}
+
+/// Reads until the client is gone.
+fn waits(stream: &mut TcpStream) {
+    let _ = std::io::copy(stream, &mut std::io::sink());
+}
+
+fn says_a_part(stream: &mut TcpStream) {
+    says(stream, &Message::ready(1).0[..100]);
+}
+
+fn is_of_old(stream: &mut TcpStream) {
+    says(stream, &Message::ready(1).0[..256]);
+    waits(stream);
+}
+
+fn is_silent(stream: &mut TcpStream) {
+    waits(stream);
+}
+
+fn refuses(stream: &mut TcpStream) {
+    says(stream, &Message::new(98, 13).0);
+    waits(stream);
+}
+
+fn does_not_know(stream: &mut TcpStream) {
+    says(stream, &Message::new(98, 998).0);
+    waits(stream);
+}
+
+fn has_an_error_of_its_own(stream: &mut TcpStream) {
+    says(stream, &Message::new(98, i32::MIN).0);
+    waits(stream);
+}
+
+fn names_port_0(stream: &mut TcpStream) {
+    says(stream, &Message::ready(0).0);
+    waits(stream);
+}
+
+fn names_no_port(stream: &mut TcpStream) {
+    says(stream, &Message::ready(70_000).0);
+    waits(stream);
+}
+
+fn names_a_closed_port(stream: &mut TcpStream) {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    says(stream, &Message::ready(port.into()).0);
+    waits(stream);
+}
+
+/// A data listener, told to the client.
+fn ready(stream: &mut TcpStream) -> TcpListener {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    says(stream, &Message::ready(listener.local_addr().unwrap().port().into()).0);
+    listener
+}
+
+fn never_accepts(stream: &mut TcpStream) {
+    let _listener = ready(stream);
+    waits(stream);
+}
+
+fn never_answers(stream: &mut TcpStream) {
+    let listener = ready(stream);
+    let data = listener.accept();
+    waits(stream);
+    drop(data);
+}
+
+fn closes_the_data_connection(stream: &mut TcpStream) {
+    let listener = ready(stream);
+    drop(listener.accept());
+    waits(stream);
+}
+
+fn resets_the_data_connection(stream: &mut TcpStream) {
+    let listener = ready(stream);
+    if let Ok((data, _)) = listener.accept() {
+        let data = socket2::Socket::from(data);
+        data.set_linger(Some(Duration::ZERO)).unwrap();
+    }
+    waits(stream);
+}
+
+fn dies_mid_test(stream: &mut TcpStream) {
+    let listener = ready(stream);
+    if let Ok((mut data, _)) = listener.accept() {
+        for _ in 0..10 {
+            if data.read_exact(&mut [0]).is_ok() {
+                says(&mut data, b"x");
+            }
+        }
+    }
+}
+
+/// Answers as it should until the client is done with the data connection.
+fn answers(stream: &mut TcpStream) {
+    let listener = ready(stream);
+    if let Ok((mut data, _)) = listener.accept() {
+        while data.read_exact(&mut [0]).is_ok() {
+            says(&mut data, b"x");
+        }
+    }
+}
+
+fn has_no_results(stream: &mut TcpStream) {
+    answers(stream);
+    waits(stream);
+}
+
+fn closes_before_its_results(stream: &mut TcpStream) {
+    answers(stream);
+}
+
+fn has_a_part_of_its_results(stream: &mut TcpStream) {
+    answers(stream);
+    says(stream, &Message::new(98, 0).0[..SIZE - 1]);
+}
+
+fn fails_in_the_end(stream: &mut TcpStream) {
+    answers(stream);
+    says(stream, &Message::new(98, 12).0);
+    waits(stream);
+}
+
+fn never_stops_talking(stream: &mut TcpStream) {
+    let noise = [0xa5; 16 << 10];
+    while stream.write_all(&noise).is_ok() {}
+}
+
+/// Starts a server of this manner and gives its control port. It serves as long as the test lives.
+fn start(manner: Manner) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = vec![0; SIZE];
+            if stream.read_exact(&mut request).is_ok() {
+                manner(&mut stream);
+            }
+        }
+    });
+    port
+}
+
+fn told_clearly(ended: &Ended) {
+    assert!(!ended.overdue && ended.code.is_some_and(|code| code != 0), "{}", ended.told());
+    assert!(!ended.said("panicked"), "{}", ended.told());
+    // Beside the banner there is a sentence that says what is wrong.
+    let sentence = ended
+        .stderr
+        .lines()
+        .chain(ended.stdout.lines())
+        .any(|line| !line.contains(" TEST from ") && line.contains(' '));
+    assert!(sentence, "{}", ended.told());
+}
+
+#[test_case(closes; "closes")]
+#[test_case(says_a_part; "says a part")]
+#[test_case(is_of_old; "is of old")]
+#[test_case(is_silent; "is silent")]
+#[test_case(refuses; "refuses")]
+#[test_case(does_not_know; "does not know the request")]
+#[test_case(has_an_error_of_its_own; "has an error of its own")]
+#[test_case(names_port_0; "names port 0")]
+#[test_case(names_no_port; "names a number that is no port")]
+#[test_case(names_a_closed_port; "names a closed port")]
+#[test_case(never_accepts; "never accepts")]
+#[test_case(never_answers; "never answers")]
+#[test_case(closes_the_data_connection; "closes the data connection")]
+#[test_case(resets_the_data_connection; "resets the data connection")]
+#[test_case(dies_mid_test; "dies mid test")]
+#[test_case(has_no_results; "has no results")]
+#[test_case(closes_before_its_results; "closes before its results")]
+#[test_case(has_a_part_of_its_results; "has a part of its results")]
+#[test_case(fails_in_the_end; "fails in the end")]
+#[test_case(never_stops_talking; "never stops talking")]
+fn a_server_that_misbehaves_is_told_in_time(manner: Manner) {
+    let port = start(manner);
+    let mut command = End::Ours.program("netperf").unwrap();
+    command.args(["-p", &port.to_string(), "-H", "127.0.0.1", "-t", "TCP_RR", "-l", "1"]);
+    told_clearly(&process::ended(&mut command, PATIENCE));
+}
+
+#[test]
+fn a_server_of_old_is_named() {
+    let port = start(is_of_old);
+    let mut command = End::Ours.program("netperf").unwrap();
+    command.args(["-p", &port.to_string(), "-H", "127.0.0.1", "-t", "TCP_RR", "-l", "1"]);
+    let ended = process::ended(&mut command, PATIENCE);
+    assert!(ended.said("256") && ended.said("2."), "{}", ended.told());
+}
+
+#[test_case(&["-t", "TCP_RR", "-l", "3"]; "transactions by time")]
+#[test_case(&["-t", "TCP_RR", "-l", "-100000000"]; "transactions by count")]
+#[test_case(&["-t", "TCP_STREAM", "-l", "3"]; "a stream by time")]
+#[test_case(&["-t", "TCP_MAERTS", "-l", "3"]; "a stream from there")]
+#[test_case(&["-t", "UDP_RR", "-l", "-100000000"]; "datagrams by count")]
+fn a_server_that_is_stopped_mid_test_is_told_in_time(words: &[&str]) {
+    let server = Server::start(End::Ours, &[]);
+    let before = super::entries(server.id(), "fd");
+    let running = End::Ours.running(server.port, &[&["-H", "127.0.0.1"], words].concat());
+    assert!(eventually(10, || super::entries(server.id(), "fd") > before + 1), "the test has not begun");
+    kill_process_group(Pid::from_raw(server.id() as i32).unwrap(), Signal::STOP).unwrap();
+    let ended = running.end(PATIENCE);
+    assert!(!ended.overdue && ended.code.is_some_and(|code| code != 0), "{}", ended.told());
+}

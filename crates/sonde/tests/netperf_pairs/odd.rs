@@ -1,0 +1,118 @@
+//! Transcripts whose text is not a matter of form: usage, lists, versions, what a resolver says; and what ours makes of
+//! input that the original passes over.
+
+use test_case::test_case;
+use testbed::console::Console;
+
+use crate::ends::{End, Server};
+use crate::forms::{Layout, compared};
+use crate::process::Ended;
+use crate::transcripts::fixture;
+
+/// Ours, called as the transcript says, and the transcript.
+fn called(name: &str) -> (Console, Ended) {
+    let console = fixture(name);
+    let server = Server::start(End::Ours, &[]);
+    let ended = End::Ours.client(server.port, console.arguments());
+    assert_eq!((ended.overdue, ended.code), (false, Some(console.status)), "{name}: {}", ended.told());
+    (console, ended)
+}
+
+/// The options that a usage text explains: lines that begin with four blanks and `-x`.
+fn explained(usage: &str) -> Vec<char> {
+    let lines = usage.lines().filter_map(|line| line.strip_prefix("    -"));
+    lines.filter_map(|line| line.chars().next()).collect()
+}
+
+#[test_case("63_err_unknown_option", "netperf: invalid option -- 'X'\n\nUsage: netperf [global options] -- [test options] \n"; "an unknown option")]
+#[test_case("65_usage_h", "\nUsage: netperf [global options] -- [test options] \n"; "asked for")]
+fn usage_goes_to_standard_error_and_explains_every_option(name: &str, opening: &str) {
+    let (console, ended) = called(name);
+    assert!(ended.stderr.starts_with(opening) && ended.stdout.is_empty(), "{}", ended.told());
+    let ours = explained(&ended.stderr);
+    let lacking: Vec<char> = explained(&console.stderr).into_iter().filter(|option| !ours.contains(option)).collect();
+    assert!(lacking.is_empty(), "{lacking:?}: {}", ended.stderr);
+}
+
+#[test]
+fn usage_of_a_test_goes_to_standard_output_and_explains_every_option() {
+    let (console, ended) = called("66_test_usage_h");
+    assert!(ended.stdout.starts_with("\nUsage: netperf [global options] -- [test options] \n"), "{}", ended.told());
+    let ours = explained(&ended.stdout);
+    let lacking: Vec<char> = explained(&console.stdout).into_iter().filter(|option| !ours.contains(option)).collect();
+    assert!(lacking.is_empty() && ended.stderr.is_empty(), "{lacking:?}: {}", ended.told());
+}
+
+#[test_case("47_selector_list", "\n"; "one to a line")]
+#[test_case("C2_csv_list", ","; "by commas")]
+fn selectors_are_listed_with_all_of_the_original_in_their_order(name: &str, between: &str) {
+    let (console, ended) = called(name);
+    let names = |text: &str| text.trim_end().split(between).map(str::to_owned).collect::<Vec<_>>();
+    let ours = names(&ended.stdout);
+    let mut rest = ours.iter();
+    for selector in names(&console.stdout) {
+        assert!(rest.any(|ours| *ours == selector), "{selector} is not in its place: {}", ended.stdout);
+    }
+    assert!(ended.stderr.is_empty(), "{}", ended.stderr);
+}
+
+#[test_case("67_version", "netperf", "-V"; "of the client")]
+#[test_case("netserver_2_V", "netserver", "-V"; "of the server")]
+fn a_version_is_told_in_one_line(name: &str, program: &str, option: &str) {
+    let console = fixture(name);
+    let output = End::Ours.program(program).unwrap().arg(option).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let version = |text: &str| text.strip_prefix("Netperf version ").map(|rest| rest.split('.').count());
+    assert_eq!((output.status.code(), version(&text)), (Some(console.status), version(&console.stdout)), "{text}");
+    assert!(text.ends_with('\n') && text.lines().count() == 1 && output.stderr.is_empty(), "{text}");
+}
+
+#[test]
+fn an_unknown_host_is_told_in_the_original_s_words() {
+    let (console, ended) = called("62_err_unknown_host");
+    // What the resolver answers is a matter of the network.
+    let told = |text: &str| text.lines().filter(|line| !line.starts_with('\t')).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(told(&ended.stdout), told(&console.stdout), "{}", ended.told());
+    assert!(ended.stdout.contains("\tgetaddrinfo returned -"), "{}", ended.told());
+}
+
+/// The original passes over a name it does not know, and shifts what stands behind it. Ours says so and keeps columns.
+#[test]
+fn an_unknown_selector_is_told_and_shifts_nothing() {
+    let (console, ended) = called("45_unknown_selector_keyval");
+    assert_eq!(compared(&console.stdout, &ended.stdout, Layout::Lines), [""; 0], "{}", ended.told());
+    assert!(ended.stderr.contains("NO_SUCH_THING"), "{}", ended.told());
+
+    let (_, ended) = called("44_unknown_selector_csv");
+    let [_, header, values] = ended.stdout.lines().collect::<Vec<_>>()[..] else { panic!("{}", ended.told()) };
+    let cells = |line: &str| line.split(',').map(str::trim).map(str::to_owned).collect::<Vec<_>>();
+    let (header, values) = (cells(header), cells(values));
+    assert_eq!(header.len(), values.len(), "{}", ended.told());
+    let of = |title: &str| &values[header.iter().position(|cell| cell == title).unwrap()];
+    assert!(of("Throughput").parse::<f64>().is_ok_and(|rate| rate > 1.0), "{}", ended.told());
+    assert!(of("Mean Latency Microseconds").parse::<f64>().is_ok_and(|mean| mean > 1.0), "{}", ended.told());
+    assert!(ended.stderr.contains("NO_SUCH_THING"), "{}", ended.told());
+}
+
+/// What the original dies of is a result here.
+#[test]
+fn a_burst_by_count_is_exact() {
+    let (console, server) = (fixture("89_neg_l_trans_burst"), Server::start(End::Ours, &[]));
+    let ended = End::Ours.client(server.port, console.arguments());
+    let fields = crate::fields::Fields::of(&ended.stdout);
+    assert_eq!((ended.code, fields.number("LOCAL_RECV_CALLS").is_ok()), (Some(0), true), "{}", ended.told());
+    let asked = console.arguments().last().unwrap().split(',');
+    assert_eq!(asked.filter(|name| fields.number(name).is_err()).collect::<Vec<_>>(), [""; 0], "{}", ended.told());
+    assert_eq!(fields.text("BURST_SIZE"), Ok("4"));
+}
+
+#[test]
+fn every_transcript_is_in_a_test() {
+    let tests = [include_str!("transcripts.rs"), include_str!("odd.rs"), include_str!("servers.rs")].concat();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/netperf");
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.filter_map(|name| name.strip_suffix(".txt").map(str::to_owned)).collect();
+    assert!(names.len() > 100, "{}", names.len());
+    let forgotten: Vec<&String> = names.iter().filter(|name| !tests.contains(&format!("\"{name}\""))).collect();
+    assert_eq!(forgotten, [""; 0]);
+}
