@@ -68,7 +68,9 @@ fn open(
         .map_err(|cause| EndpointError::new(Step::OpenSocket(name), peer, cause))?;
     prepare(&socket, peer, options)?;
     if kind == Type::STREAM {
-        set(peer, "TCP_NODELAY", || socket.set_tcp_nodelay(options.nodelay))?;
+        if options.nodelay {
+            set(peer, "TCP_NODELAY", || socket.set_tcp_nodelay(true))?;
+        }
         if let Some(name) = &options.congestion {
             set(peer, "congestion control", || socket.set_tcp_congestion(name.as_bytes()))?;
         }

@@ -47,13 +47,14 @@ pub(super) fn against(
         .collect::<Result<Vec<_>, _>>()?;
     let mut watch = watch(task, &test.method, peer);
     let offset_before = wall_offset();
-    let (gathered, courses) = exchange::measure(&mut sessions, &test, stop, &mut watch, on_event)?;
+    let (gathered, ends) = exchange::measure(&mut sessions, &test, stop, &mut watch, on_event)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let environment = watch.finish();
     for session in sessions {
         session.close(stop);
     }
-    let (peer_received, report_missing) = if test.wants_results { seen(courses, &test.method) } else { (None, None) };
+    let (peer_received, report_missing) =
+        if test.wants_results { seen(ends.courses, &test.method) } else { (None, None) };
     let facts = PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() };
     let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
     Ok(Finding { peer_received, report_missing, ..finding })

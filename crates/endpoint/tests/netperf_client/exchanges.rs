@@ -88,6 +88,23 @@ fn a_server_whose_results_are_not_wanted_is_free_at_once() {
     assert!(measured.course.results.is_err());
 }
 
+#[test]
+fn a_count_of_connections_that_is_cut_short_is_not_waited_for() {
+    let Some(server) = Netserver::start(&[]) else { return };
+    let mut test = by_count(Carrier::Tcp, Pattern::ConnectExchange, 1_000_000_000);
+    test.interval = Nanos::millis(20);
+    let told = Stop::default();
+    let mut listen = |event: Event| {
+        if matches!(event, Event::Second { .. }) {
+            told.request();
+        }
+    };
+    let measured = server.session(V4).measure(&test, &told, &mut listen).expect("measured");
+    assert_eq!(measured.ended, Ending::Stopped);
+    // The server was told by a reset, and answers with that.
+    assert!(measured.course.results.is_err_and(|error| error.to_string().contains("reset")));
+}
+
 #[test_case(Carrier::Tcp, 1_001; "tcp")]
 #[test_case(Carrier::Tcp, 3; "tcp fewer than the window")]
 #[test_case(Carrier::Udp, 1_001; "udp")]

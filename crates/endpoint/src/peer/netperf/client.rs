@@ -24,8 +24,9 @@ use protocol::netperf::passphrase::Passphrase;
 
 use self::control::Control;
 use self::data::DataSocket;
+use self::phase::Ends;
 use self::stream::{Calls, Streams};
-use crate::cpu_usage::{Snapshot, Usage};
+use crate::cpu_usage::Usage;
 use crate::engine::Ended;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
@@ -105,7 +106,8 @@ pub struct Measured {
     pub received: Traffic,
     /// What our end sent.
     pub sent: Traffic,
-    /// How busy this host's CPUs were, from before the data connection until it was closed.
+    /// How busy this host's CPUs were, from before the data connection until it was closed; `None` where that was too
+    /// short to be told.
     pub cpu: Option<Usage>,
     /// This host.
     pub environment: Environment,
@@ -176,16 +178,14 @@ impl Session {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Measured, EndpointError> {
         let mut watch = Watch::start(Reader::host(self.program.clone()).towards(self.peer().ip()));
-        let cpu_before = Snapshot::take();
         let sessions = std::slice::from_mut(self);
-        let (found, courses) = if test.method.pattern == Pattern::Stream {
-            let (streams, courses) = stream::measure(sessions, test, stop, &mut watch, on_event)?;
-            (Found::Stream(streams), courses)
+        let (found, Ends { courses, cpu }) = if test.method.pattern == Pattern::Stream {
+            let (streams, ends) = stream::measure(sessions, test, stop, &mut watch, on_event)?;
+            (Found::Stream(streams), ends)
         } else {
-            let (gathered, courses) = exchange::measure(sessions, test, stop, &mut watch, on_event)?;
-            (Found::Exchanges(gathered), courses)
+            let (gathered, ends) = exchange::measure(sessions, test, stop, &mut watch, on_event)?;
+            (Found::Exchanges(gathered), ends)
         };
-        let cpu = Snapshot::take().zip(cpu_before).and_then(|(after, before)| after.since(&before));
         let nobody = || EndpointError::new(Step::Measure, self.peer(), std::io::Error::other("there was no session"));
         let course = courses.into_iter().next().ok_or_else(nobody)?;
         let (running, received, sent) = found.carried(&test.method);

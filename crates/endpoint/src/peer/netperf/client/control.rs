@@ -11,7 +11,7 @@ use protocol::netperf::MESSAGE;
 use protocol::netperf::answer::{Calibration, Ready, Results};
 use protocol::netperf::ask::Ask;
 use protocol::netperf::client::{ANSWER, Answer, CALIBRATION, CLOSE, Client};
-use protocol::netperf::error::{Error, UNKNOWN_REQUEST};
+use protocol::netperf::error::{Error, Step as ProtocolStep, UNKNOWN_REQUEST};
 use protocol::netperf::passphrase::Passphrase;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
@@ -108,8 +108,11 @@ impl Control {
         !self.early.is_empty()
     }
 
-    /// Ends the connection: our half first, then the server's is waited for.
-    pub fn close(self, stop: &Stop) {
+    /// Ends the connection: our half first, then the server's is waited for, unless it still owes an answer.
+    pub fn close(mut self, stop: &Stop) {
+        if self.client.step() != ProtocolStep::Idle || self.client.feed(&[]).is_err() {
+            return;
+        }
         // A server that is gone has closed it already.
         let _gone = shutdown(&self.socket, Shutdown::Write);
         let give_up = Monotonic::now().after(CLOSE);

@@ -8,13 +8,15 @@ use measure::outcome::SocketFacts;
 use measure::unit::Nanos;
 use protocol::link::Link;
 use protocol::netperf::answer::Ready;
+use protocol::netperf::data::PATTERN;
 use protocol::wire::{Bare, Unnumbered, Wire};
 use socket2::Socket;
 
 use super::data::{self, Prepared};
-use super::phase::{Open, Opening, Phase};
-use super::{Course, Session, Test};
-use crate::engine::Flow;
+use super::phase::{Ends, Open, Opening, Phase, Went};
+use super::stream::{Calls, content_of, unreadable};
+use super::{Session, Test};
+use crate::engine::{Ended, Flow};
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
 use crate::facts::socket::socket_facts;
@@ -33,8 +35,8 @@ pub fn measure(
     stop: &Stop,
     watch: &mut Watch,
     on_event: &mut dyn FnMut(Event),
-) -> Result<(Gathered, Vec<Course>), EndpointError> {
-    let phase = Phase { test, stop, watch, on_event };
+) -> Result<(Gathered, Ends), EndpointError> {
+    let phase = Phase::new(test, stop, watch, on_event);
     match test.method.carrier {
         Carrier::Udp => over(phase, sessions, datagram, |link: &Datagram| Some(link.socket())),
         _ if test.ask.per_connection => over(phase, sessions, each, |_: &Handshake| None),
@@ -48,7 +50,7 @@ fn over<L, W>(
     sessions: &mut [Session],
     open: impl Fn(&Opening<'_>, Prepared, Ready) -> Result<(Connection<L, W>, Open), EndpointError>,
     socket_of: fn(&L) -> Option<&Socket>,
-) -> Result<(Gathered, Vec<Course>), EndpointError>
+) -> Result<(Gathered, Ends), EndpointError>
 where
     L: Link + Send,
     W: Wire + Send,
@@ -56,8 +58,13 @@ where
     let (connections, opened) = phase.open(sessions, open)?;
     let flows = connections.into_iter().collect();
     let gathered = phase.during(sessions, &opened, |scene| connections::measure(flows, scene, socket_of))?;
-    let courses = phase.close(sessions, opened, &gathered.sockets, gathered.trouble.is_some());
-    Ok((gathered, courses))
+    let counts = gathered.recording.counts;
+    let went = Went {
+        silently: gathered.trouble.is_some() || counts.answered == 0,
+        short: counts.answered < counts.scheduled || gathered.ended != Ended::Complete,
+    };
+    let ends = phase.close(sessions, opened, &gathered.sockets, went);
+    Ok((gathered, ends))
 }
 
 fn stream(
@@ -66,7 +73,9 @@ fn stream(
     ready: Ready,
 ) -> Result<(Connection<Stream, Bare>, Open), EndpointError> {
     let (socket, open) = opening.connect(prepared, ready)?;
-    Ok((connections::stream(socket, Bare, opening.index, &opening.test.method, opening.stop), open))
+    let mut connection = connections::stream(socket, Bare, opening.index, &opening.test.method, opening.stop);
+    fill(&mut connection.flow.request, &opening.test.calls)?;
+    Ok((connection, open))
 }
 
 fn datagram(
@@ -82,6 +91,7 @@ fn datagram(
     connection.flow.expected = Some(expected);
     // One byte more, so that a reply that is too long is seen as such.
     connection.flow.reply.resize(expected + 1, 0);
+    fill(&mut connection.flow.request, &opening.test.calls)?;
     Ok((connection, open))
 }
 
@@ -112,8 +122,22 @@ fn each(
     let link = Handshake::new(remote, &method.socket, method.waiting, content, course, opening.stop.clone())?;
     let facts = link.socket().map(socket_facts).unwrap_or_default();
     let facts = SocketFacts { local: local.to_string(), remote: remote.to_string(), ..facts };
-    let (request, reply) = (vec![0; method.request_bytes.0 as usize], vec![0; reply_length]);
+    let (mut request, reply) = (vec![0; method.request_bytes.0 as usize], vec![0; reply_length]);
+    fill(&mut request, &test.calls)?;
     let flow = Flow { link, wire: Unnumbered, index: opening.index, request, reply, expected: Some(reply_length) };
     let open = Open { ready, facts: facts.clone(), local, remote, connecting: Nanos::ZERO, socket: None };
     Ok((Connection { flow, facts, refused: None }, open))
+}
+
+/// Fills a request as netperf does: with its pattern over and over, or with the content of a file.
+fn fill(request: &mut [u8], calls: &Calls) -> Result<(), EndpointError> {
+    if request.is_empty() {
+        return Ok(());
+    }
+    let content = match &calls.fill {
+        None => PATTERN.to_vec(),
+        Some(path) => content_of(path, request.len()).map_err(|cause| unreadable(path, cause))?,
+    };
+    request.iter_mut().zip(content.iter().copied().cycle()).for_each(|(to, from)| *to = from);
+    Ok(())
 }

@@ -11,6 +11,7 @@ use measure::method::{Carrier, Direction, Method};
 use measure::outcome::SocketFacts;
 use measure::unit::{Bytes, Instant, Nanos};
 use protocol::netperf::answer::Ready;
+use protocol::netperf::ask::Length;
 use protocol::netperf::client::ANSWER;
 use protocol::netperf::data::{END_DATAGRAMS, PAD};
 use rustix::io::Errno;
@@ -21,6 +22,7 @@ use super::data::{self, Prepared};
 use super::keeper::Keeper;
 use super::{Course, Session, Test};
 use crate::clock::Monotonic;
+use crate::cpu_usage::{Snapshot, Usage};
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
 use crate::facts::socket::socket_facts;
@@ -32,8 +34,10 @@ use crate::stop::Stop;
 
 /// A peer that answers nothing for so long is given up.
 const QUIET: Nanos = Nanos::secs(60);
-/// How long the end of such a one, or of one whose control connection failed, is waited for.
+/// How long the end of one that gave no sign of life is waited for.
 const HASTE: Nanos = Nanos::secs(3);
+/// How long results that nobody wants are waited for: a server that ends at once leaves its control connection in order.
+const UNWANTED: Nanos = Nanos::millis(300);
 /// So long after its end a timed test may still wait for the last reply.
 const LAST_REPLY: Nanos = Nanos::secs(5);
 
@@ -47,6 +51,27 @@ pub struct Phase<'a> {
     pub watch: &'a mut Watch,
     /// Who listens.
     pub on_event: &'a mut dyn FnMut(Event),
+    /// What the CPUs had been doing before the first data connection was made.
+    cpu: Option<Snapshot>,
+}
+
+/// How the data phase went, as far as its end depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Went {
+    /// A control connection failed, or nothing came over the data connections: our end may not come through either.
+    pub silently: bool,
+    /// Fewer transactions than asked for: a server that counts them waits for more.
+    pub short: bool,
+}
+
+/// How a test ended with its servers.
+#[derive(Debug)]
+pub struct Ends {
+    /// How it went with each.
+    pub courses: Vec<Course>,
+    /// How busy this host's CPUs were, from before the data connections until they were closed; `None` where no tick of
+    /// the kernel's accounting passed.
+    pub cpu: Option<Usage>,
 }
 
 /// A session's data connection while it is measured over.
@@ -79,14 +104,20 @@ pub struct Opening<'a> {
     pub index: u32,
 }
 
-impl Phase<'_> {
+impl<'a> Phase<'a> {
+    /// Before anything is asked.
+    pub fn new(test: &'a Test, stop: &'a Stop, watch: &'a mut Watch, on_event: &'a mut dyn FnMut(Event)) -> Self {
+        Self { test, stop, watch, on_event, cpu: None }
+    }
+
     /// Asks each server for the test, and opens a data connection with each by `open`.
     pub fn open<T>(
-        &self,
+        &mut self,
         sessions: &mut [Session],
         open: impl Fn(&Opening<'_>, Prepared, Ready) -> Result<(T, Open), EndpointError>,
     ) -> Result<(Vec<T>, Vec<Open>), EndpointError> {
         let (test, stop) = (self.test, self.stop);
+        let cpu = &mut self.cpu;
         let each = sessions.iter_mut().enumerate().map(|(index, session)| {
             let control = session.peer();
             let prepared = data::prepare(test, control)?;
@@ -94,6 +125,7 @@ impl Phase<'_> {
             ask.server_cpu = ask.server_cpu.or(session.server_cpu);
             let ready = session.control.ask(&ask, stop)?;
             wait(test.pause, stop);
+            *cpu = cpu.take().or_else(Snapshot::take);
             open(&Opening { test, stop, control, index: index as u32 }, prepared, ready)
         });
         let each: Result<Vec<(T, Open)>, EndpointError> = each.collect();
@@ -107,7 +139,7 @@ impl Phase<'_> {
         opened: &[Open],
         measure: impl FnOnce(&mut Scene<'_>) -> Result<T, EndpointError>,
     ) -> Result<T, EndpointError> {
-        let Self { test, stop, watch, on_event } = self;
+        let Self { test, stop, watch, on_event, .. } = self;
         let peer = opened.first().map_or_else(|| SocketAddr::new(IpAddr::from([0; 4]), 0), |open| open.remote);
         let alive = Cell::new(Monotonic::now());
         let mut keeper = Keeper { sessions, end: end_of(test), alive: &alive, quiet: quiet(&test.method) };
@@ -129,20 +161,19 @@ impl Phase<'_> {
         })
     }
 
-    /// Ends the data connections as the servers expect it, and fetches what those saw. `lost`: something went wrong with a
-    /// control connection.
-    pub fn close(
-        &self,
-        sessions: &mut [Session],
-        opened: Vec<Open>,
-        at_end: &[SocketFacts],
-        lost: bool,
-    ) -> Vec<Course> {
-        // One that gave no sign of life is not waited for as long as one that did.
-        let patience = if lost { HASTE } else { ANSWER };
-        let end = End { test: self.test, patience, stop: self.stop };
-        let parts = sessions.iter_mut().zip(opened).zip(at_end);
-        parts.map(|((session, open), at_end)| end.close(session, open, at_end)).collect()
+    /// Ends the data connections as the servers expect it, and fetches what those saw.
+    pub fn close(&self, sessions: &mut [Session], opened: Vec<Open>, at_end: &[SocketFacts], went: Went) -> Ends {
+        let patience = if went.silently { HASTE } else { ANSWER };
+        let counts = matches!(self.test.ask.length, Length::Count(_));
+        let resets = !self.test.wants_results || (counts && went.short);
+        let end = End { test: self.test, patience, resets, stop: self.stop };
+        let closings: Vec<Nanos> =
+            sessions.iter_mut().zip(&opened).map(|(session, open)| end.close(session, open)).collect();
+        // Before the results, which a server may take long to send.
+        let cpu = Snapshot::take().zip(self.cpu.as_ref()).and_then(|(after, before)| after.since(before));
+        let parts = sessions.iter_mut().zip(opened).zip(closings).zip(at_end);
+        let courses = parts.map(|(((session, open), closing), at_end)| end.results(session, open, closing, at_end));
+        Ends { courses: courses.collect(), cpu }
     }
 }
 
@@ -209,26 +240,35 @@ impl Opening<'_> {
 struct End<'a> {
     test: &'a Test,
     patience: Nanos,
+    /// Whether a server that accepts connections must be told that there are no more.
+    resets: bool,
     stop: &'a Stop,
 }
 
 impl End<'_> {
-    fn close(&self, session: &mut Session, open: Open, at_end: &SocketFacts) -> Course {
+    /// Ends a data connection. Returns how long that took.
+    fn close(&self, session: &mut Session, open: &Open) -> Nanos {
         let began = Monotonic::now();
-        let Open { ready, facts, local, remote, connecting, socket } = open;
-        match (&socket, self.test.method.carrier) {
-            (None, _) if !self.test.wants_results => end_by_reset(remote),
+        match (&open.socket, self.test.method.carrier) {
+            (None, _) if self.resets => end_by_reset(open.remote),
             (None, _) => {}
             (Some(socket), Carrier::Udp) => end_datagrams(socket),
             (Some(socket), _) => self.end_stream(socket, session),
         }
-        let closing = match socket {
-            Some(_) => Monotonic::now().since(began).unwrap_or_default(),
-            None => Nanos::ZERO,
-        };
+        // Of a connection for each transaction nothing is left to be closed.
+        let timed = open.socket.is_some();
+        if timed { Monotonic::now().since(began).unwrap_or_default() } else { Nanos::ZERO }
+    }
+
+    fn results(&self, session: &mut Session, open: Open, closing: Nanos, at_end: &SocketFacts) -> Course {
+        let Open { ready, facts, local, remote, connecting, socket } = open;
         // A server that sends goes on as long as there is somebody to send to.
         let socket = socket.filter(|_| self.test.method.direction != Some(Direction::Receive));
-        let results = session.control.results(self.patience, self.stop);
+        // One that heeds the reset answers at once.
+        let told = self.resets && socket.is_none();
+        let patience = if self.test.wants_results { self.patience } else { UNWANTED };
+        let patience = if told { patience.min(HASTE) } else { patience };
+        let results = session.control.results(patience, self.stop);
         drop(socket);
         Course { results, ready, at_start: facts, at_end: at_end.clone(), local, remote, connecting, closing }
     }
@@ -257,8 +297,8 @@ impl End<'_> {
     }
 }
 
-/// A server that accepts connection after connection does not see the end of a timed test, and waits four seconds more.
-/// One that is reset at once ends it there, without results.
+/// A server that accepts connection after connection does not see the end of a timed test and waits four seconds more, or
+/// waits for those that its count lacks. One that is reset at once ends it there, without results.
 fn end_by_reset(remote: SocketAddr) {
     let connect = || -> std::io::Result<()> {
         let socket = Socket::new(Domain::for_address(remote), Type::STREAM, None)?;

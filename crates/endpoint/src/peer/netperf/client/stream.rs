@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use measure::event::Event;
 use measure::method::{Carrier, Direction, Method};
@@ -14,8 +14,8 @@ use protocol::netperf::answer::Ready;
 use protocol::netperf::data::{LARGEST_DATAGRAM, PAD, PATTERN};
 
 use super::data::Prepared;
-use super::phase::{Open, Opening, Phase};
-use super::{Course, Session, Test};
+use super::phase::{Ends, Open, Opening, Phase, Went};
+use super::{Session, Test};
 use crate::engine::Ended;
 use crate::engine::stream::{self, Plan, Streamed};
 use crate::environment::watch::Watch;
@@ -81,8 +81,8 @@ pub fn measure(
     stop: &Stop,
     watch: &mut Watch,
     on_event: &mut dyn FnMut(Event),
-) -> Result<(Streams, Vec<Course>), EndpointError> {
-    let phase = Phase { test, stop, watch, on_event };
+) -> Result<(Streams, Ends), EndpointError> {
+    let phase = Phase::new(test, stop, watch, on_event);
     match (test.method.direction, test.calls.sendfile) {
         (Some(Direction::Receive), _) => over(phase, sessions, receiver),
         (_, true) => over(phase, sessions, file_sender),
@@ -100,7 +100,7 @@ fn over<B: Bulk + Send>(
     mut phase: Phase<'_>,
     sessions: &mut [Session],
     open: impl Fn(&Opening<'_>, Prepared, Ready) -> Result<(Way<B>, Open), EndpointError>,
-) -> Result<(Streams, Vec<Course>), EndpointError> {
+) -> Result<(Streams, Ends), EndpointError> {
     let (ways, opened) = phase.open(sessions, open)?;
     let call_bytes = Bytes(ways.iter().map(|way| way.call_bytes as u64).max().unwrap_or(0));
     let (method, interval, timed) = (&phase.test.method, phase.test.interval, phase.test.calls.timed);
@@ -111,7 +111,8 @@ fn over<B: Bulk + Send>(
     let Brought { each, began_wall, trouble } = brought;
     let sockets: Vec<SocketFacts> =
         opened.iter().map(|open| open.socket.as_ref().map(socket_facts).unwrap_or_default()).collect();
-    let courses = phase.close(sessions, opened, &sockets, trouble.is_some());
+    let went = Went { silently: trouble.is_some(), short: false };
+    let ends = phase.close(sessions, opened, &sockets, went);
     let nobody = || EndpointError::new(Step::StartThread, "netserver", io::Error::other("no thread was started"));
     let (mut metered, ended) = each
         .into_iter()
@@ -122,10 +123,10 @@ fn over<B: Bulk + Send>(
         .ok_or_else(nobody)?;
     let running = metered.elapsed();
     if sends(method) {
-        let draining = courses.iter().map(|course| course.closing).max().unwrap_or_default();
+        let draining = ends.courses.iter().map(|course| course.closing).max().unwrap_or_default();
         metered.ended = metered.ended.after(draining);
     }
-    Ok((Streams { metered, running, ended, call_bytes, sockets, began_wall, trouble }, courses))
+    Ok((Streams { metered, running, ended, call_bytes, sockets, began_wall, trouble }, ends))
 }
 
 /// Streams on one thread. The way is closed when it is over.
@@ -149,7 +150,7 @@ fn sender(opening: &Opening<'_>, prepared: Prepared, ready: Ready) -> Result<(Wa
     let ring = match &opening.test.calls.fill {
         None => Ring::filled(shape, PATTERN),
         Some(path) => {
-            let content = content_of(path, shape).map_err(|cause| unreadable(path, cause))?;
+            let content = content_of(path, shape.size * shape.buffers).map_err(|cause| unreadable(path, cause))?;
             Ring::filled(shape, &content)
         }
     };
@@ -207,16 +208,16 @@ fn shape(opening: &Opening<'_>, prepared: &Prepared) -> Result<Shape, EndpointEr
     }
 }
 
-/// What the buffers are filled with: the start of the file, as much as they hold.
-fn content_of(path: &PathBuf, shape: Shape) -> io::Result<Vec<u8>> {
+/// What buffers of so many bytes are filled with: the start of the file, as much as they hold.
+pub(super) fn content_of(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(path)?.take((shape.size * shape.buffers) as u64).read_to_end(&mut content)?;
+    File::open(path)?.take(bytes as u64).read_to_end(&mut content)?;
     if content.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
     }
     Ok(content)
 }
 
-fn unreadable(path: &std::path::Path, cause: io::Error) -> EndpointError {
+pub(super) fn unreadable(path: &Path, cause: io::Error) -> EndpointError {
     EndpointError::new(Step::Set("content to be sent"), path.display(), cause)
 }
