@@ -6,8 +6,10 @@ pub mod ready;
 
 use std::io;
 use std::net::SocketAddr;
+use std::thread;
 
 use endpoint::error::{Cause, EndpointError, Step};
+use endpoint::peer::netperf::server::{self as netserver, Netserver};
 use endpoint::reflector::{Reflector, Settings, bind};
 use endpoint::stop::Stop;
 use protocol::native::key::Key;
@@ -36,14 +38,42 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     signal::watch(move || asked.request(), || {})
         .map_err(|e| Failure::usage(format!("cannot wait for signals: {e}")))?;
     let reflector = bind_where_possible(&plan, key)?;
-    let status = status(&plan, &reflector.addresses());
+    let addresses = reflector.addresses();
+    let netserver = plan.netperf.map(|port| netserver_beside(&addresses, port)).transpose()?;
+    let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
     let supervisor = Supervisor::of_environment();
+    if let Some(netserver) = &netserver {
+        let places: Vec<String> = netserver.addresses().iter().map(ToString::to_string).collect();
+        output.note(&format!("sonde serve: a netserver on {}\n", places.join(" and ")));
+    }
     told(supervisor.ready(&status), output);
-    let end = reflector.run(&stop);
+    let end = both(reflector, netserver, &stop);
     told(supervisor.stopping(), output);
     end?;
     Ok(Exit::Done)
+}
+
+/// A netserver at the hosts of these addresses, on a port of its own.
+fn netserver_beside(addresses: &[SocketAddr], port: u16) -> Result<Netserver, EndpointError> {
+    let listen: Vec<SocketAddr> = addresses.iter().map(|address| SocketAddr::new(address.ip(), port)).collect();
+    netserver::bind(netserver::Settings { listen, ..netserver::Settings::at(SocketAddr::from(([0; 4], port))) })
+}
+
+/// Runs the reflector, and the netserver where there is one; where one of them fails, both end.
+fn both(reflector: Reflector, netserver: Option<Netserver>, stop: &Stop) -> Result<(), EndpointError> {
+    let Some(netserver) = netserver else { return reflector.run(stop) };
+    thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            let end = netserver.run(stop);
+            stop.request();
+            end
+        });
+        let end = reflector.run(stop);
+        stop.request();
+        let other = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        end.and(other)
+    })
 }
 
 /// Each session would be refused for a CPU that its threads may not run on: better now.

@@ -15,6 +15,7 @@ Examples:
   sonde serve                                   loopback alone: for trying it out
   sonde serve --key fleet.key                   any address, for those who have the key
   sonde serve --open --listen 10.0.0.2          one address of a network you trust
+  sonde serve --open --netperf                  a netserver beside it, on port 12865
   sonde serve --key fleet.key --wait spin --cpu 2,3 --max-sessions 2
 
 Under systemd: Type=notify; SIGTERM ends it in order with status 0.";
@@ -55,6 +56,11 @@ pub struct DoorOptions {
     /// Answer anybody without a key, on other addresses than loopback too: for networks you trust
     #[arg(long, conflicts_with = "key")]
     pub open: bool,
+    /// Be a netserver too, for netperf and `--peer netperf`: on this port of the same addresses [default: 12865]
+    ///
+    /// netperf's protocol knows no key, so it goes with loopback and --open alone.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "12865", conflicts_with = "key")]
+    pub netperf: Option<u16>,
 }
 
 /// How it answers.

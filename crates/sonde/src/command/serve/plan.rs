@@ -17,6 +17,8 @@ pub struct Plan {
     pub listen: Vec<SocketAddr>,
     /// Where it listens on a machine without IPv6; absent where the addresses were given by name.
     pub without_ipv6: Option<SocketAddr>,
+    /// The port of the netserver beside it; absent: none.
+    pub netperf: Option<u16>,
     /// The file of its key.
     pub key: Option<PathBuf>,
     /// Whether anybody is answered without a key.
@@ -38,10 +40,11 @@ impl Plan {
     /// An address that others can reach, with neither a key nor `--open`.
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
-        let DoorOptions { key, open, .. } = options.door;
+        let DoorOptions { key, open, netperf, .. } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
+            netperf,
             key,
             open,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
@@ -123,6 +126,18 @@ mod tests {
     #[test_case("--listen ::1", None; "an address by name")]
     fn without_ipv6_it_listens_where_it_can(line: &str, address: Option<&str>) {
         assert_eq!(plan(line).unwrap().without_ipv6, address.map(|a| a.parse().unwrap()));
+    }
+
+    #[test_case("", None; "none unasked")]
+    #[test_case("--netperf", Some(12_865); "on its usual port")]
+    #[test_case("--open --netperf 12999", Some(12_999); "on another")]
+    fn a_netserver_goes_beside_it(line: &str, port: Option<u16>) {
+        assert_eq!(plan(line).unwrap().netperf, port);
+    }
+
+    #[test]
+    fn a_netserver_knows_no_key() {
+        assert!(Line::try_parse_from(["serve", "--key", "k", "--netperf"]).is_err());
     }
 
     #[test_case("--listen 10.0.0.2"; "an address of a network")]
