@@ -76,7 +76,9 @@ fn conclude(
     stream.write(&Line::End(Box::new(record.clone())));
     let delivered = deliver::record(&record, &plan.result, output);
     stream.faults().into_iter().next().map_or(delivered, Err)?;
-    if let Some(apart) = plan.port_in_address().filter(|_| record.outcome.as_ref().is_none_or(|outcome| outcome.counts.answered == 0)) {
+    if let Some(apart) =
+        plan.port_in_address().filter(|_| record.outcome.as_ref().is_none_or(|outcome| outcome.counts.answered == 0))
+    {
         output.note(&format!("hint:  {apart}\n"));
     }
     Ok(conclude::exit(&record, plan.strict, interruption.signal()))

@@ -56,8 +56,7 @@ impl Places {
             }
             said => said,
         };
-        let general =
-            control.local_host.as_ref().map(|host| DataAddress { host: host.clone(), mask: None });
+        let general = control.local_host.as_ref().map(|host| DataAddress { host: host.clone(), mask: None });
         let local = options.data.address.local.clone().or(general);
         let data_local = drawn(local.as_ref(), family, stop)?;
         let path = path(options, &servers, data_server, data_local, local.as_ref(), family);
@@ -139,7 +138,9 @@ fn control_local(options: &Options, server: Option<&SocketAddr>, stop: &Stop) ->
                 Family::Any => Family::V4,
                 asked => asked,
             };
-            name::look_up(host, control.local_port, family, stop).map(Some).map_err(|error| unknown(host, family, &error))
+            name::look_up(host, control.local_port, family, stop)
+                .map(Some)
+                .map_err(|error| unknown(host, family, &error))
         }
         None if control.local_port > 0 => Ok(Some(SocketAddr::new(unspecified(ipv6), control.local_port))),
         None => Ok(None),

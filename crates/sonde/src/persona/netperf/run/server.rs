@@ -25,7 +25,8 @@ use crate::signal;
 pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
     let word = options.passphrase.as_ref();
     let word = word.map(|said| passphrase::read(said, |path| std::fs::read_to_string(path))).transpose()?;
-    let passphrase = word.map(Passphrase::new).transpose().map_err(|fault| Answer::complaint(format!("netserver: {fault}\n")))?;
+    let passphrase =
+        word.map(Passphrase::new).transpose().map_err(|fault| Answer::complaint(format!("netserver: {fault}\n")))?;
     let settings = Settings { passphrase, serial: options.serial, ..Settings::at(place(options)?) };
     let netserver = server::bind(settings).map_err(|error| unable(options, error))?;
     output.result(&options.starting());

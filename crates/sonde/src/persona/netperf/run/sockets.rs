@@ -100,9 +100,8 @@ impl<'a> Sockets<'a> {
             program: PROGRAM.to_owned(),
         };
         let family = family_of(places.servers.first());
-        let session = Session::open(setup, &self.stop).map_err(|error| {
-            failure::unreachable(&self.options.control, family, &reason(&error))
-        })?;
+        let session = Session::open(setup, &self.stop)
+            .map_err(|error| failure::unreachable(&self.options.control, family, &reason(&error)))?;
         places.settle(self.options, session.peer(), &self.stop)?;
         self.places = Some(places);
         Ok(self.session.insert(session))
@@ -182,7 +181,8 @@ impl Bench for Sockets<'_> {
 
     fn cpu_rate(&mut self, of_server: bool) -> Result<(f64, u32), Answer> {
         if !of_server {
-            let cpus = Snapshot::take().ok_or_else(|| failure::other("/proc/stat does not tell the CPUs of this host"))?;
+            let cpus =
+                Snapshot::take().ok_or_else(|| failure::other("/proc/stat does not tell the CPUs of this host"))?;
             return Ok((f64::from(TICKS_PER_SECOND), cpus.cpus()));
         }
         let stop = self.stop.clone();
