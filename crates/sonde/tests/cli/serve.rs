@@ -170,3 +170,17 @@ fn a_port_in_use_is_told() {
     let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(text.contains("in use") && text.contains("hint:  "), "{text}");
 }
+
+#[test]
+fn a_netserver_beside_it_answers_netperfs_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut reflector = Reflector::start(folder.path(), &["--listen", "127.0.0.1", "--netperf", "0"]);
+    let mut beside = String::new();
+    reflector.stderr.read_line(&mut beside).unwrap();
+    let address = beside.trim_end().strip_prefix("sonde serve: a netserver on ").unwrap().to_owned();
+    let words = ["rtt", &address, "--peer", "netperf", "--warm-up", "0", "-c", "50", "--json"];
+    let record = document(printed(&mut sonde(&words)).as_bytes());
+    assert_eq!((&record["peer"]["protocol"], &record["outcome"]["counts"]["answered"]), (&"netperf".into(), &50.into()));
+    assert_eq!(record["outcome"]["loss"]["peer_received"], 50);
+    assert_eq!(reflector.end(Signal::TERM), (Some(0), String::new()));
+}
