@@ -1,4 +1,4 @@
-//! Which methods resolve, to what, and which are refused.
+//! What is said makes a method, and what makes none is refused.
 
 use super::*;
 use crate::unit::{Bytes, Nanos};

@@ -1,4 +1,4 @@
-//! The recorder against plain counting, and its memory.
+//! What is recorded is what is found again, and in the space that was set.
 
 use hdrhistogram::Histogram;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! The pool hands work to threads that wait, and starts one only where none does.
+//! Threads that wait, are found again, and end.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier};
