@@ -143,7 +143,7 @@ fn a_schedule_lets_so_many_calls_go() {
 fn a_file_is_sent_from_the_page_cache_and_the_calls_are_timed() {
     let Some(server) = Netserver::start(&[]) else { return };
     let mut test = streaming(Carrier::Tcp, Direction::Send, bytes(1_000_000));
-    test.ask = Ask::classic(ask::Test::TcpStream, Length::Count(1_000_000));
+    test.ask = Ask::classic(ask::Test::TcpSink, Length::Count(1_000_000));
     test.calls = Calls { bytes: Some(10_000), sendfile: true, timed: true, ..Calls::default() };
     let measured = measured(&mut server.session(V4), &test);
     assert_eq!(results(&measured).received.map(|theirs| theirs.bytes), Some(1_000_000));

@@ -6,8 +6,9 @@ use measure::method::Carrier;
 use protocol::native::header::{Flags, Header, LENGTH, Token};
 use test_case::test_case;
 
-use crate::client::{Session, asked, is_silent, udp};
-use crate::{open, with_reflector};
+use crate::with_reflector;
+use testbed::client::open;
+use testbed::client::{Session, asked, is_silent, udp};
 
 /// Sends `message` and shows that it is not answered: the reflector takes first datagrams one after the other, and
 /// what came after it has been answered, twice over.

@@ -15,8 +15,9 @@ use protocol::native::message::{Ending, Open};
 use protocol::native::preamble::{Data, DataAnswer, DataRefusal};
 use test_case::test_case;
 
-use crate::client::{self, Session, asked, udp};
-use crate::{open, settings, with_limits, with_reflector};
+use crate::{settings, with_limits, with_reflector};
+use testbed::client::open;
+use testbed::client::{self, Session, asked, udp};
 
 fn brief() -> Limits {
     Limits { idle_ns: Nanos::millis(300), ..Limits::default() }

@@ -9,8 +9,9 @@ use protocol::native::message::{Open, Reason};
 use protocol::native::preamble::{Data, DataAnswer, DataRefusal, Decline};
 use test_case::test_case;
 
-use crate::client::{self, Session};
-use crate::{open, with_limits, with_reflector};
+use crate::{with_limits, with_reflector};
+use testbed::client::open;
+use testbed::client::{self, Session};
 
 fn narrow() -> Limits {
     Limits {
@@ -36,7 +37,7 @@ fn a_bound_is_named_by_its_refusal(change: impl Fn(&mut Open), reason: Reason, w
     with_limits(narrow(), |address, _| {
         let mut wanted = open(Carrier::Tcp);
         change(&mut wanted);
-        match Session::open(address, wanted).err().expect("refused") {
+        match Session::open(address, wanted).expect_err("refused") {
             SessionError::Refused(refused) => {
                 assert_eq!(refused.reason, reason);
                 assert!(refused.detail.contains(words), "{}", refused.detail);
@@ -52,7 +53,7 @@ fn one_session_too_many_is_turned_away_until_another_ends() {
     with_limits(narrow(), |address, _| {
         let first = Session::open(address, open(Carrier::Tcp)).unwrap();
         let _second = Session::open(address, open(Carrier::Udp)).unwrap();
-        match Session::open(address, open(Carrier::Tcp)).err().expect("turned away") {
+        match Session::open(address, open(Carrier::Tcp)).expect_err("turned away") {
             SessionError::Declined { decline: Decline::Busy, .. } => {}
             SessionError::Refused(refused) => assert_eq!(refused.reason, Reason::Sessions),
             other => panic!("{other}"),

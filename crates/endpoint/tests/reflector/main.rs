@@ -3,7 +3,6 @@
 //! Nothing of our own client's loops is used here: control connections by the protocol's machine, data by hand. Not
 //! here: what a measurement makes of it (`loopback.rs`), the process and its threads (the binary's tests).
 
-mod client;
 mod datagrams;
 mod ends;
 mod limits;
@@ -15,32 +14,9 @@ use std::thread;
 
 use endpoint::reflector::{self, Settings};
 use endpoint::stop::Stop;
-use measure::method::{Carrier, Pattern, Waiting};
-use measure::unit::{Bytes, Nanos};
 use protocol::native::limits::Limits;
-use protocol::native::message::Open;
 
 const PROGRAM: &str = "sonde test";
-
-/// A session of 64-byte messages on one flow.
-fn open(carrier: Carrier) -> Open {
-    Open {
-        program: PROGRAM.into(),
-        capabilities: [].into(),
-        carrier,
-        pattern: Pattern::Exchange,
-        request_bytes: Bytes(64),
-        response_bytes: Bytes(64),
-        reply_every: 1,
-        waiting: Some(Waiting::Block),
-        cpus: Vec::new(),
-        flows: 1,
-        stamps: false,
-        rate_per_flow: None,
-        duration_ns: None,
-        idle_ns: Nanos::secs(30),
-    }
-}
 
 /// Asks for a stop when it goes, be it by a failed assertion.
 struct Ends<'a>(&'a Stop);

@@ -10,8 +10,9 @@ use protocol::native::header::{Flags, Header, LENGTH};
 use protocol::native::limits::Limits;
 use protocol::native::message::Open;
 
-use crate::client::{Session, asked, udp};
-use crate::{open, with_limits, with_reflector};
+use crate::{with_limits, with_reflector};
+use testbed::client::open;
+use testbed::client::{Session, asked, udp};
 
 fn reply(stream: &mut TcpStream, length: usize) -> Vec<u8> {
     let mut reply = vec![0; length];

@@ -8,8 +8,9 @@ use protocol::native::header::Flags;
 use protocol::native::message::{Open, Report};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use crate::client::Session;
-use crate::{open, with_reflector};
+use crate::with_reflector;
+use testbed::client::Session;
+use testbed::client::open;
 
 fn exchange(session: &Session, flow: u16, count: u64) -> std::net::TcpStream {
     let mut stream = session.data(flow).unwrap();

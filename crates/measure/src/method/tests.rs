@@ -1,3 +1,5 @@
+//! What is said makes a method, and what makes none is refused.
+
 use super::*;
 use crate::unit::{Bytes, Nanos};
 use test_case::test_case;

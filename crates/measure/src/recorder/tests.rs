@@ -1,3 +1,5 @@
+//! What is recorded is what is found again, and in the space that was set.
+
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 

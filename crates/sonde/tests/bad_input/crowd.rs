@@ -1,17 +1,17 @@
 //! `sonde serve` under a crowd: threads, descriptors and memory are bounded, and come back.
 
 use std::io::{Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
 use endpoint::clock::Monotonic;
-use measure::method::{Carrier, Pattern, Waiting};
-use measure::unit::{Bytes, Nanos};
-use protocol::native::client::{Client, ClientEvent};
-use protocol::native::header::{Flags, Header};
+use measure::method::Carrier;
+use measure::unit::Nanos;
+use protocol::native::header::Flags;
 use protocol::native::message::Open;
-use protocol::native::preamble::{Control, Data, Versions};
+use protocol::native::preamble::{Control, Versions};
+use testbed::client::{self, Session};
 
 use crate::{Serve, count, rtt};
 
@@ -69,58 +69,19 @@ fn a_thousand_silent_connections_hold_up_nobody_and_are_closed() {
 }
 
 /// A whole session by hand: open, one exchange over TCP or UDP, close.
-fn session(address: &str, carrier: Carrier) {
-    let mut control = TcpStream::connect(address).unwrap();
-    let mut machine = Client::new(open(carrier), None, Monotonic::now());
-    let ClientEvent::Opened(opened) = next(&mut control, &mut machine) else { panic!("a session was to be opened") };
-    let mut request = [0; 64];
-    Header { token: opened.token, seq: 0, flags: Flags::NONE, flow: 0, word: 64 }.write(&mut request);
+fn session(address: SocketAddr, carrier: Carrier) {
+    let session = Session::open(address, Open { stamps: true, ..client::open(carrier) }).unwrap();
+    let request = session.request(0, Flags::NONE, 64, 64);
     if carrier == Carrier::Tcp {
-        let mut stream = TcpStream::connect(address).unwrap();
-        let preamble = Data { version: 1, token: opened.token, flow: 0 }.encode();
-        stream.write_all(&[&preamble[..], &request].concat()).unwrap();
-        stream.read_exact(&mut [0; 1 + 64]).unwrap();
+        let mut stream = session.data(0).unwrap();
+        stream.write_all(&request).unwrap();
+        stream.read_exact(&mut [0; 64]).unwrap();
     } else {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.connect(address).unwrap();
-        socket.send(&request).unwrap();
-        assert_eq!(socket.recv(&mut [0; 128]).unwrap(), 64);
+        assert_eq!(client::asked(&client::udp(address), &request).len(), 64);
     }
-    machine.close(Monotonic::now()).unwrap();
-    let ClientEvent::Report(report) = next(&mut control, &mut machine) else { panic!("a report was to come") };
+    let report = session.close();
     assert_eq!((report.received, report.replied), (vec![1], vec![1]));
     assert!(report.user_ns.is_some(), "its threads have ended and told their time");
-}
-
-fn open(carrier: Carrier) -> Open {
-    Open {
-        program: "a crowd".into(),
-        capabilities: [].into(),
-        carrier,
-        pattern: Pattern::Exchange,
-        request_bytes: Bytes(64),
-        response_bytes: Bytes(64),
-        reply_every: 1,
-        waiting: Some(Waiting::Block),
-        cpus: Vec::new(),
-        flows: 1,
-        stamps: true,
-        rate_per_flow: None,
-        duration_ns: None,
-        idle_ns: Nanos::secs(30),
-    }
-}
-
-fn next(stream: &mut TcpStream, machine: &mut Client) -> ClientEvent {
-    let mut buffer = [0; 16 << 10];
-    loop {
-        if let Some(event) = machine.event() {
-            return event;
-        }
-        stream.write_all(&machine.outgoing()).unwrap();
-        let count = stream.read(&mut buffer).unwrap();
-        machine.feed(&buffer[..count], Monotonic::now()).unwrap();
-    }
 }
 
 #[test]
@@ -131,7 +92,7 @@ fn two_hundred_sessions_leave_nothing_behind() {
         .map(|_| {
             thread::scope(|scope| {
                 for carrier in [Carrier::Tcp, Carrier::Udp].into_iter().cycle().take(50) {
-                    let address = &serve.address;
+                    let address = serve.address.parse().unwrap();
                     scope.spawn(move || session(address, carrier));
                 }
             });

@@ -1,3 +1,5 @@
+//! Threads that wait, are found again, and end.
+
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier};
 use std::thread::{self, ThreadId};

@@ -362,6 +362,7 @@ pub fn parse(program: &str, words: &[String]) -> Result<Options, Answer> {
     }
     specific::parse(&mut draft, &rest)?;
     refused::check(&draft.options)?;
+    draft.options.notes.extend(refused::notes(&draft.options));
     Ok(draft.options)
 }
 

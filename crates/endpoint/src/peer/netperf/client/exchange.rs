@@ -8,11 +8,13 @@ use measure::outcome::SocketFacts;
 use measure::unit::Nanos;
 use protocol::link::Link;
 use protocol::netperf::answer::Ready;
+use protocol::netperf::data::PATTERN;
 use protocol::wire::{Bare, Unnumbered, Wire};
 use socket2::Socket;
 
 use super::data::{self, Prepared};
 use super::phase::{Open, Opening, Phase};
+use super::stream::{Calls, content_of, unreadable};
 use super::{Course, Session, Test};
 use crate::engine::Flow;
 use crate::environment::watch::Watch;
@@ -66,7 +68,9 @@ fn stream(
     ready: Ready,
 ) -> Result<(Connection<Stream, Bare>, Open), EndpointError> {
     let (socket, open) = opening.connect(prepared, ready)?;
-    Ok((connections::stream(socket, Bare, opening.index, &opening.test.method, opening.stop), open))
+    let mut connection = connections::stream(socket, Bare, opening.index, &opening.test.method, opening.stop);
+    fill(&mut connection.flow.request, &opening.test.calls)?;
+    Ok((connection, open))
 }
 
 fn datagram(
@@ -82,6 +86,7 @@ fn datagram(
     connection.flow.expected = Some(expected);
     // One byte more, so that a reply that is too long is seen as such.
     connection.flow.reply.resize(expected + 1, 0);
+    fill(&mut connection.flow.request, &opening.test.calls)?;
     Ok((connection, open))
 }
 
@@ -112,8 +117,19 @@ fn each(
     let link = Handshake::new(remote, &method.socket, method.waiting, content, course, opening.stop.clone())?;
     let facts = link.socket().map(socket_facts).unwrap_or_default();
     let facts = SocketFacts { local: local.to_string(), remote: remote.to_string(), ..facts };
-    let (request, reply) = (vec![0; method.request_bytes.0 as usize], vec![0; reply_length]);
+    let (mut request, reply) = (vec![0; method.request_bytes.0 as usize], vec![0; reply_length]);
+    fill(&mut request, &test.calls)?;
     let flow = Flow { link, wire: Unnumbered, index: opening.index, request, reply, expected: Some(reply_length) };
     let open = Open { ready, facts: facts.clone(), local, remote, connecting: Nanos::ZERO, socket: None };
     Ok((Connection { flow, facts, refused: None }, open))
+}
+
+/// Fills a request as netperf does: with its pattern over and over, or with the content of a file.
+fn fill(request: &mut [u8], calls: &Calls) -> Result<(), EndpointError> {
+    let content = match &calls.fill {
+        None => PATTERN.to_vec(),
+        Some(path) => content_of(path, request.len()).map_err(|cause| unreadable(path, cause))?,
+    };
+    request.iter_mut().zip(content.iter().copied().cycle()).for_each(|(to, from)| *to = from);
+    Ok(())
 }

@@ -34,6 +34,8 @@ use crate::stop::Stop;
 const QUIET: Nanos = Nanos::secs(60);
 /// How long the end of such a one, or of one whose control connection failed, is waited for.
 const HASTE: Nanos = Nanos::secs(3);
+/// How long results that nobody wants are waited for: a server that ends at once leaves its control connection in order.
+const UNWANTED: Nanos = Nanos::millis(300);
 /// So long after its end a timed test may still wait for the last reply.
 const LAST_REPLY: Nanos = Nanos::secs(5);
 
@@ -228,7 +230,8 @@ impl End<'_> {
         };
         // A server that sends goes on as long as there is somebody to send to.
         let socket = socket.filter(|_| self.test.method.direction != Some(Direction::Receive));
-        let results = session.control.results(self.patience, self.stop);
+        let patience = if self.test.wants_results { self.patience } else { UNWANTED };
+        let results = session.control.results(patience, self.stop);
         drop(socket);
         Course { results, ready, at_start: facts, at_end: at_end.clone(), local, remote, connecting, closing }
     }

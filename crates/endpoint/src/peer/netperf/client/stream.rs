@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use measure::event::Event;
 use measure::method::{Carrier, Direction, Method};
@@ -149,7 +149,7 @@ fn sender(opening: &Opening<'_>, prepared: Prepared, ready: Ready) -> Result<(Wa
     let ring = match &opening.test.calls.fill {
         None => Ring::filled(shape, PATTERN),
         Some(path) => {
-            let content = content_of(path, shape).map_err(|cause| unreadable(path, cause))?;
+            let content = content_of(path, shape.size * shape.buffers).map_err(|cause| unreadable(path, cause))?;
             Ring::filled(shape, &content)
         }
     };
@@ -207,16 +207,16 @@ fn shape(opening: &Opening<'_>, prepared: &Prepared) -> Result<Shape, EndpointEr
     }
 }
 
-/// What the buffers are filled with: the start of the file, as much as they hold.
-fn content_of(path: &PathBuf, shape: Shape) -> io::Result<Vec<u8>> {
+/// What buffers of so many bytes are filled with: the start of the file, as much as they hold.
+pub(super) fn content_of(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(path)?.take((shape.size * shape.buffers) as u64).read_to_end(&mut content)?;
+    File::open(path)?.take(bytes as u64).read_to_end(&mut content)?;
     if content.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is empty"));
     }
     Ok(content)
 }
 
-fn unreadable(path: &std::path::Path, cause: io::Error) -> EndpointError {
+pub(super) fn unreadable(path: &Path, cause: io::Error) -> EndpointError {
     EndpointError::new(Step::Set("content to be sent"), path.display(), cause)
 }

@@ -254,9 +254,9 @@ fn nothing_is_ignored_in_silence(line: &str, notes: usize) {
 #[test_case("-t TCP_RR -- -g", "netperf: -- -g: SO_DEBUG"; "debugging of sockets")]
 #[test_case("-t UDP_RR -- -l 4", "netperf: -- -l 4: multicast"; "multicast")]
 #[test_case("-t TCP_RR -- -F", "netperf: -- -F: TCP Fast Open"; "fast open")]
-#[test_case("-t TCP_RR -- -f", "netperf: -- -f: path-MTU"; "path MTU")]
+#[test_case("-t omni -- -T dccp", "netperf: -- -T dccp: DCCP is not measured"; "DCCP")]
+#[test_case("-J -t omni -- -T sctp", "netperf: --json, --record: a record has no word"; "a record of SCTP")]
 #[test_case("-t TCP_CRR -- -U", "netperf: -- -U: a connection"; "any error")]
-#[test_case("-t TCP_RR -- -L 10.0.0.0/24", "netperf: -- -H, -L: addresses"; "a mask")]
 fn what_is_refused_says_why(line: &str, begin: &str) {
     let answer = answer(line);
     assert!(answer.stderr.starts_with(begin), "{answer:?}");

@@ -8,7 +8,7 @@ use measure::recorder::{Recording, Values};
 use measure::statistics::moments;
 use measure::statistics::quantile::Ranked;
 use measure::unit::Nanos;
-use protocol::netperf::answer::{self, Traffic};
+use protocol::netperf::answer;
 use protocol::netperf::ask::Flags;
 
 use crate::persona::netperf::facts::{Cpu, End, Histogram, Iteration, Latency, Percentile};
@@ -116,8 +116,8 @@ fn remote(measured: &Measured) -> End {
     let ready = &measured.course.ready;
     let none = answer::Results::default();
     let results = measured.course.results.as_ref().unwrap_or(&none);
-    let sent = results.sent.unwrap_or(Traffic::default());
-    let received = results.received.unwrap_or(Traffic::default());
+    let sent = results.sent.unwrap_or_default();
+    let received = results.received.unwrap_or_default();
     End {
         send_buffer_bytes: ready.send_buffer,
         send_buffer_end_bytes: results.send_buffer.or(ready.send_buffer),
@@ -202,17 +202,16 @@ impl Durations {
         let mut histogram = Histogram::default();
         // What the clock stepped over has a count and no time: then the histogram alone says how many there are.
         let whole = exact.filter(|all| all.len() as u64 == values.count());
-        let ranked = match whole {
-            Some(all) => {
-                all.iter().for_each(|nanos| histogram.add(*nanos, 1));
-                Ranked::exact(all)
+        let ranked = if let Some(all) = whole {
+            for nanos in &all {
+                histogram.add(*nanos, 1);
             }
-            None => {
-                values.histogram().iter_recorded().for_each(|step| {
-                    histogram.add(step.value_iterated_to(), step.count_at_value());
-                });
-                Ranked::counted(&values)
+            Ranked::exact(all)
+        } else {
+            for step in values.histogram().iter_recorded() {
+                histogram.add(step.value_iterated_to(), step.count_at_value());
             }
+            Ranked::counted(&values)
         };
         let percentiles_ns = Percentile::ALL.map(|percentile| ranked.quantile(percentile.share()).unwrap_or(max.0));
         let Nanos(min_ns) = min;

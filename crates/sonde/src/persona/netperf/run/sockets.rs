@@ -121,7 +121,7 @@ impl<'a> Sockets<'a> {
                 asked: &before.asked,
                 test: &before.test,
                 server: before.server,
-                offset_before: before.offset_before,
+                offset_before: before.wall_offset,
                 started: before.started,
                 signal: self.interruption.signal(),
             };
@@ -165,13 +165,13 @@ impl Bench for Sockets<'_> {
     fn iterate(&mut self, options: &Options, tell: &mut dyn FnMut(Interval)) -> Result<Iteration, Answer> {
         let none = || failure::other("there is no control connection");
         let (session, places) = self.session.as_mut().zip(self.places.as_ref()).ok_or_else(none)?;
-        let asked = task::asked(options, places)?;
+        let asked = task::asked(options, places);
         let test = task::test(options, places, &asked)?;
-        let (started, offset_before, server) = (record::now(), clock::wall_offset(), session.peer());
+        let (started, wall_offset, server) = (record::now(), clock::wall_offset(), session.peer());
         let listener = &mut self.listener;
         let measured = session.measure(&test, &self.stop, &mut |event| listener.hear(&event, tell));
         let measured = measured.map_err(|error| not_run(options, &error))?;
-        let before = Before { asked, test, started, server, offset_before };
+        let before = Before { asked, test, started, server, wall_offset };
         self.take(&before, measured)
     }
 
@@ -215,7 +215,7 @@ struct Before {
     test: client::Test,
     started: Moment,
     server: SocketAddr,
-    offset_before: i128,
+    wall_offset: i128,
 }
 
 /// Who hears of events while a test runs.

@@ -9,6 +9,7 @@ use endpoint::socket::tuning::Tuning;
 use measure::method::{Asked, Carrier, Direction, Far, Method, Pacing, Pattern, Schedule, SocketOptions, Stop};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::ask::{self, Ask, Flags, Ring};
+use protocol::netperf::data::CLIENT_PORTS;
 
 use crate::persona::netperf::options::answer::Answer;
 use crate::persona::netperf::options::{Length, Options, RECEIVE_TIMEOUT_S};
@@ -19,20 +20,17 @@ use crate::persona::netperf::test_name::{self, Transport};
 const LONGEST: Nanos = Nanos::secs(7 * 86_400);
 
 /// The method with gaps, as it stands in a record.
-///
-/// # Errors
-/// What no engine here does.
-pub fn asked(options: &Options, places: &Places) -> Result<Asked, Answer> {
+pub fn asked(options: &Options, places: &Places) -> Asked {
     let data = &options.data;
+    // What is neither is driven as the one it resembles; no record is kept of it.
     let carrier = match data.transport {
-        Transport::Tcp => Carrier::Tcp,
-        Transport::Udp => Carrier::Udp,
-        other => return Err(no_transport(other)),
+        Transport::Tcp | Transport::Sctp => Carrier::Tcp,
+        Transport::Udp | Transport::UdpLite | Transport::Dccp => Carrier::Udp,
     };
     let pattern = pattern(data.direction);
     let (request_bytes, response_bytes) = sizes(options, pattern);
     let paced = options.pace.local.is_paced();
-    Ok(Asked {
+    Asked {
         carrier: Some(carrier),
         pattern: Some(pattern),
         direction: (pattern == Pattern::Stream).then(|| direction(data.direction)),
@@ -59,7 +57,7 @@ pub fn asked(options: &Options, places: &Places) -> Result<Asked, Answer> {
         // They cost a little, and nothing that the original prints shows them.
         stamps: (pattern == Pattern::Exchange).then_some(options.own.json || options.own.record.is_some()),
         ..Asked::default()
-    })
+    }
 }
 
 /// The test of a method.
@@ -72,13 +70,11 @@ pub fn test(options: &Options, places: &Places, asked: &Asked) -> Result<Test, A
     let ask = ask(options);
     ask.check().map_err(|unsayable| refused(unsayable.to_string()))?;
     let ports = options.data.port_range.map(|(first, last)| first..=last);
-    let usual = DataSocket::default();
     let data = DataSocket {
         server: places.data_server.map(super::places::Drawn::next),
         local_port: options.data.port.local,
-        ports: ports.unwrap_or_else(|| usual.ports.clone()),
+        ports: ports.unwrap_or(CLIENT_PORTS),
         tuning: tuning(options),
-        ..usual
     };
     Ok(Test {
         data,
@@ -88,14 +84,6 @@ pub fn test(options: &Options, places: &Places, asked: &Asked) -> Result<Test, A
         interval: options.display.interim.map_or(measure::event::INTERVAL, |interim| Nanos(interim.interval_ns)),
         ..Test::new(method, ask)
     })
-}
-
-fn no_transport(transport: Transport) -> Answer {
-    let name = transport.name();
-    Answer::complaint(format!(
-        "netperf: -T {name}: {name} (IP protocol {}) is not measured here: there are TCP and UDP\n",
-        transport.number()
-    ))
 }
 
 fn pattern(direction: test_name::Direction) -> Pattern {
@@ -221,9 +209,14 @@ fn ask(options: &Options) -> Ask {
 /// The test in the layout that a netperf asks for it by.
 fn base(options: &Options, length: ask::Length) -> Ask {
     let direction = options.data.direction;
-    let carrier = match options.data.transport {
+    let transport = options.data.transport;
+    let other = |socket_type| ask::Carrier::Other { protocol: u32::from(transport.number()), socket_type };
+    let carrier = match transport {
+        Transport::Tcp => ask::Carrier::Tcp,
         Transport::Udp => ask::Carrier::Udp,
-        _ => ask::Carrier::Tcp,
+        Transport::Sctp => other(1),
+        Transport::Dccp => other(3),
+        Transport::UdpLite => other(2),
     };
     match options.test {
         test_name::Test::TcpCc => Ask::classic(ask::Test::TcpCc, length),
