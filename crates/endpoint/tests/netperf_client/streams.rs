@@ -140,7 +140,11 @@ fn a_schedule_lets_so_many_calls_go() {
     let measured = server.session(V4).measure(&test, &Stop::default(), &mut listen).expect("measured");
     assert_eq!(measured.sent.calls, 100, "50 times two");
     assert_eq!(results(&measured).received.map(|theirs| theirs.calls), Some(100));
-    assert!(measured.elapsed >= Nanos::millis(49 * 20), "the last two are due after 49 intervals: {:?}", measured.elapsed);
+    assert!(
+        measured.elapsed >= Nanos::millis(49 * 20),
+        "the last two are due after 49 intervals: {:?}",
+        measured.elapsed
+    );
     assert!(intervals >= 4, "{intervals}");
 }
 

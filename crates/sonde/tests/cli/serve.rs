@@ -180,7 +180,10 @@ fn a_netserver_beside_it_answers_netperfs_clients() {
     let address = beside.trim_end().strip_prefix("sonde serve: a netserver on ").unwrap().to_owned();
     let words = ["rtt", &address, "--peer", "netperf", "--warm-up", "0", "-c", "50", "--json"];
     let record = document(printed(&mut sonde(&words)).as_bytes());
-    assert_eq!((&record["peer"]["protocol"], &record["outcome"]["counts"]["answered"]), (&"netperf".into(), &50.into()));
+    assert_eq!(
+        (&record["peer"]["protocol"], &record["outcome"]["counts"]["answered"]),
+        (&"netperf".into(), &50.into())
+    );
     assert_eq!(record["outcome"]["loss"]["peer_received"], 50);
     assert_eq!(reflector.end(Signal::TERM).0, Some(0));
 }
