@@ -110,6 +110,11 @@ fn a_burst_by_count_is_exact() {
     assert_eq!(fields.text("BURST_SIZE"), Ok("4"));
 }
 
+/// Recorded, and compared as text by the tests of the output alone: their form is that of fixed ports, of what falls into a
+/// thousandth of a second, or differs on purpose (`docs/netperf.md`).
+const TEXT_ALONE: [&str; 4] =
+    ["d25_tcp_sendfile_v2", "d33_human_unknown_brand", "d37_demo_csv_u", "d38_ports_and_addresses"];
+
 #[test]
 fn every_transcript_is_in_a_test() {
     let tests = [include_str!("transcripts.rs"), include_str!("odd.rs"), include_str!("servers.rs")].concat();
@@ -117,7 +122,7 @@ fn every_transcript_is_in_a_test() {
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names: Vec<String> = names.filter_map(|name| name.strip_suffix(".txt").map(str::to_owned)).collect();
     assert!(names.len() > 100, "{}", names.len());
-    let is_run = |name: &&String| *name != "about";
+    let is_run = |name: &&String| *name != "about" && !TEXT_ALONE.contains(&name.as_str());
     let forgotten: Vec<&String> =
         names.iter().filter(is_run).filter(|name| !tests.contains(&format!("\"{name}\""))).collect();
     assert_eq!(forgotten, [""; 0]);
