@@ -37,8 +37,8 @@ fn paced(with: End, words: &str) -> Option<Paced> {
 fn on_schedule(Paced { fields, missed }: &Paced, operations: &str, burst: f64, interval_s: f64) {
     let operations = fields.number(operations).unwrap() + missed;
     let due = fields.number("ELAPSED_TIME").unwrap() / interval_s * burst;
-    // The first burst leaves at once; the last may be cut, and a time is printed in hundredths.
-    let loose = 2.0 * burst + burst * 0.005_1 / interval_s;
+    // The first burst leaves at once; what a busy machine kept for the end is not made up for when time is over.
+    let loose = 2.0 * burst + burst * 0.1 / interval_s;
     assert!((operations - due).abs() <= loose, "{operations} operations, {due} were due: {fields:?}");
 }
 

@@ -100,8 +100,10 @@ OMNI and Migrated BSD Sockets Test Options:
     -n  -N              connected UDP socket here, at the server
     -a                  TCP_DEFER_ACCEPT at the server
     -B                  the server answers from the address a datagram came to
+    -f                  path-MTU discovery, whatever the system's default
     -W n                send buffers used in turn
     -u text             UUID
+    -h                  this text
 ";
 
 /// Behind `-- -h` of the classic tests.
