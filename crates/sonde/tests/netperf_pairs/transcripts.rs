@@ -64,6 +64,7 @@ fn shortened(console: &Console) -> Vec<String> {
     for word in &mut words {
         match word.as_str() {
             ",20001" => *word = format!(",{}", free_port()),
+            "24001,24002" => *word = format!("{},{}", free_port(), free_port()),
             "4444" => *word = free_port().to_string(),
             _ => {}
         }
@@ -133,8 +134,9 @@ fn judged(console: &Console, ended: &Ended, plan: Plan, layout: Layout, client: 
     match plan {
         Succeeds => {}
         OtherBuild | Package => {
-            let [model, mut seen] = [&console.stdout, &ended.stdout].map(|text| without_features(text));
-            if !model.contains("nterim") && !model.contains("NETPERF_") {
+            let model = if ours { corrected(&console.stdout) } else { console.stdout.clone() };
+            let [model, mut seen] = [&model, &ended.stdout].map(|text| without_features(text));
+            if !forms::has_interims(&model) {
                 seen = forms::without_interims(&seen);
             }
             // A histogram has empty lines before it, which go with it.
