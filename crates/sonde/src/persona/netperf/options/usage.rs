@@ -104,7 +104,6 @@ OMNI and Migrated BSD Sockets Test Options:
     -n  -N              connected UDP socket here, at the server
     -a                  TCP_DEFER_ACCEPT at the server
     -B                  the server answers from the address a datagram came to
-    -f                  path-MTU discovery, whatever the system's default
     -W n                send buffers used in turn
     -f                  path MTU discovery: packets whole or not at all
     -F                  TCP Fast Open: refused
