@@ -334,11 +334,15 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     Err(ended) => return Some(ended),
                 }
             }
-            let (sent, answer) =
-                if stamped { self.exchange_stamped(*seq) } else { self.exchange(*seq, Flags::ANNOUNCE) };
-            let received = self.flow.link.now();
-            // Of a stamped exchange that was judged already, before its stamps were collected.
-            let answer = if stamped { answer } else { self.in_time(answer, sent, received) };
+            // A stamped exchange is judged and recorded before its stamps are collected.
+            let (sent, received, answer) = if stamped {
+                let (sent, received, answer) = self.exchange_stamped(*seq);
+                (sent, received.unwrap_or_else(|| self.flow.link.now()), answer)
+            } else {
+                let (sent, answer) = self.exchange(*seq, Flags::ANNOUNCE);
+                let received = self.flow.link.now();
+                (sent, received, self.in_time(answer, sent, received))
+            };
             match answer {
                 Answer::Sound => {
                     if !stamped {
@@ -360,28 +364,28 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     }
 
     /// An exchange of which the kernels of both ends tell when it passed. Records it too, before its stamps are
-    /// collected.
-    fn exchange_stamped(&mut self, seq: u64) -> (Instant, Answer) {
+    /// collected; gives when it was sent and answered.
+    fn exchange_stamped(&mut self, seq: u64) -> (Instant, Option<Instant>, Answer) {
         self.flow.link.departure();
         self.flow.wire.prepare(&mut self.flow.request, seq, Flags::STAMPED);
         let sent = self.flow.link.now();
         let at = match self.flow.link.send_stamped(&self.flow.request) {
             Ok(at) => at,
-            Err(fault) => return (sent, Answer::Fault(fault)),
+            Err(fault) => return (sent, None, Answer::Fault(fault)),
         };
         let until = sent.after(self.timeout);
         loop {
             let reply = match self.flow.link.receive_stamped(&mut self.flow.reply, until) {
                 Ok(Some(reply)) => reply,
-                Ok(None) => return (sent, Answer::Nothing),
-                Err(fault) => return (sent, Answer::Fault(fault)),
+                Ok(None) => return (sent, None, Answer::Nothing),
+                Err(fault) => return (sent, None, Answer::Fault(fault)),
             };
             let received = self.flow.link.now();
             match self.flow.read(reply.length, self.oldest(seq)) {
                 Reading::Reply(number) if number == seq => {
                     let answer = self.in_time(Answer::Sound, sent, received);
                     if !matches!(answer, Answer::Sound) {
-                        return (sent, answer);
+                        return (sent, Some(received), answer);
                     }
                     self.recorder.answered(sent, received);
                     if let (Some(at), Some(round_trip)) = (at, received.since(sent)) {
@@ -389,15 +393,15 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                         let peer = self.flow.wire.peer_stamps(&self.flow.reply[..reply.length]);
                         self.splits.add(StampedExchange { sent: at, departure, reply, peer, round_trip });
                     }
-                    return (sent, Answer::Sound);
+                    return (sent, Some(received), Answer::Sound);
                 }
                 Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => {
-                    return (sent, Answer::Corrupt);
+                    return (sent, Some(received), Answer::Corrupt);
                 }
                 other => self.unexpected(other, seq),
             }
             if self.is_out_of_time(until) {
-                return (sent, Answer::Nothing);
+                return (sent, None, Answer::Nothing);
             }
         }
     }
