@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build test bench fuzz docs image install coverage mutants clean help
+.PHONY: all build test bench fuzz docs transcripts image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -20,6 +20,9 @@ bench: ## ours against plain C loops, in pairs (takes a while; wants a quiet mac
 
 fuzz: ## the decoders, FUZZ_RUNS inputs each
 	make/fuzz
+
+transcripts: ## netperf's transcripts as whole runs of ours and the original, in their pairings (ten minutes)
+	SONDE_TRANSCRIPTS=1 $(CARGO) test --locked --package sonde --test netperf_pairs transcripts
 
 docs: ## writes what is generated: docs/reference and the record's schema
 	make/docs

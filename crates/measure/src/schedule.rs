@@ -68,20 +68,25 @@ impl Due {
     /// Skips all that a closed loop has missed at `now`, and says how many requests that were. What was due before it is
     /// missed; but the requests of a burst follow each other for as long as the next burst is not due.
     pub fn skip_to(&mut self, now: Instant) -> u64 {
+        if let Schedule::Bursts { count, interval_ns } = self.schedule {
+            return self.skip_bursts(now, count.into(), interval_ns);
+        }
         let mut skipped = 0;
-        while self.last_call().is_some_and(|last| last < now) {
+        while self.peek().is_some_and(|due| due < now) {
             self.advance();
             skipped += 1;
         }
         skipped
     }
 
-    /// Until when the next request may still be sent.
-    fn last_call(&self) -> Option<Instant> {
-        match self.schedule {
-            Schedule::Bursts { interval_ns, .. } => self.peek().map(|due| due.after(interval_ns)),
-            _ => self.peek(),
-        }
+    /// A burst may be of so many requests that none is skipped alone.
+    fn skip_bursts(&mut self, now: Instant, count: u64, interval: Nanos) -> u64 {
+        let elapsed = now.since(self.start).unwrap_or_default();
+        let running = elapsed.0.div_ceil(interval.0.max(1)).saturating_sub(1);
+        let next = running.saturating_mul(count).max(self.next);
+        let skipped = next - self.next;
+        self.next = next;
+        skipped
     }
 
     fn draw(&mut self) {
@@ -120,6 +125,16 @@ mod tests {
         assert_eq!((due.skip_to(Instant(1_100)), due.peek()), (0, Some(Instant(1_000))), "the second, just in time");
         assert_eq!((due.skip_to(Instant(1_101)), due.peek()), (2, Some(Instant(1_100))), "the rest of it");
         assert_eq!(due.skip_to(Instant(1_250)), 3, "and all of the next");
+        assert_eq!((due.skip_to(Instant(900)), due.skip_to(Instant(1_300))), (0, 0), "nothing before its time");
+    }
+
+    #[test]
+    fn bursts_without_bounds_are_skipped_at_once() {
+        let bursts = Schedule::Bursts { count: u32::MAX, interval_ns: Nanos(1) };
+        let mut due = Due::new(bursts, Instant(0), 0, 1, 1);
+        assert_eq!(due.skip_to(Instant(1_000_001)), 1_000_000 * u64::from(u32::MAX));
+        assert_eq!(due.peek(), Some(Instant(1_000_000)));
+        due.skip_to(Instant(u64::MAX));
     }
 
     #[test]

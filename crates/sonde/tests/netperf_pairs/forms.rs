@@ -56,6 +56,11 @@ pub enum Layout {
     Columns,
 }
 
+/// Whether there are interim results.
+pub fn has_interims(text: &str) -> bool {
+    !Parts::of(text).interims.is_empty()
+}
+
 /// The text without interim results.
 pub fn without_interims(text: &str) -> String {
     Parts::of(text).rest
@@ -63,8 +68,10 @@ pub fn without_interims(text: &str) -> String {
 
 /// The text without durations, which a build without a histogram does not tell.
 pub fn without_histogram(text: &str) -> String {
-    let rest = text.to_owned();
-    let Some((before, histogram)) = rest.split_once("\nHistogram of ") else { return rest };
+    let Some((before, histogram)) = text.split_once("\nHistogram of ") else { return text.to_owned() };
+    // Two empty lines stand in front of that of a stream over TCP.
+    let title = histogram.lines().next().unwrap_or_default();
+    let before = if title.ends_with("call.") { before.strip_suffix('\n').unwrap_or(before) } else { before };
     let after = histogram.split_once("HIST_TOTAL:").and_then(|(_, after)| after.split_once('\n'));
     format!("{before}{}", after.map_or("", |(_, after)| after))
 }

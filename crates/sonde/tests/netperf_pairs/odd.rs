@@ -3,6 +3,7 @@
 
 use test_case::test_case;
 use testbed::console::Console;
+use testbed::form::columns::columns;
 
 use crate::ends::{End, Server};
 use crate::forms::{Layout, compared};
@@ -17,6 +18,9 @@ fn called(name: &str) -> (Console, Ended) {
     assert_eq!((ended.overdue, ended.code), (false, Some(console.status)), "{name}: {}", ended.told());
     (console, ended)
 }
+
+/// Options of the original that ours refuses, or takes without effect: its usage need not explain them.
+const WITHOUT_EFFECT: &[char] = &['d', 'n', 'N', 'F'];
 
 /// The letters of the options that a usage text explains: `-x` as a word of its own in a line that is indented.
 pub fn explained(usage: &str) -> Vec<char> {
@@ -35,6 +39,7 @@ fn usage_goes_to_standard_error_and_explains_every_option(name: &str, opening: &
     assert!(ended.stderr.starts_with(opening) && ended.stdout.is_empty(), "{}", ended.told());
     let ours = explained(&ended.stderr);
     let lacking: Vec<char> = explained(&console.stderr).into_iter().filter(|option| !ours.contains(option)).collect();
+    let lacking: Vec<char> = lacking.into_iter().filter(|option| !WITHOUT_EFFECT.contains(option)).collect();
     assert!(lacking.is_empty(), "{lacking:?}: {}", ended.stderr);
 }
 
@@ -44,6 +49,7 @@ fn usage_of_a_test_goes_to_standard_output_and_explains_every_option() {
     assert!(ended.stdout.starts_with("\nUsage: netperf [global options] -- [test options] \n"), "{}", ended.told());
     let ours = explained(&ended.stdout);
     let lacking: Vec<char> = explained(&console.stdout).into_iter().filter(|option| !ours.contains(option)).collect();
+    let lacking: Vec<char> = lacking.into_iter().filter(|option| !WITHOUT_EFFECT.contains(option)).collect();
     assert!(lacking.is_empty() && ended.stderr.is_empty(), "{lacking:?}: {}", ended.told());
 }
 
@@ -98,6 +104,17 @@ fn an_unknown_selector_is_told_and_shifts_nothing() {
     assert!(ended.stderr.contains("NO_SUCH_THING"), "{}", ended.told());
 }
 
+#[test]
+fn an_unknown_selector_shifts_no_column() {
+    let (_, ended) = called("d33_human_unknown_brand");
+    let lines: Vec<&str> = ended.stdout.lines().skip(1).collect();
+    let columns = columns(&lines).unwrap_or_else(|error| panic!("{error}: {}", ended.told()));
+    let titles: Vec<&str> = columns.iter().map(|column| column.headings[0].as_str()).collect();
+    assert_eq!(titles, ["Throughput", "Mean", "Result", "Throughput"], "{}", ended.told());
+    assert_eq!((columns[2].value.as_str(), &columns[0].value), ("\"my brand\"", &columns[3].value), "{}", ended.told());
+    assert!(ended.stderr.contains("NOSUCH"), "{}", ended.told());
+}
+
 /// What the original dies of is a result here.
 #[test]
 fn a_burst_by_count_is_exact() {
@@ -110,6 +127,11 @@ fn a_burst_by_count_is_exact() {
     assert_eq!(fields.text("BURST_SIZE"), Ok("4"));
 }
 
+/// Recorded, and compared as text by the tests of the output alone: their form is that of fixed ports, of what falls into a
+/// thousandth of a second, or differs on purpose (`docs/netperf.md`).
+const TEXT_ALONE: [&str; 4] =
+    ["d25_tcp_sendfile_v2", "d33_human_unknown_brand", "d37_demo_csv_u", "d38_ports_and_addresses"];
+
 #[test]
 fn every_transcript_is_in_a_test() {
     let tests = [include_str!("transcripts.rs"), include_str!("odd.rs"), include_str!("servers.rs")].concat();
@@ -117,7 +139,7 @@ fn every_transcript_is_in_a_test() {
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names: Vec<String> = names.filter_map(|name| name.strip_suffix(".txt").map(str::to_owned)).collect();
     assert!(names.len() > 100, "{}", names.len());
-    let is_run = |name: &&String| *name != "about";
+    let is_run = |name: &&String| *name != "about" && !TEXT_ALONE.contains(&name.as_str());
     let forgotten: Vec<&String> =
         names.iter().filter(is_run).filter(|name| !tests.contains(&format!("\"{name}\""))).collect();
     assert_eq!(forgotten, [""; 0]);

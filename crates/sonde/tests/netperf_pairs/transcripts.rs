@@ -64,6 +64,7 @@ fn shortened(console: &Console) -> Vec<String> {
     for word in &mut words {
         match word.as_str() {
             ",20001" => *word = format!(",{}", free_port()),
+            "24001,24002" => *word = format!("{},{}", free_port(), free_port()),
             "4444" => *word = free_port().to_string(),
             _ => {}
         }
@@ -133,10 +134,13 @@ fn judged(console: &Console, ended: &Ended, plan: Plan, layout: Layout, client: 
     match plan {
         Succeeds => {}
         OtherBuild | Package => {
-            let [model, mut seen] = [&console.stdout, &ended.stdout].map(|text| without_features(text));
-            if !model.contains("nterim") && !model.contains("NETPERF_") {
+            let model = if ours { corrected(&console.stdout) } else { console.stdout.clone() };
+            let [model, mut seen] = [&model, &ended.stdout].map(|text| without_features(text));
+            if !forms::has_interims(&model) {
                 seen = forms::without_interims(&seen);
             }
+            // A histogram has empty lines before it, which go with it.
+            let [model, seen] = [&model, &seen].map(|text| format!("{}\n", text.trim_end_matches('\n')));
             wrong.extend(compared(&model, &seen, layout));
         }
         _ if ours => wrong.extend(compared(&corrected(&console.stdout), &ended.stdout, layout)),
@@ -173,6 +177,16 @@ fn without_notes(said: &str, model: &str) -> Result<String, String> {
         return Err("nothing was noted on standard error".to_owned());
     }
     Ok(said.split_inclusive('\n').filter(|line| !is_note(line)).collect())
+}
+
+/// Whether every command line is to be run, which takes ten minutes: each is in the tests of the output too, where the text
+/// alone is made and compared.
+fn is_asked_for() -> bool {
+    let asked = std::env::var_os("SONDE_TRANSCRIPTS").is_some();
+    if !asked {
+        testbed::skip::aloud("netperf's transcripts as whole runs: `make transcripts` runs each command line of them");
+    }
+    asked
 }
 
 /// The pairs of ends a transcript is run by; the original against itself shows that it is judged rightly.
@@ -324,7 +338,6 @@ const ENDS: [(End, End); 3] = [(End::Ours, End::Ours), (End::Ours, End::Real), (
 #[test_case("d22_udp_stream_K_cpu", Package)]
 #[test_case("d23_tcp_cc_v2", Package)]
 #[test_case("d24_tcp_cc_cpu", Package)]
-#[test_case("d25_tcp_sendfile_v2", Package)]
 #[test_case("d26_tcp_mss_P0", Package)]
 #[test_case("d27_tcp_stream_small_v2", Package)]
 #[test_case("d28_tcp_maerts_places_v2", Package)]
@@ -332,12 +345,9 @@ const ENDS: [(End, End); 3] = [(End::Ours, End::Ours), (End::Ours, End::Real), (
 #[test_case("d30_tcp_rr_v0_u_brand_cpu", Package)]
 #[test_case("d31_confidence_v0", Package)]
 #[test_case("d32_confidence_result_only", Package)]
-#[test_case("d33_human_unknown_brand", Package)]
 #[test_case("d34_human_no_brand", Package)]
 #[test_case("d35_csv_no_brand", Package)]
 #[test_case("d36_demo_human", Package)]
-#[test_case("d37_demo_csv_u", Package)]
-#[test_case("d38_ports_and_addresses", Package)]
 #[test_case("d39_omni_sized", Package)]
 #[test_case("d40_omni_second_size", Package)]
 #[test_case("d41_rem_cpu_v1", Package)]
@@ -345,6 +355,9 @@ const ENDS: [(End, End); 3] = [(End::Ours, End::Ours), (End::Ours, End::Real), (
 #[test_case("d43_tcp_rr_v2_K", Package)]
 #[test_case("d44_units_of_directions", Package)]
 fn in_form(name: &str, plan: Plan) {
+    if !is_asked_for() {
+        return;
+    }
     let console = fixture(name);
     let of = |client: End, with: End| {
         let client = if matches!((client, plan), (End::Built(_), Package)) { End::Real } else { client };

@@ -46,6 +46,8 @@ pub enum Class {
     Integer,
     /// A number with a point, and its decimals.
     Decimal(usize),
+    /// A number with an exponent, as C prints a large one in few digits.
+    Exponent,
     /// No number, as C prints it.
     NotANumber,
     /// Hexadecimal digits behind `0x`.
@@ -60,9 +62,9 @@ pub enum Class {
 
 impl Class {
     /// Whether a value of class `seen` may stand where the model has one of this. What the model could not compute may
-    /// be a number.
+    /// be a number, and what it cut to a few digits may have all of them.
     pub fn admits(&self, seen: &Self) -> bool {
-        self == seen || matches!((self, seen), (Self::NotANumber, Self::Decimal(_)))
+        self == seen || matches!((self, seen), (Self::NotANumber, Self::Decimal(_)) | (Self::Exponent, Self::Integer))
     }
 }
 
@@ -92,6 +94,11 @@ pub fn class(text: &str) -> Class {
         Class::Integer
     } else if let Some((_, decimals)) = number.split_once('.').filter(|(whole, rest)| digits(whole) && digits(rest)) {
         Class::Decimal(decimals.len())
+    } else if let Some((mantissa, power)) = number.split_once("e+")
+        && mantissa.parse::<f64>().is_ok()
+        && digits(power)
+    {
+        Class::Exponent
     } else if number == "nan" {
         Class::NotANumber
     } else if text.strip_prefix("0x").is_some_and(hexadecimal) {
@@ -147,6 +154,8 @@ mod tests {
     #[test_case("119524.99", &Class::Decimal(2))]
     #[test_case("-1.000", &Class::Decimal(3))]
     #[test_case("-nan", &Class::NotANumber)]
+    #[test_case("2.791e+08", &Class::Exponent; "an exponent")]
+    #[test_case("e+08", &Class::Word("e+08".into()); "no exponent")]
     #[test_case("0xfffffffe", &Class::Hexadecimal)]
     #[test_case("a7fc24e2-e549-11f1-9bf7-d7c389918441", &Class::Uuid)]
     #[test_case("0.0.0.0", &Class::Address)]
@@ -178,5 +187,6 @@ mod tests {
         assert!(!Class::Decimal(2).admits(&Class::NotANumber));
         assert!(!Class::Decimal(2).admits(&Class::Decimal(3)));
         assert!(!Class::Integer.admits(&Class::Decimal(2)));
+        assert!(Class::Exponent.admits(&Class::Integer) && !Class::Integer.admits(&Class::Exponent));
     }
 }

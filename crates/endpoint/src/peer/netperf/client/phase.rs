@@ -268,6 +268,8 @@ impl End<'_> {
         let told = self.resets && socket.is_none();
         let patience = if self.test.wants_results { self.patience } else { UNWANTED };
         let patience = if told { patience.min(HASTE) } else { patience };
+        // One patience for the end of the data and for what came of them: a server that is stuck answers neither.
+        let patience = Nanos(patience.0.saturating_sub(closing.0)).max(patience.min(HASTE));
         let results = session.control.results(patience, self.stop);
         drop(socket);
         Course { results, ready, at_start: facts, at_end: at_end.clone(), local, remote, connecting, closing }

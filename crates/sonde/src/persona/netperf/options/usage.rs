@@ -59,6 +59,10 @@ Global options:
     -o -O s[,r]         offset of buffers here, at the server
     -W send[,recv]      buffers used in turn
   else
+    -d                  debug: no effect here
+    -n cpus             number of CPUs: no effect, the system tells
+    -N                  no control connection: refused, nobody would tell
+    -k -K lines,lines   dirty buffers: no effect
     -h                  this text
     -V                  version
 
@@ -101,7 +105,10 @@ OMNI and Migrated BSD Sockets Test Options:
     -a                  TCP_DEFER_ACCEPT at the server
     -B                  the server answers from the address a datagram came to
     -W n                send buffers used in turn
+    -f                  path MTU discovery: packets whole or not at all
+    -F                  TCP Fast Open: refused
     -u text             UUID
+    -h                  this text
 ";
 
 /// Behind `-- -h` of the classic tests.

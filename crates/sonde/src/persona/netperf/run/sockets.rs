@@ -197,7 +197,8 @@ impl Bench for Sockets<'_> {
     }
 
     fn close(&mut self) -> Option<Answer> {
-        if let Some(session) = self.session.take() {
+        // Of a server that gave no results an orderly end is not waited for either.
+        if let Some(session) = self.session.take().filter(|_| self.fault.is_none()) {
             session.close(&self.stop);
         }
         if let Some((missing, why)) = self.listener.samples.take().and_then(Samples::end) {
