@@ -1,7 +1,7 @@
 //! The loop that answers one flow: take a request, send its reply, nothing else.
 //!
 //! A plain request (whole, our version, this flow, the reply agreed on, no flags) is told by comparisons with what does
-//! not change and answered in a loop of its own, [`Answerer::take`]. All else (flags, no reply, a shorter one, one in n)
+//! not change and answered in a loop of its own, `Answerer::take`. All else (flags, no reply, a shorter one, one in n)
 //! leaves that loop and is read closer, as `docs/protocol/native.md` has it.
 
 use std::sync::atomic::Ordering;
