@@ -179,7 +179,9 @@ fn against(
         None => &mut nobody,
     };
     let (samples, interval) = (task.samples, task.interval);
-    let mut scene = Scene { method: &method, peer, far, samples, interval, stop, watch: &mut watch, on_event };
+    let halt = Stop::default();
+    let mut scene =
+        Scene { method: &method, peer, far, samples, interval, stop, halt: &halt, watch: &mut watch, on_event };
     let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
@@ -253,7 +255,7 @@ fn conclude(
     let median = (recording.response.count() > 0)
         .then(|| measure::unit::Nanos(recording.response.histogram().value_at_quantile(0.5)));
     let ended = match (ended, trouble) {
-        (_, Some(reason)) => Ending::PeerLost { reason },
+        (_, Some(error)) => Ending::PeerLost { reason: error.cause.to_string() },
         (Ended::Complete, None) => Ending::Complete,
         (Ended::Stopped, None) => Ending::Stopped,
         (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
