@@ -177,7 +177,7 @@ fn closed(step: Step, received: usize) -> String {
 
 fn silent(step: Step, received: usize, waited: Nanos) -> String {
     match received {
-        0 => format!("no answer within {waited} where {step} was due"),
+        0 => format!("no answer within {waited} while we waited for {step}"),
         _ => format!("only {received} of {MESSAGE} octets of {step} came within {waited}"),
     }
 }
