@@ -138,7 +138,7 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
     });
     match output.fault() {
         Some(fault) => {
-            output.aside(&Failure::usage(format!("standard output: cannot write the result: {fault}")).text());
+            output.aside(&Failure::unwritten(&fault).text());
             if exit == Exit::Done { Exit::Usage } else { exit }
         }
         None => exit,
