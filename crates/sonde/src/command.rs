@@ -62,6 +62,10 @@ struct Everywhere {
 #[expect(clippy::large_enum_variant, reason = "one value of it exists, once")]
 enum Command {
     /// Measure round trips: what does one exchange cost, by this method?
+    ///
+    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
+    /// to go. A second Ctrl-C or SIGTERM ends it at once. Where SIGHUP is ignored, as under nohup, it stays so. SIGQUIT (Ctrl-\)
+    /// prints the numbers so far on standard error, and the run goes on.
     Rtt(rtt::options::RttOptions),
     /// Be the far side: answer what `sonde rtt` asks
     Serve(serve::options::ServeOptions),
