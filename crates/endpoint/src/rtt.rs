@@ -166,7 +166,7 @@ fn against(
         return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
     }
     let mut control = if method.needs_reflector() {
-        Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?)
+        Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), &method.socket, stop)?)
     } else {
         None
     };

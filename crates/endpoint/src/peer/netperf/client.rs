@@ -46,6 +46,8 @@ pub struct Setup {
     pub servers: Vec<SocketAddr>,
     /// The local address and port of the control connection; `None`: any.
     pub local: Option<SocketAddr>,
+    /// The network interface of the control connection (`SO_BINDTODEVICE`); `None`: any.
+    pub interface: Option<String>,
     /// What is said in front of the first question.
     pub passphrase: Option<Passphrase>,
     /// The CPU that the server binds itself to; `None`: any.
@@ -156,8 +158,8 @@ impl Session {
     /// Makes the control connection. What netserver it is, and whether the passphrase is right, shows with the first
     /// question.
     pub fn open(setup: Setup, stop: &Stop) -> Result<Self, EndpointError> {
-        let Setup { servers, local, passphrase, server_cpu, program } = setup;
-        let control = Control::open(&servers, local, passphrase, stop)?;
+        let Setup { servers, local, interface, passphrase, server_cpu, program } = setup;
+        let control = Control::open(&servers, local, interface.as_deref(), passphrase, stop)?;
         Ok(Self { control, server_cpu, program })
     }
 

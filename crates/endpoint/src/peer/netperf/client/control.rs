@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use measure::method::SocketOptions;
 use measure::unit::{Instant, Nanos};
 use protocol::native::error::Side as PeerSide;
 use protocol::netperf::MESSAGE;
@@ -43,16 +44,17 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects to the first of `servers` that can be had, from `local` where one is given.
+    /// Connects to the first of `servers` that can be had, from `local` and by `interface` where they are given.
     pub fn open(
         servers: &[SocketAddr],
         local: Option<SocketAddr>,
+        interface: Option<&str>,
         passphrase: Option<Passphrase>,
         stop: &Stop,
     ) -> Result<Self, EndpointError> {
         let mut failed = None;
         for &peer in servers {
-            match connect(peer, local, stop) {
+            match connect(peer, local, interface, stop) {
                 Ok(socket) => {
                     return Ok(Self { socket, client: Client::new(passphrase), peer, early: VecDeque::new() });
                 }
@@ -243,13 +245,20 @@ fn failure(step: Step, peer: SocketAddr, error: &Error) -> EndpointError {
     }
 }
 
-fn connect(peer: SocketAddr, local: Option<SocketAddr>, stop: &Stop) -> Result<Socket, EndpointError> {
+fn connect(
+    peer: SocketAddr,
+    local: Option<SocketAddr>,
+    interface: Option<&str>,
+    stop: &Stop,
+) -> Result<Socket, EndpointError> {
     let fail = |cause: io::Error| {
         let refused = cause.kind() == io::ErrorKind::ConnectionRefused;
         let error = EndpointError::new(Step::Connect, peer, cause);
         if refused { error.with_hint(NO_NETSERVER) } else { error }
     };
     let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
+    let way = SocketOptions { interface: interface.map(str::to_owned), ..SocketOptions::default() };
+    socket::prepare(&socket, peer, &way)?;
     if let Some(local) = local {
         socket.set_reuse_address(true).map_err(fail)?;
         socket.bind(&SockAddr::from(local)).map_err(|cause| {

@@ -95,6 +95,7 @@ impl<'a> Sockets<'a> {
         let setup = Setup {
             servers: places.servers.clone(),
             local: places.control_local,
+            interface: None,
             passphrase,
             server_cpu: self.options.bind_cpu.remote,
             program: PROGRAM.to_owned(),
