@@ -218,6 +218,7 @@ pub struct Display {
 
 /// Bins of `--histogram`, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit is in the name")]
 pub struct Histogram {
     /// Width of a bin, 1 or more.
     pub bin_us: u32,

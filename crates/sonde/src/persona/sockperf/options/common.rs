@@ -60,7 +60,7 @@ fn place(reading: &Reading) -> Result<Place, Answer> {
         return complaint("'-i' Invalid address");
     }
     if let Some((host, why)) = host.as_deref().and_then(|host| refused::host(host).map(|why| (host, why))) {
-        return Err(reading.refusal(&format!("-i {host}"), why));
+        return Err(Reading::refusal(&format!("-i {host}"), why));
     }
     let Some(file) = reading.path(Key::File) else {
         if reading.has(Key::Multiplex) {

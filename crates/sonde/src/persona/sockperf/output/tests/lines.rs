@@ -24,8 +24,15 @@ fn nothing(finding: Finding) -> Statistics {
 
 fn told(statistics: &Statistics, never_waited: bool) -> String {
     let client = client("pp -i 127.0.0.1");
-    let run =
-        latency::Run { client: &client, run_ns: 1_000, sent: 9, skipped: 0, never_waited, statistics, columns: None };
+    let run = latency::Run {
+        client: &client,
+        lasted_ns: 1_000,
+        sent: 9,
+        skipped: 0,
+        never_waited,
+        statistics,
+        columns: None,
+    };
     run.text(Plain)
 }
 
@@ -52,8 +59,8 @@ fn a_rate_beyond_reach_is_told_last() {
 fn throughput(line: &str, arrived: Option<u64>, skipped: u64) -> String {
     let client = client(line);
     let load = client.kind.load().unwrap();
-    let (run_ns, display) = (1_000_000_000, &client.display);
-    throughput::Run { load, display, run_ns, sent: 1_000, skipped, never_waited: false, arrived }.text(Plain)
+    let (lasted_ns, display) = (1_000_000_000, &client.display);
+    throughput::Run { load, display, lasted_ns, sent: 1_000, skipped, never_waited: false, arrived }.text(Plain)
 }
 
 #[test]
@@ -76,9 +83,9 @@ fn a_run_of_nothing_divides_by_nothing() {
     assert_eq!(load.rate, Mps::Max);
     let display = &client.display;
     let mut run =
-        throughput::Run { load, display, run_ns: 5, sent: 0, skipped: 0, never_waited: false, arrived: Some(0) };
+        throughput::Run { load, display, lasted_ns: 5, sent: 0, skipped: 0, never_waited: false, arrived: Some(0) };
     assert_eq!(run.text(Coloured), "sockperf: No messages were sent\n");
-    (run.run_ns, run.sent) = (0, 1);
+    (run.lasted_ns, run.sent) = (0, 1);
     assert_eq!(run.text(Coloured), "");
 }
 
