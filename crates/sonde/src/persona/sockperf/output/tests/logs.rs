@@ -8,7 +8,7 @@ use crate::persona::sockperf::output::latency::Run;
 use crate::persona::sockperf::output::paint::Paint::Coloured;
 use crate::persona::sockperf::output::tests::clients::{as_three_seven, statistics};
 use crate::persona::sockperf::statistics::latency::Latency;
-use crate::persona::sockperf::statistics::{Collector, Finding, Observation, Setting, Slot, Window};
+use crate::persona::sockperf::statistics::{Collector, Finding, Observation, Setting, Slot, Statistics, Window};
 use crate::persona::sockperf::transcript::{Transcript, file};
 
 /// The observations of a log, and its rows.
@@ -109,4 +109,36 @@ fn the_figures_of_a_log_follow_from_its_rows(name: &str, log: &str, tolerance_ns
     }
     let (first, last) = (rows[0].0.sent_ns, rows[rows.len() - 1].0.received_ns);
     assert!((last - first).abs_diff(printed.run_ns) <= 1_000_000, "printed to the millisecond");
+}
+
+/// The original's own slots, most of them outside its window, some lost, some overtaken, make the original's figures.
+#[test_case("42-lossy-underload")]
+#[test_case("43-lossy-underload")]
+fn the_figures_of_a_run_follow_from_its_slots(name: &str) {
+    let transcript = Transcript::of(name);
+    let client = transcript.client();
+    let printed = statistics(&transcript, &client);
+    let mut collector = Collector::new(&Setting::of(&client));
+    for line in file(&format!("{name}.slots.csv")).lines() {
+        let mut parts = line.split(", ").map(|part| part.parse::<u64>().ok());
+        let (sequence, sent_ns) = (parts.next().unwrap().unwrap(), parts.next().unwrap().unwrap());
+        let slot = Slot { sequence, sent_ns, received_ns: parts.next().flatten(), duplicates: 0 };
+        collector.slot(slot, &mut |_| {});
+    }
+    for _ in 0..printed.duplicated {
+        collector.unasked();
+    }
+    let ours = collector.finish(&mut |_| {});
+    let counts = |of: &Statistics| [of.received, of.dropped, of.duplicated, of.out_of_order];
+    assert_eq!(counts(&ours), counts(&printed));
+    assert!(ours.dropped > 0 && ours.out_of_order > 0, "{ours:?}");
+    let (Finding::Valid(ours), Finding::Valid(theirs)) = (ours.finding, printed.finding) else {
+        panic!("observations")
+    };
+    assert_eq!((ours.sent, ours.latency.observations), (theirs.sent, theirs.latency.observations));
+    assert!(ours.run_ns.abs_diff(theirs.run_ns) < 1_000_000, "printed to the millisecond");
+    let ((both, newer), (theirs, theirs_newer)) = (figures(&ours.latency), figures(&theirs.latency));
+    // Each difference is cut from ticks to nanoseconds anew.
+    assert!(both.iter().zip(&theirs).all(|(ours, theirs)| ours.unwrap().abs_diff(theirs.unwrap()) <= 1), "{both:?}");
+    assert!(newer.iter().zip(&theirs_newer).all(|(ours, theirs)| ours.abs_diff(*theirs) <= 1), "{newer:?}");
 }
