@@ -4,7 +4,8 @@
 //! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
-mod common;
+mod either_end;
+
 pub mod number;
 mod own;
 mod reading;
@@ -354,7 +355,7 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     }
     let notes = refused::notes(&given, subcommand);
     let mut reading = Reading { subcommand, given, notes };
-    let common = common::read(&mut reading)?;
+    let common = either_end::read(&mut reading)?;
     let (command, own) = match subcommand {
         Subcommand::Server => (Command::Server(server::read(&mut reading, common)?), Own::default()),
         _ => client::read(&mut reading, common).map(|(client, own)| (Command::Client(client), own))?,
