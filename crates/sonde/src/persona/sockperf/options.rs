@@ -5,7 +5,6 @@
 
 mod client;
 mod either_end;
-
 pub mod number;
 mod own;
 mod reading;

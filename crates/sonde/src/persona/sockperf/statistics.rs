@@ -184,7 +184,10 @@ impl Collector {
 
     fn take(&mut self, sequence: u64, slot: Option<Slot>, accepted: &mut dyn FnMut(Observation)) {
         if sequence != self.next {
-            self.ahead.insert(sequence, slot);
+            // One that was walked over already does not count again.
+            if sequence > self.next {
+                self.ahead.insert(sequence, slot);
+            }
             return;
         }
         let mut due = Some(slot);

@@ -164,6 +164,13 @@ fn a_number_that_never_left_holds_nothing_up() {
     assert_eq!((valid(&statistics).latency.observations, statistics.dropped), (3, 0));
 }
 
+#[test]
+fn a_slot_told_twice_counts_once() {
+    let slots = [slot(1, 0, 10), slot(1, 0, 10), slot(3, 40, 50), slot(3, 40, 50), slot(2, 20, 30)];
+    let (statistics, observations) = collect(&setting(Window::All), &slots);
+    assert_eq!((statistics.received, observations.len()), (3, 3));
+}
+
 fn latency(values: &[u64]) -> Latency {
     let setting = Setting { full_rtt: true, ..setting(Window::All) };
     let slots: Vec<Slot> =
