@@ -9,6 +9,7 @@ pub mod edge;
 pub mod lockstep;
 pub mod outstanding;
 pub mod pacing;
+pub mod spell;
 pub mod split;
 pub mod stream;
 pub mod warm_up;

@@ -360,6 +360,28 @@ fn stamped_exchanges_are_split_as_the_path_was_set() {
 }
 
 #[test]
+fn stamps_nobody_asked_for_come_in_spells_far_apart() {
+    let stop = StopAt { after_ns: Some(Nanos::secs(2)), ..StopAt::default() };
+    for window in [1, 4] {
+        let asked = Asked { stamps: None, window: Some(window), stop: stop.clone(), ..count(1) };
+        let seen = run(&asked, Path::seeded(1).delay(Nanos::micros(40)).stamped(Parts::default()));
+        let answered = seen.run.recording.counts.answered;
+        let split = seen.run.splits.finish(None, false).expect("stamped");
+        // Two seconds have room for the one at the start and six more, 300 ms apart, of 16 each.
+        assert_eq!(split.samples, 7 * 16, "window {window}, of {answered}");
+        assert_eq!(split.path_ns, Some(Nanos::micros(80)), "window {window}: {split:?}");
+    }
+}
+
+#[test]
+fn stamps_of_a_slow_schedule_are_few() {
+    let asked = Asked { stamps: None, ..every(Nanos::millis(10), count(1_000)) };
+    let seen = run(&asked, Path::seeded(1).delay(Nanos::micros(40)).stamped(Parts::default()));
+    let split = seen.run.splits.finish(None, false).expect("stamped");
+    assert!((2..=10).contains(&split.samples), "one in a hundred at the most: {}", split.samples);
+}
+
+#[test]
 fn messages_without_numbers_are_told_apart_by_their_order() {
     let asked = Asked {
         carrier: Some(Carrier::Tcp),

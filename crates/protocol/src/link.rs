@@ -48,6 +48,9 @@ pub trait Link {
     /// One turn of a loop that reads the clock until `until`.
     fn spin(&self, until: Instant);
 
+    /// Switches the kernel's stamps of what arrives on or off: on for [`Link::receive_stamped`] to have them.
+    fn stamp_arrivals(&mut self, _on: bool) {}
+
     /// Sends a message of which the kernel shall tell when it left: as [`Link::send`], with stamps asked for.
     /// Returns the wall clock just before the call, in nanoseconds, where this link can stamp.
     fn send_stamped(&mut self, message: &[u8]) -> Result<Option<u64>, Fault> {

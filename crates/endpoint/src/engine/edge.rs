@@ -36,7 +36,6 @@ impl Edges {
     /// Edges of a run that starts at `start`.
     pub fn new(start: Instant, told: &Told<'_>) -> Self {
         let end = told.method.stop.after_ns.map_or(Instant::NEVER, |length| start.after(length));
-        let stamp = if told.method.stamps.is_some() { start } else { Instant::NEVER };
         let grain = GLANCE.min(told.method.timeout_ns);
         let interval = told.interval.max(SHORTEST);
         let settling = told.method.stop.settled.filter(|_| told.thread == 0).map(Watch::new);
@@ -48,7 +47,7 @@ impl Edges {
             watch: if settling.is_some() { start.after(WATCH) } else { Instant::NEVER },
             grain,
             glance: start.after(grain),
-            stamp,
+            stamp: Instant::NEVER,
             end,
             settling,
         };
@@ -115,14 +114,15 @@ impl Edges {
         ended
     }
 
-    /// Whether an exchange is to be stamped now; if so, the next is a spacing away.
-    pub fn take_stamp(&mut self, now: Instant, told: &Told<'_>) -> bool {
-        let due = now >= self.stamp;
-        if let (true, Some(stamps)) = (due, told.method.stamps) {
-            self.stamp = now.after(stamps.spacing_ns);
-            self.settle();
-        }
-        due
+    /// From `at` on stamps have to be looked after.
+    pub fn set_stamp(&mut self, at: Instant) {
+        self.stamp = at;
+        self.settle();
+    }
+
+    /// Whether stamps have to be looked after at `now`.
+    pub fn stamp_due(&self, now: Instant) -> bool {
+        now >= self.stamp
     }
 
     fn settle(&mut self) {

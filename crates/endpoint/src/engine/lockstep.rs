@@ -3,6 +3,7 @@
 //! The loop that says what a transaction costs, and so the one that must cost least itself.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use measure::event::{Event, Fate};
 use measure::method::Schedule;
@@ -15,6 +16,7 @@ use protocol::wire::{Reading, Wire};
 
 use super::edge::Edges;
 use super::pacing::Pacer;
+use super::spell::Spells;
 use super::split::{Splits, StampedExchange};
 use super::warm_up::{Trial, WarmUp};
 use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample};
@@ -30,6 +32,7 @@ pub struct Lockstep<'a, L, W> {
     outlet: Outlet,
     recorder: Recorder,
     splits: Splits,
+    spells: Spells,
     /// Without an answer so far, oldest first.
     lost: VecDeque<u64>,
     /// The number of the first recorded request.
@@ -63,6 +66,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             outlet,
             recorder,
             splits: Splits::default(),
+            spells: Spells::new(Instant(0), None),
             lost: VecDeque::new(),
             base: 0,
             scheduled,
@@ -118,6 +122,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     /// The measuring loop. Returns why it ended, and when.
     fn record(&mut self, start: Instant) -> (Ended, Instant) {
         let mut edges = Edges::new(start, &self.told);
+        self.spells = Spells::new(start, self.told.method.stamps);
+        edges.set_stamp(self.spells.due());
         let mut due = Due::new(self.told.method.schedule, start, 0, 1, self.told.method.seed);
         let mut pacer = Pacer::new(self.told.method.pacing);
         let last = self.told.share_of_count().map_or(u64::MAX, |count| self.base + count);
@@ -153,9 +159,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 if let Some(ended) = edges.pass(received, &self.told, &mut self.recorder, &mut self.outlet) {
                     return (ended, received);
                 }
-                if seq + 1 < last
-                    && edges.take_stamp(received, &self.told)
-                    && let Some(ended) = self.stamped_pair(&mut seq, &mut pacer, &mut due, &mut edges)
+                if edges.stamp_due(received)
+                    && let Some(ended) = self.stamp_some(&mut seq, last, &mut pacer, &mut due, &mut edges)
                 {
                     return (ended, self.flow.link.now());
                 }
@@ -322,21 +327,58 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         self.outlet.push(sample(self.flow.index, seq - self.base, intended, Some(sent), received, fate));
     }
 
-    /// Two exchanges: one that announces to the peer that the next is stamped, and the stamped one. Both are recorded
-    /// like any other.
+    /// A spell of stamped exchanges. `Some`: the run is over.
     #[cold]
-    fn stamped_pair(&mut self, seq: &mut u64, pacer: &mut Pacer, due: &mut Due, edges: &mut Edges) -> Option<Ended> {
+    fn stamp_some(
+        &mut self,
+        seq: &mut u64,
+        last: u64,
+        pacer: &mut Pacer,
+        due: &mut Due,
+        edges: &mut Edges,
+    ) -> Option<Ended> {
+        self.spells.begin(self.flow.link.now());
+        self.flow.link.stamp_arrivals(true);
+        let mut ended = None;
+        while *seq + 1 < last {
+            match self.stamped_pair(seq, pacer, due, edges) {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(why) => {
+                    ended = why;
+                    break;
+                }
+            }
+        }
+        if self.spells.pauses() {
+            self.flow.link.stamp_arrivals(false);
+        }
+        edges.set_stamp(self.spells.end(self.flow.link.now()));
+        ended
+    }
+
+    /// Two exchanges: one that announces to the peer that the next is stamped, and the stamped one. Both are recorded
+    /// like any other. `Break`: the spell is over, and so is the run where it says why.
+    fn stamped_pair(
+        &mut self,
+        seq: &mut u64,
+        pacer: &mut Pacer,
+        due: &mut Due,
+        edges: &mut Edges,
+    ) -> ControlFlow<Option<Ended>> {
+        let mut is_last = false;
         for stamped in [false, true] {
             let mut intended = None;
             if self.scheduled {
                 match self.await_due(pacer, due, edges) {
                     Ok(at) => intended = at,
-                    Err(ended) => return Some(ended),
+                    Err(ended) => return ControlFlow::Break(Some(ended)),
                 }
             }
             // A stamped exchange is judged and recorded before its stamps are collected.
             let (sent, received, answer) = if stamped {
-                let (sent, received, answer) = self.exchange_stamped(*seq);
+                is_last = self.spells.is_last(self.flow.link.now());
+                let ends = if is_last && self.spells.pauses() { Flags::LAST_STAMPED } else { Flags::NONE };
+                let (sent, received, answer) = self.exchange_stamped(*seq, Flags::STAMPED.with(ends));
                 (sent, received.unwrap_or_else(|| self.flow.link.now()), answer)
             } else {
                 let (sent, answer) = self.exchange(*seq, Flags::ANNOUNCE);
@@ -355,19 +397,19 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 other => {
                     let ended = self.missed(other, *seq, intended, sent);
                     *seq += 1;
-                    return ended;
+                    return ControlFlow::Break(ended);
                 }
             }
             *seq += 1;
         }
-        None
+        if is_last { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
     }
 
     /// An exchange of which the kernels of both ends tell when it passed. Records it too, before its stamps are
     /// collected; gives when it was sent and answered.
-    fn exchange_stamped(&mut self, seq: u64) -> (Instant, Option<Instant>, Answer) {
+    fn exchange_stamped(&mut self, seq: u64, flags: Flags) -> (Instant, Option<Instant>, Answer) {
         self.flow.link.departure();
-        self.flow.wire.prepare(&mut self.flow.request, seq, Flags::STAMPED);
+        self.flow.wire.prepare(&mut self.flow.request, seq, flags);
         let sent = self.flow.link.now();
         let at = match self.flow.link.send_stamped(&self.flow.request) {
             Ok(at) => at,
@@ -391,6 +433,11 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     if let (Some(at), Some(round_trip)) = (at, received.since(sent)) {
                         let departure = self.flow.link.departure();
                         let peer = self.flow.wire.peer_stamps(&self.flow.reply[..reply.length]);
+                        // The first of a spell may come before the kernel stamps.
+                        if reply.kernel.is_none() {
+                            return (sent, Some(received), Answer::Sound);
+                        }
+                        self.spells.stamped();
                         self.splits.add(StampedExchange { sent: at, departure, reply, peer, round_trip });
                     }
                     return (sent, Some(received), Answer::Sound);

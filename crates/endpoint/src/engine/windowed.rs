@@ -15,6 +15,7 @@ use protocol::wire::{Reading, Wire};
 use super::edge::Edges;
 use super::outstanding::{Outstanding, Request, State};
 use super::pacing::Pacer;
+use super::spell::Spells;
 use super::split::{Splits, StampedExchange};
 use super::warm_up::{Trial, WarmUp};
 use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample, slip};
@@ -36,6 +37,9 @@ pub struct Windowed<'a, L, W> {
     outlet: Outlet,
     recorder: Recorder,
     splits: Splits,
+    spells: Spells,
+    /// The lane of which exchanges are stamped now.
+    spell: Option<usize>,
     pacer: Pacer,
     open: bool,
     scheduled: bool,
@@ -56,7 +60,14 @@ enum Stamp {
     /// The departure of this lane after that is stamped.
     Send(usize),
     /// It left with this number; its reply is awaited.
-    Await { lane: usize, seq: u64, sent: u64, departure: Departure },
+    Await {
+        lane: usize,
+        seq: u64,
+        sent: u64,
+        departure: Departure,
+        /// None of this spell comes after it.
+        last: bool,
+    },
 }
 
 /// A connection with its outstanding requests.
@@ -111,6 +122,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             polling: told.method.waiting == Waiting::Spin,
             budget: told.share_of_count().unwrap_or(u64::MAX),
             splits: Splits::default(),
+            spells: Spells::new(Instant(0), None),
+            spell: None,
             stamp: Stamp::Idle,
             latest: Instant(0),
             links,
@@ -207,6 +220,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
 
     fn record(&mut self, start: Instant) -> Ended {
         let mut edges = Edges::new(start, &self.told);
+        self.spells = Spells::new(start, self.told.method.stamps);
+        edges.set_stamp(self.spells.due());
         let connections = self.told.method.spread.connections;
         for lane in &mut self.lanes {
             lane.due = Due::new(self.told.method.schedule, start, lane.index, connections, self.told.method.seed);
@@ -291,7 +306,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             Stamp::Send(wanted) if wanted == turn => Flags::STAMPED,
             _ => Flags::NONE,
         };
-        lane.wire.prepare(&mut lane.request, seq, flags);
+        let last = flags == Flags::STAMPED && self.spells.is_last(self.latest);
+        let ends = if last && self.spells.pauses() { Flags::LAST_STAMPED } else { Flags::NONE };
+        lane.wire.prepare(&mut lane.request, seq, flags.with(ends));
         let ready = link.ready();
         if flags == Flags::STAMPED {
             link.departure();
@@ -306,7 +323,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             (Err(fault), Stamp::Idle)
         } else if flags == Flags::STAMPED {
             let sent_at = link.send_stamped(&lane.request);
-            (sent_at.map(|_| ()), stamped(turn, seq, sent_at))
+            (sent_at.map(|_| ()), stamped(turn, seq, sent_at, last))
         } else {
             (link.send(&lane.request), if flags == Flags::ANNOUNCE { Stamp::Send(turn) } else { self.stamp })
         };
@@ -403,17 +420,19 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     }
 
     fn settle_stamp(&mut self, turn: usize, answered: Option<(u64, Instant)>, reply: Stamped, received: Instant) {
-        let Stamp::Await { lane, seq, sent, departure } = self.stamp else { return };
+        let Stamp::Await { lane, seq, sent, departure, last } = self.stamp else { return };
         let Some((number, left)) = answered else { return };
         if lane != turn || number != seq {
             return;
         }
-        self.stamp = Stamp::Idle;
+        self.stamp = if last { Stamp::Idle } else { Stamp::Announce(turn) };
         let news = self.links[turn].departure();
         let departure = Departure { sched: departure.sched.or(news.sched), driver: departure.driver.or(news.driver) };
         let lane = &self.lanes[turn];
         let peer = lane.wire.peer_stamps(&lane.reply[..reply.length]);
-        if let Some(round_trip) = received.since(left) {
+        // The first of a spell may come before the kernel stamps.
+        if let (Some(round_trip), Some(_)) = (received.since(left), reply.kernel) {
+            self.spells.stamped();
             self.splits.add(StampedExchange { sent, departure, reply, peer, round_trip });
         }
     }
@@ -660,10 +679,27 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     }
 
     fn plan_stamp(&mut self, now: Instant, edges: &mut Edges) {
-        if edges.take_stamp(now, &self.told) && self.stamp == Stamp::Idle {
-            // The connections in turn; their number has no common factor with the clock.
-            self.stamp = Stamp::Announce((now.0 / 1_024) as usize % self.lanes.len());
+        if !edges.stamp_due(now) {
+            return;
         }
+        let next = match (self.stamp, self.spell) {
+            (Stamp::Idle, None) => {
+                // The connections in turn; their number has no common factor with the clock.
+                let turn = (now.0 / 1_024) as usize % self.lanes.len();
+                self.links[turn].stamp_arrivals(true);
+                (self.stamp, self.spell) = (Stamp::Announce(turn), Some(turn));
+                self.spells.begin(now)
+            }
+            (Stamp::Idle, Some(turn)) => {
+                if self.spells.pauses() {
+                    self.links[turn].stamp_arrivals(false);
+                }
+                self.spell = None;
+                self.spells.end(now)
+            }
+            _ => Spells::look(now),
+        };
+        edges.set_stamp(next);
     }
 
     #[cold]
@@ -699,9 +735,9 @@ fn given_up<W: Wire>() -> State {
     if W::KNOWS_LATE { State::Lost } else { State::Done }
 }
 
-fn stamped(lane: usize, seq: u64, sent: Result<Option<u64>, Fault>) -> Stamp {
+fn stamped(lane: usize, seq: u64, sent: Result<Option<u64>, Fault>, last: bool) -> Stamp {
     match sent {
-        Ok(Some(sent)) => Stamp::Await { lane, seq, sent, departure: Departure::default() },
+        Ok(Some(sent)) => Stamp::Await { lane, seq, sent, departure: Departure::default(), last },
         _ => Stamp::Idle,
     }
 }

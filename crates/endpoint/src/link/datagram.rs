@@ -108,8 +108,12 @@ impl Link for Datagram {
         std::hint::spin_loop();
     }
 
+    fn stamp_arrivals(&mut self, on: bool) {
+        self.stamping.switch(self.socket.as_fd(), on);
+    }
+
     fn send_stamped(&mut self, message: &[u8]) -> Result<Option<u64>, Fault> {
-        if !self.stamping.ready() {
+        if !self.stamping.possible() {
             return self.send(message).map(|()| None);
         }
         let at = wall();

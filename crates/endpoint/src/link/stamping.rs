@@ -1,45 +1,53 @@
-//! Kernel timestamps on a socket: asked for once, taken for single messages.
+//! Kernel timestamps on a socket: of departures for single messages, of arrivals while a spell of them lasts.
 
 use std::os::fd::BorrowedFd;
 
-use measure::unit::{Instant, Nanos};
 use protocol::link::Departure;
 
-use crate::clock::Monotonic;
 use crate::socket::option;
 use crate::socket::queue::{self, Notice, Point};
 
-/// Receive stamps are switched on by the kernel from a work item: before that they are taken too late. Method section 14.
-const SETTLE: Nanos = Nanos::millis(60);
-
-const SOCKET_FLAGS: u32 = libc::SOF_TIMESTAMPING_SOFTWARE
-    | libc::SOF_TIMESTAMPING_RX_SOFTWARE
-    | libc::SOF_TIMESTAMPING_OPT_ID
-    | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+/// What a socket that ever stamps asks for throughout: it costs nothing until a message asks for its departure.
+const THROUGHOUT: u32 =
+    libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_OPT_ID | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 
 /// Asked for with a single message: when it enters the packet scheduler and when the driver has it.
 pub const MESSAGE_FLAGS: u32 = libc::SOF_TIMESTAMPING_TX_SCHED | libc::SOF_TIMESTAMPING_TX_SOFTWARE;
 
-/// Whether and since when a socket stamps.
+/// Whether a socket stamps.
 #[derive(Clone, Debug, Default)]
 pub struct Stamping {
-    good_from: Option<Instant>,
+    possible: bool,
+    arrivals: bool,
     /// Why it does not stamp, where it was asked to.
     pub refused: Option<String>,
 }
 
 impl Stamping {
-    /// Switches stamping on. A kernel that refuses is no error: the split is absent then, and the record says why.
-    pub fn on(socket: BorrowedFd<'_>) -> Self {
-        match option::set_timestamping(socket, SOCKET_FLAGS) {
-            Ok(()) => Self { good_from: Some(Monotonic::now().after(SETTLE)), refused: None },
-            Err(cause) => Self { good_from: None, refused: Some(format!("SO_TIMESTAMPING: {cause}")) },
+    /// Makes departures of this socket stampable, and arrivals once they are switched on. A kernel that refuses is no
+    /// error: the split is absent then, and the record says why.
+    pub fn prepare(socket: BorrowedFd<'_>) -> Self {
+        match option::set_timestamping(socket, THROUGHOUT) {
+            Ok(()) => Self { possible: true, ..Self::default() },
+            Err(cause) => Self { refused: Some(format!("SO_TIMESTAMPING: {cause}")), ..Self::default() },
         }
     }
 
-    /// Whether stamps taken now can be believed.
-    pub fn ready(&self) -> bool {
-        self.good_from.is_some_and(|from| Monotonic::now() >= from)
+    /// Whether departures can be stamped.
+    pub fn possible(&self) -> bool {
+        self.possible
+    }
+
+    /// Switches stamps of arrivals on or off. While one socket of the host has them on the kernel stamps every packet
+    /// that comes in, and it does so from a work item that runs a little later: the first arrivals have no stamp.
+    pub fn switch(&mut self, socket: BorrowedFd<'_>, on: bool) {
+        if !self.possible || self.arrivals == on {
+            return;
+        }
+        let arrivals = if on { libc::SOF_TIMESTAMPING_RX_SOFTWARE } else { 0 };
+        if option::set_timestamping(socket, THROUGHOUT | arrivals).is_ok() {
+            self.arrivals = on;
+        }
     }
 }
 

@@ -283,8 +283,12 @@ impl Link for Stream {
         std::hint::spin_loop();
     }
 
+    fn stamp_arrivals(&mut self, on: bool) {
+        self.stamping.switch(self.socket.as_fd(), on);
+    }
+
     fn send_stamped(&mut self, message: &[u8]) -> Result<Option<u64>, Fault> {
-        if !self.stamping.ready() || message.len() != self.request_length {
+        if !self.stamping.possible() || message.len() != self.request_length {
             return self.send(message).map(|()| None);
         }
         let at = wall();

@@ -195,11 +195,16 @@ impl<'a, L: Link> Answerer<'a, L> {
         let Some(arrival) = self.link.receive_stamped(&mut self.buffer[..end], ONE_GLANCE)? else { return Ok(None) };
         self.announced = false;
         if arrival.length > LENGTH && Flags(self.buffer[FLAGS]).has(Flags::STAMPED) {
-            return match self.answer(arrival.length, Some(arrival)) {
+            let last = Flags(self.buffer[FLAGS]).has(Flags::LAST_STAMPED);
+            let answered = match self.answer(arrival.length, Some(arrival)) {
                 // Answered already: nothing is left of it for the caller.
                 Err(fault) if fault.ends_the_run() => Err(fault),
                 Ok(()) | Err(_) => Ok(None),
             };
+            if last {
+                self.link.stamp_arrivals(false);
+            }
+            return answered;
         }
         Ok(Some(arrival.length))
     }
@@ -232,6 +237,9 @@ impl<'a, L: Link> Answerer<'a, L> {
     fn take_note(&mut self) {
         let flags = Flags(self.buffer[FLAGS]);
         self.announced = self.session.got.stamps && flags.has(Flags::ANNOUNCE);
+        if self.announced {
+            self.link.stamp_arrivals(true);
+        }
         if flags.has(Flags::WARM_UP) {
             self.counts.warm_up.fetch_add(1, Ordering::Relaxed);
         }

@@ -307,7 +307,7 @@ fn answer_stream(
     let connection = connection.try_clone()?;
     let lengths = (session.open.response_bytes.0 as usize, session.open.request_bytes.0 as usize);
     let stamping =
-        if session.got.stamps { Stamping::on(std::os::fd::AsFd::as_fd(&connection)) } else { Stamping::default() };
+        if session.got.stamps { Stamping::prepare(std::os::fd::AsFd::as_fd(&connection)) } else { Stamping::default() };
     let mut link = Stream::new(connection, session.got.waiting, lengths, false, shared.stop.clone());
     link.stamping = stamping;
     link.socket().write_all(&[DataAnswer::Accepted.code()])?;

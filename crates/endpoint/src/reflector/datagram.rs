@@ -123,7 +123,7 @@ fn answer(
     let ready = socket::set_waiting(&socket, from, waiting)
         .and_then(|()| settle(cpu_for(&session.got.cpus, thread), "reflector"));
     let Ok(_pinned) = ready else { return };
-    let stamping = if session.got.stamps { Stamping::on(socket.as_fd()) } else { Stamping::default() };
+    let stamping = if session.got.stamps { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let mut link = Datagram::new(socket, waiting, shared.stop.clone());
     link.stamping = stamping;
     let mut answerer = Answerer::new(link, session, flow, true, &shared.settings.behaviour, &shared.stop);

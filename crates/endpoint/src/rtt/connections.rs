@@ -84,7 +84,7 @@ pub fn datagram<W>(
 }
 
 fn stamping(socket: &Socket, method: &Method) -> Stamping {
-    if method.stamps.is_some() { Stamping::on(socket.as_fd()) } else { Stamping::default() }
+    if method.stamps.is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() }
 }
 
 /// Shares the connections out to the threads and measures over them.

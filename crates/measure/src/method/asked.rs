@@ -12,6 +12,7 @@ use crate::unit::{Bytes, Nanos};
 
 /// What each axis is when nobody says.
 pub mod default {
+    use crate::method::axis::Stamps;
     use crate::unit::{Bytes, Nanos};
 
     /// How long a measurement runs: 10 s gives p99.9 and more at network speeds.
@@ -28,8 +29,11 @@ pub mod default {
     pub const CALL: Bytes = Bytes(128 << 10);
     /// Bytes of one datagram of a UDP stream: fits an Ethernet frame with room for the headers of a tunnel.
     pub const DATAGRAM: Bytes = Bytes(1_400);
-    /// One stamped exchange each 2 ms: 500 a second cost under half a percent of a CPU.
-    pub const STAMP_SPACING: Nanos = Nanos::millis(2);
+    /// Stamps nobody asked for: the kernel stamps for a hundredth of the time, and the rest is as it is without.
+    pub const STAMPS: Stamps = Stamps { spacing_ns: Nanos::millis(300), in_a_row: 16, rest: 99 };
+    /// Stamps asked for: five hundred a second, and the kernel stamps every packet of the host throughout, which takes
+    /// a few percent of a short round trip.
+    pub const STAMPS_ASKED: Stamps = Stamps { spacing_ns: Nanos::millis(2), in_a_row: 1, rest: 0 };
 }
 
 /// A method as asked for: what was not said is absent.
@@ -207,15 +211,16 @@ impl Asked {
 
     fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Result<Option<Stamps>, Refusal> {
         let possible = pattern == Pattern::Exchange && carrier != Carrier::TcpConnect;
-        // While a socket asks for receive stamps the kernel stamps every packet of the host: nothing beside a wake-up,
-        // but two to three percent of a round trip that is spun for. There they are taken on request only.
+        // To switch receive stamps on the kernel needs a CPU for a moment, which a spinning thread of real-time priority
+        // does not give it. There they are taken on request only.
         let spinning = self.waiting == Some(Waiting::Spin);
         match (self.stamps, possible) {
             (Some(true), false) if pattern == Pattern::Stream => Err(Refusal::NoStampsOnStreams),
             (Some(true), false) => Err(Refusal::NoStampsOnHandshakes),
             (Some(false), _) | (None, false) => Ok(None),
             (None, true) if spinning => Ok(None),
-            (Some(true) | None, true) => Ok(Some(Stamps { spacing_ns: default::STAMP_SPACING })),
+            (Some(true), true) => Ok(Some(default::STAMPS_ASKED)),
+            (None, true) => Ok(Some(default::STAMPS)),
         }
     }
 

@@ -236,11 +236,22 @@ pub struct SocketOptions {
     pub receive_buffer_bytes: Option<Bytes>,
 }
 
-/// How often an exchange is split into its parts by kernel timestamps.
+/// How often exchanges are split into their parts by kernel timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stamps {
-    /// At most one exchange of a connection in so many nanoseconds is stamped; 0 is each.
+    /// From the end of one spell of stamped exchanges to the start of the next at least so many nanoseconds.
     pub spacing_ns: Nanos,
+    /// Exchanges stamped in one spell, at most.
+    #[serde(default = "one")]
+    pub in_a_row: u32,
+    /// After a spell the kernel does not stamp for at least so many times the spell's own length; 0: it stamps throughout.
+    #[serde(default)]
+    pub rest: u32,
+}
+
+/// Records from before spells were told of single exchanges.
+fn one() -> u32 {
+    1
 }
 
 /// Open or closed: whether a slow answer delays the requests after it.

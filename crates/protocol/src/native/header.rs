@@ -46,6 +46,8 @@ impl Flags {
     pub const WARM_UP: Self = Self(4);
     /// No reply is wanted.
     pub const SILENT: Self = Self(8);
+    /// No message is stamped for a while after this one: the peer lets its kernel stop stamping.
+    pub const LAST_STAMPED: Self = Self(16);
 
     /// Whether all of `other` is set.
     #[inline]

@@ -279,8 +279,11 @@ pub struct PathOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is recorded")]
 pub struct RecordingOptions {
-    /// Split some exchanges into their parts by kernel timestamps, at most one each 2 ms; refuse where impossible
-    /// [default: where possible]
+    /// Split one exchange each 2 ms into its parts by kernel timestamps; refuse where impossible [default: a few each
+    /// 300 ms, where possible]
+    ///
+    /// The kernel then stamps every packet of the host throughout, which takes a few percent of a short round trip. By
+    /// default it stamps for a hundredth of the time.
     #[arg(long, conflicts_with = "no_stamps")]
     pub stamps: bool,
     /// Take no kernel timestamps
