@@ -78,7 +78,7 @@ struct Lane<W> {
     request: Vec<u8>,
     reply: Vec<u8>,
     expected: Option<usize>,
-    due: Due,
+    due: Due<'static>,
     requests: Outstanding,
     /// Number of the first recorded request.
     base: u64,
