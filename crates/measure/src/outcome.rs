@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Counts, Second};
-use crate::method::LoopKind;
+use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
 
 /// What was found.
@@ -266,4 +266,25 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
+    /// How one-way messages left in batches, warm-up included; absent where they were not to.
+    pub batched: Option<Batched>,
+}
+
+/// How one-way messages left a socket many at once: what was asked for, and what was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Batched {
+    /// How they were to leave.
+    pub asked: BatchBy,
+    /// How they left; absent: one a call, because the kernel refused what was asked.
+    pub got: Option<BatchBy>,
+    /// In which words it refused; the messages before it left as asked, those from there on one a call. An invalid
+    /// argument or a message too long: a message is longer than the packets of the path, or the kernel too old; an
+    /// input/output error: a device on the path computes no checksums.
+    pub refused: Option<String>,
+    /// Calls that handed over such messages, a count.
+    pub calls: u64,
+    /// Messages they handed over, a count.
+    pub messages: u64,
+    /// Calls after which some of what was to go was left, for want of room or because of an error, a count.
+    pub cut_short: u64,
 }

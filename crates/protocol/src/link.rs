@@ -92,6 +92,11 @@ pub trait Link {
         Ok(self.receive(buffer, until)?.map(Many::one))
     }
 
+    /// As [`Link::receive_many`], without waiting.
+    fn try_receive_many(&mut self, buffer: &mut [u8]) -> Result<Option<Many>, Fault> {
+        Ok(self.try_receive(buffer)?.map(Many::one))
+    }
+
     /// The kernel's stamps of the latest [`Link::send_stamped`], which come back after the reply.
     fn departure(&mut self) -> Departure {
         Departure::default()
