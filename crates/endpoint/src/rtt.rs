@@ -17,6 +17,7 @@ use measure::event::Event;
 use measure::method::{Batch, Carrier, Method, Pattern, Waiting};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
+use measure::statistics::loss::PeerCounts;
 use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos};
 use protocol::native::key::Key;
@@ -95,8 +96,8 @@ pub struct Finding {
     pub peer: PeerFacts,
     /// How it ended.
     pub ended: Ending,
-    /// Recorded requests the peer received; `None` where it did not tell them from those of the warm-up.
-    pub peer_received: Option<u64>,
+    /// What the peer counted of the recorded requests; `None` where it did not tell them from those of the warm-up.
+    pub peer_counts: PeerCounts,
     /// Whom it was measured against.
     pub target: SocketAddr,
     /// Whether that was a reflector of our own.
@@ -124,9 +125,6 @@ pub struct PeerFacts {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer: Option<Bytes>,
-    /// What its kernel dropped at those sockets, warm-up included; where it said. Segments that came in one buffer count
-    /// as one.
-    pub dropped: Option<u64>,
 }
 
 /// How a measurement ended.
@@ -203,12 +201,14 @@ fn against(
     let mut peer_facts = control.as_ref().map(facts_of).unwrap_or_default();
     let report = control.map(|control| control.close(stop)).transpose();
     if let Ok(Some(report)) = &report {
-        (peer_facts.receive_buffer, peer_facts.dropped) = (report.receive_buffer_bytes, report.dropped);
+        peer_facts.receive_buffer = report.receive_buffer_bytes;
     }
-    let peer_received = report.as_ref().ok().and_then(|report| recorded(report.as_ref()?, &method));
+    let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
+    // A load that was cut short was not waited for: what is still on its way is not lost.
+    let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
     let stamps_refused = finding.stamps_refused.or(unstamped);
-    Ok(Finding { peer_received, stamps_refused, ..finding })
+    Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, ..finding })
 }
 
 /// What the reflector said of itself when the session was opened.
@@ -220,7 +220,7 @@ fn facts_of(control: &Control) -> PeerFacts {
         waiting: Some(got.waiting),
         cpus: got.cpus.clone(),
         batch: got.batch,
-        ..PeerFacts::default()
+        receive_buffer: None,
     }
 }
 
@@ -259,15 +259,20 @@ pub fn found(gathered: Gathered, ours: Environment, target: SocketAddr, offset_b
     conclude(gathered, Ok(None), ours, PeerFacts::default(), target, false, clock_stepped)
 }
 
-/// Requests the peer received, less those that are not recorded. What carries no header cannot be marked as warm-up.
-fn recorded(report: &Report, method: &Method) -> Option<u64> {
+/// Requests the peer received and replied to, less those that are not recorded. What carries no header cannot be marked
+/// as warm-up.
+fn recorded(report: &Report, method: &Method) -> PeerCounts {
     // Counts of a peer: whatever they are, they do not overflow.
     let total = |counts: &[u64]| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
-    let received = total(&report.received);
-    if open::headed(method) {
-        return received.checked_sub(total(report.warm_up.as_ref()?));
-    }
-    (method.warm_up_ns == Nanos::ZERO).then_some(received)
+    let (received, replied) = (total(&report.received), total(&report.replied));
+    let dropped = report.dropped;
+    let unrecorded = match &report.warm_up {
+        Some(warm_up) if open::headed(method) => total(warm_up),
+        _ if !open::headed(method) && method.warm_up_ns == Nanos::ZERO => 0,
+        _ => return PeerCounts { dropped, ..PeerCounts::default() },
+    };
+    // Each request of a warm-up is replied to.
+    PeerCounts { received: received.checked_sub(unrecorded), replied: replied.checked_sub(unrecorded), dropped }
 }
 
 fn conclude(
@@ -296,7 +301,7 @@ fn conclude(
         recording,
         sockets,
         ours,
-        peer_received: None,
+        peer_counts: PeerCounts::default(),
         theirs: report.map(|report| report.environment),
         peer,
         ended,

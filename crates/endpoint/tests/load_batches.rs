@@ -81,8 +81,8 @@ fn what_left_is_what_came_and_what_was_dropped(listen: IpAddr, batch: Option<Bat
         assert_eq!(finding.ended, Ending::Complete);
         assert!(counts.balance(), "{counts:?}");
         assert_eq!((counts.scheduled, counts.one_way, counts.one_way_failed), (COUNT / 100, COUNT / 100 * 99, 0));
-        let dropped = finding.peer.dropped.expect("the reflector tells");
-        let received = finding.peer_received.expect("the reflector tells");
+        let dropped = finding.peer_counts.dropped.expect("the reflector tells");
+        let received = finding.peer_counts.received.expect("the reflector tells");
         let asked = batch.map(|batch| batch.by);
         if asked == Some(BatchBy::Segments) {
             // A buffer of segments is dropped whole and counts as one.
