@@ -9,7 +9,7 @@ use logbook::moment::Moment;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use measure::environment::Environment;
 use measure::event::Counts;
-use measure::method::{Asked, Carrier, Method};
+use measure::method::{Asked, Carrier, Method, Pattern};
 use measure::outcome::{Outcome, Split};
 use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
@@ -80,8 +80,9 @@ impl Inquiry {
         let context = around.context(samples);
         let theirs = around.theirs.as_ref();
         let method = resolved(&self.task.method, &around.peer);
+        let question = if method.pattern == Pattern::Load { Question::Load } else { Question::Rtt };
         let warnings = judge(&outcome, &method, Some(&around.ours), theirs, &context);
-        Record { outcome: Some(outcome), warnings, ..self.frame(Question::Rtt, around, signal) }
+        Record { outcome: Some(outcome), warnings, ..self.frame(question, around, signal) }
     }
 
     /// The record of a stream, likewise.
@@ -234,7 +235,8 @@ fn status(ended: &Ended, counts: &Counts, too_slow: bool, strict: bool, signal: 
     match (ended, signal) {
         (Ended::Interrupted { .. }, Some(signal)) => Exit::CutShort(signal),
         (Ended::PeerLost { .. }, _) => Exit::NothingAnswered,
-        _ if counts.answered == 0 => Exit::NothingAnswered,
+        // A load may be shorter than its first request.
+        _ if counts.answered == 0 && (counts.scheduled > 0 || counts.messages() == 0) => Exit::NothingAnswered,
         _ if too_slow || (strict && counts.scheduled > counts.answered) => Exit::Threshold,
         _ => Exit::Done,
     }
@@ -261,6 +263,13 @@ mod tests {
     #[test_case(&lost_peer(), counts(9, 0), true, 1; "the peer went away")]
     fn the_status_says_what_became_of_it(ended: &Ended, counts: Counts, strict: bool, code: u8) {
         assert_eq!(status(ended, &counts, false, strict, None).code(), code);
+    }
+
+    #[test]
+    fn a_load_without_a_request_was_sent_all_the_same() {
+        let one_way = Counts { one_way: 50, ..Counts::default() };
+        assert_eq!(status(&Ended::Complete, &one_way, false, false, None), Exit::Done);
+        assert_eq!(status(&Ended::Complete, &counts(0, 0), false, false, None), Exit::NothingAnswered);
     }
 
     #[test_case(Some(Signal::Interrupt), "SIGINT", 130; "by hand")]
