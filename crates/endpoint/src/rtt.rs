@@ -9,13 +9,17 @@ pub mod threads;
 pub mod workers;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern, Waiting};
+use measure::method::{Batch, Carrier, Method, Pattern, Waiting};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
+use measure::statistics::loss::PeerCounts;
+use measure::trace::Trace;
+use measure::unit::{Bytes, Nanos};
 use protocol::native::key::Key;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
@@ -37,6 +41,8 @@ use workers::Gathered;
 pub struct Task {
     /// How.
     pub method: Method,
+    /// What is replayed, where the schedule is a trace.
+    pub trace: Option<Arc<Trace>>,
     /// Whom; absent: a reflector of our own, over loopback.
     pub target: Option<Target>,
     /// Whose protocol a peer over TCP or UDP speaks.
@@ -46,7 +52,7 @@ pub struct Task {
     /// Whether every exchange is told as an event.
     pub samples: bool,
     /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
-    pub interval: measure::unit::Nanos,
+    pub interval: Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
 }
@@ -90,8 +96,8 @@ pub struct Finding {
     pub peer: PeerFacts,
     /// How it ended.
     pub ended: Ending,
-    /// Recorded requests the peer received; `None` where it did not tell them from those of the warm-up.
-    pub peer_received: Option<u64>,
+    /// What the peer counted of the recorded requests; `None` where it did not tell them from those of the warm-up.
+    pub peer_counts: PeerCounts,
     /// Whom it was measured against.
     pub target: SocketAddr,
     /// Whether that was a reflector of our own.
@@ -115,6 +121,10 @@ pub struct PeerFacts {
     pub waiting: Option<Waiting>,
     /// CPUs its threads are pinned to; empty: none, or it did not say.
     pub cpus: Vec<u32>,
+    /// How it took one-way messages that came together, where it took them so.
+    pub batch: Option<Batch>,
+    /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
+    pub receive_buffer: Option<Bytes>,
 }
 
 /// How a measurement ended.
@@ -161,7 +171,7 @@ fn against(
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
-    let method = effective(&task.method);
+    let mut method = effective(&task.method);
     if let Protocol::Netperf { passphrase } = &task.protocol {
         return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
     }
@@ -170,6 +180,11 @@ fn against(
     } else {
         None
     };
+    let unstamped = control.as_ref().filter(|control| method.stamps.is_some() && !control.opened.got.stamps);
+    let unstamped = unstamped.map(|_| "the reflector stamps none of what comes in segments".to_owned());
+    if unstamped.is_some() {
+        method.stamps = None;
+    }
     let mut watch = watch(task, &method, peer);
     let offset_before = wall_offset();
     let admission = control.as_ref().map(Admission::of);
@@ -180,20 +195,35 @@ fn against(
     };
     let (samples, interval) = (task.samples, task.interval);
     let halt = Stop::default();
+    let trace = task.trace.as_deref();
     let mut scene =
-        Scene { method: &method, peer, far, samples, interval, stop, halt: &halt, watch: &mut watch, on_event };
+        Scene { method: &method, trace, peer, far, samples, interval, stop, halt: &halt, watch: &mut watch, on_event };
     let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
-    let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
+    let mut peer_facts = control.as_ref().map(facts_of).unwrap_or_default();
+    let report = control.map(|control| control.close(stop)).transpose();
+    if let Ok(Some(report)) = &report {
+        peer_facts.receive_buffer = report.receive_buffer_bytes;
+    }
+    let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
+    let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
+    // A load that was cut short was not waited for: what is still on its way is not lost.
+    let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
+    let stamps_refused = finding.stamps_refused.or(unstamped);
+    Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, ..finding })
+}
+
+/// What the reflector said of itself when the session was opened.
+fn facts_of(control: &Control) -> PeerFacts {
+    let got = &control.opened.got;
+    PeerFacts {
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
         protocol: Some(control.version),
-        waiting: Some(control.opened.got.waiting),
-        cpus: control.opened.got.cpus.clone(),
-    });
-    let report = control.map(|control| control.close(stop)).transpose();
-    let peer_received = report.as_ref().ok().and_then(|report| recorded(report.as_ref()?, &method));
-    let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
-    Ok(Finding { peer_received, ..finding })
+        waiting: Some(got.waiting),
+        cpus: got.cpus.clone(),
+        batch: got.batch,
+        receive_buffer: None,
+    }
 }
 
 /// This host under observation from here on.
@@ -231,15 +261,20 @@ pub fn found(gathered: Gathered, ours: Environment, target: SocketAddr, offset_b
     conclude(gathered, Ok(None), ours, PeerFacts::default(), target, false, clock_stepped)
 }
 
-/// Requests the peer received, less those that are not recorded. What carries no header cannot be marked as warm-up.
-fn recorded(report: &Report, method: &Method) -> Option<u64> {
+/// Requests the peer received and replied to, less those that are not recorded. What carries no header cannot be marked
+/// as warm-up.
+fn recorded(report: &Report, method: &Method) -> PeerCounts {
     // Counts of a peer: whatever they are, they do not overflow.
     let total = |counts: &[u64]| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
-    let received = total(&report.received);
-    if open::headed(method) {
-        return received.checked_sub(total(report.warm_up.as_ref()?));
-    }
-    (method.warm_up_ns == measure::unit::Nanos::ZERO).then_some(received)
+    let (received, replied) = (total(&report.received), total(&report.replied));
+    let dropped = report.dropped;
+    let unrecorded = match &report.warm_up {
+        Some(warm_up) if open::headed(method) => total(warm_up),
+        _ if !open::headed(method) && method.warm_up_ns == Nanos::ZERO => 0,
+        _ => return PeerCounts { dropped, ..PeerCounts::default() },
+    };
+    // Each request of a warm-up is replied to.
+    PeerCounts { received: received.checked_sub(unrecorded), replied: replied.checked_sub(unrecorded), dropped }
 }
 
 fn conclude(
@@ -252,8 +287,7 @@ fn conclude(
     clock_stepped: bool,
 ) -> Finding {
     let Gathered { recording, splits, ended, sockets, stamps_refused, began_wall, trouble } = gathered;
-    let median = (recording.response.count() > 0)
-        .then(|| measure::unit::Nanos(recording.response.histogram().value_at_quantile(0.5)));
+    let median = (recording.response.count() > 0).then(|| Nanos(recording.response.histogram().value_at_quantile(0.5)));
     let ended = match (ended, trouble) {
         (_, Some(error)) => Ending::PeerLost { reason: error.cause.to_string() },
         (Ended::Complete, None) => Ending::Complete,
@@ -269,7 +303,7 @@ fn conclude(
         recording,
         sockets,
         ours,
-        peer_received: None,
+        peer_counts: PeerCounts::default(),
         theirs: report.map(|report| report.environment),
         peer,
         ended,

@@ -2,6 +2,7 @@
 
 pub mod envelope;
 pub mod icmp;
+pub mod many;
 pub mod multicast;
 pub mod option;
 pub mod queue;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Counts, Second};
-use crate::method::LoopKind;
+use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
 
 /// What was found.
@@ -19,10 +19,13 @@ pub struct Outcome {
     pub elapsed_ns: Nanos,
     /// Fates of the requests, and what stands beside them.
     pub counts: Counts,
-    /// Requests a second that the schedule asks for; absent back to back.
+    /// Requests a second that the schedule asks for, one-way messages of a load included; absent back to back.
     pub offered_per_s: Option<f64>,
-    /// Requests a second that were sent; of an open loop while it was sending, not while it waited for the last replies.
+    /// Requests a second that were sent, one-way messages included; of an open loop while it was sending, not while it
+    /// waited for the last replies.
     pub sent_per_s: Option<f64>,
+    /// Of a load: messages a second that the peer received, over the same time; only where the peer told its counts.
+    pub received_per_s: Option<f64>,
     /// Requests a second that were answered in time, over the same time.
     pub answered_per_s: Option<f64>,
     /// How long the very first exchange took, before the warm-up, in nanoseconds; in no distribution.
@@ -43,7 +46,8 @@ pub struct Outcome {
     pub jitter: Option<Jitter>,
     /// Losses: their ratio, its interval, their runs.
     pub loss: Loss,
-    /// Reordered replies by extent: element k counts those 2^k to 2^(k+1)-1 sequence numbers behind.
+    /// Reordered replies by their extent (RFC 4737 section 4.2): element k counts those that came 2^k to 2^(k+1)-1 replies
+    /// after the earliest one that overtook them.
     pub reorder_extents: Vec<u64>,
     /// Whether the run came to a steady state.
     pub steady: Steady,
@@ -137,6 +141,10 @@ pub struct Slip {
     pub behind_share: f64,
     /// Whether the stated rate was offered: what was sent is within 1 % of what was due.
     pub rate_achieved: bool,
+    /// For how long the cap on outstanding requests held back what was due, nanoseconds, mean over threads; loads only.
+    pub held_by_cap_ns: Option<Nanos>,
+    /// For how long a socket that took no more held back what was due, nanoseconds, mean over threads; loads only.
+    pub held_by_socket_ns: Option<Nanos>,
 }
 
 /// Jitter is not one number: each has its name. All of round trips from the send, in nanoseconds. A quantile is absent
@@ -176,6 +184,16 @@ pub struct Loss {
     pub longest_period: u64,
     /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours, and only where it can tell them from those of the warm-up.
     pub peer_received: Option<u64>,
+    /// Recorded requests the peer replied to; as `peer_received`.
+    pub peer_replied: Option<u64>,
+    /// Arrivals that the peer's kernel dropped at the sockets of its datagrams, warm-up included: a receive buffer was full,
+    /// or a checksum wrong. Messages that came in one buffer (`UDP_SEGMENT`) count as one. Absent where the peer did not tell.
+    pub peer_dropped: Option<u64>,
+    /// Messages lost on the way there: sent less received. Below zero where the path doubled more than it lost. Absent
+    /// where the peer did not tell its counts.
+    pub forward: Option<i64>,
+    /// Replies lost on the way back: replies the peer sent less those that came, late ones included. Likewise.
+    pub reverse: Option<i64>,
 }
 
 /// Whether a run settled.
@@ -266,4 +284,25 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
+    /// How one-way messages left in batches, warm-up included; absent where they were not to.
+    pub batched: Option<Batched>,
+}
+
+/// How one-way messages left a socket many at once: what was asked for, and what was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Batched {
+    /// How they were to leave.
+    pub asked: BatchBy,
+    /// How they left; absent: one a call, because the kernel refused what was asked.
+    pub got: Option<BatchBy>,
+    /// In which words it refused; the messages before it left as asked, those from there on one a call. An invalid
+    /// argument or a message too long: a message is longer than the packets of the path, or the kernel too old; an
+    /// input/output error: a device on the path computes no checksums.
+    pub refused: Option<String>,
+    /// Calls that handed over such messages, a count.
+    pub calls: u64,
+    /// Messages they handed over, a count.
+    pub messages: u64,
+    /// Calls after which some of what was to go was left, for want of room or because of an error, a count.
+    pub cut_short: u64,
 }

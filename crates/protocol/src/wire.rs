@@ -7,6 +7,8 @@ pub trait Wire {
     /// Whether a reply to a request that was given up can still be told from a reply to a later one. Where it cannot, a
     /// request that was given up is forgotten at once.
     const KNOWS_LATE: bool = true;
+    /// Whether the peer tells a message of the warm-up from one that is recorded, so that one may be sent at any time.
+    const MARKS_WARM_UP: bool = false;
 
     /// Writes request number `seq` into `message`, which keeps whatever else is in it.
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags);
@@ -24,6 +26,13 @@ pub trait Wire {
     /// Reads a reply. `oldest` is the number of the oldest request without an answer, which a wire without numbers
     /// takes every reply for.
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading;
+
+    /// Whether message `number` of a load asks for a reply; numbers count from 0 on each connection, warm-up left out. One
+    /// that does not is prepared with [`Flags::SILENT`].
+    #[inline]
+    fn asks(&self, number: u64, reply_every: u32) -> bool {
+        reply_every <= 1 || (number + 1).is_multiple_of(u64::from(reply_every))
+    }
 
     /// What the peer told of its own stamps in this reply, where this wire carries that.
     fn peer_stamps(&self, _reply: &[u8]) -> Option<crate::native::header::PeerStamps> {

@@ -20,6 +20,8 @@ pub const STEAL: f64 = 0.01;
 pub const BEHIND: f64 = 0.01;
 /// An effective sample size below this share of the sample is told.
 pub const CORRELATED: f64 = 0.5;
+/// What is due being held back for more than this share of a load's time is what kept its rate from being achieved.
+const HELD: f64 = 0.1;
 /// Outstanding requests from this share of the cap up (by Little's law) mean that the cap held requests back.
 const AT_CAP: f64 = 0.9;
 /// Governors that slow an idle CPU down.
@@ -55,6 +57,7 @@ pub fn judge(
     warnings.extend(around(context));
     warnings.extend(clocks(outcome));
     warnings.extend(fates::fates(outcome, method, ours));
+    warnings.extend(fates::lost_on_the_way(outcome, method, theirs.or(ours.filter(|_| context.own_reflector))));
     warnings.extend(rate(outcome, method));
     warnings.extend([("our", ours), ("the peer's", theirs)].into_iter().filter_map(|(end, at)| disturbed(end, at?)));
     warnings.extend(not_steady(&outcome.steady));
@@ -65,6 +68,7 @@ pub fn judge(
     warnings.extend([("our", ours), ("the peer's", theirs)].into_iter().flat_map(|(end, at)| power_saving(end, at)));
     warnings.extend((method.carrier == Carrier::Icmp).then_some(Warning::IcmpIsNotTheApplication));
     warnings.extend(got_less(&outcome.sockets, method));
+    warnings.extend(not_batched(&outcome.sockets));
     warnings.extend(no_stamps(outcome, method));
     warnings
 }
@@ -108,20 +112,30 @@ fn clocks(outcome: &Outcome) -> impl Iterator<Item = Warning> {
 fn rate(outcome: &Outcome, method: &Method) -> Vec<Warning> {
     let Some(slip) = &outcome.slip else { return Vec::new() };
     let held_back_by_window = held_back(outcome, method);
+    let held_back_by_socket = held_for(slip.held_by_socket_ns, outcome);
     let mut warnings = Vec::new();
     if let (false, Some(offered_per_s), Some(sent_per_s)) =
         (slip.rate_achieved, outcome.offered_per_s, outcome.sent_per_s)
     {
-        warnings.push(Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window });
+        warnings.push(Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket });
     }
-    if slip.behind_share > BEHIND && !held_back_by_window {
+    if slip.behind_share > BEHIND && !held_back_by_window && !held_back_by_socket {
         warnings.push(Warning::BehindSchedule { share: slip.behind_share });
     }
     warnings
 }
 
-/// Whether the cap on outstanding requests was reached: their mean number is rate times mean service time (Little).
+/// Whether something due was held back for so long that it counts.
+fn held_for(span: Option<Nanos>, outcome: &Outcome) -> bool {
+    span.is_some_and(|span| span.as_secs_f64() > HELD * outcome.elapsed_ns.as_secs_f64())
+}
+
+/// Whether the cap on outstanding requests was reached. A load has measured it; elsewhere their mean number is rate times
+/// mean service time (Little).
 fn held_back(outcome: &Outcome, method: &Method) -> bool {
+    if let Some(span) = outcome.slip.as_ref().and_then(|slip| slip.held_by_cap_ns) {
+        return held_for(Some(span), outcome);
+    }
     let Window::Open { cap } = method.window else { return false };
     let all = f64::from(cap) * f64::from(method.spread.connections.max(1));
     let service = outcome.service.as_ref().and_then(|service| service.mean_ns);
@@ -236,6 +250,13 @@ fn got_less(sockets: &[SocketFacts], method: &Method) -> Vec<Warning> {
     smaller.chain(congestion).chain(tos).collect()
 }
 
+/// Once, however many sockets were refused.
+fn not_batched(sockets: &[SocketFacts]) -> Option<Warning> {
+    let batched = sockets.iter().filter_map(|socket| socket.batched.as_ref()).find(|batched| batched.got.is_none())?;
+    let reason = batched.refused.clone().unwrap_or_else(|| "it did not say why".to_owned());
+    Some(Warning::NotBatched { asked: batched.asked, reason })
+}
+
 fn no_stamps(outcome: &Outcome, method: &Method) -> Option<Warning> {
     method.stamps?;
     let reason = match &outcome.split {
@@ -251,8 +272,8 @@ fn no_stamps(outcome: &Outcome, method: &Method) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::{Asked, Direction, LoopKind, Pattern, Schedule, Settled, Stop};
-    use crate::outcome::Split;
+    use crate::method::{Asked, BatchBy, Direction, LoopKind, Pattern, Schedule, Settled, Stop};
+    use crate::outcome::{Batched, Split};
     use crate::recorder::{Recorder, Recording};
     use crate::statistics::simulated::{autoregressive, latencies};
     use crate::statistics::summary::{Extra, summarise};
@@ -383,13 +404,14 @@ mod tests {
     fn a_generator_too_slow_for_its_rate_is_told_as_such() {
         let (outcome, method) = open(1_000, |n| n * 1_000_000, Nanos::micros(50), 100);
         let [
-            Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window },
+            Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket },
             Warning::BehindSchedule { share },
         ] = rate(&outcome, &method)[..]
         else {
             panic!("{:?}", rate(&outcome, &method))
         };
-        assert_eq!((offered_per_s, sent_per_s, held_back_by_window), (1_000.0, 500.0, false));
+        assert_eq!((offered_per_s, sent_per_s), (1_000.0, 500.0));
+        assert_eq!((held_back_by_window, held_back_by_socket), (false, false));
         assert_eq!(share, 0.998);
     }
 
@@ -399,6 +421,23 @@ mod tests {
         let (outcome, method) = open(1_000, |n| n * 1_000_000, Nanos::millis(200), 100);
         let found = rate(&outcome, &method);
         assert!(matches!(found[..], [Warning::RateNotAchieved { held_back_by_window: true, .. }]), "{found:?}");
+    }
+
+    /// What is said of a load that was so slow, of which something due was held back for so long in two seconds.
+    #[test_case(Nanos::millis(10), Nanos::millis(20), (false, false); "hardly at all")]
+    #[test_case(Nanos::millis(900), Nanos::ZERO, (true, false); "by the cap")]
+    #[test_case(Nanos::ZERO, Nanos::millis(900), (false, true); "by the socket")]
+    fn a_load_tells_what_held_it_back(by_cap: Nanos, by_socket: Nanos, held: (bool, bool)) {
+        // Outstanding by Little's law are 100, the cap: a load has measured it, so that says nothing.
+        let (mut outcome, method) = open(1_000, |n| n * 1_000_000, Nanos::millis(200), 100);
+        let slip = outcome.slip.as_mut().unwrap();
+        (slip.held_by_cap_ns, slip.held_by_socket_ns) = (Some(by_cap), Some(by_socket));
+        let found = rate(&outcome, &method);
+        let Some(Warning::RateNotAchieved { held_back_by_window, held_back_by_socket, .. }) = found.first() else {
+            panic!("{found:?}")
+        };
+        assert_eq!((*held_back_by_window, *held_back_by_socket), held);
+        assert_eq!(found.len() > 1, held == (false, false), "behind schedule by ourselves");
     }
 
     #[test_case(20, false; "one in a hundred is not told")]
@@ -535,6 +574,31 @@ mod tests {
         assert!(verdict(&outcome, &method).contains(&Warning::IcmpIsNotTheApplication));
         let (outcome, method) = told(&trips, &Asked::default());
         assert!(!verdict(&outcome, &method).contains(&Warning::IcmpIsNotTheApplication));
+    }
+
+    #[test]
+    fn a_batch_that_was_refused_is_told_once() {
+        let (mut outcome, method) = quiet();
+        let batched = |got, refused: Option<&str>| SocketFacts {
+            batched: Some(Batched {
+                asked: BatchBy::Segments,
+                got,
+                refused: refused.map(str::to_owned),
+                calls: 9,
+                messages: 90,
+                cut_short: 0,
+            }),
+            ..SocketFacts::default()
+        };
+        outcome.sockets = vec![SocketFacts::default(), batched(Some(BatchBy::Segments), None)];
+        let told = |outcome: &Outcome| {
+            let all = verdict(outcome, &method);
+            all.into_iter().filter(|warning| matches!(warning, Warning::NotBatched { .. })).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&outcome), []);
+        outcome.sockets.extend([batched(None, Some("too long")), batched(None, Some("too long"))]);
+        let wanted = Warning::NotBatched { asked: BatchBy::Segments, reason: "too long".into() };
+        assert_eq!(told(&outcome), [wanted]);
     }
 
     #[test]

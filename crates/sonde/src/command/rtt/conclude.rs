@@ -9,7 +9,7 @@ use logbook::moment::Moment;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use measure::environment::Environment;
 use measure::event::Counts;
-use measure::method::{Asked, Carrier, Direction, Method};
+use measure::method::{Asked, Carrier, Direction, Method, Pattern};
 use measure::outcome::{Outcome, Split};
 use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
@@ -80,8 +80,9 @@ impl Inquiry {
         let context = around.context(samples);
         let theirs = around.theirs.as_ref();
         let method = resolved(&self.task.method, &around.peer);
+        let question = if method.pattern == Pattern::Load { Question::Load } else { Question::Rtt };
         let warnings = judge(&outcome, &method, Some(&around.ours), theirs, &context);
-        Record { outcome: Some(outcome), warnings, ..self.frame(Question::Rtt, around, signal) }
+        Record { outcome: Some(outcome), warnings, ..self.frame(question, around, signal) }
     }
 
     /// The record of a stream, likewise.
@@ -172,7 +173,7 @@ fn tool() -> Tool {
 }
 
 fn outcome(finding: &Finding, task: &Task) -> Outcome {
-    let extra = Extra { split: split(finding), sockets: finding.sockets.clone(), peer_received: finding.peer_received };
+    let extra = Extra { split: split(finding), sockets: finding.sockets.clone(), peer: finding.peer_counts };
     summarise(&finding.recording, &task.method, extra)
 }
 
@@ -217,6 +218,8 @@ fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
         version: named.map(|(_, version)| version.to_owned()).filter(|version| !version.is_empty()),
         protocol,
         protocol_version: facts.protocol.map(u32::from),
+        batch: facts.batch,
+        receive_buffer_bytes: facts.receive_buffer,
     }
 }
 
@@ -225,9 +228,14 @@ pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
     let outcome = record.outcome.as_ref();
     let rate_achieved = outcome.and_then(|outcome| outcome.slip.as_ref()).is_none_or(|slip| slip.rate_achieved);
     let counts = outcome.map_or_else(Counts::default, |outcome| outcome.counts);
-    let came_through = record.stream.as_ref().map_or(counts.answered > 0, came_through);
+    let came_through = record.stream.as_ref().map_or_else(|| was_answered(&counts), came_through);
     let lacks = counts.scheduled > counts.answered;
     status(&record.ended, came_through, strict && (!rate_achieved || lacks), signal)
+}
+
+/// Whether any request was answered; a load may be shorter than its first request.
+fn was_answered(counts: &Counts) -> bool {
+    counts.answered > 0 || (counts.scheduled == 0 && counts.messages() > 0)
 }
 
 /// Whether any of a stream arrived, as far as its receiving end told; of one that told nothing, whether it was sent.
@@ -289,6 +297,7 @@ mod tests {
             target: None,
             protocol: Protocol::Netperf { passphrase: None },
             key: None,
+            trace: None,
             samples: false,
             interval: INTERVAL,
             program: String::new(),
@@ -325,6 +334,14 @@ mod tests {
         for strict in [false, true] {
             assert_eq!(exit(&record, strict, None).code(), code);
         }
+    }
+
+    #[test]
+    fn a_load_without_a_request_was_sent_all_the_same() {
+        let one_way = Counts { one_way: 50, ..Counts::default() };
+        assert!(was_answered(&one_way));
+        assert!(!was_answered(&counts(0, 0)));
+        assert!(!was_answered(&Counts { one_way: 50, ..counts(0, 1) }));
     }
 
     #[test_case(Some(Signal::Interrupt), "SIGINT", 130; "by hand")]

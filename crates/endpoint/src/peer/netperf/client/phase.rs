@@ -130,6 +130,7 @@ impl<'a> Phase<'a> {
         };
         let measured = measure(&mut Scene {
             method: &test.method,
+            trace: None,
             peer,
             far: &mut keeper,
             samples: test.samples,

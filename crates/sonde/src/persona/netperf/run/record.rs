@@ -12,6 +12,7 @@ use logbook::moment::Moment;
 use logbook::record::Record;
 use measure::environment::Environment;
 use measure::method::{Asked, Direction};
+use measure::statistics::loss::PeerCounts;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::answer::Results;
@@ -57,6 +58,7 @@ impl Inquiry<'_> {
     fn record(&self, measured: Measured) -> Record {
         let target = Target { host: self.options.control.target().to_owned(), address: self.server };
         let task = Task {
+            trace: None,
             method: self.test.method.clone(),
             target: Some(target),
             protocol: Protocol::Netperf { passphrase: None },
@@ -76,10 +78,11 @@ impl Inquiry<'_> {
         let Measured { found, course, ended, environment, .. } = measured;
         match found {
             Found::Exchanges(gathered) => {
+                let received = course.results.as_ref().ok().and_then(|results| results.transactions);
                 let finding = rtt::found(gathered, environment, self.server, self.offset_before);
                 let finding = Finding {
                     peer: netserver(),
-                    peer_received: course.results.as_ref().ok().and_then(|results| results.transactions),
+                    peer_counts: PeerCounts { received, ..PeerCounts::default() },
                     report_missing: missing(&course, self.test),
                     ended,
                     ..finding
