@@ -62,6 +62,10 @@ struct Everywhere {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Measure round trips: what does one exchange cost, by this method?
+    ///
+    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
+    /// to go. A second Ctrl-C or SIGTERM ends it at once. Where SIGHUP is ignored, as under nohup, it stays so. SIGQUIT (Ctrl-\)
+    /// prints the numbers so far on standard error, and the run goes on.
     Rtt(rtt::options::RttOptions),
     /// Measure at a rate: what does an exchange cost then, and is the rate reached?
     Load(load::options::LoadOptions),
@@ -141,7 +145,7 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
     });
     match output.fault() {
         Some(fault) => {
-            output.aside(&Failure::usage(format!("standard output: cannot write the result: {fault}")).text());
+            output.aside(&Failure::unwritten(&fault).text());
             if exit == Exit::Done { Exit::Usage } else { exit }
         }
         None => exit,

@@ -62,12 +62,21 @@ pub fn carry_out(plan: &Plan, command: Vec<String>, output: &Arc<Output>) -> Res
     output.progress_done();
     match found {
         Ok(finding) => conclude(finding, &inquiry, watch, plan, &interruption, output),
+        Err(error) if is_unread(&error, &interruption) => {
+            // What is wrong is told at the very end, as every fault of standard output; a reader that has gone is none.
+            Ok(if output.fault().is_some() { Exit::Usage } else { Exit::NothingAnswered })
+        }
         Err(error) => {
             let failure = failure(error, plan, &interruption);
             watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
             Err(failure)
         }
     }
+}
+
+/// Whether the measurement was not begun because its events could not be written: nobody else stops one without a signal.
+fn is_unread(error: &EndpointError, interruption: &Interruption) -> bool {
+    matches!(error.cause, Cause::Stopped) && interruption.signal().is_none()
 }
 
 fn conclude(
