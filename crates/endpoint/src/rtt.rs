@@ -194,10 +194,10 @@ fn against(
         None => &mut nobody,
     };
     let (samples, interval) = (task.samples, task.interval);
-    let halt = Stop::default();
-    let trace = task.trace.as_deref();
+    let (trace, halt) = (task.trace.as_deref(), Stop::default());
+    let halt = &halt;
     let mut scene =
-        Scene { method: &method, trace, peer, far, samples, interval, stop, halt: &halt, watch: &mut watch, on_event };
+        Scene { method: &method, trace, peer, far, samples, interval, stop, halt, watch: &mut watch, on_event };
     let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let mut peer_facts = control.as_ref().map(facts_of).unwrap_or_default();

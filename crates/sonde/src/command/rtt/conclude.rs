@@ -228,14 +228,14 @@ pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
     let outcome = record.outcome.as_ref();
     let rate_achieved = outcome.and_then(|outcome| outcome.slip.as_ref()).is_none_or(|slip| slip.rate_achieved);
     let counts = outcome.map_or_else(Counts::default, |outcome| outcome.counts);
-    let came_through = record.stream.as_ref().map_or_else(|| was_answered(&counts), came_through);
+    let came_through = record.stream.as_ref().map_or_else(|| answered_or_sent(&counts), came_through);
     let lacks = counts.scheduled > counts.answered;
     status(&record.ended, came_through, strict && (!rate_achieved || lacks), signal)
 }
 
-/// Whether any request was answered; a load may be shorter than its first request.
-fn was_answered(counts: &Counts) -> bool {
-    counts.answered > 0 || (counts.scheduled == 0 && counts.messages() > 0)
+/// Whether anything was answered; of a load that was shorter than its first request, whether it was sent.
+fn answered_or_sent(counts: &Counts) -> bool {
+    counts.answered > 0 || counts.scheduled == 0 && counts.one_way > 0
 }
 
 /// Whether any of a stream arrived, as far as its receiving end told; of one that told nothing, whether it was sent.
@@ -293,6 +293,7 @@ mod tests {
         let asked = Asked { pattern: Some(Pattern::Stream), direction: Some(direction), ..Asked::default() };
         let address = SocketAddr::from(([127, 0, 0, 1], 12_865));
         let task = Task {
+            trace: None,
             method: asked.resolve_towards(Far::Foreign).unwrap(),
             target: None,
             protocol: Protocol::Netperf { passphrase: None },
@@ -339,9 +340,9 @@ mod tests {
     #[test]
     fn a_load_without_a_request_was_sent_all_the_same() {
         let one_way = Counts { one_way: 50, ..Counts::default() };
-        assert!(was_answered(&one_way));
-        assert!(!was_answered(&counts(0, 0)));
-        assert!(!was_answered(&Counts { one_way: 50, ..counts(0, 1) }));
+        assert!(answered_or_sent(&one_way) && answered_or_sent(&counts(1, 9)));
+        assert!(!answered_or_sent(&counts(0, 9)) && !answered_or_sent(&counts(0, 0)));
+        assert!(!answered_or_sent(&Counts { lost: 1, scheduled: 1, ..one_way }), "its one request was lost");
     }
 
     #[test_case(Some(Signal::Interrupt), "SIGINT", 130; "by hand")]
