@@ -24,14 +24,16 @@ use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::wire::{Reading, Wire};
 
 mod netperf;
+mod sockperf;
 
 pub use self::netperf::{netperf_client, netperf_server};
+pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
 
 /// A driving function, by the name of its fuzz target.
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 9] = [
+pub const ALL: [(&str, Drive); 14] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -41,6 +43,11 @@ pub const ALL: [(&str, Drive); 9] = [
     ("key_text", key_text),
     ("netperf_client", netperf_client),
     ("netperf_server", netperf_server),
+    ("sockperf_client", sockperf_client),
+    ("sockperf_datagram", sockperf_datagram),
+    ("sockperf_feed", sockperf_feed),
+    ("sockperf_playback", sockperf_playback),
+    ("sockperf_stream", sockperf_stream),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.

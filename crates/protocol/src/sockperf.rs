@@ -8,9 +8,12 @@
 //! Source for all of it: the behaviour of sockperf 3.7 (Debian's package) and 3.10 (its public repository's head of
 //! January 2024), as captured on the wire. Their bytes are the same; where they do different things, it is said.
 
+pub mod feed;
 pub mod gaps;
 pub mod message;
 pub mod numbering;
+pub mod payload;
+pub mod playback;
 pub mod server;
 pub mod stream;
 pub mod wire;

@@ -4,4 +4,7 @@
 //! pure functions all, tested against output of the original.
 
 pub mod options;
+pub mod output;
 pub mod statistics;
+#[cfg(test)]
+mod transcript;

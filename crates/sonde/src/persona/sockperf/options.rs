@@ -1,10 +1,27 @@
 //! What was typed behind `sockperf`, as plain values: no I/O, no name looked up, no file read.
+//!
+//! [`parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
+//! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
+
+mod client;
+mod common;
+pub mod number;
+mod own;
+mod reading;
+pub mod refused;
+pub mod scan;
+mod server;
+pub mod table;
+pub mod usage;
 
 use std::path::PathBuf;
 
 use measure::method::Pacing;
 
 use crate::command::value::{CpuList, SampleFile};
+use crate::persona::answer::Answer;
+use crate::persona::sockperf::options::reading::Reading;
+use crate::persona::sockperf::options::table::{Key, Subcommand};
 
 /// The port where none is asked for, of UDP and of TCP.
 pub const PORT: u16 = 11_111;
@@ -44,8 +61,6 @@ pub struct Server {
     pub threads: u32,
     /// `--cpu-affinity`: CPUs of these threads, in turn; empty: none asked for.
     pub cpus: CpuList,
-    /// `--force-unicast-reply`: a request to a group is answered to its sender.
-    pub force_unicast_reply: bool,
     /// `--dont-reply`: it counts and answers nothing; never with `--tcp`.
     pub dont_reply: bool,
     /// `-m`: longest message taken in bytes, 65,507 to 1,048,575.
@@ -226,8 +241,6 @@ pub struct Common {
     pub skip_blocking_send: bool,
     /// `--tos`: `IP_TOS` or `IPV6_TCLASS`.
     pub tos: Option<u8>,
-    /// Options of group addresses.
-    pub multicast: Multicast,
     /// `--uc-reuseaddr`: `SO_REUSEADDR`.
     pub reuse_address: bool,
     /// `--lls`: `SO_BUSY_POLL` in microseconds.
@@ -310,30 +323,6 @@ pub struct Activity {
     pub detailed: bool,
 }
 
-/// Options of group addresses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Multicast {
-    /// `--mc-rx-if`: address of the interface to join at.
-    pub receive_interface: Option<String>,
-    /// `--mc-tx-if`: address of the interface to send from.
-    pub send_interface: Option<String>,
-    /// `--mc-loopback-enable`.
-    pub loopback: bool,
-    /// `--mc-ttl`.
-    pub ttl: u8,
-    /// `--mc-source-filter`: the only sender to hear.
-    pub source: Option<String>,
-}
-
-/// The lifetime of a datagram to a group where none is asked for.
-pub const MULTICAST_TTL: u8 = 2;
-
-impl Default for Multicast {
-    fn default() -> Self {
-        Self { receive_interface: None, send_interface: None, loopback: false, ttl: MULTICAST_TTL, source: None }
-    }
-}
-
 /// What the original has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Own {
@@ -346,3 +335,40 @@ pub struct Own {
     /// `--pacing`: how a message's instant is waited for.
     pub pacing: Option<Pacing>,
 }
+
+/// Reads the words behind the program's name.
+///
+/// # Errors
+/// What is printed in place of a run: the help, the version, or why these words cannot be.
+pub fn parse(words: &[String]) -> Result<Asked, Answer> {
+    let Some((first, words)) = words.split_first() else { return Err(Answer::complaint(usage::general())) };
+    let subcommand = Subcommand::named(first).ok_or_else(|| other(first))?;
+    let given = scan::scan(words, &table::entries(subcommand))
+        .map_err(|fault| reading::complaint(subcommand, &fault.text()))?;
+    if given.has(Key::Help) {
+        return Err(Answer::said(usage::of(subcommand), 0));
+    }
+    if let Some((option, why)) = refused::refusal(&given) {
+        return Err(Answer::refusal("sockperf", option, why));
+    }
+    let notes = refused::notes(&given, subcommand);
+    let mut reading = Reading { subcommand, given, notes };
+    let common = common::read(&mut reading)?;
+    let (command, own) = match subcommand {
+        Subcommand::Server => (Command::Server(server::read(&mut reading, common)?), Own::default()),
+        _ => client::read(&mut reading, common).map(|(client, own)| (Command::Client(client), own))?,
+    };
+    Ok(Asked { command, own, notes: reading.notes })
+}
+
+/// A word in a subcommand's place that is none.
+fn other(word: &str) -> Answer {
+    match word {
+        "--version" => usage::version(),
+        "help" | "h" | "?" | "-h" | "-?" | "--help" | "--usage" => Answer::said(usage::general(), 0),
+        _ => Answer::complaint(format!("sockperf: {word}: is no subcommand\n\n{}", usage::general())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! A recorded schedule: when each message left, and how long it was. Values only; files are read elsewhere.
+
+use crate::method::Schedule;
+use crate::unit::{Bytes, Nanos};
+
+/// One message of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// When it leaves, counted from the start of the run.
+    pub at: Nanos,
+    /// Its payload, bytes.
+    pub bytes: u32,
+}
+
+/// The messages of a trace in the order of their departure: at least one, times never running backwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    departures: Vec<Departure>,
+    largest: u32,
+    smallest: u32,
+    bytes: u64,
+}
+
+/// Why departures make no trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// Nothing leaves.
+    #[error("a trace without a message: there is nothing to send")]
+    Empty,
+    /// Time runs backwards.
+    #[error("time runs backwards: message {number} leaves {back} before the one ahead of it")]
+    Backwards {
+        /// Which message, counted from 1.
+        number: u64,
+        /// By how much.
+        back: Nanos,
+    },
+}
+
+impl Trace {
+    /// A trace of these departures.
+    pub fn new(departures: Vec<Departure>) -> Result<Self, TraceError> {
+        let backwards = departures.windows(2).position(|pair| pair[1].at < pair[0].at);
+        if let Some(index) = backwards {
+            let back = Nanos(departures[index].at.0 - departures[index + 1].at.0);
+            return Err(TraceError::Backwards { number: index as u64 + 2, back });
+        }
+        let sizes = || departures.iter().map(|departure| departure.bytes);
+        let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return Err(TraceError::Empty) };
+        let bytes = sizes().map(u64::from).sum();
+        Ok(Self { departures, largest, smallest, bytes })
+    }
+
+    /// The messages, in order.
+    pub fn departures(&self) -> &[Departure] {
+        &self.departures
+    }
+
+    /// The smallest of its messages.
+    pub fn smallest(&self) -> Bytes {
+        Bytes(self.smallest.into())
+    }
+
+    /// The largest of its messages.
+    pub fn largest(&self) -> Bytes {
+        Bytes(self.largest.into())
+    }
+
+    /// Its summary, as a method keeps it.
+    pub fn schedule(&self) -> Schedule {
+        Schedule::Trace {
+            messages: self.departures.len() as u64,
+            length_ns: self.departures.last().map_or(Nanos::ZERO, |last| last.at),
+            bytes: Bytes(self.bytes),
+            smallest: self.smallest(),
+            largest: self.largest(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(departures: &[(u64, u32)]) -> Result<Trace, TraceError> {
+        Trace::new(departures.iter().map(|&(at, bytes)| Departure { at: Nanos(at), bytes }).collect())
+    }
+
+    #[test]
+    fn a_trace_knows_its_sum() {
+        let schedule = trace(&[(0, 100), (0, 40), (1_000_000, 60)]).unwrap().schedule();
+        let expected = Schedule::Trace {
+            messages: 3,
+            length_ns: Nanos::millis(1),
+            bytes: Bytes(200),
+            smallest: Bytes(40),
+            largest: Bytes(100),
+        };
+        assert_eq!((schedule, schedule.mean_gap()), (expected, Some(Nanos::micros(500))));
+        assert_eq!(schedule.to_string(), "trace of 3 messages, 200 B over 1 ms");
+    }
+
+    #[test]
+    fn time_does_not_run_backwards_and_nothing_is_no_trace() {
+        let back = TraceError::Backwards { number: 3, back: Nanos(2) };
+        assert_eq!(trace(&[(5, 1), (9, 1), (7, 1)]), Err(back));
+        assert_eq!(trace(&[]), Err(TraceError::Empty));
+    }
+
+    #[test]
+    fn one_instant_has_no_gap() {
+        assert_eq!(trace(&[(7, 9)]).unwrap().schedule().mean_gap(), None);
+        assert_eq!(trace(&[(0, 9), (0, 9)]).unwrap().schedule().mean_gap(), None);
+    }
+}
