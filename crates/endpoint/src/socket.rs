@@ -1,6 +1,8 @@
 //! Opening sockets as a method asks, and reading back what they got.
 
+pub mod envelope;
 pub mod icmp;
+pub mod multicast;
 pub mod option;
 pub mod queue;
 pub mod tuning;

@@ -1,0 +1,3 @@
+//! sockperf's messages on real sockets.
+
+pub mod server;
