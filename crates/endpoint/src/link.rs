@@ -3,7 +3,10 @@
 pub mod bulk;
 pub mod clockwork;
 pub mod datagram;
+pub mod framed;
+pub mod group;
 pub mod handshake;
 pub mod ring;
 pub mod stamping;
 pub mod stream;
+pub mod way;

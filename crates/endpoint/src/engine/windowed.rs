@@ -72,7 +72,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     /// An engine for `flows`, at least one.
     pub fn new(flows: Vec<Flow<L, W>>, told: Told<'a>, outlet: Outlet) -> Self {
         let window = match told.method.window {
-            Window::Closed(n) => u64::from(n),
+            Window::Closed(n) | Window::Volley(n) => u64::from(n),
             Window::Open { cap } => (u64::from(cap) / u64::from(told.method.spread.connections)).max(1),
         };
         let mut links = Vec::with_capacity(flows.len());

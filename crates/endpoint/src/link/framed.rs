@@ -56,6 +56,20 @@ impl Framed {
         &self.socket
     }
 
+    /// Whether a whole message of what was read already waits to be taken: no poll tells of it.
+    pub(super) fn has_message(&self) -> bool {
+        self.framer.has_message()
+    }
+
+    /// Whether something is left of a message that did not fit.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    pub(super) fn spins(&self) -> bool {
+        self.spinning
+    }
+
     /// The next whole message of what was read already.
     #[inline]
     fn next(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
@@ -196,12 +210,11 @@ impl Link for Framed {
 
     fn wait_any(links: &mut [Self], until: Instant) {
         match links {
-            [only] if only.spinning => {}
-            // What was read already wakes no poll.
-            _ if links.iter().any(Self::has_more) => {}
-            [only] => poll_one(only.socket.as_fd(), !only.pending.is_empty(), until),
             [first, ..] if first.spinning => {}
-            _ => poll_until(links.iter().map(|link| (link.socket.as_fd(), !link.pending.is_empty())), until),
+            // What was read already wakes no poll.
+            _ if links.iter().any(Self::has_message) => {}
+            [only] => poll_one(only.socket.as_fd(), only.is_behind(), until),
+            _ => poll_until(links.iter().map(|link| (link.socket.as_fd(), link.is_behind())), until),
         }
     }
 

@@ -117,6 +117,7 @@ fn asked(options: &RttOptions) -> Asked {
         pattern: options.carrier.crr.then_some(Pattern::ConnectExchange),
         direction: None,
         window: options.schedule.window,
+        volley: None,
         schedule: schedule(&options.schedule),
         pacing: options.schedule.pace,
         waiting: options.waiting.wait.map(|word| word.0),
@@ -130,7 +131,12 @@ fn asked(options: &RttOptions) -> Asked {
         threads: options.shape.threads,
         cpus: options.waiting.cpu.clone().unwrap_or_default().0,
         peer_cpus: options.waiting.peer_cpu.clone().unwrap_or_default().0,
-        stop: Stop { after_ns: options.stop.time, count: options.stop.count, bytes: None, settled: options.stop.until },
+        stop: Stop {
+            after_ns: options.stop.time,
+            count: options.stop.count,
+            settled: options.stop.until,
+            ..Stop::default()
+        },
         timeout_ns: options.stop.timeout,
         warm_up_ns: options.stop.warm_up,
         socket: socket(&options.path),
