@@ -167,7 +167,6 @@ impl Server {
                 datagrams::warm_up(socket, &shared);
             }
         }
-        shared.tally.begin();
         let started = thread::scope(|scope| {
             let started = deal(sockets.len(), shared.settings.threads)
                 .into_iter()

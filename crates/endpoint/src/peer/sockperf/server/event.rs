@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
-use measure::unit::Nanos;
+use measure::unit::Instant;
 use protocol::sockperf::gaps::Seen;
 use protocol::sockperf::server::Malformed;
 
@@ -65,12 +65,12 @@ pub enum Event {
         /// What.
         seen: Seen,
     },
-    /// So many messages more were handled.
+    /// Another [`super::settings::Settings::activity`] messages were handled.
     Activity {
-        /// Since the last time, or since it began to serve.
-        interval: Nanos,
-        /// All messages so far.
+        /// All messages by then: a multiple of that number.
         messages: u64,
+        /// When.
+        at: Instant,
     },
 }
 

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use measure::unit::Instant;
 use protocol::sockperf::gaps::{Seen, Sender};
 use protocol::sockperf::message::Header;
 
@@ -42,11 +41,8 @@ pub(super) struct Tally {
 impl Tally {
     pub fn of(settings: &Settings) -> Self {
         let gaps = settings.gaps.then(|| Gaps { senders: Mutex::default(), most: settings.limits.senders });
-        let activity = settings.activity.filter(|every| *every > 0).map(|every| Activity {
-            every,
-            messages: AtomicU64::new(0),
-            last: Mutex::new(Monotonic::now()),
-        });
+        let every = settings.activity.filter(|every| *every > 0);
+        let activity = every.map(|every| Activity { every, messages: AtomicU64::new(0) });
         let watched = gaps.is_some() || activity.is_some();
         Self {
             tell: settings.tell.clone(),
@@ -107,13 +103,6 @@ impl Tally {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread that serves has begun: the first interval is from here.
-    pub fn begin(&self) {
-        if let Some(activity) = self.watch.as_ref().and_then(|watch| watch.activity.as_ref()) {
-            *activity.last() = Monotonic::now();
-        }
-    }
-
     /// Looks at a message of `from`, whether it is counted or not.
     pub fn see(&self, watch: &Watch, from: Option<SocketAddr>, header: &Header) {
         let (Some(gaps), Some(from)) = (&watch.gaps, from) else { return };
@@ -126,8 +115,8 @@ impl Tally {
     /// So many messages more were counted.
     pub fn more(&self, watch: &Watch, messages: u64) {
         let Some(activity) = &watch.activity else { return };
-        if let Some((interval, messages)) = activity.more(messages) {
-            self.tell(&Event::Activity { interval, messages });
+        for messages in activity.more(messages) {
+            self.tell(&Event::Activity { messages, at: Monotonic::now() });
         }
     }
 }
@@ -181,24 +170,13 @@ impl Gaps {
 struct Activity {
     every: u64,
     messages: AtomicU64,
-    last: Mutex<Instant>,
 }
 
 impl Activity {
-    /// The time since the last time and the number of all messages, where another `every` of them are full.
-    fn more(&self, messages: u64) -> Option<(measure::unit::Nanos, u64)> {
-        let before = self.messages.fetch_add(messages, Ordering::Relaxed);
-        let now = before + messages;
-        if before / self.every == now / self.every {
-            return None;
-        }
-        let (mut last, at) = (self.last(), Monotonic::now());
-        let interval = at.since(std::mem::replace(&mut *last, at)).unwrap_or_default();
-        Some((interval, now))
-    }
-
-    fn last(&self) -> MutexGuard<'_, Instant> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The multiples of `every` that are reached with so many more.
+    fn more(&self, messages: u64) -> impl Iterator<Item = u64> + use<> {
+        let (every, before) = (self.every, self.messages.fetch_add(messages, Ordering::Relaxed));
+        (before / every + 1..=(before + messages) / every).map(move |times| times * every)
     }
 }
 
@@ -266,11 +244,11 @@ mod tests {
     fn activity_is_told_each_time_that_it_is_full() {
         let (tally, lines) = telling(|settings| settings.activity = Some(10));
         let watch = tally.watch.as_ref().unwrap();
-        for more in [9, 1, 9, 25, 1] {
+        for more in [9, 0, 1, 9, 25, 0, 1] {
             tally.more(watch, more);
         }
         let lines = lines.lock().unwrap();
-        let told: Vec<&str> = lines.iter().map(|line| line.split("messages: ").nth(1).unwrap()).collect();
-        assert_eq!(told, ["10 }", "44 }"]);
+        let told: Vec<&str> = lines.iter().map(|line| line.split(['{', ',']).nth(1).unwrap()).collect();
+        assert_eq!(told, [" messages: 10", " messages: 20", " messages: 30", " messages: 40"]);
     }
 }

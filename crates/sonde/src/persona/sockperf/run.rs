@@ -1,0 +1,4 @@
+//! Where words meet sockets: one run of either end.
+
+pub mod server;
+mod teller;
