@@ -87,6 +87,12 @@ impl Method {
         }
     }
 
+    /// Whether connections take turns of a burst each, so that together they offer the schedule's rate. Where not, each
+    /// has its own bursts.
+    pub fn shares_bursts(&self) -> bool {
+        self.pattern == Pattern::Load || matches!(self.window, Window::Volley(_))
+    }
+
     /// The smallest request that can come, bytes of payload.
     pub fn smallest_request(&self) -> Bytes {
         match (self.schedule, self.sizes.range()) {
