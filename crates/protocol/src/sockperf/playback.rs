@@ -178,6 +178,11 @@ mod tests {
     }
 
     #[test]
+    fn a_time_is_the_nearest_nanosecond() {
+        assert_eq!(parse("1.001, 20\n2.0000000019, 20"), Ok(vec![at(1_001_000_000, 20), at(2_000_000_002, 20)]));
+    }
+
+    #[test]
     fn a_file_may_play_nothing() {
         assert_eq!(parse("# nothing\n\n"), Ok(vec![]));
     }

@@ -4,7 +4,7 @@
 //! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
-mod common;
+mod either_end;
 pub mod number;
 mod own;
 mod reading;
@@ -253,6 +253,7 @@ pub struct Display {
 
 /// Bins of `--histogram`, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit is in the name")]
 pub struct Histogram {
     /// Width of a bin, 1 or more.
     pub bin_us: u32,
@@ -388,7 +389,7 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     }
     let notes = refused::notes(&given, subcommand);
     let mut reading = Reading { subcommand, given, notes };
-    let common = common::read(&mut reading)?;
+    let common = either_end::read(&mut reading)?;
     let (command, own) = match subcommand {
         Subcommand::Server => (Command::Server(server::read(&mut reading, common)?), Own::default()),
         _ => client::read(&mut reading, common).map(|(client, own)| (Command::Client(client), own))?,

@@ -14,7 +14,7 @@ mod walk;
 
 use std::collections::BTreeMap;
 
-use crate::persona::sockperf::options::Histogram;
+use crate::persona::sockperf::options::{BEFORE, Client, Histogram, Kind, Stop};
 use crate::persona::sockperf::statistics::latency::Latency;
 use crate::persona::sockperf::statistics::walk::Walk;
 
@@ -52,6 +52,17 @@ pub enum Window {
     All,
 }
 
+impl Window {
+    /// The window of some traffic.
+    pub fn of(kind: &Kind) -> Self {
+        match kind.load().map(|load| load.stop) {
+            Some(Stop::Seconds(_)) => Self::Trimmed,
+            Some(Stop::Messages(count)) => Self::Numbered { first: u64::from(BEFORE) + 1, count: count.into() },
+            None => Self::All,
+        }
+    }
+}
+
 /// A slot that counts as an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
@@ -74,6 +85,18 @@ pub struct Setting {
     pub full_rtt: bool,
     /// `--histogram`.
     pub histogram: Option<Histogram>,
+}
+
+impl Setting {
+    /// The setting of a client; of one that gets no answers it gives figures of nothing.
+    pub fn of(client: &Client) -> Self {
+        Self {
+            reply_every: client.kind.reply_every().unwrap_or(1),
+            window: Window::of(&client.kind),
+            full_rtt: client.display.full_rtt,
+            histogram: client.display.histogram,
+        }
+    }
 }
 
 /// The figures of one run.
@@ -161,7 +184,10 @@ impl Collector {
 
     fn take(&mut self, sequence: u64, slot: Option<Slot>, accepted: &mut dyn FnMut(Observation)) {
         if sequence != self.next {
-            self.ahead.insert(sequence, slot);
+            // One that was walked over already does not count again.
+            if sequence > self.next {
+                self.ahead.insert(sequence, slot);
+            }
             return;
         }
         let mut due = Some(slot);

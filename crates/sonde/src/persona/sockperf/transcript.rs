@@ -29,7 +29,7 @@ pub fn file(name: &str) -> String {
 pub fn names() -> Vec<String> {
     let entries = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let runs = entries.filter_map(|name| name.strip_suffix(".txt").map(str::to_owned));
-    let mut names: Vec<String> = runs.filter(|name| name != "about" && !name.ends_with(".feed")).collect();
+    let mut names: Vec<String> = runs.filter(|name| name != "about").collect();
     names.sort_unstable();
     names
 }
@@ -91,7 +91,7 @@ pub fn sockets(place: &Place, any: &str) -> Vec<Endpoint> {
             let address = socket.host.as_deref().unwrap_or(any).parse().unwrap();
             vec![Endpoint { address: SocketAddr::new(address, socket.port), transport: socket.transport }]
         }
-        Place::Feed { .. } => file("18-feedfile.feed.txt").lines().map(feed).collect(),
+        Place::Feed { .. } => file("18-feedfile.feed").lines().map(feed).collect(),
     }
 }
 

@@ -151,7 +151,7 @@ fn display(reading: &mut Reading) -> Result<Display, Answer> {
 
 fn histogram(reading: &Reading) -> Result<Option<Histogram>, Answer> {
     let Some(text) = reading.text(Key::Histogram) else { return Ok(None) };
-    let refused = |why: &str| reading.refusal(&format!("--histogram {text}"), why);
+    let refused = |why: &str| Reading::refusal(&format!("--histogram {text}"), why);
     let numbers: Vec<u32> = text.split(':').map_while(|part| part.parse().ok()).collect();
     let &[bin_us, low_us, high_us] = numbers.as_slice() else {
         let line = format!("Invalid argument: {text} Format should be binsize:lowerrange:upperrange");
@@ -173,7 +173,7 @@ fn local(reading: &Reading) -> Result<Local, Answer> {
     let port = reading.port(Key::ClientPort, "'--client_port' Invalid value")?;
     let host = reading.text(Key::ClientAddress).map(str::to_owned);
     match host.as_deref().and_then(|host| refused::host(host, reading.subcommand)) {
-        Some(why) => Err(reading.refusal(&format!("--client_ip {}", host.unwrap_or_default()), why)),
+        Some(why) => Err(Reading::refusal(&format!("--client_ip {}", host.unwrap_or_default()), why)),
         None => Ok(Local { host, port: port.unwrap_or(0) }),
     }
 }

@@ -11,7 +11,7 @@ use crate::persona::sockperf::options::table::Key;
 pub(super) fn read(reading: &Reading) -> Result<Own, Answer> {
     let pacing = reading.text(Key::Pacing).map(|word| {
         let named = [Pacing::Sleep, Pacing::Hybrid, Pacing::Spin].into_iter().find(|pacing| pacing.to_string() == word);
-        named.ok_or_else(|| reading.refusal(&format!("--pacing {word}"), "takes sleep, spin or hybrid"))
+        named.ok_or_else(|| Reading::refusal(&format!("--pacing {word}"), "takes sleep, spin or hybrid"))
     });
     Ok(Own {
         json: reading.has(Key::Json),

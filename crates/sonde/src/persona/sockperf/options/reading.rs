@@ -77,7 +77,7 @@ impl Reading {
     pub(super) fn parsed<T: FromStr<Err = String>>(&self, key: Key, name: &str) -> Result<Option<T>, Answer> {
         let Some(text) = self.text(key) else { return Ok(None) };
         let read: Result<T, String> = text.parse();
-        read.map(Some).map_err(|why| self.refusal(&format!("{name} {text}"), &why))
+        read.map(Some).map_err(|why| Self::refusal(&format!("{name} {text}"), &why))
     }
 
     /// A line that begins as the original's do, and where to read more; status 1, where the original ends with 0.
@@ -86,7 +86,7 @@ impl Reading {
     }
 
     /// An option that is not taken, and why: in our words alone.
-    pub(super) fn refusal(&self, option: &str, why: &str) -> Answer {
+    pub(super) fn refusal(option: &str, why: &str) -> Answer {
         Answer::refusal("sockperf", option, why)
     }
 }

@@ -98,7 +98,14 @@ pub fn timed_out() -> Answer {
 
 /// More threads than sockets.
 pub fn too_many_threads() -> Answer {
-    Answer::said("sockperf: Number of threads should be less than sockets count\n", NOTHING)
+    let text = "sockperf: Number of threads should be less than sockets count\n".to_owned();
+    Answer::said(text + &error("program exits because of an error.", Errno::NONE), NOTHING)
+}
+
+/// A feed file that names no socket.
+pub fn empty_feed(path: &Path) -> Answer {
+    let text = format!("sockperf: Feedfile '{}' is empty!\n", path.display());
+    Answer::said(text + &error("program exits because of an error.", Errno::NONE), NOTHING)
 }
 
 /// Any other reason, in our words on standard error.

@@ -20,6 +20,7 @@ pub fn summary(sender: SocketAddr, total: u64) -> String {
     say(format_args!("{:<23} Summary: Total Dropped/OOO: {total}", name(sender)))
 }
 
+/// An IPv4 sender to a server that listens on both families is told as itself.
 fn name(sender: SocketAddr) -> String {
-    format!("[{}:{}]", sender.ip(), sender.port())
+    format!("[{}]", SocketAddr::new(sender.ip().to_canonical(), sender.port()))
 }

@@ -13,7 +13,7 @@ pub struct Run<'a> {
     /// What was asked for.
     pub client: &'a Client,
     /// From the first send to the end.
-    pub run_ns: u64,
+    pub lasted_ns: u64,
     /// Messages sent: the last number.
     pub sent: u64,
     /// Sends left out because they would have waited.
@@ -30,9 +30,10 @@ impl Run<'_> {
     /// What the screen shows.
     pub fn text(&self, paint: Paint) -> String {
         let mut text = self.told(paint, true);
-        if let Some(bins) = self.valid().and_then(|valid| valid.latency.bins.as_ref()) {
-            let latency = &self.valid().expect("there are bins").latency;
-            text += &histogram::text(bins, latency, self.columns, paint);
+        if let Some(valid) = self.valid()
+            && let Some(bins) = &valid.latency.bins
+        {
+            text += &histogram::text(bins, &valid.latency, self.columns, paint);
         }
         if self.never_waited {
             text +=
@@ -69,7 +70,7 @@ impl Run<'_> {
             }
             Finding::Valid(valid) => {
                 let summary = if with_summary { self.summary(&valid.latency) } else { String::new() };
-                self.duration(valid)
+                duration(valid)
                     + &self.average(&valid.latency, paint)
                     + &self.errors(paint)
                     + &summary
@@ -80,23 +81,19 @@ impl Run<'_> {
 
     fn total(&self) -> String {
         let by_number = matches!(self.client.kind.load().map(|load| load.stop), Some(Stop::Messages(_)));
-        let warm_up = match by_number {
-            true => format!("Warm up packets={BEFORE}"),
-            false => format!("Warm up time={} msec", WARM_UP_NS / 1_000_000),
+        let warm_up = if by_number {
+            format!("Warm up packets={BEFORE}")
+        } else {
+            format!("Warm up time={} msec", WARM_UP_NS / 1_000_000)
         };
         let skipped = match self.skipped {
             0 => String::new(),
             skipped => format!("; SkippedMessages={skipped}"),
         };
-        let (run, sent, received) = (seconds(self.run_ns), self.sent, self.statistics.received);
+        let (run, sent, received) = (seconds(self.lasted_ns), self.sent, self.statistics.received);
         say(format_args!(
             "[Total Run] RunTime={run:.3} sec; {warm_up}; SentMessages={sent}; ReceivedMessages={received}{skipped}"
         ))
-    }
-
-    fn duration(&self, valid: &Valid) -> String {
-        let (run, sent, received) = (seconds(valid.run_ns), valid.sent, valid.latency.observations);
-        say(format_args!("[Valid Duration] RunTime={run:.3} sec; SentMessages={sent}; ReceivedMessages={received}"))
     }
 
     fn average(&self, latency: &Latency, paint: Paint) -> String {
@@ -139,6 +136,11 @@ impl Run<'_> {
         };
         say(format_args!("Summary: {name}{of} is {:.3} usec", micros(latency.average_ns)))
     }
+}
+
+fn duration(valid: &Valid) -> String {
+    let (run, sent, received) = (seconds(valid.run_ns), valid.sent, valid.latency.observations);
+    say(format_args!("[Valid Duration] RunTime={run:.3} sec; SentMessages={sent}; ReceivedMessages={received}"))
 }
 
 fn percentiles(latency: &Latency, paint: Paint) -> String {

@@ -16,7 +16,7 @@ pub struct Run<'a> {
     /// How it is told.
     pub display: &'a Display,
     /// From the first send to the end.
-    pub run_ns: u64,
+    pub lasted_ns: u64,
     /// Messages sent.
     pub sent: u64,
     /// Sends left out because they would have waited.
@@ -33,7 +33,7 @@ impl Run<'_> {
         if self.sent == 0 {
             return say("No messages were sent");
         }
-        if self.run_ns == 0 {
+        if self.lasted_ns == 0 {
             return String::new();
         }
         let mut text = self.total() + &self.note(paint) + &self.message_rate() + &self.bandwidth();
@@ -52,7 +52,7 @@ impl Run<'_> {
             0 => String::new(),
             skipped => format!(" ({skipped} messages skipped)"),
         };
-        let run = seconds(self.run_ns);
+        let run = seconds(self.lasted_ns);
         say(format_args!("Total of {} messages sent in {run:.3} sec{skipped}\n", self.sent))
     }
 
@@ -81,7 +81,7 @@ impl Run<'_> {
     }
 
     fn messages_a_second(&self) -> u64 {
-        (self.sent as f64 / seconds(self.run_ns)).round() as u64
+        (self.sent as f64 / seconds(self.lasted_ns)).round() as u64
     }
 
     fn message_rate(&self) -> String {

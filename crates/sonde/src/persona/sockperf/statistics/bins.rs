@@ -67,7 +67,9 @@ mod tests {
     #[test]
     fn an_observation_on_an_edge_belongs_to_the_bin_that_begins_there() {
         let mut bins = Bins::new(Histogram { bin_us: 2, low_us: 4, high_us: 9 });
-        [3_999, 4_000, 5_999, 6_000, 9_500, 10_000].into_iter().for_each(|value| bins.count(value));
+        for value in [3_999, 4_000, 5_999, 6_000, 9_500, 10_000] {
+            bins.count(value);
+        }
         assert_eq!((bins.below, bins.within, bins.above), (1, [(0, 2), (1, 1), (2, 1)].into(), 1));
     }
 }

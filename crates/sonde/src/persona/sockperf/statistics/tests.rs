@@ -4,7 +4,7 @@ use measure::recorder::EXACT;
 use test_case::test_case;
 
 use super::*;
-use crate::persona::sockperf::options::Histogram;
+use crate::persona::sockperf::options::{self, Command, Histogram};
 
 const MS: u64 = 1_000_000;
 
@@ -19,6 +19,16 @@ fn slot(sequence: u64, sent_ns: u64, received_ns: impl Into<Option<u64>>) -> Slo
 /// One message each millisecond for `millis`, each answered after 10 µs.
 fn steady(millis: u64) -> Vec<Slot> {
     (0..millis).map(|at| slot(at + 1, at * MS, at * MS + 10_000)).collect()
+}
+
+#[test_case("ul --reply-every 7", 7, Window::Trimmed; "by time")]
+#[test_case("pp -n 5000 --full-rtt", 1, Window::Numbered { first: 8_001, count: 5_000 }; "by number")]
+#[test_case("pb --data-file p", 100, Window::All; "a playback")]
+fn settings(line: &str, reply_every: u32, window: Window) {
+    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let Command::Client(client) = options::parse(&words).unwrap().command else { panic!("a client") };
+    let full_rtt = line.contains("--full-rtt");
+    assert_eq!(Setting::of(&client), Setting { reply_every, window, full_rtt, histogram: None });
 }
 
 fn collect(setting: &Setting, slots: &[Slot]) -> (Statistics, Vec<Observation>) {
@@ -99,7 +109,9 @@ fn duplicates_count_in_the_whole_run() {
     let mut slots = steady(1_001);
     (slots[0].duplicates, slots[500].duplicates, slots[1_000].duplicates) = (1, 2, 4);
     let mut collector = Collector::new(&setting(Window::Trimmed));
-    slots.iter().for_each(|slot| collector.slot(*slot, &mut |_| {}));
+    for slot in slots {
+        collector.slot(slot, &mut |_| {});
+    }
     collector.unasked();
     assert_eq!(collector.finish(&mut |_| {}).duplicated, 8);
 }
@@ -152,9 +164,17 @@ fn a_number_that_never_left_holds_nothing_up() {
     assert_eq!((valid(&statistics).latency.observations, statistics.dropped), (3, 0));
 }
 
+#[test]
+fn a_slot_told_twice_counts_once() {
+    let slots = [slot(1, 0, 10), slot(1, 0, 10), slot(3, 40, 50), slot(3, 40, 50), slot(2, 20, 30)];
+    let (statistics, observations) = collect(&setting(Window::All), &slots);
+    assert_eq!((statistics.received, observations.len()), (3, 3));
+}
+
 fn latency(values: &[u64]) -> Latency {
     let setting = Setting { full_rtt: true, ..setting(Window::All) };
-    let slots: Vec<Slot> = values.iter().zip(1..).map(|(value, at)| slot(at, at * MS, at * MS + value)).collect();
+    let slots: Vec<Slot> =
+        values.iter().zip(1..).map(|(value, at)| slot(at, at * 10 * MS, at * 10 * MS + value)).collect();
     valid(&collect(&setting, &slots).0).latency.clone()
 }
 

@@ -59,7 +59,7 @@ fn sent(transcript: &Transcript, client: &Client) -> String {
     let run = throughput::Run {
         load,
         display: &client.display,
-        run_ns,
+        lasted_ns: run_ns,
         sent,
         skipped: 0,
         never_waited: false,
@@ -72,7 +72,7 @@ fn measured(transcript: &Transcript, client: &Client) -> String {
     let statistics = statistics(transcript, client);
     let run = latency::Run {
         client,
-        run_ns: transcript.number("[Total Run] RunTime=").unwrap_or(0) * 1_000_000,
+        lasted_ns: transcript.number("[Total Run] RunTime=").unwrap_or(0) * 1_000_000,
         sent: transcript.number("SentMessages=").unwrap_or(0),
         skipped: transcript.number("SkippedMessages=").unwrap_or(0),
         never_waited: false,

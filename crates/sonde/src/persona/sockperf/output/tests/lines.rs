@@ -2,11 +2,12 @@
 
 use test_case::test_case;
 
+use crate::persona::answer::Answer;
 use crate::persona::sockperf::options::{self, Client, Command, Mps, Transport};
 use crate::persona::sockperf::output::end::{self, End};
 use crate::persona::sockperf::output::failure::{self, Errno};
 use crate::persona::sockperf::output::paint::Paint::{Coloured, Plain};
-use crate::persona::sockperf::output::{latency, throughput};
+use crate::persona::sockperf::output::{gaps, latency, throughput};
 use crate::persona::sockperf::statistics::{Finding, Statistics};
 use crate::persona::sockperf::transcript::Transcript;
 
@@ -24,8 +25,15 @@ fn nothing(finding: Finding) -> Statistics {
 
 fn told(statistics: &Statistics, never_waited: bool) -> String {
     let client = client("pp -i 127.0.0.1");
-    let run =
-        latency::Run { client: &client, run_ns: 1_000, sent: 9, skipped: 0, never_waited, statistics, columns: None };
+    let run = latency::Run {
+        client: &client,
+        lasted_ns: 1_000,
+        sent: 9,
+        skipped: 0,
+        never_waited,
+        statistics,
+        columns: None,
+    };
     run.text(Plain)
 }
 
@@ -52,8 +60,8 @@ fn a_rate_beyond_reach_is_told_last() {
 fn throughput(line: &str, arrived: Option<u64>, skipped: u64) -> String {
     let client = client(line);
     let load = client.kind.load().unwrap();
-    let (run_ns, display) = (1_000_000_000, &client.display);
-    throughput::Run { load, display, run_ns, sent: 1_000, skipped, never_waited: false, arrived }.text(Plain)
+    let (lasted_ns, display) = (1_000_000_000, &client.display);
+    throughput::Run { load, display, lasted_ns, sent: 1_000, skipped, never_waited: false, arrived }.text(Plain)
 }
 
 #[test]
@@ -76,9 +84,9 @@ fn a_run_of_nothing_divides_by_nothing() {
     assert_eq!(load.rate, Mps::Max);
     let display = &client.display;
     let mut run =
-        throughput::Run { load, display, run_ns: 5, sent: 0, skipped: 0, never_waited: false, arrived: Some(0) };
+        throughput::Run { load, display, lasted_ns: 5, sent: 0, skipped: 0, never_waited: false, arrived: Some(0) };
     assert_eq!(run.text(Coloured), "sockperf: No messages were sent\n");
-    (run.run_ns, run.sent) = (0, 1);
+    (run.lasted_ns, run.sent) = (0, 1);
     assert_eq!(run.text(Coloured), "");
 }
 
@@ -96,6 +104,34 @@ fn dots_are_ended_by_a_line_end() {
 #[test]
 fn a_server_that_nobody_asked_says_so() {
     assert!(end::server(End::User, 0).ends_with("sockperf: No messages were received on the server.\n"));
+}
+
+/// Seen with sockperf 3.10.
+#[test_case("[::1]:55662", "sockperf: Starting new session: [[::1]:55662]          \n"; "IPv6")]
+#[test_case("[::ffff:127.0.0.1]:7", "sockperf: Starting new session: [127.0.0.1:7]          \n"; "IPv4 over IPv6")]
+fn senders_are_told_by_their_addresses(sender: &str, expected: &str) {
+    assert_eq!(gaps::started(sender.parse().unwrap()), expected);
+}
+
+/// Seen with sockperf 3.10.
+#[test]
+fn files_and_threads_that_do_not_fit() {
+    let said = "sockperf: Number of threads should be less than sockets count\n\
+                sockperf: ERROR: program exits because of an error. (errno=0 Success)\n";
+    assert_eq!((failure::too_many_threads().stdout.as_str(), failure::too_many_threads().status), (said, 1));
+    let answer = failure::no_log("/nonexist/x".as_ref(), "No such file or directory");
+    let said = "sockperf: Invalid 24 val. Can't open file /nonexist/x for writing: No such file or directory\n";
+    assert_eq!((answer.stdout.as_str(), answer.status), (said, 1));
+    assert!(failure::empty_feed("f".as_ref()).stdout.starts_with("sockperf: Feedfile 'f' is empty!\n"));
+}
+
+/// Captured from sockperf 3.10.
+#[test_case(&failure::unknown_number(), "Sequence Number received was higher than expected", 6; "a number never sent")]
+#[test_case(&failure::too_long(), "Message received was larger than expected.", 6; "an answer too long")]
+#[test_case(&failure::corrupt(), "data integrity test failed", 2; "another message")]
+fn an_answer_that_breaks_the_protocol(answer: &Answer, text: &str, status: u8) {
+    assert_eq!(answer.stdout, format!("sockperf: ERROR: {text} (errno=0 Success)\n"));
+    assert_eq!(answer.status, status);
 }
 
 #[test]

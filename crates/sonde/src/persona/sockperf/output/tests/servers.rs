@@ -23,7 +23,7 @@ fn text(transcript: &Transcript, server: &Server) -> String {
     let sized = server.common.buffer_bytes.is_some();
     let daemon = if server.common.daemonize { start::daemon() } else { String::new() };
     let mut text = daemon + &if sized { buffers(3) } else { String::new() } + &start::version(Coloured);
-    let messages = transcript.number("Total").filter(|_| transcript.stdout.contains("received and handled"));
+    let messages = transcript.number("sockperf: Total").filter(|_| transcript.stdout.contains("received and handled"));
     let messages = messages.unwrap_or(0);
     let mut threads = transcript.stdout.split("[tid ").skip(1);
     let mut serving = || {
@@ -67,8 +67,8 @@ fn session(line: &str) -> Option<String> {
         return Some(gaps::started(sender));
     }
     let total = number("Dropped/OOO:", " ")?;
-    match line.contains("Summary") {
-        true => Some(gaps::summary(sender, total)),
-        false => Some(gaps::gap(sender, total, number("[", " ")?, number(" - ", "]")?)),
+    if line.contains("Summary") {
+        return Some(gaps::summary(sender, total));
     }
+    Some(gaps::gap(sender, total, number("[", " ")?, number(" - ", "]")?))
 }

@@ -65,7 +65,7 @@ fn place(reading: &Reading) -> Result<Place, Answer> {
     }
     let refused = |host| refused::host(host, reading.subcommand).map(|why| (host, why));
     if let Some((host, why)) = host.as_deref().and_then(refused) {
-        return Err(reading.refusal(&format!("-i {host}"), why));
+        return Err(Reading::refusal(&format!("-i {host}"), why));
     }
     let Some(file) = reading.path(Key::File) else {
         if reading.has(Key::Multiplex) {
