@@ -2,7 +2,7 @@
 
 use crate::command::value::CpuList;
 use crate::persona::answer::Answer;
-use crate::persona::sockperf::options::common::hops;
+use crate::persona::sockperf::options::either_end::hops;
 use crate::persona::sockperf::options::reading::Reading;
 use crate::persona::sockperf::options::table::{Key, Subcommand};
 use crate::persona::sockperf::options::{
