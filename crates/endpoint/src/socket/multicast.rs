@@ -21,8 +21,11 @@ pub enum Interface {
 }
 
 impl Interface {
-    /// The interface of a name (`eth0`) or of one of its addresses.
+    /// The interface of a name (`eth0`), a number, or one of its addresses.
     pub fn of(word: &str) -> io::Result<Self> {
+        if let Ok(index) = word.parse() {
+            return Ok(Self::Index(index));
+        }
         match word.parse() {
             Ok(IpAddr::V4(address)) => Ok(Self::Address(address)),
             Ok(IpAddr::V6(address)) => index_of_address(address).map(Self::Index),
@@ -187,9 +190,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interface_is_found_by_address_and_by_name() {
+    fn an_interface_is_found_by_name_number_and_address() {
         assert_eq!(Interface::of("127.0.0.1").unwrap(), Interface::Address(Ipv4Addr::LOCALHOST));
         assert!(matches!(Interface::of("lo").unwrap(), Interface::Index(1..)));
+        assert_eq!(Interface::of("7").unwrap(), Interface::Index(7));
         assert!(Interface::of("no-such-0").unwrap_err().to_string().contains("no-such-0"));
         assert!(Interface::of("2001:db8::1").unwrap_err().to_string().contains("2001:db8::1"));
     }
