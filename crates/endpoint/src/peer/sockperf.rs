@@ -1,3 +1,4 @@
 //! sockperf's messages on real sockets.
 
+pub mod client;
 pub mod server;

@@ -17,7 +17,6 @@ use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::netperf::say;
 use crate::persona::sockperf::options::Command;
-use crate::persona::sockperf::output::failure;
 
 /// Is sockperf: reads the words behind its name, runs what they ask for, prints.
 pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
@@ -28,7 +27,11 @@ pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
         }
         match &asked.command {
             Command::Server(server) => run::server::run(server, output),
-            Command::Client(_) => Err(failure::other("this subcommand is not here yet")),
+            Command::Client(client) => {
+                let command: Vec<String> =
+                    std::iter::once("sockperf".to_owned()).chain(words.iter().cloned()).collect();
+                run::client::run(client, &asked.own, &command, output)
+            }
         }
     };
     run().unwrap_or_else(|answer: Answer| say(&answer, output))
