@@ -9,16 +9,25 @@ use std::os::fd::AsRawFd;
 pub enum Side {
     /// The one that was started: it has nothing left to do but to end.
     Foreground,
-    /// The one that goes on: of a session of its own, in the root folder, its standard streams at `/dev/null`.
+    /// The one that goes on: of a session of its own, in the root folder, its standard input at `/dev/null`.
     Background,
 }
 
-/// Splits the process in two. What is open stays open in both; standard input, output and error of the one that goes on
-/// come from and go to `/dev/null`.
+/// What becomes of the standard streams of the one that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// All come from and go to `/dev/null`.
+    Null,
+    /// Output and error go where they went: who reads a pipe of it to the end waits for the end of this one.
+    OutputKept,
+}
+
+/// Splits the process in two. What is open stays open in both, but for the standard streams of the one that goes on:
+/// `streams` says.
 ///
 /// Only while there is no other thread: threads do not follow, and what they hold (a lock of the allocator, say) would be
 /// held for good. With threads it fails, and there is one process as before.
-pub fn detach() -> io::Result<Side> {
+pub fn detach(streams: Streams) -> io::Result<Side> {
     if threads()? != 1 {
         return Err(io::Error::other("a process with several threads cannot be split"));
     }
@@ -27,21 +36,26 @@ pub fn detach() -> io::Result<Side> {
     // starts another; so the child is whole, and may do what any process may.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => background(&null).map(|()| Side::Background),
+        0 => background(&null, streams).map(|()| Side::Background),
         _ => Ok(Side::Foreground),
     }
 }
 
-fn background(null: &impl AsRawFd) -> io::Result<()> {
+fn background(null: &impl AsRawFd, streams: Streams) -> io::Result<()> {
     // A child is never the leader of a process group, so it can have a session; and with a session of its own the end of
     // the terminal is nothing to it.
     rustix::process::setsid()?;
     // Else the folder it was started in could not be unmounted.
     std::env::set_current_dir("/")?;
-    for stream in [libc::STDIN_FILENO, libc::STDOUT_FILENO, libc::STDERR_FILENO] {
+    let all = [libc::STDIN_FILENO, libc::STDOUT_FILENO, libc::STDERR_FILENO];
+    let given_up = match streams {
+        Streams::Null => &all[..],
+        Streams::OutputKept => &all[..1],
+    };
+    for stream in given_up {
         // SAFETY: both descriptors are numbers to the kernel; the standard streams of the library hold no state that a
         // change of what is behind the number would break.
-        if unsafe { libc::dup2(null.as_raw_fd(), stream) } == -1 {
+        if unsafe { libc::dup2(null.as_raw_fd(), *stream) } == -1 {
             return Err(io::Error::last_os_error());
         }
     }

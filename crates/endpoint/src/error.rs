@@ -36,6 +36,14 @@ impl EndpointError {
         self
     }
 
+    /// Whether the cause is that this machine has no IPv6 at all, or none on its loopback interface.
+    pub fn lacks_ipv6(&self) -> bool {
+        let of_ipv6 = self.peer.parse::<std::net::SocketAddr>().is_ok_and(|address| address.is_ipv6());
+        let Cause::System(cause) = &self.cause else { return false };
+        let unsupported = cause.raw_os_error() == Some(libc::EAFNOSUPPORT);
+        of_ipv6 && (unsupported || cause.kind() == io::ErrorKind::AddrNotAvailable)
+    }
+
     /// The same on another side.
     pub fn on(mut self, side: Side) -> Self {
         self.side = side;

@@ -1,3 +1,4 @@
 //! Other tools' protocols on real sockets: each in a folder of its own, the bytes of which are in `protocol`.
 
 pub mod netperf;
+pub mod sockperf;

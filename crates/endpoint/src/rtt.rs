@@ -29,7 +29,7 @@ use crate::control::Control;
 use crate::engine::Ended;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
-use crate::error::EndpointError;
+use crate::error::{Cause, EndpointError, Side, Step};
 use crate::reflector::{self, Settings};
 use crate::stop::Stop;
 use open::Admission;
@@ -68,6 +68,8 @@ pub enum Protocol {
         /// What is said in front of the first question.
         passphrase: Option<Passphrase>,
     },
+    /// sockperf's: measured by [`crate::peer::sockperf::client`] alone.
+    Sockperf,
 }
 
 /// Whom to measure.
@@ -172,8 +174,15 @@ fn against(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     let mut method = effective(&task.method);
-    if let Protocol::Netperf { passphrase } = &task.protocol {
-        return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
+    match &task.protocol {
+        Protocol::Native => {}
+        Protocol::Netperf { passphrase } => {
+            return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
+        }
+        Protocol::Sockperf => {
+            let words = "nothing is agreed on with a sockperf server: its client measures without".to_owned();
+            return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
+        }
     }
     let mut control = if method.needs_reflector() {
         Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?)

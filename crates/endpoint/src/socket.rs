@@ -1,7 +1,9 @@
 //! Opening sockets as a method asks, and reading back what they got.
 
+pub mod envelope;
 pub mod icmp;
 pub mod many;
+pub mod multicast;
 pub mod option;
 pub mod queue;
 pub mod tuning;

@@ -3,12 +3,12 @@
 use std::io::{Read, Write};
 use std::thread;
 
-use endpoint::daemon::{self, Side};
+use endpoint::daemon::{self, Side, Streams};
 
 fn main() {
     let (mut reader, mut writer) = std::io::pipe().expect("a pipe");
     let parent = rustix::process::getpid();
-    match daemon::detach().expect("one thread") {
+    match daemon::detach(Streams::Null).expect("one thread") {
         Side::Background => writer.write_all(state().as_bytes()).expect("the parent reads"),
         Side::Foreground => {
             assert_eq!(rustix::process::getpid(), parent);
@@ -24,7 +24,7 @@ fn main() {
 fn with_a_second_thread_it_is_refused() {
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let waiting = thread::spawn(move || wait.recv());
-    assert!(daemon::detach().is_err());
+    assert!(daemon::detach(Streams::Null).is_err());
     drop(go);
     assert!(waiting.join().expect("no panic").is_err());
 }

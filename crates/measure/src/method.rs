@@ -50,7 +50,7 @@ pub struct Method {
     pub waiting: Waiting,
     /// How the peer waits for a request; absent where the peer is no program of ours, or was not asked and has not said.
     pub peer_waiting: Option<Waiting>,
-    /// Which messages ask for a reply: every n-th, counted from 1. Exchanges always ask.
+    /// Which messages ask for a reply: every n-th, counted from 1; 0 is none. Exchanges always ask.
     pub reply_every: u32,
     /// How many one-way messages may leave in one call; absent: each in one of its own.
     pub batch: Option<Batch>,
@@ -82,9 +82,15 @@ impl Method {
     /// Whether a slow answer delays the requests after it.
     pub fn loop_kind(&self) -> LoopKind {
         match self.window {
-            Window::Closed(_) => LoopKind::Closed,
+            Window::Closed(_) | Window::Volley(_) => LoopKind::Closed,
             Window::Open { .. } => LoopKind::Open,
         }
+    }
+
+    /// Whether connections take turns of a burst each, so that together they offer the schedule's rate. Where not, each
+    /// has its own bursts.
+    pub fn shares_bursts(&self) -> bool {
+        self.pattern == Pattern::Load || matches!(self.window, Window::Volley(_))
     }
 
     /// The smallest request that can come, bytes of payload.
@@ -113,6 +119,7 @@ impl fmt::Display for Method {
                 write!(f, "{carrier} stream")?;
                 self.direction.iter().try_for_each(|direction| write!(f, " · {direction}"))?;
             }
+            (carrier, Pattern::Load) if self.reply_every == 0 => write!(f, "{carrier} load · no replies")?,
             (carrier, Pattern::Load) if self.reply_every > 1 => {
                 write!(f, "{carrier} load · reply every {}", self.reply_every)?;
             }
@@ -121,6 +128,7 @@ impl fmt::Display for Method {
         match self.window {
             _ if self.pattern == Pattern::Stream => {}
             Window::Closed(n) => write!(f, " · window {n}")?,
+            Window::Volley(n) => write!(f, " · volleys of {n}")?,
             Window::Open { .. } => f.write_str(" · open loop")?,
         }
         match (self.pattern, self.schedule) {
@@ -148,19 +156,17 @@ impl fmt::Display for Method {
 
 impl Method {
     fn write_sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let response = self.response_bytes;
         match (self.pattern, &self.sizes) {
-            _ if self.carrier == Carrier::TcpConnect => Ok(()),
-            (Pattern::Stream, _) => write!(f, " · {} a call", self.request_bytes),
-            (Pattern::ConnectClose, _) => Ok(()),
+            _ if self.carrier == Carrier::TcpConnect => return Ok(()),
+            (Pattern::Stream, _) => return write!(f, " · {} a call", self.request_bytes),
+            (Pattern::ConnectClose, _) => return Ok(()),
             (_, Sizes::Fixed) => match self.smallest_request() {
-                smallest if smallest < self.request_bytes => {
-                    write!(f, " · {}..{} ⇄ {response}", smallest.0, self.request_bytes)
-                }
-                _ => write!(f, " · {} ⇄ {response}", self.request_bytes),
+                smallest if smallest < self.request_bytes => write!(f, " · {}..{}", smallest.0, self.request_bytes)?,
+                _ => write!(f, " · {}", self.request_bytes)?,
             },
-            (_, sizes) => write!(f, " · {sizes} ⇄ {response}"),
+            (_, sizes) => write!(f, " · {sizes}")?,
         }
+        if self.reply_every == 0 { Ok(()) } else { write!(f, " ⇄ {}", self.response_bytes) }
     }
 
     fn write_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -18,6 +18,8 @@ pub struct Due<'t> {
     drawn: f64,
     rng: Rng,
     share: u64,
+    /// Which of the bursts is this connection's first, and how many connections take turns of one.
+    bursts: (u64, u64),
 }
 
 impl<'t> Due<'t> {
@@ -34,11 +36,17 @@ impl<'t> Due<'t> {
             Schedule::Every { interval_ns } if turn == 0 && share == 1 => rng.u64(0..interval_ns.0.max(1)),
             _ => 0,
         };
-        let mut due = Self { schedule, trace: &[], start: start.after(Nanos(phase)), next, drawn: 0.0, rng, share };
+        let start = start.after(Nanos(phase));
+        let mut due = Self { schedule, trace: &[], start, next, drawn: 0.0, rng, share, bursts: (0, 1) };
         if let Schedule::Poisson { .. } = schedule {
             due.draw();
         }
         due
+    }
+
+    /// As [`Due::new`], with bursts shared too: each connection gets every `share`-th burst, whole.
+    pub fn in_turn(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
+        Self { bursts: (turn.into(), share.max(1).into()), ..Self::new(schedule, start, turn, share, seed) }
     }
 
     /// The departures of `trace`, or of its first `limit` messages, from `start` on: of several connections each gets
@@ -77,7 +85,10 @@ impl<'t> Due<'t> {
                 (u128::from(self.next) * 1_000_000_000_000 / u128::from(rate_per_1000s.0.get())) as u64
             }
             Schedule::Poisson { .. } => self.drawn as u64,
-            Schedule::Bursts { count, interval_ns } => interval_ns.0.saturating_mul(self.next / u64::from(count)),
+            Schedule::Bursts { count, interval_ns } => {
+                let (first, each) = self.bursts;
+                interval_ns.0.saturating_mul((self.next / u64::from(count)).saturating_mul(each).saturating_add(first))
+            }
             Schedule::Trace { .. } => match self.departure() {
                 Some(departure) => departure.at.0,
                 None => return Some(Instant::NEVER),
@@ -92,7 +103,7 @@ impl<'t> Due<'t> {
         match self.schedule {
             Schedule::BackToBack => {}
             Schedule::Poisson { .. } => self.draw(),
-            // Bursts are not shared out: each connection has its own.
+            // Bursts are whole: they are shared out by their instants, or each connection has its own.
             Schedule::Bursts { .. } => self.next += 1,
             Schedule::Every { .. } | Schedule::Rate { .. } | Schedule::Trace { .. } => self.next += self.share,
         }
@@ -112,7 +123,7 @@ impl<'t> Due<'t> {
         skipped
     }
 
-    /// A burst may be of so many requests that none is skipped alone.
+    /// A burst may be of so many requests that none is skipped alone. Shared bursts are never skipped.
     fn skip_bursts(&mut self, now: Instant, count: u64, interval: Nanos) -> u64 {
         let elapsed = now.since(self.start).unwrap_or_default();
         let running = elapsed.0.div_ceil(interval.0.max(1)).saturating_sub(1);
@@ -197,6 +208,14 @@ mod tests {
     fn a_burst_is_due_at_one_instant() {
         let bursts = Schedule::Bursts { count: 3, interval_ns: Nanos(50) };
         assert_eq!(take(Due::new(bursts, Instant(0), 0, 1, 1), 7), [0, 0, 0, 50, 50, 50, 100]);
+    }
+
+    #[test]
+    fn bursts_are_taken_in_turn_where_they_are_shared() {
+        let bursts = Schedule::Bursts { count: 2, interval_ns: Nanos(50) };
+        let lane = |turn| take(Due::in_turn(bursts, Instant(1), turn, 3, 1), 5);
+        assert_eq!((lane(0), lane(2)), (vec![1, 1, 151, 151, 301], vec![101, 101, 251, 251, 401]));
+        assert_eq!(take(Due::in_turn(rate(1_000), Instant(0), 1, 2, 1), 2), [1_000_000, 3_000_000], "a rate always is");
     }
 
     #[test]

@@ -28,10 +28,10 @@ pub trait Wire {
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading;
 
     /// Whether message `number` of a load asks for a reply; numbers count from 0 on each connection, warm-up left out. One
-    /// that does not is prepared with [`Flags::SILENT`].
+    /// that does not is prepared with [`Flags::SILENT`]. Of `reply_every` 0 none asks.
     #[inline]
     fn asks(&self, number: u64, reply_every: u32) -> bool {
-        reply_every <= 1 || (number + 1).is_multiple_of(u64::from(reply_every))
+        reply_every == 1 || (number + 1).is_multiple_of(u64::from(reply_every))
     }
 
     /// What the peer told of its own stamps in this reply, where this wire carries that.

@@ -76,7 +76,9 @@ enum Command {
     Netperf(part::NetperfOptions),
     /// Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all
     Netserver(part::NetserverOptions),
-    /// Make links by which this binary is called netperf and netserver
+    /// Be sockperf: its command line and its output, either end; `sonde sockperf --help` tells all
+    Sockperf(part::SockperfOptions),
+    /// Make links by which this binary is called netperf, netserver and sockperf
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -119,6 +121,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Show(options) => show::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
         Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
+        Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

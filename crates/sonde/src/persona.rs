@@ -10,6 +10,7 @@ pub mod sockperf;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::sync::Arc;
 
 use anstream::ColorChoice;
 
@@ -17,7 +18,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 2] = ["netperf", "netserver"];
+pub const NAMES: [&str; 3] = ["netperf", "netserver", "sockperf"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Persona {
     Netperf,
     /// Its server.
     Netserver,
+    /// sockperf, client and server.
+    Sockperf,
 }
 
 impl Persona {
@@ -50,15 +53,19 @@ impl Persona {
         match self {
             Self::Netperf => "netperf",
             Self::Netserver => "netserver",
+            Self::Sockperf => "sockperf",
         }
     }
 
     /// Plays the part. Standard output that cannot be written to is a failure here too.
     pub fn play(self, words: &[String]) -> Exit {
-        let output = Output::new(ColorChoice::Never, false, false);
+        // netperf knows no colours; those of sockperf are for a terminal.
+        let colours = if self == Self::Sockperf { ColorChoice::Auto } else { ColorChoice::Never };
+        let output = Arc::new(Output::new(colours, false, false));
         let exit = match self {
             Self::Netperf => netperf::client(self.name(), words, &output),
             Self::Netserver => netperf::server(self.name(), words, &output),
+            Self::Sockperf => sockperf::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -74,6 +81,7 @@ impl Persona {
         match name {
             "netperf" => Some(Self::Netperf),
             "netserver" => Some(Self::Netserver),
+            "sockperf" => Some(Self::Sockperf),
             _ => None,
         }
     }
@@ -86,6 +94,7 @@ mod tests {
 
     #[test_case("netperf", Some(Persona::Netperf); "bare")]
     #[test_case("/usr/local/bin/netserver", Some(Persona::Netserver); "in a folder")]
+    #[test_case("./sockperf", Some(Persona::Sockperf); "here")]
     #[test_case("sonde", None; "ourselves")]
     #[test_case("netperf-2.7", None; "another name")]
     fn the_first_word_tells_whom_to_play(program: &str, expected: Option<Persona>) {

@@ -28,6 +28,8 @@ pub struct Edges {
     grain: Nanos,
     stamp: Instant,
     end: Instant,
+    /// When replies are no longer waited for.
+    last_call: Instant,
     /// Watches the quantile of `--until`, on one thread for all.
     settling: Option<Watch>,
 }
@@ -49,6 +51,7 @@ impl Edges {
             glance: start.after(grain),
             stamp: Instant::NEVER,
             end,
+            last_call: told.method.stop.linger_ns.map_or(Instant::NEVER, |linger| end.after(linger)),
             settling,
         };
         edges.settle();
@@ -75,6 +78,11 @@ impl Edges {
     /// When the run ends by time.
     pub fn end(&self) -> Instant {
         self.end
+    }
+
+    /// When replies are no longer waited for, where the run ends by time.
+    pub fn last_call(&self) -> Instant {
+        self.last_call
     }
 
     /// Deals with what is due at `now`: closes seconds, looks whether to stop. `Some`: the run is over.

@@ -40,6 +40,8 @@ pub struct Lockstep<'a, L, W> {
     scheduled: bool,
     sequence: Sequence,
     timeout: Nanos,
+    /// No reply is waited for any longer.
+    last_call: Instant,
 }
 
 /// What became of one request.
@@ -72,6 +74,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             scheduled,
             sequence: Sequence::default(),
             timeout,
+            last_call: Instant::NEVER,
         }
     }
 
@@ -122,6 +125,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     /// The measuring loop. Returns why it ended, and when.
     fn record(&mut self, start: Instant) -> (Ended, Instant) {
         let mut edges = Edges::new(start, &self.told);
+        self.last_call = edges.last_call();
         self.spells = Spells::new(start, self.told.method.stamps);
         edges.set_stamp(self.spells.due());
         let mut due = Due::new(self.told.method.schedule, start, 0, 1, self.told.method.seed);
@@ -204,7 +208,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         if let Err(fault) = self.flow.link.send(&self.flow.request) {
             return (sent, Answer::Fault(fault));
         }
-        (sent, self.await_answer(seq, sent.after(self.timeout)))
+        (sent, self.await_answer(seq, sent.after(self.timeout).min(self.last_call)))
     }
 
     /// Whether a sound answer came before its timeout; a coarse wait may have ended after it.
@@ -415,7 +419,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             Ok(at) => at,
             Err(fault) => return (sent, None, Answer::Fault(fault)),
         };
-        let until = sent.after(self.timeout);
+        let until = sent.after(self.timeout).min(self.last_call);
         loop {
             let reply = match self.flow.link.receive_stamped(&mut self.flow.reply, until) {
                 Ok(Some(reply)) => reply,

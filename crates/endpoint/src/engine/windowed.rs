@@ -10,6 +10,7 @@ mod departures;
 mod lane;
 mod one_way;
 mod stamping;
+mod volley;
 mod waiting;
 mod warming;
 
@@ -28,6 +29,7 @@ use super::split::Splits;
 use super::{Ended, Flow, Outlet, Run, Told, finish};
 use lane::Lane;
 use stamping::Stamp;
+use volley::Volley;
 
 /// So many requests leave a connection before the sockets are looked at again: a sender behind its schedule must not
 /// keep replies waiting for their stamp.
@@ -53,6 +55,8 @@ pub struct Windowed<'a, L, W> {
     budget: u64,
     /// The lane whose turn it is first.
     first: usize,
+    /// Whose turn it is, where requests leave in volleys.
+    volley: Option<Volley>,
     /// Since when something due has been held back, and by what.
     held: Option<(Held, Instant)>,
     /// Intended instants of the messages of one batch.
@@ -67,7 +71,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     /// An engine for `flows`, at least one.
     pub fn new(flows: Vec<Flow<L, W>>, told: Told<'a>, outlet: Outlet) -> Self {
         let window = match told.method.window {
-            Window::Closed(n) => u64::from(n),
+            Window::Closed(n) | Window::Volley(n) => u64::from(n),
             Window::Open { cap } => (u64::from(cap) / u64::from(told.method.spread.connections)).max(1),
         };
         let mut links = Vec::with_capacity(flows.len());
@@ -84,6 +88,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             polling: told.method.waiting == Waiting::Spin,
             budget: budget(&told),
             first: 0,
+            volley: Volley::of(told.method),
             held: None,
             batch: Vec::new(),
             splits: Splits::default(),
@@ -150,8 +155,18 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     fn turn(&mut self, edges: &mut Edges) -> Result<(), Ended> {
         let mut now = self.links[0].now();
         let load = self.is_load();
-        let more = if load { self.depart_load(&mut now, edges)? } else { self.depart(&mut now, edges)? };
-        let took = if load && more { self.receive_expected()? } else { self.receive_all()? };
+        let more = match self.volley {
+            Some(_) => self.depart_volley(&mut now, edges)?,
+            None if load => self.depart_load(&mut now, edges)?,
+            None => self.depart(&mut now, edges)?,
+        };
+        let took = match self.volley {
+            // The wait takes what comes.
+            Some(_) if !more && self.sole_blocking_lane().is_some() => false,
+            Some(_) => self.receive_expected()?,
+            None if load && more => self.receive_expected()?,
+            None => self.receive_all()?,
+        };
         now = self.links[0].now();
         self.expire(now);
         if edges.any_due(now) {

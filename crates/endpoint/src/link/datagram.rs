@@ -60,10 +60,14 @@ impl Datagram {
         &self.socket
     }
 
+    pub(super) fn spins(&self) -> bool {
+        self.spinning
+    }
+
     /// An error of a call: what it means, with its details taken off the error queue, where it would otherwise wake
     /// every poll from now on. What stands there besides are stamps nobody waits for any more.
     #[cold]
-    fn fault(&self, errno: Errno) -> Fault {
+    pub(super) fn fault(&self, errno: Errno) -> Fault {
         while queue::next_notice(self.socket.as_fd()).is_some() {}
         fault_of(errno)
     }

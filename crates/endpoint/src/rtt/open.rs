@@ -78,10 +78,11 @@ fn receive_room(method: &Method) -> Option<Bytes> {
     one_way.then(|| ROOM.min(Bytes(ROOM_IN_ALL.0 / u64::from(method.spread.connections.max(1)))))
 }
 
-/// The rate on one connection, where a schedule says it: shared among the connections, but for bursts, which each has.
+/// The rate on one connection, where a schedule says it: shared among the connections, but for bursts that each has.
 fn announced_rate(method: &Method) -> Option<Rate> {
     let gap = method.schedule.mean_gap().filter(|gap| *gap > Nanos::ZERO)?;
-    let share = if matches!(method.schedule, Schedule::Bursts { .. }) { 1 } else { method.spread.connections };
+    let own = matches!(method.schedule, Schedule::Bursts { .. }) && !method.shares_bursts();
+    let share = if own { 1 } else { method.spread.connections };
     NonZeroU64::new(1_000_000_000_000 / gap.0 / u64::from(share.max(1))).map(Rate)
 }
 

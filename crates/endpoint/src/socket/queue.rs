@@ -103,7 +103,8 @@ pub fn receive_from(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Address
     Ok(Addressed { length, from: address_of(&name), to })
 }
 
-fn address_of(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
+/// The address that the kernel wrote; `None` where it is of another family than IP.
+pub(super) fn address_of(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     match i32::from(name.ss_family) {
         libc::AF_INET => {
             // SAFETY: the family says that the storage, which is longer and aligned for any address, holds a sockaddr_in.

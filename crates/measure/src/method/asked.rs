@@ -49,6 +49,9 @@ pub struct Asked {
     pub direction: Option<Direction>,
     /// Outstanding requests of one connection; 0 is unbounded (an open loop).
     pub window: Option<u32>,
+    /// Requests that leave together, the next when all of them have ended: in place of a window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volley: Option<u32>,
     /// When requests are due.
     pub schedule: Option<Schedule>,
     /// How the sender waits for the next instant.
@@ -57,7 +60,7 @@ pub struct Asked {
     pub waiting: Option<Waiting>,
     /// How the peer waits for a request; absent: as it was started to.
     pub peer_waiting: Option<Waiting>,
-    /// Which messages of a load ask for a reply: every n-th, counted from 1.
+    /// Which messages of a load ask for a reply: every n-th, counted from 1; 0 is none.
     pub reply_every: Option<u32>,
     /// How many one-way messages of a load may leave in one call.
     pub batch: Option<Batch>,
@@ -126,7 +129,7 @@ impl Asked {
                 (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
                 (Carrier::Icmp | Carrier::TcpConnect, _) | (_, Far::Foreign) => None,
             },
-            reply_every: self.resolve_reply_every(pattern)?,
+            reply_every: self.resolve_reply_every(pattern, far)?,
             batch: self.batch,
             request_bytes,
             sizes: self.sizes.clone(),
@@ -155,8 +158,10 @@ impl Asked {
         }
     }
 
-    fn resolve_reply_every(&self, pattern: Pattern) -> Result<u32, Refusal> {
+    fn resolve_reply_every(&self, pattern: Pattern, far: Far) -> Result<u32, Refusal> {
         match self.reply_every {
+            // A tool of the field may only send.
+            Some(0) if pattern == Pattern::Load && far == Far::Foreign => Ok(0),
             Some(0) => Err(Refusal::ReplyEveryNothing),
             Some(n) if n > 1 && pattern != Pattern::Load => Err(Refusal::RepliesToEach),
             asked => Ok(asked.unwrap_or(1)),
@@ -175,6 +180,7 @@ impl Asked {
                 return Ok((self.request_bytes.unwrap_or(call), self.response_bytes.unwrap_or(Bytes(0))));
             }
             (_, Pattern::Load) => return self.resolve_load_sizes(schedule),
+            (_, Pattern::Exchange) if self.sizes.range().is_some() => return self.resolve_load_sizes(schedule),
             (_, Pattern::Exchange | Pattern::ConnectExchange) => {}
         }
         let request = self.request_bytes.unwrap_or(default::SIZE);
@@ -257,9 +263,20 @@ impl Asked {
         }
     }
 
+    fn resolve_volley(&self, pattern: Pattern) -> Result<Window, Refusal> {
+        match (self.volley, self.window) {
+            (_, Some(_)) => Err(Refusal::WindowTwice),
+            _ if pattern != Pattern::Exchange => Err(Refusal::VolleysAreExchanges),
+            (None | Some(0), _) => Err(Refusal::EmptyBurst),
+            (Some(n), _) if n > 1 << 20 => Err(Refusal::WindowTooLarge { window: n }),
+            (Some(n), None) => Ok(Window::Volley(n)),
+        }
+    }
+
     fn resolve_window(&self, schedule: Schedule, pattern: Pattern) -> Result<Window, Refusal> {
         let on_schedule = schedule != Schedule::BackToBack;
         match self.window {
+            _ if self.volley.is_some() => self.resolve_volley(pattern),
             Some(_) if pattern == Pattern::Stream => Err(Refusal::StreamHasNoWindow),
             None if pattern == Pattern::Stream => Ok(Window::Closed(1)),
             None | Some(0) if pattern == Pattern::Load => Ok(Window::Open { cap: default::OPEN_CAP }),

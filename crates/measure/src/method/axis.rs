@@ -76,6 +76,10 @@ impl fmt::Display for Direction {
 pub enum Window {
     /// Closed loop: at most this many requests; a tick that finds the window full is missed, and counted.
     Closed(u32),
+    /// Closed loop in steps: so many requests leave together over one connection, and when all of them have ended the
+    /// next so many over the next connection. A tick that finds the former still out is kept: they leave as soon as
+    /// those have ended, so a schedule is caught up with, and its waits show in no time.
+    Volley(u32),
     /// Open loop: requests leave when due whether or not replies came. At this many outstanding the due request waits;
     /// it is still recorded from its intended instant, never skipped.
     Open {
@@ -230,6 +234,9 @@ pub struct Stop {
     pub bytes: Option<Bytes>,
     /// As soon as a quantile is known well enough.
     pub settled: Option<Settled>,
+    /// So many nanoseconds after the last departure replies are no longer waited for; absent: each until its timeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linger_ns: Option<Nanos>,
 }
 
 /// "Known well enough": the 95 % confidence interval of a quantile is no wider than a share of its value.

@@ -60,7 +60,8 @@ impl Method {
             Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
         };
-        for bytes in [self.smallest_request(), self.request_bytes, self.response_bytes] {
+        let response = if self.reply_every == 0 { self.request_bytes } else { self.response_bytes };
+        for bytes in [self.smallest_request(), self.request_bytes, response] {
             if bytes.0 < smallest || bytes.0 > largest {
                 return Err(Refusal::Size { carrier: self.carrier, bytes, smallest, largest });
             }
@@ -117,6 +118,10 @@ impl Method {
             return match (&self.sizes, self.batch) {
                 (_, Some(_)) => Err(Refusal::BatchesAreLoads),
                 (Sizes::Fixed, None) => Ok(()),
+                // One program's messages say their own length, and so do the replies.
+                (_, None) if far == Far::Foreign && matches!(self.window, Window::Volley(_)) => {
+                    self.check_drawn_sizes()
+                }
                 (_, None) => Err(Refusal::SizesAreLoads),
             };
         }

@@ -80,6 +80,12 @@ pub enum Refusal {
     /// What a foreign protocol cannot ask for.
     #[error("the peer speaks another program's protocol, which cannot say how it waits. Drop --peer-wait")]
     ForeignWaiting,
+    /// A window said twice.
+    #[error("a volley is a window of its own: ask for one of the two")]
+    WindowTwice,
+    /// A volley of something that is no exchange.
+    #[error("a volley ends when all of its requests have: only exchanges end so")]
+    VolleysAreExchanges,
     /// An open loop without a schedule.
     #[error(
         "an unbounded window back to back would only fill buffers: give --every, --rate or --poisson, or a window above 0"

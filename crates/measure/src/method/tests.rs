@@ -245,6 +245,33 @@ fn a_foreign_far_side_takes_its_own_messages_on_a_stream() {
 }
 
 #[test]
+fn a_foreign_load_may_ask_for_nothing() {
+    let asked = Asked { reply_every: Some(0), request_bytes: Some(Bytes(14)), ..load() };
+    let method = asked.resolve_towards(Far::Foreign).unwrap();
+    let line = method.to_string();
+    assert!(line.starts_with("udp load · no replies · open loop · max rate · 14 B · "), "{line}");
+}
+
+#[test]
+fn volleys_are_closed_loops_of_steps() {
+    let asked = Asked { volley: Some(4), ..Asked::default() };
+    let method = asked.resolve_towards(Far::Foreign).unwrap();
+    assert_eq!((method.window, method.loop_kind()), (Window::Volley(4), LoopKind::Closed));
+    assert!(method.to_string().starts_with("tcp exchange · volleys of 4 · back to back · "), "{method}");
+    let drawn = Asked { sizes: range(14, 20), ..asked.clone() };
+    let method = drawn.resolve_towards(Far::Foreign).unwrap();
+    assert_eq!((method.smallest_request(), method.request_bytes), (Bytes(14), Bytes(20)));
+    assert_eq!(drawn.resolve(), Err(Refusal::SizesAreLoads), "ours have one size on a stream");
+    for (asked, refusal) in [
+        (Asked { volley: Some(0), ..Asked::default() }, Refusal::EmptyBurst),
+        (Asked { window: Some(4), ..asked.clone() }, Refusal::WindowTwice),
+        (Asked { pattern: Some(Pattern::Load), ..asked }, Refusal::VolleysAreExchanges),
+    ] {
+        assert_eq!(asked.resolve(), Err(refusal));
+    }
+}
+
+#[test]
 fn drawn_sizes_keep_to_their_shares_and_repeat_by_seed() {
     let sizes = mix(&[(64, 7), (576, 4), (1_500, 1)]);
     let draw = |turn: u32, n: usize| {

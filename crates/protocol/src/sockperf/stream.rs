@@ -49,6 +49,12 @@ impl Framer {
         self.end - self.start
     }
 
+    /// Whether [`Framer::message`] has something to give, be it an error.
+    #[inline]
+    pub fn has_message(&self) -> bool {
+        !matches!(self.peek(), Ok(None))
+    }
+
     /// The next whole message with its header; `None` where more has to come first. An error is final.
     #[inline]
     pub fn message(&mut self) -> Result<Option<(Header, &mut [u8])>, LengthError> {

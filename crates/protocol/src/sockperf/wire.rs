@@ -4,6 +4,10 @@
 //! (exit status 6), and where `--data-integrity` finds a difference (2): seen with sockperf 3.7 and 3.10. This one
 //! tells the engine and goes on.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::native::header::Flags as Asked;
 use crate::sockperf::message::{Flags, HEADER, Header};
 use crate::sockperf::numbering::Numbering;
@@ -21,6 +25,48 @@ pub struct SockperfWire {
     /// Bytes of the connection's longest message.
     largest: usize,
     integrity: Option<Content>,
+    /// Where it is counted what came that no sound server sends, and which messages ask.
+    tally: Option<(Arc<Tally>, Option<NonZeroU32>)>,
+}
+
+/// Counts of what came that no sound server sends, kept where the engine that owns the wire does not look. Those of a
+/// client's connections add up in one.
+#[derive(Debug, Default)]
+pub struct Tally {
+    unasked: AtomicU64,
+    unknown: AtomicU64,
+    too_long: AtomicU64,
+    malformed: AtomicU64,
+    different: AtomicU64,
+}
+
+/// What a [`Tally`] holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tallied {
+    /// Replies to messages that had asked for none.
+    pub unasked: u64,
+    /// Replies with a number that was not sent yet.
+    pub unknown: u64,
+    /// Replies longer than any message.
+    pub too_long: u64,
+    /// Replies that say another length than they have.
+    pub malformed: u64,
+    /// Replies that are not their request, where that is checked.
+    pub different: u64,
+}
+
+impl Tally {
+    /// What it holds by now.
+    pub fn read(&self) -> Tallied {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Tallied {
+            unasked: of(&self.unasked),
+            unknown: of(&self.unknown),
+            too_long: of(&self.too_long),
+            malformed: of(&self.malformed),
+            different: of(&self.different),
+        }
+    }
 }
 
 /// What every reply must carry.
@@ -35,7 +81,15 @@ struct Content {
 impl SockperfWire {
     /// Messages numbered by `numbering`.
     pub fn new(numbering: Numbering) -> Self {
-        Self { numbering, prepared: 0, largest: usize::MAX, integrity: None }
+        Self { numbering, prepared: 0, largest: usize::MAX, integrity: None, tally: None }
+    }
+
+    /// Counts in `tally` what no sound server sends. Every `reply_every`th message of the client asks for a reply; absent:
+    /// none does.
+    #[must_use]
+    pub fn with_tally(mut self, tally: Arc<Tally>, reply_every: Option<NonZeroU32>) -> Self {
+        self.tally = Some((tally, reply_every));
+        self
     }
 
     /// Takes no reply for sound that is not its request, but for the client's bit.
@@ -48,6 +102,30 @@ impl SockperfWire {
     /// The numbers of this connection.
     pub fn numbering(&self) -> Numbering {
         self.numbering
+    }
+
+    #[cold]
+    fn count(&self, which: fn(&Tally) -> &AtomicU64) {
+        if let Some((tally, _)) = &self.tally {
+            which(tally).fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn asked(&self, local: u64) -> bool {
+        let asks = |every: &Option<NonZeroU32>| every.is_some_and(|every| self.numbering.asks(local, every));
+        self.tally.as_ref().is_none_or(|(_, every)| asks(every))
+    }
+
+    /// What is wrong with a reply to message `seq`, where something is.
+    fn flaw(&self, header: Header, reply: &[u8], seq: u64) -> Option<fn(&Tally) -> &AtomicU64> {
+        if header.length as usize > self.largest || reply.len() > self.largest {
+            return Some(|tally| &tally.too_long);
+        }
+        if header.length as usize != reply.len() {
+            return Some(|tally| &tally.malformed);
+        }
+        let differs = self.integrity.as_ref().is_some_and(|content| !content.is_in(header, reply, seq, self.prepared));
+        if differs { Some(|tally| &tally.different) } else { None }
     }
 }
 
@@ -92,14 +170,25 @@ impl Wire for SockperfWire {
         if header.flags.has(Flags::CLIENT) || header.flags.has(Flags::WARMUP) {
             return Reading::Stray;
         }
-        let Some(seq) = self.numbering.local(header.sequence).filter(|seq| *seq < self.prepared) else {
+        let Some(seq) = self.numbering.local(header.sequence) else { return Reading::Stray };
+        if seq >= self.prepared {
+            self.count(|tally| &tally.unknown);
             return Reading::Stray;
-        };
-        let whole = header.length as usize == reply.len() && reply.len() <= self.largest;
-        if !whole || self.integrity.as_ref().is_some_and(|content| !content.is_in(header, reply, seq, self.prepared)) {
+        }
+        if let Some(flaw) = self.flaw(header, reply, seq) {
+            self.count(flaw);
             return Reading::Corrupt(Some(seq));
         }
+        if !self.asked(seq) {
+            self.count(|tally| &tally.unasked);
+        }
         Reading::Reply(seq)
+    }
+
+    /// Those whose number on the wire `reply_every` divides.
+    #[inline]
+    fn asks(&self, number: u64, reply_every: u32) -> bool {
+        NonZeroU32::new(reply_every).is_some_and(|every| self.numbering.asks(number, every))
     }
 }
 
@@ -193,6 +282,31 @@ mod tests {
         let mut longer = with(&reply, 13, 41);
         longer.resize(41, 0);
         assert_eq!(wire.identify(&longer, 0), Reading::Corrupt(Some(1)), "longer than any request");
+    }
+
+    #[test]
+    fn every_nth_number_on_the_wire_asks() {
+        let wire = second_of_two();
+        let asking = |every| (0..6).filter(|number| wire.asks(*number, every)).collect::<Vec<_>>();
+        // 2, 4, 6, 8, 10, 12.
+        assert_eq!((asking(1), asking(3), asking(4), asking(0)), ((0..6).collect(), vec![2, 5], vec![1, 3, 5], vec![]));
+    }
+
+    #[test]
+    fn what_no_sound_server_sends_is_counted_by_its_kind() {
+        let tally = Arc::new(Tally::default());
+        let mut wire =
+            SockperfWire::new(Numbering::ONLY).with_integrity().with_tally(tally.clone(), NonZeroU32::new(2));
+        let silent = answer_to(&request(&mut wire, 0, 20, Asked::SILENT));
+        let reply = answer_to(&request(&mut wire, 1, 20, Asked::NONE));
+        assert_eq!(wire.identify(&reply, 0), Reading::Reply(1));
+        assert_eq!(tally.read(), Tallied::default());
+        assert_eq!(wire.identify(&with(&silent, 9, 2), 0), Reading::Reply(0), "nobody is told, so it is nobody's");
+        for (octet, value) in [(7, 3), (12, 1), (13, 19), (19, 0)] {
+            wire.identify(&with(&reply, octet, value), 0);
+        }
+        let one_each = Tallied { unasked: 1, unknown: 1, too_long: 1, malformed: 1, different: 1 };
+        assert_eq!(tally.read(), one_each);
     }
 
     #[test]

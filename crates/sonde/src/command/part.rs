@@ -1,5 +1,5 @@
-//! `sonde netperf` and `sonde netserver` as commands among others: for help, man pages and completions. Their words are
-//! read in [`crate::persona`], before anything here sees them.
+//! `sonde netperf`, `sonde netserver` and `sonde sockperf` as commands among others: for help, man pages and completions.
+//! Their words are read in [`crate::persona`], before anything here sees them.
 
 use std::ffi::OsString;
 
@@ -8,6 +8,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::persona::Persona;
 use crate::persona::netperf::options::usage;
+use crate::persona::sockperf::options::usage as sockperf_usage;
 
 const CLIENT_EXAMPLES: &str = "\
 Examples:
@@ -25,6 +26,15 @@ Examples:
   sonde netserver -D -L 10.0.0.2 --passphrase-file pass  in the foreground, for those who know
 ";
 
+const SOCKPERF_EXAMPLES: &str = "\
+Examples:
+  sonde sockperf server                                  the far side, on UDP port 11111
+  sonde sockperf server --tcp -i 10.0.0.2 -g
+  sonde install-names ~/bin                              from then on as sockperf
+
+docs/sockperf.md says where it differs from the original.
+";
+
 /// What `sonde netperf` takes.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
@@ -38,6 +48,15 @@ pub struct NetperfOptions {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SERVER_EXAMPLES}{}", usage::SERVER), disable_help_flag = true, disable_version_flag = true)]
 pub struct NetserverOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde sockperf` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{SOCKPERF_EXAMPLES}\n{}", sockperf_usage::general()), disable_help_flag = true, disable_version_flag = true)]
+pub struct SockperfOptions {
     /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

@@ -8,8 +8,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::thread;
 
-use endpoint::error::{Cause, EndpointError, Step};
+use endpoint::error::{EndpointError, Step};
 use endpoint::peer::netperf::server::{self as netserver, Netserver};
+use endpoint::peer::sockperf::server as sockperf;
+use endpoint::peer::sockperf::server::settings::{Carriers, Place};
 use endpoint::reflector::{Reflector, Settings, bind};
 use endpoint::stop::Stop;
 use protocol::native::key::Key;
@@ -39,19 +41,39 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
         .map_err(|e| Failure::usage(format!("cannot wait for signals: {e}")))?;
     let reflector = bind_where_possible(&plan, key)?;
     let addresses = reflector.addresses();
-    let netserver = plan.netperf.map(|port| netserver_beside(&addresses, port)).transpose()?;
+    let beside = Beside {
+        netserver: plan.netperf.map(|port| netserver_beside(&addresses, port)).transpose()?,
+        sockperf: plan.sockperf.map(|port| sockperf_beside(&addresses, port)).transpose()?,
+    };
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
     let supervisor = Supervisor::of_environment();
-    if let Some(netserver) = &netserver {
-        let places: Vec<String> = netserver.addresses().iter().map(ToString::to_string).collect();
-        output.note(&format!("sonde serve: a netserver on {}\n", places.join(" and ")));
-    }
+    output.note(&beside.status());
     told(supervisor.ready(&status), output);
-    let end = both(reflector, netserver, &stop);
+    let end = all(reflector, beside, &stop);
     told(supervisor.stopping(), output);
     end?;
     Ok(Exit::Done)
+}
+
+/// The servers of other tools' protocols that were asked for.
+struct Beside {
+    netserver: Option<Netserver>,
+    sockperf: Option<sockperf::Server>,
+}
+
+impl Beside {
+    /// A line for each: where it listens.
+    fn status(&self) -> String {
+        let line = |what: &str, places: Vec<SocketAddr>| {
+            let mut places: Vec<String> = places.iter().map(ToString::to_string).collect();
+            places.dedup();
+            format!("sonde serve: a {what} on {}\n", places.join(" and "))
+        };
+        let netserver = self.netserver.as_ref().map(|server| line("netserver", server.addresses()));
+        let sockperf = self.sockperf.as_ref().map(|server| line("sockperf server", server.addresses()));
+        netserver.into_iter().chain(sockperf).collect()
+    }
 }
 
 /// A netserver at the hosts of these addresses, on a port of its own.
@@ -60,20 +82,41 @@ fn netserver_beside(addresses: &[SocketAddr], port: u16) -> Result<Netserver, En
     netserver::bind(netserver::Settings { listen, ..netserver::Settings::at(SocketAddr::from(([0; 4], port))) })
 }
 
-/// Runs the reflector, and the netserver where there is one; where one of them fails, both end.
-fn both(reflector: Reflector, netserver: Option<Netserver>, stop: &Stop) -> Result<(), EndpointError> {
-    let Some(netserver) = netserver else { return reflector.run(stop) };
-    thread::scope(|scope| {
-        let beside = scope.spawn(|| {
-            let end = netserver.run(stop);
-            stop.request();
-            end
-        });
-        let end = reflector.run(stop);
-        stop.request();
-        let other = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        end.and(other)
+/// A sockperf server likewise, for datagrams and connections.
+fn sockperf_beside(addresses: &[SocketAddr], port: u16) -> Result<sockperf::Server, EndpointError> {
+    let place = |address: &SocketAddr| Place {
+        address: SocketAddr::new(address.ip(), port),
+        carriers: Carriers::Both,
+        source: None,
+    };
+    let places: Vec<Place> = addresses.iter().map(place).collect();
+    // A thread for each address and carrier: no client waits for another's.
+    sockperf::bind(sockperf::settings::Settings {
+        threads: 2 * places.len() as u32,
+        ..sockperf::settings::Settings::at(places)
     })
+}
+
+/// Runs the reflector and what is beside it; where one of them fails, all end.
+fn all(reflector: Reflector, beside: Beside, stop: &Stop) -> Result<(), EndpointError> {
+    let Beside { netserver, sockperf } = beside;
+    thread::scope(|scope| {
+        let others = [
+            netserver.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
+            sockperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop).map(drop)))),
+        ];
+        let end = stopping(stop, reflector.run(stop));
+        let joined = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        others.into_iter().flatten().map(joined).fold(end, Result::and)
+    })
+}
+
+/// What has ended, however it did, ends all others.
+fn stopping(stop: &Stop, end: Result<(), EndpointError>) -> Result<(), EndpointError> {
+    stop.request();
+    end
 }
 
 /// Each session would be refused for a CPU that its threads may not run on: better now.
@@ -104,17 +147,9 @@ fn bind_where_possible(plan: &Plan, key: Option<Key>) -> Result<Reflector, Endpo
         program: PROGRAM.to_owned(),
     };
     match (bind(settings.clone()), plan.without_ipv6) {
-        (Err(error), Some(address)) if lacks_ipv6(&error) => bind(Settings { listen: vec![address], ..settings }),
+        (Err(error), Some(address)) if error.lacks_ipv6() => bind(Settings { listen: vec![address], ..settings }),
         (bound, _) => bound,
     }
-}
-
-/// Whether the machine has no IPv6 at all, or none on its loopback interface.
-fn lacks_ipv6(error: &EndpointError) -> bool {
-    let of_ipv6 = error.peer.parse::<SocketAddr>().is_ok_and(|address| address.is_ipv6());
-    let Cause::System(cause) = &error.cause else { return false };
-    let unsupported = cause.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error());
-    of_ipv6 && (unsupported || cause.kind() == io::ErrorKind::AddrNotAvailable)
 }
 
 /// One line: where it listens, and for whom.

@@ -80,7 +80,9 @@ fn events_are_valid_and_add_up() {
     let text = printed(&mut sonde(&words));
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let schema = logbook::schema::event_schema();
-    lines.iter().for_each(|line| jsonschema::validate(&schema, line).unwrap());
+    for line in &lines {
+        jsonschema::validate(&schema, line).unwrap();
+    }
     let of_seconds = |line: &Value| line["data"]["counts"]["one_way"].as_u64();
     let seconds: u64 = lines.iter().filter(|line| line["event"] == "second").filter_map(of_seconds).sum();
     let end = lines.last().unwrap();

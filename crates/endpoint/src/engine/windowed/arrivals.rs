@@ -162,7 +162,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     #[inline]
     fn make_room(&mut self, turn: usize, now: Instant) {
         let lane = &mut self.lanes[turn];
-        if self.scheduled && !self.open && lane.requests.waiting() >= self.window {
+        if self.scheduled && !self.open && self.volley.is_none() && lane.requests.waiting() >= self.window {
             let missed = lane.due.skip_to(now);
             self.recorder.ticks_missed(missed);
         }
@@ -189,6 +189,15 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let timeout = self.told.method.timeout_ns;
         for turn in 0..self.lanes.len() {
             while let Some(request) = self.lanes[turn].requests.overdue(now, timeout) {
+                self.end_early(turn, request, Fate::Lost);
+            }
+        }
+    }
+
+    /// Nothing is waited for any longer: what has no answer is lost.
+    pub(super) fn give_up(&mut self) {
+        for turn in 0..self.lanes.len() {
+            while let Some(request) = self.lanes[turn].requests.oldest_waiting() {
                 self.end_early(turn, request, Fate::Lost);
             }
         }

@@ -43,6 +43,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Sends one request, not before its intended instant. All is ready before that comes, and the reading of the clock
     /// that ends the wait is the send stamp, the last thing before the send call.
     pub(super) fn send(&mut self, turn: usize, intended: Option<Instant>) -> Result<Instant, Ended> {
+        if let Some(volley) = &mut self.volley {
+            volley.takes(turn);
+        }
         let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
         let seq = lane.requests.take_number();
         let length = lane.length;

@@ -96,6 +96,7 @@ impl<'a, W: Wire> Lane<'a, W> {
         let (share, seed) = (method.spread.connections, method.seed);
         self.due = match (method.schedule, told.trace) {
             (Schedule::Trace { .. }, Some(trace)) => Due::replaying(trace, start, self.index, share, method.stop.count),
+            (schedule, _) if method.shares_bursts() => Due::in_turn(schedule, start, self.index, share, seed),
             (schedule, _) => Due::new(schedule, start, self.index, share, seed),
         };
         self.lengths = match (method.schedule, &method.sizes) {

@@ -16,6 +16,10 @@ const QUIET: Nanos = Nanos(1_500);
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// When the next departure that fits its window is due, and on which lane; `None` when each waits for room.
     fn next_due(&self) -> Option<(Instant, usize)> {
+        if self.volley.is_some() {
+            let turn = self.turn_of_volley().filter(|turn| !self.lanes[*turn].blocked)?;
+            return self.lanes[turn].due.peek().map(|due| (due, turn));
+        }
         self.lanes
             .iter()
             .enumerate()
@@ -26,6 +30,10 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
 
     /// Waits until something comes, something is due, or something else has to be looked at.
     pub(super) fn wait(&mut self, now: Instant, edges: &Edges) -> Result<(), Ended> {
+        // What ended by its timeout has made room.
+        if !self.scheduled && self.turn_of_volley().is_some_and(|turn| !self.lanes[turn].blocked) {
+            return Ok(());
+        }
         let limit = edges.next().min(self.next_expiry());
         let next = if self.scheduled { self.next_due() } else { None };
         let Some(only) = self.sole_blocking_lane() else { return self.wait_for_any(now, next, limit) };
@@ -42,9 +50,10 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         }
     }
 
-    fn sole_blocking_lane(&self) -> Option<usize> {
-        let sole = self.lanes.len() == 1 && !self.scheduled && self.stamp == Stamp::Idle && !self.lanes[0].blocked;
-        sole.then_some(0)
+    /// The only lane on which anything is to be done, where that is to wait.
+    pub(super) fn sole_blocking_lane(&self) -> Option<usize> {
+        let only = if self.lanes.len() == 1 { Some(0) } else { self.lane_of_volley() };
+        only.filter(|&only| !self.scheduled && self.stamp == Stamp::Idle && !self.lanes[only].blocked)
     }
 
     fn wait_for_any(&mut self, now: Instant, next: Option<(Instant, usize)>, limit: Instant) -> Result<(), Ended> {
@@ -87,6 +96,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         if ended != Ended::Complete {
             return ended;
         }
+        let linger = self.told.method.stop.linger_ns;
+        let last_call = linger.map_or(Instant::NEVER, |linger| self.links[0].now().after(linger));
         while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) {
             if self.told.stop.requested() {
                 // What is still out has no end, so the run has not come to its own.
@@ -100,13 +111,17 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 Err(broken) => return broken,
             };
             let now = self.links[0].now();
+            if now >= last_call {
+                self.give_up();
+                break;
+            }
             self.expire(now);
             if edges.due(now) {
                 // The end has been passed already; seconds still go by.
                 let _passed = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet);
             }
             if !took {
-                let until = self.next_expiry().min(now.after(crate::socket::GLANCE));
+                let until = self.next_expiry().min(last_call).min(now.after(crate::socket::GLANCE));
                 L::wait_any(&mut self.links, until);
             }
         }

@@ -208,6 +208,7 @@ fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
     let (kind, protocol) = match (carrier, protocol) {
         (Carrier::Tcp | Carrier::Udp, Protocol::Native) => (PeerKind::Native, None),
         (Carrier::Tcp | Carrier::Udp, Protocol::Netperf { .. }) => (PeerKind::Foreign, Some("netperf".to_owned())),
+        (Carrier::Tcp | Carrier::Udp, Protocol::Sockperf) => (PeerKind::Foreign, Some("sockperf".to_owned())),
         (Carrier::Icmp, _) => (PeerKind::Kernel, None),
         (Carrier::TcpConnect, _) => (PeerKind::Unknown, None),
     };

@@ -126,6 +126,7 @@ fn asked(options: &RttOptions) -> Asked {
         pattern: options.carrier.crr.then_some(Pattern::ConnectExchange),
         direction: None,
         window: options.schedule.window,
+        volley: None,
         schedule: schedule(&options.schedule),
         pacing: options.schedule.pace,
         waiting: ours(&options.waiting),
@@ -139,7 +140,12 @@ fn asked(options: &RttOptions) -> Asked {
         threads: options.shape.threads,
         cpus: cpus(options.waiting.cpu.as_ref()),
         peer_cpus: cpus(options.waiting.peer_cpu.as_ref()),
-        stop: Stop { after_ns: options.stop.time, count: options.stop.count, bytes: None, settled: options.stop.until },
+        stop: Stop {
+            after_ns: options.stop.time,
+            count: options.stop.count,
+            settled: options.stop.until,
+            ..Stop::default()
+        },
         timeout_ns: options.stop.timeout,
         warm_up_ns: options.stop.warm_up,
         socket: socket(&options.path.reach),

@@ -16,6 +16,7 @@ Examples:
   sonde serve --key fleet.key                   any address, for those who have the key
   sonde serve --open --listen 10.0.0.2          one address of a network you trust
   sonde serve --open --netperf                  a netserver beside it, on port 12865
+  sonde serve --open --sockperf                 a sockperf server beside it, on port 11111
   sonde serve --key fleet.key --wait spin --cpu 2,3 --max-sessions 2
 
 Under systemd: Type=notify; SIGTERM ends it in order with status 0.";
@@ -61,6 +62,11 @@ pub struct DoorOptions {
     /// netperf's protocol knows no key, so it goes with loopback and --open alone.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "12865", conflicts_with = "key")]
     pub netperf: Option<u16>,
+    /// Be a sockperf server too, over UDP and TCP: on this port of the same addresses [default: 11111]
+    ///
+    /// sockperf's messages know no key, so it goes with loopback and --open alone.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "11111", conflicts_with = "key")]
+    pub sockperf: Option<u16>,
 }
 
 /// How it answers.

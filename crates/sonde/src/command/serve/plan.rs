@@ -19,6 +19,8 @@ pub struct Plan {
     pub without_ipv6: Option<SocketAddr>,
     /// The port of the netserver beside it; absent: none.
     pub netperf: Option<u16>,
+    /// The port of the sockperf server beside it; absent: none.
+    pub sockperf: Option<u16>,
     /// The file of its key.
     pub key: Option<PathBuf>,
     /// Whether anybody is answered without a key.
@@ -40,11 +42,12 @@ impl Plan {
     /// An address that others can reach, with neither a key nor `--open`.
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
-        let DoorOptions { key, open, netperf, .. } = options.door;
+        let DoorOptions { key, open, netperf, sockperf, .. } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
             netperf,
+            sockperf,
             key,
             open,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
@@ -135,9 +138,17 @@ mod tests {
         assert_eq!(plan(line).unwrap().netperf, port);
     }
 
-    #[test]
-    fn a_netserver_knows_no_key() {
-        assert!(Line::try_parse_from(["serve", "--key", "k", "--netperf"]).is_err());
+    #[test_case("", None; "none unasked")]
+    #[test_case("--sockperf", Some(11_111); "on its usual port")]
+    #[test_case("--open --sockperf 11112 --netperf", Some(11_112); "on another, beside a netserver")]
+    fn a_sockperf_server_goes_beside_it(line: &str, port: Option<u16>) {
+        assert_eq!(plan(line).unwrap().sockperf, port);
+    }
+
+    #[test_case("--netperf"; "netperf")]
+    #[test_case("--sockperf"; "sockperf")]
+    fn others_protocols_know_no_key(option: &str) {
+        assert!(Line::try_parse_from(["serve", "--key", "k", option]).is_err());
     }
 
     #[test_case("--listen 10.0.0.2"; "an address of a network")]

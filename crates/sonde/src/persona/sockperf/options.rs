@@ -67,6 +67,41 @@ pub struct Server {
     pub largest_message: u32,
     /// `-g`: it tells of gaps in the sequences of each sender.
     pub gap_detection: bool,
+    /// Options of groups.
+    pub multicast: Multicast,
+}
+
+/// Options of groups, which a server alone knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Multicast {
+    /// `--mc-rx-if`: name or address of the interface to join at.
+    pub receive_interface: Option<String>,
+    /// `--mc-tx-if`: name or address of the interface to send from.
+    pub send_interface: Option<String>,
+    /// `--mc-loopback-enable`: members on this host hear the answers.
+    pub loopback: bool,
+    /// `--mc-ttl`.
+    pub ttl: u8,
+    /// `--mc-source-filter`: the only sender to hear.
+    pub source: Option<String>,
+    /// `--force-unicast-reply`: a request to a group is answered to its sender.
+    pub unicast_reply: bool,
+}
+
+/// The lifetime of a datagram to a group where none is asked for.
+pub const MULTICAST_TTL: u8 = 2;
+
+impl Default for Multicast {
+    fn default() -> Self {
+        Self {
+            receive_interface: None,
+            send_interface: None,
+            loopback: false,
+            ttl: MULTICAST_TTL,
+            source: None,
+            unicast_reply: false,
+        }
+    }
 }
 
 /// The end that asks.

@@ -36,6 +36,10 @@ pub struct Slot {
     pub duplicates: u64,
 }
 
+/// Slots that wait for one with a lower number, at most: then that one is taken for untold, so that memory is bounded.
+/// At a million a second they are those of a second.
+const AHEAD: usize = 1 << 20;
+
 /// Which slots count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
@@ -188,9 +192,16 @@ impl Collector {
             if sequence > self.next {
                 self.ahead.insert(sequence, slot);
             }
-            return;
+            if self.ahead.len() <= AHEAD {
+                return;
+            }
         }
         let mut due = Some(slot);
+        if sequence != self.next
+            && let Some((first, slot)) = self.ahead.pop_first()
+        {
+            (self.next, due) = (first, Some(slot));
+        }
         while let Some(slot) = due {
             if let Some(slot) = slot {
                 self.walk.step(slot, accepted);

@@ -76,8 +76,8 @@ fn each_axis_arrives_where_it_belongs() {
         stop: Stop {
             after_ns: Some(Nanos::secs(30)),
             count: Some(10_000),
-            bytes: None,
             settled: Some(Settled { quantile: 0.99, within: Some(0.05) }),
+            ..Stop::default()
         },
         timeout_ns: Some(Nanos::secs(2)),
         warm_up_ns: Some(Nanos::ZERO),

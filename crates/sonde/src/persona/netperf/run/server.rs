@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use endpoint::daemon::{self, Side};
+use endpoint::daemon::{self, Side, Streams};
 use endpoint::error::EndpointError;
 use endpoint::name::{self, Family};
 use endpoint::peer::netperf::server::{self, Settings};
@@ -32,7 +32,7 @@ pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
     output.result(&options.starting());
     if !options.foreground {
         // Signals are blocked and threads are started behind this: neither follows into the background.
-        let side = daemon::detach()
+        let side = daemon::detach(Streams::Null)
             .map_err(|error| Answer::complaint(format!("netserver: cannot go into the background: {error}\n")))?;
         if side == Side::Foreground {
             return Ok(Exit::Done);

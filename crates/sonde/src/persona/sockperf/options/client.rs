@@ -2,6 +2,7 @@
 
 use crate::command::value::CpuList;
 use crate::persona::answer::Answer;
+use crate::persona::sockperf::options::either_end::hops;
 use crate::persona::sockperf::options::reading::Reading;
 use crate::persona::sockperf::options::table::{Key, Subcommand};
 use crate::persona::sockperf::options::{
@@ -33,6 +34,7 @@ pub(super) fn read(reading: &mut Reading, common: Common) -> Result<(Client, Own
     let sender_cpus: Option<CpuList> = reading.parsed(Key::SenderAffinity, "--sender-affinity")?;
     let receiver_cpus: Option<CpuList> = reading.parsed(Key::ReceiverAffinity, "--receiver-affinity")?;
     let connect_timeout_ms = connect_timeout_ms(reading, &common)?;
+    hops(reading)?;
     let kind = kind(reading, &common)?;
     let display = display(reading)?;
     let local = local(reading)?;
@@ -170,7 +172,7 @@ fn local(reading: &Reading) -> Result<Local, Answer> {
     }
     let port = reading.port(Key::ClientPort, "'--client_port' Invalid value")?;
     let host = reading.text(Key::ClientAddress).map(str::to_owned);
-    match host.as_deref().and_then(refused::host) {
+    match host.as_deref().and_then(|host| refused::host(host, reading.subcommand)) {
         Some(why) => Err(Reading::refusal(&format!("--client_ip {}", host.unwrap_or_default()), why)),
         None => Ok(Local { host, port: port.unwrap_or(0) }),
     }

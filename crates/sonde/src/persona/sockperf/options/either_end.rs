@@ -30,9 +30,6 @@ pub(super) fn read(reading: &mut Reading) -> Result<Common, Answer> {
     let pacing_rate = reading.number(Key::RateLimit, "--rate-limit", 1..=i64::from(u32::MAX), |text| {
         format!("'-42' Invalid rate limit : {text} (--rate-limit takes bytes a second)")
     })?;
-    reading.number::<u8>(Key::McTtl, "--mc-ttl", 0..=255, |text| {
-        format!("'-30' Invalid value: {text} (--mc-ttl takes 0 to 255)")
-    })?;
     // Throughput lets the kernel gather small sends, all else sends each at once; the option turns either around.
     let nodelay = (reading.subcommand == Subcommand::Throughput) == reading.has(Key::AvoidNodelay);
     Ok(Common {
@@ -52,6 +49,13 @@ pub(super) fn read(reading: &mut Reading) -> Result<Common, Answer> {
     })
 }
 
+/// How far a datagram to a group goes; complained of where nobody is spoken to so, too.
+pub(super) fn hops(reading: &mut Reading) -> Result<Option<u8>, Answer> {
+    reading.number(Key::McTtl, "--mc-ttl", 0..=255, |text| {
+        format!("'-30' Invalid value: {text} (--mc-ttl takes 0 to 255)")
+    })
+}
+
 fn place(reading: &Reading) -> Result<Place, Answer> {
     let complaint = |line: &str| Err(reading.complaint(line));
     let port = reading.port(Key::Port, "'-p' Invalid port")?;
@@ -59,7 +63,8 @@ fn place(reading: &Reading) -> Result<Place, Answer> {
     if host.as_deref().is_some_and(str::is_empty) {
         return complaint("'-i' Invalid address");
     }
-    if let Some((host, why)) = host.as_deref().and_then(|host| refused::host(host).map(|why| (host, why))) {
+    let refused = |host| refused::host(host, reading.subcommand).map(|why| (host, why));
+    if let Some((host, why)) = host.as_deref().and_then(refused) {
         return Err(Reading::refusal(&format!("-i {host}"), why));
     }
     let Some(file) = reading.path(Key::File) else {

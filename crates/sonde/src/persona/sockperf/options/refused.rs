@@ -31,36 +31,59 @@ pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
     refusals.into_iter().find(|(given, ..)| *given).map(|(_, option, why)| (option, why))
 }
 
-/// Why a host is refused; `None` for one that is not.
-pub fn host(text: &str) -> Option<&'static str> {
+/// Why a host is refused; `None` for one that is not. A server alone knows groups.
+pub fn host(text: &str, subcommand: Subcommand) -> Option<&'static str> {
     if text.starts_with('/') {
         return Some("a unix socket is no network: use sockperf itself for it");
     }
+    if subcommand == Subcommand::Server {
+        return None;
+    }
     let address = text.trim_start_matches('[').split(['%', ']']).next().unwrap_or(text);
     let is_group = address.parse().is_ok_and(|address: IpAddr| address.is_multicast());
-    is_group.then_some("is a group address, and groups are not spoken to here: name one host")
+    is_group.then_some("is a group address, and a client speaks to no groups here: name one host")
 }
 
 /// What has no effect, a sentence each.
 pub fn notes(given: &Given, subcommand: Subcommand) -> Vec<String> {
-    let note = |key| effectless(key).or_else(|| pointless(key, given, subcommand));
+    let note = |key| {
+        let of_end = if subcommand == Subcommand::Server { of_server(key) } else { of_client(key) };
+        effectless(key).or(of_end).or_else(|| pointless(key, given, subcommand))
+    };
     given.keys().filter_map(note).map(|(option, says)| format!("{option}: {says}")).collect()
 }
 
 /// What never has an effect.
 fn effectless(key: Key) -> Option<(&'static str, &'static str)> {
-    let groups = "has no effect: no group is spoken to";
     match key {
         Key::Multiplex => Some(("-F", "has no effect but on the output: there is one way of waiting here")),
         Key::Timeout => Some(("--timeout", "has no effect: nobody waits by ticks here")),
         Key::ReceiveLoops => Some(("--recv_looping_num", "has no effect: every wake-up takes all that has come")),
         Key::Debug => Some(("-d", "there is no debugging output")),
+        _ => None,
+    }
+}
+
+/// What has none at a client.
+fn of_client(key: Key) -> Option<(&'static str, &'static str)> {
+    let groups = "has no effect: a client speaks to no group here";
+    match key {
         Key::McReceive => Some(("--mc-rx-if", groups)),
         Key::McSend => Some(("--mc-tx-if", groups)),
         Key::McLoopback => Some(("--mc-loopback-enable", groups)),
         Key::McTtl => Some(("--mc-ttl", groups)),
         Key::McSource => Some(("--mc-source-filter", groups)),
-        Key::ForceUnicastReply => Some(("--force-unicast-reply", groups)),
+        _ => None,
+    }
+}
+
+/// What has none at a server.
+fn of_server(key: Key) -> Option<(&'static str, &'static str)> {
+    match key {
+        Key::SkipBlockingSend => {
+            Some(("--tcp-skip-blocking-send", "has no effect: a client that does not read holds up nobody else"))
+        }
+        Key::PreWarmUpWait => Some(("--pre-warmup-wait", "has no effect: a server waits for nothing")),
         _ => None,
     }
 }

@@ -110,15 +110,35 @@ fn nothing_asked_of_a_server() {
     let server = server("sr");
     assert_eq!((server.common.place, server.threads, server.largest_message), (udp(None, 11_111), 1, 65_507));
     assert!(!server.dont_reply && !server.gap_detection && server.common.nodelay);
-    assert_eq!(server.cpus, CpuList::default());
+    assert_eq!((server.cpus, server.multicast), (CpuList::default(), Multicast::default()));
+}
+
+#[test]
+fn a_server_of_groups() {
+    let line = "sr -i 224.4.4.4 --mc-rx-ip eth0 --mc-tx-if 10.0.0.1 --mc-loopback-enable --mc-ttl 7 --mc-source-filter db1 \
+                --force-unicast-reply";
+    let asked = asked(line);
+    let Command::Server(server) = asked.command else { panic!("a server") };
+    let expected = Multicast {
+        receive_interface: Some("eth0".to_owned()),
+        send_interface: Some("10.0.0.1".to_owned()),
+        loopback: true,
+        ttl: 7,
+        source: Some("db1".to_owned()),
+        unicast_reply: true,
+    };
+    assert_eq!(
+        (server.multicast, server.common.place, asked.notes),
+        (expected, udp(Some("224.4.4.4"), 11_111), vec![])
+    );
 }
 
 #[test]
 fn everything_common() {
-    let line = "sr -i db1 -p 7 --tcp -A 5 --tcp-avoid-nodelay --tcp-skip-blocking-send --tos 0x10 --uc-reuseaddr --lls 50 \
+    let line = "ul -i db1 -p 7 --tcp -A 5 --tcp-avoid-nodelay --tcp-skip-blocking-send --tos 0x10 --uc-reuseaddr --lls 50 \
                 --buffer-size 8192 --nonblocked --dontwarmup --pre-warmup-wait 3 --daemonize --rate-limit 1000 --no-rdtsc";
     let asked = asked(line);
-    let Command::Server(server) = asked.command else { panic!("a server") };
+    let Command::Client(client) = asked.command else { panic!("a client") };
     let expected = Common {
         place: Place::One(Socket { transport: Transport::Tcp, host: Some("db1".into()), port: 7 }),
         activity: Some(Activity { every: 5, detailed: true }),
@@ -134,7 +154,7 @@ fn everything_common() {
         daemonize: true,
         pacing_rate: Some(1_000),
     };
-    assert_eq!((server.common, asked.notes), (expected, vec![]));
+    assert_eq!((client.common, asked.notes), (expected, vec![]));
 }
 
 #[test]
@@ -232,12 +252,13 @@ fn a_playback() {
 #[test_case("sr -f feed -F p", "-F: has no effect but on the output"; "the way of waiting")]
 #[test_case("sr --nonblocked --recv_looping_num 5", "--recv_looping_num: has no effect"; "loops")]
 #[test_case("sr -d", "-d: there is no debugging output"; "debugging")]
-#[test_case("sr --mc-rx-ip 10.0.0.1", "--mc-rx-if: has no effect"; "where a group is joined")]
+#[test_case("pp --mc-rx-ip 10.0.0.1", "--mc-rx-if: has no effect"; "where a group is joined")]
 #[test_case("pp --mc-tx-if 10.0.0.1", "--mc-tx-if: has no effect"; "where a group is sent to")]
-#[test_case("sr --mc-loopback-enable", "--mc-loopback-enable: has no effect"; "a group's echo")]
-#[test_case("sr --mc-ttl 3", "--mc-ttl: has no effect"; "a group's reach")]
-#[test_case("sr --mc-source-filter db1", "--mc-source-filter: has no effect"; "a group's sender")]
-#[test_case("sr --force-unicast-reply", "--force-unicast-reply: has no effect"; "a group's answers")]
+#[test_case("tp --mc-loopback-enable", "--mc-loopback-enable: has no effect"; "a group's echo")]
+#[test_case("ul --mc-ttl 3", "--mc-ttl: has no effect"; "a group's reach")]
+#[test_case("pp --mc-source-filter db1", "--mc-source-filter: has no effect"; "a group's sender")]
+#[test_case("sr --tcp --tcp-skip-blocking-send", "--tcp-skip-blocking-send: has no effect"; "answers that would wait")]
+#[test_case("sr --pre-warmup-wait 3", "--pre-warmup-wait: has no effect"; "a wait of a server")]
 #[test_case("sr -a 1 -A 1", "-a: has no effect beside -A"; "dots beside figures")]
 #[test_case("tp --full-log f", "--full-log: has no effect: nothing is answered"; "a log of nothing")]
 #[test_case("tp --full-rtt", "--full-rtt: has no effect: nothing is answered"; "round trips of nothing")]
@@ -264,7 +285,7 @@ fn what_has_no_effect_is_said(line: &str, begin: &str) {
 #[test_case("pp --dummy-send=max", "--dummy-send")]
 #[test_case("pp --srv-num 2", "--srv-num")]
 #[test_case("pp -i /run/socket", "-i /run/socket")]
-#[test_case("sr -i 224.4.4.4", "-i 224.4.4.4")]
+#[test_case("pp -i 224.4.4.4", "-i 224.4.4.4")]
 #[test_case("pp -i ff02::1%eth0", "-i ff02::1%eth0")]
 #[test_case("pp --client_ip /run/socket", "--client_ip /run/socket")]
 fn what_cannot_be_honoured_is_refused(line: &str, option: &str) {

@@ -4,6 +4,8 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
+use protocol::sockperf::playback;
+
 use crate::persona::answer::Answer;
 use crate::persona::sockperf::options::Transport;
 use crate::persona::sockperf::output::start::word;
@@ -82,6 +84,16 @@ pub fn too_long() -> Answer {
 pub fn no_file(path: &Path, errno: Errno<'_>) -> Answer {
     let text = format!("sockperf: Can't open file: {}\n\n", path.display());
     Answer::said(text + &error("program exits because of an error.", errno), NO_FILE)
+}
+
+/// A playback file has a line that is none. `what` is ours, and says more.
+pub fn unplayable(path: &Path, line: usize, fault: playback::Fault, what: &str) -> Answer {
+    let (text, status) = match fault {
+        playback::Fault::OutOfOrder => (format!("out-of-order timestamp at line #{line}\n"), INCORRECT),
+        playback::Fault::Illegal => (format!("illegal time or size at line #{line}\n"), INCORRECT),
+        playback::Fault::Unreadable => (format!("can't read time & size, at line #{line}\n"), NOTHING),
+    };
+    Answer { stderr: format!("sockperf: {}: {what}\n", path.display()), ..Answer::said(text, status) }
 }
 
 /// A full log cannot be written. `reason`: what the system says.

@@ -1,0 +1,114 @@
+//! Links of several kinds for one engine: the sockets of a client that speaks over datagrams, connections and groups at
+//! once. A run of one kind alone is better off with that kind's own link, for here each call looks which it is.
+
+use std::os::fd::AsFd;
+
+use measure::unit::Instant;
+use protocol::link::{Fault, Link};
+use socket2::Socket;
+
+use super::clockwork::poll_until;
+use super::datagram::Datagram;
+use super::framed::Framed;
+use super::group::Group;
+
+/// One of them.
+#[derive(Debug)]
+pub enum Way {
+    /// Datagrams to one peer.
+    Datagram(Datagram),
+    /// Messages on a connection.
+    Framed(Framed),
+    /// Datagrams to a group.
+    Group(Group),
+}
+
+impl Way {
+    /// The socket itself, to read back what it got.
+    pub fn socket(&self) -> &Socket {
+        match self {
+            Self::Datagram(link) => link.socket(),
+            Self::Framed(link) => link.socket(),
+            Self::Group(link) => link.socket(),
+        }
+    }
+
+    fn spins(&self) -> bool {
+        match self {
+            Self::Datagram(link) => link.spins(),
+            Self::Framed(link) => link.spins(),
+            Self::Group(link) => link.spins(),
+        }
+    }
+
+    /// Whether there is something to take that no poll tells of.
+    fn has_message(&self) -> bool {
+        matches!(self, Self::Framed(link) if link.has_message())
+    }
+
+    fn is_behind(&self) -> bool {
+        matches!(self, Self::Framed(link) if link.is_behind())
+    }
+}
+
+impl Link for Way {
+    #[inline]
+    fn now(&self) -> Instant {
+        match self {
+            Self::Datagram(link) => link.now(),
+            Self::Framed(link) => link.now(),
+            Self::Group(link) => link.now(),
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+        match self {
+            Self::Datagram(link) => link.send(message),
+            Self::Framed(link) => link.send(message),
+            Self::Group(link) => link.send(message),
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<bool, Fault> {
+        match self {
+            Self::Framed(link) => link.flush(),
+            Self::Datagram(_) | Self::Group(_) => Ok(true),
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
+        match self {
+            Self::Datagram(link) => link.receive(buffer, until),
+            Self::Framed(link) => link.receive(buffer, until),
+            Self::Group(link) => link.receive(buffer, until),
+        }
+    }
+
+    #[inline]
+    fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
+        match self {
+            Self::Datagram(link) => link.try_receive(buffer),
+            Self::Framed(link) => link.try_receive(buffer),
+            Self::Group(link) => link.try_receive(buffer),
+        }
+    }
+
+    fn wait_any(links: &mut [Self], until: Instant) {
+        if links.iter().any(|link| link.spins() || link.has_message()) {
+            return;
+        }
+        poll_until(links.iter().map(|link| (link.socket().as_fd(), link.is_behind())), until);
+    }
+
+    fn sleep(&self, until: Instant) {
+        crate::pace::sleep_until(until);
+    }
+
+    #[inline]
+    fn spin(&self, _until: Instant) {
+        std::hint::spin_loop();
+    }
+}

@@ -1,0 +1,4 @@
+//! sockperf's messages on real sockets.
+
+pub mod client;
+pub mod server;

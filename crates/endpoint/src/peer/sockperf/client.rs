@@ -1,0 +1,243 @@
+//! The client's end: sockets opened as a command line asks, and the engines that serve every protocol over them.
+//!
+//! Nothing is agreed on with a server, and nothing ends a test but its client. What is the client's own is the numbers
+//! of its messages, which run over all its sockets, and that it goes on where a real one ends: a reply that is lost,
+//! comes twice or was never asked for is counted.
+//!
+//! A socket of datagrams is connected, unlike a real client's: the kernel then keeps strangers away, tells that nobody
+//! listens, and looks the route up once. The price is that a server which answers from another of its addresses than
+//! the one that was asked is not heard: ask it at that one. Sockets of groups are not connected, for anybody may answer.
+
+mod flows;
+mod sockets;
+
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use measure::environment::Environment;
+use measure::event::Event;
+use measure::method::{Carrier, Method};
+use measure::trace::Trace;
+use measure::unit::Nanos;
+use protocol::sockperf::message::{LARGEST_DATAGRAM, LARGEST_STREAM};
+use protocol::sockperf::payload;
+use protocol::sockperf::wire::{Tallied, Tally};
+use socket2::Socket;
+
+use crate::environment::Reader;
+use crate::environment::watch::Watch;
+use crate::error::{Cause, EndpointError, Step};
+use crate::rtt::workers::Gathered;
+use crate::socket::multicast::{Interface, Outgoing};
+use crate::stop::Stop;
+
+/// A request over TCP that is not answered for so long is given up: what TCP loses comes late, not never.
+pub const TCP_TIMEOUT: Nanos = Nanos::secs(60);
+/// A request over UDP that is not answered for so long is lost. A real client waits to the end of its test.
+pub const UDP_TIMEOUT: Nanos = Nanos::secs(1);
+/// How long replies are waited for behind the last message; a real client waits a tenth of it, whatever the path.
+pub const LINGER: Nanos = Nanos::secs(1);
+
+/// One test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// How it is measured. Its carrier is that of the first socket where they differ; one thread serves all.
+    pub method: Method,
+    /// What is played back, where the schedule is a trace.
+    pub trace: Option<Arc<Trace>>,
+    /// Where the messages go: a socket each, in turn, at least one.
+    pub places: Vec<Place>,
+    /// The local port; 0: any.
+    pub local_port: u16,
+    /// Messages of one turn of a socket, which decides on their numbers.
+    pub burst: NonZeroU32,
+    /// What stands behind the headers.
+    pub content: Content,
+    /// Whether a reply that is not its request counts as none.
+    pub integrity: bool,
+    /// Whether a message that would have to wait for room in a TCP socket is left out.
+    pub skips: bool,
+    /// How long a TCP connection may take to be made.
+    pub connect: Nanos,
+    /// Socket options beside the method's.
+    pub options: Options,
+    /// How groups are spoken to.
+    pub groups: Groups,
+    /// Whether every exchange is told as an event.
+    pub samples: bool,
+    /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
+    pub interval: Nanos,
+    /// Name and version of the program, for the facts of this host.
+    pub program: String,
+}
+
+impl Test {
+    /// A test of `method` with `places`, with nothing said of the sockets.
+    pub fn new(method: Method, places: Vec<Place>) -> Self {
+        let longest = u32::try_from(method.request_bytes.0).unwrap_or(u32::MAX);
+        Self {
+            method,
+            trace: None,
+            places,
+            local_port: 0,
+            burst: NonZeroU32::MIN,
+            content: Content { longest, seed: payload::SEED },
+            integrity: false,
+            skips: false,
+            connect: Nanos::secs(5),
+            options: Options::default(),
+            groups: Groups::default(),
+            samples: false,
+            interval: measure::event::INTERVAL,
+            program: String::new(),
+        }
+    }
+}
+
+/// One socket's other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The server, or a group.
+    pub address: SocketAddr,
+    /// [`Carrier::Udp`] or [`Carrier::Tcp`].
+    pub carrier: Carrier,
+    /// Of a group: the only sender to hear.
+    pub source: Option<IpAddr>,
+}
+
+impl Place {
+    /// Whether it is a group's.
+    pub fn is_group(&self) -> bool {
+        self.address.ip().is_multicast()
+    }
+
+    /// Bytes of the largest message that it takes.
+    fn largest(&self) -> u32 {
+        if self.carrier == Carrier::Tcp { LARGEST_STREAM } else { LARGEST_DATAGRAM }
+    }
+}
+
+/// What stands behind the headers of a client's messages: see [`payload`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The longest message it is made for, bytes.
+    pub longest: u32,
+    /// What it is drawn from.
+    pub seed: u32,
+}
+
+/// Socket options that no method has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether others may have the address too (`SO_REUSEADDR`).
+    pub reuse_address: bool,
+    /// `SO_BUSY_POLL`, microseconds, where the method's way of waiting is another.
+    pub busy_poll_us: Option<u32>,
+    /// `SO_MAX_PACING_RATE`, bytes a second.
+    pub pacing_bytes_per_s: Option<u64>,
+}
+
+/// How groups are spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Groups {
+    /// The interface they are joined at; absent: as the routing table says.
+    pub receive: Option<Interface>,
+    /// How messages leave for them.
+    pub outgoing: Outgoing,
+    /// Whether two unanswered messages go to each before the test.
+    pub warm_up: bool,
+}
+
+impl Default for Groups {
+    /// As sockperf: two hops, not to members on this host, a warm-up.
+    fn default() -> Self {
+        Self { receive: None, outgoing: Outgoing { interface: None, ttl: 2, loopback: false }, warm_up: true }
+    }
+}
+
+/// What the kernel gave a socket for its buffers, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// The descriptor's number.
+    pub descriptor: i32,
+    /// For what comes.
+    pub receive_bytes: usize,
+    /// For what leaves.
+    pub send_bytes: usize,
+}
+
+/// Sockets that are set up and go nowhere yet.
+#[derive(Debug)]
+pub struct Prepared {
+    sockets: Vec<Socket>,
+}
+
+/// Sockets that are ready for a test.
+#[derive(Debug)]
+pub struct Session {
+    sockets: Vec<Socket>,
+}
+
+/// What a test came to.
+#[derive(Debug)]
+pub struct Measured {
+    /// What the engine brought.
+    pub gathered: Gathered,
+    /// What came that no sound server sends.
+    pub tallied: Tallied,
+    /// Whether a socket was told in the end that nobody listens where it sends to.
+    pub refused: bool,
+    /// This host.
+    pub environment: Environment,
+}
+
+/// Makes the sockets of a test and binds them.
+pub fn prepare(test: &Test) -> Result<Prepared, EndpointError> {
+    if test.places.is_empty() {
+        let nowhere = Cause::Peer("there is nobody to send to".into());
+        return Err(EndpointError::new(Step::ConnectData, "sockperf", nowhere));
+    }
+    test.places
+        .iter()
+        .map(|place| sockets::open(test, place))
+        .collect::<Result<_, _>>()
+        .map(|sockets| Prepared { sockets })
+}
+
+impl Prepared {
+    /// What each socket got for its buffers.
+    pub fn buffers(&self) -> Vec<Buffers> {
+        self.sockets.iter().map(sockets::buffers).collect()
+    }
+
+    /// Connects them, and joins the groups. What is sent before a test goes to groups alone.
+    pub fn connect(self, test: &Test, stop: &Stop) -> Result<Session, EndpointError> {
+        let Self { sockets } = self;
+        for (socket, place) in sockets.iter().zip(&test.places) {
+            sockets::connect(test, socket, place, stop)?;
+        }
+        Ok(Session { sockets })
+    }
+}
+
+impl Session {
+    /// Sends to each group what comes before a test. Whether that arrives is nobody's concern.
+    pub fn warm_up(&self, test: &Test) {
+        for (socket, place) in self.sockets.iter().zip(&test.places).filter(|(_, place)| place.is_group()) {
+            sockets::warm_up(test, socket, place);
+        }
+    }
+
+    /// Runs the test. An error is one of the time before messages flowed; what happened later stands in the result.
+    pub fn measure(self, test: &Test, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Measured, EndpointError> {
+        let Self { sockets } = self;
+        let mut watch = Watch::start(Reader::host(test.program.clone()).towards(test.places[0].address.ip()));
+        let tally = Arc::new(Tally::default());
+        // Kept beside the engine's: a refusal of the last messages is told to whoever asks the socket next.
+        let beside: Vec<Socket> = sockets.iter().filter_map(|socket| socket.try_clone().ok()).collect();
+        let gathered = flows::measure(test, sockets, &tally, &mut watch, stop, on_event)?;
+        let refused = beside.iter().any(sockets::is_refused);
+        Ok(Measured { gathered, tallied: tally.read(), refused, environment: watch.finish() })
+    }
+}

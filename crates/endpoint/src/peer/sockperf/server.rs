@@ -1,0 +1,288 @@
+//! A sockperf server: any number of clients at once, by datagrams, connections and groups.
+//!
+//! What becomes of a message is decided by `protocol::sockperf::server`; here are its sockets and threads. Nothing is kept
+//! of a client between its datagrams, so one cannot disturb another; a connection has a thread and a buffer of its own,
+//! of which there is a bound. Nothing that comes by the network ends the server.
+
+pub mod bound;
+mod datagrams;
+pub mod event;
+mod open;
+pub mod settings;
+mod stream;
+mod tally;
+
+use std::net::{Shutdown, SocketAddr};
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use measure::unit::{Instant, Nanos};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, gettid, sched_getaffinity};
+
+use crate::clock::Monotonic;
+use crate::error::{EndpointError, Step};
+use crate::pace;
+use crate::reflector::pool::Pool;
+use crate::socket::{self, GLANCE, option};
+use crate::stop::Stop;
+use crate::thread::{cpu_for, settle};
+use bound::{Bound, Kind};
+use event::{Event, Totals};
+use open::Open;
+use settings::Settings;
+use tally::Tally;
+
+/// How long the end waits for connections to be read to what has come by then.
+const END: Nanos = Nanos::secs(1);
+/// What was sent before the end is expected to have come when nothing more comes for so long.
+const QUIET: Nanos = Nanos::millis(20);
+/// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
+const SHORTAGE: Nanos = Nanos::millis(20);
+
+/// A server whose sockets are bound.
+#[derive(Debug)]
+pub struct Server {
+    sockets: Vec<Bound>,
+    shared: Arc<Shared>,
+}
+
+/// What all its threads know.
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    /// Connections at once, and how many there may be.
+    connections: Arc<AtomicU32>,
+    most: u32,
+    open: Open,
+    pool: Arc<Pool>,
+    tally: Tally,
+    stop: Stop,
+    /// Whether what has come and was not read yet is left.
+    given_up: AtomicBool,
+    /// Readable once the server stops: it wakes the threads that wait for connections.
+    ended: OwnedFd,
+}
+
+impl Shared {
+    fn given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
+    fn end(&self) {
+        self.stop.request();
+        self.pool.close();
+        // The count of the event is never read, so it cannot be full.
+        let _woken = rustix::io::write(&self.ended, &1_u64.to_ne_bytes());
+    }
+
+    /// Connections end once what their clients have sent is read; those that go on sending, or do not read, when `END` is
+    /// over.
+    fn end_connections(&self) {
+        let give_up = Monotonic::now().after(END);
+        self.await_quiet(give_up);
+        self.open.end(Shutdown::Read);
+        self.await_connections(give_up.max(Monotonic::now().after(QUIET)));
+        self.given_up.store(true, Ordering::Relaxed);
+        self.open.end(Shutdown::Both);
+        self.await_connections(Monotonic::now().after(END));
+    }
+
+    /// Waits until nothing has come for [`QUIET`]: what a client has written may still be on its way.
+    fn await_quiet(&self, give_up: Instant) {
+        let mut quiet_at = Monotonic::now().after(QUIET);
+        loop {
+            let now = Monotonic::now();
+            if !self.open.is_quiet() {
+                quiet_at = now.after(QUIET);
+            }
+            if now >= quiet_at.min(give_up) || self.connections.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            pace::sleep_until(now.after(Nanos::millis(2)));
+        }
+    }
+
+    fn await_connections(&self, give_up: Instant) {
+        while self.connections.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
+            pace::sleep_until(Monotonic::now().after(Nanos::millis(1)));
+        }
+    }
+}
+
+/// Binds the sockets of a server; nothing is answered before [`Server::run`]. No thread is started: a process may still
+/// go into the background after this.
+pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
+    check_cpus(&settings.cpus)?;
+    // Best effort: with fewer descriptors fewer clients are served.
+    socket::raise_descriptor_limit();
+    let sockets = bound::open_all(&settings)?;
+    let fail = |cause: Errno| EndpointError::new(Step::OpenSocket("event"), "this host", cause);
+    let ended = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(fail)?;
+    let shared = Shared {
+        connections: Arc::default(),
+        most: settings.limits.connections_of(settings.rules.largest),
+        open: Open::default(),
+        pool: Arc::default(),
+        tally: Tally::of(&settings),
+        stop: Stop::default(),
+        given_up: AtomicBool::new(false),
+        ended,
+        settings,
+    };
+    Ok(Server { sockets, shared: Arc::new(shared) })
+}
+
+/// A thread that may not run where it is to is told of before anything is served.
+fn check_cpus(cpus: &[u32]) -> Result<(), EndpointError> {
+    let Ok(allowed) = sched_getaffinity(None) else { return Ok(()) };
+    let may_run = |cpu: u32| CpuSet::MAX_CPU > cpu as usize && allowed.is_set(cpu as usize);
+    match cpus.iter().find(|cpu| !may_run(**cpu)) {
+        Some(cpu) => Err(EndpointError::new(Step::Pin(*cpu), "this host", Errno::INVAL)),
+        None => Ok(()),
+    }
+}
+
+impl Server {
+    /// Its sockets, in the order of the places asked for.
+    pub fn sockets(&self) -> &[Bound] {
+        &self.sockets
+    }
+
+    /// Where it listens, ports filled in.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.sockets.iter().flat_map(|socket| socket.listens.iter().copied()).collect()
+    }
+
+    /// Serves until `stop`, then what has come by then; what there is to tell of it.
+    pub fn run(self, stop: &Stop) -> Result<Totals, EndpointError> {
+        let Self { sockets, shared } = self;
+        if shared.settings.multicast.warm_up {
+            for socket in &sockets {
+                datagrams::warm_up(socket, &shared);
+            }
+        }
+        let started = thread::scope(|scope| {
+            let started = deal(sockets.len(), shared.settings.threads)
+                .into_iter()
+                .enumerate()
+                .try_for_each(|(thread, range)| start(scope, &sockets, thread, range, &shared));
+            while started.is_ok() && !stop.requested() {
+                thread::park_timeout(GLANCE.into());
+            }
+            shared.end();
+            started
+        });
+        let dropped = dropped(&sockets);
+        // The listeners are closed first: whoever comes now is refused by the kernel.
+        drop(sockets);
+        shared.end_connections();
+        started.map(|()| Totals { dropped, ..shared.tally.end() })
+    }
+}
+
+/// What the kernel dropped of the datagrams of all sockets; `None` where it does not say so of each.
+fn dropped(sockets: &[Bound]) -> Option<u64> {
+    let datagrams = sockets.iter().filter(|socket| socket.kind != Kind::Tcp);
+    datagrams.map(|socket| option::dropped(socket.fd()).ok().map(u64::from)).sum()
+}
+
+/// Rows of neighbours among `sockets`, one for each thread, none empty; the first ones have one more where they must.
+fn deal(sockets: usize, threads: u32) -> Vec<Range<usize>> {
+    let threads = (threads.max(1) as usize).min(sockets);
+    let mut start = 0;
+    let row = |thread: usize| {
+        let length = sockets / threads + usize::from(thread < sockets % threads);
+        let row = start..start + length;
+        start = row.end;
+        row
+    };
+    (0..threads).map(row).collect()
+}
+
+/// Starts the threads of one row of sockets and returns when they serve: one for all its datagrams, one that accepts its
+/// connections.
+fn start<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    sockets: &'scope [Bound],
+    thread: usize,
+    range: Range<usize>,
+    shared: &'scope Arc<Shared>,
+) -> Result<(), EndpointError> {
+    let (listeners, datagrams): (Vec<&Bound>, Vec<&Bound>) =
+        sockets[range.clone()].iter().partition(|socket| socket.kind == Kind::Tcp);
+    let cpu = cpu_for(&shared.settings.cpus, thread as u32);
+    let (ready, is_ready) = channel();
+    let serving = Serving { thread, range, ready };
+    let with_listeners = if datagrams.is_empty() {
+        Some(serving)
+    } else {
+        spawn(scope, shared, move || {
+            let _pinned = settle(cpu, "server");
+            serving.tell(shared);
+            datagrams::serve(&datagrams, shared);
+        })?;
+        None
+    };
+    if !listeners.is_empty() {
+        spawn(scope, shared, move || {
+            let _pinned = settle(cpu, "server");
+            if let Some(serving) = with_listeners {
+                serving.tell(shared);
+            }
+            stream::accept(&listeners, shared);
+        })?;
+    }
+    // A thread that cannot say so has ended, which it does only with the server.
+    let _ended = is_ready.recv();
+    Ok(())
+}
+
+fn spawn<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    shared: &Shared,
+    body: impl FnOnce() + Send + 'scope,
+) -> Result<(), EndpointError> {
+    let thread = thread::Builder::new().name("sonde-sockperf".into()).spawn_scoped(scope, body);
+    thread.map(drop).map_err(|cause| {
+        // Those that run already are not waited for without an end.
+        shared.end();
+        EndpointError::new(Step::StartThread, "this host", cause)
+    })
+}
+
+/// What a thread tells when it begins.
+struct Serving {
+    thread: usize,
+    range: Range<usize>,
+    ready: Sender<()>,
+}
+
+impl Serving {
+    fn tell(self, shared: &Shared) {
+        let tid = gettid().as_raw_nonzero().get().cast_unsigned();
+        shared.tally.tell(&Event::Serving { thread: self.thread, tid, sockets: self.range });
+        // The one who started it waits for this.
+        let _told = self.ready.send(());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_case::test_case;
+
+    #[test_case(4, 2 => vec![0..2, 2..4]; "even")]
+    #[test_case(5, 2 => vec![0..3, 3..5]; "odd")]
+    #[test_case(2, 8 => vec![0..1, 1..2]; "more threads than sockets")]
+    #[test_case(3, 0 => vec![0..3]; "none asked for")]
+    #[test_case(0, 3 => Vec::<Range<usize>>::new(); "nothing to serve")]
+    fn sockets_are_dealt_out_in_rows(sockets: usize, threads: u32) -> Vec<Range<usize>> {
+        deal(sockets, threads)
+    }
+}

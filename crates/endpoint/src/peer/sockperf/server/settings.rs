@@ -1,0 +1,171 @@
+//! How a server is to be, and what it does not exceed.
+
+use std::net::{IpAddr, SocketAddr};
+
+use protocol::sockperf::server::Rules;
+
+use super::event::Tell;
+use crate::socket::multicast::{Interface, Outgoing};
+
+/// How a server is to be.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it listens.
+    pub places: Vec<Place>,
+    /// What it does with each message.
+    pub rules: Rules,
+    /// Threads that the sockets are dealt out to, in rows of neighbours: 1 or more, and no more than there are sockets. A
+    /// connection has a thread of its own besides.
+    pub threads: u32,
+    /// CPUs that these are pinned to, in turn, and those of connections likewise; empty: the scheduler decides.
+    pub cpus: Vec<u32>,
+    /// Whether it polls without blocking: a thread of datagrams always, that of a connection while something comes.
+    pub spin: bool,
+    /// Options of its sockets.
+    pub options: Options,
+    /// Options of groups.
+    pub multicast: Multicast,
+    /// Whether it tells which messages of each sender did not come.
+    pub gaps: bool,
+    /// It tells each time that it has handled so many messages more.
+    pub activity: Option<u64>,
+    /// Its bounds.
+    pub limits: Limits,
+    /// Who is told what goes on; absent: nobody.
+    pub tell: Option<Tell>,
+}
+
+impl Settings {
+    /// Listening at `places`, all else as usual.
+    pub fn at(places: Vec<Place>) -> Self {
+        Self {
+            places,
+            rules: Rules::default(),
+            threads: 1,
+            cpus: Vec::new(),
+            spin: false,
+            options: Options::default(),
+            multicast: Multicast::default(),
+            gaps: false,
+            activity: None,
+            limits: Limits::default(),
+            tell: None,
+        }
+    }
+}
+
+/// What is listened at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// A local address, or a group, which is joined. The wildcard of IPv6 serves IPv4 too.
+    pub address: SocketAddr,
+    /// By what messages come there.
+    pub carriers: Carriers,
+    /// Of a group: the only sender to hear.
+    pub source: Option<IpAddr>,
+}
+
+/// By what messages come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carriers {
+    /// Datagrams.
+    Udp,
+    /// Connections.
+    Tcp,
+    /// Both, on the same port.
+    Both,
+}
+
+/// Options of the sockets of a server; a new one leaves all but `TCP_NODELAY` as the system sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether an answer over a connection leaves at once (`TCP_NODELAY`).
+    pub nodelay: bool,
+    /// `IP_TOS`, `IPV6_TCLASS`.
+    pub tos: Option<u8>,
+    /// Whether others may have the address too (`SO_REUSEADDR`). Listeners and sockets of groups always have it.
+    pub reuse_address: bool,
+    /// `SO_BUSY_POLL`, microseconds.
+    pub busy_poll_us: Option<u32>,
+    /// `SO_RCVBUF` and `SO_SNDBUF`, bytes.
+    pub buffer_bytes: Option<u32>,
+    /// `SO_MAX_PACING_RATE`, bytes a second.
+    pub pacing_bytes_per_s: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            nodelay: true,
+            tos: None,
+            reuse_address: false,
+            busy_poll_us: None,
+            buffer_bytes: None,
+            pacing_bytes_per_s: None,
+        }
+    }
+}
+
+/// Options of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multicast {
+    /// The interface they are joined at; absent: as the routing table says.
+    pub receive: Option<Interface>,
+    /// How answers leave for them.
+    pub outgoing: Outgoing,
+    /// Whether a request to a group is answered to its sender. Else it is to the group, at the sender's port.
+    pub unicast_reply: bool,
+    /// Whether the first datagrams to each group are two warm-ups.
+    pub warm_up: bool,
+}
+
+impl Default for Multicast {
+    /// As sockperf: two hops, not to members on this host, answers to the group, a warm-up.
+    fn default() -> Self {
+        let outgoing = Outgoing { interface: None, ttl: 2, loopback: false };
+        Self { receive: None, outgoing, unicast_reply: false, warm_up: true }
+    }
+}
+
+/// What a server does not exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once; one more is closed at once. Each has a thread.
+    pub connections: u32,
+    /// Bytes of memory of all their buffers: of large messages, fewer connections fit.
+    pub buffer_bytes: u64,
+    /// Senders whose gaps are followed; those beyond are counted.
+    pub senders: usize,
+}
+
+impl Default for Limits {
+    /// 2,048 connections, 1 GiB, 65,536 senders.
+    fn default() -> Self {
+        Self { connections: 2_048, buffer_bytes: 1 << 30, senders: 1 << 16 }
+    }
+}
+
+/// Bytes of a connection's buffer where messages are small.
+const BUFFER: u64 = 128 << 10;
+
+impl Limits {
+    /// Connections at once, where the largest message has `largest` bytes: 1 at least.
+    pub(super) fn connections_of(&self, largest: u32) -> u32 {
+        let fit = self.buffer_bytes / BUFFER.max(largest.into());
+        u32::try_from(fit).unwrap_or(u32::MAX).clamp(1, self.connections.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_messages_leave_room_for_fewer_connections() {
+        let limits = Limits::default();
+        assert_eq!(limits.connections_of(65_507), 2_048);
+        assert_eq!(limits.connections_of(1_048_575), 1_024);
+        assert_eq!(Limits { buffer_bytes: 0, ..limits }.connections_of(14), 1);
+        assert_eq!(Limits { connections: 0, ..limits }.connections_of(14), 1);
+    }
+}

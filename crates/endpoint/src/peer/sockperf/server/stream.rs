@@ -1,0 +1,244 @@
+//! Connections: accepted by one thread, and each served by a thread of its own.
+//!
+//! Answers to messages that one read brought together leave together, in one call; who sends one message at a time has
+//! each answer as soon as it can be.
+
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use measure::unit::{Instant, Nanos};
+use protocol::sockperf::message::Header;
+use protocol::sockperf::server::Malformed;
+use protocol::sockperf::stream::Framer;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::{Socket, TcpKeepalive};
+
+use super::bound::{self, BACKLOG, Bound};
+use super::event::Event;
+use super::tally::Count;
+use super::{SHORTAGE, Shared};
+use crate::clock::Monotonic;
+use crate::pace;
+use crate::reflector::Counted;
+use crate::thread::{cpu_for, settle};
+
+/// A spinning thread whose client is silent for so long waits in the kernel until it speaks again: a client that does
+/// nothing costs no CPU.
+const SILENT: Nanos = Nanos::secs(1);
+/// A silent connection is probed after this, so often, this far apart: who has vanished holds no place for long.
+const PROBED: (Duration, u32, Duration) = (Duration::from_mins(1), 6, Duration::from_secs(10));
+
+/// Accepts connections of all `listeners` until it is to stop.
+pub(super) fn accept(listeners: &[&Bound], shared: &Arc<Shared>) {
+    let mut set: Vec<PollFd<'_>> = listeners.iter().map(|one| PollFd::new(&one.socket, PollFlags::IN)).collect();
+    set.push(PollFd::new(&shared.ended, PollFlags::IN));
+    while !shared.stop.requested() {
+        // An interruption ends the wait early, which is allowed for.
+        let _woken = poll(&mut set, None);
+        for (listener, ready) in listeners.iter().zip(&set) {
+            if ready.revents().contains(PollFlags::IN) {
+                accept_one(listener, shared);
+            }
+        }
+    }
+    // Those that came before the end are served too.
+    for listener in listeners {
+        let _waiting = (0..BACKLOG).take_while(|_| accept_one(listener, shared)).count();
+    }
+}
+
+/// Takes the next connection; `false` where none is there.
+fn accept_one(listener: &Bound, shared: &Arc<Shared>) -> bool {
+    match listener.socket.accept() {
+        Ok((connection, from)) => {
+            if let Some(from) = from.as_socket() {
+                attend(connection, from, listener.address(), shared);
+            }
+            true
+        }
+        Err(error) => match Errno::from_io_error(&error) {
+            Some(Errno::AGAIN) => false,
+            // The client has gone again.
+            Some(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => true,
+            _ => {
+                shared.tally.turn_away(None, || format!("cannot accept a connection: {error}"));
+                pace::sleep_until(Monotonic::now().after(SHORTAGE));
+                false
+            }
+        },
+    }
+}
+
+/// A thread for one connection; beyond the bound it is closed, which tells its client as much as can be told.
+fn attend(socket: Socket, from: SocketAddr, at: SocketAddr, shared: &Arc<Shared>) {
+    let Some(one) = Counted::below(&shared.connections, shared.most) else {
+        return shared.tally.turn_away(Some(from), || format!("{} connections are served already", shared.most));
+    };
+    if prepare(&socket, shared).is_err() {
+        // The client has gone again.
+        return;
+    }
+    let socket = Arc::new(socket);
+    let index = shared.open.enter(&socket);
+    let with_thread = Arc::clone(shared);
+    let started = shared.pool.serve(move || {
+        let _one = one;
+        let shared = &*with_thread;
+        // Where it may run was seen to when the server began.
+        let _pinned = settle(cpu_for(&shared.settings.cpus, index as u32), "server");
+        let mut connection = Connection { socket: &socket, from, at, shared, count: Count::default() };
+        connection.serve();
+        shared.tally.add(connection.count);
+        shared.tally.connection_served();
+        shared.open.leave(index);
+    });
+    if let Err(error) = started {
+        shared.open.leave(index);
+        shared.tally.turn_away(Some(from), || format!("cannot start a thread: {error}"));
+    }
+}
+
+fn prepare(socket: &Socket, shared: &Shared) -> std::io::Result<()> {
+    // It may have been handed down by the listener.
+    socket.set_nonblocking(false)?;
+    socket.set_tcp_nodelay(shared.settings.options.nodelay)?;
+    let (idle, probes, between) = PROBED;
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle).with_retries(probes).with_interval(between))?;
+    if shared.settings.options.buffer_bytes.is_some()
+        && let Some(buffers) = bound::buffers(socket)
+    {
+        shared.tally.tell(&Event::Buffers(buffers));
+    }
+    Ok(())
+}
+
+struct Connection<'a> {
+    socket: &'a Socket,
+    from: SocketAddr,
+    at: SocketAddr,
+    shared: &'a Shared,
+    count: Count,
+}
+
+/// Why a connection is over.
+enum Over {
+    /// The client ended it, or is gone, or the server stops.
+    Ended,
+    /// What it sent is no message.
+    Malformed(Malformed),
+}
+
+impl Connection<'_> {
+    fn serve(&mut self) {
+        let mut framer = Framer::new(self.shared.settings.rules.largest);
+        let over = loop {
+            if let Err(over) = self.take(&mut framer).and_then(|()| self.answer(&mut framer)) {
+                break over;
+            }
+            if self.shared.given_up() {
+                break Over::Ended;
+            }
+        };
+        if let Over::Malformed(what) = over {
+            self.count.malformed += 1;
+            let (at, from) = (self.at, Some(self.from));
+            self.shared.tally.complain(|| Event::Malformed { at, tcp: true, from, what });
+        }
+        // What it has sent and was not read makes the kernel reset the connection once it is closed: so its client hears
+        // first of the answers and the end.
+        let _closed = self.socket.shutdown(Shutdown::Write);
+    }
+
+    /// Reads what is there, or waits for it.
+    #[inline]
+    fn take(&self, framer: &mut Framer) -> Result<(), Over> {
+        let first = if self.shared.settings.spin { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
+        let room = framer.room();
+        let taken = match recv(self.socket.as_fd(), &mut *room, first) {
+            Ok((_, length)) => length,
+            Err(errno) => self.take_on(room, errno)?,
+        };
+        if taken == 0 {
+            return Err(Over::Ended);
+        }
+        framer.filled(taken);
+        Ok(())
+    }
+
+    /// The wait beyond a first try that failed by `errno`.
+    #[inline(never)]
+    fn take_on(&self, room: &mut [u8], mut errno: Errno) -> Result<usize, Over> {
+        let mut patience = Patience::default();
+        loop {
+            let flags = match errno {
+                Errno::AGAIN if patience.lasts() => RecvFlags::DONTWAIT,
+                Errno::AGAIN | Errno::INTR => RecvFlags::empty(),
+                _ => return Err(Over::Ended),
+            };
+            match recv(self.socket.as_fd(), &mut *room, flags) {
+                Ok((_, length)) => return Ok(length),
+                Err(again) => errno = again,
+            }
+        }
+    }
+
+    /// Handles every message that is whole.
+    #[inline]
+    fn answer(&mut self, framer: &mut Framer) -> Result<(), Over> {
+        let Self { socket, from, shared, count, .. } = self;
+        let watch = shared.tally.watch.as_ref();
+        loop {
+            let served = match watch {
+                None => framer.serve(&shared.settings.rules, |_| {}),
+                Some(watch) => {
+                    framer.serve(&shared.settings.rules, |header: &Header| shared.tally.see(watch, Some(*from), header))
+                }
+            };
+            let Some(batch) = served.map_err(|error| Over::Malformed(error.into()))? else { return Ok(()) };
+            count.messages += batch.counted;
+            if let Some(watch) = watch {
+                shared.tally.more(watch, batch.counted);
+            }
+            if !batch.answers.is_empty() {
+                send_all(socket, batch.answers)?;
+            }
+        }
+    }
+}
+
+/// Sends all of it; a client that does not read is waited for, by its own thread.
+#[inline]
+fn send_all(socket: &Socket, mut rest: &[u8]) -> Result<(), Over> {
+    while !rest.is_empty() {
+        match send(socket.as_fd(), rest, SendFlags::NOSIGNAL) {
+            Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(_) => return Err(Over::Ended),
+        }
+    }
+    Ok(())
+}
+
+/// How long a spinning thread goes on spinning. The clock is read now and then: it costs a fifth of an empty look.
+#[derive(Default)]
+struct Patience {
+    turns: u32,
+    until: Option<Instant>,
+}
+
+impl Patience {
+    #[inline]
+    fn lasts(&mut self) -> bool {
+        self.turns = self.turns.wrapping_add(1);
+        std::hint::spin_loop();
+        if !self.turns.is_multiple_of(64) {
+            return true;
+        }
+        let now = Monotonic::now();
+        now < *self.until.get_or_insert_with(|| now.after(SILENT))
+    }
+}

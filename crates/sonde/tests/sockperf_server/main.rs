@@ -1,0 +1,12 @@
+//! Our sockperf server as a program: what it prints, how it ends, and groups between two hosts.
+//!
+//! The original's client is used where it is installed: 3.7 as `sockperf`, 3.10 as `sockperf-3.10` where somebody has put
+//! one on the path; else that is said aloud.
+
+mod groups;
+mod program;
+mod words;
+
+#[expect(dead_code, reason = "other tests need all of it")]
+#[path = "../netperf_pairs/process.rs"]
+mod process;
