@@ -77,7 +77,7 @@ impl Sonde {
             Rung::Max => "max".to_owned(),
             Rung::Rate(rate) => rate.to_string(),
         };
-        let batch = if segments { format!("--batch {SEGMENTS} --batch-by segments") } else { String::new() };
+        let batch = if segments { format!("--segments {SEGMENTS}") } else { String::new() };
         let port = free_port()?;
         let reflector = self.serve(port, Waiting::Block).start(priority)?;
         let ends = format!("--cpu {CLIENT_CPU} --peer-cpu {SERVER_CPU}");
@@ -127,11 +127,10 @@ pub fn said_by<T>(reflector: Running, result: Result<T>) -> Result<T> {
 /// What a record of a load tells of its messages: those that asked for a reply, and the others beside them.
 fn flood_of(record: &Value) -> Result<Flood> {
     let asking = number(record, "/outcome/counts/scheduled")? - number(record, "/outcome/counts/send_failed")?;
-    Ok(Flood {
-        sent: asking + number(record, "/outcome/counts/one_way")?,
-        received: number(record, "/outcome/loss/peer_received")?,
-        seconds: number(record, "/outcome/elapsed_ns")? / 1e9,
-    })
+    let sent = asking + number(record, "/outcome/counts/one_way")?;
+    // Of the time in which it sent, without that in which it waited for the last replies.
+    let seconds = sent / number(record, "/outcome/sent_per_s")?;
+    Ok(Flood { sent, received: number(record, "/outcome/loss/peer_received")?, seconds })
 }
 
 /// The number at `pointer` of a record.
@@ -161,6 +160,17 @@ mod tests {
         }});
         assert_eq!(number(&record, "/outcome/answered_per_s").unwrap(), 38_812.4);
         assert_eq!(quantile_us(&record, "/outcome/slip/distribution", 0.99).unwrap(), 0.31);
+    }
+
+    #[test]
+    fn a_flood_is_what_was_sent_and_what_came_in_the_time_of_sending() {
+        let record = json!({"outcome": {
+            "elapsed_ns": 1_600_000_000_u64, "sent_per_s": 10_000.0,
+            "counts": {"scheduled": 60, "send_failed": 1, "one_way": 5_941},
+            "loss": {"peer_received": 5_998},
+        }});
+        let flood = flood_of(&record).unwrap();
+        assert_eq!((flood.sent, flood.received, flood.seconds), (6_000.0, 5_998.0, 0.6));
     }
 
     #[test]
