@@ -16,5 +16,6 @@ pub mod resolution;
 pub mod schedule;
 pub mod statistics;
 pub mod throughput;
+pub mod trace;
 pub mod unit;
 pub mod verdict;
