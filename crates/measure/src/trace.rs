@@ -1,74 +1,56 @@
-//! A recorded schedule: which message leaves when, and how long it is.
-//!
-//! Times count from the start of sending and never decrease; two messages at one time leave one right after the other.
-//! [`text`] reads one from a file of `time,size`; captures of packets are `protocol`'s, for they are bytes of a wire.
+//! A recorded schedule: when each message left, and how long it was. Values only; files are read elsewhere: the form
+//! `time,size` in [`text`], captures of packets in `protocol`, for they are bytes of a wire.
 
 use crate::unit::{Bytes, Nanos};
 
 pub mod text;
 
-/// One message of a recorded schedule.
+/// One message of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When it is due, from the start of sending.
+    /// When it leaves, counted from the start of the run.
     pub at: Nanos,
-    /// Its length, bytes of payload.
+    /// Its payload, bytes.
     pub bytes: u32,
 }
 
-/// A recorded schedule: at least one message, times in order.
+/// The messages of a trace in the order of their departure: at least one, times never running backwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     departures: Vec<Departure>,
+    largest: u32,
+    smallest: u32,
+    bytes: u64,
 }
 
-/// Why a list of departures is no schedule.
+/// Why departures make no trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Disorder {
-    /// There is nothing in it.
-    #[error("there is no message in it")]
+pub enum TraceError {
+    /// Nothing leaves.
+    #[error("a trace without a message: there is nothing to send")]
     Empty,
     /// Time runs backwards.
-    #[error("time runs backwards: {at} after {before}")]
+    #[error("time runs backwards: message {number} leaves {back} before the one ahead of it")]
     Backwards {
-        /// Index of the message that is earlier than the one before it, from 0.
-        index: usize,
-        /// Its time.
-        at: Seconds,
-        /// The time of the message before it.
-        before: Seconds,
+        /// Which message, counted from 1.
+        number: u64,
+        /// By how much.
+        back: Nanos,
     },
 }
 
-/// A time as traces write it, every digit of it: `0.000250000 s`. Neighbours differ in digits that [`Nanos`] rounds away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seconds(pub Nanos);
-
-impl std::fmt::Display for Seconds {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ns = self.0.0;
-        write!(f, "{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
-    }
-}
-
 impl Trace {
-    /// The schedule of these departures.
-    ///
-    /// # Errors
-    /// None at all, or one that is earlier than the one before it: a recording out of order is not sorted here, for the
-    /// order may be what is wrong with it.
-    pub fn new(departures: Vec<Departure>) -> Result<Self, Disorder> {
-        if departures.is_empty() {
-            return Err(Disorder::Empty);
+    /// A trace of these departures.
+    pub fn new(departures: Vec<Departure>) -> Result<Self, TraceError> {
+        let backwards = departures.windows(2).position(|pair| pair[1].at < pair[0].at);
+        if let Some(index) = backwards {
+            let back = Nanos(departures[index].at.0 - departures[index + 1].at.0);
+            return Err(TraceError::Backwards { number: index as u64 + 2, back });
         }
-        match departures.windows(2).position(|pair| pair[1].at < pair[0].at) {
-            None => Ok(Self { departures }),
-            Some(before) => Err(Disorder::Backwards {
-                index: before + 1,
-                at: Seconds(departures[before + 1].at),
-                before: Seconds(departures[before].at),
-            }),
-        }
+        let sizes = || departures.iter().map(|departure| departure.bytes);
+        let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return Err(TraceError::Empty) };
+        let bytes = sizes().map(u64::from).sum();
+        Ok(Self { departures, largest, smallest, bytes })
     }
 
     /// The messages, in order.
@@ -76,32 +58,27 @@ impl Trace {
         &self.departures
     }
 
-    /// How many messages.
-    pub fn messages(&self) -> u64 {
-        self.departures.len() as u64
+    /// The smallest of its messages.
+    pub fn smallest(&self) -> Bytes {
+        Bytes(self.smallest.into())
     }
 
-    /// From the start of sending to the last message.
+    /// The largest of its messages.
+    pub fn largest(&self) -> Bytes {
+        Bytes(self.largest.into())
+    }
+
+    /// All its messages together.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+
+    /// From the start to the last message.
     pub fn length(&self) -> Nanos {
         self.departures.last().map_or(Nanos::ZERO, |last| last.at)
     }
 
-    /// All messages together, bytes of payload.
-    pub fn bytes(&self) -> Bytes {
-        Bytes(self.departures.iter().map(|message| u64::from(message.bytes)).sum())
-    }
-
-    /// The longest message, bytes of payload.
-    pub fn largest(&self) -> u32 {
-        self.departures.iter().map(|message| message.bytes).max().unwrap_or_default()
-    }
-
-    /// The shortest message, bytes of payload.
-    pub fn smallest(&self) -> u32 {
-        self.departures.iter().map(|message| message.bytes).min().unwrap_or_default()
-    }
-
-    /// The same messages with the first one due at once: for times that count from another start, such as 1970.
+    /// The same messages with the first one leaving at once: for times that count from another start, such as 1970.
     #[must_use]
     pub fn from_first(mut self) -> Self {
         let first = self.departures.first().map_or(Nanos::ZERO, |first| first.at);
@@ -117,9 +94,12 @@ impl Trace {
     pub fn at_least(mut self, bytes: u32) -> (Self, u64) {
         let mut lengthened = 0;
         for message in self.departures.iter_mut().filter(|message| message.bytes < bytes) {
+            self.bytes += u64::from(bytes - message.bytes);
             message.bytes = bytes;
             lengthened += 1;
         }
+        self.smallest = self.smallest.max(bytes);
+        self.largest = self.largest.max(bytes);
         (self, lengthened)
     }
 }
@@ -128,23 +108,22 @@ impl Trace {
 mod tests {
     use super::*;
 
-    fn trace(messages: &[(u64, u32)]) -> Result<Trace, Disorder> {
-        Trace::new(messages.iter().map(|&(at, bytes)| Departure { at: Nanos(at), bytes }).collect())
+    fn trace(departures: &[(u64, u32)]) -> Result<Trace, TraceError> {
+        Trace::new(departures.iter().map(|&(at, bytes)| Departure { at: Nanos(at), bytes }).collect())
     }
 
     #[test]
-    fn a_schedule_tells_its_size() {
+    fn a_trace_knows_its_sum() {
         let trace = trace(&[(10, 100), (10, 40), (25, 200)]).unwrap();
-        assert_eq!((trace.messages(), trace.length(), trace.bytes()), (3, Nanos(25), Bytes(340)));
-        assert_eq!((trace.smallest(), trace.largest()), (40, 200));
+        assert_eq!((trace.length(), trace.bytes()), (Nanos(25), Bytes(340)));
+        assert_eq!((trace.smallest(), trace.largest()), (Bytes(40), Bytes(200)));
     }
 
     #[test]
-    fn time_that_runs_backwards_is_an_error_and_not_sorted() {
-        let disorder = trace(&[(0, 1), (1_000_000_007, 1), (1_000_000_005, 1)]).unwrap_err();
-        assert_eq!(disorder.to_string(), "time runs backwards: 1.000000005 s after 1.000000007 s");
-        assert!(matches!(disorder, Disorder::Backwards { index: 2, .. }));
-        assert_eq!(trace(&[]), Err(Disorder::Empty));
+    fn time_does_not_run_backwards_and_nothing_is_no_trace() {
+        let back = TraceError::Backwards { number: 3, back: Nanos(2) };
+        assert_eq!(trace(&[(5, 1), (9, 1), (7, 1)]), Err(back));
+        assert_eq!(trace(&[]), Err(TraceError::Empty));
     }
 
     #[test]
@@ -157,5 +136,7 @@ mod tests {
     fn messages_too_short_for_a_header_can_be_lengthened() {
         let (longer, count) = trace(&[(0, 5), (1, 40), (2, 39)]).unwrap().at_least(40);
         assert_eq!((longer, count), (trace(&[(0, 40), (1, 40), (2, 40)]).unwrap(), 2));
+        let (same, none) = trace(&[(0, 41)]).unwrap().at_least(40);
+        assert_eq!((same, none), (trace(&[(0, 41)]).unwrap(), 0));
     }
 }

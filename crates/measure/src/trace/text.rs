@@ -7,7 +7,7 @@
 //! time, so `1.0, 14` starts a second in. What sockperf asks beyond it (times above 0 that increase, 14 to 64,000 bytes)
 //! is asked in its own reader.
 
-use crate::trace::{Departure, Disorder, Trace};
+use crate::trace::{Departure, Trace, TraceError};
 use crate::unit::{Bytes, Nanos, UnitError};
 
 /// What a column of times may be called, in lower case.
@@ -71,12 +71,12 @@ pub enum TextError {
         found: String,
     },
     /// Time runs backwards.
-    #[error("line {line}: {disorder}")]
+    #[error("line {line}: time runs backwards by {back}")]
     Backwards {
         /// The line.
         line: usize,
         /// By how much.
-        disorder: Disorder,
+        back: Nanos,
     },
 }
 
@@ -120,9 +120,9 @@ pub fn read(text: &[u8]) -> Result<Trace, TextError> {
         departures.push(columns.departure(content, line)?);
         lines.push(line);
     }
-    Trace::new(departures).map_err(|disorder| match disorder {
-        Disorder::Empty => TextError::Empty,
-        Disorder::Backwards { index, .. } => TextError::Backwards { line: lines[index], disorder },
+    Trace::new(departures).map_err(|error| match error {
+        TraceError::Empty => TextError::Empty,
+        TraceError::Backwards { number, back } => TextError::Backwards { line: lines[number as usize - 1], back },
     })
 }
 
@@ -252,7 +252,7 @@ mod tests {
     #[test_case("1e99,64\n", "line 1: `1e99` is no time from the start of sending"; "beyond all time")]
     #[test_case("0,1\n\n0,-1\n", "line 3: `-1` is no size: write it as 64, 1500B, 1kB (1000) or 64KiB (65536)"; "a negative size")]
     #[test_case("0,5GiB\n", "line 1: no message is as long as `5GiB`"; "too long")]
-    #[test_case("0.2,1\n# x\n0.1,1\n", "line 3: time runs backwards: 0.100000000 s after 0.200000000 s"; "backwards")]
+    #[test_case("0.2,1\n# x\n0.1,1\n", "line 3: time runs backwards by 100 ms"; "backwards")]
     fn what_is_no_schedule_is_refused_by_its_line(text: &str, expected: &str) {
         let error = read(text.as_bytes()).unwrap_err();
         assert_eq!(error.to_string(), expected);
