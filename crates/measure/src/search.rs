@@ -278,7 +278,7 @@ impl Search {
             Some(middle) if ratio > 1.0 + self.bounds.width => Next::Probe(middle),
             _ => match self.confirmed(met, Reached::Width) {
                 Next::Done(reached) => self.confirmed(missed, reached),
-                again => again,
+                again @ Next::Probe(_) => again,
             },
         }
     }

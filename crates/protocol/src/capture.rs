@@ -92,7 +92,9 @@ fn messages(file: &File<'_>, flow: Flow) -> Result<(Trace, u64), CaptureError> {
     }
     let trace = Trace::new(departures).map_err(|error| match error {
         TraceError::Empty => CaptureError::NoFlow { broken_off: None },
-        TraceError::Backwards { number, back } => CaptureError::Backwards { packet: packets[number as usize - 1], back },
+        TraceError::Backwards { number, back } => {
+            CaptureError::Backwards { packet: packets[number as usize - 1], back }
+        }
     })?;
     Ok((trace.from_first(), progress.repeated()))
 }

@@ -24,14 +24,16 @@ use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::wire::{Reading, Wire};
 
 mod netperf;
+mod schedules;
 
 pub use self::netperf::{netperf_client, netperf_server};
+pub use self::schedules::{capture, trace_text};
 
 /// A driving function, by the name of its fuzz target.
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 9] = [
+pub const ALL: [(&str, Drive); 11] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -41,6 +43,8 @@ pub const ALL: [(&str, Drive); 9] = [
     ("key_text", key_text),
     ("netperf_client", netperf_client),
     ("netperf_server", netperf_server),
+    ("trace_text", trace_text),
+    ("capture", capture),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.

@@ -121,9 +121,8 @@ impl Condition {
         let (mut verdict, mut missed) = (Verdict::Met, Vec::new());
         for clause in &self.clauses {
             match clause.held(seen) {
-                Held::Yes => {}
                 Held::TooFew if verdict == Verdict::Met => verdict = Verdict::TooFew,
-                Held::TooFew => {}
+                Held::Yes | Held::TooFew => {}
                 Held::No(found) => {
                     let ours = clause.of == Quantity::Achieved || verdict == Verdict::OurSide;
                     verdict = if ours { Verdict::OurSide } else { Verdict::Missed };
@@ -216,7 +215,15 @@ impl Clause {
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     // 99.9 must not read 100.
-    let decimals = if percent < 0.01 { 4 } else if percent < 1.0 { 3 } else if percent < 99.0 { 1 } else { 2 };
+    let decimals = if percent < 0.01 {
+        4
+    } else if percent < 1.0 {
+        3
+    } else if percent < 99.0 {
+        1
+    } else {
+        2
+    };
     format!("{percent:.decimals$} %")
 }
 

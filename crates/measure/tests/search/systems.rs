@@ -133,14 +133,8 @@ fn a_queue_at_random_waits_as_theory_says() {
 
 #[test]
 fn a_bucket_loses_what_is_beyond_its_rate_and_room() {
-    let mut bucket = TokenBucket {
-        rate: 1_000.0,
-        burst: 2.0,
-        queue: 8.0,
-        noise: 0.0,
-        disturbed: 0.0,
-        rng: Rng::with_seed(1),
-    };
+    let mut bucket =
+        TokenBucket { rate: 1_000.0, burst: 2.0, queue: 8.0, noise: 0.0, disturbed: 0.0, rng: Rng::with_seed(1) };
     let mut lost = |rate| bucket.probe(rate, 2.0).lost;
     assert_eq!((lost(1_000.0), lost(1_005.0), lost(1_010.0), lost(2_000.0)), (0, 0, 10, 1_990));
 }

@@ -83,7 +83,9 @@ impl CaptureError {
     pub fn hint(&self) -> String {
         match self {
             Self::NotACapture => "give a file that `tcpdump -w` wrote, or a text of `time,size` lines".to_owned(),
-            Self::Pcapng => "`tcpdump -r FILE -w OTHER.pcap` turns it into one, and so does `editcap -F pcap`".to_owned(),
+            Self::Pcapng => {
+                "`tcpdump -r FILE -w OTHER.pcap` turns it into one, and so does `editcap -F pcap`".to_owned()
+            }
             Self::Modified => "`editcap -F pcap` turns it into the usual form".to_owned(),
             Self::Compressed { by } => format!("unpack it with {by} first"),
             Self::Link { .. } => {
@@ -94,21 +96,20 @@ impl CaptureError {
             }
             Self::NoFlow { .. } => "look at it with `tcpdump -n -r FILE`".to_owned(),
             Self::NotThere { flows, .. } | Self::WhichFlow { flows } => choice(flows),
-            Self::Backwards { .. } => {
-                "`reordercap` sorts a capture whose packets were written out of order".to_owned()
-            }
+            Self::Backwards { .. } => "`reordercap` sorts a capture whose packets were written out of order".to_owned(),
         }
     }
 }
 
 /// The flows to choose from, each as it has to be typed.
 fn choice(flows: &[Seen]) -> String {
-    let mut text = "choose one with --flow:".to_owned();
-    for seen in flows.iter().take(LISTED) {
-        text.push_str(&format!("\n  '{}'  {} messages, {}", seen.flow, grouped(seen.messages), seen.bytes));
-    }
-    if flows.len() > LISTED {
-        text.push_str(&format!("\n  and {} smaller ones", grouped((flows.len() - LISTED) as u64)));
-    }
-    text
+    let line = |seen: &Seen| {
+        let messages = if seen.messages == 1 { "message" } else { "messages" };
+        format!("  '{}'  {} {messages}, {}", seen.flow, grouped(seen.messages), seen.bytes)
+    };
+    let mut lines = vec!["choose one with --flow:".to_owned()];
+    lines.extend(flows.iter().take(LISTED).map(line));
+    let more = flows.len().saturating_sub(LISTED);
+    lines.extend((more > 0).then(|| format!("  and {} smaller ones", grouped(more as u64))));
+    lines.join("\n")
 }

@@ -5,18 +5,18 @@
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{
-    IpNumber, Ipv4HeaderSlice, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice, TcpHeaderSlice, UdpHeaderSlice,
-    ip_number,
+    IpNumber, Ipv4HeaderSlice, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice, TcpHeaderSlice,
+    UdpHeaderSlice, ip_number,
 };
 
 use crate::capture::file::{Link, Record};
 use crate::capture::flow::{Flow, Transport};
 
-/// EtherType of IPv4.
+/// `EtherType` of IPv4.
 const IPV4: u16 = 0x0800;
-/// EtherType of IPv6.
+/// `EtherType` of IPv6.
 const IPV6: u16 = 0x86dd;
-/// EtherTypes of a tag before the real one: 802.1Q, 802.1ad, and what was used before that.
+/// What stands in place of it for a tag before the real one: 802.1Q, 802.1ad, and what was used before that.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// More tags than this are nobody's.
 const MOST_TAGS: usize = 4;
@@ -65,7 +65,7 @@ fn network(link: Link, frame: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What follows an EtherType and the tags before it.
+/// What follows an `EtherType` and the tags before it.
 fn tagged(mut rest: &[u8]) -> Option<&[u8]> {
     for _ in 0..=MOST_TAGS {
         let kind = word(rest, 0)?;
@@ -105,7 +105,8 @@ fn version_6(packet: &[u8], length: usize) -> Option<Segment> {
     let ends = (header.source_addr().into(), header.destination_addr().into());
     let at = header.slice().len();
     let (extensions, protocol, rest) = Ipv6ExtensionsSlice::from_slice(header.next_header(), packet.get(at..)?).ok()?;
-    let later = |extension| matches!(extension, Ipv6ExtensionSlice::Fragment(part) if part.fragment_offset().value() > 0);
+    let later =
+        |extension| matches!(extension, Ipv6ExtensionSlice::Fragment(part) if part.fragment_offset().value() > 0);
     if extensions.clone().into_iter().any(later) {
         return None;
     }
@@ -113,13 +114,7 @@ fn version_6(packet: &[u8], length: usize) -> Option<Segment> {
         0 => length.checked_sub(at)?,
         said => said.into(),
     };
-    transport(
-        ends,
-        protocol,
-        rest,
-        whole.checked_sub(extensions.slice().len())?,
-        extensions.is_fragmenting_payload(),
-    )
+    transport(ends, protocol, rest, whole.checked_sub(extensions.slice().len())?, extensions.is_fragmenting_payload())
 }
 
 /// The segment in `body`, `whole` bytes long as it passed; of a datagram in fragments this is the first.
@@ -130,11 +125,8 @@ fn transport(
     whole: usize,
     in_fragments: bool,
 ) -> Option<Segment> {
-    let flow = |transport, from, to| Flow {
-        transport,
-        from: SocketAddr::new(ends.0, from),
-        to: SocketAddr::new(ends.1, to),
-    };
+    let flow =
+        |transport, from, to| Flow { transport, from: SocketAddr::new(ends.0, from), to: SocketAddr::new(ends.1, to) };
     match protocol {
         ip_number::UDP => {
             let header = UdpHeaderSlice::from_slice(body).ok()?;

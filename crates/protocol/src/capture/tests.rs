@@ -176,7 +176,7 @@ fn of_several_flows_one_has_to_be_chosen() {
     let error = written.take(None).unwrap_err();
     assert_eq!(error.to_string(), "there are 3 flows in it");
     let list = "choose one with --flow:\n  'udp 10.0.0.1:5>10.0.0.2:6'  2 messages, 300 B\n  \
-                'udp 10.0.0.2:6>10.0.0.1:5'  1 messages, 40 B\n  'tcp 10.0.0.1:5>10.0.0.2:6'  1 messages, 10 B";
+                'udp 10.0.0.2:6>10.0.0.1:5'  1 message, 40 B\n  'tcp 10.0.0.1:5>10.0.0.2:6'  1 message, 10 B";
     assert_eq!(error.hint(), list);
     assert_eq!(messages(&written.take(Some("10.0.0.2:6>10.0.0.1:5")).unwrap()), [(0, 40)]);
     assert_eq!(messages(&written.take(Some("tcp 10.0.0.1:5>10.0.0.2:6")).unwrap()), [(0, 10)]);
@@ -233,15 +233,16 @@ fn what_is_no_capture_is_refused_with_what_to_try(bytes: &[u8], said: &str) {
 #[test]
 fn a_link_or_a_packet_that_makes_no_sense_is_refused() {
     let said = |written: Written| written.take(None).unwrap_err().to_string();
-    assert_eq!(
-        said(Written::new(false, true, 127)),
-        "was captured on a link of type 127, which is not read here"
-    );
+    assert_eq!(said(Written::new(false, true, 127)), "was captured on a link of type 127, which is not read here");
     let mut huge = Written::ethernet();
-    [1, 1, u32::MAX, u32::MAX].iter().for_each(|&word| huge.word(word));
+    for word in [1, 1, u32::MAX, u32::MAX] {
+        huge.word(word);
+    }
     assert_eq!(said(huge), "packet 1 is damaged: more of it was kept than there can be");
     let mut late = Written::ethernet();
-    [1, 1_000_000_000, 0, 0].iter().for_each(|&word| late.word(word));
+    for word in [1, 1_000_000_000, 0, 0] {
+        late.word(word);
+    }
     assert_eq!(said(late), "packet 1 is damaged: the part of a second in its time is a second or more");
     assert_eq!(said(Written::ethernet()), "no packet in it carries a message of UDP or TCP");
     let arp = Written::ethernet().packet(0, &framed(0x0806, &[0; 28]));

@@ -139,7 +139,8 @@ impl FromStr for Clause {
         let clause = || text.to_owned();
         let at = text.find(['<', '>', '≤', '≥']).ok_or_else(|| ConditionError::NoClause { clause: clause() })?;
         let (name, rest) = text.split_at(at);
-        let signs = [("<=", true, true), ("≤", true, true), ("<", true, false), (">=", false, true), ("≥", false, true)];
+        let signs =
+            [("<=", true, true), ("≤", true, true), ("<", true, false), (">=", false, true), ("≥", false, true)];
         let signs = signs.into_iter().chain([(">", false, false)]);
         let (limit, below, or_equal) = signs
             .into_iter()
