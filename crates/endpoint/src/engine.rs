@@ -18,6 +18,7 @@ pub mod windowed;
 use measure::event::{Event, Exchange, Fate};
 use measure::method::Method;
 use measure::recorder::{Recorder, Recording};
+use measure::trace::Trace;
 use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
 use protocol::wire::{Reading, Wire};
@@ -59,6 +60,8 @@ impl<L: Link, W: Wire> Flow<L, W> {
 pub struct Told<'a> {
     /// How to measure.
     pub method: &'a Method,
+    /// What is replayed, where the schedule is a trace.
+    pub trace: Option<&'a Trace>,
     /// Whether to stop early.
     pub stop: &'a Stop,
     /// Set when the quantile that ends the run is known well enough, for all threads.

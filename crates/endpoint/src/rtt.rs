@@ -9,6 +9,7 @@ pub mod threads;
 pub mod workers;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread;
 
 use measure::environment::Environment;
@@ -16,6 +17,7 @@ use measure::event::Event;
 use measure::method::{Carrier, Method, Pattern, Waiting};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
+use measure::trace::Trace;
 use protocol::native::key::Key;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
@@ -37,6 +39,8 @@ use workers::Gathered;
 pub struct Task {
     /// How.
     pub method: Method,
+    /// What is replayed, where the schedule is a trace.
+    pub trace: Option<Arc<Trace>>,
     /// Whom; absent: a reflector of our own, over loopback.
     pub target: Option<Target>,
     /// Whose protocol a peer over TCP or UDP speaks.
@@ -179,7 +183,8 @@ fn against(
         None => &mut nobody,
     };
     let (samples, interval) = (task.samples, task.interval);
-    let mut scene = Scene { method: &method, peer, far, samples, interval, stop, watch: &mut watch, on_event };
+    let trace = task.trace.as_deref();
+    let mut scene = Scene { method: &method, trace, peer, far, samples, interval, stop, watch: &mut watch, on_event };
     let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {

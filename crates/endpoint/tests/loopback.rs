@@ -24,6 +24,7 @@ fn asked(carrier: Carrier, count: u64) -> Asked {
 
 fn task(asked: &Asked, target: Option<SocketAddr>) -> Task {
     Task {
+        trace: None,
         method: asked.resolve().expect("a sensible method"),
         target: target.map(|address| Target { host: address.ip().to_string(), address }),
         protocol: Protocol::Native,

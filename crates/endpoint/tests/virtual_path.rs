@@ -74,8 +74,16 @@ fn series(asked: &Asked, interval: Nanos) -> Vec<Second> {
     let flow = Flow { link, wire, index: 0, request: vec![0; 64], reply: vec![0; 65], expected: Some(64) };
     let (producer, mut consumer) = RingBuffer::new(1 << 10);
     let (stop, settled) = (Stop::default(), Stop::default());
-    let told =
-        Told { method: &method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: false, interval };
+    let told = Told {
+        method: &method,
+        trace: None,
+        stop: &stop,
+        settled: &settled,
+        thread: 0,
+        threads: 1,
+        samples: false,
+        interval,
+    };
     engine::run(vec![flow], told, Outlet::new(producer));
     let seconds = std::iter::from_fn(|| consumer.pop().ok());
     seconds.filter_map(|event| if let Event::Second { second, .. } = event { Some(second) } else { None }).collect()
@@ -96,8 +104,16 @@ fn the_series_has_the_interval_that_was_asked_for() {
 fn drive<W: Wire>(flows: Vec<Flow<VirtualLink, W>>, method: &Method, network: Network) -> Seen {
     let (producer, mut consumer) = RingBuffer::new(1 << 18);
     let (stop, settled) = (Stop::default(), Stop::default());
-    let told =
-        Told { method, stop: &stop, settled: &settled, thread: 0, threads: 1, samples: true, interval: INTERVAL };
+    let told = Told {
+        method,
+        trace: None,
+        stop: &stop,
+        settled: &settled,
+        thread: 0,
+        threads: 1,
+        samples: true,
+        interval: INTERVAL,
+    };
     let run = engine::run(flows, told, Outlet::new(producer));
     let mut told = Vec::new();
     while let Ok(event) = consumer.pop() {

@@ -14,6 +14,7 @@ use crate::unit::{Bytes, Nanos};
 mod asked;
 mod axis;
 mod check;
+mod message;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,11 @@ pub use axis::{
     Carrier, Direction, LoopKind, Pacing, Pattern, Schedule, Settled, SocketOptions, Spread, Stamps, Stop, Waiting,
     Window,
 };
-pub use check::{LARGEST_DATAGRAM, LARGEST_MESSAGE, SMALLEST_ECHO, SMALLEST_NATIVE_DATAGRAM};
+pub use check::{
+    LARGEST_DATAGRAM, LARGEST_MESSAGE, MOST_DATAGRAMS_A_CALL, MOST_SEGMENTS_A_CALL, SMALLEST_ECHO,
+    SMALLEST_NATIVE_DATAGRAM,
+};
+pub use message::{Batch, BatchBy, Share, Sizes};
 pub use refusal::Refusal;
 
 /// How one pair of endpoints is measured, every axis settled.
@@ -45,11 +50,16 @@ pub struct Method {
     pub waiting: Waiting,
     /// How the peer waits for a request; absent where the peer is no program of ours, or was not asked and has not said.
     pub peer_waiting: Option<Waiting>,
-    /// Which requests are answered: every n-th, counted from 1.
+    /// Which messages ask for a reply: every n-th, counted from 1. Exchanges always ask.
     pub reply_every: u32,
+    /// How many one-way messages may leave in one call; absent: each in one of its own.
+    pub batch: Option<Batch>,
     /// Size of a request, bytes of payload: 1 to 1 GiB on TCP, up to 65,507 in one datagram. Of a stream: bytes of one
-    /// call at our end.
+    /// call at our end. Where sizes differ: the largest.
     pub request_bytes: Bytes,
+    /// Whether messages of a load differ in size, and how.
+    #[serde(default)]
+    pub sizes: Sizes,
     /// Size of a reply, bytes of payload. Of a stream: bytes of one call at the peer's end, 0 where the peer chooses.
     pub response_bytes: Bytes,
     /// Over how many connections, threads and CPUs it is spread.
@@ -77,6 +87,14 @@ impl Method {
         }
     }
 
+    /// The smallest request that can come, bytes of payload.
+    pub fn smallest_request(&self) -> Bytes {
+        match (self.schedule, self.sizes.range()) {
+            (Schedule::Trace { smallest, .. }, _) | (_, Some((smallest, _))) => smallest,
+            (_, None) => self.request_bytes,
+        }
+    }
+
     /// Whether a reflector of ours has to be on the far side.
     pub fn needs_reflector(&self) -> bool {
         matches!(self.carrier, Carrier::Tcp | Carrier::Udp)
@@ -95,20 +113,22 @@ impl fmt::Display for Method {
                 write!(f, "{carrier} stream")?;
                 self.direction.iter().try_for_each(|direction| write!(f, " · {direction}"))?;
             }
+            (carrier, Pattern::Load) if self.reply_every > 1 => {
+                write!(f, "{carrier} load · reply every {}", self.reply_every)?;
+            }
+            (carrier, Pattern::Load) => write!(f, "{carrier} load · reply to each")?,
         }
         match self.window {
             _ if self.pattern == Pattern::Stream => {}
             Window::Closed(n) => write!(f, " · window {n}")?,
             Window::Open { .. } => f.write_str(" · open loop")?,
         }
-        write!(f, " · {}", self.schedule)?;
-        match self.pattern {
-            Pattern::Stream => write!(f, " · {} a call", self.request_bytes)?,
-            Pattern::Exchange | Pattern::ConnectExchange if self.carrier != Carrier::TcpConnect => {
-                write!(f, " · {} ⇄ {}", self.request_bytes, self.response_bytes)?;
-            }
-            Pattern::Exchange | Pattern::ConnectExchange | Pattern::ConnectClose => {}
+        match (self.pattern, self.schedule) {
+            (Pattern::Load, Schedule::BackToBack) => f.write_str(" · max rate")?,
+            (_, schedule) => write!(f, " · {schedule}")?,
         }
+        self.write_sizes(f)?;
+        self.batch.iter().try_for_each(|batch| write!(f, " · {batch}"))?;
         if self.schedule != Schedule::BackToBack {
             write!(f, " · pace {}", self.pacing)?;
         }
@@ -122,12 +142,35 @@ impl fmt::Display for Method {
         if self.spread.threads > 1 {
             write!(f, " on {} threads", self.spread.threads)?;
         }
+        self.write_end(f)
+    }
+}
+
+impl Method {
+    fn write_sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let response = self.response_bytes;
+        match (self.pattern, &self.sizes) {
+            _ if self.carrier == Carrier::TcpConnect => Ok(()),
+            (Pattern::Stream, _) => write!(f, " · {} a call", self.request_bytes),
+            (Pattern::ConnectClose, _) => Ok(()),
+            (_, Sizes::Fixed) => match self.smallest_request() {
+                smallest if smallest < self.request_bytes => {
+                    write!(f, " · {}..{} ⇄ {response}", smallest.0, self.request_bytes)
+                }
+                _ => write!(f, " · {} ⇄ {response}", self.request_bytes),
+            },
+            (_, sizes) => write!(f, " · {sizes} ⇄ {response}"),
+        }
+    }
+
+    fn write_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = if self.pattern == Pattern::Load { "messages" } else { "requests" };
         if let Some(bytes) = self.stop.bytes {
             return write!(f, " · {bytes} in all");
         }
         match (&self.stop.settled, self.stop.count, self.stop.after_ns) {
             (Some(settled), ..) => write!(f, " · until {settled}"),
-            (None, Some(count), _) => write!(f, " · {} requests", crate::unit::grouped(count)),
+            (None, Some(count), _) => write!(f, " · {} {counted}", crate::unit::grouped(count)),
             (None, None, Some(time)) => write!(f, " · {time}"),
             (None, None, None) => Ok(()),
         }

@@ -3,12 +3,15 @@
 use fastrand::Rng;
 
 use crate::method::Schedule;
-use crate::unit::{Instant, Nanos};
+use crate::trace::{Departure, Trace};
+use crate::unit::{Bytes, Instant, Nanos};
 
 /// The due instants of one connection, in order.
 #[derive(Clone, Debug)]
-pub struct Due {
+pub struct Due<'t> {
     schedule: Schedule,
+    /// What is replayed; empty where nothing is.
+    trace: &'t [Departure],
     start: Instant,
     next: u64,
     /// Time of the latest Poisson arrival after the start, in nanoseconds; gaps add up without rounding.
@@ -17,7 +20,7 @@ pub struct Due {
     share: u64,
 }
 
-impl Due {
+impl<'t> Due<'t> {
     /// Due instants from `start`. Of several connections that share one schedule each gets every `share`-th request,
     /// `turn` (from 0) saying which, so that together they offer the stated rate; Poisson streams of a `share`-th of
     /// the rate each add up to a Poisson stream.
@@ -31,14 +34,40 @@ impl Due {
             Schedule::Every { interval_ns } if turn == 0 && share == 1 => rng.u64(0..interval_ns.0.max(1)),
             _ => 0,
         };
-        let mut due = Self { schedule, start: start.after(Nanos(phase)), next, drawn: 0.0, rng, share };
+        let mut due = Self { schedule, trace: &[], start: start.after(Nanos(phase)), next, drawn: 0.0, rng, share };
         if let Schedule::Poisson { .. } = schedule {
             due.draw();
         }
         due
     }
 
-    /// When the next request is due; `None` back to back: whenever the window allows.
+    /// The departures of `trace`, or of its first `limit` messages, from `start` on: of several connections each gets
+    /// every `share`-th, `turn` (from 0) saying which.
+    pub fn replaying(trace: &'t Trace, start: Instant, turn: u32, share: u32, limit: Option<u64>) -> Self {
+        let all = trace.departures();
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(all.len());
+        Self { trace: &all[..limit.min(all.len())], ..Self::new(trace.schedule(), start, turn, share, 0) }
+    }
+
+    /// Whether all that a trace has is dealt with; no other schedule ends by itself.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        matches!(self.schedule, Schedule::Trace { .. }) && self.next >= self.trace.len() as u64
+    }
+
+    /// How long the next message is, where a trace says it.
+    #[inline]
+    pub fn bytes(&self) -> Option<Bytes> {
+        self.departure().map(|departure| Bytes(departure.bytes.into()))
+    }
+
+    #[inline]
+    fn departure(&self) -> Option<&Departure> {
+        self.trace.get(usize::try_from(self.next).ok()?)
+    }
+
+    /// When the next request is due; `None` back to back: whenever the window allows. [`Instant::NEVER`] after the end
+    /// of a trace.
     #[inline]
     pub fn peek(&self) -> Option<Instant> {
         let offset = match self.schedule {
@@ -49,6 +78,10 @@ impl Due {
             }
             Schedule::Poisson { .. } => self.drawn as u64,
             Schedule::Bursts { count, interval_ns } => interval_ns.0.saturating_mul(self.next / u64::from(count)),
+            Schedule::Trace { .. } => match self.departure() {
+                Some(departure) => departure.at.0,
+                None => return Some(Instant::NEVER),
+            },
         };
         Some(self.start.after(Nanos(offset)))
     }
@@ -61,7 +94,7 @@ impl Due {
             Schedule::Poisson { .. } => self.draw(),
             // Bursts are not shared out: each connection has its own.
             Schedule::Bursts { .. } => self.next += 1,
-            Schedule::Every { .. } | Schedule::Rate { .. } => self.next += self.share,
+            Schedule::Every { .. } | Schedule::Rate { .. } | Schedule::Trace { .. } => self.next += self.share,
         }
     }
 
@@ -72,7 +105,7 @@ impl Due {
             return self.skip_bursts(now, count.into(), interval_ns);
         }
         let mut skipped = 0;
-        while self.peek().is_some_and(|due| due < now) {
+        while self.peek().is_some_and(|due| due < now && due != Instant::NEVER) {
             self.advance();
             skipped += 1;
         }
@@ -103,7 +136,7 @@ mod tests {
     use super::*;
     use crate::unit::Rate;
 
-    fn take(mut due: Due, n: usize) -> Vec<u64> {
+    fn take(mut due: Due<'_>, n: usize) -> Vec<u64> {
         (0..n)
             .map(|_| {
                 let at = due.peek().expect("scheduled").0;
@@ -177,6 +210,27 @@ mod tests {
         assert!((mean / 1e6 - 1.0).abs() < 0.016, "mean {mean}");
         assert!((spread / 1e6 - 1.0).abs() < 0.03, "spread {spread}");
         assert_eq!(take(Due::new(poisson, Instant(0), 0, 1, 42), 5), instants[..5]);
+    }
+
+    #[test]
+    fn a_trace_is_replayed_to_the_nanosecond_and_ends() {
+        let departures = [(0, 40), (7, 41), (7, 42), (1_003, 43), (2_000, 44)];
+        let departures = departures.map(|(at, bytes)| Departure { at: Nanos(at), bytes });
+        let trace = Trace::new(departures.to_vec()).unwrap();
+        let all = |mut due: Due<'_>| {
+            let mut seen = Vec::new();
+            while !due.is_over() {
+                seen.push((due.peek().unwrap().0, due.bytes().unwrap().0));
+                due.advance();
+            }
+            assert_eq!((due.peek(), due.bytes()), (Some(Instant::NEVER), None));
+            seen
+        };
+        let one = all(Due::replaying(&trace, Instant(100), 0, 1, None));
+        assert_eq!(one, [(100, 40), (107, 41), (107, 42), (1_103, 43), (2_100, 44)]);
+        assert_eq!(all(Due::replaying(&trace, Instant(0), 1, 2, None)), [(7, 41), (1_003, 43)], "shared out");
+        assert_eq!(all(Due::replaying(&trace, Instant(0), 0, 2, Some(4))), [(0, 40), (7, 42)], "cut short");
+        assert_eq!(all(Due::replaying(&trace, Instant(0), 0, 1, Some(99))).len(), 5);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A recorded schedule: when each message left, and how long it was. Values only; files are read elsewhere: the form
 //! `time,size` in [`text`], captures of packets in `protocol`, for they are bytes of a wire.
 
+use crate::method::Schedule;
 use crate::unit::{Bytes, Nanos};
 
 pub mod text;
@@ -102,6 +103,17 @@ impl Trace {
         self.largest = self.largest.max(bytes);
         (self, lengthened)
     }
+
+    /// Its summary, as a method keeps it.
+    pub fn schedule(&self) -> Schedule {
+        Schedule::Trace {
+            messages: self.departures.len() as u64,
+            length_ns: self.length(),
+            bytes: self.bytes(),
+            smallest: self.smallest(),
+            largest: self.largest(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -114,9 +126,16 @@ mod tests {
 
     #[test]
     fn a_trace_knows_its_sum() {
-        let trace = trace(&[(10, 100), (10, 40), (25, 200)]).unwrap();
-        assert_eq!((trace.length(), trace.bytes()), (Nanos(25), Bytes(340)));
-        assert_eq!((trace.smallest(), trace.largest()), (Bytes(40), Bytes(200)));
+        let schedule = trace(&[(0, 100), (0, 40), (1_000_000, 60)]).unwrap().schedule();
+        let expected = Schedule::Trace {
+            messages: 3,
+            length_ns: Nanos::millis(1),
+            bytes: Bytes(200),
+            smallest: Bytes(40),
+            largest: Bytes(100),
+        };
+        assert_eq!((schedule, schedule.mean_gap()), (expected, Some(Nanos::micros(500))));
+        assert_eq!(schedule.to_string(), "trace of 3 messages, 200 B over 1 ms");
     }
 
     #[test]
@@ -124,6 +143,12 @@ mod tests {
         let back = TraceError::Backwards { number: 3, back: Nanos(2) };
         assert_eq!(trace(&[(5, 1), (9, 1), (7, 1)]), Err(back));
         assert_eq!(trace(&[]), Err(TraceError::Empty));
+    }
+
+    #[test]
+    fn one_instant_has_no_gap() {
+        assert_eq!(trace(&[(7, 9)]).unwrap().schedule().mean_gap(), None);
+        assert_eq!(trace(&[(0, 9), (0, 9)]).unwrap().schedule().mean_gap(), None);
     }
 
     #[test]

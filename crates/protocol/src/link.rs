@@ -24,6 +24,12 @@ pub trait Link {
     /// agreed on. A datagram is as long as what is handed to [`Link::send`]. Not while a message is half sent.
     fn set_sent_length(&mut self, _length: usize) {}
 
+    /// Hands over whole messages of `length` bytes each, one after the other in `messages`, in as few calls as this link
+    /// can. Returns how many of them the kernel took, from the first on: at least one, or a fault that is the first's.
+    fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
+        self.send(messages.get(..length).unwrap_or(messages)).map(|()| 1)
+    }
+
     /// Goes on handing over a message that did not fit at once; `true` when nothing is left and the next may be sent.
     /// Only a stream whose buffers are full ever has something left.
     fn flush(&mut self) -> Result<bool, Fault> {
@@ -33,6 +39,11 @@ pub trait Link {
     /// Waits for one message, coarsely until `until` (it may return up to a tenth of a second later), and puts it, or
     /// its head, into `buffer`. `None`: nothing came. Made for a loop that has nothing else to do.
     fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault>;
+
+    /// As [`Link::receive`], of as many messages as one call brings.
+    fn receive_many(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Many>, Fault> {
+        Ok(self.receive(buffer, until)?.map(|length| Many { length, segment: length }))
+    }
 
     /// Takes one message if one is there.
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault>;
@@ -71,6 +82,15 @@ pub trait Link {
     fn departure(&mut self) -> Departure {
         Departure::default()
     }
+}
+
+/// Messages that came in one call, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Many {
+    /// Bytes put into the buffer, all messages together.
+    pub length: usize,
+    /// Bytes of one message; the last may be shorter.
+    pub segment: usize,
 }
 
 /// A message that came with its stamps, wall clock in nanoseconds since 1970.

@@ -25,6 +25,13 @@ pub trait Wire {
     /// takes every reply for.
     fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading;
 
+    /// Whether message `number` of a load asks for a reply; numbers count from 0 on each connection, warm-up left out. One
+    /// that does not is prepared with [`Flags::SILENT`].
+    #[inline]
+    fn asks(&self, number: u64, reply_every: u32) -> bool {
+        reply_every <= 1 || (number + 1).is_multiple_of(u64::from(reply_every))
+    }
+
     /// What the peer told of its own stamps in this reply, where this wire carries that.
     fn peer_stamps(&self, _reply: &[u8]) -> Option<crate::native::header::PeerStamps> {
         None

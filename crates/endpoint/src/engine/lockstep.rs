@@ -170,7 +170,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     }
 
     /// Waits for the next due instant; ticks that went by while the last reply was out are missed, and counted.
-    fn await_due(&mut self, pacer: &mut Pacer, due: &mut Due, edges: &mut Edges) -> Result<Option<Instant>, Ended> {
+    fn await_due(&mut self, pacer: &mut Pacer, due: &mut Due<'_>, edges: &mut Edges) -> Result<Option<Instant>, Ended> {
         let mut now = self.flow.link.now();
         let missed = due.skip_to(now);
         if missed > 0 {
@@ -334,7 +334,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         seq: &mut u64,
         last: u64,
         pacer: &mut Pacer,
-        due: &mut Due,
+        due: &mut Due<'_>,
         edges: &mut Edges,
     ) -> Option<Ended> {
         self.spells.begin(self.flow.link.now());
@@ -362,7 +362,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         &mut self,
         seq: &mut u64,
         pacer: &mut Pacer,
-        due: &mut Due,
+        due: &mut Due<'_>,
         edges: &mut Edges,
     ) -> ControlFlow<Option<Ended>> {
         let mut is_last = false;

@@ -123,7 +123,7 @@ struct Engine<'a, B> {
     outlet: Option<Outlet>,
     meter: Meter,
     course: Course,
-    due: Due,
+    due: Due<'static>,
     pacer: Pacer,
     /// The call that was due waited in vain: it is made again before the next is due.
     owes: bool,

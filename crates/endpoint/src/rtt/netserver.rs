@@ -82,7 +82,7 @@ fn test(task: &Task, method: Method, peer: SocketAddr) -> Result<Test, EndpointE
             return Err(refuse(format!("no netserver is needed for {}", method.carrier)));
         }
     };
-    if matches!(method.pattern, Pattern::ConnectClose | Pattern::Stream) {
+    if matches!(method.pattern, Pattern::ConnectClose | Pattern::Stream | Pattern::Load) {
         return Err(refuse(format!("a round trip is no {method}")));
     }
     let per_connection = method.pattern == Pattern::ConnectExchange;

@@ -49,10 +49,11 @@ pub fn request(method: &Method, task: &Task) -> Open {
         program: task.program.clone(),
         capabilities,
         carrier: method.carrier,
-        pattern: method.pattern,
+        // The messages of a load are exchanges of which most are silent: each says so by itself.
+        pattern: if method.pattern == Pattern::Load { Pattern::Exchange } else { method.pattern },
         request_bytes: method.request_bytes,
         response_bytes: method.response_bytes,
-        reply_every: method.reply_every,
+        reply_every: 1,
         waiting: method.peer_waiting,
         cpus: method.spread.peer_cpus.clone(),
         flows: method.spread.connections,
@@ -108,11 +109,13 @@ pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Ga
     let method = opening.method;
     match (method.carrier, method.pattern) {
         (_, Pattern::ConnectClose | Pattern::Stream) => Err(opening.not_native()),
-        (Carrier::Tcp, Pattern::Exchange) if headed(method) && method.response_bytes.0 >= LENGTH as u64 => {
+        (Carrier::Tcp, Pattern::Exchange | Pattern::Load)
+            if headed(method) && method.response_bytes.0 >= LENGTH as u64 =>
+        {
             let opened = opening.each(|flow| opening.stream(flow, opening.native(flow)?))?;
             connections::measure(opened, scene, |link: &Stream| Some(link.socket()))
         }
-        (Carrier::Tcp, Pattern::Exchange) => {
+        (Carrier::Tcp, Pattern::Exchange | Pattern::Load) => {
             let opened = opening.each(|flow| opening.stream(flow, Ordered(opening.native(flow)?)))?;
             connections::measure(opened, scene, |link: &Stream| Some(link.socket()))
         }
@@ -263,7 +266,7 @@ impl Opening<'_> {
         socket::udp(self.peer, &self.method.socket)?;
         let reply_length = self.method.response_bytes.0 as usize;
         let content = match self.method.pattern {
-            Pattern::ConnectClose | Pattern::Stream => return Err(self.not_native()),
+            Pattern::ConnectClose | Pattern::Stream | Pattern::Load => return Err(self.not_native()),
             Pattern::Exchange => Content::None,
             Pattern::ConnectExchange => Content::Exchange {
                 preamble: self.preamble(flow)?.to_vec(),

@@ -5,6 +5,7 @@ use std::thread;
 
 use measure::event::Event;
 use measure::method::Method;
+use measure::trace::Trace;
 use measure::unit::Nanos;
 
 use crate::control::Control;
@@ -16,6 +17,8 @@ use crate::stop::Stop;
 pub struct Scene<'a> {
     /// How to measure.
     pub method: &'a Method,
+    /// What is replayed, where the schedule is a trace.
+    pub trace: Option<&'a Trace>,
     /// With whom.
     pub peer: SocketAddr,
     /// The control connection.

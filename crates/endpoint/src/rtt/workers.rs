@@ -36,11 +36,11 @@ where
     L: Link + Send,
     W: Wire + Send,
 {
-    let (method, samples, interval) = (scene.method, scene.samples, scene.interval);
+    let (method, trace, samples, interval) = (scene.method, scene.trace, scene.samples, scene.interval);
     let works = crews.into_iter().map(|flows| {
         move |post: Post<'_>| {
             let Post { stop, settled, thread, threads, outlet } = post;
-            engine::run(flows, Told { method, stop, settled, thread, threads, samples, interval }, outlet)
+            engine::run(flows, Told { method, trace, stop, settled, thread, threads, samples, interval }, outlet)
         }
     });
     let Brought { each, began_wall, trouble } = threads::run(works.collect(), scene, |run: &Run| run.ended)?;

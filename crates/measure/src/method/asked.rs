@@ -7,6 +7,7 @@ use super::Method;
 use super::axis::{
     Carrier, Direction, Pacing, Pattern, Schedule, SocketOptions, Spread, Stamps, Stop, Waiting, Window,
 };
+use super::message::{Batch, Sizes};
 use super::refusal::Refusal;
 use crate::unit::{Bytes, Nanos};
 
@@ -56,8 +57,14 @@ pub struct Asked {
     pub waiting: Option<Waiting>,
     /// How the peer waits for a request; absent: as it was started to.
     pub peer_waiting: Option<Waiting>,
+    /// Which messages of a load ask for a reply: every n-th, counted from 1.
+    pub reply_every: Option<u32>,
+    /// How many one-way messages of a load may leave in one call.
+    pub batch: Option<Batch>,
     /// Size of a request in bytes; of a stream: of one call at our end.
     pub request_bytes: Option<Bytes>,
+    /// Sizes of the messages of a load, where they differ: in place of `request_bytes`.
+    pub sizes: Sizes,
     /// Size of a reply in bytes; of a stream: of one call at the peer's end.
     pub response_bytes: Option<Bytes>,
     /// Connections.
@@ -103,10 +110,10 @@ impl Asked {
     /// The method this asks for towards a far side of this kind, gaps filled with [`default`]s, or the reason why it
     /// makes no sense.
     pub fn resolve_towards(&self, far: Far) -> Result<Method, Refusal> {
-        let carrier = self.carrier.unwrap_or(Carrier::Tcp);
         let pattern = self.pattern.unwrap_or(Pattern::Exchange);
+        let carrier = self.carrier.unwrap_or(if pattern == Pattern::Load { Carrier::Udp } else { Carrier::Tcp });
         let schedule = self.schedule.unwrap_or(Schedule::BackToBack);
-        let (request_bytes, response_bytes) = self.resolve_sizes(carrier, pattern)?;
+        let (request_bytes, response_bytes) = self.resolve_sizes(carrier, pattern, schedule)?;
         let method = Method {
             carrier,
             pattern,
@@ -119,11 +126,13 @@ impl Asked {
                 (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
                 (Carrier::Icmp | Carrier::TcpConnect, _) | (_, Far::Foreign) => None,
             },
-            reply_every: 1,
+            reply_every: self.resolve_reply_every(pattern)?,
+            batch: self.batch,
             request_bytes,
+            sizes: self.sizes.clone(),
             response_bytes,
             spread: self.resolve_spread()?,
-            stop: self.resolve_stop(pattern)?,
+            stop: self.resolve_stop(pattern, schedule)?,
             timeout_ns: self.timeout_ns.unwrap_or(default::TIMEOUT),
             warm_up_ns: self.warm_up_ns.unwrap_or(if pattern == Pattern::Stream {
                 Nanos::ZERO
@@ -146,7 +155,15 @@ impl Asked {
         }
     }
 
-    fn resolve_sizes(&self, carrier: Carrier, pattern: Pattern) -> Result<(Bytes, Bytes), Refusal> {
+    fn resolve_reply_every(&self, pattern: Pattern) -> Result<u32, Refusal> {
+        match self.reply_every {
+            Some(0) => Err(Refusal::ReplyEveryNothing),
+            Some(n) if n > 1 && pattern != Pattern::Load => Err(Refusal::RepliesToEach),
+            asked => Ok(asked.unwrap_or(1)),
+        }
+    }
+
+    fn resolve_sizes(&self, carrier: Carrier, pattern: Pattern, schedule: Schedule) -> Result<(Bytes, Bytes), Refusal> {
         let empty = (Bytes(0), Bytes(0));
         let sized = self.request_bytes.is_some() || self.response_bytes.is_some();
         match (carrier, pattern) {
@@ -157,11 +174,27 @@ impl Asked {
                 let call = if carrier == Carrier::Udp { default::DATAGRAM } else { default::CALL };
                 return Ok((self.request_bytes.unwrap_or(call), self.response_bytes.unwrap_or(Bytes(0))));
             }
+            (_, Pattern::Load) => return self.resolve_load_sizes(schedule),
             (_, Pattern::Exchange | Pattern::ConnectExchange) => {}
         }
         let request = self.request_bytes.unwrap_or(default::SIZE);
         let response = self.response_bytes.unwrap_or(if carrier == Carrier::Icmp { request } else { default::SIZE });
         Ok((request, response))
+    }
+
+    /// Of messages that differ in size the largest; and a reply as long as the smallest, unless another is asked for.
+    fn resolve_load_sizes(&self, schedule: Schedule) -> Result<(Bytes, Bytes), Refusal> {
+        let told = match (schedule, self.sizes.range()) {
+            (Schedule::Trace { .. }, Some(_)) => return Err(Refusal::SizesTwice),
+            (Schedule::Trace { smallest, largest, .. }, None) => Some((smallest, largest)),
+            (_, range) => range,
+        };
+        let (smallest, largest) = match (told, self.request_bytes) {
+            (Some(_), Some(_)) => return Err(Refusal::SizesTwice),
+            (Some(range), None) => range,
+            (None, size) => (size.unwrap_or(default::SIZE), size.unwrap_or(default::SIZE)),
+        };
+        Ok((largest, self.response_bytes.unwrap_or(smallest)))
     }
 
     fn resolve_spread(&self) -> Result<Spread, Refusal> {
@@ -179,7 +212,7 @@ impl Asked {
         Ok(Spread { connections, threads, cpus: self.cpus.clone(), peer_cpus: self.peer_cpus.clone() })
     }
 
-    fn resolve_stop(&self, pattern: Pattern) -> Result<Stop, Refusal> {
+    fn resolve_stop(&self, pattern: Pattern, schedule: Schedule) -> Result<Stop, Refusal> {
         let mut stop = self.stop.clone();
         if stop.count == Some(0) || stop.after_ns == Some(Nanos::ZERO) || stop.bytes == Some(Bytes(0)) {
             return Err(Refusal::NothingToMeasure);
@@ -189,9 +222,8 @@ impl Asked {
                 return Err(Refusal::StreamHasNoRequests);
             }
             Pattern::Stream if stop.bytes.is_some() => return Ok(stop),
-            Pattern::Exchange | Pattern::ConnectExchange | Pattern::ConnectClose if stop.bytes.is_some() => {
-                return Err(Refusal::OnlyStreamsEndByBytes);
-            }
+            Pattern::Stream => {}
+            _ if stop.bytes.is_some() => return Err(Refusal::OnlyStreamsEndByBytes),
             _ => {}
         }
         if let Some(settled) = stop.settled {
@@ -203,7 +235,7 @@ impl Asked {
             }
             // A noisy path may never settle: an hour bounds the wait for it.
             stop.after_ns.get_or_insert(Nanos::secs(3_600));
-        } else if stop.count.is_none() {
+        } else if stop.count.is_none() && !matches!(schedule, Schedule::Trace { .. }) {
             stop.after_ns.get_or_insert(default::DURATION);
         }
         Ok(stop)
@@ -216,6 +248,7 @@ impl Asked {
         let spinning = self.waiting == Some(Waiting::Spin);
         match (self.stamps, possible) {
             (Some(true), false) if pattern == Pattern::Stream => Err(Refusal::NoStampsOnStreams),
+            (Some(true), false) if pattern == Pattern::Load => Err(Refusal::NoStampsOnLoads),
             (Some(true), false) => Err(Refusal::NoStampsOnHandshakes),
             (Some(false), _) | (None, false) => Ok(None),
             (None, true) if spinning => Ok(None),
@@ -229,6 +262,8 @@ impl Asked {
         match self.window {
             Some(_) if pattern == Pattern::Stream => Err(Refusal::StreamHasNoWindow),
             None if pattern == Pattern::Stream => Ok(Window::Closed(1)),
+            None | Some(0) if pattern == Pattern::Load => Ok(Window::Open { cap: default::OPEN_CAP }),
+            Some(_) if pattern == Pattern::Load => Err(Refusal::LoadHasNoWindow),
             Some(0) if !on_schedule => Err(Refusal::UnboundedBackToBack),
             Some(0) => Ok(Window::Open { cap: default::OPEN_CAP }),
             Some(n) if n > 1 << 20 => Err(Refusal::WindowTooLarge { window: n }),

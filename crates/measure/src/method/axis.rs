@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::unit::{Bytes, Nanos, Rate};
+use crate::unit::{Bytes, Nanos, Rate, grouped};
 
 /// What carries a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +45,9 @@ pub enum Pattern {
     /// As many bytes as the path takes, or as a schedule lets go, one way. Nothing is answered, so nothing is timed but
     /// the calls of one end.
     Stream,
+    /// Messages one way in an open loop, of which every `reply_every`-th (numbers n, 2n, … counted from 1) asks for a
+    /// reply. Only those that ask are requests and have a fate; the others are counted beside.
+    Load,
 }
 
 /// Which way a stream goes, seen from our end.
@@ -109,16 +112,34 @@ pub enum Schedule {
         /// Nanoseconds from burst to burst.
         interval_ns: Nanos,
     },
+    /// Each at the instant, and of the size, that a recorded trace has for it. This is its summary; the trace itself
+    /// ([`crate::trace::Trace`]) travels beside the method.
+    Trace {
+        /// Messages of the trace, at least 1.
+        messages: u64,
+        /// Nanoseconds from the start to its last departure.
+        length_ns: Nanos,
+        /// Bytes of payload of all of them.
+        bytes: Bytes,
+        /// Bytes of payload of the smallest.
+        smallest: Bytes,
+        /// Bytes of payload of the largest.
+        largest: Bytes,
+    },
 }
 
 impl Schedule {
-    /// Mean time between requests; `None` back to back, where the path decides.
+    /// Mean time between requests; `None` back to back, where the path decides, and for a trace of one instant.
     pub fn mean_gap(&self) -> Option<Nanos> {
         match *self {
             Self::BackToBack => None,
             Self::Every { interval_ns } => Some(interval_ns),
             Self::Rate { rate_per_1000s } | Self::Poisson { rate_per_1000s } => Some(rate_per_1000s.period()),
             Self::Bursts { count, interval_ns } => Some(Nanos(interval_ns.0 / u64::from(count.max(1)))),
+            // From the first departure to the last there is one gap less than there are messages.
+            Self::Trace { messages, length_ns, .. } => {
+                length_ns.0.checked_div(messages.saturating_sub(1)).filter(|gap| *gap > 0).map(Nanos)
+            }
         }
     }
 }
@@ -131,6 +152,9 @@ impl fmt::Display for Schedule {
             Self::Rate { rate_per_1000s } => write!(f, "{rate_per_1000s}"),
             Self::Poisson { rate_per_1000s } => write!(f, "poisson {rate_per_1000s}"),
             Self::Bursts { count, interval_ns } => write!(f, "bursts of {count} every {interval_ns}"),
+            Self::Trace { messages, length_ns, bytes, .. } => {
+                write!(f, "trace of {} messages, {bytes} over {length_ns}", grouped(*messages))
+            }
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::Method;
 use super::asked::{Asked, Far};
 use super::axis::{Carrier, Direction, Pattern, Schedule, Window};
+use super::message::{BatchBy, Sizes};
 use super::refusal::Refusal;
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
 /// The smallest datagram of the native protocol: its header. `protocol::native` holds it to this by a test.
 pub const SMALLEST_NATIVE_DATAGRAM: u64 = 32;
@@ -14,10 +15,15 @@ pub const LARGEST_DATAGRAM: u64 = 65_507;
 pub const SMALLEST_ECHO: u64 = 8;
 /// The largest message on a stream.
 pub const LARGEST_MESSAGE: u64 = 1 << 30;
+/// Datagrams that one `sendmmsg` takes: `UIO_MAXIOV` of Linux.
+pub const MOST_DATAGRAMS_A_CALL: u32 = 1_024;
+/// Segments that one send with `UDP_SEGMENT` may be cut into: `UDP_MAX_SEGMENTS` of Linux since 6.9; 64 before.
+pub const MOST_SEGMENTS_A_CALL: u32 = 128;
 
 impl Method {
     pub(super) fn check(&self, asked: &Asked, far: Far) -> Result<(), Refusal> {
         self.check_pattern()?;
+        self.check_load(far)?;
         self.check_sizes(far)?;
         self.check_schedule(far)?;
         if far == Far::Foreign && asked.peer_waiting.is_some() {
@@ -54,7 +60,7 @@ impl Method {
             Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
         };
-        for bytes in [self.request_bytes, self.response_bytes] {
+        for bytes in [self.smallest_request(), self.request_bytes, self.response_bytes] {
             if bytes.0 < smallest || bytes.0 > largest {
                 return Err(Refusal::Size { carrier: self.carrier, bytes, smallest, largest });
             }
@@ -63,8 +69,9 @@ impl Method {
             return Err(Refusal::EchoIsSymmetric);
         }
         // A foreign server answers as its own protocol has it; ours never amplifies.
-        if self.carrier == Carrier::Udp && far == Far::Native && self.response_bytes > self.request_bytes {
-            return Err(Refusal::Amplifies { request: self.request_bytes, response: self.response_bytes });
+        let smallest = self.smallest_request();
+        if self.carrier == Carrier::Udp && far == Far::Native && self.response_bytes > smallest {
+            return Err(Refusal::Amplifies { request: smallest, response: self.response_bytes });
         }
         Ok(())
     }
@@ -91,6 +98,8 @@ impl Method {
             }
             Schedule::Bursts { count: 0, .. } => Err(Refusal::EmptyBurst),
             Schedule::BackToBack => Ok(()),
+            Schedule::Trace { .. } if self.pattern != Pattern::Load => Err(Refusal::TracesAreLoads),
+            Schedule::Trace { messages: 0, .. } => Err(Refusal::NothingToMeasure),
             _ if self.direction == Some(Direction::Receive) => Err(Refusal::PacedReceiver),
             _ if self.pattern == Pattern::Stream => Ok(()),
             // A burst of a foreign tool is so many exchanges, one after the other where its window is one.
@@ -100,6 +109,66 @@ impl Method {
             },
             _ => Ok(()),
         }
+    }
+
+    /// What only a load has, and what a load needs.
+    fn check_load(&self, far: Far) -> Result<(), Refusal> {
+        if self.pattern != Pattern::Load {
+            return match (&self.sizes, self.batch) {
+                (_, Some(_)) => Err(Refusal::BatchesAreLoads),
+                (Sizes::Fixed, None) => Ok(()),
+                (_, None) => Err(Refusal::SizesAreLoads),
+            };
+        }
+        if !self.needs_reflector() {
+            return Err(Refusal::NothingToLoad { carrier: self.carrier });
+        }
+        self.check_drawn_sizes()?;
+        // On a stream of ours messages are told apart by their one size, and what each asks for by its header.
+        if self.carrier == Carrier::Tcp && far == Far::Native {
+            if self.smallest_request() != self.request_bytes {
+                return Err(Refusal::SizesOnStreams);
+            }
+            if self.reply_every > 1 && self.request_bytes.0 < SMALLEST_NATIVE_DATAGRAM {
+                return Err(Refusal::NoRoomToAsk { bytes: self.request_bytes, smallest: SMALLEST_NATIVE_DATAGRAM });
+            }
+        }
+        self.check_batch()
+    }
+
+    fn check_drawn_sizes(&self) -> Result<(), Refusal> {
+        match &self.sizes {
+            Sizes::Uniform { smallest, largest } if smallest > largest => {
+                Err(Refusal::SizesBackwards { smallest: *smallest, largest: *largest })
+            }
+            Sizes::Mix(shares) if shares.is_empty() || shares.iter().any(|share| share.weight == 0) => {
+                Err(Refusal::EmptyShare)
+            }
+            Sizes::Fixed | Sizes::Uniform { .. } | Sizes::Mix(_) => Ok(()),
+        }
+    }
+
+    fn check_batch(&self) -> Result<(), Refusal> {
+        let Some(batch) = self.batch else { return Ok(()) };
+        if self.carrier != Carrier::Udp {
+            return Err(Refusal::BatchesAreDatagrams { carrier: self.carrier });
+        }
+        if self.reply_every == 1 {
+            return Err(Refusal::NothingToBatch);
+        }
+        let most = match batch.by {
+            BatchBy::Calls => MOST_DATAGRAMS_A_CALL,
+            // All segments together are one datagram to the socket.
+            BatchBy::Segments => {
+                let fit = LARGEST_DATAGRAM / self.request_bytes.0.max(1);
+                u32::try_from(fit).map_or(MOST_SEGMENTS_A_CALL, |fit| fit.min(MOST_SEGMENTS_A_CALL))
+            }
+        };
+        if batch.messages < 2 || batch.messages > most {
+            let bytes: Bytes = self.request_bytes;
+            return Err(Refusal::Batch { messages: batch.messages, most, bytes });
+        }
+        Ok(())
     }
 
     fn check_pattern(&self) -> Result<(), Refusal> {

@@ -164,6 +164,81 @@ pub enum Refusal {
         /// The carrier.
         carrier: Carrier,
     },
+    /// Every zeroth message.
+    #[error("--reply-every 0 asks for no reply at all, so nothing would be timed: take 1 or more")]
+    ReplyEveryNothing,
+    /// Fewer replies than requests, of exchanges.
+    #[error("an exchange always asks for its reply: --reply-every is for a load")]
+    RepliesToEach,
+    /// Sizes said twice.
+    #[error("the size of messages is said twice: by a size, by a range or mix of sizes, or by a trace, only once")]
+    SizesTwice,
+    /// A distribution of sizes outside of a load.
+    #[error("messages of different sizes are for a load: give exchanges one size")]
+    SizesAreLoads,
+    /// Messages of different sizes on a stream of ours.
+    #[error("over tcp the reflector tells messages apart by their one size: take udp for messages of different sizes")]
+    SizesOnStreams,
+    /// A range that runs backwards.
+    #[error("a range of sizes from {smallest} to {largest} is empty: the smaller comes first")]
+    SizesBackwards {
+        /// What was said to be the smallest.
+        smallest: Bytes,
+        /// What was said to be the largest.
+        largest: Bytes,
+    },
+    /// A mix without sizes, or with a size that never comes.
+    #[error("a mix of sizes has at least one, each with a share above 0, as in 64:7,576:4,1500:1")]
+    EmptyShare,
+    /// A trace of something that is no load.
+    #[error("a recorded trace is replayed as a load: it cannot be the schedule of exchanges or of a stream")]
+    TracesAreLoads,
+    /// A load over something that answers each message.
+    #[error("{carrier} answers each message by the peer's kernel: a load takes udp or tcp")]
+    NothingToLoad {
+        /// The carrier.
+        carrier: Carrier,
+    },
+    /// A window of a load.
+    #[error("a load is an open loop: its messages leave when they are due, whatever is outstanding. Drop --window")]
+    LoadHasNoWindow,
+    /// Stamps asked for on a load.
+    #[error("kernel timestamps split the exchanges of `sonde rtt`, not those of a load. Drop --stamps")]
+    NoStampsOnLoads,
+    /// Messages too short to say that they want no reply.
+    #[error(
+        "over tcp a message of {bytes} has no room to say that it wants no reply: take {smallest} bytes or more, or --reply-every 1"
+    )]
+    NoRoomToAsk {
+        /// The size asked for.
+        bytes: Bytes,
+        /// The smallest that has room.
+        smallest: u64,
+    },
+    /// A batch of something that is no load.
+    #[error("an exchange leaves alone: batches are for a load")]
+    BatchesAreLoads,
+    /// A batch on a stream.
+    #[error("{carrier} joins messages by itself: batches are for udp")]
+    BatchesAreDatagrams {
+        /// The carrier.
+        carrier: Carrier,
+    },
+    /// A batch where each message asks for a reply.
+    #[error(
+        "messages that ask for a reply leave alone, and with --reply-every 1 all do: raise --reply-every for batches"
+    )]
+    NothingToBatch,
+    /// A batch too small or too large.
+    #[error("{messages} messages of {bytes} are no batch: from 2 to {most} fit one call")]
+    Batch {
+        /// Messages of a batch, as asked for.
+        messages: u32,
+        /// The most that fit.
+        most: u32,
+        /// The size of the largest.
+        bytes: Bytes,
+    },
     /// Concurrent handshakes on one thread.
     #[error("handshakes are made one at a time a connection: raise --connections instead of --window")]
     OneHandshakeAtATime,

@@ -133,3 +133,131 @@ fn a_size_beyond_the_carrier_is_refused_with_the_limits(carrier: Carrier, bytes:
     };
     assert!(matches!(asked.resolve(), Err(Refusal::Size { .. })));
 }
+
+fn load() -> Asked {
+    Asked { pattern: Some(Pattern::Load), ..Asked::default() }
+}
+
+fn sized(sizes: Sizes) -> Asked {
+    Asked { sizes, ..load() }
+}
+
+fn range(smallest: u64, largest: u64) -> Sizes {
+    Sizes::Uniform { smallest: Bytes(smallest), largest: Bytes(largest) }
+}
+
+fn mix(shares: &[(u64, u32)]) -> Sizes {
+    Sizes::Mix(shares.iter().map(|&(bytes, weight)| Share { bytes: Bytes(bytes), weight }).collect())
+}
+
+fn trace(smallest: u64, largest: u64) -> Asked {
+    let (smallest, largest) = (Bytes(smallest), Bytes(largest));
+    let schedule =
+        Schedule::Trace { messages: 12_345, length_ns: Nanos::millis(3_200), bytes: Bytes(9_000), smallest, largest };
+    Asked { schedule: Some(schedule), ..load() }
+}
+
+fn batched(messages: u32, by: BatchBy) -> Asked {
+    Asked { batch: Some(Batch { messages, by }), reply_every: Some(100), ..load() }
+}
+
+#[test]
+fn a_load_is_an_open_loop_of_datagrams_and_says_which_are_answered() {
+    let schedule = Some(Schedule::Rate { rate_per_1000s: crate::unit::Rate::per_second(100_000).unwrap() });
+    let method = Asked { schedule, reply_every: Some(100), ..load() }.resolve().unwrap();
+    assert_eq!((method.window, method.stamps), (Window::Open { cap: default::OPEN_CAP }, None));
+    let line = "udp load · reply every 100 · open loop · 100 000/s · 64 B ⇄ 64 B · pace hybrid · block · 10 s";
+    assert_eq!(method.to_string(), line);
+    let stop = Stop { count: Some(5_000), ..Stop::default() };
+    let max = Asked { stop, carrier: Some(Carrier::Tcp), ..load() }.resolve().unwrap();
+    let line = "tcp load · reply to each · open loop · max rate · 64 B ⇄ 64 B · block · 5 000 messages";
+    assert_eq!(max.to_string(), line);
+}
+
+#[test_case(&sized(range(64, 1_400)), 64, 1_400, "64..1400 B ⇄ 64 B"; "a range")]
+#[test_case(&sized(mix(&[(576, 4), (64, 7), (1_500, 1)])), 64, 1_500, "576:4,64:7,1500:1 B ⇄ 64 B"; "a mix")]
+#[test_case(&trace(40, 900), 40, 900, "40..900 B ⇄ 40 B"; "a trace")]
+#[test_case(&trace(99, 99), 99, 99, "99 B ⇄ 99 B"; "a trace of one size")]
+#[test_case(&Asked { request_bytes: Some(Bytes(1_000)), ..load() }, 1_000, 1_000, "1000 B ⇄ 1000 B"; "one size")]
+fn the_reply_is_as_long_as_the_smallest(asked: &Asked, smallest: u64, largest: u64, words: &str) {
+    let method = asked.resolve().unwrap();
+    assert_eq!((method.smallest_request(), method.request_bytes), (Bytes(smallest), Bytes(largest)));
+    assert_eq!(method.response_bytes, Bytes(smallest));
+    assert!(method.to_string().contains(&format!(" · {words} · ")), "{method}");
+}
+
+#[test]
+fn a_trace_lasts_as_long_as_it_is() {
+    let method = trace(64, 64).resolve().unwrap();
+    assert_eq!(method.stop, Stop::default());
+    assert!(method.to_string().contains("open loop · trace of 12 345 messages, 9000 B over 3.20 s · "), "{method}");
+}
+
+#[test]
+fn what_shares_a_call_stands_in_the_line() {
+    let calls = batched(64, BatchBy::Calls).resolve().unwrap();
+    assert!(calls.to_string().contains(" · up to 64 datagrams a call · "), "{calls}");
+    let segments = batched(128, BatchBy::Segments).resolve().unwrap();
+    assert!(segments.to_string().contains(" · up to 128 segments a call · "), "{segments}");
+}
+
+#[test_case(&Asked { reply_every: Some(0), ..load() }, &Refusal::ReplyEveryNothing; "no replies")]
+#[test_case(&Asked { reply_every: Some(2), ..Asked::default() }, &Refusal::RepliesToEach; "exchanges without replies")]
+#[test_case(&Asked { window: Some(3), ..load() }, &Refusal::LoadHasNoWindow; "a window")]
+#[test_case(&Asked { stamps: Some(true), ..load() }, &Refusal::NoStampsOnLoads; "stamps")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), ..load() }, &Refusal::NothingToLoad { carrier: Carrier::Icmp }; "echoes")]
+#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), ..load() }, &Refusal::NothingToLoad { carrier: Carrier::TcpConnect }; "handshakes")]
+#[test_case(&Asked { request_bytes: Some(Bytes(64)), ..sized(range(64, 65)) }, &Refusal::SizesTwice; "a size and a range")]
+#[test_case(&Asked { request_bytes: Some(Bytes(64)), ..trace(64, 64) }, &Refusal::SizesTwice; "a size and a trace")]
+#[test_case(&Asked { sizes: range(64, 65), ..trace(64, 64) }, &Refusal::SizesTwice; "a range and a trace")]
+#[test_case(&Asked { pattern: None, ..sized(range(64, 65)) }, &Refusal::SizesAreLoads; "sizes of exchanges")]
+#[test_case(&Asked { carrier: Some(Carrier::Tcp), ..sized(range(64, 65)) }, &Refusal::SizesOnStreams; "sizes on a stream")]
+#[test_case(&Asked { carrier: Some(Carrier::Tcp), ..trace(64, 65) }, &Refusal::SizesOnStreams; "a trace of sizes on a stream")]
+#[test_case(&sized(range(65, 64)), &Refusal::SizesBackwards { smallest: Bytes(65), largest: Bytes(64) }; "a range backwards")]
+#[test_case(&sized(mix(&[])), &Refusal::EmptyShare; "a mix of nothing")]
+#[test_case(&sized(mix(&[(64, 1), (65, 0)])), &Refusal::EmptyShare; "a size that never comes")]
+#[test_case(&Asked { pattern: None, ..trace(64, 64) }, &Refusal::TracesAreLoads; "a trace of exchanges")]
+#[test_case(&Asked { carrier: Some(Carrier::Tcp), request_bytes: Some(Bytes(31)), reply_every: Some(2), ..load() }, &Refusal::NoRoomToAsk { bytes: Bytes(31), smallest: 32 }; "no room on a stream")]
+#[test_case(&Asked { response_bytes: Some(Bytes(65)), ..sized(range(64, 100)) }, &Refusal::Amplifies { request: Bytes(64), response: Bytes(65) }; "amplification of the smallest")]
+#[test_case(&Asked { stop: Stop { bytes: Some(Bytes(9)), ..Stop::default() }, ..load() }, &Refusal::OnlyStreamsEndByBytes; "an end by bytes")]
+#[test_case(&Asked { pattern: None, reply_every: None, ..batched(9, BatchBy::Calls) }, &Refusal::BatchesAreLoads; "a batch of exchanges")]
+#[test_case(&Asked { carrier: Some(Carrier::Tcp), ..batched(9, BatchBy::Calls) }, &Refusal::BatchesAreDatagrams { carrier: Carrier::Tcp }; "a batch on a stream")]
+#[test_case(&Asked { reply_every: None, ..batched(9, BatchBy::Calls) }, &Refusal::NothingToBatch; "a batch of requests")]
+#[test_case(&batched(1, BatchBy::Calls), &Refusal::Batch { messages: 1, most: 1_024, bytes: Bytes(64) }; "a batch of one")]
+#[test_case(&batched(129, BatchBy::Segments), &Refusal::Batch { messages: 129, most: 128, bytes: Bytes(64) }; "too many segments")]
+#[test_case(&Asked { request_bytes: Some(Bytes(1_400)), ..batched(47, BatchBy::Segments) }, &Refusal::Batch { messages: 47, most: 46, bytes: Bytes(1_400) }; "segments beyond a datagram")]
+fn what_makes_no_load_is_refused_with_its_reason(asked: &Asked, refusal: &Refusal) {
+    assert_eq!(asked.resolve().unwrap_err(), *refusal);
+}
+
+#[test_case(&sized(range(31, 64)), 31; "below the header")]
+#[test_case(&sized(mix(&[(64, 1), (65_508, 1)])), 65_508; "beyond a datagram")]
+#[test_case(&trace(8, 64), 8; "a trace below the header")]
+fn each_size_has_to_fit_the_carrier(asked: &Asked, culprit: u64) {
+    let Err(Refusal::Size { bytes, .. }) = asked.resolve() else { panic!("let in") };
+    assert_eq!(bytes, Bytes(culprit));
+}
+
+#[test]
+fn a_foreign_far_side_takes_its_own_messages_on_a_stream() {
+    let asked = Asked { carrier: Some(Carrier::Tcp), reply_every: Some(10), ..sized(range(14, 100)) };
+    assert!(asked.resolve_towards(Far::Foreign).is_ok());
+}
+
+#[test]
+fn drawn_sizes_keep_to_their_shares_and_repeat_by_seed() {
+    let sizes = mix(&[(64, 7), (576, 4), (1_500, 1)]);
+    let draw = |n: usize| {
+        let mut rng = fastrand::Rng::with_seed(3);
+        (0..n).filter_map(|_| sizes.draw(&mut rng)).collect::<Vec<_>>()
+    };
+    let drawn = draw(120_000);
+    // Five standard deviations of a binomial count of 120 000 are at most 866.
+    for (bytes, share) in [(64, 70_000_i64), (576, 40_000), (1_500, 10_000)] {
+        let count = drawn.iter().filter(|size| size.0 == bytes).count() as i64;
+        assert!((count - share).abs() < 866, "{count} of {bytes} B");
+    }
+    assert_eq!(draw(50), drawn[..50]);
+    let mut rng = fastrand::Rng::with_seed(3);
+    assert!((0..1_000).filter_map(|_| range(64, 66).draw(&mut rng)).all(|size| (64..=66).contains(&size.0)));
+}

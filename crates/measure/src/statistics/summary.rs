@@ -167,6 +167,10 @@ fn offered(method: &Method) -> Option<f64> {
         Schedule::Bursts { count, interval_ns } => {
             Some(f64::from(count) * connections / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite())
         }
+        // Of the time from the first departure to the last, which has one gap less than messages.
+        Schedule::Trace { messages, length_ns, .. } => {
+            Some(messages.saturating_sub(1) as f64 / length_ns.as_secs_f64()).filter(|rate| rate.is_finite())
+        }
     }
 }
 

@@ -123,7 +123,8 @@ impl Limits {
 /// What no reflector of this protocol can do, whatever its limits.
 fn check_sense(open: &Open) -> Result<(), Refused> {
     let (request, response) = (open.request_bytes.0, open.response_bytes.0);
-    if matches!(open.pattern, Pattern::ConnectClose | Pattern::Stream) {
+    // A load is asked for as exchanges of which the silent ones are not answered, so that older reflectors serve it.
+    if matches!(open.pattern, Pattern::ConnectClose | Pattern::Stream | Pattern::Load) {
         return Err(nonsense(
             Reason::Pattern,
             "this protocol carries exchanges, and connections with one exchange each",

@@ -107,6 +107,7 @@ fn task(
     });
     let samples = plan.samples.is_some();
     Ok(Task {
+        trace: None,
         method,
         target: target.transpose()?,
         protocol: plan.protocol.clone(),

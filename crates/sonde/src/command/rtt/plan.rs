@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use endpoint::name::Family;
 use endpoint::reflector::PORT;
 use endpoint::rtt::Protocol;
-use measure::method::{Asked, Carrier, Far as Peer, Pattern, Schedule, SocketOptions, Stop};
+use measure::method::{Asked, Carrier, Far as Peer, Pattern, Schedule, Sizes, SocketOptions, Stop};
 use measure::unit::Bytes;
 use protocol::netperf;
 use protocol::netperf::passphrase::Passphrase;
@@ -121,7 +121,10 @@ fn asked(options: &RttOptions) -> Asked {
         pacing: options.schedule.pace,
         waiting: options.waiting.wait.map(|word| word.0),
         peer_waiting: options.waiting.peer_wait.map(|word| word.0),
+        reply_every: None,
+        batch: None,
         request_bytes,
+        sizes: Sizes::Fixed,
         response_bytes,
         connections: options.shape.connections,
         threads: options.shape.threads,

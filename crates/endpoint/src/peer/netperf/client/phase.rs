@@ -151,6 +151,7 @@ impl<'a> Phase<'a> {
         };
         measure(&mut Scene {
             method: &test.method,
+            trace: None,
             peer,
             far: &mut keeper,
             samples: test.samples,

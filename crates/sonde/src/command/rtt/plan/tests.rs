@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use measure::method::{Pacing, Refusal, Settled, Waiting, Window, default};
+use measure::method::{Pacing, Refusal, Settled, Sizes, Waiting, Window, default};
 use measure::unit::{Nanos, Rate};
 use test_case::test_case;
 
@@ -76,7 +76,10 @@ fn each_axis_arrives_where_it_belongs() {
         pacing: Some(Pacing::Spin),
         waiting: Some(Waiting::Spin),
         peer_waiting: Some(Waiting::Block),
+        reply_every: None,
+        batch: None,
         request_bytes: Some(Bytes(1_000)),
+        sizes: Sizes::Fixed,
         response_bytes: Some(Bytes(100)),
         connections: Some(4),
         threads: Some(2),

@@ -57,6 +57,7 @@ impl Inquiry<'_> {
     fn record(&self, measured: Measured) -> Record {
         let target = Target { host: self.options.control.target().to_owned(), address: self.server };
         let task = Task {
+            trace: None,
             method: self.test.method.clone(),
             target: Some(target),
             protocol: Protocol::Netperf { passphrase: None },

@@ -110,7 +110,7 @@ fn sizes(options: &Options, pattern: Pattern) -> (Option<Bytes>, Option<Bytes>) 
     let data = &options.data;
     let (ours, theirs) = match pattern {
         Pattern::ConnectClose => (None, None),
-        Pattern::Exchange | Pattern::ConnectExchange => {
+        Pattern::Exchange | Pattern::ConnectExchange | Pattern::Load => {
             (Some(data.request_bytes.unwrap_or(1)), Some(data.response_bytes.unwrap_or(1)))
         }
         Pattern::Stream if data.direction.sends => (data.send_bytes.local, data.receive_bytes.remote),

@@ -1,0 +1,114 @@
+//! Departures: what is due and fits its window leaves, each not before its intended instant.
+
+use measure::event::Fate;
+use measure::unit::Instant;
+use protocol::link::{Fault, Link};
+use protocol::native::header::Flags;
+use protocol::wire::Wire;
+
+use super::stamping::{Stamp, stamped};
+use super::{AT_ONCE, Ended, Windowed};
+use crate::engine::edge::Edges;
+use crate::engine::{fate_of, sample, slip};
+
+impl<L: Link, W: Wire> Windowed<'_, L, W> {
+    /// Sends everything that is due and fits its window.
+    pub(super) fn depart(&mut self, now: &mut Instant, edges: &Edges) -> Result<(), Ended> {
+        for turn in 0..self.lanes.len() {
+            for _ in 0..AT_ONCE {
+                let lane = &mut self.lanes[turn];
+                if lane.blocked {
+                    lane.blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
+                }
+                if self.budget == 0 || lane.blocked || lane.requests.waiting() >= self.window {
+                    break;
+                }
+                let intended = if self.scheduled {
+                    match lane.due.peek() {
+                        Some(due) if due <= *now && due < edges.end() => Some(due),
+                        _ => break,
+                    }
+                } else {
+                    None
+                };
+                *now = self.send(turn, intended)?;
+                if edges.due(*now) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one request, not before its intended instant. All is ready before that comes, and the reading of the clock
+    /// that ends the wait is the send stamp, the last thing before the send call.
+    pub(super) fn send(&mut self, turn: usize, intended: Option<Instant>) -> Result<Instant, Ended> {
+        let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
+        let seq = lane.requests.take_number();
+        lane.due.advance();
+        self.budget -= 1;
+        let flags = match self.stamp {
+            Stamp::Announce(wanted) if wanted == turn => Flags::ANNOUNCE,
+            Stamp::Send(wanted) if wanted == turn => Flags::STAMPED,
+            _ => Flags::NONE,
+        };
+        let last = flags == Flags::STAMPED && self.spells.is_last(self.latest);
+        let ends = if last && self.spells.pauses() { Flags::LAST_STAMPED } else { Flags::NONE };
+        lane.wire.prepare(&mut lane.request, seq, flags.with(ends));
+        let ready = link.ready();
+        if flags == Flags::STAMPED {
+            link.departure();
+        }
+        let due = intended.unwrap_or(Instant(0));
+        let mut sent = link.now();
+        while sent < due {
+            link.spin(due);
+            sent = link.now();
+        }
+        let (result, stamp) = if let Err(fault) = ready {
+            (Err(fault), Stamp::Idle)
+        } else if flags == Flags::STAMPED {
+            let sent_at = link.send_stamped(&lane.request);
+            (sent_at.map(|_| ()), stamped(turn, seq, sent_at, last))
+        } else {
+            (link.send(&lane.request), if flags == Flags::ANNOUNCE { Stamp::Send(turn) } else { self.stamp })
+        };
+        self.stamp = stamp;
+        self.latest = sent;
+        lane.requests.note(seq, intended, sent, result.is_ok());
+        match result {
+            Ok(()) => {
+                lane.blocked = !link.flush().map_err(Ended::Broken)?;
+            }
+            Err(fault) => self.not_sent(turn, seq, intended, sent, fault)?,
+        }
+        Ok(sent)
+    }
+
+    #[cold]
+    fn not_sent(
+        &mut self,
+        turn: usize,
+        seq: u64,
+        intended: Option<Instant>,
+        sent: Instant,
+        fault: Fault,
+    ) -> Result<(), Ended> {
+        let lane = &mut self.lanes[turn];
+        let (seq, index, fate) = (seq - lane.base, lane.index, fate_of(fault));
+        self.recorder.ended(fate, &mut lane.sequence, seq, slip(intended, sent));
+        if self.told.samples {
+            let sent = (fate != Fate::SendFailed).then_some(sent);
+            self.outlet.push(sample(index, seq, intended, sent, None, fate));
+        }
+        if fault.ends_the_run() { Err(Ended::Broken(fault)) } else { Ok(()) }
+    }
+
+    /// What is left of messages that did not fit at once goes on, as far as it can without waiting.
+    pub(super) fn flush_all(&mut self) -> Result<(), Ended> {
+        for (link, lane) in self.links.iter_mut().zip(&mut self.lanes).filter(|(_, lane)| lane.blocked) {
+            lane.blocked = !link.flush().map_err(Ended::Broken)?;
+        }
+        Ok(())
+    }
+}

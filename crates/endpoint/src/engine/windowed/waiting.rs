@@ -1,0 +1,115 @@
+//! Between departures: waiting for whatever comes first, and for the replies that are still out at the end.
+
+use measure::method::Pacing;
+use measure::unit::{Instant, Nanos};
+use protocol::link::Link;
+use protocol::wire::Wire;
+
+use super::stamping::Stamp;
+use super::{Ended, Windowed};
+use crate::engine::edge::Edges;
+
+/// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
+/// about as long.
+const QUIET: Nanos = Nanos(1_500);
+
+impl<L: Link, W: Wire> Windowed<'_, L, W> {
+    /// When the next departure that fits its window is due, and on which lane; `None` when each waits for room.
+    fn next_due(&self) -> Option<(Instant, usize)> {
+        self.lanes
+            .iter()
+            .enumerate()
+            .filter(|(_, lane)| lane.requests.waiting() < self.window && !lane.blocked)
+            .filter_map(|(turn, lane)| lane.due.peek().map(|due| (due, turn)))
+            .min()
+    }
+
+    /// Waits until something comes, something is due, or something else has to be looked at.
+    pub(super) fn wait(&mut self, now: Instant, edges: &Edges) -> Result<(), Ended> {
+        let limit = edges.next().min(self.next_expiry());
+        let next = if self.scheduled { self.next_due() } else { None };
+        let Some(only) = self.sole_blocking_lane() else { return self.wait_for_any(now, next, limit) };
+        // Back to back on one connection there is nothing to do but wait for its reply: one call instead of two.
+        let (link, lane) = (&mut self.links[only], &mut self.lanes[only]);
+        match link.receive(&mut lane.reply, limit) {
+            Ok(Some(length)) => {
+                let received = link.now();
+                self.arrived(only, length, received);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(fault) => self.refused(only, fault),
+        }
+    }
+
+    fn sole_blocking_lane(&self) -> Option<usize> {
+        let sole = self.lanes.len() == 1 && !self.scheduled && self.stamp == Stamp::Idle && !self.lanes[0].blocked;
+        sole.then_some(0)
+    }
+
+    fn wait_for_any(&mut self, now: Instant, next: Option<(Instant, usize)>, limit: Instant) -> Result<(), Ended> {
+        let wake = self.pacer.wake(next.map_or(Instant::NEVER, |(due, _)| due));
+        if now < wake.min(limit) {
+            let until = wake.min(limit);
+            L::wait_any(&mut self.links, until);
+            let now = self.links[0].now();
+            if until == wake && now >= wake && !self.polling {
+                self.pacer.woke(wake, now);
+            }
+            return Ok(());
+        }
+        self.spin_towards(now, next, limit)
+    }
+
+    /// The last stretch before a departure. With replies outstanding the sockets are polled until shortly before;
+    /// otherwise only the clock is read, by [`Self::send`] itself where nothing else comes before the departure.
+    fn spin_towards(&mut self, mut now: Instant, next: Option<(Instant, usize)>, limit: Instant) -> Result<(), Ended> {
+        let until = next.map_or(limit, |(due, _)| due.min(limit));
+        if self.told.method.pacing == Pacing::Sleep {
+            return Ok(());
+        }
+        let expecting = self.lanes.iter().any(|lane| lane.requests.waiting() > 0);
+        if expecting && now < until.before(QUIET) {
+            return Ok(());
+        }
+        if let Some((_, turn)) = next.filter(|(due, _)| *due < limit) {
+            return self.send(turn, Some(until)).map(|_| ());
+        }
+        while now < until {
+            self.links[0].spin(until);
+            now = self.links[0].now();
+        }
+        Ok(())
+    }
+
+    /// Departures are over: replies still out are waited for, each until its timeout, unless there is no point.
+    pub(super) fn drain(&mut self, edges: &mut Edges, ended: Ended) -> Ended {
+        if ended != Ended::Complete {
+            return ended;
+        }
+        while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) {
+            if self.told.stop.requested() {
+                // What is still out has no end, so the run has not come to its own.
+                return Ended::Stopped;
+            }
+            if let Err(broken) = self.flush_all() {
+                return broken;
+            }
+            let took = match self.receive_all() {
+                Ok(took) => took,
+                Err(broken) => return broken,
+            };
+            let now = self.links[0].now();
+            self.expire(now);
+            if edges.due(now) {
+                // The end has been passed already; seconds still go by.
+                let _passed = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet);
+            }
+            if !took {
+                let until = self.next_expiry().min(now.after(crate::socket::GLANCE));
+                L::wait_any(&mut self.links, until);
+            }
+        }
+        ended
+    }
+}
