@@ -155,8 +155,8 @@ pub enum Reached {
     Lowest,
     /// No more probes were allowed.
     Probes,
-    /// It was ended early.
-    Nothing,
+    /// It was ended early, by a signal or because the peer went away.
+    Stopped,
 }
 
 /// A search under way.
@@ -435,9 +435,9 @@ mod tests {
     #[test]
     fn a_search_that_was_ended_early_tells_what_it_knows() {
         let mut search = Search::new(bounds()).unwrap();
-        assert_eq!(rates(&search.bracket(Reached::Nothing)), (None, None));
+        assert_eq!(rates(&search.bracket(Reached::Stopped)), (None, None));
         search.take(per_second(1_000), Verdict::Met);
-        assert_eq!(rates(&search.bracket(Reached::Nothing)), (Some(1_000.0), None));
+        assert_eq!(rates(&search.bracket(Reached::Stopped)), (Some(1_000.0), None));
     }
 
     #[test_case(Bounds { start_per_1000s: per_second(1), lowest_per_1000s: per_second(2), ..bounds() }, BoundsError::Start)]

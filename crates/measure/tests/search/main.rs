@@ -123,11 +123,11 @@ fn the_rate_at_which_a_queue_passes_a_limit_is_found() {
     let truth = load_where(0.99, 7.0);
     assert!((0.6..0.8).contains(&truth), "{truth}");
     for (disturbed, least) in [(0.0, 0.9), (0.05, 0.85)] {
-        let trials = trials(40, |seed| {
+        let trials = trials(30, |seed| {
             let service_ns = 5_000.0 + 500.0 * seed as f64;
             let mut server = Server { service_ns, disturbed, rng: Rng::with_seed(seed) };
             let condition = format!("p99<{}ns", 8.0 * service_ns);
-            let (bracket, probes) = found(&condition, |rate| server.probe(rate, 30_000));
+            let (bracket, probes) = found(&condition, |rate| server.probe(rate, 20_000));
             (is_right(&bracket, truth * 1e9 / service_ns), probes)
         });
         assert!(trials.at_least() >= least, "{disturbed}: {}", trials.said());

@@ -111,10 +111,6 @@ pub(super) struct Finder(BTreeMap<Flow, (Progress, u64, u64)>);
 impl Finder {
     pub(super) fn take(&mut self, segment: Option<Segment>) {
         let Some(segment) = segment else { return };
-        // An acknowledgement alone is no flow of messages.
-        if segment.payload == 0 && segment.sequence.is_some_and(|sequence| !sequence.opens) {
-            return;
-        }
         let (progress, messages, bytes) = self.0.entry(segment.flow).or_default();
         if let Some(length) = progress.message(&segment) {
             *messages += 1;
@@ -143,6 +139,10 @@ impl Progress {
     /// How much of a segment is new; `None` where nothing is. A datagram always is, even an empty one.
     pub(super) fn message(&mut self, segment: &Segment) -> Option<u32> {
         let Some(sequence) = segment.sequence else { return Some(segment.payload) };
+        // An acknowledgement says nothing of what was sent, though it has a number.
+        if segment.payload == 0 && !sequence.opens {
+            return None;
+        }
         let start = sequence.number.wrapping_add(u32::from(sequence.opens));
         let end = start.wrapping_add(segment.payload);
         // A new connection between the same ports starts anywhere.
