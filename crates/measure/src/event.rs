@@ -72,6 +72,18 @@ pub struct Counts {
     /// Times our monotonic clock went backwards between two readings of one exchange; the exchange is answered, but
     /// its time is in no distribution.
     pub clock_steps: u64,
+    /// Messages of a load that asked for no reply and were handed to the kernel. They have no fate: whether they arrived
+    /// is for the peer to count. Absent: none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub one_way: u64,
+    /// Such messages that our own side could not send. Absent: none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub one_way_failed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Counts {
@@ -103,6 +115,8 @@ impl Counts {
         self.strays += other.strays;
         self.ticks_missed += other.ticks_missed;
         self.clock_steps += other.clock_steps;
+        self.one_way += other.one_way;
+        self.one_way_failed += other.one_way_failed;
     }
 
     /// What came in since `earlier`, which is an older state of the same counts. A fate that was corrected in the
@@ -121,7 +135,19 @@ impl Counts {
             strays: self.strays.saturating_sub(earlier.strays),
             ticks_missed: self.ticks_missed.saturating_sub(earlier.ticks_missed),
             clock_steps: self.clock_steps.saturating_sub(earlier.clock_steps),
+            one_way: self.one_way.saturating_sub(earlier.one_way),
+            one_way_failed: self.one_way_failed.saturating_sub(earlier.one_way_failed),
         }
+    }
+
+    /// Messages that were due, whether they asked for a reply or not.
+    pub fn messages(&self) -> u64 {
+        self.scheduled + self.one_way + self.one_way_failed
+    }
+
+    /// Messages that left, whether they asked for a reply or not: those our own side failed to send did not.
+    pub fn messages_sent(&self) -> u64 {
+        self.scheduled.saturating_sub(self.send_failed) + self.one_way
     }
 
     /// Whether every scheduled request has exactly one fate.

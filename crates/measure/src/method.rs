@@ -28,7 +28,7 @@ pub use check::{
     LARGEST_DATAGRAM, LARGEST_MESSAGE, MOST_DATAGRAMS_A_CALL, MOST_SEGMENTS_A_CALL, SMALLEST_ECHO,
     SMALLEST_NATIVE_DATAGRAM,
 };
-pub use message::{Batch, BatchBy, Share, Sizes};
+pub use message::{Batch, BatchBy, Draws, Share, Sizes};
 pub use refusal::Refusal;
 
 /// How one pair of endpoints is measured, every axis settled.

@@ -43,7 +43,8 @@ pub struct Outcome {
     pub jitter: Option<Jitter>,
     /// Losses: their ratio, its interval, their runs.
     pub loss: Loss,
-    /// Reordered replies by extent: element k counts those 2^k to 2^(k+1)-1 sequence numbers behind.
+    /// Reordered replies by their extent (RFC 4737 section 4.2): element k counts those that came 2^k to 2^(k+1)-1 replies
+    /// after the earliest one that overtook them.
     pub reorder_extents: Vec<u64>,
     /// Whether the run came to a steady state.
     pub steady: Steady,

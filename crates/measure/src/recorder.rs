@@ -7,7 +7,7 @@
 //! Invariant: `counts.scheduled` is the sum of the fates. Not here: what the numbers mean (`statistics`).
 
 use crate::event::{Counts, Fate, Second};
-use crate::method::LoopKind;
+use crate::method::{LoopKind, Method, Schedule};
 use crate::unit::{Instant, Nanos};
 
 mod order;
@@ -18,7 +18,7 @@ mod thinning;
 mod values;
 
 pub use order::{Arrivals, LossPeriods, Sequence};
-pub use recording::Recording;
+pub use recording::{Held, HeldBack, Recording};
 use thinning::Thinning;
 pub use thinning::{Kept, Series};
 use values::Extremes;
@@ -33,7 +33,7 @@ pub struct Recorder {
     kind: LoopKind,
     counts: Counts,
     response: Values,
-    /// Only in open loops, as is `slip`: a closed loop has one time.
+    /// Only where an open loop has a schedule, as is `slip`: otherwise there is one time.
     service: Option<Box<Values>>,
     slip: Option<Box<Values>>,
     thinning: Thinning,
@@ -42,6 +42,7 @@ pub struct Recorder {
     seconds: Vec<Second>,
     edge: Edge,
     first: Option<Nanos>,
+    held_back: HeldBack,
 }
 
 /// State at the start of the present second.
@@ -56,7 +57,17 @@ struct Edge {
 impl Recorder {
     /// A recorder for one thread of a measurement, keeping at most `exact` values as they came.
     pub fn new(kind: LoopKind, exact: usize) -> Self {
-        let open = || (kind == LoopKind::Open).then(|| Box::new(Values::new()));
+        Self::scheduled(kind, kind == LoopKind::Open, exact)
+    }
+
+    /// A recorder for one thread of a measurement by `method`, keeping at most `exact` values as they came.
+    pub fn of(method: &Method, exact: usize) -> Self {
+        let kind = method.loop_kind();
+        Self::scheduled(kind, kind == LoopKind::Open && method.schedule != Schedule::BackToBack, exact)
+    }
+
+    fn scheduled(kind: LoopKind, scheduled: bool, exact: usize) -> Self {
+        let open = || scheduled.then(|| Box::new(Values::new()));
         Self {
             kind,
             counts: Counts::default(),
@@ -69,6 +80,7 @@ impl Recorder {
             seconds: Vec::with_capacity(4_096),
             edge: Edge::at(Instant(0)),
             first: None,
+            held_back: HeldBack::default(),
         }
     }
 
@@ -135,6 +147,28 @@ impl Recorder {
         }
     }
 
+    /// A message that asks for no reply was handed to the kernel, so late where it was scheduled.
+    #[inline]
+    pub fn one_way(&mut self, sent_late_by: Option<Nanos>) {
+        self.counts.one_way += 1;
+        if let (Some(slips), Some(Nanos(slip))) = (self.slip.as_mut(), sent_late_by) {
+            slips.record(slip);
+        }
+    }
+
+    /// A message that asks for no reply could not be sent; it was tried so late where it was scheduled.
+    pub fn one_way_failed(&mut self, sent_late_by: Option<Nanos>) {
+        self.counts.one_way_failed += 1;
+        if let (Some(slips), Some(Nanos(slip))) = (self.slip.as_mut(), sent_late_by) {
+            slips.record(slip);
+        }
+    }
+
+    /// Something that was due was held back for so long.
+    pub fn held_back(&mut self, by: Held, span: Nanos) {
+        self.held_back.add(by, span);
+    }
+
     /// The reply to a request already counted as lost has come after all.
     pub fn came_late(&mut self) {
         self.counts.lost -= 1;
@@ -156,13 +190,12 @@ impl Recorder {
         self.counts.ticks_missed += count;
     }
 
-    /// The first copy of the reply to request `seq` of a connection has arrived: notes whether it was overtaken.
+    /// The first copy of the reply to request `seq` of a connection has arrived: notes whether it was overtaken, and how
+    /// far.
     #[inline]
     pub fn arrived(&mut self, of: &mut Sequence, seq: u64) {
-        if seq >= of.next_expected {
-            of.next_expected = seq + 1;
-        } else {
-            self.overtaken(of.next_expected - 1 - seq);
+        if let Some(extent) = of.arrived(seq) {
+            self.overtaken(extent);
         }
     }
 
@@ -225,6 +258,7 @@ impl Recorder {
             began: self.began,
             ended: now,
             first: self.first,
+            held_back: self.held_back,
         }
     }
 }

@@ -7,6 +7,8 @@ pub trait Wire {
     /// Whether a reply to a request that was given up can still be told from a reply to a later one. Where it cannot, a
     /// request that was given up is forgotten at once.
     const KNOWS_LATE: bool = true;
+    /// Whether the peer tells a message of the warm-up from one that is recorded, so that one may be sent at any time.
+    const MARKS_WARM_UP: bool = false;
 
     /// Writes request number `seq` into `message`, which keeps whatever else is in it.
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags);

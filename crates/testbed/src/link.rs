@@ -45,6 +45,8 @@ pub struct Passage {
     pub flow: usize,
     /// The number of the request; of a warm-up, its number in the header.
     pub number: u64,
+    /// Bytes it had.
+    pub bytes: usize,
     /// Whether it was flagged as warm-up.
     pub warm_up: bool,
     /// When our side let go of it.
@@ -151,7 +153,8 @@ impl State {
         let request = Request { passage: self.passages.len(), flow, number, fault, message };
         let reached = left.after(self.flows[flow].path.takes(flow, number, Way::There));
         let reached = (!fault.lost).then_some(reached);
-        self.passages.push(Passage { flow, number, warm_up, left, reached, back: Vec::new() });
+        let bytes = message.len();
+        self.passages.push(Passage { flow, number, bytes, warm_up, left, reached, back: Vec::new() });
         if let Some(reached) = reached {
             self.reach(request, reached, start);
         }
@@ -296,17 +299,29 @@ impl VirtualLink {
 
     /// Sends; with `stamps`, by way of the packet scheduler and the driver they are taken at.
     fn hand_over(&mut self, message: &[u8], stamps: Option<Parts>) -> Result<(), Fault> {
+        let called = self.call()?;
+        self.leave(message, called, stamps)
+    }
+
+    /// A send call: meets an error that waits, or takes its time. Returns when it was made.
+    fn call(&mut self) -> Result<Instant, Fault> {
         let clock = self.clock();
         clock.stand_still();
-        let state = &mut *self.network.state.borrow_mut();
-        let flow = &mut state.flows[self.flow];
-        if let Some(fault) = flow.pending_error(clock.true_now()) {
+        let called = clock.true_now();
+        if let Some(fault) = self.with_flow(|flow| flow.pending_error(called)) {
             return Err(fault);
         }
+        clock.pass(self.with_flow(|flow| flow.path.near.send_takes));
+        Ok(called)
+    }
+
+    /// A message leaves by a call that was made at `called`.
+    fn leave(&mut self, message: &[u8], called: Instant, stamps: Option<Parts>) -> Result<(), Fault> {
+        let clock = self.clock();
+        let state = &mut *self.network.state.borrow_mut();
+        let flow = &mut state.flows[self.flow];
         let numbered = flow.peer.number(message);
         flow.peer.left();
-        let called = clock.true_now();
-        clock.pass(flow.path.near.send_takes);
         let fault = if numbered.warm_up { path::Fault::default() } else { flow.path.fault(self.flow, numbered.number) };
         if fault.send_failed {
             return Err(Fault::SendFailed(NO_BUFFER));
@@ -386,6 +401,21 @@ impl Link for VirtualLink {
 
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
         self.hand_over(message, None)
+    }
+
+    /// One call for all that the path lets through at once, up to the first that cannot be sent.
+    fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
+        let called = self.call()?;
+        let most = self.with_flow(|flow| flow.path.near.together.unwrap_or(usize::MAX));
+        let mut taken = 0;
+        for message in messages.chunks(length).take(most) {
+            match self.leave(message, called, None) {
+                Ok(()) => taken += 1,
+                Err(fault) if taken == 0 => return Err(fault),
+                Err(_) => break,
+            }
+        }
+        Ok(taken)
     }
 
     fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {

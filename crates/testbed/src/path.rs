@@ -58,6 +58,7 @@ pub(crate) struct Near {
     pub wake_up: Nanos,
     pub oversleep: Nanos,
     pub coarse: Nanos,
+    pub together: Option<usize>,
 }
 
 /// Where kernel stamps are taken, as times between them; each adds to the round trip.
@@ -215,6 +216,13 @@ impl Path {
     #[must_use]
     pub fn send_takes(mut self, time: Nanos) -> Self {
         self.near.send_takes = time;
+        self
+    }
+
+    /// One call takes so many messages at the most, where several are handed over at once; without it, all.
+    #[must_use]
+    pub fn take_together(mut self, most: usize) -> Self {
+        self.near.together = Some(most);
         self
     }
 

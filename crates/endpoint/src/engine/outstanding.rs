@@ -1,8 +1,9 @@
 //! What is known of the requests of one connection that may still be answered: those outstanding, those lost whose
 //! reply may yet come late, and those answered whose reply may yet come twice.
 //!
-//! A ring holds the latest; what is overwritten in it while it still matters moves to a map, which is touched only
-//! where something is lost or held for long.
+//! Messages are numbered all alike, but only those that ask for a reply are requests and kept here, in the order of
+//! their departure: their *ordinal*. A ring holds the latest; what is overwritten in it while it still matters moves to
+//! maps, which are touched only where something is lost or held for long.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +17,10 @@ const LEAST: usize = 64;
 /// One request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Its number on its connection.
+    /// The number of its message on its connection.
     pub seq: u64,
+    /// Its place among the requests of its connection, from 0.
+    pub ordinal: u64,
     /// When it was due, where it was scheduled.
     pub intended: Option<Instant>,
     /// When it was handed to the kernel.
@@ -40,26 +43,44 @@ pub enum State {
 /// The requests of one connection.
 #[derive(Debug)]
 pub struct Outstanding {
+    /// By ordinal, modulo its length.
     ring: Vec<Request>,
-    /// Waiting or lost, and overwritten in the ring.
-    old: BTreeMap<u64, Request>,
-    /// Number of the next request.
+    /// Waiting, and overwritten in the ring: by number.
+    held: BTreeMap<u64, Request>,
+    /// Lost, and overwritten in the ring: by number.
+    lost: BTreeMap<u64, Request>,
+    /// Number of the next message.
     next: u64,
-    /// In the ring nothing below this is waiting.
+    /// Ordinal of the next request.
+    requests: u64,
+    /// From one request's number to the next one's, as of the latest two.
+    stride: u64,
+    /// In the ring no ordinal below this is waiting.
     oldest: u64,
-    /// Nothing below this is without an answer: what a wire without numbers takes the next reply for.
+    /// In the ring each ordinal below this has its end.
     owed: u64,
     /// How many are waiting.
     waiting: u64,
 }
 
-const UNUSED: Request = Request { seq: u64::MAX, intended: None, sent: Instant(0), state: State::Done };
+const UNUSED: Request =
+    Request { seq: u64::MAX, ordinal: u64::MAX, intended: None, sent: Instant(0), state: State::Done };
 
 impl Outstanding {
     /// Room for twice `window`, so that usually nothing is overwritten that matters.
     pub fn new(window: u64) -> Self {
         let places = (window as usize).saturating_mul(2).next_power_of_two().max(LEAST);
-        Self { ring: vec![UNUSED; places], old: BTreeMap::new(), next: 0, oldest: 0, owed: 0, waiting: 0 }
+        Self {
+            ring: vec![UNUSED; places],
+            held: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            next: 0,
+            requests: 0,
+            stride: 1,
+            oldest: 0,
+            owed: 0,
+            waiting: 0,
+        }
     }
 
     /// How many are waiting.
@@ -68,40 +89,53 @@ impl Outstanding {
         self.waiting
     }
 
-    /// The oldest request without an answer, or the next one.
+    /// The number of the oldest request without an answer, or of the next message: what a wire without numbers takes
+    /// the next reply for.
     #[inline]
     pub fn owed(&self) -> u64 {
-        self.owed
+        let first = |map: &BTreeMap<u64, Request>| map.first_key_value().map(|(&seq, _)| seq);
+        let old = first(&self.held).into_iter().chain(first(&self.lost)).min();
+        old.unwrap_or_else(|| if self.owed < self.requests { self.ring[self.place(self.owed)].seq } else { self.next })
     }
 
-    /// The number of the next request.
+    /// Forgets what still waits of those so far: the warm-up is over.
+    pub fn begin(&mut self) {
+        self.oldest = self.requests;
+    }
+
+    /// The number of the next message.
+    #[inline]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Forgets all before the next request: the warm-up is over.
-    pub fn begin(&mut self) {
-        self.oldest = self.next;
-        self.advance_owed();
+    /// Requests so far: the ordinal of the next one.
+    pub fn requests(&self) -> u64 {
+        self.requests
     }
 
-    /// Takes the next number, making its place free.
+    /// Takes the next number.
     #[inline]
     pub fn take_number(&mut self) -> u64 {
         let seq = self.next;
         self.next += 1;
-        let place = self.place(seq);
-        if self.ring[place].state != State::Done {
-            self.put_aside(place);
-        }
         seq
     }
 
-    /// Request `seq` was handed over, or failed to be.
+    /// Request `seq`, numbered above all before it, was handed over, or failed to be.
     #[inline]
     pub fn note(&mut self, seq: u64, intended: Option<Instant>, sent: Instant, waiting: bool) {
-        let place = self.place(seq);
-        self.ring[place] = Request { seq, intended, sent, state: if waiting { State::Waiting } else { State::Done } };
+        let ordinal = self.requests;
+        let place = self.place(ordinal);
+        if self.ring[place].state != State::Done {
+            self.put_aside(place);
+        }
+        if ordinal > 0 {
+            self.stride = seq - self.ring[self.place(ordinal - 1)].seq;
+        }
+        self.requests += 1;
+        let state = if waiting { State::Waiting } else { State::Done };
+        self.ring[place] = Request { seq, ordinal, intended, sent, state };
         if waiting {
             self.waiting += 1;
         } else {
@@ -112,23 +146,23 @@ impl Outstanding {
     /// What is known of request `seq`; `None` where it is forgotten, or never was.
     #[inline]
     pub fn find(&self, seq: u64) -> Option<Request> {
-        let request = self.ring[self.place(seq)];
-        if request.seq == seq { Some(request) } else { self.old.get(&seq).copied() }
+        match self.place_of(seq) {
+            Some(place) => Some(self.ring[place]),
+            None => self.held.get(&seq).or_else(|| self.lost.get(&seq)).copied(),
+        }
     }
 
     /// Request `seq`, which is known, comes to stand so.
     #[inline]
     pub fn settle(&mut self, seq: u64, state: State) {
-        let place = self.place(seq);
-        if self.ring[place].seq == seq {
+        if let Some(place) = self.place_of(seq) {
             self.waiting -= u64::from(self.ring[place].state == State::Waiting);
             self.ring[place].state = state;
-        } else if let Some(request) = self.old.get_mut(&seq) {
-            self.waiting -= u64::from(request.state == State::Waiting);
-            request.state = state;
-            if state == State::Done {
-                self.old.remove(&seq);
-            }
+        } else if let Some(request) = self.held.remove(&seq) {
+            self.waiting -= 1;
+            self.keep(Request { state, ..request });
+        } else if state == State::Done {
+            self.lost.remove(&seq);
         }
         if state == State::Done {
             self.advance_owed();
@@ -136,17 +170,19 @@ impl Outstanding {
     }
 
     /// The longest-waiting request, if one is waiting.
+    #[inline]
     pub fn oldest_waiting(&mut self) -> Option<Request> {
         if self.waiting == 0 {
-            self.oldest = self.next;
+            self.oldest = self.requests;
             return None;
         }
-        if let Some(request) = self.old.values().find(|request| request.state == State::Waiting) {
+        if let Some((_, request)) = self.held.first_key_value() {
             return Some(*request);
         }
-        while self.oldest < self.next {
+        self.oldest = self.oldest.max(self.first_kept());
+        while self.oldest < self.requests {
             let request = self.ring[self.place(self.oldest)];
-            if request.seq == self.oldest && request.state == State::Waiting {
+            if request.state == State::Waiting {
                 return Some(request);
             }
             self.oldest += 1;
@@ -161,25 +197,71 @@ impl Outstanding {
     }
 
     #[inline]
-    fn place(&self, seq: u64) -> usize {
-        (seq & (self.ring.len() as u64 - 1)) as usize
+    fn place(&self, ordinal: u64) -> usize {
+        (ordinal & (self.ring.len() as u64 - 1)) as usize
+    }
+
+    /// The lowest ordinal that is still in the ring.
+    #[inline]
+    fn first_kept(&self) -> u64 {
+        self.requests.saturating_sub(self.ring.len() as u64)
+    }
+
+    /// Where in the ring request `seq` stands. Requests are usually evenly spaced, so it is where its distance to the
+    /// latest says; where it is not, it is searched for.
+    #[inline]
+    fn place_of(&self, seq: u64) -> Option<usize> {
+        let latest = self.requests.checked_sub(1)?;
+        let distance = self.ring[self.place(latest)].seq.checked_sub(seq)?;
+        let back = if self.stride == 1 { distance } else { distance / self.stride };
+        if let Some(ordinal) = latest.checked_sub(back) {
+            let place = self.place(ordinal);
+            if self.ring[place].seq == seq {
+                return Some(place);
+            }
+        }
+        self.search(seq)
+    }
+
+    #[cold]
+    fn search(&self, seq: u64) -> Option<usize> {
+        let (mut low, mut high) = (self.first_kept(), self.requests);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let place = self.place(middle);
+            match self.ring[place].seq.cmp(&seq) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(place),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
     }
 
     #[cold]
     fn put_aside(&mut self, place: usize) {
-        let request = self.ring[place];
-        self.old.insert(request.seq, request);
-        if self.old.len() > REMEMBERED {
-            let forgettable = self.old.values().find(|request| request.state == State::Lost).map(|request| request.seq);
-            if let Some(seq) = forgettable {
-                self.old.remove(&seq);
+        self.keep(self.ring[place]);
+    }
+
+    fn keep(&mut self, request: Request) {
+        match request.state {
+            State::Waiting => {
+                self.held.insert(request.seq, request);
             }
+            State::Lost => {
+                self.lost.insert(request.seq, request);
+                if self.lost.len() > REMEMBERED {
+                    self.lost.pop_first();
+                }
+            }
+            State::Done => {}
         }
     }
 
     #[inline]
     fn advance_owed(&mut self) {
-        while self.owed < self.next && self.find(self.owed).is_none_or(|request| request.state == State::Done) {
+        self.owed = self.owed.max(self.first_kept());
+        while self.owed < self.requests && self.ring[self.place(self.owed)].state == State::Done {
             self.owed += 1;
         }
     }
@@ -223,7 +305,41 @@ mod tests {
             outstanding.note(seq, None, Instant(at), true);
             outstanding.settle(seq, State::Lost);
         }
-        assert!(outstanding.old.len() <= REMEMBERED);
+        assert!(outstanding.lost.len() <= REMEMBERED);
         assert!(outstanding.find(19_999).is_some() && outstanding.find(0).is_none());
+    }
+
+    /// Messages of which those that `asks` says are requests, in the order of their numbers.
+    fn asking(count: u64, asks: impl Fn(u64) -> bool) -> Outstanding {
+        let mut outstanding = Outstanding::new(8);
+        for number in 0..count {
+            let seq = outstanding.take_number();
+            if asks(number) {
+                outstanding.note(seq, None, Instant(number), true);
+            }
+        }
+        outstanding
+    }
+
+    #[test]
+    fn one_way_messages_take_numbers_and_no_room() {
+        let mut outstanding = asking(6_400, |number| (number + 1) % 100 == 0);
+        assert!(outstanding.held.is_empty(), "64 requests fit the ring");
+        assert_eq!((outstanding.waiting(), outstanding.requests(), outstanding.next()), (64, 64, 6_400));
+        let seqs: Vec<u64> = (0..6_400).filter(|seq| outstanding.find(*seq).is_some()).collect();
+        assert_eq!(seqs, (0..64).map(|k| 100 * k + 99).collect::<Vec<_>>());
+        assert_eq!(outstanding.find(299).map(|request| request.ordinal), Some(2));
+        outstanding.settle(99, State::Done);
+        assert_eq!((outstanding.owed(), outstanding.oldest_waiting().map(|request| request.seq)), (199, Some(199)));
+        (1..64).for_each(|k| outstanding.settle(100 * k + 99, State::Done));
+        assert_eq!((outstanding.owed(), outstanding.waiting()), (6_400, 0));
+    }
+
+    #[test]
+    fn requests_are_found_however_unevenly_they_stand() {
+        let asks = |number: u64| [0, 1, 7, 8, 30, 31, 32, 90, 1_000].contains(&number);
+        let outstanding = asking(1_002, asks);
+        assert!((0..1_002).all(|seq| outstanding.find(seq).is_some_and(|request| request.seq == seq) == asks(seq)));
+        assert!(outstanding.find(5_000).is_none());
     }
 }

@@ -2,27 +2,31 @@
 //!
 //! Departures leave at their due instants whether or not replies came (open loop), or as soon as the window has room
 //! (closed). While nothing is due the sockets are watched; a reply is stamped as soon as the kernel hands it over.
+//!
+//! Of a load most messages go one way: they are numbered, sent and counted like the others, and then forgotten.
 
 mod arrivals;
 mod departures;
+mod lane;
+mod one_way;
 mod stamping;
 mod waiting;
 mod warming;
 
 use measure::event::Event;
-use measure::method::{Schedule, Waiting, Window};
-use measure::recorder::{Recorder, Sequence};
-use measure::schedule::Due;
+use measure::method::{Pattern, Schedule, Waiting, Window};
+use measure::recorder::{Held, Recorder};
 use measure::unit::Instant;
 use protocol::link::Link;
 use protocol::wire::Wire;
 
 use super::edge::Edges;
-use super::outstanding::{Outstanding, State};
+use super::outstanding::State;
 use super::pacing::Pacer;
 use super::spell::Spells;
 use super::split::Splits;
 use super::{Ended, Flow, Outlet, Run, Told, finish};
+use lane::Lane;
 use stamping::Stamp;
 
 /// So many requests leave a connection before the sockets are looked at again: a sender behind its schedule must not
@@ -47,25 +51,14 @@ pub struct Windowed<'a, L, W> {
     polling: bool,
     window: u64,
     budget: u64,
+    /// The lane whose turn it is first.
+    first: usize,
+    /// Since when something due has been held back, and by what.
+    held: Option<(Held, Instant)>,
+    /// Intended instants of the messages of one batch.
+    batch: Vec<Option<Instant>>,
     stamp: Stamp,
     latest: Instant,
-}
-
-/// A connection with its outstanding requests.
-#[derive(Debug)]
-struct Lane<'a, W> {
-    wire: W,
-    index: u32,
-    request: Vec<u8>,
-    reply: Vec<u8>,
-    expected: Option<usize>,
-    due: Due<'a>,
-    requests: Outstanding,
-    /// Number of the first recorded request.
-    base: u64,
-    /// Of its numbers, as recorded.
-    sequence: Sequence,
-    blocked: bool,
 }
 
 impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
@@ -77,31 +70,20 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         };
         let mut links = Vec::with_capacity(flows.len());
         let mut lanes = Vec::with_capacity(flows.len());
-        for Flow { link, mut wire, index, mut request, reply, expected } in flows {
-            wire.open(&mut request);
+        for Flow { link, wire, index, request, reply, expected } in flows {
             links.push(link);
-            let due = Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0);
-            let requests = Outstanding::new(window);
-            lanes.push(Lane {
-                wire,
-                index,
-                request,
-                reply,
-                expected,
-                due,
-                requests,
-                base: 0,
-                sequence: Sequence::default(),
-                blocked: false,
-            });
+            lanes.push(Lane::new(wire, index, request, reply, expected, window, &told));
         }
         Self {
-            recorder: Recorder::new(told.method.loop_kind(), told.exact()),
+            recorder: Recorder::of(told.method, told.exact()),
             pacer: Pacer::new(told.method.pacing),
             open: matches!(told.method.window, Window::Open { .. }),
             scheduled: told.method.schedule != Schedule::BackToBack,
             polling: told.method.waiting == Waiting::Spin,
-            budget: told.share_of_count().unwrap_or(u64::MAX),
+            budget: budget(&told),
+            first: 0,
+            held: None,
+            batch: Vec::new(),
             splits: Splits::default(),
             spells: Spells::new(Instant(0), None),
             spell: None,
@@ -136,9 +118,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         let mut edges = Edges::new(start, &self.told);
         self.spells = Spells::new(start, self.told.method.stamps);
         edges.set_stamp(self.spells.due());
-        let connections = self.told.method.spread.connections;
         for lane in &mut self.lanes {
-            lane.due = Due::new(self.told.method.schedule, start, lane.index, connections, self.told.method.seed);
+            lane.begin(start, &self.told);
         }
         loop {
             if let Err(ended) = self.turn(&mut edges) {
@@ -152,7 +133,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     /// A schedule that was kept to its end lasts until its next request would have been due, or until its time is over:
     /// ten requests at one a second take ten seconds, not nine.
     fn close_schedule(&mut self, edges: &Edges, ended: Ended) {
-        let next = self.lanes.iter().filter_map(|lane| lane.due.peek()).min();
+        // A trace has nothing behind its last message.
+        let next = self.lanes.iter().filter_map(|lane| lane.due.peek()).min().filter(|next| *next != Instant::NEVER);
         if let (Ended::Complete, Some(next)) = (ended, next) {
             self.latest = self.latest.max(next.min(edges.end()));
         }
@@ -161,8 +143,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     /// One turn: what is due leaves, what came is taken, what is overdue is lost; then wait. `Err`: departures are over.
     fn turn(&mut self, edges: &mut Edges) -> Result<(), Ended> {
         let mut now = self.links[0].now();
-        self.depart(&mut now, edges)?;
-        let took = self.receive_all()?;
+        let load = self.is_load();
+        let more = if load { self.depart_load(&mut now, edges)? } else { self.depart(&mut now, edges)? };
+        let took = if load && more { self.receive_expected()? } else { self.receive_all()? };
         now = self.links[0].now();
         self.expire(now);
         if edges.any_due(now) {
@@ -171,13 +154,52 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             }
             self.plan_stamp(now, edges);
         }
-        if self.budget == 0 {
+        if self.budget == 0 || self.is_played() {
             return Err(Ended::Complete);
         }
-        if !took {
+        if !took && !more {
             self.wait(now, edges)?;
         }
         Ok(())
+    }
+
+    /// Whether messages may go one way.
+    #[inline]
+    fn is_load(&self) -> bool {
+        self.told.method.pattern == Pattern::Load
+    }
+
+    /// Whether a trace is at its end on each lane.
+    fn is_played(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.due.is_over())
+    }
+
+    /// Something due cannot leave at `now`, for this reason.
+    #[cold]
+    fn hold(&mut self, by: Held, now: Instant) {
+        match self.held {
+            Some((before, _)) if before == by => {}
+            _ => {
+                self.release(now);
+                self.held = Some((by, now));
+            }
+        }
+    }
+
+    /// What was held back leaves at `now`.
+    #[inline]
+    fn release(&mut self, now: Instant) {
+        if let Some((by, since)) = self.held.take() {
+            self.recorder.held_back(by, now.since(since).unwrap_or_default());
+        }
+    }
+}
+
+/// Messages this thread may send. How many a trace has, it says itself, on each connection.
+fn budget(told: &Told<'_>) -> u64 {
+    match told.method.schedule {
+        Schedule::Trace { .. } => u64::MAX,
+        _ => told.share_of_count().unwrap_or(u64::MAX),
     }
 }
 

@@ -54,13 +54,34 @@ impl Sizes {
     }
 
     /// One size by chance; `None` where all are of one size.
-    #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> Option<Bytes> {
+    fn draw(&self, rng: &mut Rng) -> Option<Bytes> {
         match self {
             Self::Fixed => None,
             Self::Uniform { smallest, largest } => Some(Bytes(rng.u64(smallest.0..=largest.0.max(smallest.0)))),
             Self::Mix(shares) => draw_share(shares, rng),
         }
+    }
+}
+
+/// The sizes of the messages of one connection, one after the other.
+#[derive(Clone, Debug)]
+pub struct Draws<'a> {
+    sizes: &'a Sizes,
+    rng: Rng,
+}
+
+/// Keeps the draws of sizes apart from those of gaps, which have the same seed.
+const SIZES: u64 = 0x5129_e5a1_0000_0000;
+
+impl<'a> Draws<'a> {
+    /// Sizes of connection `turn`: each has draws of its own, and all follow from `seed`.
+    pub fn new(sizes: &'a Sizes, turn: u32, seed: u64) -> Self {
+        Self { sizes, rng: Rng::with_seed(seed ^ SIZES ^ (u64::from(turn) << 32)) }
+    }
+
+    /// The next one; `None` where all are of one size.
+    pub fn draw(&mut self) -> Option<Bytes> {
+        self.sizes.draw(&mut self.rng)
     }
 }
 

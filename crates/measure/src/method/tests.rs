@@ -247,17 +247,19 @@ fn a_foreign_far_side_takes_its_own_messages_on_a_stream() {
 #[test]
 fn drawn_sizes_keep_to_their_shares_and_repeat_by_seed() {
     let sizes = mix(&[(64, 7), (576, 4), (1_500, 1)]);
-    let draw = |n: usize| {
-        let mut rng = fastrand::Rng::with_seed(3);
-        (0..n).filter_map(|_| sizes.draw(&mut rng)).collect::<Vec<_>>()
+    let draw = |turn: u32, n: usize| {
+        let mut draws = Draws::new(&sizes, turn, 3);
+        (0..n).filter_map(|_| draws.draw()).collect::<Vec<_>>()
     };
-    let drawn = draw(120_000);
+    let drawn = draw(0, 120_000);
     // Five standard deviations of a binomial count of 120 000 are at most 866.
     for (bytes, share) in [(64, 70_000_i64), (576, 40_000), (1_500, 10_000)] {
         let count = drawn.iter().filter(|size| size.0 == bytes).count() as i64;
         assert!((count - share).abs() < 866, "{count} of {bytes} B");
     }
-    assert_eq!(draw(50), drawn[..50]);
-    let mut rng = fastrand::Rng::with_seed(3);
-    assert!((0..1_000).filter_map(|_| range(64, 66).draw(&mut rng)).all(|size| (64..=66).contains(&size.0)));
+    assert_eq!(draw(0, 50), drawn[..50]);
+    assert_ne!(draw(1, 50), drawn[..50], "each connection has its own");
+    let range = range(64, 66);
+    let mut draws = Draws::new(&range, 0, 3);
+    assert!((0..1_000).filter_map(|_| draws.draw()).all(|size| (64..=66).contains(&size.0)));
 }

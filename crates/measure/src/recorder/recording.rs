@@ -22,7 +22,7 @@ pub struct Recording {
     pub slip: Option<Values>,
     /// The kept exchanges, a series for each thread.
     pub series: Vec<Series>,
-    /// Reordered arrivals by extent: class k holds those 2^k to 2^(k+1)-1 behind.
+    /// Reordered arrivals by extent (RFC 4737 section 4.2): class k holds those of 2^k to 2^(k+1)-1 arrivals.
     pub extents: [u64; 16],
     /// Runs of consecutive losses.
     pub loss_periods: LossPeriods,
@@ -34,6 +34,36 @@ pub struct Recording {
     pub ended: Instant,
     /// How long the very first exchange took, cold; absent where it was not answered.
     pub first: Option<Nanos>,
+    /// How long messages that were due were held back.
+    pub held_back: HeldBack,
+}
+
+/// What keeps a message of an open loop that is due from leaving, beside our own slowness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// As many requests are outstanding as may be.
+    Cap,
+    /// The socket takes no more: the path or the peer does not keep up.
+    Socket,
+}
+
+/// Times during which something due was held back; of several threads the sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeldBack {
+    /// By the cap on outstanding requests.
+    pub by_cap: Nanos,
+    /// By a socket that took no more.
+    pub by_socket: Nanos,
+}
+
+impl HeldBack {
+    pub(super) fn add(&mut self, by: Held, span: Nanos) {
+        let sum = match by {
+            Held::Cap => &mut self.by_cap,
+            Held::Socket => &mut self.by_socket,
+        };
+        *sum = Nanos(sum.0.saturating_add(span.0));
+    }
 }
 
 impl Recording {
@@ -56,6 +86,8 @@ impl Recording {
         self.began = self.began.min(other.began);
         self.ended = self.ended.max(other.ended);
         self.first = self.first.or(other.first);
+        self.held_back.add(Held::Cap, other.held_back.by_cap);
+        self.held_back.add(Held::Socket, other.held_back.by_socket);
     }
 
     /// Every answered exchange's response time as it came, when all were kept: then quantiles are exact.

@@ -72,12 +72,12 @@ fn seconds_hold_what_ended_in_them_and_add_up() {
 fn an_overtaken_reply_is_reordered_with_its_extent() {
     let mut recorder = closed(16);
     let mut sequence = Sequence::default();
-    for seq in [0, 2, 1, 7, 3] {
+    for seq in [0, 2, 1, 7, 8, 9, 3] {
         recorder.arrived(&mut sequence, seq);
     }
     assert_eq!(recorder.counts().reordered, 2);
-    assert_eq!(recorder.arrivals.extents[0], 1); // 1 behind 2
-    assert_eq!(recorder.arrivals.extents[2], 1); // 3 behind 7: 4
+    assert_eq!(recorder.arrivals.extents[0], 1); // 1 right behind 2
+    assert_eq!(recorder.arrivals.extents[1], 1); // 3 the third behind 7
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn consecutive_losses_are_one_period() {
 #[test]
 fn connections_neither_overtake_each_other_nor_lose_together() {
     let mut recorder = closed(16);
-    let mut sequences = [Sequence::default(); 2];
+    let mut sequences = [Sequence::default(), Sequence::default()];
     for (connection, seq) in [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1)] {
         recorder.arrived(&mut sequences[connection], seq);
     }
@@ -102,6 +102,46 @@ fn connections_neither_overtake_each_other_nor_lose_together() {
     }
     let periods = recorder.arrivals.loss_periods;
     assert_eq!((periods.periods, periods.longest), (2, 3));
+}
+
+#[test]
+fn one_way_messages_are_counted_beside_the_fates_and_their_slip_with_the_others() {
+    let mut recorder = Recorder::new(LoopKind::Open, 16);
+    recorder.begin(Instant(0), None);
+    recorder.one_way(Some(Nanos(5)));
+    recorder.one_way_failed(Some(Nanos(7)));
+    recorder.answered_as_scheduled(Instant(0), Instant(9), Instant(100));
+    let recording = recorder.finish(Instant(200));
+    let counts = recording.counts;
+    assert!(counts.balance());
+    assert_eq!((counts.scheduled, counts.one_way, counts.one_way_failed), (1, 1, 1));
+    assert_eq!((counts.messages(), counts.messages_sent()), (3, 2));
+    let slip = recording.slip.unwrap();
+    assert_eq!((slip.count(), slip.min(), slip.max()), (3, Some(Nanos(5)), Some(Nanos(9))));
+    assert_eq!(recording.seconds[0][0].counts, counts);
+}
+
+#[test]
+fn an_open_loop_as_fast_as_it_can_has_no_schedule_to_be_behind() {
+    let method = crate::method::Asked { pattern: Some(crate::method::Pattern::Load), ..Default::default() };
+    let mut recorder = Recorder::of(&method.resolve().unwrap(), 16);
+    recorder.one_way(None);
+    recorder.answered(Instant(10), Instant(30));
+    let recording = recorder.finish(Instant(200));
+    assert!(recording.slip.is_none() && recording.service.is_none());
+    assert_eq!((recording.kind, recording.response.max()), (LoopKind::Open, Some(Nanos(20))));
+}
+
+#[test]
+fn times_of_being_held_back_add_up_by_their_cause() {
+    let mut one = closed(16);
+    one.held_back(Held::Cap, Nanos(5));
+    one.held_back(Held::Socket, Nanos(7));
+    let mut other = closed(16);
+    other.held_back(Held::Cap, Nanos(11));
+    let mut whole = one.finish(Instant(1));
+    whole.merge(other.finish(Instant(1)));
+    assert_eq!(whole.held_back, HeldBack { by_cap: Nanos(16), by_socket: Nanos(7) });
 }
 
 #[test]

@@ -177,6 +177,8 @@ impl Native {
 }
 
 impl Wire for Native {
+    const MARKS_WARM_UP: bool = true;
+
     #[inline]
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
         if let Some(head) = message.first_chunk_mut::<LENGTH>() {
@@ -233,6 +235,8 @@ pub struct Ordered(
 );
 
 impl Wire for Ordered {
+    const MARKS_WARM_UP: bool = true;
+
     #[inline]
     fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Flags) {
         self.0.prepare(message, seq, flags);

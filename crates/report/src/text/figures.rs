@@ -311,7 +311,7 @@ fn details(page: &mut Page, outcome: &Outcome) {
     }
 }
 
-/// How far behind the arrivals of a class were, in sequence numbers.
+/// How many replies after the earliest one that overtook them those of a class came.
 fn extent(class: usize) -> String {
     let from = 1_u64 << class.min(LAST_CLASS);
     match class {

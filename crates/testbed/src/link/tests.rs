@@ -61,12 +61,24 @@ fn a_round_trip_takes_both_ways_to_the_nanosecond() {
     let passage = Passage {
         flow: 0,
         number: 0,
+        bytes: 64,
         warm_up: false,
         left: Instant(0),
         reached: Some(Instant(3)),
         back: vec![Instant(7)],
     };
     assert_eq!(link.network.passages(), [passage]);
+}
+
+#[test]
+fn messages_handed_over_together_leave_by_one_call_as_many_as_it_takes() {
+    let path = Path::seeded(1).delay(DELAY).send_takes(Nanos(9)).take_together(3).send_fail([2]);
+    let mut link = link(path);
+    let messages: Vec<u8> = (0..5).flat_map(message).collect();
+    assert_eq!(link.send_many(&messages, 64), Ok(2), "up to the one that cannot be sent");
+    assert_eq!(link.send_many(&messages[3 * 64..], 64), Ok(2));
+    let left: Vec<u64> = link.network.passages().iter().map(|passage| passage.left.0).collect();
+    assert_eq!(left, [9, 9, 18, 18]);
 }
 
 #[test]

@@ -11,6 +11,20 @@ use crate::engine::outstanding::{Request, State};
 use crate::engine::{fate_of, sample, slip};
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
+    /// Takes every reply that is there on lanes where one is awaited. Returns whether one was.
+    pub(super) fn receive_expected(&mut self) -> Result<bool, Ended> {
+        let mut took = false;
+        for turn in 0..self.lanes.len() {
+            for _ in 0..AT_ONCE {
+                if self.lanes[turn].requests.waiting() == 0 || !self.receive_one(turn)? {
+                    break;
+                }
+                took = true;
+            }
+        }
+        Ok(took)
+    }
+
     /// Takes every reply that is there. Returns whether one was.
     pub(super) fn receive_all(&mut self) -> Result<bool, Ended> {
         let mut took = false;
@@ -95,7 +109,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.make_room(turn, received);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, State::Done);
-        self.recorder.arrived(&mut lane.sequence, request.seq - lane.base);
+        self.recorder.arrived(&mut lane.sequence, request.ordinal - lane.first);
         self.latest = received;
         match request.intended {
             Some(due) if self.open => self.recorder.answered_as_scheduled(due, request.sent, received),
@@ -112,6 +126,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let lane = &mut self.lanes[turn];
         if seq < lane.base {
             lane.requests.settle(seq, State::Done);
+        } else if lane.marker == Some(seq) {
+            lane.marker = None;
         } else {
             self.recorder.stray();
         }
@@ -157,7 +173,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.make_room(turn, now);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, if fate == Fate::Lost { given_up::<W>() } else { State::Done });
-        self.recorder.ended(fate, &mut lane.sequence, request.seq - lane.base, slip(request.intended, request.sent));
+        let ordinal = request.ordinal - lane.first;
+        self.recorder.ended(fate, &mut lane.sequence, ordinal, slip(request.intended, request.sent));
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {
             self.stamp = Stamp::Idle;
             self.splits.interrupted();

@@ -12,8 +12,8 @@ use crate::engine::edge::Edges;
 use crate::engine::{fate_of, sample, slip};
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
-    /// Sends everything that is due and fits its window.
-    pub(super) fn depart(&mut self, now: &mut Instant, edges: &Edges) -> Result<(), Ended> {
+    /// Sends everything that is due and fits its window. Returns whether there is more of it.
+    pub(super) fn depart(&mut self, now: &mut Instant, edges: &Edges) -> Result<bool, Ended> {
         for turn in 0..self.lanes.len() {
             for _ in 0..AT_ONCE {
                 let lane = &mut self.lanes[turn];
@@ -33,11 +33,11 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 };
                 *now = self.send(turn, intended)?;
                 if edges.due(*now) {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Sends one request, not before its intended instant. All is ready before that comes, and the reading of the clock
@@ -45,7 +45,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     pub(super) fn send(&mut self, turn: usize, intended: Option<Instant>) -> Result<Instant, Ended> {
         let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
         let seq = lane.requests.take_number();
-        lane.due.advance();
+        let length = lane.length;
+        lane.trails = false;
+        lane.advance();
         self.budget -= 1;
         let flags = match self.stamp {
             Stamp::Announce(wanted) if wanted == turn => Flags::ANNOUNCE,
@@ -54,7 +56,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         };
         let last = flags == Flags::STAMPED && self.spells.is_last(self.latest);
         let ends = if last && self.spells.pauses() { Flags::LAST_STAMPED } else { Flags::NONE };
-        lane.wire.prepare(&mut lane.request, seq, flags.with(ends));
+        lane.wire.prepare(&mut lane.request[..length], seq, flags.with(ends));
         let ready = link.ready();
         if flags == Flags::STAMPED {
             link.departure();
@@ -68,10 +70,10 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let (result, stamp) = if let Err(fault) = ready {
             (Err(fault), Stamp::Idle)
         } else if flags == Flags::STAMPED {
-            let sent_at = link.send_stamped(&lane.request);
+            let sent_at = link.send_stamped(&lane.request[..length]);
             (sent_at.map(|_| ()), stamped(turn, seq, sent_at, last))
         } else {
-            (link.send(&lane.request), if flags == Flags::ANNOUNCE { Stamp::Send(turn) } else { self.stamp })
+            (link.send(&lane.request[..length]), if flags == Flags::ANNOUNCE { Stamp::Send(turn) } else { self.stamp })
         };
         self.stamp = stamp;
         self.latest = sent;
@@ -95,8 +97,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         fault: Fault,
     ) -> Result<(), Ended> {
         let lane = &mut self.lanes[turn];
-        let (seq, index, fate) = (seq - lane.base, lane.index, fate_of(fault));
-        self.recorder.ended(fate, &mut lane.sequence, seq, slip(intended, sent));
+        let (seq, ordinal) = (seq - lane.base, lane.requests.requests() - 1 - lane.first);
+        let (index, fate) = (lane.index, fate_of(fault));
+        self.recorder.ended(fate, &mut lane.sequence, ordinal, slip(intended, sent));
         if self.told.samples {
             let sent = (fate != Fate::SendFailed).then_some(sent);
             self.outlet.push(sample(index, seq, intended, sent, None, fate));

@@ -19,7 +19,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.lanes
             .iter()
             .enumerate()
-            .filter(|(_, lane)| lane.requests.waiting() < self.window && !lane.blocked)
+            .filter(|(turn, lane)| !lane.blocked && (lane.requests.waiting() < self.window || !self.asks_next(*turn)))
             .filter_map(|(turn, lane)| lane.due.peek().map(|due| (due, turn)))
             .min()
     }
@@ -73,7 +73,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             return Ok(());
         }
         if let Some((_, turn)) = next.filter(|(due, _)| *due < limit) {
-            return self.send(turn, Some(until)).map(|_| ());
+            return self.send_next(turn, Some(until)).map(|_| ());
         }
         while now < until {
             self.links[0].spin(until);
@@ -110,6 +110,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 L::wait_any(&mut self.links, until);
             }
         }
-        ended
+        match self.mark_ends() {
+            Ok(()) => ended,
+            Err(broken) => broken,
+        }
     }
 }

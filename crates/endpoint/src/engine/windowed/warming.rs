@@ -35,6 +35,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let (link, lane) = (&mut self.links[turn], &mut self.lanes[turn]);
         let seq = lane.requests.take_number();
         lane.base = lane.requests.next();
+        lane.first = lane.requests.requests() + 1;
         lane.wire.prepare(&mut lane.request, seq, Flags::WARM_UP);
         let ready = link.ready();
         let sent = link.now();

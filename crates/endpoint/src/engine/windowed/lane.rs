@@ -1,0 +1,150 @@
+//! One connection of a thread: its requests, its schedule, the length of its messages.
+
+use measure::method::{Draws, Schedule, Sizes};
+use measure::recorder::Sequence;
+use measure::schedule::Due;
+use measure::unit::Instant;
+use protocol::wire::Wire;
+
+use crate::engine::Told;
+use crate::engine::outstanding::Outstanding;
+
+/// A connection with its outstanding requests.
+#[derive(Debug)]
+pub(super) struct Lane<'a, W> {
+    pub wire: W,
+    pub index: u32,
+    pub request: Vec<u8>,
+    pub reply: Vec<u8>,
+    pub expected: Option<usize>,
+    pub due: Due<'a>,
+    pub requests: Outstanding,
+    /// Number of the first recorded message.
+    pub base: u64,
+    /// Ordinal of the first recorded request.
+    pub first: u64,
+    /// Of its requests, as recorded.
+    pub sequence: Sequence,
+    pub blocked: bool,
+    /// How much of `request` the next message is.
+    pub length: usize,
+    /// Whether the latest message went one way.
+    pub trails: bool,
+    /// The number of an unrecorded request that ends a load.
+    pub marker: Option<u64>,
+    pub together: Together,
+    lengths: Lengths<'a>,
+}
+
+/// Where the length of the next message comes from.
+#[derive(Debug)]
+enum Lengths<'a> {
+    /// All alike.
+    Fixed,
+    /// By chance.
+    Drawn(Draws<'a>),
+    /// From the trace.
+    Traced,
+}
+
+/// Memory for messages that leave in one call, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    pub messages: Vec<u8>,
+    /// Of each.
+    length: usize,
+    /// So many have all that stays the same from message to message.
+    opened: usize,
+}
+
+impl<'a, W: Wire> Lane<'a, W> {
+    pub fn new(
+        mut wire: W,
+        index: u32,
+        mut request: Vec<u8>,
+        reply: Vec<u8>,
+        expected: Option<usize>,
+        window: u64,
+        told: &Told<'a>,
+    ) -> Self {
+        wire.open(&mut request);
+        let room = told.method.batch.map_or(0, |batch| batch.messages as usize * request.len());
+        Self {
+            wire,
+            index,
+            length: request.len(),
+            request,
+            reply,
+            expected,
+            due: Due::new(Schedule::BackToBack, Instant(0), 0, 1, 0),
+            requests: Outstanding::new(window),
+            base: 0,
+            first: 0,
+            sequence: Sequence::default(),
+            blocked: false,
+            trails: false,
+            marker: None,
+            // Written, not just reserved: a page fault must not fall into the measurement.
+            together: Together { messages: vec![1; room], ..Together::default() },
+            lengths: Lengths::Fixed,
+        }
+    }
+
+    /// Recording starts at `start`.
+    pub fn begin(&mut self, start: Instant, told: &Told<'a>) {
+        let method = told.method;
+        let (share, seed) = (method.spread.connections, method.seed);
+        self.due = match (method.schedule, told.trace) {
+            (Schedule::Trace { .. }, Some(trace)) => Due::replaying(trace, start, self.index, share, method.stop.count),
+            (schedule, _) => Due::new(schedule, start, self.index, share, seed),
+        };
+        self.lengths = match (method.schedule, &method.sizes) {
+            (Schedule::Trace { .. }, _) => Lengths::Traced,
+            (_, Sizes::Fixed) => Lengths::Fixed,
+            (_, sizes) => Lengths::Drawn(Draws::new(sizes, self.index, seed)),
+        };
+        self.measure_next();
+    }
+
+    /// The number of the next message as it is recorded: from 0, warm-up left out.
+    #[inline]
+    pub fn next_number(&self) -> u64 {
+        self.requests.next() - self.base
+    }
+
+    /// The next message is dealt with: on to the one after it.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.due.advance();
+        if !matches!(self.lengths, Lengths::Fixed) {
+            self.measure_next();
+        }
+    }
+
+    fn measure_next(&mut self) {
+        let bytes = match &mut self.lengths {
+            Lengths::Fixed => None,
+            Lengths::Drawn(draws) => draws.draw(),
+            Lengths::Traced => self.due.bytes(),
+        };
+        let whole = self.request.len();
+        self.length = bytes.map_or(whole, |bytes| usize::try_from(bytes.0).unwrap_or(whole).min(whole));
+    }
+}
+
+impl Together {
+    /// The place of message `index` of a batch of messages of `length` bytes, which begins like `model`.
+    #[inline]
+    pub fn place(&mut self, index: usize, length: usize, model: &[u8]) -> &mut [u8] {
+        if length != self.length {
+            (self.length, self.opened) = (length, 0);
+        }
+        let from = index * length;
+        let place = &mut self.messages[from..from + length];
+        if index >= self.opened {
+            place.copy_from_slice(&model[..length]);
+            self.opened = index + 1;
+        }
+        place
+    }
+}
