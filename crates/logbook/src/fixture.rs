@@ -89,7 +89,9 @@ pub(crate) fn search() -> SearchDocument {
     };
     let seen = [(1_000, Verdict::Met), (2_000, Verdict::Missed), (2_000, Verdict::OurSide)];
     let mut search = Search::new(bounds).unwrap();
-    seen.iter().for_each(|(per_second, verdict)| search.take(rate(*per_second), *verdict));
+    for (per_second, verdict) in seen {
+        search.take(rate(per_second), verdict);
+    }
     let probe = |(per_second, verdict): (u64, Verdict)| Probe {
         rate_per_1000s: rate(per_second),
         verdict,

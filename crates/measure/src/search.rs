@@ -21,6 +21,7 @@ use crate::search::condition::Verdict;
 use crate::unit::Rate;
 
 pub mod condition;
+pub mod seen;
 
 /// Values for what was not asked for.
 pub mod default {

@@ -79,7 +79,11 @@ pub fn legend(curve: &Curve, style: &Style) -> String {
 
 /// The label of every third row, and of the topmost.
 fn label(times: &Axis, row: usize) -> String {
-    if (ROWS - 1 - row).is_multiple_of(3) { Nanos(times.value(ROWS - 1 - row, ROWS)).to_string() } else { String::new() }
+    if (ROWS - 1 - row).is_multiple_of(3) {
+        Nanos(times.value(ROWS - 1 - row, ROWS)).to_string()
+    } else {
+        String::new()
+    }
 }
 
 fn floor(curve: &Curve, rates: &Axis, cells: usize, margin: usize, style: &Style) -> String {
@@ -137,7 +141,7 @@ mod tests {
             points: points.iter().map(|point| (Rate::per_second(point.0).unwrap(), Nanos(time(point)))).collect(),
         };
         Curve {
-            series: vec![series("p50", ('●', 'o'), &|point| point.1), series("p99", ('▲', '^'), &|point| point.2)],
+            series: vec![series("p50", ('●', 'o'), &|point| point.1), series("p99", ('×', 'x'), &|point| point.2)],
             mark: points.get(2).and_then(|point| Rate::per_second(point.0)),
         }
     }

@@ -4,13 +4,18 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use logbook::search::{self, Probe, SearchDocument};
 use measure::environment::{Disturbance, Environment, Interface};
 use measure::event::Fate;
 use measure::method::{Asked, Carrier, Direction, LoopKind, Pattern, Schedule, Stop};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::{Recorder, Recording, Sequence};
+use measure::search::condition::Condition;
+use measure::search::seen::Seen;
+use measure::search::{Bounds, Next, Search, default};
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::meter::Meter;
 use measure::throughput::{Carried, Theirs, Throughput};
@@ -330,6 +335,79 @@ pub(crate) fn stream() -> Record {
         stream: Some(found),
         ..base
     }
+}
+
+/// Messages a second that the server takes which was searched.
+const CAPACITY: u64 = 4_000;
+
+/// A search for the rate at which a server that takes one message after the other is too slow.
+pub(crate) fn search() -> SearchDocument {
+    static SEARCH: LazyLock<SearchDocument> = LazyLock::new(searched);
+    SEARCH.clone()
+}
+
+fn searched() -> SearchDocument {
+    let rate = |per_second| Rate::per_second(per_second).unwrap();
+    let bounds = Bounds {
+        start_per_1000s: rate(2_000),
+        lowest_per_1000s: rate(1),
+        highest_per_1000s: rate(1_000_000),
+        width: default::WIDTH,
+        agreeing: default::AGREEING,
+        probes: default::PROBES,
+    };
+    let condition: Condition = "p99<2ms,loss<0.1%".parse().unwrap();
+    let (mut search, mut probes) = (Search::new(bounds).unwrap(), Vec::new());
+    let reached = loop {
+        let rate = match search.next() {
+            Next::Probe(rate) => rate,
+            Next::Done(reached) => break reached,
+        };
+        let record = probe(rate, u64::from(search.probes()));
+        let judgement = condition.judge(&Seen::of(record.outcome.as_ref().unwrap(), &record.method));
+        search.take(rate, judgement.verdict);
+        probes.push(Probe { rate_per_1000s: rate, verdict: judgement.verdict, missed: judgement.missed, record });
+    };
+    let first = probes[0].record.clone();
+    SearchDocument {
+        format: search::Format::Search,
+        version: search::VERSION,
+        id: "0199f2ab-1234-7abc-8def-0123456789ac".parse().unwrap(),
+        tool: first.tool,
+        command: ["sonde", "load", "10.0.0.2", "--find", "p99<2ms,loss<0.1%"].map(str::to_owned).to_vec(),
+        started: first.started,
+        target: first.target,
+        condition,
+        bounds,
+        probe_ns: Nanos::millis(500),
+        bracket: search.bracket(reached),
+        probes,
+        ended: Ended::Complete,
+    }
+}
+
+/// Half a second of a load against that server.
+fn probe(rate: Rate, seed: u64) -> Record {
+    let mut rng = Draw(seed);
+    let asked = Asked {
+        pattern: Some(Pattern::Load),
+        schedule: Some(Schedule::Rate { rate_per_1000s: rate }),
+        stop: Stop { after_ns: Some(Nanos::millis(500)), ..Stop::default() },
+        ..Asked::default()
+    };
+    let method = asked.resolve().unwrap();
+    let mut recorder = Recorder::of(&method, 100_000);
+    recorder.begin(Instant(0), None);
+    let (messages, mut free) = (rate.0.get() / 2_000, Instant(0));
+    for number in 0..messages {
+        let due = Instant(number * rate.period().0);
+        let sent = due.after(Nanos(rng.within(100..600)));
+        // Half the service is a matter of chance.
+        let service = Nanos(rng.within(500_000_000 / CAPACITY..1_500_000_000 / CAPACITY));
+        free = free.max(sent).after(service);
+        recorder.answered_as_scheduled(due, sent, free.after(trip(&mut rng)));
+    }
+    record(asked, &recorder.finish(Instant(510_000_000)), Extra { peer_received: Some(messages), ..Extra::default() })
 }
 
 /// Each of them.

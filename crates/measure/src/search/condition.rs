@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Standing;
+use crate::search::seen::Seen;
 use crate::statistics::quantile::{self, Ranked, rank, standing};
 use crate::unit::Nanos;
 
@@ -66,25 +67,6 @@ const ACHIEVED: Clause = Clause { of: Quantity::Achieved, bound: Bound::AtLeast 
 /// The quantile that `slip` is.
 const SLIP: f64 = 0.99;
 
-/// What a probe saw, as far as conditions ask.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
-    /// Messages that left, over those that were due, 0 to 1.
-    pub achieved: f64,
-    /// Messages lost on the way, one way or the other.
-    pub lost: u64,
-    /// Messages that left.
-    pub sent: u64,
-    /// Messages that asked for an answer and got none that was timely and sound.
-    pub unanswered: u64,
-    /// Response times.
-    pub response: Ranked,
-    /// Their mean, nanoseconds; absent where there are none.
-    pub mean_ns: Option<f64>,
-    /// How late messages left.
-    pub slip: Ranked,
-}
-
 /// What a probe says of its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -124,13 +106,19 @@ impl Condition {
                 Held::TooFew if verdict == Verdict::Met => verdict = Verdict::TooFew,
                 Held::Yes | Held::TooFew => {}
                 Held::No(found) => {
-                    let ours = clause.of == Quantity::Achieved || verdict == Verdict::OurSide;
+                    let ours = clause.of == Quantity::Achieved && !seen.held || verdict == Verdict::OurSide;
                     verdict = if ours { Verdict::OurSide } else { Verdict::Missed };
                     missed.push(found);
                 }
             }
         }
         Judgement { verdict, missed }
+    }
+
+    /// Whether it asks for a response time: then a queue that grows is seen, however much room it has.
+    pub fn asks_a_time(&self) -> bool {
+        let asks = |clause: &Clause| matches!(clause.bound, Bound::Time { .. }) && clause.of != Quantity::Slip;
+        self.clauses.iter().any(asks)
     }
 
     /// Fewest messages with which every clause can be told, where every `reply_every`-th asks for an answer: for a
@@ -175,6 +163,9 @@ impl Clause {
                 }
             }
             (_, Bound::AtLeast { limit }) if seen.achieved >= limit.as_f64() => Held::Yes,
+            _ if seen.held => {
+                Held::No(format!("sent {} of what was due: the path took no more", percent(seen.achieved)))
+            }
             _ => Held::No(format!("sent {} of what was due", percent(seen.achieved))),
         }
     }

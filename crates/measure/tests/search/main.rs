@@ -3,7 +3,8 @@
 mod systems;
 
 use fastrand::Rng;
-use measure::search::condition::{Condition, Seen};
+use measure::search::condition::Condition;
+use measure::search::seen::Seen;
 use measure::search::{Bounds, Bracket, Next, Search, default};
 use measure::unit::Rate;
 

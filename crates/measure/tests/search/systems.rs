@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use measure::recorder::Values;
-use measure::search::condition::Seen;
+use measure::search::seen::Seen;
 use measure::statistics::quantile::Ranked;
 
 /// A link that lets `rate` messages a second through, with a bucket of `burst` messages and room for `queue` more, as a
@@ -32,6 +32,7 @@ impl TokenBucket {
         let response: Vec<u64> = (1..=100).map(|i| (20_000.0 + full * 1e9 * f64::from(i) / 100.0) as u64).collect();
         Seen {
             achieved: 1.0,
+            held: false,
             lost,
             sent: sent as u64,
             unanswered: lost.min(100),
@@ -67,6 +68,7 @@ impl Server {
         }
         Seen {
             achieved: 1.0,
+            held: false,
             lost: 0,
             sent: messages.into(),
             unanswered: 0,

@@ -10,6 +10,7 @@ fn condition(text: &str) -> Condition {
 fn sound() -> Seen {
     Seen {
         achieved: 1.0,
+        held: false,
         lost: 0,
         sent: 10_000,
         unanswered: 0,
@@ -97,6 +98,9 @@ fn what_our_own_side_did_not_send_is_told_apart() {
     assert_eq!((verdict, missed.as_str()), (Verdict::OurSide, "loss 50.0 %, sent 99.89 % of what was due"));
     assert_eq!(said("loss<0.1%", &Seen { achieved: 0.999, ..sound() }).0, Verdict::Met);
     assert_eq!(said("loss<0.1%,achieved>=99%", &Seen { lost: 0, ..slow }).0, Verdict::Met);
+    let held = Seen { achieved: 0.95, held: true, ..sound() };
+    let why = "sent 95.0 % of what was due: the path took no more";
+    assert_eq!(said("loss<0.1%", &held), (Verdict::Missed, why.to_owned()), "the path's doing, not ours");
     let nothing = Seen { achieved: 0.0, sent: 0, response: Ranked::exact(vec![]), ..sound() };
     assert_eq!(said("loss<0.1%", &nothing).0, Verdict::OurSide);
 }
@@ -108,6 +112,12 @@ fn what_our_own_side_did_not_send_is_told_apart() {
 #[test_case("loss<=0%", 1, 3_000; "none can never be shown")]
 fn a_condition_says_how_many_messages_it_takes(text: &str, reply_every: u32, messages: u64) {
     assert_eq!(condition(text).needed(reply_every), messages);
+}
+
+#[test]
+fn only_a_response_time_sees_a_queue() {
+    let asks = |text: &str| condition(text).asks_a_time();
+    assert!(asks("p99<1ms,loss<1%") && asks("mean<1ms") && !asks("loss<0.1%") && !asks("loss<0.1%,slip<1ms"));
 }
 
 proptest! {
