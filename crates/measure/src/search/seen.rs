@@ -106,7 +106,7 @@ mod tests {
         let stop = Stop { after_ns: Some(Nanos::secs(2)), ..Stop::default() };
         let reply_every = Some(reply_every);
         let pattern = Some(Pattern::Load);
-        Asked { schedule, stop, reply_every, pattern, ..Asked::default() }.resolve().unwrap()
+        Asked { pattern, schedule, reply_every, stop, ..Asked::default() }.resolve().unwrap()
     }
 
     /// Two seconds of which `sent` messages left, every `reply_every`-th asking; the first `lost` of those have no answer.
