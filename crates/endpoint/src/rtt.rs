@@ -17,6 +17,7 @@ use measure::event::Event;
 use measure::method::{Carrier, Method, Pattern, Waiting};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
+use measure::statistics::loss::PeerCounts;
 use measure::trace::Trace;
 use protocol::native::key::Key;
 use protocol::native::message::Report;
@@ -94,8 +95,8 @@ pub struct Finding {
     pub peer: PeerFacts,
     /// How it ended.
     pub ended: Ending,
-    /// Recorded requests the peer received; `None` where it did not tell them from those of the warm-up.
-    pub peer_received: Option<u64>,
+    /// What the peer counted of the recorded requests; `None` where it did not tell them from those of the warm-up.
+    pub peer_counts: PeerCounts,
     /// Whom it was measured against.
     pub target: SocketAddr,
     /// Whether that was a reflector of our own.
@@ -194,9 +195,11 @@ fn against(
         cpus: control.opened.got.cpus.clone(),
     });
     let report = control.map(|control| control.close(stop)).transpose();
-    let peer_received = report.as_ref().ok().and_then(|report| recorded(report.as_ref()?, &method));
+    let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
-    Ok(Finding { peer_received, ..finding })
+    // A load that was cut short was not waited for: what is still on its way is not lost.
+    let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
+    Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), ..finding })
 }
 
 /// This host under observation from here on.
@@ -234,15 +237,19 @@ pub fn found(gathered: Gathered, ours: Environment, target: SocketAddr, offset_b
     conclude(gathered, Ok(None), ours, PeerFacts::default(), target, false, clock_stepped)
 }
 
-/// Requests the peer received, less those that are not recorded. What carries no header cannot be marked as warm-up.
-fn recorded(report: &Report, method: &Method) -> Option<u64> {
+/// Requests the peer received and replied to, less those that are not recorded. What carries no header cannot be marked
+/// as warm-up.
+fn recorded(report: &Report, method: &Method) -> PeerCounts {
     // Counts of a peer: whatever they are, they do not overflow.
     let total = |counts: &[u64]| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
-    let received = total(&report.received);
-    if open::headed(method) {
-        return received.checked_sub(total(report.warm_up.as_ref()?));
-    }
-    (method.warm_up_ns == measure::unit::Nanos::ZERO).then_some(received)
+    let (received, replied) = (total(&report.received), total(&report.replied));
+    let unrecorded = match &report.warm_up {
+        Some(warm_up) if open::headed(method) => total(warm_up),
+        _ if !open::headed(method) && method.warm_up_ns == measure::unit::Nanos::ZERO => 0,
+        _ => return PeerCounts::default(),
+    };
+    // Each request of a warm-up is replied to.
+    PeerCounts { received: received.checked_sub(unrecorded), replied: replied.checked_sub(unrecorded) }
 }
 
 fn conclude(
@@ -272,7 +279,7 @@ fn conclude(
         recording,
         sockets,
         ours,
-        peer_received: None,
+        peer_counts: PeerCounts::default(),
         theirs: report.map(|report| report.environment),
         peer,
         ended,

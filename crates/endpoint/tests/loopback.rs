@@ -77,7 +77,7 @@ fn every_request_is_answered_and_the_peer_counts_the_same(carrier: Carrier, list
     with_reflector(listen, |address| {
         let finding = measured(&asked(carrier, 300), Some(address));
         all_answered(&finding, 300);
-        assert!(finding.peer_received.expect("the reflector reports") >= 300);
+        assert!(finding.peer_counts.received.expect("the reflector reports") >= 300);
         assert_eq!(finding.peer.program.as_deref(), Some(PROGRAM));
     });
 }

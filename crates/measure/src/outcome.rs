@@ -19,10 +19,13 @@ pub struct Outcome {
     pub elapsed_ns: Nanos,
     /// Fates of the requests, and what stands beside them.
     pub counts: Counts,
-    /// Requests a second that the schedule asks for; absent back to back.
+    /// Requests a second that the schedule asks for, one-way messages of a load included; absent back to back.
     pub offered_per_s: Option<f64>,
-    /// Requests a second that were sent; of an open loop while it was sending, not while it waited for the last replies.
+    /// Requests a second that were sent, one-way messages included; of an open loop while it was sending, not while it
+    /// waited for the last replies.
     pub sent_per_s: Option<f64>,
+    /// Of a load: messages a second that the peer received, over the same time; only where the peer told its counts.
+    pub received_per_s: Option<f64>,
     /// Requests a second that were answered in time, over the same time.
     pub answered_per_s: Option<f64>,
     /// How long the very first exchange took, before the warm-up, in nanoseconds; in no distribution.
@@ -138,6 +141,10 @@ pub struct Slip {
     pub behind_share: f64,
     /// Whether the stated rate was offered: what was sent is within 1 % of what was due.
     pub rate_achieved: bool,
+    /// For how long the cap on outstanding requests held back what was due, nanoseconds, mean over threads; loads only.
+    pub held_by_cap_ns: Option<Nanos>,
+    /// For how long a socket that took no more held back what was due, nanoseconds, mean over threads; loads only.
+    pub held_by_socket_ns: Option<Nanos>,
 }
 
 /// Jitter is not one number: each has its name. All of round trips from the send, in nanoseconds. A quantile is absent
@@ -177,6 +184,13 @@ pub struct Loss {
     pub longest_period: u64,
     /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours, and only where it can tell them from those of the warm-up.
     pub peer_received: Option<u64>,
+    /// Recorded requests the peer replied to; as `peer_received`.
+    pub peer_replied: Option<u64>,
+    /// Messages lost on the way there: sent less received. Below zero where the path doubled more than it lost. Absent
+    /// where the peer did not tell its counts.
+    pub forward: Option<i64>,
+    /// Replies lost on the way back: replies the peer sent less those that came, late ones included. Likewise.
+    pub reverse: Option<i64>,
 }
 
 /// Whether a run settled.

@@ -43,6 +43,7 @@ pub struct Recorder {
     edge: Edge,
     first: Option<Nanos>,
     held_back: HeldBack,
+    sent_until: Option<Instant>,
 }
 
 /// State at the start of the present second.
@@ -81,6 +82,7 @@ impl Recorder {
             edge: Edge::at(Instant(0)),
             first: None,
             held_back: HeldBack::default(),
+            sent_until: None,
         }
     }
 
@@ -162,6 +164,11 @@ impl Recorder {
         if let (Some(slips), Some(Nanos(slip))) = (self.slip.as_mut(), sent_late_by) {
             slips.record(slip);
         }
+    }
+
+    /// The last message of all left at `at`.
+    pub fn sent_until(&mut self, at: Instant) {
+        self.sent_until = Some(at);
     }
 
     /// Something that was due was held back for so long.
@@ -259,6 +266,7 @@ impl Recorder {
             ended: now,
             first: self.first,
             held_back: self.held_back,
+            sent_until: self.sent_until,
         }
     }
 }

@@ -48,6 +48,9 @@ pub enum Warning {
         sent_per_s: f64,
         /// Whether the window's cap held requests back (the peer's side), rather than our own pacing.
         held_back_by_window: bool,
+        /// Whether a socket that took no more held them back (the path's side, or the peer's).
+        #[serde(default)]
+        held_back_by_socket: bool,
     },
     /// Requests were sent behind schedule by our own side.
     BehindSchedule {
@@ -68,6 +71,16 @@ pub enum Warning {
         /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
         /// known.
         dropped_by_us: Option<u64>,
+    },
+    /// Messages of a load were lost on the way there.
+    LostOnTheWay {
+        /// How many.
+        count: u64,
+        /// Of how many sent, messages that asked for no reply included.
+        sent: u64,
+        /// Datagrams that the peer's host had no room for in its receive buffers; absent where there were none, or it is
+        /// not known.
+        dropped_by_peer: Option<u64>,
     },
     /// Requests were refused: answered by a reset or an ICMP error instead of a reply.
     Refused {
@@ -173,11 +186,11 @@ impl fmt::Display for Warning {
                     grouped(effective.round() as u64)
                 )
             }
-            Self::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window } => {
-                let cause = if *held_back_by_window {
-                    "the cap on outstanding requests held them back"
-                } else {
-                    "our side was too slow"
+            Self::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket } => {
+                let cause = match (held_back_by_window, held_back_by_socket) {
+                    (true, _) => "the cap on outstanding requests held them back",
+                    (_, true) => "the path or the peer took no more, so the socket held them back",
+                    _ => "our side was too slow",
                 };
                 let (sent, due) = (PerSecond(*sent_per_s), PerSecond(*offered_per_s));
                 write!(f, "{sent} requests a second were sent where {due} were due: {cause}")
@@ -197,6 +210,12 @@ impl fmt::Display for Warning {
                 write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))?;
                 let dropped = dropped_by_us.map(grouped);
                 dropped.map_or(Ok(()), |dropped| write!(f, ": our own receive buffer had no room for {dropped}"))
+            }
+            Self::LostOnTheWay { count, sent, dropped_by_peer } => {
+                let share = Percent(*count as f64 / (*sent).max(1) as f64);
+                write!(f, "{} of {} messages did not reach the peer ({share})", grouped(*count), grouped(*sent))?;
+                let dropped = dropped_by_peer.map(grouped);
+                dropped.map_or(Ok(()), |dropped| write!(f, ": its host had no room for {dropped} in receive buffers"))
             }
             Self::Refused { count, sent, carrier, by } => {
                 let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
@@ -272,7 +291,8 @@ impl Warning {
             Self::Correlated { .. } => {
                 "the intervals allow for it; a longer run (-t) narrows them, and only several runs show how far runs differ"
             }
-            Self::RateNotAchieved { held_back_by_window: true, .. } => {
+            Self::RateNotAchieved { held_back_by_window: true, .. }
+            | Self::RateNotAchieved { held_back_by_socket: true, .. } => {
                 "the path or the peer does not keep up: lower --rate, or spread it over more --connections"
             }
             Self::RateNotAchieved { .. } => "lower --rate, use --pace spin with a --cpu of its own, or more --threads",
@@ -287,6 +307,10 @@ impl Warning {
                 "a firewall may drop them, or nobody is there: try another carrier (--tcp, --udp, --icmp, --connect)"
             }
             Self::Lost { .. } => "lower --rate or --window; raise --timeout to tell the lost from the late",
+            Self::LostOnTheWay { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
+                "they came there and the far side did not read them in time: lower --rate, give it a --peer-cpu of its own, or spread them over more --connections"
+            }
+            Self::LostOnTheWay { .. } => "lower --rate or --size: a queue on the way was full, or the path loses",
             Self::Refused { count, sent, carrier, by } => by.advice(*carrier, count >= sent),
             Self::SendFailed { .. } => {
                 "lower --rate or raise --send-buffer: the interface's queue was full, or a local rule forbade it"
@@ -398,8 +422,21 @@ mod tests {
             drift.to_string(),
             "the run drifted: the median of its last third lies 2.10 µs below that of its first"
         );
-        let slow = Warning::RateNotAchieved { offered_per_s: 1e6, sent_per_s: 80.25, held_back_by_window: false };
-        assert!(slow.to_string().starts_with("80.2 requests a second were sent where 1 000 000 were due"), "{slow}");
+        let slow = |held_back_by_window, held_back_by_socket| {
+            let (offered_per_s, sent_per_s) = (1e6, 80.25);
+            Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket }.to_string()
+        };
+        let start = "80.2 requests a second were sent where 1 000 000 were due: ";
+        assert_eq!(slow(false, false), format!("{start}our side was too slow"));
+        assert_eq!(slow(true, false), format!("{start}the cap on outstanding requests held them back"));
+        assert_eq!(
+            slow(false, true),
+            format!("{start}the path or the peer took no more, so the socket held them back")
+        );
+        let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
+        assert_eq!(gone(None).to_string(), "30 of 1 000 messages did not reach the peer (3.0 %)");
+        assert!(gone(Some(15)).to_string().ends_with(": its host had no room for 15 in receive buffers"));
+        assert!(gone(Some(15)).advice() != gone(Some(14)).advice());
         let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us };
         assert!(lost(None).to_string().starts_with("30 of 0"), "nothing is divided by zero");
         assert!(lost(Some(15)).to_string().ends_with(": our own receive buffer had no room for 15"));
@@ -410,12 +447,21 @@ mod tests {
     #[test]
     fn each_is_one_line_and_says_what_to_try() {
         let text = |s: &str| s.to_owned();
+        let too_slow = |held_back_by_window, held_back_by_socket| Warning::RateNotAchieved {
+            offered_per_s: 1e3,
+            sent_per_s: 5e2,
+            held_back_by_window,
+            held_back_by_socket,
+        };
         let refused = |by, count| Warning::Refused { count, sent: 2, carrier: Carrier::TcpConnect, by };
         let all = [
             Warning::OwnReflector,
             Warning::Correlated { count: 100, effective: 7.4 },
-            Warning::RateNotAchieved { offered_per_s: 1e3, sent_per_s: 5e2, held_back_by_window: true },
-            Warning::RateNotAchieved { offered_per_s: 1e3, sent_per_s: 5e2, held_back_by_window: false },
+            too_slow(true, false),
+            too_slow(false, true),
+            too_slow(false, false),
+            Warning::LostOnTheWay { count: 1, sent: 100, dropped_by_peer: None },
+            Warning::LostOnTheWay { count: 1, sent: 100, dropped_by_peer: Some(1) },
             Warning::BehindSchedule { share: 0.2 },
             Warning::TicksMissed { count: 7 },
             Warning::Lost { count: 1, sent: 100, dropped_by_us: None },

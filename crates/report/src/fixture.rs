@@ -16,6 +16,7 @@ use measure::recorder::{Recorder, Recording, Sequence};
 use measure::search::condition::Condition;
 use measure::search::seen::Seen;
 use measure::search::{Bounds, Next, Search, default};
+use measure::statistics::loss::PeerCounts;
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::meter::Meter;
 use measure::throughput::{Carried, Theirs, Throughput};
@@ -104,7 +105,7 @@ pub(crate) fn closed() -> Record {
             edge = now;
         }
     }
-    let extra = Extra { split: Some(split()), sockets: vec![socket()], peer_received: Some(40_000) };
+    let extra = Extra { split: Some(split()), sockets: vec![socket()], peer: counted(40_000, 40_000) };
     Record {
         ours: Some(environment("probe-1")),
         theirs: Some(Environment { disturbance: None, interface: None, ..environment("db-1") }),
@@ -114,6 +115,10 @@ pub(crate) fn closed() -> Record {
         ],
         ..record(Asked::default(), &recorder.finish(now), extra)
     }
+}
+
+fn counted(received: u64, replied: u64) -> PeerCounts {
+    PeerCounts { received: Some(received), replied: Some(replied) }
 }
 
 fn split() -> Split {
@@ -209,7 +214,7 @@ pub(crate) fn open_with_losses() -> Record {
     let rate_per_1000s = Rate::per_second(1_000).unwrap();
     let asked =
         Asked { carrier: Some(Carrier::Udp), schedule: Some(Schedule::Poisson { rate_per_1000s }), ..Asked::default() };
-    let extra = Extra { peer_received: Some(9_950), ..Extra::default() };
+    let extra = Extra { peer: counted(9_950, 9_950), ..Extra::default() };
     Record {
         target: Target {
             host: Some("db-1.example".to_owned()),
@@ -407,7 +412,7 @@ fn probe(rate: Rate, seed: u64) -> Record {
         free = free.max(sent).after(service);
         recorder.answered_as_scheduled(due, sent, free.after(trip(&mut rng)));
     }
-    record(asked, &recorder.finish(Instant(510_000_000)), Extra { peer_received: Some(messages), ..Extra::default() })
+    record(asked, &recorder.finish(Instant(510_000_000)), Extra::default())
 }
 
 /// Each of them.

@@ -59,6 +59,8 @@ pub struct Windowed<'a, L, W> {
     batch: Vec<Option<Instant>>,
     stamp: Stamp,
     latest: Instant,
+    /// When the latest message left.
+    sent: Instant,
 }
 
 impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
@@ -89,6 +91,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             spell: None,
             stamp: Stamp::Idle,
             latest: Instant(0),
+            sent: Instant(0),
             links,
             lanes,
             told,
@@ -101,7 +104,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     pub fn run(mut self) -> Run {
         let warmed = self.warm_up();
         let start = self.links[0].now();
-        self.latest = start;
+        (self.latest, self.sent) = (start, start);
         self.lanes.iter_mut().for_each(|lane| lane.requests.begin());
         self.recorder.begin(start, warmed.unwrap_or_default());
         let ended = match warmed {
@@ -111,6 +114,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             }
             Err(ended) => ended,
         };
+        if self.is_load() {
+            self.recorder.sent_until(self.sent);
+        }
         finish(self.told.thread, self.recorder, self.latest, self.splits, ended, self.outlet)
     }
 

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 
 use measure::event::Event;
 use measure::method::{Carrier, Method, Pattern, Stop as StopAt};
+use measure::statistics::loss::PeerCounts;
 use measure::unit::Nanos;
 use protocol::netperf::ask::{self, Ask, Flags, Length};
 use protocol::netperf::passphrase::Passphrase;
@@ -53,11 +54,11 @@ pub(super) fn against(
     for session in sessions {
         session.close(stop);
     }
-    let (peer_received, report_missing) =
-        if test.wants_results { seen(ends.courses, &test.method) } else { (None, None) };
+    let (received, report_missing) = if test.wants_results { seen(ends.courses, &test.method) } else { (None, None) };
     let facts = PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() };
     let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
-    Ok(Finding { peer_received, report_missing, ..finding })
+    let peer_counts = PeerCounts { received, replied: None };
+    Ok(Finding { peer_counts, report_missing, ..finding })
 }
 
 /// What the servers saw, which counts the warm-up too, or why one did not say.

@@ -36,6 +36,8 @@ pub struct Recording {
     pub first: Option<Nanos>,
     /// How long messages that were due were held back.
     pub held_back: HeldBack,
+    /// When the last message of a load left; absent where that was not told.
+    pub sent_until: Option<Instant>,
 }
 
 /// What keeps a message of an open loop that is due from leaving, beside our own slowness.
@@ -86,6 +88,7 @@ impl Recording {
         self.began = self.began.min(other.began);
         self.ended = self.ended.max(other.ended);
         self.first = self.first.or(other.first);
+        self.sent_until = self.sent_until.max(other.sent_until);
         self.held_back.add(Held::Cap, other.held_back.by_cap);
         self.held_back.add(Held::Socket, other.held_back.by_socket);
     }

@@ -9,6 +9,15 @@ use crate::unit::Nanos;
 /// Standard normal quantile of a two-sided 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
+/// What the peer counted, where it told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerCounts {
+    /// Recorded requests it received.
+    pub received: Option<u64>,
+    /// Recorded requests it replied to.
+    pub replied: Option<u64>,
+}
+
 /// Requests that left: all scheduled but those our own side failed to send.
 pub fn sent(counts: &Counts) -> u64 {
     counts.scheduled.saturating_sub(counts.send_failed)
@@ -17,7 +26,7 @@ pub fn sent(counts: &Counts) -> u64 {
 /// Lost and late over sent, with Wilson's interval, or up to 3/n where none of n was lost.
 ///
 /// The interval takes losses for independent; where they come in runs, `longest_period` says so.
-pub fn loss(counts: &Counts, periods: &LossPeriods, peer_received: Option<u64>) -> Loss {
+pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
     let (lost, sent) = (counts.lost + counts.late, sent(counts));
     let interval = wilson(lost, sent);
     Loss {
@@ -26,8 +35,15 @@ pub fn loss(counts: &Counts, periods: &LossPeriods, peer_received: Option<u64>) 
         high: interval.map(|(_, high)| high),
         periods: periods.periods,
         longest_period: periods.longest,
-        peer_received,
+        peer_received: peer.received,
+        peer_replied: peer.replied,
+        forward: peer.received.map(|received| less(counts.messages_sent(), received)),
+        reverse: peer.replied.map(|replied| less(replied, counts.answered + counts.late + counts.corrupt)),
     }
+}
+
+fn less(sent: u64, arrived: u64) -> i64 {
+    i64::try_from(i128::from(sent) - i128::from(arrived)).unwrap_or(i64::MAX)
 }
 
 /// Wilson's 95 % interval of a share of `part` in `whole`; with no `part` its upper end is the rule of three. `None`
@@ -110,7 +126,7 @@ mod tests {
     #[test_case(counts(90, 6, 4, 0), Some(0.1), Some(0.055_229_1), Some(0.174_365_7); "ten of a hundred, late ones included")]
     #[test_case(counts(0, 10, 0, 3), Some(1.0), Some(0.722_467_3), Some(1.0); "all of ten")]
     fn a_loss_ratio_has_wilsons_interval(counts: Counts, ratio: Option<f64>, low: Option<f64>, high: Option<f64>) {
-        let found = loss(&counts, &LossPeriods::default(), None);
+        let found = loss(&counts, &LossPeriods::default(), PeerCounts::default());
         let close = |a: Option<f64>, b: Option<f64>| match (a, b) {
             (Some(a), Some(b)) => (a - b).abs() < 1e-6,
             (a, b) => a == b,
@@ -124,8 +140,22 @@ mod tests {
         for seq in [3, 4, 9] {
             periods.lost(&mut sequence, seq);
         }
-        let found = loss(&counts(97, 3, 0, 0), &periods, Some(99));
+        let peer = PeerCounts { received: Some(99), replied: Some(98) };
+        let found = loss(&counts(97, 3, 0, 0), &periods, peer);
         assert_eq!((found.periods, found.longest_period, found.peer_received), (2, 2, Some(99)));
+        assert_eq!((found.forward, found.reverse), (Some(1), Some(1)));
+    }
+
+    #[test]
+    fn each_way_is_what_left_one_end_less_what_came_to_the_other() {
+        let load = Counts { one_way: 900, one_way_failed: 7, ..counts(95, 3, 1, 1) };
+        let ways = |received, replied| {
+            let found = loss(&load, &LossPeriods::default(), PeerCounts { received, replied });
+            (found.forward, found.reverse)
+        };
+        assert_eq!(ways(Some(990), Some(98)), (Some(9), Some(2)), "999 left, 96 replies came");
+        assert_eq!(ways(Some(1_005), None), (Some(-6), None), "the path doubled some");
+        assert_eq!(ways(None, Some(0)), (None, Some(-96)));
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! Makes an outcome of a recording: every number of it, each where it was measured and absent where it was not.
 
+mod rates;
+
 use crate::event::{Counts, Second};
-use crate::method::{LoopKind, Method, Schedule};
+use crate::method::{LoopKind, Method, Pattern, Schedule};
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
 use crate::recorder::{Kept, Recording, Series, Values};
 use crate::statistics::correlation::{self, Effective};
 use crate::statistics::jitter::jitter;
+use crate::statistics::loss::PeerCounts;
 use crate::statistics::quantile::{LISTED, Ranked};
 use crate::statistics::series::interleaved;
 use crate::statistics::steady::steady;
 use crate::statistics::{loss, moments, payload};
 use crate::unit::Nanos;
+use rates::Rates;
 
-/// Share of the requests due that must have been sent for the stated rate to have been offered.
-const ACHIEVED: f64 = 0.99;
 /// Requests are behind schedule by more than an interval, or by more than this.
 const SMALLEST_BEHIND: Nanos = Nanos::micros(1);
 
@@ -24,8 +26,8 @@ pub struct Extra {
     pub split: Option<Split>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
-    /// Requests the peer received, from a reflector of ours.
-    pub peer_received: Option<u64>,
+    /// What the peer counted, from a reflector of ours.
+    pub peer: PeerCounts,
 }
 
 /// Everything `recording` says about a run of `method`.
@@ -40,7 +42,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     listed.sort_unstable_by(f64::total_cmp);
     let from_send = |kept: &Kept| kept.response.saturating_sub(kept.slip);
     let service = recording.service.as_ref().map(|service| Sample::of(service, &series, from_send));
-    let rates = Rates::of(recording, method, last_slip(recording));
+    let rates = Rates::of(recording, method, &extra.peer);
     let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
     let saturating = recording.kind == LoopKind::Closed && method.schedule == Schedule::BackToBack;
     Outcome {
@@ -49,6 +51,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         counts: recording.counts,
         offered_per_s: rates.offered,
         sent_per_s: rates.sent,
+        received_per_s: rates.received,
         answered_per_s: rates.answered,
         first_ns: recording.first,
         of_sent: loss::of_sent(&response.ranked, unanswered, &LISTED),
@@ -57,7 +60,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         service: service.map(|service| service.distribution(&LISTED)),
         slip: slip(recording, method, &series, &rates),
         jitter: jitter(recording),
-        loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer_received),
+        loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer),
         reorder_extents: extents(&recording.extents),
         steady: steady(&response.series, series.stride),
         seconds: merged_seconds(&recording.seconds),
@@ -129,87 +132,16 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Requests a second; absent where there was no time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rates {
-    offered: Option<f64>,
-    sent: Option<f64>,
-    answered: Option<f64>,
-    /// Whether at least 99 % of what was due was sent; `None` where nothing is due at stated instants.
-    achieved: Option<bool>,
-}
-
-impl Rates {
-    fn of(recording: &Recording, method: &Method, last_slip: Nanos) -> Self {
-        let offered = offered(method);
-        let sent = loss::sent(&recording.counts);
-        let open = recording.kind == LoopKind::Open;
-        let time = if open { sending(recording, method, offered, last_slip) } else { elapsed(recording) };
-        let per_second = |count: u64| (time > Nanos::ZERO).then(|| count as f64 / time.as_secs_f64());
-        let achieved = offered.filter(|_| open).map(|offered| {
-            let due = offered * time.as_secs_f64();
-            recording.counts.scheduled as f64 >= due * ACHIEVED - edge(method, due)
-        });
-        Self { offered, sent: per_second(sent), answered: per_second(recording.counts.answered), achieved }
-    }
-}
-
-/// Requests a second that the schedule asks for, over all connections; `None` back to back.
-fn offered(method: &Method) -> Option<f64> {
-    let connections = f64::from(method.spread.connections.max(1));
-    match method.schedule {
-        Schedule::BackToBack => None,
-        Schedule::Every { interval_ns } => Some(1.0 / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite()),
-        Schedule::Rate { rate_per_1000s } | Schedule::Poisson { rate_per_1000s } => {
-            Some(rate_per_1000s.as_per_second())
-        }
-        // Each connection has its own bursts.
-        Schedule::Bursts { count, interval_ns } => {
-            Some(f64::from(count) * connections / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite())
-        }
-        // Of the time from the first departure to the last, which has one gap less than messages.
-        Schedule::Trace { messages, length_ns, .. } => {
-            Some(messages.saturating_sub(1) as f64 / length_ns.as_secs_f64()).filter(|rate| rate.is_finite())
-        }
-    }
-}
-
-/// How long an open loop was sending. A run of a stated time sends for that time and may wait for replies after it;
-/// one that ended otherwise sent until its last request's due instant plus that one's slip.
-fn sending(recording: &Recording, method: &Method, offered: Option<f64>, last_slip: Nanos) -> Nanos {
-    let elapsed = elapsed(recording);
-    match (method.stop.after_ns, offered) {
-        (Some(after), _) if elapsed >= after => after,
-        (_, Some(rate)) => {
-            let due = Nanos((recording.counts.scheduled as f64 / rate * 1e9) as u64);
-            elapsed.min(Nanos(due.0.saturating_add(last_slip.0)))
-        }
-        (_, None) => elapsed,
-    }
-}
-
-/// Requests that may be missing by the schedule's own grain: one of each connection, a burst of each, or four standard
-/// deviations of a Poisson count.
-fn edge(method: &Method, due: f64) -> f64 {
-    let connections = f64::from(method.spread.connections.max(1));
-    match method.schedule {
-        Schedule::Poisson { .. } => 4.0 * due.sqrt(),
-        Schedule::Bursts { count, .. } => f64::from(count) * connections,
-        _ => connections,
-    }
-}
-
-/// How late the last kept request of any thread was sent.
-fn last_slip(recording: &Recording) -> Nanos {
-    let last = recording.series.iter().filter_map(|series| series.samples.last());
-    last.map(|kept| Nanos(kept.slip)).max().unwrap_or(Nanos::ZERO)
-}
-
 fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) -> Option<Slip> {
     let values = recording.slip.as_ref().filter(|values| values.count() > 0)?;
     let sample = Sample::of(values, series, |kept| kept.slip);
     let behind = method.schedule.mean_gap().unwrap_or(Nanos::ZERO).max(SMALLEST_BEHIND);
+    let held = |span: Nanos| {
+        (method.pattern == Pattern::Load).then(|| Nanos(span.0 / u64::from(method.spread.threads.max(1))))
+    };
     Some(Slip {
+        held_by_cap_ns: held(recording.held_back.by_cap),
+        held_by_socket_ns: held(recording.held_back.by_socket),
         behind_share: sample.ranked.above(behind.0) as f64 / values.count() as f64,
         rate_achieved: rates.achieved?,
         distribution: sample.distribution(&LISTED),
@@ -297,7 +229,7 @@ mod tests {
     #[test]
     fn a_closed_loop_is_told_whole() {
         let trips: Vec<u64> = (1..=1_000).map(|i| 10_000 + (i * 7_919) % 1_000).collect();
-        let extra = Extra { peer_received: Some(1_000), ..Extra::default() };
+        let extra = Extra { peer: PeerCounts { received: Some(1_000), replied: None }, ..Extra::default() };
         let found = summarise(&closed(&trips, 2_000), &method(&Asked::default()), extra);
         assert_eq!(found.first_ns, Some(Nanos(9_999)));
         assert_eq!(found.elapsed_ns, Nanos(trips.iter().sum()));

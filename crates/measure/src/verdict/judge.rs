@@ -20,6 +20,8 @@ pub const STEAL: f64 = 0.01;
 pub const BEHIND: f64 = 0.01;
 /// An effective sample size below this share of the sample is told.
 pub const CORRELATED: f64 = 0.5;
+/// What is due being held back for more than this share of a load's time is what kept its rate from being achieved.
+const HELD: f64 = 0.1;
 /// Outstanding requests from this share of the cap up (by Little's law) mean that the cap held requests back.
 const AT_CAP: f64 = 0.9;
 /// Governors that slow an idle CPU down.
@@ -55,6 +57,7 @@ pub fn judge(
     warnings.extend(around(context));
     warnings.extend(clocks(outcome));
     warnings.extend(fates::fates(outcome, method, ours));
+    warnings.extend(fates::lost_on_the_way(outcome, method, theirs.or(ours.filter(|_| context.own_reflector))));
     warnings.extend(rate(outcome, method));
     warnings.extend([("our", ours), ("the peer's", theirs)].into_iter().filter_map(|(end, at)| disturbed(end, at?)));
     warnings.extend(not_steady(&outcome.steady));
@@ -108,20 +111,30 @@ fn clocks(outcome: &Outcome) -> impl Iterator<Item = Warning> {
 fn rate(outcome: &Outcome, method: &Method) -> Vec<Warning> {
     let Some(slip) = &outcome.slip else { return Vec::new() };
     let held_back_by_window = held_back(outcome, method);
+    let held_back_by_socket = held_for(slip.held_by_socket_ns, outcome);
     let mut warnings = Vec::new();
     if let (false, Some(offered_per_s), Some(sent_per_s)) =
         (slip.rate_achieved, outcome.offered_per_s, outcome.sent_per_s)
     {
-        warnings.push(Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window });
+        warnings.push(Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket });
     }
-    if slip.behind_share > BEHIND && !held_back_by_window {
+    if slip.behind_share > BEHIND && !held_back_by_window && !held_back_by_socket {
         warnings.push(Warning::BehindSchedule { share: slip.behind_share });
     }
     warnings
 }
 
-/// Whether the cap on outstanding requests was reached: their mean number is rate times mean service time (Little).
+/// Whether something due was held back for so long that it counts.
+fn held_for(span: Option<Nanos>, outcome: &Outcome) -> bool {
+    span.is_some_and(|span| span.as_secs_f64() > HELD * outcome.elapsed_ns.as_secs_f64())
+}
+
+/// Whether the cap on outstanding requests was reached. A load has measured it; elsewhere their mean number is rate times
+/// mean service time (Little).
 fn held_back(outcome: &Outcome, method: &Method) -> bool {
+    if let Some(span) = outcome.slip.as_ref().and_then(|slip| slip.held_by_cap_ns) {
+        return held_for(Some(span), outcome);
+    }
     let Window::Open { cap } = method.window else { return false };
     let all = f64::from(cap) * f64::from(method.spread.connections.max(1));
     let service = outcome.service.as_ref().and_then(|service| service.mean_ns);
@@ -383,13 +396,14 @@ mod tests {
     fn a_generator_too_slow_for_its_rate_is_told_as_such() {
         let (outcome, method) = open(1_000, |n| n * 1_000_000, Nanos::micros(50), 100);
         let [
-            Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window },
+            Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket },
             Warning::BehindSchedule { share },
         ] = rate(&outcome, &method)[..]
         else {
             panic!("{:?}", rate(&outcome, &method))
         };
-        assert_eq!((offered_per_s, sent_per_s, held_back_by_window), (1_000.0, 500.0, false));
+        assert_eq!((offered_per_s, sent_per_s), (1_000.0, 500.0));
+        assert_eq!((held_back_by_window, held_back_by_socket), (false, false));
         assert_eq!(share, 0.998);
     }
 
@@ -399,6 +413,23 @@ mod tests {
         let (outcome, method) = open(1_000, |n| n * 1_000_000, Nanos::millis(200), 100);
         let found = rate(&outcome, &method);
         assert!(matches!(found[..], [Warning::RateNotAchieved { held_back_by_window: true, .. }]), "{found:?}");
+    }
+
+    /// What is said of a load that was so slow, of which something due was held back for so long in two seconds.
+    #[test_case(Nanos::millis(10), Nanos::millis(20), (false, false); "hardly at all")]
+    #[test_case(Nanos::millis(900), Nanos::ZERO, (true, false); "by the cap")]
+    #[test_case(Nanos::ZERO, Nanos::millis(900), (false, true); "by the socket")]
+    fn a_load_tells_what_held_it_back(by_cap: Nanos, by_socket: Nanos, held: (bool, bool)) {
+        // Outstanding by Little's law are 100, the cap: a load has measured it, so that says nothing.
+        let (mut outcome, method) = open(1_000, |n| n * 1_000_000, Nanos::millis(200), 100);
+        let slip = outcome.slip.as_mut().unwrap();
+        (slip.held_by_cap_ns, slip.held_by_socket_ns) = (Some(by_cap), Some(by_socket));
+        let found = rate(&outcome, &method);
+        let Some(Warning::RateNotAchieved { held_back_by_window, held_back_by_socket, .. }) = found.first() else {
+            panic!("{found:?}")
+        };
+        assert_eq!((*held_back_by_window, *held_back_by_socket), held);
+        assert_eq!(found.len() > 1, held == (false, false), "behind schedule by ourselves");
     }
 
     #[test_case(20, false; "one in a hundred is not told")]

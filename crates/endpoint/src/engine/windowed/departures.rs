@@ -76,7 +76,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             (link.send(&lane.request[..length]), if flags == Flags::ANNOUNCE { Stamp::Send(turn) } else { self.stamp })
         };
         self.stamp = stamp;
-        self.latest = sent;
+        (self.latest, self.sent) = (sent, sent);
         lane.requests.note(seq, intended, sent, result.is_ok());
         match result {
             Ok(()) => {

@@ -111,7 +111,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             sent = link.now();
         }
         let result = link.send(&lane.request[..length]);
-        self.latest = sent;
+        (self.latest, self.sent) = (sent, sent);
         match result {
             Ok(()) => {
                 self.recorder.one_way(slip(intended, sent));
@@ -168,7 +168,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 }
             }
             gone += passed;
-            self.latest = sent;
+            (self.latest, self.sent) = (sent, sent);
             if let Err(fault) = taken {
                 self.refused(turn, fault)?;
             }

@@ -1,7 +1,7 @@
 //! Requests that were not answered: how many, and where they ended as far as this host's kernel can tell.
 
 use crate::environment::Environment;
-use crate::method::{Carrier, Method};
+use crate::method::{Carrier, Method, Pattern};
 use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
 use crate::verdict::Warning;
@@ -23,6 +23,17 @@ pub(super) fn fates(
     });
     let missed = (counts.ticks_missed > 0).then_some(Warning::TicksMissed { count: counts.ticks_missed });
     [failed, refused(outcome, method, ours), lost, missed].into_iter().flatten()
+}
+
+/// What of a load did not come to the peer; `there` is the peer's environment, where it was read.
+pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<&Environment>) -> Option<Warning> {
+    let count = outcome.loss.forward.and_then(|forward| u64::try_from(forward).ok()).filter(|count| *count > 0)?;
+    let counted = |name: &str| there.and_then(|there| there.counters.get(name)).and_then(|n| u64::try_from(*n).ok());
+    // The host's counters hold what other sockets dropped too, so no more than was lost is theirs.
+    let full = ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].into_iter().filter_map(counted).fold(0, u64::saturating_add);
+    let dropped_by_peer = Some(full.min(count)).filter(|dropped| *dropped > 0);
+    let sent = outcome.counts.messages_sent();
+    (method.pattern == Pattern::Load).then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
 }
 
 /// What our own sockets had no room for, where any had none.
@@ -108,6 +119,28 @@ mod tests {
         assert_eq!(told(&outcome), lost(None));
         outcome.sockets = vec![socket(Some(2)), socket(None), socket(Some(3))];
         assert_eq!(told(&outcome), lost(Some(5)));
+    }
+
+    #[test]
+    fn what_a_load_lost_on_the_way_there_is_told_with_what_the_peers_host_dropped() {
+        let (mut outcome, exchange) = run(Counts { scheduled: 10, answered: 10, ..Counts::default() }, Carrier::Udp);
+        outcome.counts.one_way = 990;
+        let load = Asked { pattern: Some(Pattern::Load), ..Asked::default() }.resolve().unwrap();
+        let host = |counters: &[(&str, i64)]| {
+            let counters = counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+            Environment { counters, ..Environment::default() }
+        };
+        let told = |outcome: &Outcome, counters| lost_on_the_way(outcome, &load, Some(&host(counters)));
+        let lost = |dropped_by_peer| Some(Warning::LostOnTheWay { count: 7, sent: 1_000, dropped_by_peer });
+        assert_eq!(told(&outcome, &[]), None, "the peer did not tell");
+        for (forward, warning) in [(0, None), (-3, None), (7, lost(None))] {
+            outcome.loss.forward = Some(forward);
+            assert_eq!(told(&outcome, &[]), warning);
+        }
+        assert_eq!(told(&outcome, &[("Udp.RcvbufErrors", 4), ("Udp6.RcvbufErrors", 1)]), lost(Some(5)));
+        assert_eq!(told(&outcome, &[("Udp.RcvbufErrors", 400)]), lost(Some(7)), "others drop too");
+        assert_eq!(lost_on_the_way(&outcome, &load, None), lost(None));
+        assert_eq!(lost_on_the_way(&outcome, &exchange, None), None, "an exchange that is lost is told as such");
     }
 
     #[test_case(Carrier::TcpConnect, &[("stat.interrupts", 9)], RefusedBy::Reset; "no ICMP error")]

@@ -172,7 +172,7 @@ fn tool() -> Tool {
 }
 
 fn outcome(finding: &Finding, task: &Task) -> Outcome {
-    let extra = Extra { split: split(finding), sockets: finding.sockets.clone(), peer_received: finding.peer_received };
+    let extra = Extra { split: split(finding), sockets: finding.sockets.clone(), peer: finding.peer_counts };
     summarise(&finding.recording, &task.method, extra)
 }
 

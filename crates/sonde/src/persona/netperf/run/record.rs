@@ -12,6 +12,7 @@ use logbook::moment::Moment;
 use logbook::record::Record;
 use measure::environment::Environment;
 use measure::method::{Asked, Direction};
+use measure::statistics::loss::PeerCounts;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::answer::Results;
@@ -77,10 +78,11 @@ impl Inquiry<'_> {
         let Measured { found, course, ended, environment, .. } = measured;
         match found {
             Found::Exchanges(gathered) => {
+                let received = course.results.as_ref().ok().and_then(|results| results.transactions);
                 let finding = rtt::found(gathered, environment, self.server, self.offset_before);
                 let finding = Finding {
                     peer: netserver(),
-                    peer_received: course.results.as_ref().ok().and_then(|results| results.transactions),
+                    peer_counts: PeerCounts { received, replied: None },
                     report_missing: missing(&course, self.test),
                     ended,
                     ..finding
