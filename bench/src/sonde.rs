@@ -19,6 +19,15 @@ pub const RECORDED_S: f64 = 0.6;
 /// The warm-up of both sides, as sonde takes it.
 pub const WARM_UP: &str = "100ms";
 
+/// Whether the kernel stamps some exchanges of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// As a user gets it who does not say: in spells, a hundredth of the run.
+    Default,
+    /// Never.
+    Off,
+}
+
 /// The program under test.
 #[derive(Clone, Debug)]
 pub struct Sonde {
@@ -36,19 +45,9 @@ impl Sonde {
         &self.program
     }
 
-    /// Exchanges a second. Stamps as they are by default, or as `stamps` says.
-    pub fn exchanges(
-        &self,
-        carrier: Carrier,
-        waiting: Waiting,
-        stamps: Option<bool>,
-        priority: Priority,
-    ) -> Result<f64> {
-        let stamps = match stamps {
-            None => "",
-            Some(true) => "--stamps",
-            Some(false) => "--no-stamps",
-        };
+    /// Exchanges a second.
+    pub fn exchanges(&self, carrier: Carrier, waiting: Waiting, stamps: Stamps, priority: Priority) -> Result<f64> {
+        let stamps = if stamps == Stamps::Off { "--no-stamps" } else { "" };
         let record =
             self.measure(carrier, waiting, &format!("-t {RECORDED_S} --warm-up {WARM_UP} {stamps}"), priority)?;
         number(&record, "/outcome/answered_per_s")

@@ -12,7 +12,7 @@ use crate::callgrind::{self, Part, Profile};
 use crate::netperf::Netperf;
 use crate::process::{Call, Priority, free_port};
 use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Row, Subject, Waiting};
-use crate::sonde::{Sonde, said_by};
+use crate::sonde::{Sonde, Stamps, said_by};
 use crate::trial::{Pair, alternate};
 use crate::verdict::{Effect, Verdict, effect, judge};
 
@@ -38,7 +38,7 @@ pub struct Bench {
     pub profiles: PathBuf,
     /// At which priority both sides run.
     pub priority: Priority,
-    /// Pairs of a row.
+    /// Pairs of a row; some rows have a multiple ([`Subject::thoroughness`]).
     pub pairs: usize,
     /// Seed of the order within pairs; each row begins with it.
     pub seed: u64,
@@ -79,12 +79,14 @@ impl Bench {
                 self.alternate(|| c.exchanges(carrier, waiting, priority), || c.exchanges(carrier, waiting, priority))
             }
             Subject::Exchanges { carrier, waiting } => self.alternate(
-                || sonde.exchanges(carrier, waiting, None, priority),
+                || sonde.exchanges(carrier, waiting, Stamps::Default, priority),
                 || c.exchanges(carrier, waiting, priority),
             ),
-            Subject::StampSampling { carrier } => self.alternate(
-                || sonde.exchanges(carrier, Waiting::Block, Some(true), priority),
-                || sonde.exchanges(carrier, Waiting::Block, Some(false), priority),
+            Subject::StampSampling { carrier } => alternate(
+                self.pairs * subject.thoroughness(),
+                &mut fastrand::Rng::with_seed(self.seed),
+                || sonde.exchanges(carrier, Waiting::Block, Stamps::Default, priority),
+                || sonde.exchanges(carrier, Waiting::Block, Stamps::Off, priority),
             ),
             Subject::StampEach { carrier } => {
                 self.alternate(|| c.stamped(carrier, true, priority), || c.stamped(carrier, false, priority))

@@ -19,7 +19,8 @@ ratio: Hodges-Lehmann of the logarithms of ours / theirs, with the signed-rank i
 estimate >= target and lower bound >= target - 0.03 (where less is better, <= and upper and + 0.03).
 difference: median of ours - theirs, with the order-statistics interval; met when estimate and upper
 bound <= target. Instructions: callgrind's, in user space, without an interval. Ours, theirs:
-medians of their own runs. No row is run twice. netperf: a whole second each, both ends of the same
+medians of their own runs. No row is run twice. stamps-* have seven times as many pairs, netperf's
+streams and least durations three times. netperf: a whole second each, both ends of the same
 program, between namespaces where the name ends in veth, on loopback otherwise.
 ";
 

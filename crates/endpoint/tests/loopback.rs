@@ -18,6 +18,8 @@ fn asked(carrier: Carrier, count: u64) -> Asked {
         carrier: Some(carrier),
         stop: StopAt { count: Some(count), ..StopAt::default() },
         warm_up_ns: Some(Nanos::millis(1)),
+        // However long a busy machine keeps an end waiting: nothing is lost on loopback.
+        timeout_ns: Some(Nanos::secs(60)),
         ..Asked::default()
     }
 }

@@ -205,7 +205,13 @@ pub(crate) fn open_with_losses() -> Record {
             _ => {
                 let sent = due.after(Nanos(slip));
                 recorder.answered_as_scheduled(due, sent, sent.after(trip(&mut rng)));
-                recorder.arrived(&mut sequence, if n % 1_000 == 3 { n - 2 } else { n });
+                // Every thousandth comes behind the one after it.
+                let place = match n % 1_000 {
+                    3 => n + 1,
+                    4 => n - 1,
+                    _ => n,
+                };
+                recorder.arrived(&mut sequence, place);
             }
         }
     }

@@ -20,7 +20,7 @@ pub mod view;
 
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 
 /// Is netperf: reads the words behind its name, runs the test, prints.
 pub fn client(program: &str, words: &[String], output: &Output) -> Exit {

@@ -6,6 +6,9 @@ use test_case::test_case;
 
 use crate::scene::{Reflector, Scene, counts, document, key_in, let_ping, number, quantile};
 
+/// However long a busy machine keeps an end waiting: nothing is lost between the two namespaces.
+const PATIENT: [&str; 2] = ["--timeout", "60s"];
+
 /// A program's answer: what the record of an exchange with a reflector of ours must say, whatever the carrier.
 fn answered_by_the_reflector(record: &Value, scene: &Scene, six: bool, count: u64) {
     jsonschema::validate(&logbook::schema::json_schema(), record).expect("a valid record");
@@ -72,7 +75,7 @@ fn a_reflector_answers_by_every_method(six: bool) {
         &["--udp", "--connections", "4", "--threads", "2"],
     ];
     for method in methods {
-        let record = scene.record(&[&[&target, "-c", "200", "--warm-up", "0"], method].concat());
+        let record = scene.record(&[&[&target, "-c", "200", "--warm-up", "0"], &PATIENT[..], method].concat());
         answered_by_the_reflector(&record, &scene, six, 200);
         if method != ["--crr"] {
             assert_eq!(ends(&record), addresses(&scene, six), "{method:?}");
@@ -85,7 +88,8 @@ fn a_reflector_answers_by_every_method(six: bool) {
 fn the_warm_up_is_in_no_count(carrier: &str) {
     let Some(scene) = Scene::beside("a warm-up") else { return };
     let _reflector = scene.reflector(&[]);
-    let record = scene.record(&[&scene.target(false), "-c", "100", "--warm-up", "50ms", carrier]);
+    let record =
+        scene.record(&[&[&scene.target(false), "-c", "100", "--warm-up", "50ms", carrier], &PATIENT[..]].concat());
     answered_by_the_reflector(&record, &scene, false, 100);
     assert!(number(&record, "/outcome/first_ns") > 0);
 }
@@ -100,7 +104,7 @@ fn with_a_key(six: bool) {
     let target = scene.target(six);
     for carrier in ["--tcp", "--udp", "--crr"] {
         let words = [&target, "-c", "100", "--warm-up", "0", carrier];
-        let record = scene.record(&[&words[..], &["--key", &key]].concat());
+        let record = scene.record(&[&words[..], &PATIENT[..], &["--key", &key]].concat());
         answered_by_the_reflector(&record, &scene, six, 100);
         let output = scene.rtt(&words);
         assert_eq!(output.status.code(), Some(1), "nobody is answered without it");

@@ -3,7 +3,6 @@
 //! [`parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
 //! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Options::notes`].
 
-pub mod answer;
 pub mod draft;
 pub mod global;
 pub mod list;
@@ -24,7 +23,7 @@ use endpoint::name::Family;
 use measure::method::Pacing;
 
 use crate::command::value::SampleFile;
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::pair::Pair;
 use crate::persona::netperf::selection::Selection;
 use crate::persona::netperf::test_name::{Direction, SocketType, Test, Transport};

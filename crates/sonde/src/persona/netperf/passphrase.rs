@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::Passphrase;
-use crate::persona::netperf::options::answer::Answer;
 
 /// The longest that a message carries, in bytes.
 const LONGEST: usize = 647;

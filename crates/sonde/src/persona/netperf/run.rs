@@ -14,10 +14,10 @@ use uuid::Uuid;
 
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::confidence;
 use crate::persona::netperf::facts::{Facts, Iteration, Latency, Path};
 use crate::persona::netperf::options::Options;
-use crate::persona::netperf::options::answer::Answer;
 use crate::persona::netperf::output::interim::{self, Interval};
 use crate::persona::netperf::output::{banner, bare, failure, result};
 use crate::persona::netperf::run::sockets::Sockets;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::{Form, Options};
 use crate::persona::netperf::selector::{self, Selector};
 use crate::persona::netperf::test_name::Direction;

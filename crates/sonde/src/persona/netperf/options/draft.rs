@@ -2,7 +2,7 @@
 
 use endpoint::name::Family;
 
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::number::{self, Read, Reason};
 use crate::persona::netperf::options::{Confidence, Options, global};
 use crate::persona::netperf::test_name::Test;

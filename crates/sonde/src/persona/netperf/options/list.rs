@@ -1,7 +1,7 @@
 //! The list behind `-o`, `-O` and `-k`: what is selected, or the names of all selectors where `?` asks for them.
 
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::Form;
-use crate::persona::netperf::options::answer::Answer;
 use crate::persona::netperf::selection::{self, Selection};
 use crate::persona::netperf::selector;
 

@@ -3,7 +3,7 @@
 use measure::method::Pacing;
 
 use crate::command::value::SampleFile;
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::draft::Draft;
 use crate::persona::netperf::options::{Passphrase, usage};
 

@@ -2,7 +2,7 @@
 //!
 //! A measurement without the option's effect would be another one under its name, so each is refused by a sentence.
 
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::{ALIGNMENT, Options};
 use crate::persona::netperf::test_name::Transport;
 

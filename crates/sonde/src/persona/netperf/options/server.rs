@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use endpoint::name::Family;
 
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::scan::{Grammar, Item, scan};
 use crate::persona::netperf::options::{PORT, Passphrase, number, usage};
 

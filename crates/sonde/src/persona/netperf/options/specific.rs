@@ -5,7 +5,7 @@
 
 use endpoint::name::Family;
 
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::draft::Draft;
 use crate::persona::netperf::options::number::{self, Reason};
 use crate::persona::netperf::options::pair::{Pair, Rule, split};

@@ -1,6 +1,6 @@
 //! What `-h` and `-V` print. The first lines and the exit status are the original's, the words are ours.
 
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 
 /// The version whose behaviour this is.
 pub const VERSION: &str = "2.7.1";

@@ -2,7 +2,7 @@
 
 use endpoint::name::Family;
 
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::server::family_name;
 use crate::persona::netperf::options::{Control, Length, Options};
 

@@ -7,8 +7,8 @@ use endpoint::name::{self, Family};
 use endpoint::random;
 use endpoint::stop::Stop;
 
+use crate::persona::answer::Answer;
 use crate::persona::netperf::facts::Path;
-use crate::persona::netperf::options::answer::Answer;
 use crate::persona::netperf::options::{DataAddress, Options};
 use crate::persona::netperf::output::failure;
 

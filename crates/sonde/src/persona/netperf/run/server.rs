@@ -13,7 +13,7 @@ use protocol::netperf::passphrase::Passphrase;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::server::ServerOptions;
 use crate::persona::netperf::passphrase;
 use crate::signal;

@@ -11,7 +11,7 @@ use measure::unit::{Bytes, Nanos};
 use protocol::netperf::ask::{self, Ask, Flags, Ring};
 use protocol::netperf::data::CLIENT_PORTS;
 
-use crate::persona::netperf::options::answer::Answer;
+use crate::persona::answer::Answer;
 use crate::persona::netperf::options::{Length, Options, RECEIVE_TIMEOUT_S};
 use crate::persona::netperf::run::places::Places;
 use crate::persona::netperf::test_name::{self, Transport};

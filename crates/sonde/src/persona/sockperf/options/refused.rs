@@ -1,0 +1,88 @@
+//! What a run is not started with, though it was read, and what has no effect: a sentence each.
+//!
+//! A measurement without the option's effect would be another one under its name.
+
+use std::net::IpAddr;
+
+use crate::persona::sockperf::options::scan::Given;
+use crate::persona::sockperf::options::table::{Key, Subcommand};
+
+/// The first option that is refused, and why.
+pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
+    let several = given.text(Key::Servers).is_some_and(|count| count != "1");
+    let socketxtreme = given.text(Key::Multiplex).is_some_and(|how| ["x", "socketxtreme"].contains(&how));
+    let bypass =
+        "kernel sockets are measured here, and no library that goes around the kernel is loaded: leave it away";
+    let refusals = [
+        (given.has(Key::ZeroCopy), "--zcopyread", bypass),
+        (given.has(Key::LoadVma), "--load-vma", bypass),
+        (given.has(Key::LoadXlio), "--load-xlio", bypass),
+        (given.has(Key::SocketAcceleration), "--set-sock-accl", bypass),
+        (given.has(Key::ReceiveFilter), "--rxfiltercb", bypass),
+        (socketxtreme, "-F socketxtreme", bypass),
+        (given.has(Key::Tls), "--tls", "TLS is not spoken here: leave it away, or use sockperf itself at both ends"),
+        (
+            given.has(Key::DummySend),
+            "--dummy-send",
+            "over kernel sockets its packets are sent in earnest, and the server takes them for damaged messages: leave it away",
+        ),
+        (several, "--srv-num", "the answers of several servers cannot be told apart: ask one after the other"),
+    ];
+    refusals.into_iter().find(|(given, ..)| *given).map(|(_, option, why)| (option, why))
+}
+
+/// Why a host is refused; `None` for one that is not.
+pub fn host(text: &str) -> Option<&'static str> {
+    if text.starts_with('/') {
+        return Some("a unix socket is no network: use sockperf itself for it");
+    }
+    let address = text.trim_start_matches('[').split(['%', ']']).next().unwrap_or(text);
+    let is_group = address.parse().is_ok_and(|address: IpAddr| address.is_multicast());
+    is_group.then_some("is a group address, and groups are not spoken to here: name one host")
+}
+
+/// What has no effect, a sentence each.
+pub fn notes(given: &Given, subcommand: Subcommand) -> Vec<String> {
+    let note = |key| effectless(key).or_else(|| pointless(key, given, subcommand));
+    given.keys().filter_map(note).map(|(option, says)| format!("{option}: {says}")).collect()
+}
+
+/// What never has an effect.
+fn effectless(key: Key) -> Option<(&'static str, &'static str)> {
+    let groups = "has no effect: no group is spoken to";
+    match key {
+        Key::Multiplex => Some(("-F", "has no effect but on the output: there is one way of waiting here")),
+        Key::Timeout => Some(("--timeout", "has no effect: nobody waits by ticks here")),
+        Key::ReceiveLoops => Some(("--recv_looping_num", "has no effect: every wake-up takes all that has come")),
+        Key::Debug => Some(("-d", "there is no debugging output")),
+        Key::McReceive => Some(("--mc-rx-if", groups)),
+        Key::McSend => Some(("--mc-tx-if", groups)),
+        Key::McLoopback => Some(("--mc-loopback-enable", groups)),
+        Key::McTtl => Some(("--mc-ttl", groups)),
+        Key::McSource => Some(("--mc-source-filter", groups)),
+        Key::ForceUnicastReply => Some(("--force-unicast-reply", groups)),
+        _ => None,
+    }
+}
+
+/// What has none beside the others.
+fn pointless(key: Key, given: &Given, subcommand: Subcommand) -> Option<(&'static str, &'static str)> {
+    let one_way = subcommand == Subcommand::Throughput;
+    let unanswered = "has no effect: nothing is answered";
+    let no_bandwidth = "has no effect: it is of throughput";
+    match key {
+        Key::Dots if given.has(Key::Activity) => Some(("-a", "has no effect beside -A")),
+        Key::FullLog if one_way => Some(("--full-log", unanswered)),
+        Key::FullRtt if one_way => Some(("--full-rtt", unanswered)),
+        Key::ReceiverAffinity if one_way => Some(("--receiver-affinity", unanswered)),
+        Key::GigaSize if !one_way => Some(("--giga-size", no_bandwidth)),
+        Key::Precision if !one_way => Some(("--increase_output_precision", no_bandwidth)),
+        Key::Precision if given.has(Key::GigaSize) => {
+            Some(("--increase_output_precision", "has no effect beside --giga-size"))
+        }
+        Key::AvoidNodelay if !given.has(Key::Tcp) && !given.has(Key::File) => {
+            Some(("--tcp-avoid-nodelay", "has no effect without --tcp"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,29 @@
+//! Colours: the original always writes them; here only a terminal gets them, so that a file is plain text.
+
+/// Whether colours are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// They are.
+    Coloured,
+    /// They are not.
+    Plain,
+}
+
+impl Paint {
+    /// What stands out.
+    pub fn magenta(self, text: &str) -> String {
+        self.with("2;35", text)
+    }
+
+    /// What went wrong.
+    pub fn red(self, text: &str) -> String {
+        self.with("0;31", text)
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Coloured => format!("\x1b[{code}m{text}\x1b[0m"),
+            Self::Plain => text.to_owned(),
+        }
+    }
+}
