@@ -1,8 +1,9 @@
 //! A measurement as it happens, one JSON document a line: `{"event": "second", "data": {…}}`.
 //!
 //! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
-//! carries the whole record; where the measurement failed the last line is `error`. A stream of lines has one of the two,
-//! as its last; without either it was cut off.
+//! carries the whole record; where the measurement failed the last line is `error`. A search for a rate has a `probe` for
+//! each probe in place of seconds, and its last line is `found`. A stream of lines has one of the three, as its last;
+//! without any it was cut off.
 
 use measure::event::Second;
 use measure::method::Method;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 use crate::failure::Failure;
 use crate::moment::Moment;
 use crate::record::{Record, Target, Tool};
+use crate::search::{Probe, SearchDocument};
 
 /// Version of the events' form.
 pub const VERSION: u32 = 2;
@@ -30,6 +32,10 @@ pub enum Line {
     Carried(ThreadInterval),
     /// The measurement is over: its record, as `record.v2.json` describes it.
     End(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<Record>),
+    /// A probe of a search is over.
+    Probe(Box<Probe>),
+    /// The search is over: its document, as `search.v1.json` describes it.
+    Found(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<SearchDocument>),
     /// The measurement failed.
     Error(Box<Failure>),
 }

@@ -4,11 +4,15 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use measure::method::{Asked, Far, Pattern};
 use measure::outcome::Outcome;
+use measure::search::condition::Verdict;
+use measure::search::{Bounds, Reached, Search};
+use measure::unit::{Nanos, Rate};
 use measure::verdict::Warning;
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use crate::search::{self, Probe, SearchDocument};
 
 /// A small measurement with its numbers in place.
 pub(crate) fn record() -> Record {
@@ -72,6 +76,46 @@ pub(crate) fn stream() -> Record {
         stream: Some(serde_json::from_value(found).unwrap()),
         warnings: Vec::new(),
         ..record()
+    }
+}
+
+/// A search that was ended after its third probe.
+pub(crate) fn search() -> SearchDocument {
+    let record = record();
+    let rate = |per_second| Rate::per_second(per_second).unwrap();
+    let bounds = Bounds {
+        start_per_1000s: rate(1_000),
+        lowest_per_1000s: rate(1),
+        highest_per_1000s: rate(1_000_000),
+        width: 0.02,
+        agreeing: 3,
+        probes: 60,
+    };
+    let seen = [(1_000, Verdict::Met), (2_000, Verdict::Missed), (2_000, Verdict::OurSide)];
+    let mut search = Search::new(bounds).unwrap();
+    for (per_second, verdict) in seen {
+        search.take(rate(per_second), verdict);
+    }
+    let probe = |(per_second, verdict): (u64, Verdict)| Probe {
+        rate_per_1000s: rate(per_second),
+        verdict,
+        missed: if verdict == Verdict::Met { vec![] } else { vec!["p99 3.21 ms".to_owned()] },
+        record: record.clone(),
+    };
+    SearchDocument {
+        format: search::Format::Search,
+        version: search::VERSION,
+        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ac),
+        tool: record.tool.clone(),
+        command: ["sonde", "load", "--find", "p99<1ms"].map(str::to_owned).to_vec(),
+        started: record.started,
+        target: record.target.clone(),
+        condition: "p99<1ms".parse().unwrap(),
+        bounds,
+        probe_ns: Nanos::secs(2),
+        bracket: search.bracket(Reached::Stopped),
+        probes: seen.map(probe).to_vec(),
+        ended: record.ended.clone(),
     }
 }
 

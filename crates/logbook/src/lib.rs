@@ -14,5 +14,6 @@ pub mod read;
 pub mod record;
 pub mod resolution;
 pub mod schema;
+pub mod search;
 pub mod store;
 pub mod upgrade;

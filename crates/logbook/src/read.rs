@@ -8,7 +8,34 @@ use serde_json::Value;
 
 use crate::failure::ErrorDocument;
 use crate::record::{Record, VERSION};
+use crate::search::{self, SearchDocument};
 use crate::upgrade;
+
+/// A document of ours that tells of measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Document {
+    /// One measurement.
+    Record(Box<Record>),
+    /// A search, with its measurements in it.
+    Search(Box<SearchDocument>),
+}
+
+impl Document {
+    /// The document in `text`: one of its own, or the end of a stream of events.
+    ///
+    /// # Errors
+    /// As of [`Record::read`].
+    pub fn read(text: &str) -> Result<Self, ReadError> {
+        match text.lines().next().map(parse::<Envelope>) {
+            Some(Ok(_)) => end_of_stream(text),
+            _ if format(text).as_deref() == Some(SEARCH) => search(text).map(|found| Self::Search(Box::new(found))),
+            _ => document(text).map(|found| Self::Record(Box::new(found))),
+        }
+    }
+}
+
+/// The name of a search's form.
+const SEARCH: &str = "sonde-search";
 
 /// Why a text holds no record that can be read. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -57,6 +84,20 @@ pub enum ReadError {
         /// What does not fit.
         reason: String,
     },
+    /// A search written by a later sonde.
+    #[error("a search of version {version}, which is newer than this program, which reads up to {newest}")]
+    SearchFromTheFuture {
+        /// Its version.
+        version: u32,
+        /// The newest version that can be read.
+        newest: u32,
+    },
+    /// A search whose content is not what it should be.
+    #[error("a search for a rate, but {reason}")]
+    MalformedSearch {
+        /// What does not fit.
+        reason: String,
+    },
     /// A stream of events that was cut off before its record.
     #[error("a stream of events without its end: the measurement was cut off, so there is no record in it")]
     NoEnd,
@@ -66,12 +107,14 @@ impl ReadError {
     /// What to try.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NotJson { .. } | Self::Malformed { .. } => {
+            Self::NotJson { .. } | Self::Malformed { .. } | Self::MalformedSearch { .. } => {
                 "the file may be cut short or changed by hand: take the original"
             }
             Self::NotARecord { .. } => "give a file that `sonde rtt --json` or `-o FILE.json` wrote",
             Self::Failure(_) => "measure again: the document says what failed and what to try",
-            Self::FromTheFuture { .. } => "read it with the sonde that wrote it, or a later one",
+            Self::FromTheFuture { .. } | Self::SearchFromTheFuture { .. } => {
+                "read it with the sonde that wrote it, or a later one"
+            }
             Self::NoSuchVersion { .. } => "the version was changed by hand: take the original",
             Self::NoEnd => "each line of it is sound by itself; `jq` reads them",
         }
@@ -94,16 +137,17 @@ struct Envelope {
 
 /// The record in `text`: a document of its own, or the end of a stream of events.
 pub(crate) fn record(text: &str) -> Result<Record, ReadError> {
-    match text.lines().next().map(parse::<Envelope>) {
-        Some(Ok(_)) => end_of_stream(text),
-        _ => document(text),
+    match Document::read(text)? {
+        Document::Record(record) => Ok(*record),
+        Document::Search(_) => Err(ReadError::NotARecord { found: Some(SEARCH.to_owned()) }),
     }
 }
 
-fn end_of_stream(text: &str) -> Result<Record, ReadError> {
+fn end_of_stream(text: &str) -> Result<Document, ReadError> {
     let last = text.lines().next_back().and_then(|line| parse::<Envelope>(line).ok()).ok_or(ReadError::NoEnd)?;
     match last.event.as_str() {
-        "end" => document(&last.data.to_string()),
+        "end" => document(&last.data.to_string()).map(|record| Document::Record(Box::new(record))),
+        "found" => search(&last.data.to_string()).map(|found| Document::Search(Box::new(found))),
         "error" => match serde_json::from_value(last.data) {
             Ok(error) => Err(ReadError::Failure(Box::new(ErrorDocument::new(error)))),
             Err(_) => Err(ReadError::NoEnd),
@@ -126,6 +170,30 @@ fn document(text: &str) -> Result<Record, ReadError> {
         return Err(ReadError::Malformed { version, place: None, reason });
     }
     Ok(record)
+}
+
+/// The search in `text`, its records in the present form.
+fn search(text: &str) -> Result<SearchDocument, ReadError> {
+    let malformed = |fault: &serde_json::Error| ReadError::MalformedSearch { reason: bare(fault) };
+    let mut value: Value = parse(text).map_err(|fault| not_json(&fault))?;
+    let version = value["version"].as_u64().and_then(|version| u32::try_from(version).ok());
+    if let Some(version) = version.filter(|version| *version > search::VERSION) {
+        return Err(ReadError::SearchFromTheFuture { version, newest: search::VERSION });
+    }
+    for probe in value["probes"].as_array_mut().into_iter().flatten() {
+        let record = probe["record"].take();
+        let version: u32 = serde_json::from_value(record["version"].clone()).map_err(|fault| malformed(&fault))?;
+        if version > VERSION {
+            return Err(ReadError::FromTheFuture { version, newest: VERSION });
+        }
+        probe["record"] = upgrade::to_present(record, version)?;
+    }
+    serde_json::from_value(value).map_err(|fault| malformed(&fault))
+}
+
+/// The name of the form of the document in `text`, where it has one.
+fn format(text: &str) -> Option<String> {
+    parse::<Head>(text).ok()?.format
 }
 
 /// The version of the record in `text`, if it is one that can be read.

@@ -11,6 +11,7 @@ use crate::event::Line;
 use crate::failure::ErrorDocument;
 use crate::record::Record;
 use crate::resolution::ResolutionDocument;
+use crate::search::SearchDocument;
 
 /// Schema of the record, draft 2020-12: `schema/record.v2.json`.
 pub fn json_schema() -> Value {
@@ -32,6 +33,11 @@ pub fn self_schema() -> Value {
     of::<ResolutionDocument>()
 }
 
+/// Schema of a search: `schema/search.v1.json`.
+pub fn search_schema() -> Value {
+    of::<SearchDocument>()
+}
+
 /// The schema of `T` as it is written: a field that is always there is required, though a reader may do without.
 fn of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
@@ -49,6 +55,7 @@ mod tests {
     #[test_case("record.v2.json", &json_schema(); "record")]
     #[test_case("error.v1.json", &error_schema(); "error")]
     #[test_case("event.v2.json", &event_schema(); "event")]
+    #[test_case("search.v1.json", &search_schema(); "of a search")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema").join(name);
@@ -67,6 +74,7 @@ mod tests {
     #[test_case(&json_schema(); "record")]
     #[test_case(&error_schema(); "error")]
     #[test_case(&event_schema(); "event")]
+    #[test_case(&search_schema(); "of a search")]
     #[test_case(&self_schema(); "of the machine")]
     fn every_number_tells_its_unit(schema: &Value) {
         let mut without = Vec::new();

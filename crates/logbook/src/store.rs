@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
-use crate::read::ReadError;
+use crate::read::{Document, ReadError};
 use crate::record::{Record, Unwritable};
 
 /// A folder of records.
@@ -97,8 +97,19 @@ fn sync_folder(target: &Path) -> io::Result<()> {
 
 /// The record in the file at `path`: a document, or the end of a stream of events.
 pub fn read(path: &Path) -> Result<Record, StoreError> {
-    let text = fs::read_to_string(path).map_err(|cause| StoreError::io(Step::Read, path, cause))?;
-    Record::read(&text).map_err(|fault| StoreError::NoRecord { path: path.to_owned(), fault })
+    Record::read(&text(path)?).map_err(|fault| StoreError::NoRecord { path: path.to_owned(), fault })
+}
+
+/// The document in the file at `path`, whichever of ours it is.
+///
+/// # Errors
+/// What the system says, and what is no document that can be read.
+pub fn read_document(path: &Path) -> Result<Document, StoreError> {
+    Document::read(&text(path)?).map_err(|fault| StoreError::NoRecord { path: path.to_owned(), fault })
+}
+
+fn text(path: &Path) -> Result<String, StoreError> {
+    fs::read_to_string(path).map_err(|cause| StoreError::io(Step::Read, path, cause))
 }
 
 /// Why a record could not be kept or had.

@@ -14,6 +14,7 @@ pub mod outcome;
 pub mod recorder;
 pub mod resolution;
 pub mod schedule;
+pub mod search;
 pub mod statistics;
 pub mod throughput;
 pub mod trace;

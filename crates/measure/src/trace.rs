@@ -1,7 +1,10 @@
-//! A recorded schedule: when each message left, and how long it was. Values only; files are read elsewhere.
+//! A recorded schedule: when each message left, and how long it was. Values only; files are read elsewhere: the form
+//! `time,size` in [`text`], captures of packets in `protocol`, for they are bytes of a wire.
 
 use crate::method::Schedule;
 use crate::unit::{Bytes, Nanos};
+
+pub mod text;
 
 /// One message of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,12 +69,47 @@ impl Trace {
         Bytes(self.largest.into())
     }
 
+    /// All its messages together.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+
+    /// From the start to the last message.
+    pub fn length(&self) -> Nanos {
+        self.departures.last().map_or(Nanos::ZERO, |last| last.at)
+    }
+
+    /// The same messages with the first one leaving at once: for times that count from another start, such as 1970.
+    #[must_use]
+    pub fn from_first(mut self) -> Self {
+        let first = self.departures.first().map_or(Nanos::ZERO, |first| first.at);
+        for message in &mut self.departures {
+            message.at = Nanos(message.at.0 - first.0);
+        }
+        self
+    }
+
+    /// The same schedule with no message shorter than `bytes`, and how many were lengthened: for carriers whose messages
+    /// have a header of their own.
+    #[must_use]
+    pub fn at_least(mut self, bytes: u32) -> (Self, u64) {
+        let mut lengthened = 0;
+        for message in self.departures.iter_mut().filter(|message| message.bytes < bytes) {
+            self.bytes += u64::from(bytes - message.bytes);
+            message.bytes = bytes;
+            lengthened += 1;
+        }
+        self.smallest = self.smallest.max(bytes);
+        self.largest = self.largest.max(bytes);
+        (self, lengthened)
+    }
+
     /// Its summary, as a method keeps it.
     pub fn schedule(&self) -> Schedule {
         Schedule::Trace {
             messages: self.departures.len() as u64,
-            length_ns: self.departures.last().map_or(Nanos::ZERO, |last| last.at),
-            bytes: Bytes(self.bytes),
+            length_ns: self.length(),
+            bytes: self.bytes(),
             smallest: self.smallest(),
             largest: self.largest(),
         }
@@ -111,5 +149,19 @@ mod tests {
     fn one_instant_has_no_gap() {
         assert_eq!(trace(&[(7, 9)]).unwrap().schedule().mean_gap(), None);
         assert_eq!(trace(&[(0, 9), (0, 9)]).unwrap().schedule().mean_gap(), None);
+    }
+
+    #[test]
+    fn times_from_another_start_can_be_moved() {
+        let moved = trace(&[(1_000, 5), (1_250, 6)]).unwrap().from_first();
+        assert_eq!(moved, trace(&[(0, 5), (250, 6)]).unwrap());
+    }
+
+    #[test]
+    fn messages_too_short_for_a_header_can_be_lengthened() {
+        let (longer, count) = trace(&[(0, 5), (1, 40), (2, 39)]).unwrap().at_least(40);
+        assert_eq!((longer, count), (trace(&[(0, 40), (1, 40), (2, 40)]).unwrap(), 2));
+        let (same, none) = trace(&[(0, 41)]).unwrap().at_least(40);
+        assert_eq!((same, none), (trace(&[(0, 41)]).unwrap(), 0));
     }
 }

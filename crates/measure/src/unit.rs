@@ -331,13 +331,13 @@ impl fmt::Display for Expected {
     }
 }
 
-fn split_number(text: &str) -> (&str, &str) {
+pub(crate) fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
 }
 
 /// `number` (decimal digits with at most one point) times `scale`, exactly; `None` when it is no number or too large.
 /// Digits below one unit of the result are refused rather than dropped: `0.5ns` is not a time.
-fn scaled(number: &str, scale: u64) -> Option<u64> {
+pub(crate) fn scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && part.is_empty() {
         return None;

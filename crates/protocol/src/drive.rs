@@ -24,16 +24,18 @@ use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::wire::{Reading, Wire};
 
 mod netperf;
+mod schedules;
 mod sockperf;
 
 pub use self::netperf::{netperf_client, netperf_server};
+pub use self::schedules::{capture, trace_text};
 pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
 
 /// A driving function, by the name of its fuzz target.
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 14] = [
+pub const ALL: [(&str, Drive); 16] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -43,6 +45,8 @@ pub const ALL: [(&str, Drive); 14] = [
     ("key_text", key_text),
     ("netperf_client", netperf_client),
     ("netperf_server", netperf_server),
+    ("trace_text", trace_text),
+    ("capture", capture),
     ("sockperf_client", sockperf_client),
     ("sockperf_datagram", sockperf_datagram),
     ("sockperf_feed", sockperf_feed),

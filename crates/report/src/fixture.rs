@@ -18,6 +18,10 @@ use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
+mod search;
+
+pub(crate) use self::search::search;
+
 /// Numbers that look drawn, the same on every machine: `SplitMix64`, from a seed.
 struct Draw(u64);
 

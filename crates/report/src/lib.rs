@@ -3,6 +3,7 @@
 //! Everything here is a function of its arguments: what is printed where, and whether a terminal is there, is said by
 //! the caller. Not here: measuring, reaching hosts, and deciding what a number means (`measure`).
 
+pub mod curve;
 #[cfg(test)]
 mod fixture;
 pub mod histogram;
@@ -11,4 +12,5 @@ pub mod machine;
 pub mod number;
 pub mod progress;
 pub mod samples;
+pub mod search;
 pub mod text;

@@ -8,7 +8,7 @@ mod figures;
 mod load;
 mod stream;
 
-use logbook::record::{Ended, Record};
+use logbook::record::{Ended, Record, Target};
 use measure::outcome::{Distribution, Split};
 use measure::statistics::payload;
 use measure::unit::Nanos;
@@ -50,7 +50,7 @@ fn headline(page: &mut Page, record: &Record) {
     let method = record.method.to_string();
     let mut parts = method.split(JOINT);
     let first = parts.next().map(|part| Piece::new(part, Tone::Strong));
-    let target = Piece::new(target(record), Tone::Strong);
+    let target = Piece::new(address(&record.target), Tone::Strong);
     let items: Vec<Piece> = first.into_iter().chain([target]).chain(parts.map(Piece::from)).collect();
     page.flow(0, INDENT, JOINT, &items);
 }
@@ -60,8 +60,8 @@ const JOINT: &str = " · ";
 /// Between figures.
 const APART: &str = "   ";
 
-fn target(record: &Record) -> String {
-    let target = &record.target;
+/// Whom it was asked of, by name and address.
+pub(crate) fn address(target: &Target) -> String {
     let address = match target.port {
         Some(port) => std::net::SocketAddr::new(target.address, port).to_string(),
         None => target.address.to_string(),

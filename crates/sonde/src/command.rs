@@ -13,6 +13,7 @@ pub mod man;
 pub mod orientation;
 pub mod part;
 pub mod reference;
+pub mod replay;
 pub mod result_options;
 pub mod rtt;
 pub mod serve;
@@ -69,6 +70,8 @@ enum Command {
     Rtt(rtt::options::RttOptions),
     /// Measure at a rate: what does an exchange cost then, and is the rate reached?
     Load(load::options::LoadOptions),
+    /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
+    Replay(replay::options::ReplayOptions),
     /// Be the far side: answer what `sonde rtt` and `sonde load` ask
     Serve(serve::options::ServeOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
@@ -120,6 +123,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
     match command {
         Command::Rtt(options) => rtt::run(options, words, output),
         Command::Load(options) => load::run(options, words, output),
+        Command::Replay(options) => replay::run(options, words, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),

@@ -1,8 +1,9 @@
-//! Hands a record over: printed as text or JSON, and written into the files asked for.
+//! Hands a record, or a search, over: printed as text or JSON, and written into the files asked for.
 
 use std::path::Path;
 
-use logbook::record::Record;
+use logbook::record::{Record, Unwritable};
+use logbook::search::SearchDocument;
 use logbook::store;
 use report::text;
 
@@ -48,24 +49,37 @@ pub fn write(path: &Path, content: &str) -> Result<(), Failure> {
 /// # Errors
 /// A record that is no JSON, a file that cannot be written.
 pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
-    let text = || text::render(record, output.style());
+    deliver(&|| text::render(record, output.style()), &|| record.to_json(), options, output)
+}
+
+/// Likewise a search.
+///
+/// # Errors
+/// A search that is no JSON, a file that cannot be written.
+pub fn search(found: &SearchDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    deliver(&|| report::search::render(found, output.style()), &|| found.to_json(), options, output)
+}
+
+fn deliver(
+    text: &dyn Fn() -> String,
+    json: &dyn Fn() -> Result<String, Unwritable>,
+    options: &ResultOptions,
+    output: &Output,
+) -> Result<(), Failure> {
+    let json = || json().map_err(|error| Failure::usage(error.to_string()));
     if options.json {
-        output.result(&json(record)?);
+        output.result(&json()?);
     } else if !options.json_lines {
         output.result(&text());
     }
     let mut faults = Vec::new();
     for destination in &options.output {
         let content = match destination.format {
-            Format::Json => json(record)?,
+            Format::Json => json()?,
             Format::Text => output::plain(&text()),
             Format::JsonLines => continue,
         };
         faults.extend(write(&destination.path, &content).err());
     }
     faults.into_iter().next().map_or(Ok(()), Err)
-}
-
-fn json(record: &Record) -> Result<String, Failure> {
-    record.to_json().map_err(|error| Failure::usage(error.to_string()))
 }

@@ -1,11 +1,13 @@
 //! `sonde load`: what does an exchange cost at this rate, and is that rate reached at all?
 
+pub mod find;
 pub mod options;
 pub mod plan;
 pub mod words;
 
 use std::sync::Arc;
 
+use crate::command::load::find::hunt::Hunt;
 use crate::command::load::options::LoadOptions;
 use crate::command::rtt;
 use crate::exit::Exit;
@@ -17,5 +19,11 @@ use crate::output::Output;
 /// # Errors
 /// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
 pub fn run(options: LoadOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
-    rtt::carry_out(&plan::of(options)?, command, output)
+    let reply_every = options.shape.reply_every.unwrap_or(1);
+    let hunt = Hunt::of(&options.find, &options.schedule, reply_every)?;
+    let plan = plan::of(options)?;
+    match hunt {
+        Some(hunt) => find::run(&plan, &hunt, command, output),
+        None => rtt::carry_out(&plan, command, output),
+    }
 }

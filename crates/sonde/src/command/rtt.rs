@@ -101,14 +101,20 @@ fn conclude(
 }
 
 /// The method of a plan, drawn what was left to chance.
-fn method(plan: &Plan) -> Result<Method, Failure> {
+///
+/// # Errors
+/// What makes no sense.
+pub fn method(plan: &Plan) -> Result<Method, Failure> {
     let seed = plan.asked.seed.unwrap_or_else(drawn_seed);
     let asked = Asked { seed: Some(seed), ..plan.asked.clone() };
     asked.resolve_towards(plan.far()).map_err(|refusal| Failure::usage(refusal.to_string()))
 }
 
 /// The plan resolved against this host: keys read, names looked up.
-fn task(
+///
+/// # Errors
+/// A key that cannot be read, a name that is none.
+pub fn task(
     plan: &Plan,
     method: Method,
     stop: &Stop,
@@ -153,7 +159,7 @@ fn heed_signals(tally: &Arc<Mutex<Tally>>, stop: &Stop, output: &Arc<Output>) ->
 }
 
 /// What is told where nothing was found. A run that was stopped before it had anything to tell ends as the signal says.
-fn failure(error: EndpointError, plan: &Plan, interruption: &Interruption) -> Failure {
+pub fn failure(error: EndpointError, plan: &Plan, interruption: &Interruption) -> Failure {
     let stopped = matches!(error.cause, Cause::Stopped);
     let unreached = matches!(error.step, Step::LookUp | Step::Connect | Step::ConnectData | Step::FirstExchange);
     let mut failure = Failure::from(error);

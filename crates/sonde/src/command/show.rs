@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use logbook::event::Line;
-use logbook::record::Record;
+use logbook::read::Document;
 use logbook::store;
 
 use crate::command::deliver;
@@ -48,22 +48,31 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
     }
     let mut stream = Stream::open(&options.result, output)?;
     for (place, file) in options.files.iter().enumerate() {
-        let record = read(file)?;
+        let document = read(file)?;
         if place > 0 && !options.result.json_lines {
             output.result("\n");
         }
-        deliver::record(&record, &options.result, output)?;
-        stream.write(&Line::End(Box::new(record)));
+        let line = match document {
+            Document::Record(record) => {
+                deliver::record(&record, &options.result, output)?;
+                Line::End(record)
+            }
+            Document::Search(search) => {
+                deliver::search(&search, &options.result, output)?;
+                Line::Found(search)
+            }
+        };
+        stream.write(&line);
     }
     stream.faults().into_iter().next().map_or(Ok(Exit::Done), Err)
 }
 
-fn read(file: &Path) -> Result<Record, Failure> {
+fn read(file: &Path) -> Result<Document, Failure> {
     if file != Path::new("-") {
-        return store::read(file).map_err(|error| Failure::from(error).about(file.display().to_string()));
+        return store::read_document(file).map_err(|error| Failure::from(error).about(file.display().to_string()));
     }
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);
     read.map_err(|error| Failure::usage(format!("standard input: cannot read it: {error}")))?;
-    Record::read(&text).map_err(|fault| Failure::usage(format!("standard input: {fault}")).hint(fault.hint()))
+    Document::read(&text).map_err(|fault| Failure::usage(format!("standard input: {fault}")).hint(fault.hint()))
 }

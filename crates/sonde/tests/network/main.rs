@@ -10,6 +10,8 @@ mod crowd;
 mod hold;
 mod losses;
 mod pcap;
+mod replay;
 mod scene;
+mod search;
 mod stall;
 mod unprivileged;

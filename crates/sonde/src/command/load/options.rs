@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use measure::method::{Carrier, Pacing};
 use measure::unit::{Bytes, Nanos, Rate};
 
+use crate::command::load::find::options::FindOptions;
 use crate::command::load::words::{RateWord, SizeWord};
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{KeptOptions, ReachOptions, StopOptions, WaitingOptions, pacings};
@@ -24,6 +25,8 @@ Examples:
                                         messages of three sizes, 7 to 4 to 1
   sonde load db1 --rate 200k --connections 8 --threads 2 --cpu 0,1 --strict
                                         on two CPUs; exit with 99 where the rate was not reached
+  sonde load db1 --find 'p99<1ms,loss<0.1%'
+                                        which rate still holds?
   sonde load db1 --rate max --reply-every 100 -t 5
                                         as many as this end can send, a datagram a call
   sonde load db1 --rate max --reply-every 100 --segments 64
@@ -48,6 +51,10 @@ pub struct LoadOptions {
     /// When messages are due
     #[command(flatten)]
     pub schedule: ScheduleOptions,
+
+    /// Search for a rate
+    #[command(flatten)]
+    pub find: FindOptions,
 
     /// What the messages are like
     #[command(flatten)]
@@ -95,7 +102,7 @@ fn carriers() -> impl TypedValueParser<Value = Carrier> {
 }
 
 /// When messages are due. They leave then whatever the replies do, and each latency counts from that instant.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "When messages leave")]
 pub struct ScheduleOptions {
     /// So many messages a second over all connections, evenly, as in 100/s or 10k; max: as many as this end can send

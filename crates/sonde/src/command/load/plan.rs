@@ -61,7 +61,8 @@ fn asked(options: &LoadOptions) -> Asked {
     }
 }
 
-fn carrier(options: &CarrierOptions) -> Option<Carrier> {
+/// What is to carry the messages, where it was said.
+pub fn carrier(options: &CarrierOptions) -> Option<Carrier> {
     let words = [(options.udp, Carrier::Udp), (options.tcp, Carrier::Tcp)];
     options.carrier.or(words.into_iter().find_map(|(given, carrier)| given.then_some(carrier)))
 }

@@ -168,7 +168,8 @@ fn resolved(method: &Method, peer: &PeerFacts) -> Method {
     method
 }
 
-fn tool() -> Tool {
+/// This program.
+pub fn tool() -> Tool {
     Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
 

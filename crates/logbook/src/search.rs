@@ -1,0 +1,179 @@
+//! A search for the highest rate that meets a condition, as a document of its own: `sonde load --find --json`.
+//!
+//! It holds the condition, what was found, and every probe with its whole record, in the order they were made: what was
+//! found can be judged, and judged again, from it alone. Versions are kept as the record's are; the records within have
+//! versions of their own.
+
+use measure::search::condition::{Condition, Verdict};
+use measure::search::{Bounds, Bracket};
+use measure::unit::{Nanos, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::moment::Moment;
+use crate::record::{Ended, Record, Target, Tool, Unwritable};
+
+/// Version of the document's form that this program writes.
+pub const VERSION: u32 = 1;
+
+/// A search: what was asked, what was found, and by which probes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchDocument {
+    /// Always `sonde-search`.
+    pub format: Format,
+    /// Version of this form, a count from 1.
+    pub version: u32,
+    /// Name of this search: a UUID of version 7, so that names sort by time. Each probe's record has its own.
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    pub id: Uuid,
+    /// The program that searched.
+    pub tool: Tool,
+    /// The command line as given, the program's name first.
+    pub command: Vec<String>,
+    /// When the search was started.
+    pub started: Moment,
+    /// Whom it was asked of.
+    pub target: Target,
+    /// What a rate has to meet, as clauses with commas between them: `p99<1ms,loss<0.1%,achieved>=99.9%`.
+    pub condition: Condition,
+    /// Where was searched, and how surely.
+    pub bounds: Bounds,
+    /// Length of a probe as asked for, nanoseconds; where the condition needs more messages, probes were longer.
+    pub probe_ns: Nanos,
+    /// What was found.
+    pub bracket: Bracket,
+    /// The probes, in the order they were made.
+    pub probes: Vec<Probe>,
+    /// How the search ended.
+    pub ended: Ended,
+}
+
+/// One probe of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    /// The rate it offered, messages per 1000 seconds.
+    pub rate_per_1000s: Rate,
+    /// What it says of the rate.
+    pub verdict: Verdict,
+    /// The clauses that did not hold, with what was found.
+    pub missed: Vec<String>,
+    /// What was measured: a whole record, as `record.v2.json` describes it.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub record: Record,
+}
+
+/// The name of the document's form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Format {
+    /// A search of sonde.
+    #[default]
+    #[serde(rename = "sonde-search")]
+    Search,
+}
+
+impl SearchDocument {
+    /// As one JSON document, indented, with a line end.
+    ///
+    /// # Errors
+    /// A number in it that JSON has no word for, so that the document could not be read again.
+    pub fn to_json(&self) -> Result<String, Unwritable> {
+        let unwritable = |fault: serde_json::Error| Unwritable { reason: fault.to_string() };
+        let mut text = serde_json::to_string_pretty(self).map_err(unwritable)?;
+        serde_json::from_str::<Self>(&text).map_err(unwritable)?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// The probes by their rates, those of one rate in the order they were made.
+    pub fn by_rate(&self) -> Vec<&Probe> {
+        let mut probes: Vec<&Probe> = self.probes.iter().collect();
+        probes.sort_by_key(|probe| probe.rate_per_1000s);
+        probes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Line;
+    use crate::fixture;
+    use crate::read::{Document, ReadError};
+    use serde_json::{Value, json};
+
+    fn value() -> Value {
+        serde_json::to_value(fixture::search()).unwrap()
+    }
+
+    #[test]
+    fn a_search_is_read_as_it_was_written() {
+        let search = fixture::search();
+        let text = search.to_json().unwrap();
+        assert_eq!(Document::read(&text), Ok(Document::Search(Box::new(search))));
+        let wrong = ReadError::NotARecord { found: Some("sonde-search".to_owned()) };
+        assert_eq!(Record::read(&text), Err(wrong), "it is not one record");
+    }
+
+    #[test]
+    fn the_last_line_of_a_search_holds_it_whole() {
+        let search = fixture::search();
+        let lines = [Line::Probe(Box::new(search.probes[0].clone())), Line::Found(Box::new(search.clone()))];
+        let text: String = lines.iter().map(Line::to_json).collect();
+        assert_eq!(text.lines().count(), 2);
+        assert_eq!(Document::read(&text), Ok(Document::Search(Box::new(search))));
+        assert_eq!(Document::read(text.lines().next().unwrap()), Err(ReadError::NoEnd));
+        let validator = jsonschema::validator_for(&crate::schema::event_schema()).unwrap();
+        for line in text.lines() {
+            let faults: Vec<String> =
+                validator.iter_errors(&serde_json::from_str(line).unwrap()).map(|fault| fault.to_string()).collect();
+            assert_eq!(faults, [] as [String; 0]);
+        }
+    }
+
+    #[test]
+    fn older_records_in_a_search_are_upgraded() {
+        let mut old = value();
+        let record: Value = serde_json::from_str(include_str!("../fixtures/record.v1.json")).unwrap();
+        old["probes"][0]["record"] = record;
+        let Ok(Document::Search(found)) = Document::read(&old.to_string()) else { panic!("not read") };
+        assert_eq!(found.probes[0].record.version, crate::record::VERSION);
+    }
+
+    #[test]
+    fn a_search_that_cannot_be_read_says_why() {
+        let with = |change: &dyn Fn(&mut Value)| {
+            let mut changed = value();
+            change(&mut changed);
+            Document::read(&changed.to_string()).unwrap_err()
+        };
+        let future = with(&|search| search["version"] = json!(9));
+        assert_eq!(future, ReadError::SearchFromTheFuture { version: 9, newest: VERSION });
+        let record = with(&|search| search["probes"][1]["record"]["version"] = json!(99));
+        assert!(matches!(record, ReadError::FromTheFuture { version: 99, .. }));
+        let lacking = with(&|search| {
+            search.as_object_mut().unwrap().remove("condition");
+        });
+        assert_eq!(lacking.to_string(), "a search for a rate, but missing field `condition`");
+        let nonsense = with(&|search| search["condition"] = json!("p99"));
+        assert!(nonsense.to_string().contains("`p99` is no condition"), "{nonsense}");
+        assert!(!nonsense.hint().is_empty());
+    }
+
+    #[test]
+    fn what_is_written_is_what_the_schema_says() {
+        let validator = jsonschema::validator_for(&crate::schema::search_schema()).unwrap();
+        let faults: Vec<String> = validator.iter_errors(&value()).map(|fault| fault.to_string()).collect();
+        assert_eq!(faults, [] as [String; 0]);
+        let mut wrong = value();
+        wrong["bracket"]["reached"] = json!("heaven");
+        assert!(!validator.is_valid(&wrong));
+    }
+
+    #[test]
+    fn probes_are_told_by_rate() {
+        let mut search = fixture::search();
+        search.probes.reverse();
+        let rates: Vec<u64> = search.by_rate().iter().map(|probe| probe.rate_per_1000s.0.get() / 1_000).collect();
+        assert_eq!(rates, [1_000, 2_000, 2_000]);
+    }
+}

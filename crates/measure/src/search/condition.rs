@@ -1,0 +1,228 @@
+//! What a rate has to meet: `p99<1ms,loss<0.1%`.
+//!
+//! Every clause must hold. Times are response times, from the intended instant, over all that asked for an answer: one
+//! without a timely, sound answer ranks above every answer, so that losses cannot make a tail look short. That at least
+//! 99.9 % of the rate was offered is asked whether or not it is said: what our own side did not send says nothing of the
+//! far side.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Standing;
+use crate::search::seen::Seen;
+use crate::statistics::quantile::{self, Ranked, rank, standing};
+use crate::unit::Nanos;
+
+mod text;
+
+pub use self::text::ConditionError;
+
+/// Clauses that must all hold, one of them for what our own side has to offer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Condition {
+    clauses: Vec<Clause>,
+}
+
+/// One thing asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clause {
+    of: Quantity,
+    bound: Bound,
+}
+
+/// Of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quantity {
+    /// A quantile of the response times.
+    Quantile(Share),
+    /// Their mean, over the answered.
+    Mean,
+    /// The longest of them.
+    Max,
+    /// The 99th percentile of how late our own side sends.
+    Slip,
+    /// Messages lost, of those sent.
+    Loss,
+    /// Messages sent, of those due.
+    Achieved,
+}
+
+/// How far it may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Time { limit: Nanos, or_equal: bool },
+    AtMost { limit: Share, or_equal: bool },
+    AtLeast { limit: Share },
+}
+
+/// A share in parts of a billion, so that what was typed is what is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Share(u32);
+
+const WHOLE: u32 = 1_000_000_000;
+/// What is asked of our own side unless said.
+const ACHIEVED: Clause = Clause { of: Quantity::Achieved, bound: Bound::AtLeast { limit: Share(999_000_000) } };
+/// The quantile that `slip` is.
+const SLIP: f64 = 0.99;
+
+/// What a probe says of its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every clause held.
+    Met,
+    /// A clause did not hold, and it was not our side's.
+    Missed,
+    /// Our own side did not send what was due, so nothing is known of the far side at this rate.
+    OurSide,
+    /// The probe was too short for a clause.
+    TooFew,
+}
+
+/// A verdict and its reasons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The clauses that did not hold, each with what was found: `p99 3.21 ms`.
+    pub missed: Vec<String>,
+}
+
+/// What became of one clause.
+enum Held {
+    Yes,
+    No(String),
+    TooFew,
+}
+
+impl Condition {
+    /// What this says of a rate at which a probe saw `seen`.
+    pub fn judge(&self, seen: &Seen) -> Judgement {
+        let (mut verdict, mut missed) = (Verdict::Met, Vec::new());
+        for clause in &self.clauses {
+            match clause.held(seen) {
+                Held::TooFew if verdict == Verdict::Met => verdict = Verdict::TooFew,
+                Held::Yes | Held::TooFew => {}
+                Held::No(found) => {
+                    let ours = clause.of == Quantity::Achieved && !seen.held || verdict == Verdict::OurSide;
+                    verdict = if ours { Verdict::OurSide } else { Verdict::Missed };
+                    missed.push(found);
+                }
+            }
+        }
+        Judgement { verdict, missed }
+    }
+
+    /// Whether it asks for a response time: then a queue that grows is seen, however much room it has.
+    pub fn asks_a_time(&self) -> bool {
+        let asks = |clause: &Clause| matches!(clause.bound, Bound::Time { .. }) && clause.of != Quantity::Slip;
+        self.clauses.iter().any(asks)
+    }
+
+    /// Fewest messages with which every clause can be told, where every `reply_every`-th asks for an answer: for a
+    /// quantile, as many answers as it is printed with; for a share of losses, three over it, for none lost of so many
+    /// only says that it is below it.
+    pub fn needed(&self, reply_every: u32) -> u64 {
+        let of = |clause: &Clause| match (clause.of, clause.bound) {
+            (Quantity::Quantile(q), _) => {
+                quantile::needed(q.as_f64()).unwrap_or(u64::MAX).saturating_mul(reply_every.into())
+            }
+            (Quantity::Mean | Quantity::Max, _) => 100 * u64::from(reply_every),
+            (Quantity::Slip, _) => quantile::needed(SLIP).unwrap_or_default(),
+            (_, Bound::AtMost { limit: Share(limit @ 1..), .. }) => (3 * u64::from(WHOLE)).div_ceil(limit.into()),
+            (_, Bound::AtMost { .. }) => 3_000,
+            (_, Bound::AtLeast { limit: Share(limit) }) => u64::from(WHOLE).div_ceil(u64::from(WHOLE - limit).max(1)),
+            (_, Bound::Time { .. }) => 1,
+        };
+        self.clauses.iter().map(of).max().unwrap_or(1)
+    }
+}
+
+impl Clause {
+    fn held(&self, seen: &Seen) -> Held {
+        match (self.of, self.bound) {
+            (Quantity::Quantile(q), Bound::Time { .. }) => self.quantile(q.as_f64(), &seen.response, seen.unanswered),
+            (Quantity::Slip, Bound::Time { .. }) => self.quantile(SLIP, &seen.slip, 0),
+            (Quantity::Max, Bound::Time { .. }) => match seen.response.quantile(1.0) {
+                Some(_) if seen.unanswered > 0 => Held::No("max beyond the timeout".to_owned()),
+                found => self.time(found),
+            },
+            (Quantity::Mean, Bound::Time { .. }) => self.time(seen.mean_ns.map(|mean| mean.round() as u64)),
+            (Quantity::Loss, Bound::AtMost { limit, or_equal }) => {
+                let (found, allowed) =
+                    (u128::from(seen.lost) * u128::from(WHOLE), u128::from(seen.sent) * u128::from(limit.0));
+                let share = seen.lost as f64 / seen.sent.max(1) as f64;
+                match found.cmp(&allowed) {
+                    // Nothing was sent: our own side's clause tells.
+                    _ if seen.sent == 0 => Held::TooFew,
+                    std::cmp::Ordering::Less => Held::Yes,
+                    std::cmp::Ordering::Equal if or_equal => Held::Yes,
+                    _ => Held::No(format!("loss {}", percent(share))),
+                }
+            }
+            (_, Bound::AtLeast { limit }) if seen.achieved >= limit.as_f64() => Held::Yes,
+            _ if seen.held => {
+                Held::No(format!("sent {} of what was due: the path took no more", percent(seen.achieved)))
+            }
+            _ => Held::No(format!("sent {} of what was due", percent(seen.achieved))),
+        }
+    }
+
+    fn quantile(&self, q: f64, times: &Ranked, unanswered: u64) -> Held {
+        let all = times.count() + unanswered;
+        if standing(q, all) == Standing::TooFew {
+            return Held::TooFew;
+        }
+        match rank(q, all).and_then(|rank| times.at(rank)) {
+            None => Held::No(format!("{} beyond the timeout", self.name())),
+            found => self.time(found),
+        }
+    }
+
+    fn time(&self, found: Option<u64>) -> Held {
+        let Bound::Time { limit, or_equal } = self.bound else { return Held::TooFew };
+        match found {
+            None => Held::TooFew,
+            Some(found) if found < limit.0 || or_equal && found == limit.0 => Held::Yes,
+            Some(found) => Held::No(format!("{} {}", self.name(), Nanos(found))),
+        }
+    }
+
+    fn name(&self) -> String {
+        match self.of {
+            Quantity::Quantile(q) => quantile::name(q.as_f64()),
+            Quantity::Mean => "mean".to_owned(),
+            Quantity::Max => "max".to_owned(),
+            Quantity::Slip => "slip".to_owned(),
+            Quantity::Loss => "loss".to_owned(),
+            Quantity::Achieved => "achieved".to_owned(),
+        }
+    }
+}
+
+/// A share for people, in three digits at most.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    // 99.9 must not read 100.
+    let decimals = if percent < 0.01 {
+        4
+    } else if percent < 1.0 {
+        3
+    } else if percent < 99.0 {
+        1
+    } else {
+        2
+    };
+    format!("{percent:.decimals$} %")
+}
+
+impl Share {
+    fn as_f64(self) -> f64 {
+        f64::from(self.0) / f64::from(WHOLE)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Why a capture gives no schedule, and what to try.
+
+use measure::unit::{Nanos, grouped};
+
+use crate::capture::flow::{FlowPattern, Seen};
+
+/// How many flows of a capture an error lists.
+const LISTED: usize = 8;
+
+/// Why a capture gives no schedule. Packets count from 1, as in other programs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CaptureError {
+    /// Not a capture at all.
+    #[error("is no capture of packets")]
+    NotACapture,
+    /// A capture of a later form.
+    #[error("is a pcapng, and only the classic form of pcap is read")]
+    Pcapng,
+    /// A capture of an odd form.
+    #[error("is a pcap of a modified form with longer packet headers")]
+    Modified,
+    /// A compressed file.
+    #[error("is compressed ({by})")]
+    Compressed {
+        /// The program that did it.
+        by: &'static str,
+    },
+    /// The file ends within its header.
+    #[error("the file ends within its header")]
+    NoHeader,
+    /// A kind of link that is not read.
+    #[error("was captured on a link of type {link}, which is not read here")]
+    Link {
+        /// Its number, as libpcap lists them.
+        link: u32,
+    },
+    /// The header of a packet that no program writes.
+    #[error("packet {packet} is damaged: {what}")]
+    Damaged {
+        /// Which packet.
+        packet: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The file ends within a packet.
+    #[error("the file ends within packet {packet}")]
+    BrokenOff {
+        /// Which packet.
+        packet: u64,
+    },
+    /// No message of UDP or TCP in it.
+    #[error("no packet in it carries a message of UDP or TCP{}", .broken_off.map_or(String::new(), |packet| format!("; it breaks off in packet {packet}")))]
+    NoFlow {
+        /// The packet that the file ends in, where it does.
+        broken_off: Option<u64>,
+    },
+    /// The flow asked for is not in it.
+    #[error("the flow {asked} is not in it")]
+    NotThere {
+        /// The flow asked for.
+        asked: FlowPattern,
+        /// All there are, the largest first.
+        flows: Vec<Seen>,
+    },
+    /// More than one flow, and it was not said which.
+    #[error("there are {} flows in it", grouped(.flows.len() as u64))]
+    WhichFlow {
+        /// Those that may have been meant, the largest first.
+        flows: Vec<Seen>,
+    },
+    /// Time runs backwards within the flow.
+    #[error("packet {packet}: time runs backwards by {back}")]
+    Backwards {
+        /// Which packet.
+        packet: u64,
+        /// By how much.
+        back: Nanos,
+    },
+}
+
+impl CaptureError {
+    /// What to try.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NotACapture => "give a file that `tcpdump -w` wrote, or a text of `time,size` lines".to_owned(),
+            Self::Pcapng => {
+                "`tcpdump -r FILE -w OTHER.pcap` turns it into one, and so does `editcap -F pcap`".to_owned()
+            }
+            Self::Modified => "`editcap -F pcap` turns it into the usual form".to_owned(),
+            Self::Compressed { by } => format!("unpack it with {by} first"),
+            Self::Link { .. } => {
+                "capture on an interface of Ethernet or on `any`, or turn it into a text of `time,size`".to_owned()
+            }
+            Self::NoHeader | Self::Damaged { .. } | Self::BrokenOff { .. } => {
+                "capture again, or save the sound part with `tcpdump -r FILE -w OTHER.pcap`".to_owned()
+            }
+            Self::NoFlow { .. } => "look at it with `tcpdump -n -r FILE`".to_owned(),
+            Self::NotThere { flows, .. } | Self::WhichFlow { flows } => choice(flows),
+            Self::Backwards { .. } => "`reordercap` sorts a capture whose packets were written out of order".to_owned(),
+        }
+    }
+}
+
+/// The flows to choose from, each as it has to be typed.
+fn choice(flows: &[Seen]) -> String {
+    let line = |seen: &Seen| {
+        let messages = if seen.messages == 1 { "message" } else { "messages" };
+        format!("  '{}'  {} {messages}, {}", seen.flow, grouped(seen.messages), seen.bytes)
+    };
+    let mut lines = vec!["choose one with --flow:".to_owned()];
+    lines.extend(flows.iter().take(LISTED).map(line));
+    let more = flows.len().saturating_sub(LISTED);
+    lines.extend((more > 0).then(|| format!("  and {} smaller ones", grouped(more as u64))));
+    lines.join("\n")
+}

@@ -1,0 +1,166 @@
+//! Flows: who sent to whom, as people type it, and how much of each is in a capture.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use measure::unit::Bytes;
+
+use crate::capture::packet::Segment;
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// Datagrams.
+    Udp,
+    /// Segments of a connection.
+    Tcp,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Udp => "udp",
+            Self::Tcp => "tcp",
+        })
+    }
+}
+
+/// One direction of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Flow {
+    /// What carries it.
+    pub transport: Transport,
+    /// Who sent.
+    pub from: SocketAddr,
+    /// To whom.
+    pub to: SocketAddr,
+}
+
+/// As it is typed: `udp 10.0.0.1:5000>10.0.0.2:6000`.
+impl fmt::Display for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}>{}", self.transport, self.from, self.to)
+    }
+}
+
+/// A flow as typed: its transport may be left open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPattern {
+    transport: Option<Transport>,
+    from: SocketAddr,
+    to: SocketAddr,
+}
+
+impl FlowPattern {
+    /// Whether this flow may be meant.
+    pub fn fits(&self, flow: &Flow) -> bool {
+        (self.from, self.to) == (flow.from, flow.to) && self.transport.is_none_or(|wanted| wanted == flow.transport)
+    }
+}
+
+impl fmt::Display for FlowPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(transport) = self.transport {
+            write!(f, "{transport} ")?;
+        }
+        write!(f, "{}>{}", self.from, self.to)
+    }
+}
+
+/// A text that names no flow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no flow: write '10.0.0.1:5000>10.0.0.2:6000', in quotation marks because of the >")]
+pub struct NoFlowText {
+    text: String,
+}
+
+impl FromStr for FlowPattern {
+    type Err = NoFlowText;
+
+    /// `10.0.0.1:5000>10.0.0.2:6000`, `[fd00::1]:5000>[fd00::2]:6000`, with `udp ` or `tcp ` before it where both are there.
+    fn from_str(text: &str) -> Result<Self, NoFlowText> {
+        let fault = || NoFlowText { text: text.to_owned() };
+        let (transport, ends) = match text.trim().split_once(' ') {
+            Some(("udp", ends)) => (Some(Transport::Udp), ends),
+            Some(("tcp", ends)) => (Some(Transport::Tcp), ends),
+            _ => (None, text),
+        };
+        let (from, to) = ends.split_once('>').ok_or_else(fault)?;
+        let end = |text: &str| text.trim().parse::<SocketAddr>().map_err(|_| fault());
+        Ok(Self { transport, from: end(from)?, to: end(to)? })
+    }
+}
+
+/// A flow that was seen, and how much of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Which.
+    pub flow: Flow,
+    /// Its messages: datagrams, or segments with something new in them.
+    pub messages: u64,
+    /// Their payload together.
+    pub bytes: Bytes,
+}
+
+/// Finds the flows of a capture.
+#[derive(Debug, Default)]
+pub(super) struct Finder(BTreeMap<Flow, (Progress, u64, u64)>);
+
+impl Finder {
+    pub(super) fn take(&mut self, segment: Option<Segment>) {
+        let Some(segment) = segment else { return };
+        let (progress, messages, bytes) = self.0.entry(segment.flow).or_default();
+        if let Some(length) = progress.message(&segment) {
+            *messages += 1;
+            *bytes += u64::from(length);
+        }
+    }
+
+    /// Those with messages, most messages first.
+    pub(super) fn most_first(self) -> Vec<Seen> {
+        let seen = |(flow, (_, messages, bytes))| Seen { flow, messages, bytes: Bytes(bytes) };
+        let mut flows: Vec<Seen> = self.0.into_iter().map(seen).filter(|seen| seen.messages > 0).collect();
+        flows.sort_by_key(|seen| std::cmp::Reverse(seen.messages));
+        flows
+    }
+}
+
+/// How far a flow's stream has come, so that what TCP sent again is not taken for a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// Sequence number after the last byte seen.
+    end: Option<u32>,
+    repeated: u64,
+}
+
+impl Progress {
+    /// How much of a segment is new; `None` where nothing is. A datagram always is, even an empty one.
+    pub(super) fn message(&mut self, segment: &Segment) -> Option<u32> {
+        let Some(sequence) = segment.sequence else { return Some(segment.payload) };
+        // An acknowledgement says nothing of what was sent, though it has a number.
+        if segment.payload == 0 && !sequence.opens {
+            return None;
+        }
+        let start = sequence.number.wrapping_add(u32::from(sequence.opens));
+        let end = start.wrapping_add(segment.payload);
+        // A new connection between the same ports starts anywhere.
+        let before = if sequence.opens { start } else { self.end.unwrap_or(start) };
+        let ahead = end.wrapping_sub(before).cast_signed();
+        if sequence.opens || ahead > 0 || self.end.is_none() {
+            self.end = Some(end);
+        }
+        if segment.payload == 0 {
+            return None;
+        }
+        let new = u32::try_from(ahead).unwrap_or(0).min(segment.payload);
+        self.repeated += u64::from(new == 0);
+        (new > 0).then_some(new)
+    }
+
+    /// Segments that carried nothing new.
+    pub(super) fn repeated(&self) -> u64 {
+        self.repeated
+    }
+}

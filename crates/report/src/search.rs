@@ -1,0 +1,318 @@
+//! A search for the highest rate as the screen a person reads: what was asked, what was found in one sentence, the
+//! curve of latency against rate, and a row for each rate.
+
+use logbook::record::Ended;
+use logbook::search::{Probe, SearchDocument};
+use measure::method::{Method, Schedule};
+use measure::search::condition::Verdict;
+use measure::search::seen::Seen;
+use measure::search::{End, Reached};
+use measure::unit::{Nanos, Rate};
+
+use crate::curve::{self, Curve, Series};
+use crate::layout::{INDENT, Page, Piece, Style, Tone};
+use crate::number;
+use crate::text;
+
+/// Between the coordinates of a method.
+const JOINT: &str = " · ";
+/// Where text behind a label starts.
+const LABEL: usize = 15;
+/// The quantiles of the table and the plot.
+const SHOWN: [f64; 2] = [0.5, 0.99];
+
+/// The screen for `search`: lines of at most `style.width` cells, none with spaces at its end.
+pub fn render(search: &SearchDocument, style: &Style) -> String {
+    let mut page = Page::new(*style);
+    headline(&mut page, search);
+    page.gap();
+    if let Ended::Interrupted { signal } = &search.ended {
+        early(&mut page, &format!("by {signal}"));
+    }
+    if let Ended::PeerLost { reason } = &search.ended {
+        early(&mut page, &format!("the peer is gone: {reason}"));
+    }
+    let asked = format!("the highest rate at which {}", search.condition).replace(',', ", ");
+    page.paragraph(INDENT, &Piece::new("asked", Tone::Faint), FOUND, &asked);
+    page.paragraph(INDENT, &Piece::new("found", Tone::Strong), FOUND, &sentence(search));
+    page.paragraph(INDENT, &Piece::new("", Tone::Faint), FOUND, &how_surely(search));
+    page.gap();
+    let rows = rows(search);
+    plot(&mut page, search, &rows);
+    table(&mut page, &rows);
+    page.finish()
+}
+
+/// Where the sentence starts.
+const FOUND: usize = 9;
+
+fn early(page: &mut Page, how: &str) {
+    let told = format!("{how}; what was found until then stands here");
+    page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL, &told);
+    page.gap();
+}
+
+/// `udp load · 10.0.0.2:7663 · reply to each · …`: the method of the probes without what differs from one to the next.
+fn headline(page: &mut Page, search: &SearchDocument) {
+    let target = Piece::new(text::address(&search.target), Tone::Strong);
+    let method = search.probes.first().map_or(String::new(), |probe| method_of_all(&probe.record.method));
+    let mut parts = method.split(JOINT).filter(|part| !part.is_empty());
+    let first = parts.next().map(|part| Piece::new(part, Tone::Strong));
+    let items: Vec<Piece> = first.into_iter().chain([target]).chain(parts.map(Piece::from)).collect();
+    page.flow(0, INDENT, JOINT, &items);
+}
+
+/// The method on one line, without its rate and its length.
+fn method_of_all(method: &Method) -> String {
+    let (whole, schedule) = (method.to_string(), method.schedule.to_string());
+    let length = method.stop.after_ns.map(|length| length.to_string());
+    let random = matches!(method.schedule, Schedule::Poisson { .. }).then_some("poisson");
+    let parts = whole.split(JOINT).filter_map(|part| match part {
+        _ if Some(part) == length.as_deref() => None,
+        _ if part == schedule => random,
+        _ => Some(part),
+    });
+    parts.collect::<Vec<_>>().join(JOINT)
+}
+
+/// What was found, in one sentence.
+fn sentence(search: &SearchDocument) -> String {
+    let bracket = &search.bracket;
+    let at = |end: &End| rate(end.rate_per_1000s);
+    match (&bracket.met, &bracket.missed, bracket.reached) {
+        (None, None, _) => "nothing: no probe was made".to_owned(),
+        (Some(met), None, Reached::Highest) => format!("{}, the highest rate allowed, holds", at(met)),
+        (Some(met), None, _) => format!("{} held, and no rate was found that does not", at(met)),
+        (None, Some(missed), Reached::Lowest) => {
+            format!("{}, the lowest rate allowed, does not hold: {}", at(missed), why(search, missed))
+        }
+        (None, Some(missed), _) => format!("{} did not hold, and no rate was found that does", at(missed)),
+        (Some(met), Some(missed), reached) => {
+            let (holds, fails) = if reached == Reached::Width { ("holds", "does not") } else { ("held", "did not") };
+            let apart = missed.rate_per_1000s.0.get() as f64 / met.rate_per_1000s.0.get() as f64 - 1.0;
+            let whose = if missed.is_ours() { "; that is our own side's end, the far side may hold more" } else { "" };
+            let (above, why) = (number::percent(apart), why(search, missed));
+            format!("{} {holds}; {}, {above} above, {fails}: {why}{whose}", at(met), at(missed))
+        }
+    }
+}
+
+/// The reason most lately found at a rate that does not hold.
+fn why(search: &SearchDocument, end: &End) -> String {
+    let at = |probe: &&Probe| probe.rate_per_1000s == end.rate_per_1000s && probe.verdict != Verdict::Met;
+    let found = search.probes.iter().rfind(at);
+    found.map_or(String::new(), |probe| match (probe.verdict, probe.missed.is_empty()) {
+        (Verdict::TooFew, _) => "too few messages to tell".to_owned(),
+        (_, true) => "no reason was kept".to_owned(),
+        _ => probe.missed.join(", "),
+    })
+}
+
+/// By how many probes the ends are known, how long they were, and what they cannot have seen.
+fn how_surely(search: &SearchDocument) -> String {
+    let bracket = &search.bracket;
+    let agree = |end: &End| {
+        let of = end.tally.met + end.tally.missed;
+        format!("{} of {of}", end.tally.met.max(end.tally.missed))
+    };
+    let ends: Vec<String> = bracket.met.iter().chain(&bracket.missed).map(agree).collect();
+    let probes = number::count(search.probes.len() as u64, "probe", "probes");
+    let told = format!("{} agree at the ends; {probes} of {} in all", ends.join(" and "), search.probe_ns);
+    let unsettled = bracket.reached == Reached::Probes;
+    let limit = if unsettled { ": no more were allowed, so the ends are not settled" } else { "" };
+    format!("{told}{limit}{}", unseen(search).unwrap_or_default())
+}
+
+/// What a probe cannot have seen: where only losses count, an overload that a queue has room for.
+fn unseen(search: &SearchDocument) -> Option<String> {
+    let met = search.bracket.met.filter(|_| search.bracket.missed.is_some() && !search.condition.asks_a_time())?;
+    let width = number::percent(search.bounds.width);
+    let room = search.bounds.width * met.rate_per_1000s.as_per_second() * search.probe_ns.as_secs_f64();
+    let room = number::count(room.round() as u64, "message", "messages");
+    Some(format!(
+        "; a queue with room for {room} hides an overload of {width}: ask for a time too, or for longer probes"
+    ))
+}
+
+fn rate(rate: Rate) -> String {
+    number::rate(rate.as_per_second()).unwrap_or_default()
+}
+
+/// What was seen at one rate: medians where it was probed more than once.
+struct Row {
+    rate: Rate,
+    quantiles: [Option<Nanos>; SHOWN.len()],
+    lost: f64,
+    achieved: f64,
+    met: usize,
+    ours: usize,
+    probes: usize,
+}
+
+fn rows(search: &SearchDocument) -> Vec<Row> {
+    let probes = search.by_rate();
+    probes.chunk_by(|left, right| left.rate_per_1000s == right.rate_per_1000s).map(row).collect()
+}
+
+fn row(probes: &[&Probe]) -> Row {
+    let outcomes = probes.iter().filter_map(|probe| Some((probe.record.outcome.as_ref()?, &probe.record.method)));
+    let seen: Vec<Seen> = outcomes.map(|(outcome, method)| Seen::of(outcome, method)).collect();
+    let quantile = |q: f64| {
+        let found = probes.iter().filter_map(|probe| {
+            let quantiles = &probe.record.outcome.as_ref()?.response.quantiles;
+            quantiles
+                .iter()
+                .find(|quantile| quantile.q == q)
+                .filter(|found| number::quantile(found).is_some())?
+                .value_ns
+        });
+        median(found.collect())
+    };
+    let share = |of: fn(&Seen) -> f64| {
+        let mut shares: Vec<f64> = seen.iter().map(of).collect();
+        shares.sort_unstable_by(f64::total_cmp);
+        shares.get(shares.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+    };
+    let count = |verdict| probes.iter().filter(|probe| probe.verdict == verdict).count();
+    Row {
+        rate: probes[0].rate_per_1000s,
+        quantiles: SHOWN.map(quantile),
+        lost: share(|seen| seen.lost as f64 / seen.sent.max(1) as f64),
+        achieved: share(|seen| seen.achieved),
+        met: count(Verdict::Met),
+        ours: count(Verdict::OurSide),
+        probes: probes.len(),
+    }
+}
+
+fn median(mut values: Vec<Nanos>) -> Option<Nanos> {
+    values.sort_unstable();
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
+fn plot(page: &mut Page, search: &SearchDocument, rows: &[Row]) {
+    let signs = [('●', 'o'), ('×', 'x')];
+    let series = |index: usize| Series {
+        name: measure::statistics::quantile::name(SHOWN[index]),
+        sign: signs[index],
+        points: rows.iter().filter_map(|row| Some((row.rate, row.quantiles[index]?))).collect(),
+    };
+    let curve = Curve {
+        series: (0..SHOWN.len()).map(series).collect(),
+        mark: search.bracket.met.map(|end| end.rate_per_1000s),
+    };
+    let lines = curve::lines(&curve, page.style());
+    if lines.is_empty() {
+        return;
+    }
+    let signs = curve::legend(&curve, page.style());
+    let what = Piece::new("of the response times, by rate", Tone::Faint);
+    page.flow(INDENT, INDENT, "   ", &[Piece::new(signs, Tone::Faint), what]);
+    for line in lines {
+        page.line(0, &[Piece::from(line)]);
+    }
+    page.gap();
+}
+
+fn table(page: &mut Page, rows: &[Row]) {
+    let head = ["rate", "p50", "p99", "lost", "sent", "met"].map(|text| Piece::new(text, Tone::Faint));
+    let mut table = vec![head.to_vec()];
+    for row in rows {
+        let time = |index: usize| Piece::from(row.quantiles[index].map_or(String::new(), |time| time.to_string()));
+        let tone = if row.met * 2 > row.probes { Tone::Plain } else { Tone::Faint };
+        let whose = if row.ours > 0 { ", our side" } else { "" };
+        table.push(vec![
+            Piece::new(rate(row.rate), tone),
+            time(0),
+            time(1),
+            Piece::from(number::percent(row.lost)),
+            Piece::from(number::percent(row.achieved)),
+            Piece::new(format!("{} of {}{whose}", row.met, row.probes), tone),
+        ]);
+    }
+    if table.len() > 1 {
+        page.table(&table);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::layout::tests::without_colour;
+    use insta::assert_snapshot;
+    use measure::search::Bracket;
+    use unicode_width::UnicodeWidthStr;
+
+    fn quiet(search: &SearchDocument) -> String {
+        render(search, &Style::default())
+    }
+
+    #[test]
+    fn a_search_that_found() {
+        assert_snapshot!(quiet(&fixture::search()));
+    }
+
+    #[test]
+    fn a_search_in_ascii() {
+        let text = render(&fixture::search(), &Style { ascii: true, ..Style::default() });
+        assert!(text.is_ascii());
+        assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_sentence_says_what_ended_the_search() {
+        let found = fixture::search();
+        let with = |change: &dyn Fn(&mut Bracket)| {
+            let mut changed = found.clone();
+            change(&mut changed.bracket);
+            sentence(&changed)
+        };
+        let above = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Highest));
+        assert!(above.ends_with("/s, the highest rate allowed, holds"), "{above}");
+        let below = with(&|bracket| (bracket.met, bracket.reached) = (None, Reached::Lowest));
+        assert!(below.contains("the lowest rate allowed, does not hold: p99 "), "{below}");
+        let unsettled = with(&|bracket| bracket.reached = Reached::Probes);
+        assert!(unsettled.contains("/s held; ") && unsettled.contains(" above, did not: p99 "), "{unsettled}");
+        let ours = with(&|bracket| bracket.missed.iter_mut().for_each(|end| end.tally.ours = end.tally.missed));
+        assert!(ours.contains("our own side's end"), "{ours}");
+        let early = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Stopped));
+        assert!(early.contains("/s held, and no rate was found"), "{early}");
+        let nothing = with(&|bracket| (bracket.met, bracket.missed) = (None, None));
+        assert_eq!(nothing, "nothing: no probe was made");
+    }
+
+    #[test]
+    fn what_probes_cannot_see_is_told() {
+        let found = fixture::search();
+        assert!(!how_surely(&found).contains("queue"), "a time was asked for");
+        let blind = SearchDocument { condition: "loss<0.1%".parse().unwrap(), ..found };
+        // 2 % of some 4000/s for half a second.
+        let told = how_surely(&blind);
+        assert!(
+            told.contains("a queue with room for 3")
+                && told.contains("messages")
+                && told.contains("hides an overload of 2 %"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_search_without_probes_is_told_too() {
+        let found = fixture::search();
+        let bracket = Bracket { met: None, missed: None, reached: Reached::Stopped };
+        let ended = Ended::PeerLost { reason: "connection reset".to_owned() };
+        let text = quiet(&SearchDocument { probes: vec![], bracket, ended, ..found });
+        assert!(text.contains("the peer is gone: connection reset") && text.contains("no probe was made"), "{text}");
+    }
+
+    #[test]
+    fn no_line_is_too_wide_or_ends_in_a_space() {
+        let search = fixture::search();
+        for width in [40, 60, 80, 120] {
+            let plain = render(&search, &Style { width, ..Style::default() });
+            assert!(plain.lines().all(|line| line.width() <= width && line.trim_end() == line), "{plain}");
+            assert_eq!(without_colour(&render(&search, &Style { width, colour: true, ..Style::default() })), plain);
+        }
+    }
+}
