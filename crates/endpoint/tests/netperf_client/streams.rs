@@ -16,7 +16,8 @@ use test_case::test_case;
 use crate::exchanges::results;
 use crate::server::{Netserver, V4, V6, free_port, measured};
 
-const SECOND: StopAt = StopAt { after_ns: Some(Nanos::secs(1)), count: None, bytes: None, settled: None };
+const SECOND: StopAt =
+    StopAt { after_ns: Some(Nanos::secs(1)), count: None, bytes: None, settled: None, linger_ns: None };
 
 fn bytes(count: u64) -> StopAt {
     StopAt { bytes: Some(Bytes(count)), ..StopAt::default() }

@@ -119,7 +119,9 @@ impl Method {
                 (_, Some(_)) => Err(Refusal::BatchesAreLoads),
                 (Sizes::Fixed, None) => Ok(()),
                 // One program's messages say their own length, and so do the replies.
-                (_, None) if far == Far::Foreign && matches!(self.window, Window::Volley(_)) => self.check_drawn_sizes(),
+                (_, None) if far == Far::Foreign && matches!(self.window, Window::Volley(_)) => {
+                    self.check_drawn_sizes()
+                }
                 (_, None) => Err(Refusal::SizesAreLoads),
             };
         }

@@ -295,7 +295,8 @@ mod tests {
     #[test]
     fn what_no_sound_server_sends_is_counted_by_its_kind() {
         let tally = Arc::new(Tally::default());
-        let mut wire = SockperfWire::new(Numbering::ONLY).with_integrity().with_tally(tally.clone(), NonZeroU32::new(2));
+        let mut wire =
+            SockperfWire::new(Numbering::ONLY).with_integrity().with_tally(tally.clone(), NonZeroU32::new(2));
         let silent = answer_to(&request(&mut wire, 0, 20, Asked::SILENT));
         let reply = answer_to(&request(&mut wire, 1, 20, Asked::NONE));
         assert_eq!(wire.identify(&reply, 0), Reading::Reply(1));

@@ -28,7 +28,8 @@ pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
         match &asked.command {
             Command::Server(server) => run::server::run(server, output),
             Command::Client(client) => {
-                let command: Vec<String> = std::iter::once("sockperf".to_owned()).chain(words.iter().cloned()).collect();
+                let command: Vec<String> =
+                    std::iter::once("sockperf".to_owned()).chain(words.iter().cloned()).collect();
                 run::client::run(client, &asked.own, &command, output)
             }
         }

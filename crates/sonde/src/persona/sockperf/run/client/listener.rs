@@ -299,7 +299,9 @@ mod tests {
         assert_eq!(lively.pass(&interval(0, 9)), "");
         let text = lively.pass(&interval(50, 25));
         // 10, 20 and 30 of 34: 1, 11 and 21 of the 25 messages of the second interval, 2 ms each.
-        let line = |micros: u64, rate: u64, count: u64| format!(" {micros:>10} [usec]    {rate:>10} [msg/s]    {count:>13} [msg]\n");
+        let line = |micros: u64, rate: u64, count: u64| {
+            format!(" {micros:>10} [usec]    {rate:>10} [msg/s]    {count:>13} [msg]\n")
+        };
         let (_, lines) = text.split_once('\n').unwrap();
         assert_eq!(lines, line(52_000, 192, 10) + &line(20_000, 500, 20) + &line(20_000, 500, 30));
         assert!(!lively.has_dots());
