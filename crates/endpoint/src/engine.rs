@@ -180,7 +180,7 @@ fn slip(intended: Option<Instant>, sent: Instant) -> Option<Nanos> {
 fn fate_of(fault: Fault) -> Fate {
     match fault {
         Fault::Refused(_) => Fate::Refused,
-        Fault::SendFailed(_) | Fault::TooLong => Fate::SendFailed,
+        Fault::SendFailed(_) | Fault::TooLong | Fault::LeftOut => Fate::SendFailed,
         Fault::Closed | Fault::System(_) => Fate::Lost,
     }
 }

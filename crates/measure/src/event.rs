@@ -76,9 +76,14 @@ pub struct Counts {
     /// is for the peer to count. Absent: none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub one_way: u64,
-    /// Such messages that our own side could not send. Absent: none.
+    /// Messages of a load that our own side could not send: those that asked for no reply, and those that were left out
+    /// for want of room before it was decided whether they ask. Absent: none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub one_way_failed: u64,
+    /// Times a refusal was told while nothing that asks was out: messages that asked for no reply met it. A host on the
+    /// way tells of some of them only. Absent: none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub one_way_refused: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
@@ -117,6 +122,7 @@ impl Counts {
         self.clock_steps += other.clock_steps;
         self.one_way += other.one_way;
         self.one_way_failed += other.one_way_failed;
+        self.one_way_refused += other.one_way_refused;
     }
 
     /// What came in since `earlier`, which is an older state of the same counts. A fate that was corrected in the
@@ -137,6 +143,7 @@ impl Counts {
             clock_steps: self.clock_steps.saturating_sub(earlier.clock_steps),
             one_way: self.one_way.saturating_sub(earlier.one_way),
             one_way_failed: self.one_way_failed.saturating_sub(earlier.one_way_failed),
+            one_way_refused: self.one_way_refused.saturating_sub(earlier.one_way_refused),
         }
     }
 

@@ -175,6 +175,11 @@ impl Recorder {
         self.sent_until = Some(at);
     }
 
+    /// A refusal was told that belongs to a message without a fate.
+    pub fn one_way_refused(&mut self) {
+        self.counts.one_way_refused += 1;
+    }
+
     /// Something that was due was held back for so long.
     pub fn held_back(&mut self, by: Held, span: Nanos) {
         self.held_back.add(by, span);

@@ -162,6 +162,10 @@ pub enum Fault {
     /// Our own side could not send: no buffer, or a local filter forbids it.
     #[error("our own side could not send (os error {0})")]
     SendFailed(i32),
+    /// The message would have had to wait for room, and this link leaves such out: nothing of it was handed over, and its
+    /// number goes to the next.
+    #[error("left out for want of room")]
+    LeftOut,
     /// The peer closed the connection, or it was reset.
     #[error("the peer closed the connection")]
     Closed,

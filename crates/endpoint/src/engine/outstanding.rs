@@ -122,6 +122,11 @@ impl Outstanding {
         seq
     }
 
+    /// The latest number was not used: the next message has it again.
+    pub fn give_back(&mut self) {
+        self.next -= 1;
+    }
+
     /// Request `seq`, numbered above all before it, was handed over, or failed to be.
     #[inline]
     pub fn note(&mut self, seq: u64, intended: Option<Instant>, sent: Instant, waiting: bool) {

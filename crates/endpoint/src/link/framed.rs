@@ -25,7 +25,7 @@ pub enum Full {
     Wait,
     /// What is left goes when there is room ([`Link::flush`]): replies are read meanwhile.
     Later,
-    /// It is not sent at all, where not one byte of it fits: it has failed. Of one that fits in part the rest goes later.
+    /// It is left out, where not one byte of it fits. Of one that fits in part the rest goes later.
     Skip,
 }
 
@@ -172,9 +172,7 @@ impl Link for Framed {
                 Ok(count) if count == message.len() => return Ok(()),
                 Ok(count) => return self.rest(message, count),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if self.full == Full::Skip => {
-                    return Err(Fault::SendFailed(Errno::AGAIN.raw_os_error()));
-                }
+                Err(Errno::AGAIN) if self.full == Full::Skip => return Err(Fault::LeftOut),
                 Err(Errno::AGAIN) => return self.rest(message, 0),
                 Err(errno) => return Err(fault_of(errno)),
             }

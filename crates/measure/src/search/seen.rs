@@ -169,8 +169,11 @@ mod tests {
     #[test_case(10, None, (30, 200); "of those that asked, where the peer does not say")]
     fn losses_are_counted_by_whoever_sees_them(reply_every: u32, peer: Option<(u64, u64)>, expected: (u64, u64)) {
         let method = at_rate(1_000, reply_every);
-        let peer =
-            PeerCounts { received: peer.map(|(received, _)| received), replied: peer.map(|(_, replied)| replied) };
+        let peer = PeerCounts {
+            received: peer.map(|(received, _)| received),
+            replied: peer.map(|(_, replied)| replied),
+            ..PeerCounts::default()
+        };
         let seen = Seen::of(&run(&method, 2_000, 30, peer), &method);
         assert_eq!((seen.lost, seen.sent, seen.unanswered), (expected.0, expected.1, 30));
     }

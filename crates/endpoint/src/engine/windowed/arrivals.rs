@@ -151,8 +151,10 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         if fault.ends_the_run() {
             return Err(Ended::Broken(fault));
         }
-        if let Some(request) = self.lanes[turn].requests.oldest_waiting() {
-            self.end_early(turn, request, fate_of(fault));
+        match self.lanes[turn].requests.oldest_waiting() {
+            Some(request) => self.end_early(turn, request, fate_of(fault)),
+            None if self.is_load() => self.recorder.one_way_refused(),
+            None => {}
         }
         Ok(())
     }

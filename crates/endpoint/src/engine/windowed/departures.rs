@@ -80,6 +80,12 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         };
         self.stamp = stamp;
         (self.latest, self.sent) = (sent, sent);
+        if result == Err(Fault::LeftOut) {
+            // Whether it was to ask is decided when it leaves: so far it is no request.
+            lane.requests.give_back();
+            self.recorder.one_way_failed(slip(intended, sent));
+            return Ok(sent);
+        }
         lane.requests.note(seq, intended, sent, result.is_ok());
         match result {
             Ok(()) => {

@@ -130,6 +130,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             return Err(Ended::Broken(fault));
         }
         if !matches!(fault, Fault::Refused(_)) {
+            if fault == Fault::LeftOut {
+                self.lanes[turn].requests.give_back();
+            }
             self.recorder.one_way_failed(slip);
             return Ok(());
         }

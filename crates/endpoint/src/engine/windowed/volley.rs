@@ -40,14 +40,12 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Sends what of the present volley may leave, or of the next where the present one has ended. Returns whether there
     /// is more of it.
     pub(super) fn depart_volley(&mut self, now: &mut Instant, edges: &Edges) -> Result<bool, Ended> {
+        // The last of a volley goes on too.
+        self.flush_all()?;
         for _ in 0..AT_ONCE {
             let Some(turn) = self.turn_of_volley().filter(|_| self.budget > 0) else { return Ok(false) };
             if self.lanes[turn].blocked {
-                let blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
-                self.lanes[turn].blocked = blocked;
-                if blocked {
-                    return Ok(false);
-                }
+                return Ok(false);
             }
             let intended = self.lanes[turn].due.peek();
             if intended.is_some_and(|due| due > *now || due >= edges.end()) {

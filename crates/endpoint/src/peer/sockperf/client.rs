@@ -186,8 +186,6 @@ pub struct Measured {
     pub gathered: Gathered,
     /// What came that no sound server sends.
     pub tallied: Tallied,
-    /// Whether a socket was told in the end that nobody listens where it sends to.
-    pub refused: bool,
     /// This host.
     pub environment: Environment,
 }
@@ -234,10 +232,7 @@ impl Session {
         let Self { sockets } = self;
         let mut watch = Watch::start(Reader::host(test.program.clone()).towards(test.places[0].address.ip()));
         let tally = Arc::new(Tally::default());
-        // Kept beside the engine's: a refusal of the last messages is told to whoever asks the socket next.
-        let beside: Vec<Socket> = sockets.iter().filter_map(|socket| socket.try_clone().ok()).collect();
         let gathered = flows::measure(test, sockets, &tally, &mut watch, stop, on_event)?;
-        let refused = beside.iter().any(sockets::is_refused);
-        Ok(Measured { gathered, tallied: tally.read(), refused, environment: watch.finish() })
+        Ok(Measured { gathered, tallied: tally.read(), environment: watch.finish() })
     }
 }

@@ -48,7 +48,12 @@ fn asked(options: &ReplayOptions, trace: &Trace) -> Asked {
         threads: shape.threads,
         cpus: cpus(options.waiting.cpu.as_ref()),
         peer_cpus: cpus(options.waiting.peer_cpu.as_ref()),
-        stop: Stop { after_ns: options.stop.time, count: options.stop.count, bytes: None, settled: options.stop.until },
+        stop: Stop {
+            after_ns: options.stop.time,
+            count: options.stop.count,
+            settled: options.stop.until,
+            ..Stop::default()
+        },
         timeout_ns: options.stop.timeout,
         warm_up_ns: options.stop.warm_up,
         socket: socket(&options.reach),

@@ -71,8 +71,10 @@ fn recording(content: &[u8], reading: &Reading) -> Result<Recording, Failure> {
     }
     let first = recording.trace.departures().first().map_or(Nanos::ZERO, |first| first.at);
     if first > LATEST_START {
-        return Err(Failure::usage(format!("its first message is due after {first}: its times count from another start"))
-            .hint("--from-first lets the first message leave at once, and the others as long after it as they were"));
+        return Err(Failure::usage(format!(
+            "its first message is due after {first}: its times count from another start"
+        ))
+        .hint("--from-first lets the first message leave at once, and the others as long after it as they were"));
     }
     Ok(if reading.pad { padded(recording) } else { recording })
 }
@@ -81,7 +83,11 @@ fn of_capture(taken: Taken) -> Recording {
     let Taken { flow, trace, repeated, others, broken_off } = taken;
     let mut notes = vec![format!("replays {flow}")];
     if others > 0 {
-        notes.push(format!("{} other {} in the capture", grouped(others as u64), if others == 1 { "flow" } else { "flows" }));
+        notes.push(format!(
+            "{} other {} in the capture",
+            grouped(others as u64),
+            if others == 1 { "flow" } else { "flows" }
+        ));
     }
     if repeated > 0 {
         notes.push(format!("{} segments that TCP sent again were left out", grouped(repeated)));
@@ -107,8 +113,7 @@ mod tests {
     use super::*;
     use test_case::test_case;
 
-    const CAPTURE: &[u8] =
-        include_bytes!("../../../../protocol/tests/fixtures/capture/sockperf-3.7-playback-udp.pcap");
+    const CAPTURE: &[u8] = include_bytes!("../../../../protocol/tests/fixtures/capture/sockperf-3.7-playback-udp.pcap");
 
     fn flow() -> Option<FlowPattern> {
         Some("127.0.0.1:36646>127.0.0.1:11111".parse().unwrap())

@@ -71,7 +71,7 @@ pub struct Server {
     pub multicast: Multicast,
 }
 
-/// Options of groups, which a server alone knows.
+/// Options of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Multicast {
     /// `--mc-rx-if`: name or address of the interface to join at.
@@ -121,6 +121,8 @@ pub struct Client {
     pub connect_timeout_ms: u32,
     /// How the result is told.
     pub display: Display,
+    /// Options of groups.
+    pub multicast: Multicast,
 }
 
 /// The traffic of a client.

@@ -111,9 +111,9 @@ impl Making<'_> {
     fn framed(&self, socket: Socket, place: &Place) -> Framed {
         let method = &self.test.method;
         let full = match method.window {
-            _ if self.test.skips => Full::Skip,
             // One message out and its reply back: there is nothing to do but to wait.
             Window::Closed(1) if method.pattern == Pattern::Exchange => Full::Wait,
+            _ if self.test.skips => Full::Skip,
             _ => Full::Later,
         };
         let largest = u32::try_from(method.request_bytes.0).unwrap_or(u32::MAX).min(place.largest());

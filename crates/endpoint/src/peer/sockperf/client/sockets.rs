@@ -105,9 +105,3 @@ pub fn warm_up(test: &Test, socket: &Socket, place: &Place) {
         let _sent = socket.send_to_with_flags(&message, &to, libc::MSG_NOSIGNAL);
     }
 }
-
-/// Whether the latest news of a socket is that nobody listens where it sends to.
-pub fn is_refused(socket: &Socket) -> bool {
-    let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    socket.take_error().ok().flatten().is_some_and(refused)
-}

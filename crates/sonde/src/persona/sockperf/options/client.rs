@@ -2,12 +2,11 @@
 
 use crate::command::value::CpuList;
 use crate::persona::answer::Answer;
-use crate::persona::sockperf::options::either_end::hops;
 use crate::persona::sockperf::options::reading::Reading;
 use crate::persona::sockperf::options::table::{Key, Subcommand};
 use crate::persona::sockperf::options::{
     Client, Common, Display, Histogram, Kind, LARGEST, LARGEST_DATAGRAM, Load, Local, Mps, Own, Place, SMALLEST, Size,
-    Stop, Transport, own, refused,
+    Stop, Transport, either_end, own, refused,
 };
 
 /// Seconds of `-t` where none are asked for.
@@ -34,10 +33,10 @@ pub(super) fn read(reading: &mut Reading, common: Common) -> Result<(Client, Own
     let sender_cpus: Option<CpuList> = reading.parsed(Key::SenderAffinity, "--sender-affinity")?;
     let receiver_cpus: Option<CpuList> = reading.parsed(Key::ReceiverAffinity, "--receiver-affinity")?;
     let connect_timeout_ms = connect_timeout_ms(reading, &common)?;
-    hops(reading)?;
     let kind = kind(reading, &common)?;
     let display = display(reading)?;
     let local = local(reading)?;
+    let multicast = either_end::multicast(reading)?;
     let client = Client {
         common,
         kind,
@@ -46,6 +45,7 @@ pub(super) fn read(reading: &mut Reading, common: Common) -> Result<(Client, Own
         receiver_cpus: receiver_cpus.unwrap_or_default(),
         connect_timeout_ms,
         display,
+        multicast,
     };
     Ok((client, own::read(reading)?))
 }
@@ -172,7 +172,7 @@ fn local(reading: &Reading) -> Result<Local, Answer> {
     }
     let port = reading.port(Key::ClientPort, "'--client_port' Invalid value")?;
     let host = reading.text(Key::ClientAddress).map(str::to_owned);
-    match host.as_deref().and_then(|host| refused::host(host, reading.subcommand)) {
+    match host.as_deref().and_then(refused::host) {
         Some(why) => Err(Reading::refusal(&format!("--client_ip {}", host.unwrap_or_default()), why)),
         None => Ok(Local { host, port: port.unwrap_or(0) }),
     }

@@ -3,7 +3,9 @@
 use crate::persona::answer::Answer;
 use crate::persona::sockperf::options::reading::Reading;
 use crate::persona::sockperf::options::table::{Key, Subcommand};
-use crate::persona::sockperf::options::{Activity, Common, Multiplex, PORT, Place, Socket, Transport, refused};
+use crate::persona::sockperf::options::{
+    Activity, Common, MULTICAST_TTL, Multicast, Multiplex, PORT, Place, Socket, Transport, refused,
+};
 
 /// The largest value of a C `int`.
 const MOST: i64 = i32::MAX as i64;
@@ -49,10 +51,18 @@ pub(super) fn read(reading: &mut Reading) -> Result<Common, Answer> {
     })
 }
 
-/// How far a datagram to a group goes; complained of where nobody is spoken to so, too.
-pub(super) fn hops(reading: &mut Reading) -> Result<Option<u8>, Answer> {
-    reading.number(Key::McTtl, "--mc-ttl", 0..=255, |text| {
+/// What is asked of groups.
+pub(super) fn multicast(reading: &mut Reading) -> Result<Multicast, Answer> {
+    let ttl = reading.number(Key::McTtl, "--mc-ttl", 0..=255, |text| {
         format!("'-30' Invalid value: {text} (--mc-ttl takes 0 to 255)")
+    })?;
+    Ok(Multicast {
+        receive_interface: reading.text(Key::McReceive).map(str::to_owned),
+        send_interface: reading.text(Key::McSend).map(str::to_owned),
+        loopback: reading.has(Key::McLoopback),
+        ttl: ttl.unwrap_or(MULTICAST_TTL),
+        source: reading.text(Key::McSource).map(str::to_owned),
+        unicast_reply: reading.has(Key::ForceUnicastReply),
     })
 }
 
@@ -63,8 +73,7 @@ fn place(reading: &Reading) -> Result<Place, Answer> {
     if host.as_deref().is_some_and(str::is_empty) {
         return complaint("'-i' Invalid address");
     }
-    let refused = |host| refused::host(host, reading.subcommand).map(|why| (host, why));
-    if let Some((host, why)) = host.as_deref().and_then(refused) {
+    if let Some((host, why)) = host.as_deref().and_then(|host| refused::host(host).map(|why| (host, why))) {
         return Err(Reading::refusal(&format!("-i {host}"), why));
     }
     let Some(file) = reading.path(Key::File) else {

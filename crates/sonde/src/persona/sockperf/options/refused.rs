@@ -2,8 +2,6 @@
 //!
 //! A measurement without the option's effect would be another one under its name.
 
-use std::net::IpAddr;
-
 use crate::persona::sockperf::options::scan::Given;
 use crate::persona::sockperf::options::table::{Key, Subcommand};
 
@@ -31,24 +29,16 @@ pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
     refusals.into_iter().find(|(given, ..)| *given).map(|(_, option, why)| (option, why))
 }
 
-/// Why a host is refused; `None` for one that is not. A server alone knows groups.
-pub fn host(text: &str, subcommand: Subcommand) -> Option<&'static str> {
-    if text.starts_with('/') {
-        return Some("a unix socket is no network: use sockperf itself for it");
-    }
-    if subcommand == Subcommand::Server {
-        return None;
-    }
-    let address = text.trim_start_matches('[').split(['%', ']']).next().unwrap_or(text);
-    let is_group = address.parse().is_ok_and(|address: IpAddr| address.is_multicast());
-    is_group.then_some("is a group address, and a client speaks to no groups here: name one host")
+/// Why a host is refused; `None` for one that is not.
+pub fn host(text: &str) -> Option<&'static str> {
+    text.starts_with('/').then_some("a unix socket is no network: use sockperf itself for it")
 }
 
 /// What has no effect, a sentence each.
 pub fn notes(given: &Given, subcommand: Subcommand) -> Vec<String> {
     let note = |key| {
-        let of_end = if subcommand == Subcommand::Server { of_server(key) } else { of_client(key) };
-        effectless(key).or(of_end).or_else(|| pointless(key, given, subcommand))
+        let of_server = if subcommand == Subcommand::Server { of_server(key) } else { None };
+        effectless(key).or(of_server).or_else(|| pointless(key, given, subcommand))
     };
     given.keys().filter_map(note).map(|(option, says)| format!("{option}: {says}")).collect()
 }
@@ -60,19 +50,6 @@ fn effectless(key: Key) -> Option<(&'static str, &'static str)> {
         Key::Timeout => Some(("--timeout", "has no effect: nobody waits by ticks here")),
         Key::ReceiveLoops => Some(("--recv_looping_num", "has no effect: every wake-up takes all that has come")),
         Key::Debug => Some(("-d", "there is no debugging output")),
-        _ => None,
-    }
-}
-
-/// What has none at a client.
-fn of_client(key: Key) -> Option<(&'static str, &'static str)> {
-    let groups = "has no effect: a client speaks to no group here";
-    match key {
-        Key::McReceive => Some(("--mc-rx-if", groups)),
-        Key::McSend => Some(("--mc-tx-if", groups)),
-        Key::McLoopback => Some(("--mc-loopback-enable", groups)),
-        Key::McTtl => Some(("--mc-ttl", groups)),
-        Key::McSource => Some(("--mc-source-filter", groups)),
         _ => None,
     }
 }

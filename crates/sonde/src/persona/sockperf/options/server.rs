@@ -2,12 +2,9 @@
 
 use crate::command::value::CpuList;
 use crate::persona::answer::Answer;
-use crate::persona::sockperf::options::either_end::hops;
 use crate::persona::sockperf::options::reading::Reading;
 use crate::persona::sockperf::options::table::Key;
-use crate::persona::sockperf::options::{
-    Common, LARGEST, LARGEST_DATAGRAM, MULTICAST_TTL, Multicast, Multiplex, Place, Server,
-};
+use crate::persona::sockperf::options::{Common, LARGEST, LARGEST_DATAGRAM, Multiplex, Place, Server, either_end};
 
 /// Reads them, behind those of every subcommand.
 pub(super) fn read(reading: &mut Reading, common: Common) -> Result<Server, Answer> {
@@ -20,14 +17,7 @@ pub(super) fn read(reading: &mut Reading, common: Common) -> Result<Server, Answ
     let largest = reading.digits(Key::LargestMessage, "-m", 0..=i64::from(LARGEST), |text| {
         format!("'-m' Invalid message size: {text} (max: {LARGEST})")
     })?;
-    let multicast = Multicast {
-        receive_interface: reading.text(Key::McReceive).map(str::to_owned),
-        send_interface: reading.text(Key::McSend).map(str::to_owned),
-        loopback: reading.has(Key::McLoopback),
-        ttl: hops(reading)?.unwrap_or(MULTICAST_TTL),
-        source: reading.text(Key::McSource).map(str::to_owned),
-        unicast_reply: reading.has(Key::ForceUnicastReply),
-    };
+    let multicast = either_end::multicast(reading)?;
     Ok(Server {
         common,
         threads,

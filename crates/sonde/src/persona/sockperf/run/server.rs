@@ -22,7 +22,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::sockperf::options::table::Subcommand;
 use crate::persona::sockperf::options::{self, Transport, refused};
 use crate::persona::sockperf::output::end::{self, End};
 use crate::persona::sockperf::output::failure::{self, Errno};
@@ -200,7 +199,7 @@ fn feed(file: &Path) -> Result<Vec<Place>, Answer> {
     })?;
     let sockets = feed::parse(&text).map_err(|error| failure::other(&format!("{}: {error}", file.display())))?;
     let place = |socket: feed::Socket| {
-        if let Some(why) = refused::host(&socket.address, Subcommand::Server) {
+        if let Some(why) = refused::host(&socket.address) {
             return Err(failure::other(&format!("{}: {}: {why}", file.display(), socket.address)));
         }
         let carriers = match socket.transport {

@@ -1,5 +1,6 @@
 //! How a run ended, in the original's words where it has some, and with its status; and what it has none for.
 
+use std::fmt::Write;
 use std::io;
 use std::net::SocketAddr;
 
@@ -55,11 +56,12 @@ pub fn fault(client: &Client, measured: &Measured, heard: &Heard, ran: &Ran, pla
     if heard.timed_out() {
         return Some(failure::timed_out());
     }
-    if measured.refused {
-        return Some(failure::other("nobody listens there: is a sockperf server running, on that port and over UDP?"));
-    }
+    let refused = measured.gathered.recording.counts.one_way_refused > 0;
     match client.kind {
         Kind::Throughput { .. } if ran.sent() == 0 => Some(failure::other("not one message could be sent")),
+        Kind::Throughput { .. } if refused => {
+            Some(failure::other("nobody listens there: is a sockperf server running, on that port and over UDP?"))
+        }
         Kind::Throughput { .. } => None,
         _ => failure::worthless(heard.statistics()),
     }
@@ -80,7 +82,7 @@ fn broken(fault: Fault, places: &Places) -> Answer {
             let words = "a message does not fit the path or the socket: choose a smaller -m";
             Answer { status: SOCKET, ..failure::other(words) }
         }
-        (Fault::Closed, None) => Answer { status: SOCKET, ..failure::other(&fault.to_string()) },
+        (Fault::Closed | Fault::LeftOut, _) => Answer { status: SOCKET, ..failure::other(&fault.to_string()) },
     }
 }
 
@@ -89,18 +91,17 @@ pub fn besides(measured: &Measured, heard: &Heard) -> String {
     let counts = measured.gathered.recording.counts;
     let lines = [
         (measured.tallied.malformed, "answers said another length than they had"),
-        (counts.refused, "messages met a refusal: nobody listened there at the time"),
+        (counts.refused + counts.one_way_refused, "messages met a refusal: nobody listened there at the time"),
         (counts.late, "answers came after the timeout, and count as dropped"),
         (heard.dropped(), "answers are in no figure: this host could not keep up with their number"),
     ];
-    let mut text: String = lines
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("sockperf: {count} {what}\n"))
-        .collect();
+    let mut text = String::new();
+    for (count, what) in lines.into_iter().filter(|(count, _)| *count > 0) {
+        let _ = writeln!(text, "sockperf: {count} {what}");
+    }
     if let Some((missing, why)) = heard.samples_missing() {
         let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-        text += &format!("sockperf: the file of samples lacks {missing}{why}\n");
+        let _ = writeln!(text, "sockperf: the file of samples lacks {missing}{why}");
     }
     text
 }

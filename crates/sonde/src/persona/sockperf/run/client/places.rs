@@ -12,7 +12,6 @@ use protocol::sockperf::feed;
 
 use crate::failure::Failure;
 use crate::persona::answer::Answer;
-use crate::persona::sockperf::options::table::Subcommand;
 use crate::persona::sockperf::options::{self, CLIENT_HOST, Client, Transport, refused};
 use crate::persona::sockperf::output::failure::{self, Errno};
 use crate::persona::sockperf::output::start::Endpoint;
@@ -55,7 +54,8 @@ impl Places {
             options::Place::Feed { file, .. } => feed(file)?,
         };
         let host = named.first().map(|first| first.host.clone()).unwrap_or_default();
-        let all = named.iter().map(|named| place(named, stop)).collect::<Result<Vec<_>, Answer>>()?;
+        let source = client.multicast.source.as_deref();
+        let all = named.iter().map(|named| place(named, source, stop)).collect::<Result<Vec<_>, Answer>>()?;
         let endpoints = all.iter().zip(&named);
         let endpoints = endpoints.map(|(place, named)| Endpoint { address: place.address, transport: named.transport });
         let endpoints = endpoints.collect();
@@ -80,7 +80,7 @@ fn feed(file: &Path) -> Result<Vec<Named>, Answer> {
         line @ feed::Error::Line { .. } => failure::other(&format!("{}: {line}", file.display())),
     })?;
     let named = |socket: feed::Socket| {
-        if let Some(why) = refused::host(&socket.address, Subcommand::PingPong) {
+        if let Some(why) = refused::host(&socket.address) {
             return Err(failure::other(&format!("{}: {}: {why}", file.display(), socket.address)));
         }
         let transport = match socket.transport {
@@ -92,10 +92,16 @@ fn feed(file: &Path) -> Result<Vec<Named>, Answer> {
     sockets.into_iter().map(named).collect()
 }
 
-fn place(named: &Named, stop: &Stop) -> Result<Place, Answer> {
+/// `source`: the only sender to hear of a group that has none of its own.
+fn place(named: &Named, source: Option<&str>, stop: &Stop) -> Result<Place, Answer> {
     let address = look_up(&named.host, named.port, Family::Any, stop)?;
+    let is_group = address.ip().is_multicast();
+    if is_group && named.transport == Transport::Tcp {
+        return Err(failure::other(&format!("{}: no connection is made to a group", named.host)));
+    }
     let family = if address.is_ipv6() { Family::V6 } else { Family::V4 };
-    let source = named.source.as_ref().map(|source| look_up(source, 0, family, stop)).transpose()?;
+    let source = named.source.as_deref().or(source).filter(|_| is_group);
+    let source = source.map(|source| look_up(source, 0, family, stop)).transpose()?;
     let carrier = match named.transport {
         Transport::Udp => Carrier::Udp,
         Transport::Tcp => Carrier::Tcp,

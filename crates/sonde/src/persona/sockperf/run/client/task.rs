@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use endpoint::peer::sockperf::client::{Content, LINGER, Options, TCP_TIMEOUT, Test, UDP_TIMEOUT};
+use endpoint::peer::sockperf::client::{Content, Groups, LINGER, Options, TCP_TIMEOUT, Test, UDP_TIMEOUT};
+use endpoint::socket::multicast::{Interface, Outgoing};
 use measure::method::{Asked, Carrier, Far, Pacing, Pattern, Schedule, Sizes, SocketOptions, Stop, Waiting};
 use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos, Rate};
@@ -92,11 +93,29 @@ pub fn test(
             busy_poll_us: common.busy_poll_us.filter(|_| common.nonblocked),
             pacing_bytes_per_s: common.pacing_rate.map(u64::from),
         },
+        groups: groups(client)?,
         // A throughput gets no answers, and so nothing is told of it.
         samples: own.samples.is_some() || client.kind.reply_every().is_some(),
         interval: if common.activity.is_some() { LIVELY } else { measure::event::INTERVAL },
         program: PROGRAM.to_owned(),
         ..Test::new(method, places.all.clone())
+    })
+}
+
+fn groups(client: &Client) -> Result<Groups, Answer> {
+    let asked = &client.multicast;
+    let interface = |option: &str, word: &Option<String>| {
+        let found = word.as_ref().map(|word| Interface::of(word)).transpose();
+        found.map_err(|error| failure::other(&format!("{option}: {error}")))
+    };
+    Ok(Groups {
+        receive: interface("--mc-rx-if", &asked.receive_interface)?,
+        outgoing: Outgoing {
+            interface: interface("--mc-tx-if", &asked.send_interface)?,
+            ttl: asked.ttl,
+            loopback: asked.loopback,
+        },
+        warm_up: !client.common.skip_warm_up,
     })
 }
 

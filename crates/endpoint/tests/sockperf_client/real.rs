@@ -1,0 +1,76 @@
+//! The original as the server, where it is installed.
+
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::{Child, Command, Stdio};
+
+use endpoint::peer::sockperf::client::Test;
+use measure::method::{Asked, Carrier};
+use measure::unit::Bytes;
+use rustix::process::{Pid, Signal, kill_process};
+use test_case::test_case;
+
+use crate::{load, over_tcp, ping_pong, run, test};
+
+/// A sockperf server that ends with the test.
+struct Sockperf {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Sockperf {
+    /// One on a free port; `None`, said aloud, where there is none on this machine.
+    fn start(arguments: &[&str]) -> Option<Self> {
+        let port =
+            UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr()).expect("a port").port();
+        let mut command = Command::new("sockperf");
+        command.args(["server", "-i", "127.0.0.1", "-p", &port.to_string()]).args(arguments);
+        let Ok(mut child) = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn() else {
+            testbed::skip::aloud("our sockperf client with a real server: no sockperf on this machine");
+            return None;
+        };
+        let mut lines = BufReader::new(child.stdout.as_mut().expect("piped")).lines();
+        let up = lines.any(|line| line.is_ok_and(|line| line.contains("to block on socket(s)")));
+        assert!(up, "a sockperf server says that it waits");
+        Some(Self { child, address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)) })
+    }
+}
+
+impl Drop for Sockperf {
+    fn drop(&mut self) {
+        let _ended = kill_process(Pid::from_child(&self.child), Signal::KILL);
+        let _status = self.child.wait();
+    }
+}
+
+fn carried(carrier: Carrier, asked: Asked) -> (Asked, &'static [&'static str]) {
+    if carrier == Carrier::Tcp { (over_tcp(asked), &["--tcp"]) } else { (asked, &[]) }
+}
+
+#[test_case(Carrier::Udp, 14)]
+#[test_case(Carrier::Udp, 65_507)]
+#[test_case(Carrier::Tcp, 14)]
+#[test_case(Carrier::Tcp, 65_507)]
+fn it_answers_a_ping_pong(carrier: Carrier, bytes: u64) {
+    let size = Some(Bytes(bytes));
+    let (asked, arguments) = carried(carrier, Asked { request_bytes: size, response_bytes: size, ..ping_pong(200) });
+    let Some(server) = Sockperf::start(arguments) else { return };
+    let seen = run(&Test { integrity: true, ..test(&asked, server.address) });
+    assert_eq!((seen.counts().answered, seen.measured.tallied), (200, Default::default()), "{:?}", seen.counts());
+}
+
+#[test_case(Carrier::Udp)]
+#[test_case(Carrier::Tcp)]
+fn it_answers_volleys(carrier: Carrier) {
+    let (asked, arguments) = carried(carrier, Asked { volley: Some(5), ..ping_pong(200) });
+    let Some(server) = Sockperf::start(arguments) else { return };
+    assert_eq!(run(&test(&asked, server.address)).counts().answered, 200);
+}
+
+#[test]
+fn it_answers_every_tenth_of_a_load() {
+    let (asked, arguments) = carried(Carrier::Tcp, load(5_000, 10));
+    let Some(server) = Sockperf::start(arguments) else { return };
+    let counts = run(&test(&asked, server.address)).counts();
+    assert_eq!((counts.answered, counts.scheduled, counts.one_way), (500, 500, 4_500));
+}
