@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::process::{Call, Priority, free_port};
 use crate::row::{Carrier, Waiting};
-use crate::sonde::{CLIENT_CPU, RECORDED_S, SERVER_CPU, SIZE};
+use crate::sonde::{CLIENT_CPU, RECORDED_S, SEGMENTS, SERVER_CPU, SIZE};
 
 /// The folder that holds the built C loops.
 #[derive(Clone, Debug)]
@@ -54,6 +54,18 @@ impl CLoops {
         figure(&self.call("interval", &arguments).run(priority)?, "p50=")
     }
 
+    /// UDP messages a second that arrive of those that `udp_rate` sends as fast as it can, alone or in segments.
+    pub fn flood(&self, segments: bool, priority: Priority) -> Result<f64> {
+        let calls = if segments { "gso gro" } else { "sendto recv" };
+        let arguments = format!("{calls} {RECORDED_S} {SIZE} {SEGMENTS} {} {CLIENT_CPU} {SERVER_CPU}", free_port()?);
+        figure(&self.call("udp_rate", &arguments).run(priority)?, "received/s=")
+    }
+
+    /// The receiver that stamps sockperf's messages, one due each `interval_ns`; not yet started.
+    pub fn arrivals(&self, port: u16, interval_ns: u64) -> Call {
+        self.call("arrivals", &format!("{port} {interval_ns} {SERVER_CPU}"))
+    }
+
     /// What a clock read costs on the client's CPU, nanoseconds.
     pub fn clock_read_ns(&self) -> Result<f64> {
         figure(&self.call("clockcost", &CLIENT_CPU.to_string()).run(Priority::Normal)?, "monotonic=")
@@ -65,7 +77,7 @@ impl CLoops {
 }
 
 /// The number behind the first `key` in `text`.
-fn figure(text: &str, key: &str) -> Result<f64> {
+pub fn figure(text: &str, key: &str) -> Result<f64> {
     let found = text.split_whitespace().find_map(|word| word.strip_prefix(key));
     found.and_then(|number| number.parse().ok()).with_context(|| format!("no `{key}` in `{}`", text.trim()))
 }

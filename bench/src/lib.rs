@@ -5,11 +5,13 @@
 
 pub mod c_loop;
 pub mod callgrind;
+pub mod ladder;
 pub mod machine;
 pub mod netperf;
 pub mod process;
 pub mod results;
 pub mod row;
+pub mod sockperf;
 pub mod sonde;
 pub mod subject;
 pub mod table;

@@ -1,6 +1,7 @@
 //! `sonde-bench`: runs the rows, prints the table, keeps it. Arguments, folders and printing are here and nowhere else.
 #![expect(clippy::disallowed_macros, reason = "a tool prints its result, and its progress beside it")]
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -110,5 +111,6 @@ fn prepare(arguments: &Arguments) -> Result<Bench> {
         priority: Priority::allowed(),
         pairs: if arguments.quick { 6 } else { PAIRS },
         seed: arguments.seed,
+        original: OnceCell::new(),
     })
 }

@@ -24,6 +24,25 @@ const VALGRIND_LIMIT_S: u32 = 300;
 /// between them no second asks for more.
 const REST: Duration = Duration::from_millis(150);
 
+/// How a program is asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGTERM, as a service manager asks.
+    Terminate,
+    /// SIGINT, as a person asks: what sockperf's server needs to tell its totals.
+    Interrupt,
+}
+
+impl Signal {
+    /// As `kill` takes it.
+    fn option(self) -> &'static str {
+        match self {
+            Self::Terminate => "-TERM",
+            Self::Interrupt => "-INT",
+        }
+    }
+}
+
 /// How the kernel schedules both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -198,17 +217,22 @@ impl Running {
     }
 
     /// Asks it to end by SIGTERM, which `timeout` hands on, waits until it has, and gives the rest of what it printed.
-    pub fn end(mut self) -> Result<String> {
-        self.terminate();
+    pub fn end(self) -> Result<String> {
+        self.end_by(Signal::Terminate)
+    }
+
+    /// The same by another signal.
+    pub fn end_by(mut self, signal: Signal) -> Result<String> {
+        self.stop(signal);
         let mut rest = String::new();
         self.said.read_to_string(&mut rest)?;
         Ok(rest)
     }
 
-    fn terminate(&mut self) {
+    fn stop(&mut self, signal: Signal) {
         if matches!(self.child.try_wait(), Ok(None)) {
             // Should that fail, `timeout` ends it in its time.
-            let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+            let _ = Command::new("kill").args([signal.option(), &self.child.id().to_string()]).status();
             let _ = self.child.wait();
         }
     }
@@ -216,7 +240,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.terminate();
+        self.stop(Signal::Terminate);
     }
 }
 
@@ -232,7 +256,8 @@ pub fn free_port() -> Result<u16> {
     bail!("no port of 127.0.0.1 is free for both TCP and UDP");
 }
 
+/// Waits as between two runs.
 #[expect(clippy::disallowed_methods, reason = "the bench is no part of a measurement: it rests between two")]
-fn rest() {
+pub fn rest() {
     std::thread::sleep(REST);
 }

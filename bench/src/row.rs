@@ -119,6 +119,38 @@ pub enum Path {
     Veth,
 }
 
+/// Whose programs stand at the ends of a row of one-way messages, against the original at both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ends {
+    /// Ours at both, each message in a buffer of its own.
+    Both,
+    /// Ours at both, by segmentation and receive offload.
+    Segments,
+    /// Ours sends to the original.
+    Client,
+}
+
+/// What of a distribution of pacing errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Share {
+    /// Its median.
+    Half,
+    /// Its 99.9th percentile.
+    AllBut1In1000,
+}
+
+impl Share {
+    /// As the C loop prints it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Half => "p50=",
+            Self::AllBut1In1000 => "p99.9=",
+        }
+    }
+}
+
 /// What a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "compares", rename_all = "kebab-case")]
@@ -188,6 +220,30 @@ pub enum Subject {
         /// Over what.
         path: Path,
     },
+    /// The highest rate of one-way UDP messages with hardly a loss, ours and sockperf's.
+    SockperfFlood {
+        /// Whose ends ours are.
+        ends: Ends,
+    },
+    /// Exchanges a second of sockperf's ping-pong, both ends ours and both ends the original.
+    SockperfExchanges {
+        /// Carrier.
+        carrier: Carrier,
+        /// Waiting.
+        waiting: Waiting,
+    },
+    /// How far from its schedule a message arrives, of ours and of sockperf's sender.
+    SockperfPacing {
+        /// Messages a second.
+        per_s: u32,
+        /// What of the errors.
+        share: Share,
+    },
+    /// One-way UDP messages a second that arrive, ours and the C loop's, as fast as they go.
+    Flood {
+        /// Whether they go in segments.
+        segments: bool,
+    },
 }
 
 /// Most instructions per exchange that the recorder may take in a closed loop.
@@ -200,6 +256,9 @@ pub const RECORD_NS: f64 = 40.0;
 pub const GROWTH: f64 = 1.1;
 /// Most memory of a process that records, MiB.
 pub const MEMORY_MIB: f64 = 64.0;
+
+/// How many times the original's rate ours must be where segments leave and come in one call.
+pub const OFFLOAD: f64 = 5.0;
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -267,6 +326,15 @@ impl Subject {
             }
             Self::Netperf { figure: Figure::Least, .. } => section("netperf, least us", "sonde", "netperf", "ratio", 0),
             Self::Netperf { figure: Figure::Mean, .. } => section("netperf, mean us", "sonde", "netperf", "ratio", 2),
+            Self::SockperfFlood { .. } => section("sockperf, messages/s", "sonde", "sockperf", "ratio", 0),
+            Self::SockperfExchanges { .. } => section("sockperf, exchanges/s", "sonde", "sockperf", "ratio", 0),
+            Self::SockperfPacing { share: Share::Half, .. } => {
+                section("p50 pacing error, us", "sonde", "sockperf", "ratio", 3)
+            }
+            Self::SockperfPacing { share: Share::AllBut1In1000, .. } => {
+                section("p99.9 pacing error, us", "sonde", "sockperf", "ratio", 3)
+            }
+            Self::Flood { .. } => section("messages/s one way", "sonde", "C loop", "ratio", 0),
         }
     }
 }
@@ -318,6 +386,35 @@ pub fn all() -> Vec<Row> {
         rows.push(row(format!("memory-{}", feed.word()), Subject::Memory { feed }, target));
     }
     rows.extend(netperf());
+    rows.extend(sockperf());
+    rows
+}
+
+/// The rows against sockperf, and their ceilings.
+fn sockperf() -> Vec<Row> {
+    use Carrier::{Tcp, Udp};
+    let row = |name: &str, subject, target| Row { name: name.to_owned(), subject, target };
+    let flood = |name, ends, least| row(name, Subject::SockperfFlood { ends }, Target::RatioAtLeast(least));
+    let mut rows = vec![
+        flood("sockperf-udp-rate", Ends::Both, 1.0),
+        flood("sockperf-udp-rate-offload", Ends::Segments, OFFLOAD),
+        flood("sockperf-server-rate", Ends::Client, 1.0),
+    ];
+    for carrier in [Udp, Tcp] {
+        for (waiting, ending) in [(Waiting::Block, ""), (Waiting::Spin, "-nonblocked")] {
+            let name = format!("sockperf-pp-{}{ending}", carrier.word());
+            rows.push(row(&name, Subject::SockperfExchanges { carrier, waiting }, Target::RatioAtLeast(1.0)));
+        }
+    }
+    for (share, ending) in [(Share::Half, "p50"), (Share::AllBut1In1000, "p99.9")] {
+        for (per_s, word) in [(10_000, "10k"), (100_000, "100k")] {
+            let name = format!("sockperf-pacing-{word}-{ending}");
+            rows.push(row(&name, Subject::SockperfPacing { per_s, share }, Target::RatioAtMost(1.0)));
+        }
+    }
+    for (name, segments) in [("flood", false), ("flood-offload", true)] {
+        rows.push(row(name, Subject::Flood { segments }, Target::None));
+    }
     rows
 }
 

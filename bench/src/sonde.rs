@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::ladder::{Flood, Rung};
 use crate::process::{Call, Priority, Running, free_port};
 use crate::row::{Carrier, Waiting};
+use crate::sockperf::REPLY_EVERY;
 
 /// The CPU of whoever asks.
 pub const CLIENT_CPU: u32 = 0;
@@ -14,6 +16,8 @@ pub const CLIENT_CPU: u32 = 0;
 pub const SERVER_CPU: u32 = 1;
 /// Bytes of a request and of a reply.
 pub const SIZE: u32 = 64;
+/// One-way messages of one call, where they go in segments: as many as a kernel takes.
+pub const SEGMENTS: u32 = 128;
 /// Seconds recorded in a run.
 pub const RECORDED_S: f64 = 0.6;
 /// The warm-up of both sides, as sonde takes it.
@@ -67,6 +71,30 @@ impl Sonde {
         quantile_us(&record, "/outcome/response", 0.5)
     }
 
+    /// Messages one way over UDP as `rung` says, each alone or many in segments.
+    pub fn flood(&self, segments: bool, rung: Rung, priority: Priority) -> Result<Flood> {
+        let rate = match rung {
+            Rung::Max => "max".to_owned(),
+            Rung::Rate(rate) => rate.to_string(),
+        };
+        let batch = if segments { format!("--segments {SEGMENTS}") } else { String::new() };
+        let port = free_port()?;
+        let reflector = self.serve(port, Waiting::Block).start(priority)?;
+        let ends = format!("--cpu {CLIENT_CPU} --peer-cpu {SERVER_CPU}");
+        let load = format!(
+            "load 127.0.0.1 --port {port} --udp {ends} --size {SIZE} --rate {rate} --reply-every {REPLY_EVERY} {batch} \
+             -t {RECORDED_S} --warm-up {WARM_UP} --json"
+        );
+        let printed = said_by(reflector, Call::new(&self.program, &load).run(priority))?;
+        flood_of(&serde_json::from_str(&printed).context("sonde printed no JSON")?)
+    }
+
+    /// Of those sent as fast as they go, messages a second that arrive.
+    pub fn flood_unbounded(&self, segments: bool, priority: Priority) -> Result<f64> {
+        let Flood { received, seconds, .. } = self.flood(segments, Rung::Max, priority)?;
+        Ok(received / seconds)
+    }
+
     /// The reflector, not yet started.
     pub fn serve(&self, port: u16, waiting: Waiting) -> Call {
         Call::new(&self.program, &format!("serve --port {port} --cpu {SERVER_CPU} --wait {}", waiting.word()))
@@ -96,6 +124,15 @@ pub fn said_by<T>(reflector: Running, result: Result<T>) -> Result<T> {
     result.with_context(|| format!("the reflector said `{first}` {}", rest.trim()))
 }
 
+/// What a record of a load tells of its messages: those that asked for a reply, and the others beside them.
+fn flood_of(record: &Value) -> Result<Flood> {
+    let asking = number(record, "/outcome/counts/scheduled")? - number(record, "/outcome/counts/send_failed")?;
+    let sent = asking + number(record, "/outcome/counts/one_way")?;
+    // Of the time in which it sent, without that in which it waited for the last replies.
+    let seconds = sent / number(record, "/outcome/sent_per_s")?;
+    Ok(Flood { sent, received: number(record, "/outcome/loss/peer_received")?, seconds })
+}
+
 /// The number at `pointer` of a record.
 fn number(record: &Value, pointer: &str) -> Result<f64> {
     record.pointer(pointer).and_then(Value::as_f64).with_context(|| format!("the record has no number at {pointer}"))
@@ -123,6 +160,17 @@ mod tests {
         }});
         assert_eq!(number(&record, "/outcome/answered_per_s").unwrap(), 38_812.4);
         assert_eq!(quantile_us(&record, "/outcome/slip/distribution", 0.99).unwrap(), 0.31);
+    }
+
+    #[test]
+    fn a_flood_is_what_was_sent_and_what_came_in_the_time_of_sending() {
+        let record = json!({"outcome": {
+            "elapsed_ns": 1_600_000_000_u64, "sent_per_s": 10_000.0,
+            "counts": {"scheduled": 60, "send_failed": 1, "one_way": 5_941},
+            "loss": {"peer_received": 5_998},
+        }});
+        let flood = flood_of(&record).unwrap();
+        assert_eq!((flood.sent, flood.received, flood.seconds), (6_000.0, 5_998.0, 0.6));
     }
 
     #[test]

@@ -1,5 +1,10 @@
 //! Runs what a row compares: one function for each kind of subject, each giving its pairs.
 
+mod sockperf;
+
+pub use sockperf::Side;
+
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,6 +47,8 @@ pub struct Bench {
     pub pairs: usize,
     /// Seed of the order within pairs; each row begins with it.
     pub seed: u64,
+    /// The original's side of the rows of one-way messages, once it was sought.
+    pub original: OnceCell<Side>,
 }
 
 /// What a row gave.
@@ -106,6 +113,12 @@ impl Bench {
             Subject::Recording { feed } => one(self.per_record(feed)?, 0.0),
             Subject::RecordingTime { feed } => self.alternate(|| self.fed_ns(feed.word()), || self.fed_ns("bare")),
             Subject::Netperf { test, figure, path } => self.netperf(test, figure, path),
+            Subject::SockperfFlood { ends } => self.sockperf_flood(ends),
+            Subject::SockperfExchanges { carrier, waiting } => self.sockperf_exchanges(carrier, waiting),
+            Subject::SockperfPacing { per_s, share } => self.sockperf_pacing(per_s, share),
+            Subject::Flood { segments } => {
+                self.alternate(|| sonde.flood_unbounded(segments, priority), || c.flood(segments, priority))
+            }
             Subject::Memory { feed } => one(self.memory(feed, REMEMBERED.1)?, self.memory(feed, REMEMBERED.0)?),
         }
     }

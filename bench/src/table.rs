@@ -98,7 +98,7 @@ fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
 fn heading(text: &mut String, section: Section) {
     let Section { title, ours, theirs, effect, .. } = section;
     let (interval, target, verdict) = ("95 % interval", "target", "verdict");
-    push(text, format_args!("\n{title:<25}{ours:>11}{theirs:>11}{effect:>11}{interval:>18}{target:>13}  {verdict}"));
+    push(text, format_args!("\n{title:<28}{ours:>10}{theirs:>11}{effect:>11}{interval:>17}{target:>12}  {verdict}"));
 }
 
 fn line(text: &mut String, seen: &Seen, section: Section) {
@@ -106,7 +106,7 @@ fn line(text: &mut String, seen: &Seen, section: Section) {
     let (target, verdict) = (seen.row.target, seen.verdict);
     let Some(effect) = seen.effect else {
         let why = seen.fault.as_deref().unwrap_or("no figure came of it");
-        push(text, format_args!("{name:<25}{:>64}  {verdict}", target.to_string()));
+        push(text, format_args!("{name:<28}{:>61}  {verdict}", target.to_string()));
         return wrapped(text, why);
     };
     let side = |values: Vec<f64>| format!("{:.*}", section.decimals, middle(values));
@@ -114,7 +114,7 @@ fn line(text: &mut String, seen: &Seen, section: Section) {
     let theirs = side(seen.pairs.iter().map(|pair| pair.theirs).collect());
     let theirs = if section.theirs.is_empty() { String::new() } else { theirs };
     let (value, interval) = printed(target, effect);
-    push(text, format_args!("{name:<25}{ours:>11}{theirs:>11}{value:>11}{interval:>18}{target:>13}  {verdict}"));
+    push(text, format_args!("{name:<28}{ours:>10}{theirs:>11}{value:>11}{interval:>17}{target:>12}  {verdict}"));
 }
 
 /// The effect and its interval.

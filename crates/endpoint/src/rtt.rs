@@ -125,9 +125,6 @@ pub struct PeerFacts {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer: Option<Bytes>,
-    /// What its kernel dropped at those sockets, warm-up included; where it said. Segments that came in one buffer count
-    /// as one.
-    pub dropped: Option<u64>,
 }
 
 /// How a measurement ended.
@@ -206,15 +203,14 @@ fn against(
     let mut peer_facts = control.as_ref().map(facts_of).unwrap_or_default();
     let report = control.map(|control| control.close(stop)).transpose();
     if let Ok(Some(report)) = &report {
-        (peer_facts.receive_buffer, peer_facts.dropped) = (report.receive_buffer_bytes, report.dropped);
+        peer_facts.receive_buffer = report.receive_buffer_bytes;
     }
     let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
-    let stamps_refused = finding.stamps_refused.or(unstamped);
     // A load that was cut short was not waited for: what is still on its way is not lost.
     let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
-    let peer_counts = peer_counts.filter(|_| whole).unwrap_or_default();
-    Ok(Finding { peer_counts, stamps_refused, ..finding })
+    let stamps_refused = finding.stamps_refused.or(unstamped);
+    Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, ..finding })
 }
 
 /// What the reflector said of itself when the session was opened.
@@ -226,7 +222,7 @@ fn facts_of(control: &Control) -> PeerFacts {
         waiting: Some(got.waiting),
         cpus: got.cpus.clone(),
         batch: got.batch,
-        ..PeerFacts::default()
+        receive_buffer: None,
     }
 }
 
@@ -271,14 +267,14 @@ fn recorded(report: &Report, method: &Method) -> PeerCounts {
     // Counts of a peer: whatever they are, they do not overflow.
     let total = |counts: &[u64]| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
     let (received, replied) = (total(&report.received), total(&report.replied));
+    let dropped = report.dropped;
     let unrecorded = match &report.warm_up {
         Some(warm_up) if open::headed(method) => total(warm_up),
         _ if !open::headed(method) && method.warm_up_ns == Nanos::ZERO => 0,
-        _ => return PeerCounts::default(),
+        _ => return PeerCounts { dropped, ..PeerCounts::default() },
     };
     // Each request of a warm-up is replied to.
-    let (received, replied) = (received.checked_sub(unrecorded), replied.checked_sub(unrecorded));
-    PeerCounts { received, replied, dropped: report.dropped }
+    PeerCounts { received: received.checked_sub(unrecorded), replied: replied.checked_sub(unrecorded), dropped }
 }
 
 fn conclude(

@@ -9,10 +9,10 @@
 use std::net::IpAddr;
 
 use measure::environment::Environment;
-use measure::method::{Asked, Method};
+use measure::method::{Asked, Batch, Method};
 use measure::outcome::{Outcome, SocketFacts};
 use measure::throughput::Throughput;
-use measure::unit::Nanos;
+use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -166,6 +166,12 @@ pub struct Peer {
     pub protocol: Option<String>,
     /// Version of our own protocol that was agreed on, a count from 1.
     pub protocol_version: Option<u32>,
+    /// How it took one-way messages that came together, where it took them so; otherwise one a call.
+    #[serde(default)]
+    pub batch: Option<Batch>,
+    /// Receive buffer of its sockets of datagrams, bytes, as its kernel counts it, of several the smallest; where it said.
+    #[serde(default)]
+    pub receive_buffer_bytes: Option<Bytes>,
 }
 
 /// What kind of party answered.

@@ -186,8 +186,8 @@ pub struct Loss {
     pub peer_received: Option<u64>,
     /// Recorded requests the peer replied to; as `peer_received`.
     pub peer_replied: Option<u64>,
-    /// Messages that came to the peer's host and were dropped at the socket they came to, warm-up included: its receive
-    /// buffer was full. Segments that came in one buffer count as one. Datagrams only, and only where the peer told.
+    /// Arrivals that the peer's kernel dropped at the sockets of its datagrams, warm-up included: a receive buffer was full,
+    /// or a checksum wrong. Messages that came in one buffer (`UDP_SEGMENT`) count as one. Absent where the peer did not tell.
     pub peer_dropped: Option<u64>,
     /// Messages lost on the way there: sent less received. Below zero where the path doubled more than it lost. Absent
     /// where the peer did not tell its counts.

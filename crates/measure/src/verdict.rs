@@ -10,7 +10,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::method::Carrier;
+use crate::method::{BatchBy, Carrier};
 use crate::statistics::quantile;
 use crate::unit::{Nanos, grouped};
 use refused::RefusedBy;
@@ -156,6 +156,13 @@ pub enum Warning {
         /// What it got.
         got: String,
     },
+    /// Messages were to leave many at once, and the kernel refused.
+    NotBatched {
+        /// How they were to leave.
+        asked: BatchBy,
+        /// In which words it refused.
+        reason: String,
+    },
     /// Samples are missing from the file because it could not be written fast enough, or at all.
     SamplesIncomplete {
         /// How many are missing.
@@ -273,6 +280,15 @@ impl fmt::Display for Warning {
             }
             Self::PeerLost { reason } => write!(f, "the peer stopped in the middle: {reason}"),
             Self::GotLess { option, asked, got } => write!(f, "{option}: {asked} was asked for, the socket got {got}"),
+            Self::NotBatched { asked: BatchBy::Segments, reason } => {
+                write!(
+                    f,
+                    "the kernel refused segments ({reason}): from there on each message left in a call of its own"
+                )
+            }
+            Self::NotBatched { asked: BatchBy::Calls, reason } => {
+                write!(f, "the kernel refused calls of many messages ({reason}): each left in a call of its own")
+            }
             Self::SamplesIncomplete { missing, reason } => {
                 write!(f, "{} samples are missing from the file", grouped(*missing))?;
                 reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
@@ -335,6 +351,9 @@ impl Warning {
             Self::NoReport { .. } => "see whether the far side hangs; which way requests were lost cannot be told",
             Self::PeerLost { .. } => "see what the far side's `sonde serve` says, and measure again",
             Self::GotLess { .. } => "raise the system's limit (net.core.wmem_max, net.core.rmem_max), or ask for less",
+            Self::NotBatched { .. } => {
+                "keep --size within a packet of the path, or batch by calls; some devices and old kernels segment nothing"
+            }
             Self::SamplesIncomplete { .. } => "write --samples to a faster disk with room, or lower --rate",
             Self::NoStamps { .. } => "leave it (--no-stamps), or see `sonde self` for what this machine can stamp",
         };
@@ -484,6 +503,8 @@ mod tests {
             Warning::PeerLost { reason: text("connection reset") },
             Warning::NoReport { reason: text("no answer within 5 s") },
             Warning::GotLess { option: text("send buffer"), asked: text("1 MiB"), got: text("208 KiB") },
+            Warning::NotBatched { asked: BatchBy::Segments, reason: text("Message too long") },
+            Warning::NotBatched { asked: BatchBy::Calls, reason: text("Function not implemented") },
             Warning::SamplesIncomplete { missing: 4, reason: Some(text("no space left")) },
             Warning::NoStamps { reason: text("refused") },
         ];

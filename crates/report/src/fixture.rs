@@ -64,6 +64,8 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
             version: Some("0.1.0".to_owned()),
             protocol: None,
             protocol_version: Some(1),
+            batch: None,
+            receive_buffer_bytes: None,
         },
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
@@ -113,7 +115,7 @@ pub(crate) fn closed() -> Record {
 }
 
 fn counted(received: u64, replied: u64) -> PeerCounts {
-    PeerCounts { received: Some(received), replied: Some(replied), dropped: None }
+    PeerCounts { received: Some(received), replied: Some(replied), dropped: Some(0) }
 }
 
 fn split() -> Split {
@@ -305,7 +307,15 @@ pub(crate) fn silent() -> Record {
 }
 
 fn nobody() -> Peer {
-    Peer { kind: PeerKind::Unknown, program: None, version: None, protocol: None, protocol_version: None }
+    Peer {
+        kind: PeerKind::Unknown,
+        program: None,
+        version: None,
+        protocol: None,
+        protocol_version: None,
+        batch: None,
+        receive_buffer_bytes: None,
+    }
 }
 
 /// A UDP stream to a server of another protocol, which had less of it than was sent; its calls were timed.

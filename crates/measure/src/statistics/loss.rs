@@ -16,7 +16,7 @@ pub struct PeerCounts {
     pub received: Option<u64>,
     /// Recorded requests it replied to.
     pub replied: Option<u64>,
-    /// Messages its kernel dropped at the sockets they came to, warm-up included.
+    /// Arrivals that its kernel dropped at its sockets, warm-up included.
     pub dropped: Option<u64>,
 }
 
@@ -143,9 +143,10 @@ mod tests {
         for seq in [3, 4, 9] {
             periods.lost(&mut sequence, seq);
         }
-        let peer = PeerCounts { received: Some(99), replied: Some(98), dropped: Some(1) };
+        let peer = PeerCounts { received: Some(99), replied: Some(98), dropped: Some(97) };
         let found = loss(&counts(97, 3, 0, 0), &periods, peer);
-        assert_eq!((found.periods, found.longest_period, found.peer_received), (2, 2, Some(99)));
+        assert_eq!((found.periods, found.longest_period), (2, 2));
+        assert_eq!((found.peer_received, found.peer_replied, found.peer_dropped), (Some(99), Some(98), Some(97)));
         assert_eq!((found.forward, found.reverse), (Some(1), Some(1)));
     }
 

@@ -68,6 +68,7 @@ pub fn judge(
     warnings.extend([("our", ours), ("the peer's", theirs)].into_iter().flat_map(|(end, at)| power_saving(end, at)));
     warnings.extend((method.carrier == Carrier::Icmp).then_some(Warning::IcmpIsNotTheApplication));
     warnings.extend(got_less(&outcome.sockets, method));
+    warnings.extend(not_batched(&outcome.sockets));
     warnings.extend(no_stamps(outcome, method));
     warnings
 }
@@ -249,6 +250,13 @@ fn got_less(sockets: &[SocketFacts], method: &Method) -> Vec<Warning> {
     smaller.chain(congestion).chain(tos).collect()
 }
 
+/// Once, however many sockets were refused.
+fn not_batched(sockets: &[SocketFacts]) -> Option<Warning> {
+    let batched = sockets.iter().filter_map(|socket| socket.batched.as_ref()).find(|batched| batched.got.is_none())?;
+    let reason = batched.refused.clone().unwrap_or_else(|| "it did not say why".to_owned());
+    Some(Warning::NotBatched { asked: batched.asked, reason })
+}
+
 fn no_stamps(outcome: &Outcome, method: &Method) -> Option<Warning> {
     method.stamps?;
     let reason = match &outcome.split {
@@ -264,8 +272,8 @@ fn no_stamps(outcome: &Outcome, method: &Method) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::{Asked, Direction, LoopKind, Pattern, Schedule, Settled, Stop};
-    use crate::outcome::Split;
+    use crate::method::{Asked, BatchBy, Direction, LoopKind, Pattern, Schedule, Settled, Stop};
+    use crate::outcome::{Batched, Split};
     use crate::recorder::{Recorder, Recording};
     use crate::statistics::simulated::{autoregressive, latencies};
     use crate::statistics::summary::{Extra, summarise};
@@ -566,6 +574,31 @@ mod tests {
         assert!(verdict(&outcome, &method).contains(&Warning::IcmpIsNotTheApplication));
         let (outcome, method) = told(&trips, &Asked::default());
         assert!(!verdict(&outcome, &method).contains(&Warning::IcmpIsNotTheApplication));
+    }
+
+    #[test]
+    fn a_batch_that_was_refused_is_told_once() {
+        let (mut outcome, method) = quiet();
+        let batched = |got, refused: Option<&str>| SocketFacts {
+            batched: Some(Batched {
+                asked: BatchBy::Segments,
+                got,
+                refused: refused.map(str::to_owned),
+                calls: 9,
+                messages: 90,
+                cut_short: 0,
+            }),
+            ..SocketFacts::default()
+        };
+        outcome.sockets = vec![SocketFacts::default(), batched(Some(BatchBy::Segments), None)];
+        let told = |outcome: &Outcome| {
+            let all = verdict(outcome, &method);
+            all.into_iter().filter(|warning| matches!(warning, Warning::NotBatched { .. })).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&outcome), []);
+        outcome.sockets.extend([batched(None, Some("too long")), batched(None, Some("too long"))]);
+        let wanted = Warning::NotBatched { asked: BatchBy::Segments, reason: "too long".into() };
+        assert_eq!(told(&outcome), [wanted]);
     }
 
     #[test]

@@ -218,6 +218,8 @@ fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
         version: named.map(|(_, version)| version.to_owned()).filter(|version| !version.is_empty()),
         protocol,
         protocol_version: facts.protocol.map(u32::from),
+        batch: facts.batch,
+        receive_buffer_bytes: facts.receive_buffer,
     }
 }
 

@@ -1,0 +1,112 @@
+//! The rows against sockperf. Each side of a flood is first tried with every setting of its ends, and runs with its best.
+
+use anyhow::{Context, Result, bail};
+
+use super::Bench;
+use crate::c_loop::figure;
+use crate::ladder::Ladder;
+use crate::process::{Priority, free_port, rest};
+use crate::row::{Carrier, Ends, Share, Waiting};
+use crate::sockperf::{Setting, Sockperf};
+use crate::sonde::Sonde;
+use crate::trial::Pair;
+
+/// One side of a row of one-way messages, with its best setting and the way down the rates it went last.
+#[derive(Clone, Debug)]
+pub enum Side {
+    /// sockperf's words.
+    Sockperf {
+        /// Who sends.
+        client: Sockperf,
+        /// Who receives.
+        server: Sockperf,
+        /// The best of all for these two.
+        setting: Setting,
+        /// The rates.
+        ladder: Ladder,
+    },
+    /// `sonde load` and `sonde serve`, in segments.
+    Load {
+        /// The program.
+        sonde: Sonde,
+        /// The rates.
+        ladder: Ladder,
+    },
+}
+
+impl Side {
+    /// The best of all settings.
+    fn sockperf(client: &Sockperf, server: &Sockperf, priority: Priority) -> Result<Self> {
+        let mut best: Option<(f64, Setting, Ladder)> = None;
+        let mut fault = None;
+        for setting in Setting::all() {
+            let mut ladder = Ladder::default();
+            match ladder.highest(|rung| client.flood(server, setting, rung, priority)) {
+                Ok(rate) if best.as_ref().is_none_or(|(most, ..)| rate > *most) => best = Some((rate, setting, ladder)),
+                Ok(_) => {}
+                Err(error) => fault = Some(error),
+            }
+        }
+        match (best, fault) {
+            (Some((_, setting, ladder)), _) => {
+                Ok(Self::Sockperf { client: client.clone(), server: server.clone(), setting, ladder })
+            }
+            (None, Some(fault)) => Err(fault),
+            (None, None) => bail!("there is no setting to try"),
+        }
+    }
+
+    fn rate(&mut self, priority: Priority) -> Result<f64> {
+        match self {
+            Self::Sockperf { client, server, setting, ladder } => {
+                ladder.highest(|rung| client.flood(server, *setting, rung, priority))
+            }
+            Self::Load { sonde, ladder } => ladder.highest(|rung| sonde.flood(true, rung, priority)),
+        }
+    }
+}
+
+impl Bench {
+    pub(super) fn sockperf_flood(&self, ends: Ends) -> Result<Vec<Pair>> {
+        let ours = Sockperf::Ours(self.sonde.program().to_owned());
+        let mut ours = match ends {
+            Ends::Both => Side::sockperf(&ours, &ours, self.priority),
+            Ends::Client => Side::sockperf(&ours, &Sockperf::Original, self.priority),
+            Ends::Segments => Ok(Side::Load { sonde: self.sonde.clone(), ladder: Ladder::default() }),
+        }?;
+        let mut theirs = self.original_flood()?;
+        self.alternate(|| ours.rate(self.priority), || theirs.rate(self.priority))
+    }
+
+    /// The original's best is sought once, and holds for all rows.
+    fn original_flood(&self) -> Result<Side> {
+        if let Some(side) = self.original.get() {
+            return Ok(side.clone());
+        }
+        let side = Side::sockperf(&Sockperf::Original, &Sockperf::Original, self.priority)?;
+        Ok(self.original.get_or_init(|| side).clone())
+    }
+
+    pub(super) fn sockperf_exchanges(&self, carrier: Carrier, waiting: Waiting) -> Result<Vec<Pair>> {
+        let run = |maker: &Sockperf| maker.exchanges(carrier, waiting, self.priority);
+        let (ours, theirs) = (Sockperf::Ours(self.sonde.program().to_owned()), Sockperf::Original);
+        self.alternate(|| run(&ours), || run(&theirs))
+    }
+
+    pub(super) fn sockperf_pacing(&self, per_s: u32, share: Share) -> Result<Vec<Pair>> {
+        let run = |maker: &Sockperf| self.pacing_error(maker, per_s, share);
+        let (ours, theirs) = (Sockperf::Ours(self.sonde.program().to_owned()), Sockperf::Original);
+        self.alternate(|| run(&ours), || run(&theirs))
+    }
+
+    /// Of the pacing errors of `maker`'s sender, microseconds.
+    fn pacing_error(&self, maker: &Sockperf, per_s: u32, share: Share) -> Result<f64> {
+        let port = free_port()?;
+        let receiver = self.c.arrivals(port, 1_000_000_000 / u64::from(per_s)).start(self.priority)?;
+        rest();
+        let sent = maker.paced(port, per_s, self.priority);
+        let told = receiver.end()?;
+        sent?;
+        figure(&told, share.key()).with_context(|| format!("the receiver said `{}`", told.trim()))
+    }
+}
