@@ -17,7 +17,7 @@ mod warming;
 use measure::event::Event;
 use measure::method::{Pattern, Schedule, Waiting, Window};
 use measure::recorder::{Held, Recorder};
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::link::Link;
 use protocol::wire::Wire;
 
@@ -31,6 +31,9 @@ use lane::Lane;
 use stamping::Stamp;
 use volley::Volley;
 
+/// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
+/// about as long.
+const QUIET: Nanos = Nanos(1_500);
 /// So many requests leave a connection before the sockets are looked at again: a sender behind its schedule must not
 /// keep replies waiting for their stamp.
 const AT_ONCE: usize = 32;
