@@ -4,6 +4,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
+use measure::method::SocketOptions;
 use measure::unit::{Instant, Nanos};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::{SessionError, Side as SessionSide};
@@ -11,7 +12,7 @@ use protocol::native::key::{Key, Secret};
 use protocol::native::message::{Ending, Open, Opened, Reason, Report};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Side, Step};
@@ -43,15 +44,16 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects to `peer` and opens a session as `open` asks.
+    /// Connects to `peer` and opens a session as `open` asks. Of `options` the control connection has the local address and the
+    /// interface: it takes the way that the data take.
     pub fn open(
         peer: SocketAddr,
         open: Open,
         key: Option<&Key>,
-        bind: Option<std::net::IpAddr>,
+        options: &SocketOptions,
         stop: &Stop,
     ) -> Result<Self, EndpointError> {
-        let socket = connect(peer, bind, stop)?;
+        let socket = connect(peer, options, stop)?;
         let secret = match key {
             Some(key) => Some(Secret {
                 key: key.clone(),
@@ -114,15 +116,11 @@ impl Control {
     }
 }
 
-fn connect(peer: SocketAddr, bind: Option<std::net::IpAddr>, stop: &Stop) -> Result<Socket, EndpointError> {
+fn connect(peer: SocketAddr, options: &SocketOptions, stop: &Stop) -> Result<Socket, EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::Connect, peer, cause);
     let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
-    if let Some(bind) = bind {
-        socket.bind(&SockAddr::from(SocketAddr::new(bind, 0))).map_err(|cause| {
-            EndpointError::new(Step::Set("local address"), peer, cause)
-                .with_hint(format!("{bind} must be an address of this host, of the peer's IP version"))
-        })?;
-    }
+    let way = SocketOptions { bind: options.bind, interface: options.interface.clone(), ..SocketOptions::default() };
+    socket::prepare(&socket, peer, &way)?;
     match socket::connect(&socket, peer, CONNECT, stop) {
         Ok(true) => {}
         Ok(false) => return Err(EndpointError::new(Step::Connect, peer, Cause::Stopped)),

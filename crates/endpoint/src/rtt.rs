@@ -180,7 +180,7 @@ fn against(
         }
     }
     let mut control = if method.needs_reflector() {
-        Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), method.socket.bind, stop)?)
+        Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), &method.socket, stop)?)
     } else {
         None
     };
@@ -193,8 +193,10 @@ fn against(
         None => &mut nobody,
     };
     let (samples, interval) = (task.samples, task.interval);
-    let trace = task.trace.as_deref();
-    let mut scene = Scene { method: &method, trace, peer, far, samples, interval, stop, watch: &mut watch, on_event };
+    let (trace, halt) = (task.trace.as_deref(), Stop::default());
+    let halt = &halt;
+    let mut scene =
+        Scene { method: &method, trace, peer, far, samples, interval, stop, halt, watch: &mut watch, on_event };
     let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
@@ -274,7 +276,7 @@ fn conclude(
     let median = (recording.response.count() > 0)
         .then(|| measure::unit::Nanos(recording.response.histogram().value_at_quantile(0.5)));
     let ended = match (ended, trouble) {
-        (_, Some(reason)) => Ending::PeerLost { reason },
+        (_, Some(error)) => Ending::PeerLost { reason: error.cause.to_string() },
         (Ended::Complete, None) => Ending::Complete,
         (Ended::Stopped, None) => Ending::Stopped,
         (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },

@@ -5,7 +5,8 @@
 //! No handler runs anywhere. Not here: what a signal means to a run (the binary's part).
 //!
 //! A signal that was ignored when we were started is waited for all the same: a shell script starts `sonde … &` with
-//! the interrupt ignored, and `kill -INT` must still end it with its summary, as it does `ping`.
+//! the interrupt ignored, and `kill -INT` must still end it with its summary, as it does `ping`. `SIGHUP` is the exception:
+//! who starts us by `nohup` has it ignored so that we go on.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -17,19 +18,22 @@ pub enum Signal {
     Interrupt,
     /// `SIGTERM`: a supervisor's "end in order".
     Terminate,
+    /// `SIGHUP`: the terminal is gone.
+    Hangup,
     /// `SIGQUIT`: Ctrl-\, "how is it going".
     Quit,
 }
 
 impl Signal {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::Quit];
+    pub const ALL: [Self; 4] = [Self::Interrupt, Self::Terminate, Self::Hangup, Self::Quit];
 
     /// Its number on this system: what a shell adds to 128 for a process that it ended.
     pub fn number(self) -> i32 {
         match self {
             Self::Interrupt => libc::SIGINT,
             Self::Terminate => libc::SIGTERM,
+            Self::Hangup => libc::SIGHUP,
             Self::Quit => libc::SIGQUIT,
         }
     }
@@ -39,6 +43,7 @@ impl Signal {
         match self {
             Self::Interrupt => "SIGINT",
             Self::Terminate => "SIGTERM",
+            Self::Hangup => "SIGHUP",
             Self::Quit => "SIGQUIT",
         }
     }
@@ -48,7 +53,7 @@ impl Signal {
     }
 }
 
-/// The three signals, blocked in the thread that made this and in all that it starts afterwards.
+/// The signals, blocked in the thread that made this and in all that it starts afterwards.
 #[derive(Clone, Copy)]
 pub struct Signals {
     set: libc::sigset_t,
@@ -61,7 +66,9 @@ impl Signals {
     /// # Errors
     /// What the system says; none is known for valid arguments.
     pub fn block() -> io::Result<Self> {
-        let set = set_of(&Signal::ALL);
+        let heeded: Vec<Signal> =
+            Signal::ALL.into_iter().filter(|signal| *signal != Signal::Hangup || !is_ignored(*signal)).collect();
+        let set = set_of(&heeded);
         mask(libc::SIG_BLOCK, &set)?;
         Ok(Self { set })
     }
@@ -92,10 +99,19 @@ pub fn end_by(signal: Signal) -> ! {
     unsafe { libc::signal(signal.number(), libc::SIG_DFL) };
     let unblocked = mask(libc::SIG_UNBLOCK, &set_of(&[signal]));
     if unblocked.is_ok() {
-        // SAFETY: raise has no preconditions; the default action of these three ends the process.
+        // SAFETY: raise has no preconditions; the default action of all of these ends the process.
         unsafe { libc::raise(signal.number()) };
     }
     std::process::abort()
+}
+
+/// Whether it is ignored, as it may have been for whoever started us.
+fn is_ignored(signal: Signal) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the number is a valid signal's, a null new action changes nothing, and `action` has room for the present one.
+    let error = unsafe { libc::sigaction(signal.number(), std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: a call that went well has filled it in.
+    error == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 fn set_of(signals: &[Signal]) -> libc::sigset_t {
@@ -136,6 +152,6 @@ mod tests {
         for signal in Signal::ALL {
             assert_eq!(Signal::of(signal.number()), Some(signal));
         }
-        assert_eq!(Signal::of(libc::SIGHUP), None);
+        assert_eq!(Signal::of(libc::SIGUSR1), None);
     }
 }

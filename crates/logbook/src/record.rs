@@ -135,6 +135,8 @@ pub enum Question {
     Rtt,
     /// How much goes through?
     Throughput,
+    /// What does it cost at this rate?
+    Load,
 }
 
 /// Whom a measurement was asked of.

@@ -38,6 +38,8 @@ pub struct Recorder {
     slip: Option<Box<Values>>,
     thinning: Thinning,
     arrivals: Arrivals,
+    /// How many had been answered when a request was lost last.
+    answered_before_loss: Option<u64>,
     began: Instant,
     seconds: Vec<Second>,
     edge: Edge,
@@ -77,6 +79,7 @@ impl Recorder {
             slip: open(),
             thinning: Thinning::new(exact.max(2)),
             arrivals: Arrivals::default(),
+            answered_before_loss: None,
             began: Instant(0),
             seconds: Vec::with_capacity(4_096),
             edge: Edge::at(Instant(0)),
@@ -143,6 +146,7 @@ impl Recorder {
         self.counts.end(fate);
         if fate == Fate::Lost {
             self.arrivals.loss_periods.lost(of, seq);
+            self.answered_before_loss = Some(self.counts.answered);
         }
         if let (Some(slips), Some(Nanos(slip))) = (self.slip.as_mut(), sent_late_by) {
             slips.record(slip);
@@ -185,6 +189,7 @@ impl Recorder {
     pub fn came_late(&mut self) {
         self.counts.lost -= 1;
         self.counts.late += 1;
+        self.answered_before_loss = None;
     }
 
     /// A further copy of a reply came.
@@ -266,6 +271,7 @@ impl Recorder {
             series: vec![self.thinning.finish()],
             extents: self.arrivals.extents,
             loss_periods: self.arrivals.loss_periods,
+            ends_lost: self.answered_before_loss == Some(self.counts.answered),
             seconds: vec![self.seconds],
             began: self.began,
             ended: now,

@@ -78,7 +78,7 @@ pub enum Warning {
         count: u64,
         /// Of how many sent, messages that asked for no reply included.
         sent: u64,
-        /// Datagrams that the peer's host had no room for in its receive buffers; absent where there were none, or it is
+        /// Messages that the peer's host had no room for in its receive buffers; absent where there were none, or it is
         /// not known.
         dropped_by_peer: Option<u64>,
     },

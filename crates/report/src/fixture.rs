@@ -8,9 +8,9 @@ use std::ops::Range;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use measure::environment::{Disturbance, Environment, Interface};
 use measure::event::Fate;
-use measure::method::{Asked, Carrier, Direction, LoopKind, Pattern, Schedule, Stop};
+use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, LoopKind, Pattern, Schedule, Share, Sizes, Stop};
 use measure::outcome::{SocketFacts, Split};
-use measure::recorder::{Recorder, Recording, Sequence};
+use measure::recorder::{Held, Recorder, Recording, Sequence};
 use measure::statistics::loss::PeerCounts;
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::meter::Meter;
@@ -201,7 +201,13 @@ pub(crate) fn open_with_losses() -> Record {
             _ => {
                 let sent = due.after(Nanos(slip));
                 recorder.answered_as_scheduled(due, sent, sent.after(trip(&mut rng)));
-                recorder.arrived(&mut sequence, if n % 1_000 == 3 { n - 2 } else { n });
+                // Every thousandth comes behind the one after it.
+                let place = match n % 1_000 {
+                    3 => n + 1,
+                    4 => n - 1,
+                    _ => n,
+                };
+                recorder.arrived(&mut sequence, place);
             }
         }
     }
@@ -337,9 +343,95 @@ pub(crate) fn stream() -> Record {
     }
 }
 
+/// A load over udp that lost on both ways, reordered, and was held back.
+pub(crate) fn load() -> Record {
+    let mut rng = Draw(17);
+    let rate_per_1000s = Rate::per_second(10_000).unwrap();
+    let asked = Asked {
+        pattern: Some(Pattern::Load),
+        reply_every: Some(10),
+        batch: Some(Batch { messages: 64, by: BatchBy::Calls }),
+        schedule: Some(Schedule::Rate { rate_per_1000s }),
+        stop: Stop { after_ns: Some(Nanos::secs(3)), ..Stop::default() },
+        ..Asked::default()
+    };
+    let mut recorder = Recorder::of(&asked.resolve().unwrap(), 100_000);
+    recorder.begin(Instant(0), Some(Nanos::micros(310)));
+    recorder.held_back(Held::Cap, Nanos::millis(12));
+    let mut sequence = Sequence::default();
+    let mut replies = 0..;
+    for n in 0..29_000_u64 {
+        let (due, slip) = (Instant(n * 100_000), Nanos(rng.within(10..900)));
+        if n > 0 && n % 10_000 == 0 {
+            recorder.second(due);
+        }
+        let reply = (n % 10 == 9).then(|| replies.next().unwrap());
+        match reply {
+            None if n % 7_000 == 1 => recorder.one_way_failed(Some(slip)),
+            None => recorder.one_way(Some(slip)),
+            Some(reply) if reply % 500 == 17 => recorder.ended(Fate::Lost, &mut sequence, reply, Some(slip)),
+            Some(reply) => {
+                let sent = due.after(slip);
+                recorder.answered_as_scheduled(due, sent, sent.after(trip(&mut rng)));
+                // Every thousandth comes behind the one after it.
+                let place = match reply % 1_000 {
+                    3 => reply + 1,
+                    4 => reply - 1,
+                    _ => reply,
+                };
+                recorder.arrived(&mut sequence, place);
+            }
+        }
+    }
+    recorder.sent_until(Instant(2_999_900_000));
+    let extra = Extra { peer: counted(28_963, 2_897), ..Extra::default() };
+    let warnings = vec![
+        Warning::LostOnTheWay { count: 32, sent: 28_995, dropped_by_peer: Some(30) },
+        Warning::RateNotAchieved {
+            offered_per_s: 10_000.0,
+            sent_per_s: 9_665.0,
+            held_back_by_window: false,
+            held_back_by_socket: false,
+        },
+    ];
+    Record {
+        command: ["sonde", "load", "10.0.0.2"].map(str::to_owned).to_vec(),
+        question: Question::Load,
+        warnings,
+        ..record(asked, &recorder.finish(Instant(3_000_000_000)), extra)
+    }
+}
+
+/// A load as fast as it could, of sizes by chance.
+pub(crate) fn load_at_max() -> Record {
+    let mut rng = Draw(19);
+    let share = |bytes, weight| Share { bytes: Bytes(bytes), weight };
+    let asked = Asked {
+        pattern: Some(Pattern::Load),
+        reply_every: Some(100),
+        sizes: Sizes::Mix(vec![share(64, 7), share(576, 4), share(1_400, 1)]),
+        stop: Stop { count: Some(50_000), ..Stop::default() },
+        ..Asked::default()
+    };
+    let mut recorder = Recorder::of(&asked.resolve().unwrap(), 100_000);
+    recorder.begin(Instant(0), None);
+    for n in 0..50_000_u64 {
+        let sent = Instant(n * 2_100);
+        if n % 100 == 99 {
+            recorder.answered(sent, sent.after(trip(&mut rng)));
+        } else {
+            recorder.one_way(None);
+        }
+        recorder.sent_until(sent);
+    }
+    let extra = Extra { peer: counted(50_000, 500), ..Extra::default() };
+    let base = record(asked, &recorder.finish(Instant(105_100_000)), extra);
+    Record { question: Question::Load, ..base }
+}
+
 /// Each of them.
 pub(crate) fn all() -> Vec<Record> {
-    vec![closed(), open_with_losses(), icmp(), interrupted(), silent(), stream()]
+    vec![closed(), open_with_losses(), icmp(), interrupted(), silent(), stream(), load(), load_at_max()]
 }
 
 #[test]

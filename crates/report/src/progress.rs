@@ -32,9 +32,13 @@ pub fn line(running: &Running<'_>, style: &Style) -> String {
         parts.push((5, format!("{} lost", grouped(lost))));
     }
     parts.push((1, format!("{} answered", grouped(running.total.answered))));
-    if let Some(second) = running.second {
+    if let Some(second) = running.second.filter(|_| running.total.one_way > 0) {
+        parts.extend(per_second(second, second.counts.messages_sent()).map(|rate| (2, format!("{rate} sent"))));
         parts.extend(mean(second).map(|mean| (3, mean)));
-        parts.extend(rate(second).map(|rate| (2, rate)));
+        parts.extend(second.max_ns.map(|max| (4, format!("max {max}"))));
+    } else if let Some(second) = running.second {
+        parts.extend(mean(second).map(|mean| (3, mean)));
+        parts.extend(per_second(second, second.counts.answered).map(|rate| (2, rate)));
         parts.extend(second.max_ns.map(|max| (4, format!("max {max}"))));
     }
     loop {
@@ -70,9 +74,9 @@ fn mean(second: &Second) -> Option<String> {
     Some(format!("mean {}", number::time(second.mean_ns?)?))
 }
 
-fn rate(second: &Second) -> Option<String> {
+fn per_second(second: &Second, count: u64) -> Option<String> {
     let seconds = second.length_ns.as_secs_f64();
-    number::rate((second.counts.answered as f64 / seconds).round())
+    number::rate((count as f64 / seconds).round())
 }
 
 #[cfg(test)]
@@ -112,6 +116,16 @@ mod tests {
         for width in 12..100 {
             assert!(told(width, 2).width() <= width, "{width}");
         }
+    }
+
+    #[test]
+    fn of_a_load_the_rate_is_that_of_all_messages() {
+        let stop = Stop { after_ns: Some(Nanos::secs(10)), ..Stop::default() };
+        let counts = Counts { scheduled: 1_000, answered: 1_000, one_way: 99_000, ..Counts::default() };
+        let second = Second { counts, ..second(1_000, 25_612.0, 1_030_000) };
+        let running = Running { elapsed: Nanos::secs(1), stop: &stop, total: &counts, second: Some(&second) };
+        let told = line(&running, &Style::default());
+        assert_eq!(told, "1 s of 10 s · 1 000 answered · 100 000 /s sent · mean 25.6 µs · max 1.03 ms");
     }
 
     #[test]

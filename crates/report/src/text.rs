@@ -5,6 +5,7 @@
 
 mod facts;
 mod figures;
+mod load;
 mod stream;
 
 use logbook::record::{Ended, Record};
@@ -26,7 +27,7 @@ pub fn render(record: &Record, style: &Style) -> String {
     ended(&mut page, record);
     if let Some(outcome) = &record.outcome {
         figures::quantiles(&mut page, outcome, &record.method);
-        figures::figures(&mut page, outcome);
+        figures::figures(&mut page, outcome, &record.method);
         shape(&mut page, &outcome.response);
         page.gap();
         if let Some(split) = &outcome.split {
@@ -240,6 +241,21 @@ mod tests {
     #[test]
     fn a_stream_verbosely() {
         assert_snapshot!(verbose(&fixture::stream()));
+    }
+
+    #[test]
+    fn a_load() {
+        assert_snapshot!(quiet(&fixture::load()));
+    }
+
+    #[test]
+    fn a_load_verbosely() {
+        assert_snapshot!(verbose(&fixture::load()));
+    }
+
+    #[test]
+    fn a_load_as_fast_as_it_could() {
+        assert_snapshot!(quiet(&fixture::load_at_max()));
     }
 
     #[test]

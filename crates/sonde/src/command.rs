@@ -7,6 +7,7 @@ pub mod foreign;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
+pub mod load;
 pub mod machine;
 pub mod man;
 pub mod orientation;
@@ -59,11 +60,16 @@ struct Everywhere {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "one value of it exists, once")]
 enum Command {
     /// Measure round trips: what does one exchange cost, by this method?
+    ///
+    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
+    /// to go. A second Ctrl-C or SIGTERM ends it at once. Where SIGHUP is ignored, as under nohup, it stays so. SIGQUIT (Ctrl-\)
+    /// prints the numbers so far on standard error, and the run goes on.
     Rtt(rtt::options::RttOptions),
-    /// Be the far side: answer what `sonde rtt` asks
+    /// Measure at a rate: what does an exchange cost then, and is the rate reached?
+    Load(load::options::LoadOptions),
+    /// Be the far side: answer what `sonde rtt` and `sonde load` ask
     Serve(serve::options::ServeOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
@@ -113,6 +119,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
 fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     match command {
         Command::Rtt(options) => rtt::run(options, words, output),
+        Command::Load(options) => load::run(options, words, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
@@ -141,7 +148,7 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
     });
     match output.fault() {
         Some(fault) => {
-            output.aside(&Failure::usage(format!("standard output: cannot write the result: {fault}")).text());
+            output.aside(&Failure::unwritten(&fault).text());
             if exit == Exit::Done { Exit::Usage } else { exit }
         }
         None => exit,

@@ -48,7 +48,8 @@ Exit status:
     1  nothing answered, the peer refused, or it went away (what was measured is printed)
     2  usage, configuration or permission: nothing was measured
    99  a condition asked for does not hold (--strict)
-  130  a run with an end was cut short by SIGINT (Ctrl-C); the partial result is printed
+  129  a run with an end was cut short by SIGHUP (its terminal went); the partial result is printed
+  130  the same by SIGINT (Ctrl-C)
   143  the same by SIGTERM";
 
 #[cfg(test)]
@@ -62,6 +63,7 @@ mod tests {
     #[test_case(Exit::Threshold)]
     #[test_case(Exit::CutShort(Signal::Interrupt))]
     #[test_case(Exit::CutShort(Signal::Terminate))]
+    #[test_case(Exit::CutShort(Signal::Hangup))]
     fn the_table_knows_every_status(exit: Exit) {
         let start = format!("{:>5}  ", exit.code());
         assert!(TABLE.lines().any(|line| line.starts_with(&start)), "no line for {exit:?}");

@@ -28,6 +28,13 @@ impl Failure {
         Self { exit: Exit::Usage, usage: None, told }
     }
 
+    /// The result cannot be written to standard output: `fault` is what the system says.
+    pub fn unwritten(fault: &str) -> Self {
+        Self::usage(format!("standard output: cannot write the result: {fault}"))
+            .about("standard output")
+            .hint("make room where it goes, or send it elsewhere")
+    }
+
     /// The same with what to try.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.told.hint = Some(hint.into());

@@ -1,5 +1,5 @@
-//! What a signal means to a command: the first Ctrl-C or SIGTERM asks for an orderly end, the second ends at once,
-//! SIGQUIT asks for the numbers so far.
+//! What a signal means to a command: the first Ctrl-C, SIGTERM or SIGHUP asks for an orderly end, a further Ctrl-C or SIGTERM
+//! ends at once, SIGQUIT asks for the numbers so far.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -18,8 +18,8 @@ impl Interruption {
     }
 }
 
-/// Takes the process's signals from here on, in a thread of its own: `end` is called once, at the first SIGINT or
-/// SIGTERM, `interim` at each SIGQUIT. Call it before any other thread is started.
+/// Takes the process's signals from here on, in a thread of its own: `end` is called once, at the first SIGINT,
+/// SIGTERM or SIGHUP, `interim` at each SIGQUIT. Call it before any other thread is started.
 ///
 /// # Errors
 /// What the system says where it grants no thread.
@@ -31,8 +31,10 @@ pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'stati
         while let Ok(signal) = signals.wait() {
             match signal {
                 Signal::Quit => interim(),
-                Signal::Interrupt | Signal::Terminate if seen.0.set(signal).is_ok() => end(),
+                Signal::Interrupt | Signal::Terminate | Signal::Hangup if seen.0.set(signal).is_ok() => end(),
                 Signal::Interrupt | Signal::Terminate => end_by(signal),
+                // A terminal that goes is told by the kernel and by the shell: that is no impatience.
+                Signal::Hangup => {}
             }
         }
     })?;

@@ -39,6 +39,7 @@ pub(super) fn against(
             let setup = Setup {
                 servers: vec![peer],
                 local: test.method.socket.bind.map(|bind| SocketAddr::new(bind, 0)),
+                interface: test.method.socket.interface.clone(),
                 passphrase: passphrase.cloned(),
                 server_cpu: cpu_for(&test.method.spread.peer_cpus, index),
                 program: task.program.clone(),

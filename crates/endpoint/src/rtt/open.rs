@@ -101,12 +101,15 @@ struct Opening<'a> {
     method: &'a Method,
     peer: SocketAddr,
     admission: Option<Admission>,
+    /// Whether the user wants the end.
     stop: &'a Stop,
+    /// What the links look at; see [`Scene::halt`].
+    halt: &'a Stop,
 }
 
 /// Opens the connections and measures over them.
 pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
-    let opening = Opening { method: scene.method, peer: scene.peer, admission, stop: scene.stop };
+    let opening = Opening { method: scene.method, peer: scene.peer, admission, stop: scene.stop, halt: scene.halt };
     let method = opening.method;
     match (method.carrier, method.pattern) {
         (_, Pattern::ConnectClose | Pattern::Stream) => Err(opening.not_native()),
@@ -170,7 +173,7 @@ impl Opening<'_> {
         }
         socket::set_glance(&socket).map_err(|cause| self.fail(cause))?;
         self.introduce(&socket, flow)?;
-        Ok(connections::stream(socket, wire, u32::from(flow), self.method, self.stop))
+        Ok(connections::stream(socket, wire, u32::from(flow), self.method, self.halt))
     }
 
     /// Says on a data connection whose it is, and waits to be let in.
@@ -236,7 +239,7 @@ impl Opening<'_> {
     ) -> Result<Connection<Datagram, W>, EndpointError> {
         socket::set_waiting(&socket, self.peer, self.method.waiting)?;
         socket::set_glance(&socket).map_err(|cause| EndpointError::new(Step::Set("timeouts"), self.peer, cause))?;
-        Ok(connections::datagram(socket, wire, index, length, self.method, self.stop))
+        Ok(connections::datagram(socket, wire, index, length, self.method, self.halt))
     }
 
     /// The first datagrams of a flow: the reflector learns where it comes from, and we whether UDP gets through.
@@ -281,7 +284,7 @@ impl Opening<'_> {
             None => Native::new(Token([0; 16]), flow, 0),
         };
         let (peer, options) = (self.peer, &self.method.socket);
-        let link = Handshake::new(peer, options, self.method.waiting, content, Course::Brief, self.stop.clone())?;
+        let link = Handshake::new(peer, options, self.method.waiting, content, Course::Brief, self.halt.clone())?;
         let facts = link.socket().map(socket_facts).unwrap_or_default();
         let facts = SocketFacts { remote: self.peer.to_string(), ..facts };
         let request = vec![0; self.method.request_bytes.0 as usize];

@@ -27,8 +27,11 @@ pub struct Scene<'a> {
     pub samples: bool,
     /// Length of an interval of the series.
     pub interval: Nanos,
-    /// Whether to end early.
+    /// Whether the user wants the end.
     pub stop: &'a Stop,
+    /// What ends the threads, and every wait of theirs: the user's wish, or a peer that is lost. The links look at this one, for
+    /// a reply may be waited for longer than either may take.
+    pub halt: &'a Stop,
     /// This host under observation.
     pub watch: &'a mut Watch,
     /// Who listens; called on the thread that started the measurement.

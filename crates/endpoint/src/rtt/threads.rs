@@ -45,7 +45,7 @@ pub struct Brought<T> {
     /// When they were let go, nanoseconds since 1970.
     pub began_wall: u64,
     /// What went wrong with the control connection meanwhile.
-    pub trouble: Option<String>,
+    pub trouble: Option<EndpointError>,
 }
 
 /// Lets the threads of a run go at one moment, or sends them home where one of them could not be started.
@@ -87,10 +87,8 @@ where
     B: FnOnce(Post<'_>) -> T + Send,
 {
     let threads = works.len() as u32;
-    // Its own flag, so that a lost peer ends the threads without pretending that the user asked.
-    let (halt, settled) = (Stop::default(), Stop::default());
-    let start = Gate::default();
-    let (method, peer, samples) = (scene.method, scene.peer, scene.samples);
+    let (start, settled) = (Gate::default(), Stop::default());
+    let (method, peer, samples, halt) = (scene.method, scene.peer, scene.samples, scene.halt);
     let mut trouble = None;
     let mut began_wall = 0;
     let homes = thread::scope(|scope| {
@@ -98,7 +96,7 @@ where
         for (number, work) in (0..threads).zip(works) {
             let (producer, consumer) = RingBuffer::new(if samples { RING } else { RING_OF_SECONDS });
             readers.push(consumer);
-            let (start, halt, settled) = (&start, &halt, &settled);
+            let (start, settled) = (&start, &settled);
             let body = move || {
                 let pinned = settle(cpu_for(&method.spread.cpus, number), &peer.to_string());
                 if !start.arrive() {
@@ -138,7 +136,7 @@ where
     })?;
     let closed = homes.iter().any(|(home, _)| matches!(ended(home), Ended::Broken(Fault::Closed)));
     if closed && trouble.is_none() {
-        trouble = scene.far.reason().map(|error| error.cause.to_string());
+        trouble = scene.far.reason();
     }
     let (each, spans): (Vec<T>, Vec<Option<ThreadSpan>>) = homes.into_iter().unzip();
     spans.into_iter().flatten().for_each(|span| scene.watch.add(span));
@@ -163,13 +161,13 @@ fn empty(readers: &mut [Consumer<Event>], on_event: &mut dyn FnMut(Event)) {
 
 /// Waits a little, looking after the control connection meanwhile: `Some` when the peer is lost. Samples fill their
 /// rings fast, so the waits are short then.
-fn look_after(far: &mut dyn FarEnd, lost_before: bool, samples: bool) -> Option<String> {
+fn look_after(far: &mut dyn FarEnd, lost_before: bool, samples: bool) -> Option<EndpointError> {
     let pause = if samples { Nanos(GLANCE.0 / 50) } else { Nanos(GLANCE.0 / 4) };
     if lost_before {
         thread::park_timeout(pause.into());
         return None;
     }
-    far.watch(pause).err().map(|error| error.cause.to_string())
+    far.watch(pause).err()
 }
 
 /// The more telling of two ends: a broken thread says more than one that was stopped for it.

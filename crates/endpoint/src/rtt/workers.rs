@@ -27,7 +27,7 @@ pub struct Gathered {
     /// When the threads were let go, nanoseconds since 1970.
     pub began_wall: u64,
     /// What went wrong with the control connection meanwhile.
-    pub trouble: Option<String>,
+    pub trouble: Option<EndpointError>,
 }
 
 /// Runs the engines over `crews`, the connections of each thread, until they end.

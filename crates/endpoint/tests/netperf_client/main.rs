@@ -5,4 +5,5 @@ mod exchanges;
 mod loss;
 mod options;
 mod server;
+mod silent;
 mod streams;

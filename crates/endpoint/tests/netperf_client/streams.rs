@@ -16,14 +16,14 @@ use test_case::test_case;
 use crate::exchanges::results;
 use crate::server::{Netserver, V4, V6, free_port, measured};
 
-const SECOND: StopAt =
+pub const SECOND: StopAt =
     StopAt { after_ns: Some(Nanos::secs(1)), count: None, bytes: None, settled: None, linger_ns: None };
 
 fn bytes(count: u64) -> StopAt {
     StopAt { bytes: Some(Bytes(count)), ..StopAt::default() }
 }
 
-fn streaming(carrier: Carrier, direction: Direction, stop: StopAt) -> Test {
+pub fn streaming(carrier: Carrier, direction: Direction, stop: StopAt) -> Test {
     let length = match (stop.after_ns, stop.bytes) {
         (Some(time), _) => Length::Seconds((time.0 / 1_000_000_000) as u32),
         (None, Some(bytes)) => Length::Count(bytes.0),

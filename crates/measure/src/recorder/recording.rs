@@ -26,6 +26,8 @@ pub struct Recording {
     pub extents: [u64; 16],
     /// Runs of consecutive losses.
     pub loss_periods: LossPeriods,
+    /// Whether nothing was answered after the request that was lost last; of several threads on all of them.
+    pub ends_lost: bool,
     /// The seconds, a list for each thread.
     pub seconds: Vec<Vec<Second>>,
     /// When recording began.
@@ -84,6 +86,7 @@ impl Recording {
         }
         self.loss_periods.periods += other.loss_periods.periods;
         self.loss_periods.longest = self.loss_periods.longest.max(other.loss_periods.longest);
+        self.ends_lost &= other.ends_lost;
         self.seconds.extend(other.seconds);
         self.began = self.began.min(other.began);
         self.ended = self.ended.max(other.ended);

@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
+use test_case::test_case;
 
 use super::*;
 
@@ -87,6 +88,28 @@ fn consecutive_losses_are_one_period() {
         periods.lost(&mut sequence, seq);
     }
     assert_eq!((periods.periods, periods.longest), (2, 3));
+}
+
+#[test_case("la", false; "an answer came after the loss")]
+#[test_case("al", true; "nothing came after it")]
+#[test_case("alk", false; "but late")]
+#[test_case("", false; "nothing was asked")]
+fn the_end_is_lost_where_nothing_comes_after_a_loss(course: &str, lost: bool) {
+    let mut recorder = closed(16);
+    for (seq, what) in (0..).zip(course.chars()) {
+        match what {
+            'a' => recorder.answered(Instant(0), Instant(10)),
+            'l' => recorder.ended(Fate::Lost, &mut Sequence::default(), seq, None),
+            _ => recorder.came_late(),
+        }
+    }
+    let recording = recorder.finish(Instant(100));
+    assert_eq!(recording.ends_lost, lost);
+    let mut both = recording.clone();
+    let mut other = closed(16);
+    other.answered(Instant(0), Instant(10));
+    both.merge(other.finish(Instant(100)));
+    assert!(!both.ends_lost, "another thread was answered");
 }
 
 #[test]

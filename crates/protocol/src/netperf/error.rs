@@ -177,7 +177,7 @@ fn closed(step: Step, received: usize) -> String {
 
 fn silent(step: Step, received: usize, waited: Nanos) -> String {
     match received {
-        0 => format!("no answer within {waited} where {step} was due"),
+        0 => format!("no answer within {waited} while we waited for {step}"),
         _ => format!("only {received} of {MESSAGE} octets of {step} came within {waited}"),
     }
 }
@@ -211,7 +211,7 @@ impl Error {
                 "is this a netserver? (one older than 2.6 speaks 256-byte messages, newer ones 656)"
             }
             Self::Silent { step: Step::Results, .. } => {
-                "the server may still wait for the end of the data, as when UDP's last datagrams are lost"
+                "the server or the path to it fell silent: see whether it still runs and what it says; over UDP it may still wait for the end of the data, whose last datagrams were lost"
             }
             Self::Silent { .. } => {
                 "is this a netserver? a netserver older than 2.6 speaks 256-byte messages and waits for none"

@@ -184,7 +184,7 @@ fn a_connection_closed_too_early_is_told_with_what_came() {
 fn silence_is_told_with_what_came() {
     let mut client = asked();
     let said = client.silent(Nanos::secs(120)).expect_err("an answer is due");
-    assert_eq!(said.to_string(), "no answer within 120 s where the response to a test request was due");
+    assert_eq!(said.to_string(), "no answer within 120 s while we waited for the response to a test request");
     let mut client = asked();
     client.feed(&[0; 655]).expect("not whole");
     let said = client.silent(REST).expect_err("the rest is due");

@@ -1,12 +1,12 @@
 //! The numbers of a screen: quantiles in columns, then the figures that go with them.
 
 use measure::event::Counts;
-use measure::method::{LoopKind, Method};
+use measure::method::{LoopKind, Method, Pattern};
 use measure::outcome::{Distribution, Jitter, Loss, OfSent, Outcome, Standing, Steady};
 use measure::statistics::quantile::name;
 use measure::unit::{Nanos, grouped};
 
-use super::APART;
+use super::{APART, load};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 
@@ -147,14 +147,17 @@ fn intervals(page: &mut Page, distribution: &Distribution) {
 }
 
 /// Mean and spread, counts and rates, losses, and whether the run settled.
-pub(super) fn figures(page: &mut Page, outcome: &Outcome) {
-    for items in [spread(&outcome.response), counts(outcome), rates(outcome), losses(outcome), course(outcome)] {
+pub(super) fn figures(page: &mut Page, outcome: &Outcome, method: &Method) {
+    let is_load = method.pattern == Pattern::Load;
+    let (ways, order) = if is_load { (load::ways(outcome), order(outcome)) } else { Default::default() };
+    let (counts, rates, losses) = (counts(outcome), rates(outcome), losses(outcome, is_load));
+    for items in [spread(&outcome.response), counts, rates, losses, ways, order, course(outcome)] {
         if !items.is_empty() {
             page.flow(INDENT, INDENT, APART, &items);
         }
     }
     if page.style().verbose {
-        details(page, outcome);
+        details(page, outcome, is_load);
     }
 }
 
@@ -171,7 +174,7 @@ pub(super) fn spread(distribution: &Distribution) -> Vec<Piece> {
 /// How many there were and what became of them: the lost always, the other fates where there are any.
 fn counts(outcome: &Outcome) -> Vec<Piece> {
     let counts = &outcome.counts;
-    let mut items = Vec::new();
+    let mut items: Vec<Piece> = load::messages(outcome).into_iter().collect();
     if counts.answered == counts.scheduled && counts.scheduled > 0 {
         items.push(Piece::from(number::count(counts.answered, "exchange", "exchanges")));
     } else {
@@ -193,7 +196,7 @@ fn others(counts: &Counts) -> impl Iterator<Item = Piece> {
         (counts.late, "late", "late"),
         (counts.refused, "refused", "refused"),
         (counts.corrupt, "corrupt", "corrupt"),
-        (counts.send_failed, "not sent", "not sent"),
+        (counts.send_failed + counts.one_way_failed, "not sent", "not sent"),
         (counts.duplicated, "duplicate", "duplicates"),
         (counts.reordered, "reordered", "reordered"),
         (counts.strays, "stray message", "stray messages"),
@@ -215,6 +218,7 @@ fn rates(outcome: &Outcome) -> Vec<Piece> {
     let mut items: Vec<Piece> = [
         say("offered", outcome.offered_per_s),
         say("sent", outcome.sent_per_s),
+        say("received", outcome.received_per_s),
         say("answered", outcome.answered_per_s),
     ]
     .into_iter()
@@ -224,6 +228,7 @@ fn rates(outcome: &Outcome) -> Vec<Piece> {
         if !slip.rate_achieved {
             items.push(Piece::new("rate not achieved", Tone::Alarm));
         }
+        items.extend(load::held(slip));
         if slip.behind_share > 0.0 {
             items.push(Piece::from(format!("{} sent behind schedule", number::percent(slip.behind_share))));
         }
@@ -232,7 +237,7 @@ fn rates(outcome: &Outcome) -> Vec<Piece> {
 }
 
 /// The ratio of losses with its interval, their runs, and on which way they were lost.
-fn losses(outcome: &Outcome) -> Vec<Piece> {
+fn losses(outcome: &Outcome, is_load: bool) -> Vec<Piece> {
     let (loss, counts) = (&outcome.loss, &outcome.counts);
     if counts.lost + counts.late == 0 {
         return Vec::new();
@@ -242,12 +247,15 @@ fn losses(outcome: &Outcome) -> Vec<Piece> {
         (Some(low), Some(high)) => format!(" (95 %: {} … {})", number::percent(low), number::percent(high)),
         _ => String::new(),
     };
-    let ratio = loss.ratio.map(|ratio| format!("loss {}{interval}{late}", number::percent(ratio)));
+    let of = if is_load { " of the requests" } else { "" };
+    let ratio = loss.ratio.map(|ratio| format!("loss {}{of}{interval}{late}", number::percent(ratio)));
     let runs = (loss.periods > 0).then(|| {
         let runs = number::count(loss.periods, "run", "runs");
         format!("in {runs}, the longest {}", grouped(loss.longest_period))
     });
-    [ratio, runs, ways(loss, counts)].into_iter().flatten().map(Piece::from).collect()
+    // Of a load the ways are told of all messages, not of the requests among them.
+    let ways = if is_load { None } else { ways(loss, counts) };
+    [ratio, runs, ways].into_iter().flatten().map(Piece::from).collect()
 }
 
 /// Lost on the way there and on the way back, where the peer counted what it received.
@@ -284,7 +292,7 @@ fn course(outcome: &Outcome) -> Vec<Piece> {
 }
 
 /// What has more names than one number can have, and belongs to no one-screen summary.
-fn details(page: &mut Page, outcome: &Outcome) {
+fn details(page: &mut Page, outcome: &Outcome, is_load: bool) {
     let loss = &outcome.loss;
     if let Some(high) = loss.high.filter(|_| outcome.counts.lost + outcome.counts.late == 0) {
         page.paragraph(
@@ -298,6 +306,18 @@ fn details(page: &mut Page, outcome: &Outcome) {
     if !items.is_empty() {
         page.flow(INDENT, INDENT, APART, &items);
     }
+    if is_load {
+        load::course(page, &outcome.seconds);
+        return;
+    }
+    let order = order(outcome);
+    if !order.is_empty() {
+        page.flow(INDENT, INDENT, APART, &order);
+    }
+}
+
+/// The overtaken by how far they were, where there are any.
+fn order(outcome: &Outcome) -> Vec<Piece> {
     let extents: Vec<Piece> = outcome
         .reorder_extents
         .iter()
@@ -305,10 +325,10 @@ fn details(page: &mut Page, outcome: &Outcome) {
         .filter(|(_, count)| **count > 0)
         .map(|(class, count)| Piece::from(format!("{} by {}", grouped(*count), extent(class))))
         .collect();
-    if !extents.is_empty() {
-        let items: Vec<Piece> = [Piece::new("reordered", Tone::Faint)].into_iter().chain(extents).collect();
-        page.flow(INDENT, INDENT, APART, &items);
+    if extents.is_empty() {
+        return extents;
     }
+    [Piece::new("reordered", Tone::Faint)].into_iter().chain(extents).collect()
 }
 
 /// How many replies after the earliest one that overtook them those of a class came.

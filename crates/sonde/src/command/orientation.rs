@@ -11,6 +11,8 @@ sonde measures what two endpoints can do with the network between them.
   sonde rtt HOST            what does one exchange with HOST cost?
   sonde rtt HOST:PORT --connect
                             the same by TCP handshakes: nothing of ours needed there
+  sonde load HOST --rate 10k
+                            what does it cost at 10 000 a second?
   sonde self                what can this machine resolve at all?
   sonde show FILE           print a record again
 

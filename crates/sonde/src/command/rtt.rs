@@ -41,26 +41,42 @@ use crate::signal::{self, Interruption};
 /// # Errors
 /// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
 pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
-    let plan = Plan::of(options)?;
-    let method = method(&plan)?;
+    carry_out(&Plan::of(options)?, command, output)
+}
+
+/// Measures by `plan`, and delivers what was found.
+///
+/// # Errors
+/// As [`run`].
+pub fn carry_out(plan: &Plan, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    let method = method(plan)?;
     let (stop, tally) = (Stop::default(), Arc::new(Mutex::new(Tally::new(&method))));
     let interruption = heed_signals(&tally, &stop, output)?;
-    let task = task(&plan, method, &stop, &interruption, output)?;
+    let task = task(plan, method, &stop, &interruption, output)?;
     let instrument = conclude::instrument(&clock_cost());
-    let inquiry = Inquiry::new(&plan, task, command, now(), instrument);
+    let inquiry = Inquiry::new(plan, task, command, now(), instrument);
     deliver::check(&plan.result)?;
-    let mut watch = Watch::open(&plan, &inquiry.task.method, tally, output)?;
+    let mut watch = Watch::open(plan, &inquiry.task.method, tally, output)?;
     watch.start(inquiry.start(), &stop);
     let found = rtt::run(&inquiry.task, &stop, &mut |event| watch.take(&event, &stop));
     output.progress_done();
     match found {
-        Ok(finding) => conclude(finding, &inquiry, watch, &plan, &interruption, output),
+        Ok(finding) => conclude(finding, &inquiry, watch, plan, &interruption, output),
+        Err(error) if is_unread(&error, &interruption) => {
+            // What is wrong is told at the very end, as every fault of standard output; a reader that has gone is none.
+            Ok(if output.fault().is_some() { Exit::Usage } else { Exit::NothingAnswered })
+        }
         Err(error) => {
-            let failure = failure(error, &plan, &interruption);
+            let failure = failure(error, plan, &interruption);
             watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
             Err(failure)
         }
     }
+}
+
+/// Whether the measurement was not begun because its events could not be written: nobody else stops one without a signal.
+fn is_unread(error: &EndpointError, interruption: &Interruption) -> bool {
+    matches!(error.cause, Cause::Stopped) && interruption.signal().is_none()
 }
 
 fn conclude(
@@ -107,7 +123,7 @@ fn task(
     });
     let samples = plan.samples.is_some();
     Ok(Task {
-        trace: None,
+        trace: plan.trace.clone(),
         method,
         target: target.transpose()?,
         protocol: plan.protocol.clone(),

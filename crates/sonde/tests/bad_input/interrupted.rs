@@ -111,6 +111,7 @@ fn while_it_warms_up(words: &[&str]) {
 
 #[test_case(Signal::INT, 130, "SIGINT")]
 #[test_case(Signal::TERM, 143, "SIGTERM")]
+#[test_case(Signal::HUP, 129, "SIGHUP")]
 fn while_it_measures(signal: Signal, code: i32, name: &str) {
     let serve = Serve::start(&[]);
     let mut running = Running::start(&[&serve.address, "-t", "60", "--warm-up", "0", "--every", "1ms"]);
@@ -120,6 +121,34 @@ fn while_it_measures(signal: Signal, code: i32, name: &str) {
     assert_eq!((ended, &record["ended"]["signal"]), (Some(code), &name.into()), "{last:#}");
     assert!(count(record, "answered") > 100);
     assert_eq!(count(record, "lost"), 0, "what was on its way is not called lost");
+}
+
+#[test]
+fn a_terminal_that_goes_is_nothing_to_a_run_that_ignores_it() {
+    let serve = Serve::start(&[]);
+    let program = crate::sonde(&[""; 0]).get_program().to_string_lossy().into_owned();
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP && exec \"$0\" \"$@\"", &program, "rtt", "--json-lines", &serve.address]);
+    command.args(["-t", "60", "--warm-up", "0", "--every", "1ms"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = Running::of(&mut command);
+    running.event("second");
+    running.signal(Signal::HUP);
+    // It goes on.
+    running.event("second");
+    running.event("second");
+    let (code, last) = interrupted(running, Signal::INT);
+    assert_eq!((code, &last["data"]["ended"]["signal"]), (Some(130), &"SIGINT".into()), "{last:#}");
+}
+
+#[test]
+fn a_terminal_that_goes_is_told_twice_and_the_result_is_whole() {
+    let serve = Serve::start(&[]);
+    let mut running = Running::start(&[&serve.address, "-t", "60", "--warm-up", "0", "--every", "1ms"]);
+    running.event("second");
+    running.signal(Signal::HUP);
+    let (code, last) = interrupted(running, Signal::HUP);
+    assert_eq!((code, &last["data"]["ended"]["signal"]), (Some(129), &"SIGHUP".into()), "{last:#}");
 }
 
 #[test_case(&["--tcp", "--window", "100"]; "a window over tcp")]

@@ -9,6 +9,8 @@ use crate::{printed, sonde};
 #[test_case(&["--help"], "sonde")]
 #[test_case(&["rtt", "-h"], "rtt-short")]
 #[test_case(&["rtt", "--help"], "rtt-long")]
+#[test_case(&["load", "-h"], "load-short")]
+#[test_case(&["load", "--help"], "load-long")]
 #[test_case(&["serve", "--help"], "serve")]
 #[test_case(&["self", "--help"], "self")]
 #[test_case(&["show", "--help"], "show")]

@@ -4,6 +4,7 @@ mod argv;
 mod documents;
 mod help;
 mod key;
+mod load;
 mod machine;
 mod netserver;
 mod persona;

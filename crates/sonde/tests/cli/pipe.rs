@@ -30,6 +30,32 @@ fn a_full_disk_is_told_and_is_no_success() {
     assert!(complaints.starts_with("error: standard output: cannot write the result: "), "{complaints}");
 }
 
+/// What `sonde rtt --json-lines` says where its events cannot be written from the first on.
+fn unread(stdout: impl Into<Stdio>) -> (Option<i32>, String) {
+    let mut command = Command::new(program());
+    command.args(["rtt", "--json-lines", "-t", "1h", "--warm-up", "0"]).stdout(stdout).stderr(Stdio::piped());
+    let output = command.spawn().unwrap().wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn events_that_cannot_be_written_are_told_as_that() {
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (code, complaints) = unread(full);
+    let lines: Vec<&str> = complaints.lines().collect();
+    let [what, hint] = lines[..] else { panic!("{complaints}") };
+    assert!(what.starts_with("error: standard output: cannot write the result: No space left"), "{complaints}");
+    assert!(hint.starts_with("hint:  make room"), "{complaints}");
+    assert_eq!(code, Some(2), "nothing was measured");
+}
+
+#[test]
+fn events_that_nobody_reads_from_the_first_on_end_it_quietly() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(unread(writer), (Some(1), String::new()));
+}
+
 #[test]
 fn a_measurement_whose_events_nobody_reads_ends() {
     let mut child = Command::new(program())

@@ -98,6 +98,29 @@ fn without_a_route_nothing_is_measured(carrier: &str) {
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("no route")), "{error}");
 }
 
+/// The data would not get through either; that it is the control connection which fails says that it goes the same way.
+#[test_case(&[]; "with a reflector")]
+#[test_case(&["--peer", "netperf"]; "with a netserver")]
+fn the_control_connection_goes_by_the_interface_too(words: &[&str]) {
+    let Some(scene) = Scene::beside("an interface that does not lead there") else { return };
+    let _reflector = scene.reflector(&["--netperf"]);
+    let target = scene.target(false);
+    let name = near_interface(&scene);
+    let through = [&[&*target, "-c", "5", "--interface", &name], words].concat();
+    assert_eq!(counts(&scene.record(&through)).answered, 5);
+    let astray = [&[&*target, "-c", "5", "--interface", "lo"], words].concat();
+    let error = &in_vain(&scene, &astray, Nanos::secs(15))["error"];
+    let what = error["what"].as_str().unwrap_or_default();
+    assert!(what.contains("cannot open the control connection"), "{error}");
+}
+
+/// The interface by which the near side reaches the far one.
+fn near_interface(scene: &Scene) -> String {
+    let route = run(scene.near(), &["ip", "route", "get", &scene.target(false)]);
+    let mut words = route.split_whitespace().skip_while(|word| *word != "dev");
+    words.nth(1).expect("a device").to_owned()
+}
+
 #[test_case(false; "v4")]
 #[test_case(true; "v6")]
 fn tcp_dropped_is_silence(six: bool) {

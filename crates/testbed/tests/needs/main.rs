@@ -26,6 +26,10 @@ Components: main
 
 /// What `make/apt-component` prints for a system with these files below `/etc/apt`.
 fn printed(kind: &str, component: &str, codename: &str, files: &[(&str, &str)]) -> Option<String> {
+    printed_for(&[kind, component, codename], files)
+}
+
+fn printed_for(words: &[&str], files: &[(&str, &str)]) -> Option<String> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("sources.list.d")).unwrap();
@@ -33,7 +37,7 @@ fn printed(kind: &str, component: &str, codename: &str, files: &[(&str, &str)]) 
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let mut command = Command::new("bash");
-    command.arg(root.join("make/apt-component")).args([kind, component, codename]).arg(folder.path());
+    command.arg(root.join("make/apt-component")).args(words).arg(folder.path());
     let Ok(output) = command.stdin(Stdio::null()).output() else {
         testbed::skip::aloud("the package sources that the tests would add: no bash");
         return None;
@@ -79,6 +83,15 @@ fn what_is_enabled_is_not_added_again() {
     assert_eq!(text, stanza("deb", "bookworm-updates", "non-free", SIGNED));
     let text = printed("deb-src", "non-free", "bookworm", &[("sources.list.d/debian.sources", &enabled)]).unwrap();
     assert_eq!(text.matches("Types: deb-src").count(), 2, "packages are enabled, their sources are not");
+}
+
+#[test]
+fn all_suites_are_printed_for_lists_that_stand_in_for_the_systems() {
+    let own = ("sources.list.d/own.sources", &*stanza("deb-src", "bookworm", "non-free", SIGNED));
+    let files = [("sources.list.d/debian.sources", DEB822), own];
+    let Some(text) = printed_for(&["--all", "deb-src", "non-free", "bookworm"], &files) else { return };
+    let of = |suite| stanza("deb-src", suite, "non-free", SIGNED);
+    assert_eq!(text, of("bookworm") + &of("bookworm-updates"));
 }
 
 #[test]

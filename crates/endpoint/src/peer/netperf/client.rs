@@ -6,6 +6,7 @@
 
 pub mod control;
 pub mod data;
+pub mod end;
 pub mod exchange;
 mod keeper;
 pub mod phase;
@@ -24,7 +25,7 @@ use protocol::netperf::passphrase::Passphrase;
 
 use self::control::Control;
 use self::data::DataSocket;
-use self::phase::Ends;
+use self::end::Ends;
 use self::stream::{Calls, Streams};
 use crate::cpu_usage::Usage;
 use crate::engine::Ended;
@@ -45,6 +46,8 @@ pub struct Setup {
     pub servers: Vec<SocketAddr>,
     /// The local address and port of the control connection; `None`: any.
     pub local: Option<SocketAddr>,
+    /// The network interface of the control connection (`SO_BINDTODEVICE`); `None`: any.
+    pub interface: Option<String>,
     /// What is said in front of the first question.
     pub passphrase: Option<Passphrase>,
     /// The CPU that the server binds itself to; `None`: any.
@@ -155,8 +158,8 @@ impl Session {
     /// Makes the control connection. What netserver it is, and whether the passphrase is right, shows with the first
     /// question.
     pub fn open(setup: Setup, stop: &Stop) -> Result<Self, EndpointError> {
-        let Setup { servers, local, passphrase, server_cpu, program } = setup;
-        let control = Control::open(&servers, local, passphrase, stop)?;
+        let Setup { servers, local, interface, passphrase, server_cpu, program } = setup;
+        let control = Control::open(&servers, local, interface.as_deref(), passphrase, stop)?;
         Ok(Self { control, server_cpu, program })
     }
 
@@ -210,15 +213,23 @@ impl Session {
 impl Found {
     /// How our end came to its end.
     pub fn ending(&self) -> Ending {
-        let (ended, trouble) = match self {
-            Self::Exchanges(gathered) => (gathered.ended, &gathered.trouble),
-            Self::Stream(streams) => (streams.ended, &streams.trouble),
+        let ended = match self {
+            Self::Exchanges(gathered) => gathered.ended,
+            Self::Stream(streams) => streams.ended,
         };
-        match (ended, trouble) {
-            (_, Some(reason)) => Ending::PeerLost { reason: reason.clone() },
+        match (ended, self.trouble()) {
+            (_, Some(error)) => Ending::PeerLost { reason: error.cause.to_string() },
             (Ended::Complete, None) => Ending::Complete,
             (Ended::Stopped, None) => Ending::Stopped,
             (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
+        }
+    }
+
+    /// What went wrong with the control connection, or with the server as a whole, while data flowed.
+    pub fn trouble(&self) -> Option<&EndpointError> {
+        match self {
+            Self::Exchanges(gathered) => gathered.trouble.as_ref(),
+            Self::Stream(streams) => streams.trouble.as_ref(),
         }
     }
 

@@ -9,12 +9,12 @@ use logbook::moment::Moment;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use measure::environment::Environment;
 use measure::event::Counts;
-use measure::method::{Asked, Carrier, Method};
+use measure::method::{Asked, Carrier, Direction, Method, Pattern};
 use measure::outcome::{Outcome, Split};
 use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::Throughput;
-use measure::unit::Nanos;
+use measure::unit::{Bytes, Nanos};
 use measure::verdict::judge::{Context, judge, judge_stream};
 use uuid::Uuid;
 
@@ -80,8 +80,9 @@ impl Inquiry {
         let context = around.context(samples);
         let theirs = around.theirs.as_ref();
         let method = resolved(&self.task.method, &around.peer);
+        let question = if method.pattern == Pattern::Load { Question::Load } else { Question::Rtt };
         let warnings = judge(&outcome, &method, Some(&around.ours), theirs, &context);
-        Record { outcome: Some(outcome), warnings, ..self.frame(Question::Rtt, around, signal) }
+        Record { outcome: Some(outcome), warnings, ..self.frame(question, around, signal) }
     }
 
     /// The record of a stream, likewise.
@@ -226,21 +227,43 @@ pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
     let outcome = record.outcome.as_ref();
     let rate_achieved = outcome.and_then(|outcome| outcome.slip.as_ref()).is_none_or(|slip| slip.rate_achieved);
     let counts = outcome.map_or_else(Counts::default, |outcome| outcome.counts);
-    status(&record.ended, &counts, strict && !rate_achieved, strict, signal)
+    let came_through = record.stream.as_ref().map_or_else(|| answered_or_sent(&counts), came_through);
+    let lacks = counts.scheduled > counts.answered;
+    status(&record.ended, came_through, strict && (!rate_achieved || lacks), signal)
 }
 
-fn status(ended: &Ended, counts: &Counts, too_slow: bool, strict: bool, signal: Option<Signal>) -> Exit {
+/// Whether anything was answered; of a load that was shorter than its first request, whether it was sent.
+fn answered_or_sent(counts: &Counts) -> bool {
+    counts.answered > 0 || counts.scheduled == 0 && counts.one_way > 0
+}
+
+/// Whether any of a stream arrived, as far as its receiving end told; of one that told nothing, whether it was sent.
+fn came_through(stream: &Throughput) -> bool {
+    let receiving = match stream.direction {
+        Direction::Receive => stream.ours,
+        _ => stream.theirs.map_or(stream.ours, |theirs| theirs.carried),
+    };
+    receiving.bytes > Bytes(0)
+}
+
+/// `lacking`: a condition that was asked for does not hold.
+fn status(ended: &Ended, came_through: bool, lacking: bool, signal: Option<Signal>) -> Exit {
     match (ended, signal) {
         (Ended::Interrupted { .. }, Some(signal)) => Exit::CutShort(signal),
         (Ended::PeerLost { .. }, _) => Exit::NothingAnswered,
-        _ if counts.answered == 0 => Exit::NothingAnswered,
-        _ if too_slow || (strict && counts.scheduled > counts.answered) => Exit::Threshold,
+        _ if !came_through => Exit::NothingAnswered,
+        _ if lacking => Exit::Threshold,
         _ => Exit::Done,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use measure::event::INTERVAL;
+    use measure::method::{Far, Pattern};
+    use measure::throughput::meter::{Meter, Metered};
+    use measure::throughput::{Carried, Theirs};
+    use measure::unit::Instant;
     use test_case::test_case;
 
     use super::*;
@@ -259,21 +282,80 @@ mod tests {
     #[test_case(&Ended::Complete, counts(0, 9), true, 1; "none answered")]
     #[test_case(&lost_peer(), counts(9, 0), true, 1; "the peer went away")]
     fn the_status_says_what_became_of_it(ended: &Ended, counts: Counts, strict: bool, code: u8) {
-        assert_eq!(status(ended, &counts, false, strict, None).code(), code);
+        let lacking = strict && counts.scheduled > counts.answered;
+        assert_eq!(status(ended, counts.answered > 0, lacking, None).code(), code);
+    }
+
+    /// The record of a stream of which either end's calls carried so many bytes.
+    fn streamed(direction: Direction, ours: u64, theirs: Option<u64>) -> Record {
+        let carried = |bytes| Carried { bytes: Bytes(bytes), calls: 1, failed_calls: 0 };
+        let asked = Asked { pattern: Some(Pattern::Stream), direction: Some(direction), ..Asked::default() };
+        let address = SocketAddr::from(([127, 0, 0, 1], 12_865));
+        let task = Task {
+            trace: None,
+            method: asked.resolve_towards(Far::Foreign).unwrap(),
+            target: None,
+            protocol: Protocol::Netperf { passphrase: None },
+            key: None,
+            samples: false,
+            interval: INTERVAL,
+            program: String::new(),
+        };
+        let inquiry = Inquiry {
+            id: Uuid::nil(),
+            started: "2026-10-20T14:03:12.25+02:00".parse().unwrap(),
+            command: Vec::new(),
+            asked,
+            task,
+            instrument: Instrument::default(),
+        };
+        let around = Around {
+            ours: Environment::default(),
+            theirs: None,
+            peer: PeerFacts::default(),
+            ended: Ending::Complete,
+            target: address,
+            own_reflector: false,
+            report_missing: None,
+        };
+        let metered = Metered { carried: carried(ours), ..Meter::new(0).finish(Instant(1)) };
+        let theirs = theirs.map(|bytes| Theirs { carried: carried(bytes), elapsed_ns: None });
+        inquiry.stream_record(Throughput::of(direction, &metered, theirs, Vec::new()), around, None)
+    }
+
+    #[test_case(Direction::Send, 9, Some(8), 0; "what we sent arrived")]
+    #[test_case(Direction::Send, 9, Some(0), 1; "none of it arrived")]
+    #[test_case(Direction::Send, 9, None, 0; "nobody says whether it arrived")]
+    #[test_case(Direction::Receive, 8, Some(9), 0; "what they sent arrived")]
+    #[test_case(Direction::Receive, 0, Some(9), 1; "none of theirs arrived")]
+    fn a_stream_has_bytes_in_place_of_answers(direction: Direction, ours: u64, theirs: Option<u64>, code: u8) {
+        let record = streamed(direction, ours, theirs);
+        for strict in [false, true] {
+            assert_eq!(exit(&record, strict, None).code(), code);
+        }
+    }
+
+    #[test]
+    fn a_load_without_a_request_was_sent_all_the_same() {
+        let one_way = Counts { one_way: 50, ..Counts::default() };
+        assert!(answered_or_sent(&one_way) && answered_or_sent(&counts(1, 9)));
+        assert!(!answered_or_sent(&counts(0, 9)) && !answered_or_sent(&counts(0, 0)));
+        assert!(!answered_or_sent(&Counts { lost: 1, scheduled: 1, ..one_way }), "its one request was lost");
     }
 
     #[test_case(Some(Signal::Interrupt), "SIGINT", 130; "by hand")]
     #[test_case(Some(Signal::Terminate), "SIGTERM", 143; "by a supervisor")]
+    #[test_case(Some(Signal::Hangup), "SIGHUP", 129; "as its terminal went")]
     #[test_case(None, "SIGPIPE", 0; "as nobody read any more")]
     fn a_run_cut_short_names_its_signal(signal: Option<Signal>, name: &str, code: u8) {
         let ended = how(Ending::Stopped, signal);
         assert_eq!(ended, Ended::Interrupted { signal: name.to_owned() });
-        assert_eq!(status(&ended, &counts(9, 0), false, true, signal).code(), code);
+        assert_eq!(status(&ended, true, false, signal).code(), code);
     }
 
     #[test]
     fn a_signal_that_came_when_all_was_done_changes_nothing() {
-        assert_eq!(status(&Ended::Complete, &counts(9, 0), false, false, Some(Signal::Interrupt)), Exit::Done);
+        assert_eq!(status(&Ended::Complete, true, false, Some(Signal::Interrupt)), Exit::Done);
     }
 
     #[test]

@@ -138,7 +138,8 @@ pub struct ScheduleOptions {
     pub pace: Option<Pacing>,
 }
 
-fn pacings() -> impl TypedValueParser<Value = Pacing> {
+/// Reads how a due instant is waited for.
+pub fn pacings() -> impl TypedValueParser<Value = Pacing> {
     PossibleValuesParser::new(["sleep", "hybrid", "spin"]).map(|word| match word.as_str() {
         "sleep" => Pacing::Sleep,
         "spin" => Pacing::Spin,
@@ -195,7 +196,7 @@ pub struct StopOptions {
     /// After TIME: seconds, or with a unit, as in 10, 500ms, 5m [default: 10s]
     #[arg(short = 't', long, value_name = "TIME", value_parser = value::run_length)]
     pub time: Option<Nanos>,
-    /// After COUNT requests, as in 1000 or 10k
+    /// After COUNT requests, or messages of a load, as in 1000 or 10k
     #[arg(short = 'c', long, value_name = "COUNT", value_parser = value::count)]
     pub count: Option<u64>,
     /// As soon as a quantile is known well enough: p99±5%, typed also p99+-5% or p99:5%
@@ -221,7 +222,7 @@ pub enum PeerWord {
     Netperf,
 }
 
-/// How the far side is reached.
+/// How the far side is reached, and whose protocol it speaks.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How the far side is reached")]
 pub struct PathOptions {
@@ -236,6 +237,15 @@ pub struct PathOptions {
     /// What a netserver that was started with a passphrase wants to hear; it travels in the clear
     #[arg(long, value_name = "TEXT", requires = "peer")]
     pub passphrase: Option<String>,
+    /// How the far side is reached
+    #[command(flatten)]
+    pub reach: ReachOptions,
+}
+
+/// How the far side is reached.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How the far side is reached")]
+pub struct ReachOptions {
     /// The far side's port [default: 7663]
     #[arg(long, value_name = "PORT", requires = "host", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
@@ -245,8 +255,8 @@ pub struct PathOptions {
     /// Over IPv6 only
     #[arg(short = '6', requires = "host")]
     pub ipv6: bool,
-    /// The pre-shared key of the far side's reflector, a file made by `sonde key`; without HOST, and with --peer netperf,
-    /// it is not used
+    /// The pre-shared key of the far side's reflector, a file made by `sonde key`; where no such reflector is asked, it
+    /// is not used
     #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
     pub key: Option<PathBuf>,
     /// The local address to send from
@@ -289,6 +299,15 @@ pub struct RecordingOptions {
     /// Take no kernel timestamps
     #[arg(long)]
     pub no_stamps: bool,
+    /// Seed, samples
+    #[command(flatten)]
+    pub kept: KeptOptions,
+}
+
+/// Seed, samples.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is recorded")]
+pub struct KeptOptions {
     /// Seed of random gaps and start phase, to repeat a schedule [default: random; the record keeps it]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,

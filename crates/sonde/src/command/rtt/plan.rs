@@ -1,20 +1,23 @@
 //! What was typed, as a plan: no I/O, nothing resolved against this host yet.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use endpoint::name::Family;
 use endpoint::reflector::PORT;
 use endpoint::rtt::Protocol;
-use measure::method::{Asked, Carrier, Far as Peer, Pattern, Schedule, Sizes, SocketOptions, Stop};
+use measure::method::{Asked, Carrier, Far as Peer, Pattern, Schedule, Sizes, SocketOptions, Stop, Waiting};
+use measure::trace::Trace;
 use measure::unit::Bytes;
 use protocol::netperf;
 use protocol::netperf::passphrase::Passphrase;
 
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
-    CarrierOptions, PathOptions, PeerWord, RecordingOptions, RttOptions, ScheduleOptions, ShapeOptions,
+    CarrierOptions, KeptOptions, PathOptions, PeerWord, ReachOptions, RecordingOptions, RttOptions, ScheduleOptions,
+    ShapeOptions, WaitingOptions,
 };
-use crate::command::value::{self, Far, SampleFile};
+use crate::command::value::{self, CpuList, Far, SampleFile};
 use crate::failure::Failure;
 
 /// What a person asked `sonde rtt` for.
@@ -22,6 +25,8 @@ use crate::failure::Failure;
 pub struct Plan {
     /// The method, with gaps.
     pub asked: Asked,
+    /// What is replayed, where the schedule is a trace.
+    pub trace: Option<Arc<Trace>>,
     /// The far side; `None`: a reflector of our own.
     pub target: Option<Target>,
     /// Whose protocol a far side over TCP or UDP speaks.
@@ -56,11 +61,11 @@ impl Plan {
     pub fn of(options: RttOptions) -> Result<Self, Failure> {
         let asked = asked(&options);
         let protocol = protocol(&options)?;
-        let target = options.host.map(|far| target(far, &options.path, &protocol)).transpose()?;
+        let target = options.host.map(|far| target(far, &options.path.reach, &protocol)).transpose()?;
         let native = protocol == Protocol::Native;
-        let key = options.path.key.filter(|_| native && target.is_some());
-        let RecordingOptions { strict, samples, .. } = options.recording;
-        Ok(Self { asked, target, protocol, key, strict, samples, result: options.result })
+        let key = options.path.reach.key.filter(|_| native && target.is_some());
+        let KeptOptions { strict, samples, .. } = options.recording.kept;
+        Ok(Self { asked, trace: None, target, protocol, key, strict, samples, result: options.result })
     }
 
     /// What can be asked of the far side.
@@ -93,7 +98,11 @@ fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
     Ok(Protocol::Netperf { passphrase })
 }
 
-fn target(far: Far, path: &PathOptions, protocol: &Protocol) -> Result<Target, Failure> {
+/// The far side by these words.
+///
+/// # Errors
+/// A port named twice.
+pub fn target(far: Far, path: &ReachOptions, protocol: &Protocol) -> Result<Target, Failure> {
     let usual = if *protocol == Protocol::Native { PORT } else { netperf::PORT };
     let port = match (far.port, path.port) {
         (Some(written), Some(port)) if written != port => {
@@ -120,8 +129,8 @@ fn asked(options: &RttOptions) -> Asked {
         volley: None,
         schedule: schedule(&options.schedule),
         pacing: options.schedule.pace,
-        waiting: options.waiting.wait.map(|word| word.0),
-        peer_waiting: options.waiting.peer_wait.map(|word| word.0),
+        waiting: ours(&options.waiting),
+        peer_waiting: theirs(&options.waiting),
         reply_every: None,
         batch: None,
         request_bytes,
@@ -129,8 +138,8 @@ fn asked(options: &RttOptions) -> Asked {
         response_bytes,
         connections: options.shape.connections,
         threads: options.shape.threads,
-        cpus: options.waiting.cpu.clone().unwrap_or_default().0,
-        peer_cpus: options.waiting.peer_cpu.clone().unwrap_or_default().0,
+        cpus: cpus(options.waiting.cpu.as_ref()),
+        peer_cpus: cpus(options.waiting.peer_cpu.as_ref()),
         stop: Stop {
             after_ns: options.stop.time,
             count: options.stop.count,
@@ -139,11 +148,26 @@ fn asked(options: &RttOptions) -> Asked {
         },
         timeout_ns: options.stop.timeout,
         warm_up_ns: options.stop.warm_up,
-        socket: socket(&options.path),
-        nagle: options.path.nagle,
+        socket: socket(&options.path.reach),
+        nagle: options.path.reach.nagle,
         stamps: stamps(&options.recording),
-        seed: options.recording.seed,
+        seed: options.recording.kept.seed,
     }
+}
+
+/// How our end is to wait, where it was said.
+pub fn ours(options: &WaitingOptions) -> Option<Waiting> {
+    options.wait.map(|word| word.0)
+}
+
+/// How the far side is to wait, where it was said.
+pub fn theirs(options: &WaitingOptions) -> Option<Waiting> {
+    options.peer_wait.map(|word| word.0)
+}
+
+/// CPUs that were named.
+pub fn cpus(list: Option<&CpuList>) -> Vec<u32> {
+    list.cloned().unwrap_or_default().0
 }
 
 fn carrier(options: &CarrierOptions) -> Option<Carrier> {
@@ -172,7 +196,8 @@ fn sizes(options: &ShapeOptions) -> (Option<Bytes>, Option<Bytes>) {
     (options.request_size.or(options.size), options.response_size.or(options.size))
 }
 
-fn socket(options: &PathOptions) -> SocketOptions {
+/// The socket options that were asked for.
+pub fn socket(options: &ReachOptions) -> SocketOptions {
     SocketOptions {
         bind: options.bind,
         interface: options.interface.clone(),

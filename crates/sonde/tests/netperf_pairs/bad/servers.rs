@@ -11,10 +11,13 @@ use test_case::test_case;
 use super::eventually;
 use super::message::{Message, SIZE};
 use crate::ends::{End, Server};
+use crate::fields::Fields;
 use crate::process::{self, Ended};
 
-/// How long our client may take to give up on who is silent: the original's 120 seconds for an answer, and its test.
+/// How long our client may take to give up on who is silent where an answer is due: the original's 120 seconds, and its test.
 const PATIENCE: Duration = Duration::from_secs(200);
+/// How long it may take where the server fell silent in a test of a few seconds: far less than an answer may.
+const OWN_TIME: Duration = Duration::from_secs(45);
 /// How long it may take where there is nothing to wait for.
 const SOON: Duration = Duration::from_secs(15);
 
@@ -111,15 +114,25 @@ fn resets_the_data_connection(stream: &mut TcpStream) {
     waits(stream);
 }
 
-fn dies_mid_test(stream: &mut TcpStream) {
-    let listener = ready(stream);
-    if let Ok((mut data, _)) = listener.accept() {
-        for _ in 0..10 {
-            if data.read_exact(&mut [0]).is_ok() {
-                says(&mut data, b"x");
-            }
+/// Ten answers over a data connection.
+fn ten(stream: &mut TcpStream) -> Option<TcpStream> {
+    let (mut data, _) = ready(stream).accept().ok()?;
+    for _ in 0..10 {
+        if data.read_exact(&mut [0]).is_ok() {
+            says(&mut data, b"x");
         }
     }
+    Some(data)
+}
+
+fn dies_mid_test(stream: &mut TcpStream) {
+    drop(ten(stream));
+}
+
+fn falls_silent_mid_test(stream: &mut TcpStream) {
+    let data = ten(stream);
+    waits(stream);
+    drop(data);
 }
 
 /// Answers as it should until the client is done with the data connection.
@@ -210,25 +223,56 @@ fn against(manner: Manner, limit: Duration) -> Ended {
     process::ended(&mut command, limit)
 }
 
-/// All of the silent ones at the same time: each is waited for as long as a server may take to answer.
+/// Who, why and what to try, in that order, as of everybody who fell silent in a test.
+fn silence_is_told(ended: &Ended) {
+    told_clearly(ended);
+    let [who, why, what] = ["127.0.0.1:", "no answer within", "\nhint:"].map(|words| ended.stderr.find(words));
+    assert!(who.is_some() && who < why && why < what, "{}", ended.told());
+}
+
 #[test]
-fn a_server_that_falls_silent_is_told_in_the_end() {
-    let manners: [(&str, Manner); 7] = [
+fn what_came_before_a_server_fell_silent_is_printed() {
+    let port = start(falls_silent_mid_test);
+    let mut command = End::Ours.program("netperf").unwrap();
+    command.args(["-p", &port.to_string(), "-H", "127.0.0.1", "-t", "TCP_RR", "-l", "1", "--"]);
+    let ended = process::ended(command.args(["-k", "LOCAL_RECV_CALLS"]), OWN_TIME);
+    silence_is_told(&ended);
+    assert_eq!(Fields::of(&ended.stdout).text("LOCAL_RECV_CALLS"), Ok("10"), "{}", ended.told());
+}
+
+/// All of them at the same time: there is nothing to be done but to wait.
+#[test]
+fn a_server_that_falls_silent_in_a_test_is_told_by_the_tests_own_time() {
+    let manners: [Manner; 3] = [never_accepts, never_answers, falls_silent_mid_test];
+    let stopped: [&[&str]; 6] = [
+        &["-t", "TCP_RR", "-l", "3"],
+        &["-t", "TCP_CRR", "-l", "3"],
+        &["-t", "TCP_STREAM", "-l", "3"],
+        &["-t", "TCP_MAERTS", "-l", "3"],
+        &["-t", "UDP_RR", "-l", "3"],
+        &["-t", "UDP_STREAM", "-l", "3"],
+    ];
+    thread::scope(|scope| {
+        for manner in manners {
+            scope.spawn(move || silence_is_told(&against(manner, OWN_TIME)));
+        }
+        for words in stopped {
+            scope.spawn(move || silence_is_told(&against_one_that_stops(words, OWN_TIME)));
+        }
+    });
+}
+
+/// These too: each is waited for as long as an answer may take.
+#[test]
+fn a_server_that_may_still_answer_is_told_in_the_end() {
+    let manners: [(&str, Manner); 5] = [
         ("is of old", is_of_old),
         ("is silent", is_silent),
-        ("never accepts", never_accepts),
-        ("never answers", never_answers),
         ("closes the data connection", closes_the_data_connection),
         ("resets the data connection", resets_the_data_connection),
         ("has no results", has_no_results),
     ];
-    let stopped: [&[&str]; 5] = [
-        &["-t", "TCP_RR", "-l", "3"],
-        &["-t", "TCP_RR", "-l", "-100000000"],
-        &["-t", "TCP_STREAM", "-l", "3"],
-        &["-t", "TCP_MAERTS", "-l", "3"],
-        &["-t", "UDP_RR", "-l", "-100000000"],
-    ];
+    let stopped: [&[&str]; 2] = [&["-t", "TCP_RR", "-l", "-100000000"], &["-t", "UDP_RR", "-l", "-100000000"]];
     thread::scope(|scope| {
         for (name, manner) in manners {
             scope.spawn(move || {
@@ -238,17 +282,17 @@ fn a_server_that_falls_silent_is_told_in_the_end() {
             });
         }
         for words in stopped {
-            scope.spawn(move || told_clearly(&against_one_that_stops(words)));
+            scope.spawn(move || silence_is_told(&against_one_that_stops(words, PATIENCE)));
         }
     });
 }
 
 /// A server of ours that is stopped when the test of `words` is under way.
-fn against_one_that_stops(words: &[&str]) -> Ended {
+fn against_one_that_stops(words: &[&str], limit: Duration) -> Ended {
     let server = Server::start(End::Ours, &[]);
     let before = super::entries(server.id(), "fd");
     let running = End::Ours.running(server.port, &[&["-H", "127.0.0.1"], words].concat());
     assert!(eventually(10, || super::entries(server.id(), "fd") > before + 1), "the test has not begun");
     kill_process_group(Pid::from_raw(server.id() as i32).unwrap(), Signal::STOP).unwrap();
-    running.end(PATIENCE)
+    running.end(limit)
 }

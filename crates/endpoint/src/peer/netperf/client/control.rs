@@ -5,7 +5,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use measure::unit::Nanos;
+use measure::method::SocketOptions;
+use measure::unit::{Instant, Nanos};
 use protocol::native::error::Side as PeerSide;
 use protocol::netperf::MESSAGE;
 use protocol::netperf::answer::{Calibration, Ready, Results};
@@ -28,7 +29,6 @@ const CONNECT: Nanos = Nanos::secs(10);
 /// How long results are still waited for once the user wants the end: a server whose data connection ended sends them
 /// at once, but for a connection per transaction, where it does not know.
 const HASTE: Nanos = Nanos::secs(3);
-
 /// Where nobody answers at all.
 const NO_NETSERVER: &str = "no netserver listens there: `sonde netserver` or `netserver` starts one; its port is 12865 unless -p says otherwise";
 
@@ -44,16 +44,17 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects to the first of `servers` that can be had, from `local` where one is given.
+    /// Connects to the first of `servers` that can be had, from `local` and by `interface` where they are given.
     pub fn open(
         servers: &[SocketAddr],
         local: Option<SocketAddr>,
+        interface: Option<&str>,
         passphrase: Option<Passphrase>,
         stop: &Stop,
     ) -> Result<Self, EndpointError> {
         let mut failed = None;
         for &peer in servers {
-            match connect(peer, local, stop) {
+            match connect(peer, local, interface, stop) {
                 Ok(socket) => {
                     return Ok(Self { socket, client: Client::new(passphrase), peer, early: VecDeque::new() });
                 }
@@ -69,7 +70,7 @@ impl Control {
     pub fn ask(&mut self, ask: &Ask, stop: &Stop) -> Result<Ready, EndpointError> {
         let said = self.client.ask(ask).map_err(|error| self.fail(Step::Agree, &error))?;
         self.say(&said, Step::Agree)?;
-        match self.wait(Step::Agree, ANSWER, stop)? {
+        match self.wait(Step::Agree, Monotonic::now(), ANSWER, stop)? {
             Answer::Ready(ready) => Ok(ready),
             other => Err(self.astray(Step::Agree, &other)),
         }
@@ -79,15 +80,15 @@ impl Control {
     pub fn calibrate(&mut self, cpu: Option<u32>, stop: &Stop) -> Result<Calibration, EndpointError> {
         let said = self.client.calibrate(cpu).map_err(|error| self.fail(Step::Calibrate, &error))?;
         self.say(&said, Step::Calibrate)?;
-        match self.wait(Step::Calibrate, CALIBRATION, stop)? {
+        match self.wait(Step::Calibrate, Monotonic::now(), CALIBRATION, stop)? {
             Answer::Cpu(calibration) => Ok(calibration),
             other => Err(self.astray(Step::Calibrate, &other)),
         }
     }
 
-    /// Waits `patience` for the results of the test that was asked for, or not much longer than `stop`.
-    pub fn results(&mut self, patience: Nanos, stop: &Stop) -> Result<Results, EndpointError> {
-        match self.wait(Step::FetchResults, patience, stop)? {
+    /// Waits until `patience` after `since` for the results of the test that was asked for, or not much longer than `stop`.
+    pub fn results(&mut self, since: Instant, patience: Nanos, stop: &Stop) -> Result<Results, EndpointError> {
+        match self.wait(Step::FetchResults, since, patience, stop)? {
             Answer::Results(results) => Ok(results),
             other => Err(self.astray(Step::FetchResults, &other)),
         }
@@ -98,9 +99,29 @@ impl Control {
         self.take(Step::Measure)
     }
 
+    /// It was waited for in vain, for so long: what that means. Nothing is waited for on this connection any more.
+    pub fn given_up(&mut self, step: Step, waited: Nanos) -> EndpointError {
+        match self.client.silent(waited) {
+            Err(error) => self.fail(step, &error),
+            Ok(()) => EndpointError::new(step, self.peer, Cause::Silence(waited)),
+        }
+    }
+
     /// The address of our end.
     pub fn local(&self) -> Option<IpAddr> {
         self.socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip())
+    }
+
+    /// Waits until `give_up`, or until the server says something or is gone. Whether it did.
+    pub fn hears(&mut self, give_up: Instant, stop: &Stop) -> bool {
+        while !self.answered() && self.look().is_ok() {
+            let now = Monotonic::now();
+            if now >= give_up || stop.requested() {
+                return self.answered();
+            }
+            poll_one(self.socket.as_fd(), false, give_up.min(now.after(GLANCE)));
+        }
+        true
     }
 
     /// Whether an answer has come already.
@@ -139,10 +160,11 @@ impl Control {
         Ok(())
     }
 
-    fn wait(&mut self, step: Step, patience: Nanos, stop: &Stop) -> Result<Answer, EndpointError> {
-        let asked = Monotonic::now();
-        let mut patience = patience;
+    fn wait(&mut self, step: Step, since: Instant, mut patience: Nanos, stop: &Stop) -> Result<Answer, EndpointError> {
         loop {
+            if self.early.is_empty() {
+                self.take(step.clone())?;
+            }
             if let Some(answer) = self.early.pop_front() {
                 return Ok(answer);
             }
@@ -155,13 +177,10 @@ impl Control {
                 patience = patience.min(HASTE);
             }
             let now = Monotonic::now();
-            if now >= asked.after(patience) {
-                let silent = self.client.silent(patience).err();
-                let silence = || EndpointError::new(step.clone(), self.peer, Cause::Silence(patience));
-                return Err(silent.map_or_else(silence, |error| self.fail(step.clone(), &error)));
+            if now >= since.after(patience) {
+                return Err(self.given_up(step, patience));
             }
-            poll_one(self.socket.as_fd(), false, asked.after(patience).min(now.after(GLANCE)));
-            self.take(step.clone())?;
+            poll_one(self.socket.as_fd(), false, since.after(patience).min(now.after(GLANCE)));
         }
     }
 
@@ -226,13 +245,20 @@ fn failure(step: Step, peer: SocketAddr, error: &Error) -> EndpointError {
     }
 }
 
-fn connect(peer: SocketAddr, local: Option<SocketAddr>, stop: &Stop) -> Result<Socket, EndpointError> {
+fn connect(
+    peer: SocketAddr,
+    local: Option<SocketAddr>,
+    interface: Option<&str>,
+    stop: &Stop,
+) -> Result<Socket, EndpointError> {
     let fail = |cause: io::Error| {
         let refused = cause.kind() == io::ErrorKind::ConnectionRefused;
         let error = EndpointError::new(Step::Connect, peer, cause);
         if refused { error.with_hint(NO_NETSERVER) } else { error }
     };
     let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
+    let way = SocketOptions { interface: interface.map(str::to_owned), ..SocketOptions::default() };
+    socket::prepare(&socket, peer, &way)?;
     if let Some(local) = local {
         socket.set_reuse_address(true).map_err(fail)?;
         socket.bind(&SockAddr::from(local)).map_err(|cause| {

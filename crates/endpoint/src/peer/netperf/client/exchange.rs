@@ -13,7 +13,8 @@ use protocol::wire::{Bare, Unnumbered, Wire};
 use socket2::Socket;
 
 use super::data::{self, Prepared};
-use super::phase::{Ends, Open, Opening, Phase, Went};
+use super::end::{Ends, Went};
+use super::phase::{Open, Opening, Phase};
 use super::stream::{Calls, content_of, unreadable};
 use super::{Session, Test};
 use crate::engine::{Ended, Flow};
@@ -61,6 +62,7 @@ where
     let counts = gathered.recording.counts;
     let went = Went {
         silently: gathered.trouble.is_some() || counts.answered == 0,
+        unanswered: gathered.recording.ends_lost,
         short: counts.answered < counts.scheduled || gathered.ended != Ended::Complete,
     };
     let ends = phase.close(sessions, opened, &gathered.sockets, went);
@@ -73,7 +75,7 @@ fn stream(
     ready: Ready,
 ) -> Result<(Connection<Stream, Bare>, Open), EndpointError> {
     let (socket, open) = opening.connect(prepared, ready)?;
-    let mut connection = connections::stream(socket, Bare, opening.index, &opening.test.method, opening.stop);
+    let mut connection = connections::stream(socket, Bare, opening.index, &opening.test.method, opening.halt);
     fill(&mut connection.flow.request, &opening.test.calls)?;
     Ok((connection, open))
 }
@@ -86,7 +88,7 @@ fn datagram(
     let method = &opening.test.method;
     let (socket, open) = opening.connect(prepared, ready)?;
     let length = method.request_bytes.0 as usize;
-    let mut connection = connections::datagram(socket, Unnumbered, opening.index, length, method, opening.stop);
+    let mut connection = connections::datagram(socket, Unnumbered, opening.index, length, method, opening.halt);
     let expected = method.response_bytes.0 as usize;
     connection.flow.expected = Some(expected);
     // One byte more, so that a reply that is too long is seen as such.
@@ -119,7 +121,7 @@ fn each(
         Content::None
     };
     let course = handshake::Course::Whole { ports, tuning: data::tuning(test) };
-    let link = Handshake::new(remote, &method.socket, method.waiting, content, course, opening.stop.clone())?;
+    let link = Handshake::new(remote, &method.socket, method.waiting, content, course, opening.halt.clone())?;
     let facts = link.socket().map(socket_facts).unwrap_or_default();
     let facts = SocketFacts { local: local.to_string(), remote: remote.to_string(), ..facts };
     let (mut request, reply) = (vec![0; method.request_bytes.0 as usize], vec![0; reply_length]);

@@ -14,7 +14,8 @@ use protocol::netperf::answer::Ready;
 use protocol::netperf::data::{LARGEST_DATAGRAM, PAD, PATTERN};
 
 use super::data::Prepared;
-use super::phase::{Ends, Open, Opening, Phase, Went};
+use super::end::{Ends, Went};
+use super::phase::{Open, Opening, Phase};
 use super::{Session, Test};
 use crate::engine::Ended;
 use crate::engine::stream::{self, Plan, Streamed};
@@ -71,7 +72,7 @@ pub struct Streams {
     /// When the threads were let go, nanoseconds since 1970.
     pub began_wall: u64,
     /// What went wrong with the control connection meanwhile.
-    pub trouble: Option<String>,
+    pub trouble: Option<EndpointError>,
 }
 
 /// Measures `test` over one data connection of each session at once.
@@ -111,7 +112,7 @@ fn over<B: Bulk + Send>(
     let Brought { each, began_wall, trouble } = brought;
     let sockets: Vec<SocketFacts> =
         opened.iter().map(|open| open.socket.as_ref().map(socket_facts).unwrap_or_default()).collect();
-    let went = Went { silently: trouble.is_some(), short: false };
+    let went = Went { silently: trouble.is_some(), unanswered: false, short: false };
     let ends = phase.close(sessions, opened, &sockets, went);
     let nobody = || EndpointError::new(Step::StartThread, "netserver", io::Error::other("no thread was started"));
     let (mut metered, ended) = each

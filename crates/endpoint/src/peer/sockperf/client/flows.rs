@@ -35,7 +35,8 @@ pub fn measure(
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Gathered, EndpointError> {
-    let making = Making { test, tally, stop };
+    let halt = Stop::default();
+    let making = Making { test, tally, halt: &halt };
     let mut scene = Scene {
         method: &test.method,
         trace: test.trace.as_deref(),
@@ -44,6 +45,7 @@ pub fn measure(
         samples: test.samples,
         interval: test.interval,
         stop,
+        halt: &halt,
         watch,
         on_event,
     };
@@ -73,7 +75,8 @@ pub fn content(test: &Test) -> Vec<u8> {
 struct Making<'a> {
     test: &'a Test,
     tally: &'a Arc<Tally>,
-    stop: &'a Stop,
+    /// What the links look at.
+    halt: &'a Stop,
 }
 
 impl Making<'_> {
@@ -102,7 +105,7 @@ impl Making<'_> {
     }
 
     fn datagram(&self, socket: Socket) -> Datagram {
-        Datagram::new(socket, self.test.method.waiting, self.stop.clone())
+        Datagram::new(socket, self.test.method.waiting, self.halt.clone())
     }
 
     fn framed(&self, socket: Socket, place: &Place) -> Framed {
@@ -114,7 +117,7 @@ impl Making<'_> {
             _ => Full::Later,
         };
         let largest = u32::try_from(method.request_bytes.0).unwrap_or(u32::MAX).min(place.largest());
-        Framed::new(socket, method.waiting, largest, full, self.stop.clone())
+        Framed::new(socket, method.waiting, largest, full, self.halt.clone())
     }
 
     fn way(&self, socket: Socket, place: &Place) -> Way {
@@ -122,7 +125,7 @@ impl Making<'_> {
             Carrier::Tcp => Way::Framed(self.framed(socket, place)),
             _ if place.is_group() => {
                 let to = SockAddr::from(place.address);
-                Way::Group(Group::new(socket, to, self.test.method.waiting, self.stop.clone()))
+                Way::Group(Group::new(socket, to, self.test.method.waiting, self.halt.clone()))
             }
             _ => Way::Datagram(self.datagram(socket)),
         }

@@ -95,6 +95,7 @@ impl<'a> Sockets<'a> {
         let setup = Setup {
             servers: places.servers.clone(),
             local: places.control_local,
+            interface: None,
             passphrase,
             server_cpu: self.options.bind_cpu.remote,
             program: PROGRAM.to_owned(),
@@ -109,7 +110,7 @@ impl<'a> Sockets<'a> {
 
     fn take(&mut self, before: &Before, measured: Measured) -> Result<Iteration, Answer> {
         self.iterations += 1;
-        self.fault = early_end(&before.test, &measured);
+        self.fault = early_end(before.server, &before.test, &measured);
         let iteration = facts::iteration(self.options, &before.test, &measured);
         if let Some(recording) = facts::timed(&measured) {
             self.durations.add(recording);
@@ -276,10 +277,11 @@ fn bytes_each(options: &Options) -> u64 {
 }
 
 /// Why an iteration is not what was asked for, where it is not.
-fn early_end(test: &client::Test, measured: &Measured) -> Option<String> {
-    match &measured.ended {
-        Ending::PeerLost { reason } => Some(reason.clone()),
-        Ending::Complete | Ending::Stopped => {
+fn early_end(server: SocketAddr, test: &client::Test, measured: &Measured) -> Option<String> {
+    match (&measured.ended, measured.found.trouble()) {
+        (Ending::PeerLost { .. }, Some(trouble)) => Some(reason(trouble)),
+        (Ending::PeerLost { reason }, None) => Some(format!("{server}: cannot {}: {reason}", Step::Measure)),
+        (Ending::Complete | Ending::Stopped, _) => {
             measured.course.results.as_ref().err().filter(|_| test.wants_results).map(reason)
         }
     }

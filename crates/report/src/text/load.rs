@@ -1,0 +1,73 @@
+//! What only a load has: messages one way, which way they were lost, what kept the rate from being reached, its course.
+
+use measure::event::Second;
+use measure::outcome::{Outcome, Slip};
+use measure::unit::{Nanos, grouped};
+
+use super::LABEL;
+use crate::layout::{INDENT, Page, Piece, Tone};
+use crate::number;
+
+/// How many messages left, where not each of them was a request.
+pub(super) fn messages(outcome: &Outcome) -> Option<Piece> {
+    let sent = outcome.counts.messages_sent();
+    (outcome.counts.one_way > 0).then(|| Piece::from(number::count(sent, "message", "messages")))
+}
+
+/// What came to the peer, and how many were lost on each way, where the peer counted. Negative: the path doubled some.
+pub(super) fn ways(outcome: &Outcome) -> Vec<Piece> {
+    let (loss, sent) = (&outcome.loss, outcome.counts.messages_sent());
+    let way = |lost: i64, of: u64, way: &str| {
+        let share =
+            if lost > 0 && of > 0 { format!(" ({})", number::percent(lost as f64 / of as f64)) } else { String::new() };
+        let sign = if lost < 0 { "−" } else { "" };
+        let tone = if lost == 0 { Tone::Plain } else { Tone::Alarm };
+        Piece::new(format!("{sign}{}{share} lost on the way {way}", grouped(lost.unsigned_abs())), tone)
+    };
+    let there = loss.forward.map(|lost| way(lost, sent, "there"));
+    let back = loss.reverse.map(|lost| way(lost, loss.peer_replied.unwrap_or(0), "back"));
+    [there, back].into_iter().flatten().collect()
+}
+
+/// For how long something that was due could not leave, and why, where it was for long enough to be seen.
+pub(super) fn held(slip: &Slip) -> impl Iterator<Item = Piece> {
+    let held = [(slip.held_by_cap_ns, "the cap"), (slip.held_by_socket_ns, "a full socket")];
+    held.into_iter().filter_map(|(span, by)| {
+        let span = span.filter(|span| *span >= SEEN)?;
+        Some(Piece::from(format!("held back {span} by {by}")))
+    })
+}
+
+/// What is shorter is no cause of anything.
+const SEEN: Nanos = Nanos::millis(1);
+
+/// Each second, up to as many as a person looks through.
+pub(super) fn course(page: &mut Page, seconds: &[Second]) {
+    const SHOWN: usize = 60;
+    let head = ["from", "sent", "answered", "lost", "min", "mean", "max"];
+    let mut rows = vec![head.map(|text| Piece::new(text, Tone::Faint)).to_vec()];
+    rows.extend(seconds.iter().take(SHOWN).map(|second| second_of(second).map(Piece::from).to_vec()));
+    page.gap();
+    if rows.len() > 1 {
+        page.table(&rows);
+    }
+    if let Some(more) = seconds.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        page.paragraph(INDENT, &Piece::new("and", Tone::Faint), LABEL, &number::count(more as u64, "more", "more"));
+    }
+}
+
+fn second_of(second: &Second) -> [String; 7] {
+    let length = second.length_ns.as_secs_f64();
+    let rate = |count: u64| number::rate((count as f64 / length).round()).unwrap_or_default();
+    let time = |time: Option<Nanos>| time.map(|time| time.to_string()).unwrap_or_default();
+    let counts = &second.counts;
+    [
+        second.at_ns.to_string(),
+        rate(counts.messages_sent()),
+        rate(counts.answered),
+        grouped(counts.lost + counts.late),
+        time(second.min_ns),
+        second.mean_ns.and_then(number::time).unwrap_or_default(),
+        time(second.max_ns),
+    ]
+}

@@ -1,0 +1,94 @@
+//! What was typed, as a plan of the kind that `sonde rtt` carries out: no I/O, nothing resolved against this host yet.
+
+use std::num::NonZeroU64;
+
+use endpoint::rtt::Protocol;
+use measure::method::{Asked, Batch, BatchBy, Carrier, Pattern, Schedule, Sizes, Stop};
+use measure::unit::{Bytes, Rate};
+
+use crate::command::load::options::{CarrierOptions, LoadOptions, ScheduleOptions, ShapeOptions};
+use crate::command::load::words::{RateWord, SizeWord};
+use crate::command::rtt::options::KeptOptions;
+use crate::command::rtt::plan::{Plan, cpus, ours, socket, target, theirs};
+use crate::failure::Failure;
+
+/// Messages per 1000 seconds where nobody says: 10 000 a second, which any machine and most paths carry.
+const RATE: NonZeroU64 = NonZeroU64::new(10_000_000).expect("above 0");
+
+/// The plan of these options.
+///
+/// # Errors
+/// A port named twice; everything else was refused when the options were read, or is when the plan is resolved.
+pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
+    let asked = asked(&options);
+    let target = options.host.map(|far| target(far, &options.reach, &Protocol::Native)).transpose()?;
+    let key = options.reach.key.filter(|_| target.is_some());
+    let KeptOptions { strict, samples, .. } = options.kept;
+    let (trace, protocol) = (None, Protocol::Native);
+    Ok(Plan { asked, trace, target, protocol, key, strict, samples, result: options.result })
+}
+
+fn asked(options: &LoadOptions) -> Asked {
+    let (request_bytes, sizes) = sizes(&options.shape);
+    Asked {
+        carrier: carrier(&options.carrier),
+        pattern: Some(Pattern::Load),
+        schedule: Some(schedule(&options.schedule)),
+        pacing: options.schedule.pace,
+        waiting: ours(&options.waiting),
+        peer_waiting: theirs(&options.waiting),
+        reply_every: options.shape.reply_every,
+        batch: batch(&options.shape),
+        request_bytes,
+        sizes,
+        response_bytes: options.shape.response_size,
+        connections: options.shape.connections,
+        threads: options.shape.threads,
+        cpus: cpus(options.waiting.cpu.as_ref()),
+        peer_cpus: cpus(options.waiting.peer_cpu.as_ref()),
+        stop: Stop {
+            after_ns: options.stop.time,
+            count: options.stop.count,
+            settled: options.stop.until,
+            ..Stop::default()
+        },
+        timeout_ns: options.stop.timeout,
+        warm_up_ns: options.stop.warm_up,
+        socket: socket(&options.reach),
+        nagle: options.reach.nagle,
+        seed: options.kept.seed,
+        ..Asked::default()
+    }
+}
+
+fn carrier(options: &CarrierOptions) -> Option<Carrier> {
+    let words = [(options.udp, Carrier::Udp), (options.tcp, Carrier::Tcp)];
+    options.carrier.or(words.into_iter().find_map(|(given, carrier)| given.then_some(carrier)))
+}
+
+fn schedule(options: &ScheduleOptions) -> Schedule {
+    match (options.every, options.burst, options.poisson, options.rate) {
+        (Some(interval_ns), None, ..) => Schedule::Every { interval_ns },
+        (Some(interval_ns), Some(count), ..) => Schedule::Bursts { count, interval_ns },
+        (None, _, Some(rate_per_1000s), _) => Schedule::Poisson { rate_per_1000s },
+        (None, _, None, Some(RateWord::Max)) => Schedule::BackToBack,
+        (None, _, None, Some(RateWord::Rate(rate_per_1000s))) => Schedule::Rate { rate_per_1000s },
+        (None, _, None, None) => Schedule::Rate { rate_per_1000s: Rate(RATE) },
+    }
+}
+
+fn sizes(options: &ShapeOptions) -> (Option<Bytes>, Sizes) {
+    match &options.size {
+        None => (None, Sizes::Fixed),
+        Some(SizeWord::One(size)) => (Some(*size), Sizes::Fixed),
+        Some(SizeWord::Several(sizes)) => (None, sizes.clone()),
+    }
+}
+
+fn batch(options: &ShapeOptions) -> Option<Batch> {
+    let calls = options.batch.map(|messages| Batch { messages, by: BatchBy::Calls });
+    calls.or(options.segments.map(|messages| Batch { messages, by: BatchBy::Segments }))
+}
+
+#[cfg(test)]
+mod tests;
