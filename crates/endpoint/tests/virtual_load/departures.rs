@@ -3,7 +3,7 @@
 use measure::method::{Asked, Draws, Pacing, Schedule, Share, Sizes, Stop};
 use measure::recorder::Values;
 use measure::trace::{Departure, Trace};
-use measure::unit::{Bytes, Nanos, Rate};
+use measure::unit::{Bytes, Instant, Nanos, Rate};
 use test_case::test_case;
 use testbed::clock::VirtualClock;
 use testbed::path::Path;
@@ -160,4 +160,29 @@ fn connections_share_a_rate_and_each_asks_by_its_own_count() {
         assert_eq!(seqs, (0..10).map(|k| 10 * k + 9).collect::<Vec<_>>());
     }
     assert!(seen.left().windows(2).all(|pair| pair[1] - pair[0] == MS.0));
+}
+
+/// Which connection each message left over, in order.
+fn turns(schedule: Schedule, messages: u64) -> Vec<usize> {
+    let asked = Asked { connections: Some(3), threads: Some(1), ..load(messages, 4, schedule) };
+    // Each call takes longer than what is due meanwhile: all but the first are late.
+    let paths = (0..3).map(|_| Path::seeded(1).delay(MS).send_takes(Nanos::micros(300)));
+    let seen = run_by(&asked.resolve().expect("a sensible method"), None, paths.collect());
+    let mut all: Vec<(Instant, usize)> = seen.passages().iter().map(|one| (one.left, one.flow)).collect();
+    all.sort_unstable();
+    all.into_iter().map(|(_, flow)| flow).collect()
+}
+
+#[test]
+fn connections_take_turns_however_late_they_are() {
+    let expected: Vec<usize> = (0..30).map(|message| message % 3).collect();
+    assert_eq!(turns(Schedule::BackToBack, 30), expected);
+    let rate = Schedule::Rate { rate_per_1000s: Rate::per_second(10_000).expect("positive") };
+    assert_eq!(turns(rate, 30), expected);
+}
+
+#[test]
+fn a_burst_is_one_connections() {
+    let bursts = Schedule::Bursts { count: 2, interval_ns: Nanos::micros(200) };
+    assert_eq!(turns(bursts, 30), (0..30).map(|message| message / 2 % 3).collect::<Vec<_>>());
 }

@@ -1,7 +1,7 @@
 //! The departures of a load: most of its messages go one way, and nothing is kept of them but their count and how late
 //! they left. Between the reading of the clock and the send call there is nothing.
 
-use measure::method::Pacing;
+use measure::method::{Pacing, Schedule};
 use measure::recorder::Held;
 use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
@@ -28,30 +28,45 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     pub(super) fn depart_load(&mut self, now: &mut Instant, edges: &Edges) -> Result<bool, Ended> {
         let lanes = self.lanes.len();
         let mut expecting = self.lanes.iter().any(|lane| lane.requests.waiting() > 0);
-        let mut calls = 0;
-        for step in 0..lanes {
-            let turn = (self.first + step) % lanes;
-            while let Some(intended) = self.leaves_next(turn, now, calls > 0, edges)? {
-                if calls >= if expecting { FEW } else { AT_ONCE } {
-                    // In turn, so that each lane has its share when we are behind.
-                    self.first = (turn + 1) % lanes;
-                    return Ok(true);
+        let (mut calls, mut idle) = (0, 0);
+        while idle < lanes {
+            let turn = self.first;
+            let Some(intended) = self.leaves_next(turn, now, calls > 0, edges)? else {
+                idle += 1;
+                self.first = (turn + 1) % lanes;
+                continue;
+            };
+            if calls >= if expecting { FEW } else { AT_ONCE } {
+                return Ok(true);
+            }
+            let asks = self.asks_next(turn);
+            let due = intended.is_none_or(|intended| intended <= *now);
+            *now = match self.told.method.batch {
+                Some(batch) if due && !asks => self.send_batch(turn, batch.messages as usize, *now, edges)?,
+                _ => {
+                    let sent = if asks { self.send(turn, intended)? } else { self.send_one_way(turn, intended)? };
+                    self.turn_from(turn, intended);
+                    sent
                 }
-                let asks = self.asks_next(turn);
-                let due = intended.is_none_or(|intended| intended <= *now);
-                *now = match self.told.method.batch {
-                    _ if asks => self.send(turn, intended)?,
-                    Some(batch) if due => self.send_batch(turn, batch.messages as usize, *now, edges)?,
-                    _ => self.send_one_way(turn, intended)?,
-                };
-                calls += 1;
-                expecting |= asks;
-                if edges.due(*now) {
-                    return Ok(true);
-                }
+            };
+            calls += 1;
+            idle = 0;
+            expecting |= asks;
+            if edges.due(*now) {
+                return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// A message left a lane, or several in one call: connections take turns, so that they leave in the order in which
+    /// they were due however late that is. A burst is one connection's.
+    #[inline]
+    fn turn_from(&mut self, turn: usize, intended: Option<Instant>) {
+        let bursts = matches!(self.told.method.schedule, Schedule::Bursts { .. });
+        if self.lanes.len() > 1 && !(bursts && self.lanes[turn].due.peek() == intended) {
+            self.first = (turn + 1) % self.lanes.len();
+        }
     }
 
     /// The intended instant of the next message of a lane, where that may leave at `now`. `stale`: a call was made since.
@@ -111,7 +126,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Sends the next message of a lane, not before its intended instant, whether it asks for a reply or not.
     #[inline]
     pub(super) fn send_next(&mut self, turn: usize, intended: Option<Instant>) -> Result<Instant, Ended> {
-        if self.asks_next(turn) { self.send(turn, intended) } else { self.send_one_way(turn, intended) }
+        let sent = if self.asks_next(turn) { self.send(turn, intended) } else { self.send_one_way(turn, intended) };
+        self.turn_from(turn, intended);
+        sent
     }
 
     /// As [`Self::send`], of a message that nothing comes back to.
@@ -195,6 +212,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 self.refused(turn, fault)?;
             }
         }
+        self.turn_from(turn, self.batch.last().copied().flatten());
         Ok(sent)
     }
 

@@ -48,9 +48,9 @@ fn offered(method: &Method) -> Option<f64> {
         Schedule::Rate { rate_per_1000s } | Schedule::Poisson { rate_per_1000s } => {
             Some(rate_per_1000s.as_per_second())
         }
-        // Each connection has its own bursts.
         Schedule::Bursts { count, interval_ns } => {
-            Some(f64::from(count) * connections / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite())
+            let each = if method.shares_bursts() { 1.0 } else { connections };
+            Some(f64::from(count) * each / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite())
         }
         // Of a whole trace: a part of it may be due at quite another rate.
         Schedule::Trace { messages, length_ns, .. } => {

@@ -75,6 +75,7 @@ pub fn content(test: &Test) -> Vec<u8> {
 struct Making<'a> {
     test: &'a Test,
     tally: &'a Arc<Tally>,
+    /// What the links look at.
     halt: &'a Stop,
 }
 

@@ -41,7 +41,7 @@ pub fn fault(client: &Client, measured: &Measured, heard: &Heard, ran: &Ran, pla
         return Some(broken(fault, places));
     }
     if let Some(trouble) = &measured.gathered.trouble {
-        return Some(failure::other(&trouble.cause.to_string()));
+        return Some(failure::other(&trouble.to_string()));
     }
     let told = [
         (different, failure::corrupt as fn() -> Answer),
