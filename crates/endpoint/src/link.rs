@@ -1,5 +1,6 @@
 //! Links over real sockets: what an engine sends through and waits on.
 
+pub mod batching;
 pub mod bulk;
 pub mod clockwork;
 pub mod datagram;

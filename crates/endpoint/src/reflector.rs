@@ -17,10 +17,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use measure::environment::Environment;
-use measure::method::Waiting;
+use measure::method::{Batch, BatchBy, Carrier, Waiting};
 use measure::unit::{Instant, Nanos, Rate};
 use protocol::native::key::Key;
 use protocol::native::limits::Limits;
+use protocol::native::message::Open;
 use protocol::native::preamble::{Answer, Decline, Versions};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::net::{SendFlags, send};
@@ -30,7 +31,7 @@ use crate::clock::Monotonic;
 use crate::environment::Reader;
 use crate::error::{EndpointError, Step};
 use crate::pace;
-use crate::socket::{self, GLANCE};
+use crate::socket::{self, GLANCE, many};
 use crate::stop::Stop;
 use pool::Pool;
 use session::Sessions;
@@ -127,6 +128,8 @@ pub struct Shared {
     flows: Arc<AtomicU32>,
     pool: Arc<Pool>,
     environment: Environment,
+    /// Whether sockets of this kernel take segments that come together in one call.
+    segments: bool,
     stop: Stop,
     /// Readable once the reflector stops: it wakes threads that wait for a client's word, however long.
     ended: OwnedFd,
@@ -158,6 +161,13 @@ impl Shared {
         let _woken = rustix::io::write(&self.ended, &1_u64.to_ne_bytes());
     }
 
+    /// How a client that wants to send many messages in one call is met: segments are taken as they come, where the
+    /// kernel can; what left in one call but in buffers of its own comes one by one.
+    fn batch(&self, open: &Open) -> Option<Batch> {
+        let taken = |batch: &Batch| batch.by == BatchBy::Segments && open.carrier == Carrier::Udp && self.segments;
+        open.batch.filter(taken)
+    }
+
     /// Waits until `socket` has something to read, the reflector stops, or `until`. `true`: something is there.
     fn await_input(&self, socket: impl AsFd, until: Instant) -> bool {
         let left = until.since(Monotonic::now()).unwrap_or_default();
@@ -185,10 +195,16 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
         flows: Arc::default(),
         pool: Arc::default(),
         environment,
+        segments: takes_segments(),
         stop: Stop::default(),
         ended,
     };
     Ok(Reflector { places, shared: Arc::new(shared) })
+}
+
+fn takes_segments() -> bool {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP));
+    socket.is_ok_and(|socket| many::take_segments(socket.as_fd()).is_ok())
 }
 
 impl Place {

@@ -14,11 +14,12 @@ use std::thread;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern, Waiting};
+use measure::method::{Batch, Carrier, Method, Pattern, Waiting};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
 use measure::trace::Trace;
+use measure::unit::{Bytes, Nanos};
 use protocol::native::key::Key;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
@@ -51,7 +52,7 @@ pub struct Task {
     /// Whether every exchange is told as an event.
     pub samples: bool,
     /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
-    pub interval: measure::unit::Nanos,
+    pub interval: Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
 }
@@ -120,6 +121,13 @@ pub struct PeerFacts {
     pub waiting: Option<Waiting>,
     /// CPUs its threads are pinned to; empty: none, or it did not say.
     pub cpus: Vec<u32>,
+    /// How it took one-way messages that came together, where it took them so.
+    pub batch: Option<Batch>,
+    /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
+    pub receive_buffer: Option<Bytes>,
+    /// What its kernel dropped at those sockets, warm-up included; where it said. Segments that came in one buffer count
+    /// as one.
+    pub dropped: Option<u64>,
 }
 
 /// How a measurement ended.
@@ -166,7 +174,7 @@ fn against(
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
-    let method = effective(&task.method);
+    let mut method = effective(&task.method);
     if let Protocol::Netperf { passphrase } = &task.protocol {
         return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
     }
@@ -175,6 +183,11 @@ fn against(
     } else {
         None
     };
+    let unstamped = control.as_ref().filter(|control| method.stamps.is_some() && !control.opened.got.stamps);
+    let unstamped = unstamped.map(|_| "the reflector stamps none of what comes in segments".to_owned());
+    if unstamped.is_some() {
+        method.stamps = None;
+    }
     let mut watch = watch(task, &method, peer);
     let offset_before = wall_offset();
     let admission = control.as_ref().map(Admission::of);
@@ -190,18 +203,31 @@ fn against(
         Scene { method: &method, trace, peer, far, samples, interval, stop, halt, watch: &mut watch, on_event };
     let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
-    let peer_facts = control.as_ref().map_or_else(PeerFacts::default, |control| PeerFacts {
-        program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
-        protocol: Some(control.version),
-        waiting: Some(control.opened.got.waiting),
-        cpus: control.opened.got.cpus.clone(),
-    });
+    let mut peer_facts = control.as_ref().map(facts_of).unwrap_or_default();
     let report = control.map(|control| control.close(stop)).transpose();
+    if let Ok(Some(report)) = &report {
+        (peer_facts.receive_buffer, peer_facts.dropped) = (report.receive_buffer_bytes, report.dropped);
+    }
     let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
+    let stamps_refused = finding.stamps_refused.or(unstamped);
     // A load that was cut short was not waited for: what is still on its way is not lost.
     let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
-    Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), ..finding })
+    let peer_counts = peer_counts.filter(|_| whole).unwrap_or_default();
+    Ok(Finding { peer_counts, stamps_refused, ..finding })
+}
+
+/// What the reflector said of itself when the session was opened.
+fn facts_of(control: &Control) -> PeerFacts {
+    let got = &control.opened.got;
+    PeerFacts {
+        program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),
+        protocol: Some(control.version),
+        waiting: Some(got.waiting),
+        cpus: got.cpus.clone(),
+        batch: got.batch,
+        ..PeerFacts::default()
+    }
 }
 
 /// This host under observation from here on.
@@ -247,11 +273,12 @@ fn recorded(report: &Report, method: &Method) -> PeerCounts {
     let (received, replied) = (total(&report.received), total(&report.replied));
     let unrecorded = match &report.warm_up {
         Some(warm_up) if open::headed(method) => total(warm_up),
-        _ if !open::headed(method) && method.warm_up_ns == measure::unit::Nanos::ZERO => 0,
+        _ if !open::headed(method) && method.warm_up_ns == Nanos::ZERO => 0,
         _ => return PeerCounts::default(),
     };
     // Each request of a warm-up is replied to.
-    PeerCounts { received: received.checked_sub(unrecorded), replied: replied.checked_sub(unrecorded) }
+    let (received, replied) = (received.checked_sub(unrecorded), replied.checked_sub(unrecorded));
+    PeerCounts { received, replied, dropped: report.dropped }
 }
 
 fn conclude(
@@ -264,8 +291,7 @@ fn conclude(
     clock_stepped: bool,
 ) -> Finding {
     let Gathered { recording, splits, ended, sockets, stamps_refused, began_wall, trouble } = gathered;
-    let median = (recording.response.count() > 0)
-        .then(|| measure::unit::Nanos(recording.response.histogram().value_at_quantile(0.5)));
+    let median = (recording.response.count() > 0).then(|| Nanos(recording.response.histogram().value_at_quantile(0.5)));
     let ended = match (ended, trouble) {
         (_, Some(error)) => Ending::PeerLost { reason: error.cause.to_string() },
         (Ended::Complete, None) => Ending::Complete,

@@ -1,6 +1,7 @@
 //! Opening sockets as a method asks, and reading back what they got.
 
 pub mod icmp;
+pub mod many;
 pub mod option;
 pub mod queue;
 pub mod tuning;

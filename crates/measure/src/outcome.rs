@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Counts, Second};
-use crate::method::LoopKind;
+use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
 
 /// What was found.
@@ -186,6 +186,9 @@ pub struct Loss {
     pub peer_received: Option<u64>,
     /// Recorded requests the peer replied to; as `peer_received`.
     pub peer_replied: Option<u64>,
+    /// Messages that came to the peer's host and were dropped at the socket they came to, warm-up included: its receive
+    /// buffer was full. Segments that came in one buffer count as one. Datagrams only, and only where the peer told.
+    pub peer_dropped: Option<u64>,
     /// Messages lost on the way there: sent less received. Below zero where the path doubled more than it lost. Absent
     /// where the peer did not tell its counts.
     pub forward: Option<i64>,
@@ -281,4 +284,25 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
+    /// How one-way messages left in batches, warm-up included; absent where they were not to.
+    pub batched: Option<Batched>,
+}
+
+/// How one-way messages left a socket many at once: what was asked for, and what was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Batched {
+    /// How they were to leave.
+    pub asked: BatchBy,
+    /// How they left; absent: one a call, because the kernel refused what was asked.
+    pub got: Option<BatchBy>,
+    /// In which words it refused; the messages before it left as asked, those from there on one a call. An invalid
+    /// argument or a message too long: a message is longer than the packets of the path, or the kernel too old; an
+    /// input/output error: a device on the path computes no checksums.
+    pub refused: Option<String>,
+    /// Calls that handed over such messages, a count.
+    pub calls: u64,
+    /// Messages they handed over, a count.
+    pub messages: u64,
+    /// Calls after which some of what was to go was left, for want of room or because of an error, a count.
+    pub cut_short: u64,
 }

@@ -224,6 +224,8 @@ fn open(flows: u32) -> Open {
         cpus: vec![],
         flows,
         stamps: false,
+        batch: None,
+        receive_buffer_bytes: None,
         rate_per_flow: None,
         duration_ns: None,
         idle_ns: Nanos::secs(5),

@@ -24,12 +24,6 @@ pub trait Link {
     /// agreed on. A datagram is as long as what is handed to [`Link::send`]. Not while a message is half sent.
     fn set_sent_length(&mut self, _length: usize) {}
 
-    /// Hands over whole messages of `length` bytes each, one after the other in `messages`, in as few calls as this link
-    /// can. Returns how many of them the kernel took, from the first on: at least one, or a fault that is the first's.
-    fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
-        self.send(messages.get(..length).unwrap_or(messages)).map(|()| 1)
-    }
-
     /// Goes on handing over a message that did not fit at once; `true` when nothing is left and the next may be sent.
     /// Only a stream whose buffers are full ever has something left.
     fn flush(&mut self) -> Result<bool, Fault> {
@@ -39,11 +33,6 @@ pub trait Link {
     /// Waits for one message, coarsely until `until` (it may return up to a tenth of a second later), and puts it, or
     /// its head, into `buffer`. `None`: nothing came. Made for a loop that has nothing else to do.
     fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault>;
-
-    /// As [`Link::receive`], of as many messages as one call brings.
-    fn receive_many(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Many>, Fault> {
-        Ok(self.receive(buffer, until)?.map(|length| Many { length, segment: length }))
-    }
 
     /// Takes one message if one is there.
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault>;
@@ -78,19 +67,70 @@ pub trait Link {
         Ok(self.try_receive(buffer)?.map(|length| Stamped { length, kernel: None, application: None }))
     }
 
+    /// Hands over the messages that stand one after the other in `messages`, each of `length` octets, in one call where
+    /// the link can. Returns how many the kernel took, from the first on: at least one, or why not even that. What is left
+    /// is the caller's to send again; a fault that stopped a later one shows itself in the next call, if it lasts. Of a
+    /// stream the last one taken may be half sent: see [`Link::flush`].
+    fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
+        let mut taken = 0;
+        for message in messages.chunks(length.max(1)) {
+            match self.send(message) {
+                Ok(()) => taken += 1,
+                Err(_) if taken > 0 => break,
+                Err(fault) => return Err(fault),
+            }
+            if self.flush() != Ok(true) {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// As [`Link::receive`], but what came together is given together where the link can: a datagram and those of the
+    /// same flow and size behind it. `buffer` has room for one message at least; what is longer is cut off.
+    fn receive_many(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Many>, Fault> {
+        Ok(self.receive(buffer, until)?.map(Many::one))
+    }
+
+    /// As [`Link::receive_many`], without waiting.
+    fn try_receive_many(&mut self, buffer: &mut [u8]) -> Result<Option<Many>, Fault> {
+        Ok(self.try_receive(buffer)?.map(Many::one))
+    }
+
     /// The kernel's stamps of the latest [`Link::send_stamped`], which come back after the reply.
     fn departure(&mut self) -> Departure {
         Departure::default()
     }
 }
 
-/// Messages that came in one call, one after the other.
+/// Messages that came in one call, one behind the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Many {
-    /// Bytes put into the buffer, all messages together.
+    /// Octets of all of them.
     pub length: usize,
-    /// Bytes of one message; the last may be shorter.
+    /// Octets of each but the last, which may be shorter. 0: a single one without any.
     pub segment: usize,
+}
+
+impl Many {
+    /// A single message.
+    pub fn one(length: usize) -> Self {
+        Self { length, segment: length }
+    }
+
+    /// How many there are.
+    pub fn count(self) -> usize {
+        self.length.div_ceil(self.segment.max(1)).max(1)
+    }
+
+    /// The messages, which stand in `buffer` from its beginning.
+    pub fn messages(self, buffer: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let all = &buffer[..self.length.min(buffer.len())];
+        (0..self.count()).map(move |index| {
+            let begin = (index * self.segment).min(all.len());
+            &all[begin..(begin + self.segment).min(all.len())]
+        })
+    }
 }
 
 /// A message that came with its stamps, wall clock in nanoseconds since 1970.
@@ -137,5 +177,76 @@ impl Fault {
     /// Whether nothing further can be measured over this link.
     pub fn ends_the_run(self) -> bool {
         matches!(self, Self::Closed | Self::TooLong | Self::System(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test_case(Many { length: 10, segment: 4 }, &[4, 4, 2]; "the last is shorter")]
+    #[test_case(Many { length: 8, segment: 4 }, &[4, 4]; "all alike")]
+    #[test_case(Many::one(7), &[7]; "a single one")]
+    #[test_case(Many::one(0), &[0]; "one without octets")]
+    #[test_case(Many { length: 3, segment: 9 }, &[3]; "a single one that is shorter than it says")]
+    fn messages_are_told_apart_by_their_length(many: Many, lengths: &[usize]) {
+        let buffer: Vec<u8> = (0..16).collect();
+        let messages: Vec<&[u8]> = many.messages(&buffer).collect();
+        assert_eq!(messages.iter().map(|message| message.len()).collect::<Vec<_>>(), lengths);
+        assert_eq!(messages.concat(), buffer[..many.length]);
+        assert_eq!(many.count(), lengths.len());
+    }
+
+    #[test]
+    fn a_length_beyond_the_buffer_is_cut_off() {
+        assert_eq!(Many { length: 10, segment: 4 }.messages(&[0; 6]).map(<[u8]>::len).collect::<Vec<_>>(), [4, 2, 0]);
+    }
+
+    /// Takes messages until `full`, refuses then, and has the last one taken half sent where it is `clogged`.
+    struct Taking {
+        full: usize,
+        clogged: bool,
+        taken: Vec<Vec<u8>>,
+    }
+
+    impl Link for Taking {
+        fn now(&self) -> Instant {
+            Instant(0)
+        }
+        fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
+            if self.taken.len() == self.full {
+                return Err(Fault::SendFailed(105));
+            }
+            self.taken.push(message.to_vec());
+            Ok(())
+        }
+        fn flush(&mut self) -> Result<bool, Fault> {
+            Ok(!self.clogged)
+        }
+        fn receive(&mut self, _: &mut [u8], _: Instant) -> Result<Option<usize>, Fault> {
+            Ok(None)
+        }
+        fn try_receive(&mut self, _: &mut [u8]) -> Result<Option<usize>, Fault> {
+            Ok(None)
+        }
+        fn wait_any(_: &mut [Self], _: Instant) {}
+        fn sleep(&self, _: Instant) {}
+        fn spin(&self, _: Instant) {}
+    }
+
+    #[test_case(9, false, Ok(3); "all are taken")]
+    #[test_case(2, false, Ok(2); "some are taken")]
+    #[test_case(0, false, Err(Fault::SendFailed(105)); "not even one")]
+    #[test_case(9, true, Ok(1); "the first is half sent")]
+    fn a_link_without_a_call_of_its_own_sends_one_after_the_other(
+        full: usize,
+        clogged: bool,
+        sent: Result<usize, Fault>,
+    ) {
+        let mut link = Taking { full, clogged, taken: Vec::new() };
+        assert_eq!(link.send_many(b"aabbcc", 2), sent);
+        assert_eq!(link.taken.concat(), b"aabbcc"[..2 * sent.unwrap_or(0)]);
     }
 }

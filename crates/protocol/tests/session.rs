@@ -34,6 +34,8 @@ fn open() -> Open {
         cpus: vec![],
         flows: 2,
         stamps: false,
+        batch: None,
+        receive_buffer_bytes: None,
         rate_per_flow: None,
         duration_ns: Some(Nanos::secs(10)),
         idle_ns: Nanos::secs(6),

@@ -117,7 +117,7 @@ pub(crate) fn closed() -> Record {
 }
 
 fn counted(received: u64, replied: u64) -> PeerCounts {
-    PeerCounts { received: Some(received), replied: Some(replied) }
+    PeerCounts { received: Some(received), replied: Some(replied), dropped: None }
 }
 
 fn split() -> Split {

@@ -33,6 +33,8 @@ pub fn open(carrier: Carrier) -> Open {
         cpus: Vec::new(),
         flows: 1,
         stamps: false,
+        batch: None,
+        receive_buffer_bytes: None,
         rate_per_flow: None,
         duration_ns: None,
         idle_ns: Nanos::secs(30),

@@ -16,7 +16,7 @@ mod warming;
 use measure::event::Event;
 use measure::method::{Pattern, Schedule, Waiting, Window};
 use measure::recorder::{Held, Recorder};
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::link::Link;
 use protocol::wire::Wire;
 
@@ -29,6 +29,9 @@ use super::{Ended, Flow, Outlet, Run, Told, finish};
 use lane::Lane;
 use stamping::Stamp;
 
+/// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
+/// about as long.
+const QUIET: Nanos = Nanos(1_500);
 /// So many requests leave a connection before the sockets are looked at again: a sender behind its schedule must not
 /// keep replies waiting for their stamp.
 const AT_ONCE: usize = 32;

@@ -1,19 +1,21 @@
 //! Messages that are datagrams: UDP, and ICMP echo through a ping or raw socket.
 
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
-use measure::method::Waiting;
+use measure::method::{BatchBy, Waiting};
 use measure::unit::Instant;
-use protocol::link::{Departure, Fault, Link, Stamped};
+use protocol::link::{Departure, Fault, Link, Many, Stamped};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
+use super::batching::{Batching, Handed};
 use super::clockwork::{fault_of, poll_one, poll_until};
 use super::stamping::{self, Stamping};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
-use crate::socket::queue;
+use crate::socket::{many, queue};
 use crate::stop::Stop;
 
 /// A connected socket of datagrams.
@@ -24,6 +26,9 @@ pub struct Datagram {
     spinning: bool,
     /// Kernel timestamps, where they were asked for.
     pub stamping: Stamping,
+    batching: Option<Batching>,
+    /// Whether arrivals come several in one buffer.
+    segments: bool,
     stop: Stop,
 }
 
@@ -33,7 +38,21 @@ impl Datagram {
     pub fn new(socket: Socket, waiting: Waiting, stop: Stop) -> Self {
         let spinning = waiting == Waiting::Spin;
         let flags = if spinning { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
-        Self { socket, flags, spinning, stamping: Stamping::default(), stop }
+        Self { socket, flags, spinning, stamping: Stamping::default(), batching: None, segments: false, stop }
+    }
+
+    /// [`Link::send_many`] hands messages over as `asked` from here on, or as the kernel can: what comes back tells, then
+    /// and later.
+    pub fn batch(&mut self, asked: BatchBy) -> Arc<Handed> {
+        self.batching.insert(Batching::new(self.socket.as_fd(), asked)).handed()
+    }
+
+    /// [`Link::receive_many`] takes segments that came together in one call from here on, and every other way of
+    /// receiving is none any more: it would take them for one message. An error: this kernel cannot.
+    pub fn take_segments(&mut self) -> std::io::Result<()> {
+        many::take_segments(self.socket.as_fd())?;
+        self.segments = true;
+        Ok(())
     }
 
     /// The socket itself, to read back what it got.
@@ -87,6 +106,39 @@ impl Link for Datagram {
             Ok((length, _)) => Ok(Some(length)),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
             Err(errno) => Err(self.fault(errno)),
+        }
+    }
+
+    fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
+        let batching = self.batching.get_or_insert_with(|| Batching::new(self.socket.as_fd(), BatchBy::Calls));
+        batching.send(self.socket.as_fd(), messages, length.max(1)).map_err(|errno| self.fault(errno))
+    }
+
+    fn receive_many(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Many>, Fault> {
+        if !self.segments {
+            return Ok(self.receive(buffer, until)?.map(Many::one));
+        }
+        let mut turns = 0;
+        loop {
+            match many::receive(self.socket.as_fd(), buffer, self.flags.bits() as libc::c_int) {
+                Ok(many) => return Ok(Some(many)),
+                Err(errno) => {
+                    if !self.goes_on(Errno::from_raw_os_error(errno), until, &mut turns)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn try_receive_many(&mut self, buffer: &mut [u8]) -> Result<Option<Many>, Fault> {
+        if !self.segments {
+            return Ok(self.try_receive(buffer)?.map(Many::one));
+        }
+        match many::receive(self.socket.as_fd(), buffer, libc::MSG_DONTWAIT) {
+            Ok(many) => Ok(Some(many)),
+            Err(libc::EAGAIN | libc::EINTR) => Ok(None),
+            Err(errno) => Err(self.fault(Errno::from_raw_os_error(errno))),
         }
     }
 
@@ -148,24 +200,30 @@ impl Datagram {
     /// The wait for a message beyond its first try, which failed by `errno`.
     #[inline(never)]
     fn receive_on(&mut self, buffer: &mut [u8], until: Instant, mut errno: Errno) -> Result<Option<usize>, Fault> {
-        let mut turns = 0_u32;
+        let mut turns = 0;
         loop {
-            match errno {
-                Errno::AGAIN => {
-                    turns = turns.wrapping_add(1);
-                    // Spinning, the clock is looked at now and then: it costs a fifth of an empty poll.
-                    let look = !self.spinning || turns.is_multiple_of(64);
-                    if look && (Monotonic::now() >= until || self.stop.requested()) {
-                        return Ok(None);
-                    }
-                }
-                Errno::INTR => {}
-                errno => return Err(self.fault(errno)),
+            if !self.goes_on(errno, until, &mut turns)? {
+                return Ok(None);
             }
             match recv(&self.socket, &mut *buffer, self.flags) {
                 Ok((length, _)) => return Ok(Some(length)),
                 Err(again) => errno = again,
             }
+        }
+    }
+
+    /// Whether a wait whose latest try, of so many before, failed by `errno` goes on.
+    #[inline]
+    fn goes_on(&self, errno: Errno, until: Instant, turns: &mut u32) -> Result<bool, Fault> {
+        match errno {
+            Errno::AGAIN => {
+                *turns = turns.wrapping_add(1);
+                // Spinning, the clock is looked at now and then: it costs a fifth of an empty poll.
+                let look = !self.spinning || turns.is_multiple_of(64);
+                Ok(!look || !(Monotonic::now() >= until || self.stop.requested()))
+            }
+            Errno::INTR => Ok(true),
+            errno => Err(self.fault(errno)),
         }
     }
 

@@ -1,8 +1,11 @@
 //! The loop that answers one flow: take a request, send its reply, nothing else.
 //!
 //! A plain request (whole, our version, this flow, the reply agreed on, no flags) is told by comparisons with what does
-//! not change and answered in a loop of its own, `Answerer::take`. All else (flags, no reply, a shorter one, one in n)
-//! leaves that loop and is read closer, as `docs/protocol/native.md` has it.
+//! not change and answered in a loop of its own, `Answerer::take`; one that wants no reply and nothing else is told as
+//! cheaply, and counted. All else (flags, a shorter reply, one in n) leaves that loop and is read closer, as
+//! `docs/protocol/native.md` has it.
+
+mod segments;
 
 use std::sync::atomic::Ordering;
 
@@ -61,6 +64,8 @@ pub struct Answerer<'a, L> {
     usual: u64,
     /// The terms of a plain request, as they stand in it; absent where none is plain.
     plain: Option<[u8; 8]>,
+    /// The same of one that wants no reply.
+    silent: [u8; 8],
 }
 
 /// Why a flow ended.
@@ -108,18 +113,19 @@ impl<'a, L: Link> Answerer<'a, L> {
             previous_sent: None,
             usual,
             plain: always_alike.then_some(usual.to_be_bytes()),
+            silent: silent_terms(agreed, flow).to_be_bytes(),
             agreed,
         }
     }
 
     /// Answers until the session is over or the flow breaks.
-    pub fn run(mut self) -> FlowEnd {
+    pub fn run(&mut self) -> FlowEnd {
         loop {
             let length = match self.take() {
                 Ok(Some(length)) => length,
                 Err(fault) if fault.ends_the_run() => return FlowEnd::Broken(fault),
                 // Of errors an ICMP one of an earlier reply (the client has gone, or comes back), or a reply not sent.
-                Ok(None) | Err(_) if self.is_over() => return FlowEnd::Over,
+                Ok(None) | Err(_) if self.is_over() => return self.end(),
                 Ok(None) | Err(_) => continue,
             };
             if let Err(fault) = self.answer(length, None)
@@ -129,9 +135,26 @@ impl<'a, L: Link> Answerer<'a, L> {
             }
             // After each: what is malformed is not counted, and so cannot say when to look.
             if self.is_over() {
-                return FlowEnd::Over;
+                return self.end();
             }
         }
+    }
+
+    /// The flow is over. What has come by now was received, and is counted: a client ends its session as soon as it has
+    /// its last reply, and would take the messages behind that for lost.
+    #[cold]
+    fn end(&mut self) -> FlowEnd {
+        let until = Monotonic::now().after(GLANCE);
+        while self.session.over.requested() && Monotonic::now() < until {
+            let end = self.request_head + usize::from(self.datagrams);
+            match self.link.try_receive(&mut self.buffer[..end]) {
+                Ok(Some(length)) => self.count(length),
+                Err(fault) if fault.ends_the_run() => break,
+                Err(_) => {}
+                Ok(None) => break,
+            }
+        }
+        FlowEnd::Over
     }
 
     fn is_over(&self) -> bool {
@@ -164,7 +187,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     /// Takes messages and answers them for as long as they are plain requests.
     #[inline(never)]
     fn answer_plain<const DATAGRAMS: bool>(&mut self, terms: [u8; 8]) -> Result<Option<usize>, Fault> {
-        let Self { link, session, counts, stop, request_head, reply_head, .. } = self;
+        let Self { link, session, counts, stop, request_head, reply_head, silent, .. } = self;
         let (token, request, over) = (session.token.0, *request_head, &session.over);
         let end = request + usize::from(DATAGRAMS);
         let reply = if DATAGRAMS { request.min(*reply_head) } else { *reply_head };
@@ -175,13 +198,17 @@ impl<'a, L: Link> Answerer<'a, L> {
             let Some(length) = link.receive(&mut buffer[..end], ONE_GLANCE)? else { return Ok(None) };
             // On a stream the connection itself has shown the token.
             let ours = !DATAGRAMS || buffer[..16] == token;
-            if length != request || buffer[TERMS] != terms || !ours {
+            let received = if length == request && buffer[TERMS] == terms && ours {
+                let received = counts.another_received();
+                buffer[WORD].copy_from_slice(&(received as u32).to_be_bytes());
+                link.send(&buffer[..reply])?;
+                counts.another_replied();
+                received
+            } else if (LENGTH..=request).contains(&length) && buffer[TERMS] == *silent && ours {
+                counts.another_received()
+            } else {
                 return Ok(Some(length));
-            }
-            let received = counts.another_received();
-            buffer[WORD].copy_from_slice(&(received as u32).to_be_bytes());
-            link.send(&buffer[..reply])?;
-            counts.another_replied();
+            };
             if received.is_multiple_of(BETWEEN_LOOKS) && (stop.requested() || over.requested()) {
                 return Ok(None);
             }
@@ -266,11 +293,7 @@ impl<'a, L: Link> Answerer<'a, L> {
         if length < LENGTH && !self.datagrams {
             return self.answer_bare(arrival);
         }
-        let header = Header::read(&self.buffer[..length]).filter(|header| header.flow == self.flow);
-        let Some(header) = header.filter(|_| !self.datagrams || self.is_ours(length)) else {
-            self.session.malformed.fetch_add(1, Ordering::Relaxed);
-            return Ok(());
-        };
+        let Some(header) = self.sound(length) else { return Ok(()) };
         self.take_note();
         let Some(reply) = self.agreed.reply_length(&header, length) else { return Ok(()) };
         if self.datagrams {
@@ -280,6 +303,25 @@ impl<'a, L: Link> Answerer<'a, L> {
         let sent = self.reply(reply.min(self.reply_head), arrival);
         self.link.set_sent_length(self.agreed.reply_bytes as usize);
         sent
+    }
+
+    /// The header of a message of this flow; one of none is counted as such.
+    fn sound(&self, length: usize) -> Option<Header> {
+        let header = Header::read(&self.buffer[..length]).filter(|header| header.flow == self.flow);
+        let header = header.filter(|_| !self.datagrams || self.is_ours(length));
+        if header.is_none() {
+            self.session.malformed.fetch_add(1, Ordering::Relaxed);
+        }
+        header
+    }
+
+    /// Counts a message that is not answered any more.
+    fn count(&mut self, length: usize) {
+        if length < LENGTH && !self.datagrams {
+            self.counts.another_received();
+        } else if self.sound(length).is_some() {
+            self.take_note();
+        }
     }
 
     /// On a stream a message without a header is known by its order, and so is whether it is answered.
@@ -351,8 +393,18 @@ impl<'a, L: Link> Answerer<'a, L> {
     }
 }
 
-/// The masked terms of a request of this flow that asks for the reply agreed on, where each is answered.
+/// The terms of a request of this flow that asks for the reply agreed on and has no flags.
+fn terms(agreed: Agreed, flow: u16) -> u64 {
+    u64::from(VERSION) << 56 | u64::from(flow) << 32 | u64::from(agreed.reply_bytes)
+}
+
+/// The same masked, where each is answered.
 fn usual_terms(agreed: Agreed, flow: u16) -> u64 {
-    let terms = u64::from(VERSION) << 56 | u64::from(flow) << 32 | u64::from(agreed.reply_bytes);
+    let terms = terms(agreed, flow);
     if agreed.reply_every > 1 { terms | NEVER_USUAL } else { terms }
+}
+
+/// The terms of one that wants no reply, and nothing else.
+fn silent_terms(agreed: Agreed, flow: u16) -> u64 {
+    terms(agreed, flow) | u64::from(Flags::SILENT.0) << 48
 }

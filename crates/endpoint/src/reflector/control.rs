@@ -1,5 +1,6 @@
 //! A TCP connection to the reflector: a control connection is attended to its end, a data connection is answered.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -51,7 +52,11 @@ fn terms(shared: &Shared) -> Option<Terms> {
     };
     let full = shared.sessions.count() >= settings.limits.sessions;
     let decline = if shared.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
-    let capabilities = [capability::STAMPS, capability::BUSY_POLL, capability::CPUS].map(str::to_owned).into();
+    let mut capabilities: BTreeSet<String> =
+        [capability::STAMPS, capability::BUSY_POLL, capability::CPUS].map(str::to_owned).into();
+    if shared.segments {
+        capabilities.insert(capability::SEGMENTS.to_owned());
+    }
     Some(Terms {
         program: settings.program.clone(),
         versions: Versions::OURS,
@@ -229,10 +234,13 @@ impl Attendant<'_> {
             return Err(Refused { reason: Reason::Cpus, detail, hint: Some("choose another --peer-cpu".into()) });
         }
         let limits = settings.limits;
+        let batch = self.shared.batch(open);
         Ok(Got {
             waiting: open.waiting.unwrap_or(settings.waiting),
             cpus,
-            stamps: open.stamps,
+            // What came in one call has one arrival, which is not that of each.
+            stamps: open.stamps && batch.is_none(),
+            batch,
             duration_ns: open.duration_ns.map_or(limits.duration_ns, |wanted| wanted.min(limits.duration_ns)),
             idle_ns: open.idle_ns.min(limits.idle_ns),
         })
@@ -312,7 +320,7 @@ fn answer_stream(
     link.stamping = stamping;
     link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);
-    let answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour, &shared.stop);
+    let mut answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour, &shared.stop);
     answerer.run();
     Ok(())
 }

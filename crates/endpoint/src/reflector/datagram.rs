@@ -10,16 +10,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use measure::method::Carrier;
+use measure::unit::Bytes;
 use protocol::native::header::Header;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::answer::Answerer;
-use super::session::Session;
+use super::session::{Session, SocketEnd};
 use super::{Counted, Shared};
 use crate::link::datagram::Datagram;
 use crate::link::stamping::Stamping;
 use crate::socket::{self, option, queue};
 use crate::thread::{CpuTime, cpu_for, settle};
+
+/// The most that a socket can be asked for: the kernel takes a signed number and doubles it.
+const LARGEST_BUFFER: usize = i32::MAX as usize / 2;
 
 /// Options of the shared socket before it is bound: it tells to which of our addresses a datagram came.
 pub fn prepare(socket: &Socket, ipv6: bool) -> std::io::Result<()> {
@@ -70,7 +74,7 @@ fn start(
     if !session.flows[usize::from(flow)].take() {
         return Ok(());
     }
-    let result = open(local, from).and_then(|socket| {
+    let result = open(local, from, session.open.receive_buffer_bytes).and_then(|socket| {
         let (session, shared) = (Arc::clone(session), Arc::clone(shared));
         let one = Counted::below(&shared.flows, u32::MAX);
         let pool = Arc::clone(&shared.pool);
@@ -88,14 +92,18 @@ fn start(
     result
 }
 
-/// A socket on the same port, connected to the client.
-fn open(local: SocketAddr, from: SocketAddr) -> std::io::Result<Socket> {
+/// A socket on the same port, connected to the client, with a receive buffer of `room` as far as the system allows.
+fn open(local: SocketAddr, from: SocketAddr, room: Option<Bytes>) -> std::io::Result<Socket> {
     let local = SocketAddr::new(as_family_of(local.ip(), from), local.port());
     let socket = Socket::new(Domain::for_address(from), Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
     if from.is_ipv6() {
         socket.set_only_v6(false)?;
+    }
+    if let Some(room) = room {
+        // The kernel cuts off at its own bound (net.core.rmem_max), and the report tells what there is.
+        socket.set_recv_buffer_size(usize::try_from(room.0).map_or(LARGEST_BUFFER, |room| room.min(LARGEST_BUFFER)))?;
     }
     socket.bind(&SockAddr::from(local))?;
     socket.connect(&SockAddr::from(from))?;
@@ -126,8 +134,22 @@ fn answer(
     let stamping = if session.got.stamps { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let mut link = Datagram::new(socket, waiting, shared.stop.clone());
     link.stamping = stamping;
+    // What was granted was tried before; a socket that refuses all the same takes one at a time.
+    let many = session.got.batch.is_some() && link.take_segments().is_ok();
     let mut answerer = Answerer::new(link, session, flow, true, &shared.settings.behaviour, &shared.stop);
     if answerer.answer_first(first).is_ok() {
-        answerer.run();
+        if many {
+            answerer.run_many()
+        } else {
+            answerer.run()
+        };
+    }
+    session.end_socket(end_of(answerer.link.socket()));
+}
+
+fn end_of(socket: &Socket) -> SocketEnd {
+    SocketEnd {
+        receive_buffer: socket.recv_buffer_size().ok().map(|bytes| Bytes(bytes as u64)),
+        dropped: option::dropped(socket.as_fd()).ok().map(u64::from),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use measure::unit::{Instant, Nanos, Rate};
+use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::Token;
 use protocol::native::message::{Got, Open, Report};
 
@@ -36,9 +36,35 @@ pub struct Session {
     noted: AtomicU64,
     opened: Instant,
     threads: AtomicU32,
-    /// Threads that have not told their CPU time yet.
+    /// Threads that have not told what they used and saw yet.
     running: AtomicU32,
-    cpu: Mutex<CpuTime>,
+    told: Mutex<Told>,
+}
+
+/// What the threads of a session told at their end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    cpu: CpuTime,
+    sockets: Option<SocketEnd>,
+}
+
+/// What a flow's own socket of datagrams had and did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketEnd {
+    /// Its receive buffer, as the kernel counts it.
+    pub receive_buffer: Option<Bytes>,
+    /// Arrivals that the kernel dropped at the socket.
+    pub dropped: Option<u64>,
+}
+
+impl SocketEnd {
+    /// Of both: the smaller buffer, and all drops. What one of them does not tell is not known of both.
+    fn and(self, other: Self) -> Self {
+        Self {
+            receive_buffer: self.receive_buffer.zip(other.receive_buffer).map(|(one, other)| one.min(other)),
+            dropped: self.dropped.zip(other.dropped).map(|(one, other)| one + other),
+        }
+    }
 }
 
 /// How long the end of a session waits for its threads, which look up every tenth of a second.
@@ -75,6 +101,12 @@ impl FlowCount {
         let received = self.received.load(Ordering::Relaxed) + 1;
         self.received.store(received, Ordering::Relaxed);
         received
+    }
+
+    /// So many more have come that are not answered; by the flow's thread alone.
+    #[inline]
+    pub fn more_received(&self, count: u64) {
+        self.received.store(self.received.load(Ordering::Relaxed) + count, Ordering::Relaxed);
     }
 
     /// One more reply was sent; by the flow's thread alone.
@@ -118,7 +150,7 @@ impl Session {
             opened: now,
             threads: AtomicU32::new(0),
             running: AtomicU32::new(0),
-            cpu: Mutex::new(CpuTime::default()),
+            told: Mutex::default(),
         }
     }
 
@@ -150,11 +182,20 @@ impl Session {
 
     /// A thread of this session ends; it used so much CPU time.
     pub fn end_thread(&self, time: CpuTime) {
-        let mut cpu = self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
+        let cpu = &mut self.told().cpu;
         cpu.user_ns = Nanos(cpu.user_ns.0 + time.user_ns.0);
         cpu.system_ns = Nanos(cpu.system_ns.0 + time.system_ns.0);
-        drop(cpu);
         self.running.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// The socket of a flow is done with. Before its thread ends.
+    pub fn end_socket(&self, end: SocketEnd) {
+        let sockets = &mut self.told().sockets;
+        *sockets = Some(sockets.map_or(end, |before| before.and(end)));
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Requests received so far, by flow.
@@ -162,22 +203,25 @@ impl Session {
         self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).collect()
     }
 
-    /// Ends the threads of the session, and gives the counts at its end. CPU time is told where all threads told theirs.
+    /// Ends the threads of the session, and gives the counts at its end. CPU time and sockets are told where all threads
+    /// told theirs.
     pub fn finish(&self) -> Report {
         self.over.request();
         let give_up = Monotonic::now().after(LAST_WORDS);
         while self.running.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
             pace::sleep_until(Monotonic::now().after(Nanos::millis(2)));
         }
-        let told = self.running.load(Ordering::Acquire) == 0;
-        let cpu = *self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = (self.running.load(Ordering::Acquire) == 0).then(|| *self.told());
+        let sockets = told.and_then(|told| told.sockets);
         Report {
             received: self.received(),
             warm_up: Some(self.flows.iter().map(|flow| flow.warm_up.load(Ordering::Relaxed)).collect()),
             replied: self.flows.iter().map(|flow| flow.replied.load(Ordering::Relaxed)).collect(),
             malformed: self.malformed.load(Ordering::Relaxed),
-            user_ns: told.then_some(cpu.user_ns),
-            system_ns: told.then_some(cpu.system_ns),
+            user_ns: told.map(|told| told.cpu.user_ns),
+            system_ns: told.map(|told| told.cpu.system_ns),
+            dropped: sockets.and_then(|end| end.dropped),
+            receive_buffer_bytes: sockets.and_then(|end| end.receive_buffer),
             ..Report::default()
         }
     }

@@ -2,6 +2,7 @@
 //! at the end.
 
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use measure::method::{Method, Window};
 use measure::outcome::SocketFacts;
@@ -14,6 +15,7 @@ use super::workers::{self, Gathered};
 use crate::engine::Flow;
 use crate::error::EndpointError;
 use crate::facts::socket::socket_facts;
+use crate::link::batching::Handed;
 use crate::link::datagram::Datagram;
 use crate::link::stamping::Stamping;
 use crate::link::stream::{PIECE, Stream};
@@ -28,6 +30,8 @@ pub struct Connection<L, W> {
     pub facts: SocketFacts,
     /// Why it does not stamp where it should.
     pub refused: Option<String>,
+    /// What leaves it in batches, where messages may.
+    pub handed: Option<Arc<Handed>>,
 }
 
 /// Connections of one kind.
@@ -35,15 +39,17 @@ pub struct Connection<L, W> {
 pub struct Opened<L, W> {
     flows: Vec<Flow<L, W>>,
     sockets: Vec<SocketFacts>,
+    handed: Vec<Option<Arc<Handed>>>,
     refused: Option<String>,
 }
 
 impl<L, W> FromIterator<Connection<L, W>> for Opened<L, W> {
     fn from_iter<I: IntoIterator<Item = Connection<L, W>>>(connections: I) -> Self {
-        let mut opened = Self { flows: Vec::new(), sockets: Vec::new(), refused: None };
-        for Connection { flow, facts, refused } in connections {
+        let mut opened = Self { flows: Vec::new(), sockets: Vec::new(), handed: Vec::new(), refused: None };
+        for Connection { flow, facts, refused, handed } in connections {
             opened.flows.push(flow);
             opened.sockets.push(facts);
+            opened.handed.push(handed);
             opened.refused = opened.refused.or(refused);
         }
         opened
@@ -61,7 +67,7 @@ pub fn stream<W>(socket: Socket, wire: W, index: u32, method: &Method, stop: &St
     link.stamping = stamping;
     let (request, reply) = (vec![0; lengths.0.min(PIECE)], vec![0; lengths.1.min(PIECE)]);
     let expected = Some(reply.len());
-    Connection { flow: Flow { link, wire, index, request, reply, expected }, facts, refused }
+    Connection { flow: Flow { link, wire, index, request, reply, expected }, facts, refused, handed: None }
 }
 
 /// A connected socket of datagrams, of which requests have `length` bytes; what replies have is left open.
@@ -78,9 +84,11 @@ pub fn datagram<W>(
     let facts = socket_facts(&socket);
     let mut link = Datagram::new(socket, method.waiting, stop.clone());
     link.stamping = stamping;
+    let handed = method.batch.map(|batch| link.batch(batch.by));
     // Room for an IPv4 header with all its options, which a raw socket puts in front.
     let reply = vec![0; length + 61];
-    Connection { flow: Flow { link, wire, index, request: vec![0; length], reply, expected: None }, facts, refused }
+    let flow = Flow { link, wire, index, request: vec![0; length], reply, expected: None };
+    Connection { flow, facts, refused, handed }
 }
 
 fn stamping(socket: &Socket, method: &Method) -> Stamping {
@@ -97,7 +105,7 @@ where
     L: Link + Send,
     W: Wire + Send,
 {
-    let Opened { flows, mut sockets, refused } = opened;
+    let Opened { flows, mut sockets, handed, refused } = opened;
     // Kept open beside the links, so that what TCP counted can be read when the threads have ended.
     let beside: Vec<Option<Socket>> =
         flows.iter().map(|flow| socket_of(&flow.link).and_then(|socket| socket.try_clone().ok())).collect();
@@ -114,6 +122,9 @@ where
                 kind => echo_facts(socket, facts.remote.clone(), kind),
             };
         }
+    }
+    for (facts, handed) in sockets.iter_mut().zip(handed) {
+        facts.batched = handed.map(|handed| handed.told());
     }
     gathered.sockets = sockets;
     gathered.stamps_refused = refused;

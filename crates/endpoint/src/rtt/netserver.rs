@@ -58,7 +58,7 @@ pub(super) fn against(
     let (received, report_missing) = if test.wants_results { seen(ends.courses, &test.method) } else { (None, None) };
     let facts = PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() };
     let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
-    let peer_counts = PeerCounts { received, replied: None };
+    let peer_counts = PeerCounts { received, ..PeerCounts::default() };
     Ok(Finding { peer_counts, report_missing, ..finding })
 }
 

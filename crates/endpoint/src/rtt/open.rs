@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 
 use measure::method::{Carrier, Method, Pattern, Schedule};
 use measure::outcome::SocketFacts;
-use measure::unit::{Instant, Nanos, Rate};
+use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
 use protocol::link::{Fault, Link};
 use protocol::native::header::{Apart, Flags, LENGTH, Native, Ordered, Token};
@@ -42,6 +42,11 @@ const HELLO: Nanos = Nanos::millis(400);
 /// Beyond the duration asked for: warm-up, the last replies, the report.
 const SLACK: Nanos = Nanos::secs(15);
 
+/// Receive buffer of a flow of one-way messages at the reflector: 20 ms of half a million small ones a second.
+const ROOM: Bytes = Bytes(4 << 20);
+/// Of all flows together at the most.
+const ROOM_IN_ALL: Bytes = Bytes(64 << 20);
+
 /// What the session is asked for.
 pub fn request(method: &Method, task: &Task) -> Open {
     let capabilities: BTreeSet<String> = [capability::STAMPS.to_owned()].into();
@@ -58,10 +63,19 @@ pub fn request(method: &Method, task: &Task) -> Open {
         cpus: method.spread.peer_cpus.clone(),
         flows: method.spread.connections,
         stamps: method.stamps.is_some(),
+        batch: method.batch,
+        receive_buffer_bytes: receive_room(method),
         rate_per_flow: announced_rate(method),
         duration_ns: method.stop.after_ns.map(|length| longest(method, length)),
         idle_ns: IDLE,
     }
+}
+
+/// The receive buffer the reflector is asked for: one-way messages come however fast they are sent, and a reflector that
+/// does not run for some milliseconds must not lose them. What the usual one holds is gone in one.
+fn receive_room(method: &Method) -> Option<Bytes> {
+    let one_way = method.pattern == Pattern::Load && method.carrier == Carrier::Udp;
+    one_way.then(|| ROOM.min(Bytes(ROOM_IN_ALL.0 / u64::from(method.spread.connections.max(1)))))
 }
 
 /// The rate on one connection, where a schedule says it: shared among the connections, but for bursts, which each has.
@@ -220,13 +234,13 @@ impl Opening<'_> {
 
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {
         let icmp::Opened { socket, kind, echo } = icmp::open(self.peer, self.method)?;
-        let Connection { flow, refused, .. } =
+        let Connection { flow, refused, handed, .. } =
             self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
         let facts = echo_facts(flow.link.socket(), self.peer.ip().to_string(), Some(kind.to_string()));
         // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
         let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();
         let expected = bare.then_some(flow.request.len());
-        Ok(Connection { flow: Flow { expected, ..flow }, facts, refused })
+        Ok(Connection { flow: Flow { expected, ..flow }, facts, refused, handed })
     }
 
     fn datagram<W: Wire>(
@@ -290,7 +304,7 @@ impl Opening<'_> {
         let reply = vec![0; reply_length];
         let wire = Apart::new(wire);
         let flow = Flow { link, wire, index: u32::from(flow), request, reply, expected: Some(reply_length) };
-        Ok(Connection { flow, facts, refused: None })
+        Ok(Connection { flow, facts, refused: None, handed: None })
     }
 }
 

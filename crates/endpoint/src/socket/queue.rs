@@ -9,8 +9,15 @@ use libc::{c_int, c_void};
 /// Room for the control messages we ask for: three timestamps, an extended error with its offender, and the like.
 const CONTROL: usize = 512;
 
+/// Control messages, empty at first and aligned as they must be.
 #[repr(C, align(8))]
-struct Control([u8; CONTROL]);
+pub(super) struct Control([u8; CONTROL]);
+
+impl Default for Control {
+    fn default() -> Self {
+        Self([0; CONTROL])
+    }
+}
 
 /// A message that was received with its kernel stamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,7 +148,7 @@ pub fn next_notice(socket: BorrowedFd<'_>) -> Option<Notice> {
 
 /// Sends one message, asking for departure stamps of this one alone (`SO_TIMESTAMPING` as control message).
 pub fn send_stamped(socket: BorrowedFd<'_>, message: &[u8], request: u32) -> Result<usize, i32> {
-    let mut control = Control([0; CONTROL]);
+    let mut control = Control::default();
     let mut part = libc::iovec { iov_base: message.as_ptr().cast_mut().cast::<c_void>(), iov_len: message.len() };
     // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -164,7 +171,7 @@ pub fn send_stamped(socket: BorrowedFd<'_>, message: &[u8], request: u32) -> Res
 }
 
 /// `recvmsg` into `buffer`, each control message handed to `each` as level, type and data.
-fn message(
+pub(super) fn message(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
     flags: c_int,
@@ -181,7 +188,7 @@ fn message_from(
     name: Option<&mut libc::sockaddr_storage>,
     mut each: impl FnMut(c_int, c_int, &[u8]),
 ) -> Result<usize, i32> {
-    let mut control = Control([0; CONTROL]);
+    let mut control = Control::default();
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast::<c_void>(), iov_len: buffer.len() };
     // SAFETY: all-zero is a valid msghdr.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -209,7 +216,7 @@ fn message_from(
     Ok(length)
 }
 
-fn errno() -> i32 {
+pub(super) fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 

@@ -7,6 +7,7 @@ mod datagrams;
 mod ends;
 mod limits;
 mod replies;
+mod segments;
 mod threads;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -33,7 +34,12 @@ fn settings() -> Settings {
 
 /// Runs `body` with a reflector of these limits and the flag that stops it.
 fn with_limits(limits: Limits, body: impl FnOnce(SocketAddr, &Stop)) {
-    let reflector = reflector::bind(Settings { limits, ..settings() }).expect("bound");
+    with_settings(Settings { limits, ..settings() }, body);
+}
+
+/// The same with a reflector of any settings.
+fn with_settings(settings: Settings, body: impl FnOnce(SocketAddr, &Stop)) {
+    let reflector = reflector::bind(settings).expect("bound");
     let address = reflector.addresses()[0];
     let stop = Stop::default();
     thread::scope(|scope| {

@@ -1,12 +1,14 @@
 //! When messages leave, and how long they are.
 
-use measure::method::{Asked, Draws, Schedule, Share, Sizes, Stop};
+use measure::method::{Asked, Draws, Pacing, Schedule, Share, Sizes, Stop};
 use measure::recorder::Values;
 use measure::trace::{Departure, Trace};
 use measure::unit::{Bytes, Nanos, Rate};
+use test_case::test_case;
+use testbed::clock::VirtualClock;
 use testbed::path::Path;
 
-use crate::harness::{MS, every, load, response, run, run_by};
+use crate::harness::{MS, every, load, response, run, run_at, run_by};
 
 #[test]
 fn slip_is_that_of_every_message_and_delays_the_response_alone() {
@@ -126,6 +128,26 @@ fn behind_schedule_too_a_reply_waits_for_four_calls_at_the_most() {
     assert!(service.max().expect("answered").0 <= most, "{:?}", service.max());
     let slip = seen.run.recording.slip.as_ref().expect("scheduled").max().expect("sent").0;
     assert!((9_998_000..=10_000_000).contains(&slip), "the last is 10 ms behind: {slip}");
+}
+
+#[test_case(Pacing::Hybrid, Nanos::micros(3); "hybrid, hardly longer than a call")]
+#[test_case(Pacing::Spin, Nanos::micros(3); "spin, hardly longer than a call")]
+#[test_case(Pacing::Hybrid, Nanos::micros(10); "hybrid, some calls long")]
+#[test_case(Pacing::Hybrid, MS; "hybrid, far apart")]
+fn the_reading_of_the_clock_that_ends_the_wait_is_the_last_thing_before_the_call(pacing: Pacing, interval: Nanos) {
+    let tick = Nanos(25);
+    let asked = Asked { pacing: Some(pacing), ..load(2_000, 10, every(interval)) };
+    let path = Path::seeded(1).delay(Nanos(7_300)).send_takes(Nanos::micros(2)).poll_takes(Nanos(300));
+    let method = asked.resolve().expect("a sensible method");
+    let seen = run_at(&VirtualClock::new().ticking(tick), &method, None, vec![path]);
+    let recording = &seen.run.recording;
+    assert_eq!((recording.counts.messages(), recording.counts.answered), (2_000, 200));
+    let late = seen.told.iter().filter_map(|exchange| exchange.sent?.since(exchange.intended?)).max();
+    assert!(late.expect("sent") < tick, "{late:?}");
+    // The first is due as the recording starts, which takes a few readings.
+    let slip = recording.slip.as_ref().expect("scheduled");
+    let most = 1_999 * (tick.0 - 1) + slip.max().expect("sent").0;
+    assert!(slip.sum() <= u128::from(most), "{} <= {most}", slip.sum());
 }
 
 #[test]

@@ -69,7 +69,12 @@ pub fn run(asked: &Asked, path: Path) -> Seen {
 
 /// Runs by `method`, over a path for each connection, all on one thread.
 pub fn run_by(method: &Method, trace: Option<&Trace>, paths: Vec<Path>) -> Seen {
-    let network = Network::new(&VirtualClock::new());
+    run_at(&VirtualClock::new(), method, trace, paths)
+}
+
+/// The same, in the time of `clock`.
+pub fn run_at(clock: &VirtualClock, method: &Method, trace: Option<&Trace>, paths: Vec<Path>) -> Seen {
+    let network = Network::new(clock);
     let (request, reply) = (method.request_bytes.0 as usize, method.response_bytes.0 as usize);
     let flows = (0..).zip(paths).map(|(index, path)| Flow {
         link: network.link(path, Peer::native()),

@@ -16,6 +16,8 @@ pub struct PeerCounts {
     pub received: Option<u64>,
     /// Recorded requests it replied to.
     pub replied: Option<u64>,
+    /// Messages its kernel dropped at the sockets they came to, warm-up included.
+    pub dropped: Option<u64>,
 }
 
 /// Requests that left: all scheduled but those our own side failed to send.
@@ -37,6 +39,7 @@ pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
         longest_period: periods.longest,
         peer_received: peer.received,
         peer_replied: peer.replied,
+        peer_dropped: peer.dropped,
         forward: peer.received.map(|received| less(counts.messages_sent(), received)),
         reverse: peer.replied.map(|replied| less(replied, counts.answered + counts.late + counts.corrupt)),
     }
@@ -140,7 +143,7 @@ mod tests {
         for seq in [3, 4, 9] {
             periods.lost(&mut sequence, seq);
         }
-        let peer = PeerCounts { received: Some(99), replied: Some(98) };
+        let peer = PeerCounts { received: Some(99), replied: Some(98), dropped: Some(1) };
         let found = loss(&counts(97, 3, 0, 0), &periods, peer);
         assert_eq!((found.periods, found.longest_period, found.peer_received), (2, 2, Some(99)));
         assert_eq!((found.forward, found.reverse), (Some(1), Some(1)));
@@ -150,7 +153,7 @@ mod tests {
     fn each_way_is_what_left_one_end_less_what_came_to_the_other() {
         let load = Counts { one_way: 900, one_way_failed: 7, ..counts(95, 3, 1, 1) };
         let ways = |received, replied| {
-            let found = loss(&load, &LossPeriods::default(), PeerCounts { received, replied });
+            let found = loss(&load, &LossPeriods::default(), PeerCounts { received, replied, dropped: None });
             (found.forward, found.reverse)
         };
         assert_eq!(ways(Some(990), Some(98)), (Some(9), Some(2)), "999 left, 96 replies came");

@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_closed_loop_is_told_whole() {
         let trips: Vec<u64> = (1..=1_000).map(|i| 10_000 + (i * 7_919) % 1_000).collect();
-        let extra = Extra { peer: PeerCounts { received: Some(1_000), replied: None }, ..Extra::default() };
+        let extra = Extra { peer: PeerCounts { received: Some(1_000), ..PeerCounts::default() }, ..Extra::default() };
         let found = summarise(&closed(&trips, 2_000), &method(&Asked::default()), extra);
         assert_eq!(found.first_ns, Some(Nanos(9_999)));
         assert_eq!(found.elapsed_ns, Nanos(trips.iter().sum()));

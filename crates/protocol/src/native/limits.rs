@@ -14,6 +14,9 @@ pub const MOST_FLOWS: u32 = 4_096;
 /// The most of one message that an end keeps in memory, octets: longer ones go through in pieces.
 pub const BUFFER: Bytes = Bytes(256 * 1024);
 
+/// What a reflector keeps for each flow whose messages come many in one call, octets.
+pub const SEGMENTS: Bytes = Bytes(64 * 1024);
+
 /// The bounds of a reflector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -28,7 +31,7 @@ pub struct Limits {
     pub duration_ns: Nanos,
     /// Longest silence of a session, nanoseconds: no control message and no data.
     pub idle_ns: Nanos,
-    /// Message buffers of one session, octets, by [`memory`].
+    /// Buffers of one session, octets, by [`memory`].
     pub memory_bytes: Bytes,
     /// Longest request, octets.
     #[serde(rename = "largest_request_bytes")]
@@ -54,11 +57,17 @@ impl Default for Limits {
     }
 }
 
-/// Octets of message buffers a session of this shape takes at the reflector: for each flow a request and a reply, of
-/// each at most [`BUFFER`].
+/// Octets of buffers a session of this shape takes at the reflector: for each flow a request and a reply, of each at most
+/// [`BUFFER`]; over UDP the receive buffer asked for, and [`SEGMENTS`] where messages come many in one call.
 pub fn memory(open: &Open) -> Bytes {
-    let flow = open.request_bytes.min(BUFFER).0 + open.response_bytes.min(BUFFER).0;
-    Bytes(flow * u64::from(open.flows))
+    let messages = open.request_bytes.min(BUFFER).0 + open.response_bytes.min(BUFFER).0;
+    let of_udp = if open.carrier == Carrier::Udp {
+        let many = open.batch.map_or(0, |_| SEGMENTS.0);
+        open.receive_buffer_bytes.unwrap_or_default().0.saturating_add(many)
+    } else {
+        0
+    };
+    Bytes(messages.saturating_add(of_udp).saturating_mul(u64::from(open.flows)))
 }
 
 impl Limits {
@@ -102,6 +111,7 @@ impl Limits {
             waiting: open.waiting.unwrap_or(Waiting::Block),
             cpus: open.cpus.clone(),
             stamps: open.stamps,
+            batch: open.batch.filter(|_| open.carrier == Carrier::Udp),
             duration_ns: open.duration_ns.unwrap_or(self.duration_ns).min(self.duration_ns),
             idle_ns: open.idle_ns.min(self.idle_ns),
         }
@@ -176,6 +186,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
+    use measure::method::{Batch, BatchBy};
 
     fn open(carrier: Carrier, request: u64, response: u64) -> Open {
         Open {
@@ -190,6 +201,8 @@ mod tests {
             cpus: vec![],
             flows: 1,
             stamps: false,
+            batch: None,
+            receive_buffer_bytes: None,
             rate_per_flow: None,
             duration_ns: None,
             idle_ns: Nanos::secs(5),
@@ -239,6 +252,19 @@ mod tests {
         assert_eq!(refused.reason, reason);
         assert!(refused.detail.starts_with(words), "{}", refused.detail);
         assert!(refused.hint.is_some());
+    }
+
+    #[test]
+    fn buffers_that_datagrams_ask_for_count_as_memory() {
+        let batch = Some(Batch { messages: 64, by: BatchBy::Segments });
+        let asks =
+            |carrier| Open { batch, receive_buffer_bytes: Some(Bytes(4 << 20)), flows: 3, ..open(carrier, 64, 64) };
+        assert_eq!(memory(&asks(Carrier::Udp)), Bytes(3 * (128 + (64 << 10) + (4 << 20))));
+        assert_eq!(memory(&asks(Carrier::Tcp)), Bytes(3 * 128), "a stream has neither");
+        let greedy = Open { receive_buffer_bytes: Some(Bytes(u64::MAX)), ..asks(Carrier::Udp) };
+        assert_eq!(Limits::default().check(&greedy).unwrap_err().reason, Reason::Memory);
+        let (udp, tcp) = (Limits::default().grant(&asks(Carrier::Udp)), Limits::default().grant(&asks(Carrier::Tcp)));
+        assert_eq!((udp.batch, tcp.batch), (batch, None));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use measure::environment::Environment;
-use measure::method::{Carrier, Pattern, Waiting};
+use measure::method::{Batch, Carrier, Pattern, Waiting};
 use measure::unit::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -24,6 +24,8 @@ pub mod capability {
     pub const BUSY_POLL: &str = "busy-poll";
     /// The reflector can pin its threads.
     pub const CPUS: &str = "cpus";
+    /// The reflector takes many datagrams in one call where a client sends them so.
+    pub const SEGMENTS: &str = "segments";
 }
 
 /// From the client.
@@ -93,6 +95,12 @@ pub struct Open {
     /// Whether the reflector shall put its own stamps into replies to stamped requests.
     #[serde(default)]
     pub stamps: bool,
+    /// How many one-way messages of a flow over UDP may leave the client in one call, and how; absent: each in its own.
+    #[serde(default)]
+    pub batch: Option<Batch>,
+    /// Receive buffer that the reflector's socket of each UDP flow shall have, octets; absent: as its system gives it.
+    #[serde(default)]
+    pub receive_buffer_bytes: Option<Bytes>,
     /// Requests of one flow the client means to send, per 1000 seconds; absent: as many as the window allows.
     #[serde(default, rename = "rate_per_flow_per_1000s")]
     pub rate_per_flow: Option<Rate>,
@@ -137,6 +145,10 @@ pub struct Got {
     /// Whether replies to stamped requests carry its stamps.
     #[serde(default)]
     pub stamps: bool,
+    /// What it takes in one call; absent: each message in its own, as it does whatever the client's batches where it
+    /// does not know of them.
+    #[serde(default)]
+    pub batch: Option<Batch>,
     /// It ends the session after so many nanoseconds.
     pub duration_ns: Nanos,
     /// It ends the session after so many nanoseconds of silence.
@@ -216,6 +228,14 @@ pub struct Report {
     pub replied: Vec<u64>,
     /// Messages for this session that made no sense.
     pub malformed: u64,
+    /// Arrivals that the reflector's kernel dropped at the sockets of the UDP flows: a receive buffer was full, or a
+    /// checksum wrong. What came in one buffer, as segments may, counts as one. `None` where the peer does not tell.
+    #[serde(default)]
+    pub dropped: Option<u64>,
+    /// Receive buffer of those sockets, octets, as the kernel counts it (Linux doubles what it is asked for); of several
+    /// the smallest. `None` where there was none, or the peer does not tell.
+    #[serde(default)]
+    pub receive_buffer_bytes: Option<Bytes>,
     /// User CPU time the session's threads took, nanoseconds.
     #[serde(default)]
     pub user_ns: Option<Nanos>,

@@ -1,16 +1,17 @@
 //! The departures of a load: most of its messages go one way, and nothing is kept of them but their count and how late
 //! they left. Between the reading of the clock and the send call there is nothing.
 
+use measure::method::Pacing;
+use measure::recorder::Held;
 use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
 use protocol::native::header::Flags;
 use protocol::wire::Wire;
 
 use super::lane::Lane;
-use super::{AT_ONCE, Ended, Windowed};
+use super::{AT_ONCE, Ended, QUIET, Windowed};
 use crate::engine::edge::Edges;
 use crate::engine::slip;
-use measure::recorder::Held;
 
 /// While a reply is awaited, so many calls send before the sockets are looked at. A call takes about 2 us over loopback,
 /// so a reply waits for its stamp 4 us on average and 8 at the most; a look that finds nothing costs a tenth of that
@@ -30,16 +31,18 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let mut calls = 0;
         for step in 0..lanes {
             let turn = (self.first + step) % lanes;
-            while let Some(intended) = self.leaves_next(turn, *now, edges)? {
+            while let Some(intended) = self.leaves_next(turn, now, calls > 0, edges)? {
                 if calls >= if expecting { FEW } else { AT_ONCE } {
                     // In turn, so that each lane has its share when we are behind.
                     self.first = (turn + 1) % lanes;
                     return Ok(true);
                 }
                 let asks = self.asks_next(turn);
+                let due = intended.is_none_or(|intended| intended <= *now);
                 *now = match self.told.method.batch {
-                    Some(batch) if !asks => self.send_batch(turn, batch.messages as usize, *now, edges)?,
-                    _ => self.send_next(turn, intended)?,
+                    _ if asks => self.send(turn, intended)?,
+                    Some(batch) if due => self.send_batch(turn, batch.messages as usize, *now, edges)?,
+                    _ => self.send_one_way(turn, intended)?,
                 };
                 calls += 1;
                 expecting |= asks;
@@ -51,22 +54,32 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         Ok(false)
     }
 
-    /// The intended instant of the next message of a lane, where that may leave at `now`.
+    /// The intended instant of the next message of a lane, where that may leave at `now`. `stale`: a call was made since.
     #[inline]
     #[expect(clippy::option_option, reason = "whether it leaves, and whether it was scheduled")]
-    fn leaves_next(&mut self, turn: usize, now: Instant, edges: &Edges) -> Result<Option<Option<Instant>>, Ended> {
-        let lane = &self.lanes[turn];
-        let intended = if self.scheduled {
-            match lane.due.peek() {
-                Some(due) if due <= now && due < edges.end() => Some(due),
-                _ => return Ok(None),
+    fn leaves_next(
+        &mut self,
+        turn: usize,
+        now: &mut Instant,
+        stale: bool,
+        edges: &Edges,
+    ) -> Result<Option<Option<Instant>>, Ended> {
+        let intended = if self.scheduled { self.lanes[turn].due.peek() } else { None };
+        if let Some(due) = intended {
+            // The call before has taken its time: at a high rate the next is due by then, or almost. One reading of the
+            // clock tells, where a whole turn would be as long as a look at the socket.
+            if due > *now && stale {
+                *now = self.links[turn].now();
             }
-        } else {
-            None
-        };
+            let soon = if stale && self.spins() { now.after(QUIET) } else { *now };
+            if due > soon || due >= edges.end() {
+                return Ok(None);
+            }
+        }
         if self.budget == 0 {
             return Ok(None);
         }
+        let (lane, now) = (&self.lanes[turn], *now);
         if lane.blocked {
             let blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
             self.lanes[turn].blocked = blocked;
@@ -81,6 +94,12 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         }
         self.release(now);
         Ok(Some(intended))
+    }
+
+    /// Whether the next departure may be awaited by reading the clock alone: nobody else's is kept waiting.
+    #[inline]
+    fn spins(&self) -> bool {
+        self.lanes.len() == 1 && self.told.method.pacing != Pacing::Sleep
     }
 
     #[inline]

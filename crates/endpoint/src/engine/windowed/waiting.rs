@@ -1,17 +1,13 @@
 //! Between departures: waiting for whatever comes first, and for the replies that are still out at the end.
 
 use measure::method::Pacing;
-use measure::unit::{Instant, Nanos};
+use measure::unit::Instant;
 use protocol::link::Link;
 use protocol::wire::Wire;
 
 use super::stamping::Stamp;
-use super::{Ended, Windowed};
+use super::{Ended, QUIET, Windowed};
 use crate::engine::edge::Edges;
-
-/// So shortly before a due instant the sockets are left alone and only the clock is read: one poll of a socket takes
-/// about as long.
-const QUIET: Nanos = Nanos(1_500);
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// When the next departure that fits its window is due, and on which lane; `None` when each waits for room.

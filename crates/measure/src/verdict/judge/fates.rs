@@ -29,8 +29,10 @@ pub(super) fn fates(
 pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<&Environment>) -> Option<Warning> {
     let count = outcome.loss.forward.and_then(|forward| u64::try_from(forward).ok()).filter(|count| *count > 0)?;
     let counted = |name: &str| there.and_then(|there| there.counters.get(name)).and_then(|n| u64::try_from(*n).ok());
+    let of_host =
+        || ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].into_iter().filter_map(counted).fold(0, u64::saturating_add);
     // The host's counters hold what other sockets dropped too, so no more than was lost is theirs.
-    let full = ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].into_iter().filter_map(counted).fold(0, u64::saturating_add);
+    let full = outcome.loss.peer_dropped.unwrap_or_else(of_host);
     let dropped_by_peer = Some(full.min(count)).filter(|dropped| *dropped > 0);
     let sent = outcome.counts.messages_sent();
     (method.pattern == Pattern::Load).then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
@@ -140,6 +142,9 @@ mod tests {
         assert_eq!(told(&outcome, &[("Udp.RcvbufErrors", 4), ("Udp6.RcvbufErrors", 1)]), lost(Some(5)));
         assert_eq!(told(&outcome, &[("Udp.RcvbufErrors", 400)]), lost(Some(7)), "others drop too");
         assert_eq!(lost_on_the_way(&outcome, &load, None), lost(None));
+        outcome.loss.peer_dropped = Some(6);
+        assert_eq!(told(&outcome, &[("Udp.RcvbufErrors", 400)]), lost(Some(6)), "its sockets know better");
+        outcome.loss.peer_dropped = None;
         assert_eq!(lost_on_the_way(&outcome, &exchange, None), None, "an exchange that is lost is told as such");
     }
 

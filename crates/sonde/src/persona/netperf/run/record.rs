@@ -82,7 +82,7 @@ impl Inquiry<'_> {
                 let finding = rtt::found(gathered, environment, self.server, self.offset_before);
                 let finding = Finding {
                     peer: netserver(),
-                    peer_counts: PeerCounts { received, replied: None },
+                    peer_counts: PeerCounts { received, ..PeerCounts::default() },
                     report_missing: missing(&course, self.test),
                     ended,
                     ..finding

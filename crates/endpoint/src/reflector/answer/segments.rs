@@ -1,0 +1,88 @@
+//! Datagrams that come many in one call: each is looked at as if it had come alone, and one that makes no sense spoils
+//! none of its neighbours.
+
+use protocol::link::{Fault, Link, Many};
+use protocol::native::header::LENGTH;
+
+use super::{Answerer, FlowEnd, ONE_GLANCE, TERMS};
+use crate::clock::Monotonic;
+use crate::socket::GLANCE;
+
+/// Room for whatever one call brings: more than a datagram can have.
+const ROOM: usize = protocol::native::limits::SEGMENTS.0 as usize;
+
+impl<L: Link> Answerer<'_, L> {
+    /// As [`Answerer::run`], over a link that takes segments. None of them is stamped by this end: they have one arrival.
+    pub fn run_many(&mut self) -> FlowEnd {
+        let mut buffer = vec![0; ROOM];
+        loop {
+            match self.link.receive_many(&mut buffer, ONE_GLANCE) {
+                Ok(Some(many)) => {
+                    if let Err(fault) = self.answer_many(many, &buffer) {
+                        return FlowEnd::Broken(fault);
+                    }
+                }
+                Err(fault) if fault.ends_the_run() => return FlowEnd::Broken(fault),
+                Ok(None) | Err(_) => {}
+            }
+            if self.is_over() {
+                return self.end_many(&mut buffer);
+            }
+        }
+    }
+
+    /// Counts the one-way messages of `many`, and answers the others one by one. An error ends the flow.
+    fn answer_many(&mut self, many: Many, buffer: &[u8]) -> Result<(), Fault> {
+        let mut silent = 0;
+        for message in many.messages(buffer) {
+            if self.is_silent(message) {
+                silent += 1;
+                continue;
+            }
+            // Before the next is answered, for its reply tells how many have come.
+            self.counts.more_received(std::mem::take(&mut silent));
+            let length = self.take_up(message);
+            match self.answer(length, None) {
+                Err(fault) if fault.ends_the_run() => return Err(fault),
+                // A reply that was not sent is the client's to miss.
+                Ok(()) | Err(_) => {}
+            }
+        }
+        self.counts.more_received(silent);
+        Ok(())
+    }
+
+    #[inline]
+    fn is_silent(&self, message: &[u8]) -> bool {
+        (LENGTH..=self.request_head).contains(&message.len())
+            && message[TERMS] == self.silent
+            && message[..16] == self.session.token.0
+    }
+
+    /// Copies a message to where requests are answered, as much of it as tells that it is too long.
+    fn take_up(&mut self, message: &[u8]) -> usize {
+        let length = message.len().min(self.buffer.len());
+        self.buffer[..length].copy_from_slice(&message[..length]);
+        length
+    }
+
+    /// As [`Answerer::end`].
+    #[cold]
+    fn end_many(&mut self, buffer: &mut [u8]) -> FlowEnd {
+        let until = Monotonic::now().after(GLANCE);
+        while self.session.over.requested() && Monotonic::now() < until {
+            match self.link.try_receive_many(buffer) {
+                Ok(Some(many)) => {
+                    for message in many.messages(buffer) {
+                        let length = self.take_up(message);
+                        self.count(length);
+                    }
+                }
+                Err(fault) if fault.ends_the_run() => break,
+                Err(_) => {}
+                Ok(None) => break,
+            }
+        }
+        FlowEnd::Over
+    }
+}
