@@ -42,6 +42,8 @@ pub mod default {
 
 /// On the way up each rate is so many times the one before.
 const FACTOR: f64 = 2.0;
+/// On the way down each is the one before over so much: probes get longer there, where a condition needs many messages.
+const DOWNWARD: f64 = 4.0;
 /// Verdicts that must agree on the first rate that does not meet the condition, before the interval below it is halved: a
 /// single disturbance far below would cost a whole search there.
 const AGREEING_BEFORE_HALVING: u32 = 2;
@@ -265,7 +267,7 @@ impl Search {
     fn downward(&self, missed: Rate) -> Next {
         let lowest = self.bounds.lowest_per_1000s;
         if missed > lowest {
-            return Next::Probe(times(missed, 1.0 / FACTOR).clamp(lowest, self.bounds.highest_per_1000s));
+            return Next::Probe(times(missed, 1.0 / DOWNWARD).clamp(lowest, self.bounds.highest_per_1000s));
         }
         self.confirmed(missed, Reached::Lowest)
     }

@@ -1,4 +1,4 @@
-//! `sonde show`: records printed again, as text or as they are.
+//! `sonde show`: records and searches printed again, as text or as they are.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowOptions {
-    /// Records, as --json or --json-lines wrote them; - is standard input
+    /// Records and searches, as --json or --json-lines wrote them; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Where the result goes

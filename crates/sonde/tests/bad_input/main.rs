@@ -10,6 +10,7 @@ mod gone;
 mod interrupted;
 mod nonsense;
 mod rogue;
+mod search;
 mod sizes;
 mod strangers;
 

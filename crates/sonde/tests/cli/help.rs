@@ -11,6 +11,7 @@ use crate::{printed, sonde};
 #[test_case(&["rtt", "--help"], "rtt-long")]
 #[test_case(&["load", "-h"], "load-short")]
 #[test_case(&["load", "--help"], "load-long")]
+#[test_case(&["replay", "--help"], "replay")]
 #[test_case(&["serve", "--help"], "serve")]
 #[test_case(&["self", "--help"], "self")]
 #[test_case(&["show", "--help"], "show")]

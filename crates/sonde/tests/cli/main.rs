@@ -2,6 +2,7 @@
 
 mod argv;
 mod documents;
+mod find;
 mod help;
 mod key;
 mod load;
@@ -9,6 +10,7 @@ mod machine;
 mod netserver;
 mod persona;
 mod pipe;
+mod replay;
 mod rtt;
 mod serve;
 mod terminal;

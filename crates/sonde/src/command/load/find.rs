@@ -9,6 +9,7 @@ use endpoint::resolution::clock_cost;
 use endpoint::rtt::{self as engine, Task};
 use endpoint::stop::Stop;
 use logbook::event::Line;
+use logbook::moment::Moment;
 use logbook::record::{Ended, Instrument, Record};
 use logbook::search::{Format, Probe, SearchDocument, VERSION};
 use measure::method::Method;
@@ -42,31 +43,29 @@ pub fn run(plan: &Plan, hunt: &Hunt, command: Vec<String>, output: &Arc<Output>)
     deliver::check(&plan.result)?;
     let mut stream = Stream::open(&plan.result, output)?;
     let instrument = conclude::instrument(&clock_cost());
-    let prober = Prober { plan, hunt, command: &command, task, instrument, stop, interruption: &interruption };
+    let prober = Prober { plan, hunt, command, task, instrument, stop, interruption: &interruption };
     let started = rtt::now();
     let found = prober.search(&told, &mut stream, output);
     output.progress_done();
-    let Course { probes, bracket, ended, target } = found.inspect_err(|failure| {
-        stream.write_to_files(&Line::Error(Box::new(failure.told.clone())));
-    })?;
-    let document = SearchDocument {
-        format: Format::Search,
-        version: VERSION,
-        id: Uuid::now_v7(),
-        tool: conclude::tool(),
-        command: command.clone(),
-        started,
-        target,
-        condition: hunt.condition.clone(),
-        bounds: hunt.bounds,
-        probe_ns: hunt.probe,
-        bracket,
-        probes,
-        ended,
-    };
-    let delivered = deliver::search(&document, &plan.result, output);
-    let exit = exit(&document, plan.strict, interruption.signal());
-    stream.write(&Line::Found(Box::new(document)));
+    match found {
+        Ok(course) => conclude(prober.document(course, started), plan, stream, &interruption, output),
+        Err(failure) => {
+            stream.write_to_files(&Line::Error(Box::new(failure.told.clone())));
+            Err(failure)
+        }
+    }
+}
+
+fn conclude(
+    found: SearchDocument,
+    plan: &Plan,
+    mut stream: Stream<'_>,
+    interruption: &Interruption,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let delivered = deliver::search(&found, &plan.result, output);
+    let exit = exit(&found, plan.strict, interruption.signal());
+    stream.write(&Line::Found(Box::new(found)));
     stream.faults().into_iter().next().map_or(delivered, Err)?;
     Ok(exit)
 }
@@ -94,7 +93,7 @@ fn exit(found: &SearchDocument, strict: bool, signal: Option<endpoint::signal::S
 struct Prober<'a> {
     plan: &'a Plan,
     hunt: &'a Hunt,
-    command: &'a [String],
+    command: Vec<String>,
     /// The first probe's; the others differ in the method.
     task: Task,
     instrument: Instrument,
@@ -147,7 +146,7 @@ impl Prober<'_> {
         let plan = at(self.plan, self.hunt, rate);
         let method: Method = method(&plan)?;
         let task = Task { method, ..self.task.clone() };
-        Ok(Inquiry::new(&plan, task, self.command.to_vec(), rtt::now(), self.instrument.clone()))
+        Ok(Inquiry::new(&plan, task, self.command.clone(), rtt::now(), self.instrument.clone()))
     }
 
     fn probe(&self, inquiry: &Inquiry) -> Result<Record, Failure> {
@@ -166,6 +165,25 @@ impl Prober<'_> {
             |judgement| (judgement.verdict, judgement.missed),
         );
         Probe { rate_per_1000s: rate, verdict, missed, record }
+    }
+
+    fn document(self, course: Course, started: Moment) -> SearchDocument {
+        let Course { probes, bracket, ended, target } = course;
+        SearchDocument {
+            format: Format::Search,
+            version: VERSION,
+            id: Uuid::now_v7(),
+            tool: conclude::tool(),
+            command: self.command,
+            started,
+            target,
+            condition: self.hunt.condition.clone(),
+            bounds: self.hunt.bounds,
+            probe_ns: self.hunt.probe,
+            bracket,
+            probes,
+            ended,
+        }
     }
 
     /// A probe that could not be made ends a search that has made others.

@@ -115,8 +115,8 @@ mod tests {
 
     const CAPTURE: &[u8] = include_bytes!("../../../../protocol/tests/fixtures/capture/sockperf-3.7-playback-udp.pcap");
 
-    fn flow() -> Option<FlowPattern> {
-        Some("127.0.0.1:36646>127.0.0.1:11111".parse().unwrap())
+    fn flow() -> FlowPattern {
+        "127.0.0.1:36646>127.0.0.1:11111".parse().unwrap()
     }
 
     fn read(content: &[u8], reading: Reading) -> Result<Recording, (String, String)> {
@@ -128,7 +128,7 @@ mod tests {
     fn text_and_capture_are_told_apart_by_their_content() {
         let text = read(b"1.0,14\n1.1,100\n", Reading::default()).unwrap();
         assert_eq!((text.trace.length(), text.notes.len()), (Nanos::millis(1_100), 0));
-        let capture = read(CAPTURE, Reading { flow: flow(), ..Reading::default() }).unwrap();
+        let capture = read(CAPTURE, Reading { flow: Some(flow()), ..Reading::default() }).unwrap();
         assert_eq!(capture.trace.departures().len(), 6);
         let notes = ["replays udp 127.0.0.1:36646>127.0.0.1:11111", "1 other flow in the capture"];
         assert_eq!(capture.notes, notes);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn short_messages_are_lengthened_when_asked() {
-        let padded = read(CAPTURE, Reading { flow: flow(), pad: true, from_first: false }).unwrap();
+        let padded = read(CAPTURE, Reading { flow: Some(flow()), pad: true, from_first: false }).unwrap();
         assert_eq!(padded.trace.smallest().0, 32);
         let note = "2 messages shorter than our header of 32 bytes leave as long as that";
         assert_eq!(padded.notes.last().map(String::as_str), Some(note));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_flow_is_for_captures_alone() {
-        let told = read(b"0.1,64\n", Reading { flow: flow(), ..Reading::default() }).unwrap_err();
+        let told = read(b"0.1,64\n", Reading { flow: Some(flow()), ..Reading::default() }).unwrap_err();
         assert!(told.0.contains("no --flow to choose"), "{told:?}");
     }
 

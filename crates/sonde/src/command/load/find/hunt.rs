@@ -14,6 +14,9 @@ use crate::failure::Failure;
 
 /// No probe is longer: a search takes twenty of them.
 const LONGEST: Nanos = Nanos::secs(60);
+/// Where the condition does not hold at the start, no probe below it is more than so many times as long as asked: whether a
+/// rate that nobody needs would hold is not worth the wait.
+const PATIENCE: u64 = 5;
 /// No rate is above this where nobody says: no machine sends so many, so its own side ends the search before.
 const HIGHEST_PER_S: u64 = 1_000_000_000;
 
@@ -40,7 +43,7 @@ impl Hunt {
     pub fn of(options: &FindOptions, schedule: &ScheduleOptions, reply_every: u32) -> Result<Option<Self>, Failure> {
         let Some(condition) = options.find.clone() else { return Ok(None) };
         let needed = condition.needed(reply_every);
-        let lowest = lowest(needed)?;
+        let lowest = rate_for(needed, LONGEST)?;
         let asked = match (schedule.rate, schedule.poisson) {
             (Some(RateWord::Max), _) => {
                 return Err(Failure::usage("--find searches a rate, and max is none")
@@ -54,9 +57,12 @@ impl Hunt {
         }
         let usual = Rate::per_second(default::START_PER_S).map_or(lowest, |usual| usual.max(lowest));
         let highest = options.up_to.or(Rate::per_second(HIGHEST_PER_S)).unwrap_or(usual);
+        let start = asked.unwrap_or(usual.min(highest));
+        let probe = options.probe.unwrap_or(default::LENGTH);
+        let patient = rate_for(needed, Nanos(probe.0.saturating_mul(PATIENCE)))?;
         let bounds = Bounds {
-            start_per_1000s: asked.unwrap_or(usual.min(highest)),
-            lowest_per_1000s: lowest.min(highest),
+            start_per_1000s: start,
+            lowest_per_1000s: lowest.max(patient).min(start),
             highest_per_1000s: highest,
             width: options.width.unwrap_or(default::WIDTH),
             agreeing: options.agree.unwrap_or(default::AGREEING),
@@ -65,7 +71,6 @@ impl Hunt {
         bounds.check().map_err(|error| {
             Failure::usage(error.to_string()).hint("look at --rate, --up-to, --width, --agree and --probes")
         })?;
-        let probe = options.probe.unwrap_or(default::LENGTH);
         Ok(Some(Self { condition, bounds, probe, random: schedule.poisson.is_some(), needed }))
     }
 
@@ -89,9 +94,9 @@ impl Hunt {
     }
 }
 
-/// The lowest rate at which the longest probe has as many messages as are `needed`.
-fn lowest(needed: u64) -> Result<Rate, Failure> {
-    let per_1000s = (u128::from(needed) * 1_000 * 21 / 20).div_ceil(u128::from(LONGEST.0 / 1_000_000_000));
+/// The lowest rate at which a probe of this length has as many messages as are `needed`.
+fn rate_for(needed: u64, length: Nanos) -> Result<Rate, Failure> {
+    let per_1000s = (u128::from(needed) * 21 / 20 * 1_000_000_000_000).div_ceil(u128::from(length.0.max(1)));
     let rate = u64::try_from(per_1000s).ok().and_then(NonZeroU64::new).map(Rate);
     rate.ok_or_else(|| Failure::usage("no run is long enough for this condition").hint("ask for a lower quantile"))
 }
@@ -141,6 +146,13 @@ mod tests {
         let failure = hunt_from(Some(10_000)).unwrap_err();
         assert!(failure.told.what.contains("needs 10 000 000 messages, which at 10 000/s take longer than 60 s"));
         assert!(failure.told.hint.unwrap().contains("start from 175 000/s or more"));
+    }
+
+    #[test]
+    fn the_way_down_is_no_longer_than_five_probes_each() {
+        // A thousand messages and a twentieth, in 10 s.
+        assert_eq!(hunt("p99<1ms", None, 1).unwrap().bounds.lowest_per_1000s, per_second(105));
+        assert_eq!(hunt("p99<1ms", Some(50), 1).unwrap().bounds.lowest_per_1000s, per_second(50), "as low as asked");
     }
 
     #[test]
