@@ -11,6 +11,7 @@ use endpoint::stop::Stop;
 use measure::method::{Asked, Carrier, Waiting};
 use measure::unit::{Bytes, Nanos};
 use protocol::link::Fault;
+use protocol::sockperf::wire::Tallied;
 use rustix::io::Errno;
 use test_case::test_case;
 
@@ -58,7 +59,7 @@ fn messages_larger_than_any_buffer_get_through(volley: u32) {
     let asked = Asked { request_bytes: size, response_bytes: size, ..over_tcp(ping_pong(12)) };
     let asked = Asked { volley: (volley > 1).then_some(volley), ..asked };
     let seen = run(&Test { integrity: true, ..test(&asked, server.address) });
-    assert_eq!((seen.counts().answered, seen.measured.tallied), (12, Default::default()));
+    assert_eq!((seen.counts().answered, seen.measured.tallied), (12, Tallied::default()));
     drop(server.came());
 }
 

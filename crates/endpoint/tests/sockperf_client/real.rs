@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use endpoint::peer::sockperf::client::Test;
 use measure::method::{Asked, Carrier};
 use measure::unit::Bytes;
+use protocol::sockperf::wire::Tallied;
 use rustix::process::{Pid, Signal, kill_process};
 use test_case::test_case;
 
@@ -56,7 +57,7 @@ fn it_answers_a_ping_pong(carrier: Carrier, bytes: u64) {
     let (asked, arguments) = carried(carrier, Asked { request_bytes: size, response_bytes: size, ..ping_pong(200) });
     let Some(server) = Sockperf::start(arguments) else { return };
     let seen = run(&Test { integrity: true, ..test(&asked, server.address) });
-    assert_eq!((seen.counts().answered, seen.measured.tallied), (200, Default::default()), "{:?}", seen.counts());
+    assert_eq!((seen.counts().answered, seen.measured.tallied), (200, Tallied::default()), "{:?}", seen.counts());
 }
 
 #[test_case(Carrier::Udp)]

@@ -15,24 +15,33 @@ fn went_well(ended: &Ended) -> String {
     told(&ended.stdout)
 }
 
+/// A file of messages, 2 ms apart, to be played: all of them leave, however late.
+fn file_of(messages: u32) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("play.csv");
+    let lines: String = (1..=messages).map(|message| format!("{}, 20\n", f64::from(message) * 0.002)).collect();
+    std::fs::write(&path, lines).expect("written");
+    let path = path.display().to_string();
+    (folder, path)
+}
+
 #[test]
 fn a_lost_reply_does_not_end_a_ping_pong() {
-    // Behind the warm-up of 0.4 s and before the end of the two seconds that count.
-    let server = Rogue::start(|number, message| if number == 120 { vec![] } else { answer(message) });
-    let text = went_well(&ours(&format!("ping-pong {} --mps 200 -t 2", server.words())));
-    assert_eq!(number(&text, "dropped messages ="), Some(1.0), "{text}");
+    let server = Rogue::start(|number, message| if number == 8_100 { vec![] } else { answer(message) });
+    let text = went_well(&ours(&format!("ping-pong {} -n 500", server.words())));
     assert_eq!(agreement::latency(&text, 1), Ok(()));
-    // The schedule was caught up with: what waited for the lost one left behind it.
-    assert_eq!(number(&text, "SentMessages="), Some(490.0), "{text}");
+    assert_eq!((number(&text, "SentMessages="), number(&text, "ReceivedMessages=")), (Some(9_500.0), Some(9_499.0)));
+    assert_eq!(number(&text, "dropped messages ="), Some(1.0), "{text}");
 }
 
 #[test]
 fn doubled_replies_are_duplicates_and_shift_nothing() {
     let server = Rogue::start(|_, message| [answer(message), answer(message)].concat());
-    let text = went_well(&ours(&format!("ping-pong {} --mps 200", server.words())));
+    let text = went_well(&ours(&format!("ping-pong {} -n 500", server.words())));
     let (received, duplicated) = (number(&text, "ReceivedMessages="), number(&text, "duplicated messages ="));
-    assert_eq!((received, number(&text, "dropped messages =")), (Some(290.0), Some(0.0)), "{text}");
-    assert!((289.0..=290.0).contains(&duplicated.expect("printed")), "{text}");
+    assert_eq!((received, number(&text, "dropped messages =")), (Some(9_500.0), Some(0.0)), "{text}");
+    // The copy of the last comes when nobody listens any more.
+    assert!((9_499.0..=9_500.0).contains(&duplicated.expect("printed")), "{text}");
 }
 
 #[test]
@@ -42,20 +51,19 @@ fn replies_to_messages_that_did_not_ask_are_duplicates() {
         reply[9] = 2;
         vec![reply]
     });
-    let text = went_well(&ours(&format!("under-load {} --mps 1000 --reply-every 10", server.words())));
-    assert_eq!(number(&text, "SentMessages="), Some(1_450.0), "{text}");
-    assert_eq!(number(&text, "ReceivedMessages="), Some(145.0), "{text}");
-    assert_eq!(number(&text, "duplicated messages ="), Some(1_305.0), "{text}");
+    let (_folder, file) = file_of(300);
+    let text = went_well(&ours(&format!("playback {} --data-file {file} --reply-every 10", server.words())));
+    assert_eq!((number(&text, "SentMessages="), number(&text, "ReceivedMessages=")), (Some(300.0), Some(30.0)));
+    assert_eq!(number(&text, "duplicated messages ="), Some(270.0), "{text}");
 }
 
 #[test]
 fn time_is_the_time_that_was_asked_for() {
     let server = Rogue::start(|_, message| answer(message));
     let text = went_well(&ours(&format!("ping-pong {} --mps 100 -t 2", server.words())));
-    let (_, valid) = text.split_once("[Valid Duration]").expect("there is one");
-    // From 400 ms to 50 ms before the last: 2 s at 100 a second, both ends included.
-    assert!((200.0..=201.0).contains(&number(valid, "ReceivedMessages=").expect("printed")), "{text}");
-    assert_eq!(number(&text, "RunTime="), Some(2.45));
+    assert_eq!(number(&text, "RunTime="), Some(2.45), "what is left out comes on top");
+    let text = went_well(&ours(&format!("throughput {} --mps 100 -t 2", server.words())));
+    assert_eq!(number(&text, "messages sent in"), Some(2.0), "nothing is left out");
 }
 
 #[test]
@@ -70,18 +78,20 @@ fn a_record_is_printed_and_kept_and_shown() {
     let server = Rogue::start(|_, message| answer(message));
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.json");
-    let words = format!("under-load {} --mps 1000 --reply-every 10 --json --record {}", server.words(), path.display());
+    let (_folder, file) = file_of(200);
+    let words =
+        format!("playback {} --data-file {file} --reply-every 10 --json --record {}", server.words(), path.display());
     let ended = ours(&words);
     assert_eq!(ended.code, Some(0), "{}", ended.told());
     let record: Value = serde_json::from_str(&ended.stdout).expect("a record and nothing else");
     assert_eq!(std::fs::read_to_string(&path).expect("kept").trim_end(), ended.stdout.trim_end());
     assert_eq!((&record["peer"]["kind"], &record["peer"]["protocol"]), (&"foreign".into(), &"sockperf".into()));
     let counts = &record["outcome"]["counts"];
-    assert_eq!((&counts["answered"], &counts["one_way"]), (&145.into(), &1_305.into()), "{counts}");
+    assert_eq!((&counts["answered"], &counts["one_way"]), (&20.into(), &180.into()), "{counts}");
     assert_eq!(record["command"][0], "sockperf");
     let mut show = std::process::Command::new(assert_cmd::cargo::cargo_bin!("sonde"));
     let shown = process::ended(show.arg("show").arg(&path), LIMIT);
-    assert!(shown.code == Some(0) && shown.said("udp load · reply every 10"), "{}", shown.told());
+    assert!(shown.code == Some(0) && shown.said("reply every 10"), "{}", shown.told());
 }
 
 #[test]
@@ -91,7 +101,7 @@ fn a_throughput_has_a_record_too() {
     assert_eq!(ended.code, Some(0), "{}", ended.told());
     let record: Value = serde_json::from_str(&ended.stdout).expect("a record and nothing else");
     let counts = &record["outcome"]["counts"];
-    assert_eq!((&counts["scheduled"], &counts["one_way"]), (&0.into(), &1_000.into()), "{counts}");
+    assert!(counts["scheduled"] == 0 && counts["one_way"].as_u64() > Some(0), "{counts}");
     assert_eq!(record["method"]["reply_every"], 0);
 }
 
@@ -145,12 +155,13 @@ fn a_count_that_is_interrupted_was_not_reached() {
 #[test]
 fn signs_of_life_come_as_asked_for() {
     let server = Rogue::start(|_, message| answer(message));
-    let text = went_well(&ours(&format!("ping-pong {} --mps 1000 -a 100", server.words())));
-    assert!(text.contains("Starting test...\n..............\nsockperf: Test end"), "{text}");
-    let text = went_well(&ours(&format!("throughput {} --mps 1000 -A 500", server.words())));
+    let (_folder, file) = file_of(450);
+    let text = went_well(&ours(&format!("playback {} --data-file {file} -a 20", server.words())));
+    assert!(text.contains("Starting test...\n......................\nsockperf: Test ended"), "{text}");
+    let text = went_well(&ours(&format!("playback {} --data-file {file} -A 200", server.words())));
     let lines: Vec<&str> = text.lines().filter(|line| line.ends_with("[msg]")).collect();
     assert_eq!(lines.len(), 2, "{text}");
-    assert!(lines[1].ends_with("         1000 [msg]") && text.contains("-- Interval --"), "{text}");
+    assert!(lines[1].ends_with("          400 [msg]") && text.contains("-- Interval --"), "{text}");
 }
 
 #[test]
@@ -177,7 +188,9 @@ fn what_would_wait_is_left_out_and_counted() {
         "under-load --tcp -i 127.0.0.1 -p {port} -m 60000 --mps max --reply-every 10 --buffer-size 8192 --tcp-skip-blocking-send"
     );
     let text = went_well(&ours(&words));
-    assert!(text.starts_with("sockperf: Socket buffers sizes of fd 3: RX: 16384 Byte, TX: 16384 Byte\n"), "{text}");
+    let (first, _) = text.split_once('\n').expect("lines");
+    assert!(first.starts_with("sockperf: Socket buffers sizes of fd "), "{text}");
+    assert!(first.ends_with(": RX: 16384 Byte, TX: 16384 Byte"), "{text}");
     let (sent, skipped) = (number(&text, "SentMessages="), number(&text, "SkippedMessages="));
     assert!(skipped.is_some_and(|skipped| skipped > 0.0), "{text}");
     let counted = server.end().expect("it counts") as f64;

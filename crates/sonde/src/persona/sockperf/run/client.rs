@@ -146,7 +146,9 @@ impl Course<'_> {
         let mut heard = listener.finish(&measured);
         let ran = self.ran(&measured, &heard);
         self.tell(&ran, &heard);
-        let fault = ending::fault(self.client, &measured, &heard, &ran, &self.places);
+        let fault = ending::fault(&measured, &heard, &self.places)
+            .or_else(|| self.cut_short(&heard))
+            .or_else(|| ending::worthless(self.client, &measured, &heard, &ran));
         heard.end_log(self.client, &ran);
         let noted = ending::besides(&measured, &heard);
         if !noted.is_empty() {
@@ -165,7 +167,7 @@ impl Course<'_> {
         if let Some(document) = document.filter(|_| self.say.silent) {
             self.say.output.result(&document);
         }
-        let fault = fault.or_else(|| heard.log_fault(self.client)).or_else(|| self.cut_short(&heard));
+        let fault = fault.or_else(|| heard.log_fault(self.client));
         fault.map_or(Ok(Exit::Done), |fault| Err(if self.say.silent { beside_a_record(fault) } else { fault }))
     }
 

@@ -35,7 +35,7 @@ pub fn how(client: &Client, interruption: &Interruption, heard: &Heard) -> End {
 }
 
 /// What is said behind a result that is not what was asked for, with its status; `None` where it is.
-pub fn fault(client: &Client, measured: &Measured, heard: &Heard, ran: &Ran, places: &Places) -> Option<Answer> {
+pub fn fault(measured: &Measured, heard: &Heard, places: &Places) -> Option<Answer> {
     let Tallied { unknown, too_long, different, .. } = measured.tallied;
     if let Ended::Broken(fault) = measured.gathered.ended {
         return Some(broken(fault, places));
@@ -53,9 +53,11 @@ pub fn fault(client: &Client, measured: &Measured, heard: &Heard, ran: &Ran, pla
         let besides = format!("sockperf: {count} such messages came; the test went on\n");
         return Some(Answer { stderr: answer.stderr.clone() + &besides, ..answer });
     }
-    if heard.timed_out() {
-        return Some(failure::timed_out());
-    }
+    heard.timed_out().then(failure::timed_out)
+}
+
+/// What is said of a run that came to its end and to nothing; `None` where it came to something.
+pub fn worthless(client: &Client, measured: &Measured, heard: &Heard, ran: &Ran) -> Option<Answer> {
     let refused = measured.gathered.recording.counts.one_way_refused > 0;
     match client.kind {
         Kind::Throughput { .. } if ran.sent() == 0 => Some(failure::other("not one message could be sent")),
