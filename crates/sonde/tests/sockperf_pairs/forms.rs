@@ -25,7 +25,7 @@ pub fn told(text: &str) -> String {
         ["== version #", "(interrupted by signal 2)", "sockperf: Info: The requested message-per-second rate"];
     let plain = anstream::adapter::strip_str(text).to_string();
     let lines = plain.lines().filter(|line| !happens.iter().any(|what| line.contains(what)));
-    lines.map(|line| format!("{}\n", line.trim_end())).collect()
+    lines.flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
 /// Where what was seen has not the form of the model. The socket's line has another in IPv6.
@@ -34,7 +34,8 @@ pub fn compared(model: &str, seen: &str, is_original: bool, ipv6: bool) -> Vec<S
     let prepared = |text: &str| -> String {
         let text = told(text);
         let lines = text.lines().filter(socket);
-        lines.map(|line| format!("{}\n", if is_original { of_three_seven(line) } else { line.to_owned() })).collect()
+        let formed = lines.map(|line| if is_original { of_three_seven(line) } else { line.to_owned() });
+        formed.flat_map(|line| [line, "\n".to_owned()]).collect()
     };
     differences(&prepared(model), &prepared(seen)).iter().map(ToString::to_string).collect()
 }
