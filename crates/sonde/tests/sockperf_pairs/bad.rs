@@ -52,8 +52,8 @@ fn a_udp_server_that_vanishes_is_loss() {
     let server = Rogue::start(|number, message| if number > 150 { vec![] } else { answer(message) });
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("play.csv");
-    let lines: String = (1..=200).map(|message| format!("{}, 20\n", f64::from(message) * 0.002)).collect();
-    std::fs::write(&path, lines).expect("written");
+    let lines: Vec<String> = (1..=200).map(|message| format!("{}, 20\n", f64::from(message) * 0.002)).collect();
+    std::fs::write(&path, lines.concat()).expect("written");
     let ended = ours(&format!("playback {} --data-file {} --reply-every 1", server.words(), path.display()));
     assert_eq!(ended.code, Some(0), "{}", ended.told());
     assert!(ended.said("ReceivedMessages=150") && ended.said("# dropped messages = 50;"), "{}", ended.told());

@@ -105,11 +105,8 @@ fn besides(totals: &Totals) -> String {
         (totals.turned_away, "connections were turned away"),
         (totals.unwatched, "messages came from more senders than gaps are looked for of"),
     ];
-    lines
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("sockperf: {count} {what}\n"))
-        .collect()
+    let told = lines.into_iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, what)| format!("sockperf: {count} {what}\n")).collect::<Vec<_>>().concat()
 }
 
 fn bind(asked: &options::Server, teller: &Arc<Teller>) -> Result<Server, Answer> {
