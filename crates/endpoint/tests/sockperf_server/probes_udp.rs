@@ -131,7 +131,7 @@ fn every_length_of_anything_is_survived() {
     let asked = message(9, ASKING, 14);
     // Whatever of it was dropped on the way: this one is asked until it is answered.
     socket.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
-    let mut buffer = [0; 1 << 16];
+    let mut buffer = vec![0; 1 << 16];
     crate::until("an answer", || {
         socket.send(&asked).unwrap();
         socket.recv(&mut buffer).is_ok_and(|length| buffer[..length] == answered(&asked))
