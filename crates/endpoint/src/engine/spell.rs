@@ -64,7 +64,7 @@ impl Spells {
     pub fn end(&mut self, now: Instant) -> Instant {
         let length = now.since(self.began).unwrap_or(Nanos::ZERO);
         let rest = Nanos(length.0.saturating_mul(u64::from(self.stamps.rest)));
-        self.due = now.after(self.stamps.spacing_ns.max(rest));
+        self.due = self.began.after(self.stamps.spacing_ns).max(now.after(rest));
         self.due
     }
 }
@@ -103,7 +103,7 @@ mod tests {
         let mut spells = Spells::new(START, Some(STAMPS));
         spells.begin(START);
         let end = START.after(Nanos::micros(900));
-        assert_eq!(spells.end(end), end.after(Nanos::millis(300)));
+        assert_eq!(spells.end(end), START.after(Nanos::millis(300)));
     }
 
     #[test]

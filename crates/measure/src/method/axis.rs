@@ -270,7 +270,7 @@ pub struct SocketOptions {
 /// How often exchanges are split into their parts by kernel timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stamps {
-    /// From the end of one spell of stamped exchanges to the start of the next at least so many nanoseconds.
+    /// From the start of one spell of stamped exchanges to that of the next at least so many nanoseconds.
     pub spacing_ns: Nanos,
     /// Exchanges stamped in one spell, at most.
     #[serde(default = "one")]
