@@ -287,12 +287,22 @@ fn a_server_that_may_still_answer_is_told_in_the_end() {
     });
 }
 
+/// CPU time that a process took, all its threads together, in ticks of the kernel's accounting (proc_pid_stat(5)).
+fn ticks(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum()
+}
+
 /// A server of ours that is stopped when the test of `words` is under way.
 fn against_one_that_stops(words: &[&str], limit: Duration) -> Ended {
     let server = Server::start(End::Ours, &[]);
     let before = super::entries(server.id(), "fd");
     let running = End::Ours.running(server.port, &[&["-H", "127.0.0.1"], words].concat());
     assert!(eventually(10, || super::entries(server.id(), "fd") > before + 1), "the test has not begun");
+    // With its socket open it may not have said so yet: one that is stopped there may still answer. Data flow once it works.
+    let idle = ticks(server.id());
+    assert!(eventually(10, || ticks(server.id()) > idle + 2), "no data flow");
     kill_process_group(Pid::from_raw(server.id() as i32).unwrap(), Signal::STOP).unwrap();
     running.end(limit)
 }
