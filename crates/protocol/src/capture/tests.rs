@@ -1,3 +1,5 @@
+//! Captures made for the purpose: one flow found among others, sizes and times read, damage told.
+
 use etherparse::PacketBuilder;
 use measure::unit::Bytes;
 use test_case::test_case;

@@ -1,3 +1,5 @@
+//! Conditions as people type them: read, written, held against what was seen, and refused where they make no sense.
+
 use super::*;
 use proptest::prelude::*;
 use test_case::test_case;
