@@ -121,9 +121,24 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 L::wait_any(&mut self.links, until);
             }
         }
-        match self.mark_ends() {
+        match self.flush_rest().and_then(|()| self.mark_ends()) {
             Ok(()) => ended,
             Err(broken) => broken,
+        }
+    }
+
+    /// The last message of a stream, of which nothing comes back, may have been taken in part: its rest goes too, as long
+    /// as a request would be waited for.
+    fn flush_rest(&mut self) -> Result<(), Ended> {
+        let until = self.links[0].now().after(self.told.method.timeout_ns);
+        loop {
+            self.flush_all()?;
+            let now = self.links[0].now();
+            let left = self.lanes.iter().any(|lane| lane.blocked);
+            if !left || now >= until || self.told.stop.requested() {
+                return Ok(());
+            }
+            L::wait_any(&mut self.links, until.min(now.after(crate::socket::GLANCE)));
         }
     }
 }
