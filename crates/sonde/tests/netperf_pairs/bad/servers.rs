@@ -287,7 +287,7 @@ fn a_server_that_may_still_answer_is_told_in_the_end() {
     });
 }
 
-/// CPU time that a process took, all its threads together, in ticks of the kernel's accounting (proc_pid_stat(5)).
+/// CPU time that a process took, all its threads together, in ticks of the kernel's accounting (`proc_pid_stat(5)`).
 fn ticks(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
