@@ -66,7 +66,7 @@ impl Envelope {
 
     /// Sends `message` to who sent the datagram, from the address that it was sent to, where the socket told.
     #[inline]
-    pub fn answer(&mut self, socket: BorrowedFd<'_>, message: &[u8]) -> Result<(), Errno> {
+    pub fn answer(&self, socket: BorrowedFd<'_>, message: &[u8]) -> Result<(), Errno> {
         if self.control_length == 0 { self.answer_plain(socket, message) } else { self.answer_told(socket, message) }
     }
 
@@ -88,8 +88,7 @@ impl Envelope {
     }
 
     #[inline]
-    fn answer_told(&mut self, socket: BorrowedFd<'_>, message: &[u8]) -> Result<(), Errno> {
-        self.forget_interface();
+    fn answer_told(&self, socket: BorrowedFd<'_>, message: &[u8]) -> Result<(), Errno> {
         let mut part = part_of(message);
         let header = self.sendable(&mut part);
         let sent = uninterrupted(|| {
@@ -121,6 +120,9 @@ impl Envelope {
     pub(super) fn filled(&mut self, header: &libc::msghdr) {
         self.name_length = header.msg_namelen;
         self.control_length = if header.msg_control.is_null() { 0 } else { header.msg_controllen };
+        if self.control_length > 0 {
+            self.forget_interface();
+        }
     }
 
     /// A header by which `part` is sent to who sent the datagram: only for calls that do not write there.
@@ -138,7 +140,7 @@ impl Envelope {
 
     /// The answer takes the interface that routes say: the datagram may have come by another.
     #[inline]
-    pub(super) fn forget_interface(&mut self) {
+    fn forget_interface(&mut self) {
         // SAFETY: all-zero is a valid msghdr; the control buffer is aligned, as long as said, and holds what the kernel
         // wrote, so the CMSG functions stay within it; the four octets lie within the data that the header counts.
         unsafe {

@@ -56,30 +56,20 @@ impl Envelopes {
         let received = usize::try_from(received).unwrap_or(0).min(MOST);
         for ((envelope, length), header) in self.each.iter_mut().zip(&mut self.lengths).zip(&headers[..received]) {
             envelope.filled(&header.msg_hdr);
-            envelope.forget_interface();
             *length = (header.msg_len as usize).min(BUFFER);
         }
         received
     }
 
-    /// One of those that were received.
-    pub fn datagram(&mut self, at: usize) -> &mut [u8] {
+    /// One of those that were received, and from whom it came.
+    #[inline]
+    pub fn one(&mut self, at: usize) -> (&mut [u8], &Envelope) {
         let start = at * BUFFER;
-        &mut self.buffer[start..start + self.lengths[at]]
-    }
-
-    /// Who sent it.
-    pub fn from(&self, at: usize) -> Option<SocketAddr> {
-        self.each[at].from()
+        (&mut self.buffer[start..start + self.lengths[at]], &self.each[at])
     }
 
     /// Sends answers, in order, each as a datagram of its own. `fault` hears of those that could not be sent.
-    pub fn answer(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        answers: &[Answer],
-        mut fault: impl FnMut(Option<SocketAddr>, Errno),
-    ) {
+    pub fn answer(&self, socket: BorrowedFd<'_>, answers: &[Answer], mut fault: impl FnMut(Option<SocketAddr>, Errno)) {
         let mut rest = answers;
         while let Some((first, behind)) = rest.split_first() {
             match self.send(socket, rest) {
@@ -89,7 +79,7 @@ impl Envelopes {
                 Err(_) => {
                     let octets = octets(first);
                     if let Err(errno) = self.each[first.to].answer(socket, &self.buffer[octets]) {
-                        fault(self.from(first.to), errno);
+                        fault(self.each[first.to].from(), errno);
                     }
                     rest = behind;
                 }
@@ -161,8 +151,9 @@ mod tests {
         assert_eq!(all.receive(server.as_fd(), told), MOST);
         let mut answers = Vec::new();
         for at in 0..MOST {
-            assert_eq!(*all.datagram(at), [at as u8; 20][..=at]);
-            assert_eq!(all.from(at), clients[at % 3].local_addr().ok());
+            let (datagram, envelope) = all.one(at);
+            assert_eq!(*datagram, [at as u8; 20][..=at]);
+            assert_eq!(envelope.from(), clients[at % 3].local_addr().ok());
             // Twice, and a part of it.
             answers.extend([Answer { to: at, octets: 0..at + 1 }, Answer { to: at, octets: 0..1 }]);
         }
@@ -175,7 +166,7 @@ mod tests {
             }
         }
         assert_eq!(all.receive(server.as_fd(), told), 1);
-        assert_eq!(*all.datagram(0), [MOST as u8; MOST + 1]);
+        assert_eq!(*all.one(0).0, [MOST as u8; MOST + 1]);
         assert_eq!(all.receive(server.as_fd(), told), 0);
     }
 

@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 
 use measure::unit::Nanos;
+use protocol::sockperf::count;
 use protocol::sockperf::message::{Flags, Header, LARGEST_DATAGRAM};
 use protocol::sockperf::server::{Decision, Malformed};
 use rustix::buffer::spare_capacity;
@@ -15,6 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, sendto};
 
 use super::Shared;
+use super::askers::Askers;
 use super::bound::{Bound, Kind};
 use super::event::Event;
 use super::tally::Count;
@@ -47,7 +49,7 @@ pub(super) fn serve(sockets: &[&Bound], shared: &Shared) {
     for socket in sockets {
         server.rest(socket);
     }
-    shared.tally.add(server.count);
+    shared.tally.add(server.seen.count);
 }
 
 /// Two warm-ups to each group of `socket`, as sockperf sends them when it starts: what the path has to learn is learnt.
@@ -71,7 +73,7 @@ struct Server<'a> {
     /// Those to datagrams of `many` that are to be sent.
     answers: Vec<Answer>,
     backlog: Backlog,
-    count: Count,
+    seen: Seen,
 }
 
 impl<'a> Server<'a> {
@@ -83,7 +85,7 @@ impl<'a> Server<'a> {
             many: Envelopes::default(),
             answers: Vec::with_capacity(envelopes::MOST),
             backlog: Backlog::default(),
-            count: Count::default(),
+            seen: Seen::default(),
         }
     }
 
@@ -172,7 +174,7 @@ impl<'a> Server<'a> {
     /// Takes one datagram and answers what is in it; whether there was one.
     #[inline]
     fn one(&mut self, socket: &Bound, flags: libc::c_int) -> bool {
-        let Self { shared, buffer, envelope, count, .. } = self;
+        let Self { shared, buffer, envelope, seen, .. } = self;
         let received = if socket.told {
             envelope.receive_told(socket.fd(), buffer, flags)
         } else {
@@ -185,15 +187,20 @@ impl<'a> Server<'a> {
                 return false;
             }
         };
-        let from = if shared.tally.watch.is_some() { envelope.from() } else { None };
         let mut failed = 0;
-        let whole = handle(shared, count, from, &mut buffer[..length], |bytes, _| {
-            if let Err(errno) = answer(socket, envelope, bytes) {
-                failed += 1;
-                unsent(shared, envelope.from(), errno);
-            }
-        });
-        count.unsent += failed;
+        let whole = seen.handle(
+            shared,
+            socket,
+            || envelope.from(),
+            &mut buffer[..length],
+            |bytes, _| {
+                if let Err(errno) = answer(socket, envelope, bytes) {
+                    failed += 1;
+                    unsent(shared, envelope.from(), errno);
+                }
+            },
+        );
+        seen.count.unsent += failed;
         if let Err(what) = whole {
             malformed(shared, socket, envelope.from(), what);
         }
@@ -202,19 +209,25 @@ impl<'a> Server<'a> {
 
     /// Takes several that are there already, and answers what is in them; how many there were.
     fn several(&mut self, socket: &Bound) -> usize {
-        let Self { shared, many, answers, count, .. } = self;
+        let Self { shared, many, answers, seen, .. } = self;
         let received = many.receive(socket.fd(), socket.told);
         for to in 0..received {
-            let from = if shared.tally.watch.is_some() { many.from(to) } else { None };
-            let whole = handle(shared, count, from, many.datagram(to), |bytes, start| {
-                answers.push(Answer { to, octets: start..start + bytes.len() });
-            });
+            let (datagram, envelope) = many.one(to);
+            let whole = seen.handle(
+                shared,
+                socket,
+                || envelope.from(),
+                datagram,
+                |bytes, start| {
+                    answers.push(Answer { to, octets: start..start + bytes.len() });
+                },
+            );
             if let Err(what) = whole {
-                malformed(shared, socket, many.from(to), what);
+                malformed(shared, socket, envelope.from(), what);
             }
         }
         many.answer(socket.fd(), answers, |to, errno| {
-            count.unsent += 1;
+            seen.count.unsent += 1;
             unsent(shared, to, errno);
         });
         answers.clear();
@@ -222,43 +235,74 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Handles all messages of a datagram. `answer` is given each that goes back, made its own answer, and where it begins.
-#[inline]
-fn handle(
-    shared: &Shared,
-    count: &mut Count,
-    from: Option<SocketAddr>,
-    datagram: &mut [u8],
-    mut answer: impl FnMut(&[u8], usize),
-) -> Result<(), Malformed> {
-    let (mut start, before) = (0, count.messages);
-    let mut whole = Ok(());
-    for item in shared.settings.rules.datagram(datagram) {
-        let handled = match item {
-            Ok(handled) => handled,
-            Err(what) => {
-                count.malformed += 1;
-                whole = Err(what);
-                break;
+/// What one thread has seen.
+#[derive(Default)]
+struct Seen {
+    count: Count,
+    askers: Askers,
+}
+
+impl Seen {
+    /// Handles all messages of a datagram of `from`. `answer` is given each that goes back, made its own answer, and where
+    /// it begins.
+    #[inline]
+    fn handle(
+        &mut self,
+        shared: &Shared,
+        socket: &Bound,
+        from: impl Fn() -> Option<SocketAddr>,
+        datagram: &mut [u8],
+        mut answer: impl FnMut(&[u8], usize),
+    ) -> Result<(), Malformed> {
+        let Self { count, askers } = self;
+        let (mut start, before) = (0, count.messages);
+        let mut whole = Ok(());
+        for item in shared.settings.rules.datagram(datagram) {
+            let handled = match item {
+                Ok(handled) => handled,
+                Err(what) => {
+                    count.malformed += 1;
+                    whole = Err(what);
+                    break;
+                }
+            };
+            match handled.decision {
+                Decision::Ignore => {
+                    if handled.header.flags == count::ASKED
+                        && may_be_told(shared, socket)
+                        && from().is_some_and(|from| askers.answer(from, handled.bytes))
+                    {
+                        answer(handled.bytes, start);
+                    }
+                }
+                Decision::Count => count.messages += 1,
+                Decision::Answer => {
+                    count.messages += 1;
+                    answer(handled.bytes, start);
+                }
             }
-        };
-        match handled.decision {
-            Decision::Ignore => {}
-            Decision::Count => count.messages += 1,
-            Decision::Answer => {
-                count.messages += 1;
-                answer(handled.bytes, start);
+            start += handled.bytes.len();
+            if let Some(watch) = &shared.tally.watch {
+                shared.tally.see(watch, from(), &handled.header);
             }
         }
-        start += handled.bytes.len();
+        let messages = count.messages - before;
+        if !askers.is_empty()
+            && let Some(from) = from()
+        {
+            askers.saw(from, messages);
+        }
         if let Some(watch) = &shared.tally.watch {
-            shared.tally.see(watch, from, &handled.header);
+            shared.tally.more(watch, messages);
         }
+        whole
     }
-    if let Some(watch) = &shared.tally.watch {
-        shared.tally.more(watch, count.messages - before);
-    }
-    whole
+}
+
+/// Whether a sender is told how many of its messages have come: not where nothing is answered, nor by a group.
+#[cold]
+fn may_be_told(shared: &Shared, socket: &Bound) -> bool {
+    shared.settings.rules.answers && socket.kind == Kind::Udp
 }
 
 /// Whether others wait behind a datagram, as the last looks have shown: who asks for one answer after the other is spared
@@ -284,7 +328,7 @@ impl Backlog {
 }
 
 #[inline]
-fn answer(socket: &Bound, envelope: &mut Envelope, bytes: &[u8]) -> Result<(), Errno> {
+fn answer(socket: &Bound, envelope: &Envelope, bytes: &[u8]) -> Result<(), Errno> {
     if socket.kind == Kind::Group {
         return answer_group(socket, envelope, bytes);
     }
