@@ -42,6 +42,7 @@ pub const UDP_TIMEOUT: Nanos = Nanos::secs(1);
 pub const LINGER: Nanos = Nanos::secs(1);
 
 /// One test.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all go together")]
 #[derive(Clone, Debug)]
 pub struct Test {
     /// How it is measured. Its carrier is that of the first socket where they differ; one thread serves all.

@@ -243,7 +243,7 @@ mod tests {
     #[test_case("tp -m 1472 -t 3", "udp load · no replies · open loop · max rate · 1472 B · block · 3 s"; "throughput")]
     #[test_case("pb --data-file p --reply-every 7", "udp load · reply every 7 · open loop · trace of 1 messages, 30 B over 5 ns · 30 B ⇄ 30 B · pace hybrid · block"; "playback")]
     fn a_command_line_is_a_method(line: &str, expected: &str) {
-        let said = method(line).to_string().replace('\u{202f}', " ").replace('\u{a0}', " ");
+        let said = method(line).to_string().replace(['\u{202f}', '\u{a0}'], " ");
         assert_eq!(said.replace(" on 1 threads", ""), expected.replace(" on 1 threads", ""));
     }
 
