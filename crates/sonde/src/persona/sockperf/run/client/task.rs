@@ -211,7 +211,7 @@ mod tests {
         let parsed = parse(&words).unwrap();
         let Command::Client(client) = parsed.command else { panic!("a client") };
         let carriers: &[Carrier] = match line {
-            line if line.contains("-f") => &[Carrier::Udp, Carrier::Tcp],
+            line if line.contains(" -f ") => &[Carrier::Udp, Carrier::Tcp],
             line if line.contains("--tcp") => &[Carrier::Tcp],
             _ => &[Carrier::Udp],
         };
