@@ -5,6 +5,7 @@
 
 pub mod arrivals;
 pub mod glance;
+pub mod limit;
 pub mod meter;
 
 use schemars::JsonSchema;
