@@ -10,6 +10,7 @@ use measure::method::{Batch, BatchBy, Carrier};
 use measure::unit::{Bytes, Nanos};
 use protocol::native::header::{Flags, Header};
 use protocol::native::message::{Open, capability};
+use rustix::net::SendFlags;
 use test_case::test_case;
 use testbed::client::{Session, asked, is_silent, open, udp};
 
@@ -54,7 +55,8 @@ fn one_way(session: &Session, numbers: std::ops::Range<u64>, length: usize) -> V
 }
 
 fn send(socket: &UdpSocket, messages: &[u8], segment: usize) {
-    many::send_segmented(socket.as_fd(), messages, segment as u16).expect("loopback takes segments");
+    many::send_segmented(socket.as_fd(), messages, segment as u16, SendFlags::NOSIGNAL)
+        .expect("loopback takes segments");
 }
 
 #[test_case(V4; "IPv4")]
@@ -182,7 +184,7 @@ fn what_is_lost_in_a_full_buffer_is_told(together: bool) {
             if together {
                 let mut rest = &messages[..];
                 while !rest.is_empty() {
-                    rest = &rest[64 * many::send_each(socket.as_fd(), rest, 64).unwrap()..];
+                    rest = &rest[64 * many::send_each(socket.as_fd(), rest, 64, SendFlags::NOSIGNAL).unwrap()..];
                 }
             } else {
                 messages.chunks(64).for_each(|message| assert_eq!(socket.send(message).unwrap(), 64));
