@@ -123,7 +123,8 @@ impl Batching {
                 self.most = MOST_BEFORE;
                 self.segmented(socket, messages, length, flags)
             }
-            Err(errno @ (Errno::INVAL | Errno::IO | Errno::MSGSIZE | Errno::NOPROTOOPT | Errno::OPNOTSUPP)) => {
+            // The ICMP errors of earlier messages come here too; most of them are other numbers, which end one message alone.
+            Err(errno @ (Errno::INVAL | Errno::IO | Errno::MSGSIZE)) => {
                 self.refuse(errno);
                 one(socket, messages, length, flags)
             }

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use endpoint::reflector::{Behaviour, Settings};
 use endpoint::socket::many;
-use measure::method::{Batch, BatchBy, Carrier};
+use measure::method::{Batch, BatchBy, Carrier, Waiting};
 use measure::unit::{Bytes, Nanos};
 use protocol::native::header::{Flags, Header};
 use protocol::native::message::{Open, capability};
@@ -88,10 +88,11 @@ fn every_segment_is_counted_whatever_its_size_and_number(ip: IpAddr) {
     });
 }
 
-#[test]
-fn those_that_ask_are_answered_one_by_one_with_the_count_so_far() {
+#[test_case(Waiting::Block; "blocking")]
+#[test_case(Waiting::Spin; "spinning")]
+fn those_that_ask_are_answered_one_by_one_with_the_count_so_far(waiting: Waiting) {
     with_reflector(|address| {
-        let (session, socket) = known(address, batched(64));
+        let (session, socket) = known(address, Open { waiting: Some(waiting), ..batched(64) });
         let flags = |seq: u64| if seq.is_multiple_of(10) { Flags::NONE } else { Flags::SILENT };
         let messages: Vec<u8> = (1..=100).flat_map(|seq| session.request(seq, flags(seq), 64, 64)).collect();
         send(&socket, &messages, 64);
