@@ -1,6 +1,7 @@
 //! One way of a stream, as the bulk engine sees it: sockets in `endpoint`, a virtual pipe in `testbed`.
 
-use measure::unit::Instant;
+use measure::throughput::Sight;
+use measure::unit::{Instant, Nanos};
 
 use crate::link::Fault;
 
@@ -20,6 +21,22 @@ pub trait Bulk {
     /// second at most, so that the engine can look whether to go on.
     fn call(&mut self) -> Result<Call, Fault>;
 
+    /// What the way knows besides what its calls moved. It is asked at the end of each interval, and begins another of what
+    /// is kept by interval.
+    fn sight(&mut self) -> Sight {
+        Sight::default()
+    }
+
+    /// The same at the beginning of what is counted: what smooths or averages begins anew.
+    fn begin(&mut self) -> Sight {
+        self.sight()
+    }
+
+    /// The same at the end, of all since the beginning.
+    fn total(&mut self) -> Sight {
+        self.sight()
+    }
+
     /// Sleeps until `until`, never relative to now.
     fn sleep(&self, until: Instant);
 
@@ -32,10 +49,62 @@ pub trait Bulk {
 pub enum Call {
     /// It moved so many bytes of payload, at least one.
     Moved(usize),
+    /// It moved so many bytes of payload in so many datagrams, at least one.
+    MovedMany {
+        /// Bytes of payload of all of them.
+        bytes: usize,
+        /// How many.
+        datagrams: usize,
+    },
     /// It waited, and nothing was moved.
     Nothing,
     /// Our own side had no buffer for it: nothing was moved, and what was to be sent is given up.
     Failed,
     /// The sender ended the stream.
     End,
+}
+
+/// How a stream's datagrams carry their number and the instant they were sent: a foreign format, or ours. The link writes
+/// and reads in place, a datagram at a time.
+pub trait Numbering {
+    /// Octets that the format takes at the start of each datagram; no datagram of a stream is shorter.
+    fn octets(&self) -> usize;
+
+    /// The clock that its instants are of.
+    fn clock(&self) -> StampClock;
+
+    /// Writes `number`, the first being 1, and the instant of sending over the start of `datagram`, which is at least
+    /// [`octets`](Numbering::octets) long. What follows is left as it is.
+    fn write(&self, datagram: &mut [u8], number: u64, sent: Nanos);
+
+    /// What the start of a received datagram says; `None`: it is too short, or none of this format.
+    fn read(&self, datagram: &[u8]) -> Option<Mark>;
+}
+
+/// What a datagram of a stream says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A datagram of the stream.
+    Data {
+        /// Its number, the first being 1.
+        number: u64,
+        /// When it was sent, nanoseconds of the sender's clock.
+        sent: Nanos,
+    },
+    /// The sender says that it was the last; it may say so many times.
+    Last {
+        /// Number of datagrams before it.
+        count: u64,
+        /// When it was sent, nanoseconds of the sender's clock.
+        sent: Nanos,
+    },
+}
+
+/// Which clock the instants in datagrams are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StampClock {
+    /// `CLOCK_MONOTONIC`: only differences mean anything to the peer.
+    Monotonic,
+    /// Time since 1970.
+    Wall,
 }
