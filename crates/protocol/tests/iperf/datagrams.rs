@@ -66,6 +66,10 @@ fn every_header_is_written_again_as_it_was_read() {
         assert_eq!(again, capture.to, "{}", capture.name);
         let numbering = IperfNumbering::of_first(&capture.to).expect("a number");
         assert_eq!(numbering, IperfNumbering::CURRENT, "{}", capture.name);
+        // Where datagrams are shorter, the first one is as long as the header.
+        let usual = if capture.name.ends_with("-2.1.8") { datagram::USUAL } else { datagram::USUAL + 4 };
+        let expected = if capture.name.contains("-l64-") { usual } else { 1_470 };
+        assert_eq!(capture.length, Some(expected), "{}", capture.name);
     }
 }
 
