@@ -21,7 +21,6 @@ pub mod flag;
 pub mod flow;
 pub mod settings;
 pub mod time;
-pub mod transit;
 pub mod wire;
 pub mod wish;
 

@@ -1,5 +1,6 @@
 //! What iperf 2's readers say to anything at all.
 
+use measure::throughput::arrivals::Datagrams;
 use measure::unit::{Instant, Nanos};
 
 use super::Input;
@@ -69,16 +70,18 @@ pub fn iperf_datagram(data: &[u8]) {
             flow = Flow::begin(datagram, now, Nanos(now.0));
             continue;
         };
-        let before = *flow.seen();
+        let (before, bytes) = (flow.total(), flow.bytes());
         let heard = flow.arrive(datagram, now, Nanos(now.0));
-        let changed = matches!(heard, Heard::Data | Heard::Ended);
-        assert_eq!(changed, flow.seen().received == before.received + 1);
-        assert!(flow.seen().highest >= before.highest && flow.seen().bytes >= before.bytes);
+        let (after, changed) = (flow.total(), matches!(heard, Heard::Data | Heard::Ended));
+        let counted = |told: &Datagrams| told.received + told.duplicates + told.foreign;
+        assert_eq!(counted(&after), counted(&before) + u64::from(changed));
+        assert_eq!(flow.bytes(), bytes + if changed { datagram.len() as u64 } else { 0 });
+        assert!(after.expected >= before.expected && after.lost >= 0);
         assert_eq!(report.is_some() || heard == Heard::Ended, flow.report().is_some(), "it ends once");
         report = flow.report().copied();
         if let Some(report) = report {
             check_report(&report);
-            assert_eq!(report.bytes, flow.seen().bytes);
+            assert_eq!(report.bytes, flow.bytes());
         }
     }
     client(data);

@@ -133,7 +133,7 @@ impl Splitter {
 
 /// How long a burst took until all of it was there at `now`: from where it was begun. Negative where the clocks disagree.
 pub fn latency(burst: &Burst, now: Nanos) -> i64 {
-    super::transit::Transits::difference(now, burst.begun.nanos())
+    super::time::difference(now, burst.begun.nanos())
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 //! and the same report answers every further one. The datagram that ends it counts as one of it, as the original counts:
 //! its octets and its number are among those reported.
 
+use measure::throughput::arrivals::{Arrivals, Datagrams};
 use measure::unit::{Instant, Nanos};
 
 use super::datagram::{self, IperfNumbering, Settings};
 use super::fin::{AckFin, Rest};
-use super::time::Span;
-use super::transit::Transits;
+use super::time::{self, Span};
 use crate::bulk::{Mark, Numbering};
 
 /// A flow of one source.
@@ -17,48 +17,16 @@ use crate::bulk::{Mark, Numbering};
 pub struct Flow {
     numbering: IperfNumbering,
     settings: Settings,
-    seen: Seen,
+    bytes: u64,
+    arrivals: Arrivals,
+    /// Transit times of the first and the latest datagram, nanoseconds.
+    transits: Option<(i64, i64)>,
     /// Arrival of the first and the latest datagram.
     began: Instant,
     latest: Instant,
+    /// When the latest was sent, by the sender's clock.
+    sent: Nanos,
     ended: Option<AckFin>,
-}
-
-/// What has come of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// Octets of payload.
-    pub bytes: u64,
-    /// Datagrams, late ones and duplicates included.
-    pub received: u64,
-    /// The highest number.
-    pub highest: u64,
-    /// Numbers that were passed over.
-    pub gaps: u64,
-    /// Datagrams with a number that was passed, or twice the highest.
-    pub out_of_order: u64,
-    /// What lies between sending and arrival.
-    pub transits: Transits,
-}
-
-impl Seen {
-    /// Numbers that never came, as far as can be told: a duplicate counts for one that was lost.
-    pub fn lost(&self) -> u64 {
-        self.gaps.saturating_sub(self.out_of_order)
-    }
-
-    fn add(&mut self, number: u64, octets: usize, sent: Nanos, arrived: Nanos) {
-        self.bytes += octets as u64;
-        self.received += 1;
-        match number.checked_sub(self.highest) {
-            None | Some(0) => self.out_of_order += 1,
-            Some(step) => {
-                self.gaps += step - 1;
-                self.highest = number;
-            }
-        }
-        self.transits.add(sent, arrived);
-    }
 }
 
 /// What a datagram was to its flow.
@@ -70,8 +38,10 @@ pub enum Heard {
     Ended,
     /// It says again that the flow has ended: so is the report.
     Again,
-    /// Nothing of it: too short, or behind the end.
+    /// Nothing of it: too short, or late behind its end.
     Stray,
+    /// Sent after its end: the source has begun another.
+    Anew,
 }
 
 impl Flow {
@@ -80,7 +50,17 @@ impl Flow {
     pub fn begin(datagram: &[u8], now: Instant, arrived: Nanos) -> Option<Self> {
         let numbering = IperfNumbering::of_first(datagram)?;
         let settings = datagram::settings(datagram);
-        let mut flow = Self { numbering, settings, seen: Seen::default(), began: now, latest: now, ended: None };
+        let mut flow = Self {
+            numbering,
+            settings,
+            bytes: 0,
+            arrivals: Arrivals::new(true),
+            transits: None,
+            began: now,
+            latest: now,
+            sent: Nanos::ZERO,
+            ended: None,
+        };
         flow.arrive(datagram, now, arrived);
         Some(flow)
     }
@@ -90,9 +70,19 @@ impl Flow {
         &self.settings
     }
 
+    /// Octets of payload that came, copies included.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// What has come of it.
-    pub fn seen(&self) -> &Seen {
-        &self.seen
+    pub fn total(&self) -> Datagrams {
+        self.arrivals.total()
+    }
+
+    /// The same, with the transit times since this was asked last.
+    pub fn sight(&mut self) -> Datagrams {
+        self.arrivals.sight()
     }
 
     /// When its first datagram came.
@@ -114,56 +104,64 @@ impl Flow {
     pub fn arrive(&mut self, datagram: &[u8], now: Instant, arrived: Nanos) -> Heard {
         let Some(mark) = self.numbering.read(datagram) else { return Heard::Stray };
         match (mark, self.ended.is_some()) {
-            (Mark::Last { .. }, true) => {
-                self.latest = now;
+            (Mark::Last { sent, .. }, true) => {
+                (self.latest, self.sent) = (now, self.sent.max(sent));
                 Heard::Again
             }
+            (Mark::Data { sent, .. }, true) if sent > self.sent => Heard::Anew,
             (Mark::Data { .. }, true) => Heard::Stray,
             (Mark::Data { number, sent }, false) => {
-                self.latest = now;
-                self.seen.add(number, datagram.len(), sent, arrived);
+                self.take(number, datagram.len(), sent, now, arrived);
                 Heard::Data
             }
             (Mark::Last { count, sent }, false) => {
-                self.latest = now;
-                self.seen.add(count.saturating_add(1), datagram.len(), sent, arrived);
+                self.take(count.saturating_add(1), datagram.len(), sent, now, arrived);
                 self.ended = Some(self.made_report());
                 Heard::Ended
             }
         }
     }
 
+    fn take(&mut self, number: u64, octets: usize, sent: Nanos, now: Instant, arrived: Nanos) {
+        let transit = time::difference(arrived, sent);
+        self.bytes += octets as u64;
+        self.arrivals.arrived(number, transit);
+        self.transits = Some((self.transits.map_or(transit, |(first, _)| first), transit));
+        (self.latest, self.sent) = (now, self.sent.max(sent));
+    }
+
     fn made_report(&self) -> AckFin {
-        let Seen { bytes, highest, out_of_order, transits, .. } = self.seen;
+        let told = self.arrivals.total();
         let elapsed = self.latest.since(self.began).unwrap_or(Nanos::ZERO);
-        let nanos = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         AckFin {
             flags: AckFin::flags(true),
-            bytes,
-            duration: Span::of(nanos(elapsed.0)),
-            lost: self.seen.lost(),
-            out_of_order,
-            datagrams: highest,
-            jitter: Span::of(transits.jitter as i64),
-            rest: Some(self.rest(elapsed)),
+            bytes: self.bytes,
+            duration: Span::of(i64::try_from(elapsed.0).unwrap_or(i64::MAX)),
+            lost: told.lost.max(0).unsigned_abs(),
+            out_of_order: told.out_of_order,
+            datagrams: told.expected,
+            jitter: Span::of(told.jitter_ns.unwrap_or(0.0) as i64),
+            rest: Some(self.rest(&told, elapsed)),
         }
     }
 
-    fn rest(&self, elapsed: Nanos) -> Rest {
-        let Seen { received, transits, .. } = self.seen;
-        let transit = transits.transit;
-        let bounded = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let per_second = u128::from(received) * 1_000_000_000 / u128::from(elapsed.0.max(1));
+    fn rest(&self, told: &Datagrams, elapsed: Nanos) -> Rest {
+        let transit = told.transit.unwrap_or_default();
+        let bounded = |value: u128| u32::try_from(value).unwrap_or(u32::MAX);
+        let per_second = u128::from(told.received) * 1_000_000_000;
+        let (first, latest) = self.transits.unwrap_or_default();
+        let changes = i64::try_from(transit.count.saturating_sub(1)).unwrap_or(i64::MAX);
         Rest {
-            min: Span::of(transit.min),
-            max: Span::of(transit.max),
-            sum: Span::of(transit.sum),
-            mean: Span::of(transit.mean().unwrap_or(0.0) as i64),
+            min: Span::of(transit.min_ns),
+            max: Span::of(transit.max_ns),
+            sum: Span::of((transit.mean_ns * transit.count as f64) as i64),
+            mean: Span::of(transit.mean_ns as i64),
             // Square microseconds where a length of time has its seconds.
-            m2: Span::of((transit.squares() * 1_000.0) as i64),
-            variation: Span::of(transits.mean_variation().unwrap_or(0)),
-            count: bounded(transit.count),
-            rate: if elapsed == Nanos::ZERO { 0 } else { u32::try_from(per_second).unwrap_or(u32::MAX) },
+            m2: Span::of((transit.squares * 1_000.0) as i64),
+            // The changes from one to the next add up to the change from the first to the last.
+            variation: Span::of(latest.saturating_sub(first).checked_div(changes).unwrap_or(0)),
+            count: bounded(transit.count.into()),
+            rate: per_second.checked_div(elapsed.0.into()).map_or(0, bounded),
             divisor: 1,
         }
     }
@@ -212,15 +210,25 @@ mod tests {
         let mut late = vec![0; 1_000];
         IperfNumbering::CURRENT.write(&mut late, 3, ARRIVAL);
         assert_eq!(flow.arrive(&late, end, ARRIVAL), Heard::Stray);
+        IperfNumbering::CURRENT.write(&mut late, 1, Nanos(ARRIVAL.0 + 20_000_000));
+        assert_eq!(flow.arrive(&late, end, ARRIVAL), Heard::Anew, "sent after the end");
+    }
+
+    #[test]
+    fn a_copy_hides_no_loss() {
+        let mut flow = flow(&[1, 2, 2, 4]);
+        flow.arrive(&last(4, 0), Instant(5), ARRIVAL);
+        let report = *flow.report().unwrap();
+        assert_eq!((report.lost, report.out_of_order, report.datagrams, report.bytes), (1, 0, 5, 5_000));
     }
 
     #[test]
     fn what_is_lost_at_the_start_and_at_the_end_counts() {
         let mut flow = flow(&[3, 4]);
-        assert_eq!(flow.seen().lost(), 2);
+        assert_eq!(flow.total().lost, 2);
         flow.arrive(&last(6, 4), Instant(5), ARRIVAL);
         // The end was said four times in vain; nobody can know that those were none of the flow's.
-        assert_eq!((flow.seen().lost(), flow.seen().highest), (8, 11));
+        assert_eq!((flow.total().lost, flow.total().expected), (8, 11));
     }
 
     #[test]

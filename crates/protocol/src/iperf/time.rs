@@ -63,6 +63,13 @@ impl Span {
     }
 }
 
+/// `later` less `earlier` in nanoseconds, two clocks that may disagree by anything: bounded by what 64 bits hold.
+#[inline]
+pub fn difference(later: Nanos, earlier: Nanos) -> i64 {
+    let difference = i128::from(later.0) - i128::from(earlier.0);
+    i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +88,7 @@ mod tests {
         assert!(least.nanos() < -2_147_483_648_000_000_000);
         assert_eq!(Span::of(-1_000_001_999), Span { seconds: -1, micros: -1 });
         assert_eq!(Span::of(i64::MIN).seconds, i32::MIN);
+        assert_eq!(difference(Nanos::ZERO, Nanos(u64::MAX)), i64::MIN);
+        assert_eq!(difference(Nanos(5), Nanos(7)), -2);
     }
 }

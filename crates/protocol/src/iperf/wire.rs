@@ -5,11 +5,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use measure::throughput::arrivals::Transit;
 use measure::unit::Nanos;
 
 use super::bounce::{self, Bounce};
-use super::time::Stamp;
-use super::transit::{Transit, Transits};
+use super::time::{Stamp, difference};
 use crate::native::header::Flags as Asked;
 use crate::wire::{Reading, Wire};
 
@@ -51,13 +51,9 @@ impl Delays {
 
     fn add(&self, reply: &Bounce, now: Nanos) {
         let mut delays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        delays.to.add(difference(reply.received.nanos(), reply.sent.nanos()));
-        delays.from.add(difference(now, reply.returned.nanos()));
+        delays.to.take(difference(reply.received.nanos(), reply.sent.nanos()));
+        delays.from.take(difference(now, reply.returned.nanos()));
     }
-}
-
-fn difference(later: Nanos, earlier: Nanos) -> i64 {
-    Transits::difference(later, earlier)
 }
 
 impl<C: WallClock> BounceWire<C> {
@@ -150,7 +146,7 @@ mod tests {
         bounce::answer(&mut message, at(1_002_300_000), at(1_002_500_000));
         assert_eq!(wire.identify(&message, 0), Reading::Reply(4));
         let OneWay { to, from } = delays.read();
-        assert_eq!((to.count, to.sum, from.sum), (1, 300_000, 500_000));
+        assert_eq!((to.count, to.min_ns, from.max_ns), (1, 300_000, 500_000));
         let mut late = early;
         bounce::answer(&mut late, at(1), at(1));
         assert_eq!(wire.identify(&late, 0), Reading::Stray);
