@@ -115,6 +115,11 @@ pub fn sound(size: u32) -> Option<usize> {
     (SMALLEST..=LARGEST).contains(&size).then_some(size)
 }
 
+/// The size that the header of a message says, where it is one; the first eight octets will do.
+pub fn size_of(message: &[u8]) -> Option<u32> {
+    (Flags(word::read(message, 0)?) == Flags::BOUNCE).then(|| word::read(message, 4)).flatten()
+}
+
 impl Bounce {
     /// Reads the header of a message; `None` where it is none, or not whole.
     pub fn read(message: &[u8]) -> Option<Self> {
