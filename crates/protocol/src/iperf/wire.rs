@@ -24,8 +24,8 @@ pub trait WallClock {
 pub struct BounceWire<C> {
     clock: C,
     header: Bounce,
-    /// The latest request.
-    latest: Option<(u64, Stamp)>,
+    /// The latest request, when it was sent, and whether it counts.
+    latest: Option<(u64, Stamp, bool)>,
     delays: Option<Arc<Delays>>,
 }
 
@@ -75,16 +75,16 @@ impl<C: WallClock> Wire for BounceWire<C> {
     const KNOWS_LATE: bool = false;
 
     #[inline]
-    fn prepare(&mut self, message: &mut [u8], seq: u64, _flags: Asked) {
+    fn prepare(&mut self, message: &mut [u8], seq: u64, flags: Asked) {
         let mut sent = Stamp::of(self.clock.wall());
         // Two within a microsecond would not be told apart.
-        if let Some((_, before)) = self.latest
+        if let Some((_, before, _)) = self.latest
             && before == sent
         {
             sent.micros += 1;
         }
         bounce::stamp_sent(message, sent);
-        self.latest = Some((seq, sent));
+        self.latest = Some((seq, sent, !flags.has(Asked::WARM_UP)));
     }
 
     fn open(&mut self, message: &mut [u8]) {
@@ -94,14 +94,16 @@ impl<C: WallClock> Wire for BounceWire<C> {
     }
 
     fn identify(&mut self, reply: &[u8], _oldest: u64) -> Reading {
-        let (Some(header), Some((seq, sent))) = (Bounce::read(reply), self.latest) else { return Reading::Stray };
+        let (Some(header), Some((seq, sent, counts))) = (Bounce::read(reply), self.latest) else {
+            return Reading::Stray;
+        };
         if header.sent != sent {
             return Reading::Stray;
         }
         if header.size != self.header.size || header.received == Stamp::UNSET || header.returned == Stamp::UNSET {
             return Reading::Corrupt(Some(seq));
         }
-        if let Some(delays) = &self.delays {
+        if let Some(delays) = self.delays.as_ref().filter(|_| counts) {
             delays.add(&header, self.clock.wall());
         }
         Reading::Reply(seq)

@@ -170,7 +170,9 @@ fn send(test: &Test, lane: Lane, socket: Socket, early: usize, ack: Option<Ack>,
     // A server that is gone is told of by the drain.
     let _gone = way.socket().shutdown(Shutdown::Write);
     let mut told = Vec::new();
+    let whole = ended == crate::engine::Ended::Complete;
     let closed = test.way == Way::Upload
+        && whole
         && tcp::drain(way.socket(), CLOSING, halt, |octets| {
             if told.len() < protocol::iperf::ack::LONG {
                 told.extend_from_slice(octets);
