@@ -13,7 +13,6 @@ use endpoint::peer::iperf::server::event::{Ended, Event as Served};
 use endpoint::stop::Stop;
 use measure::event::Event;
 use measure::method::{Asked, Carrier, Direction, Far, Method, Pattern};
-use measure::unit::Nanos;
 use protocol::iperf::wish::{Quantity, Way};
 
 fn method() -> Method {
@@ -31,12 +30,12 @@ fn by_bytes(server: SocketAddr, way: Way) -> Test {
     Test { way, quantity: Quantity::Bytes(307_200), call_bytes: Some(32 << 10), ..Test::new(server, method()) }
 }
 
-/// Half a second of datagrams.
+/// 250 datagrams of 1000 octets, half a second of them.
 fn flow(server: SocketAddr, way: Way) -> Test {
     Test {
         way,
         datagrams: true,
-        quantity: Quantity::Time(Nanos::millis(500)),
+        quantity: Quantity::Bytes(250_000),
         pace: Some(protocol::iperf::wish::Pace::Bits(4_000_000)),
         call_bytes: Some(1_000),
         ..Test::new(server, method())

