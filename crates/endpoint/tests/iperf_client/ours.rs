@@ -91,7 +91,8 @@ fn datagrams_are_the_same_at_both_ends(way: Way) {
             sent = ended.iter().filter(|one| one.sends).map(calls).collect();
             came = made.lanes(false).map(|found| found.count.sight.datagrams.unwrap().received).collect();
         }
-        (sent.sort_unstable(), came.sort_unstable());
+        sent.sort_unstable();
+        came.sort_unstable();
         assert_eq!(sent, came, "ours sent: {sends}");
     }
 }

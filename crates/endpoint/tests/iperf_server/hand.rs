@@ -9,7 +9,7 @@ use measure::unit::Nanos;
 use protocol::bulk::Numbering;
 use protocol::iperf::ack::Ack;
 use protocol::iperf::ask::Ask;
-use protocol::iperf::bounce::{self, Bounce, BounceFlags};
+use protocol::iperf::bounce::{Bounce, BounceFlags};
 use protocol::iperf::datagram::IperfNumbering;
 use protocol::iperf::fin::AckFin;
 use protocol::iperf::settings::Amount;
@@ -114,7 +114,6 @@ fn a_reply_has_the_size_that_is_asked_for() {
     socket.shutdown(Shutdown::Write).unwrap();
     assert_eq!(all_of(socket), b"");
     until("its end", || server.events().iter().any(|event| matches!(event, Event::Bounced { replies: 3, .. })));
-    let _sizes = bounce::SMALLEST;
 }
 
 fn udp(server: &Ours) -> UdpSocket {

@@ -3,8 +3,8 @@
 use std::net::Shutdown;
 use std::os::fd::AsFd;
 
-use measure::throughput::Carried;
 use measure::throughput::meter::StreamCount;
+use measure::throughput::{Carried, Sight};
 use measure::unit::Nanos;
 use protocol::bulk::Bulk;
 use protocol::iperf::ack::Ack;
@@ -114,7 +114,7 @@ fn introduce<'a>(
             }
             way => {
                 let flowing = Flowing::new(socket, Aim::Connected, datagram, first, bytes);
-                works.push(Box::new(move |post| send_flow(test, lane(true), flowing, halt, post)));
+                works.push(Box::new(move |post| Ok(send_flow(test, lane(true), flowing, halt, post))));
                 if way == Way::Duplex {
                     works.push(Box::new(move |post| receive_flow(test, lane(false), beside, None, halt, post)));
                 }
@@ -151,9 +151,9 @@ fn run<B: Bulk>(way: B, plan: &Plan<'_>, post: Post<'_>) -> (B, StreamCount, cra
     let count = metered.streams.into_iter().next().unwrap_or_else(|| StreamCount {
         carried: metered.carried,
         intervals: Vec::new(),
-        sight: Default::default(),
+        sight: Sight::default(),
         omitted: Carried::default(),
-        omitted_sight: Default::default(),
+        omitted_sight: Sight::default(),
         began,
         ended: at_end,
     });
@@ -229,14 +229,14 @@ fn receiving<'a>(test: &Test, post: &Post<'a>, halt: &'a Stop, over: &'a dyn Fn(
 }
 
 /// Sends a flow, and ends it as its way wants.
-fn send_flow(test: &Test, lane: Lane, flowing: Flowing, halt: &Stop, post: Post<'_>) -> Result<Found, EndpointError> {
+fn send_flow(test: &Test, lane: Lane, flowing: Flowing, halt: &Stop, post: Post<'_>) -> Found {
     let plan = plan(test, &post, halt);
     let (mut way, count, ended) = run(flowing, &plan, post);
     let report = if test.way == Way::Upload && !test.silent { way.close(halt) } else { None };
     if test.way != Way::Upload || test.silent {
         way.say_last();
     }
-    Ok(Found { report, ..found(lane, count, ended, way.socket()) })
+    Found { report, ..found(lane, count, ended, way.socket()) }
 }
 
 /// Receives a flow, which is asked for by `request` until it comes.

@@ -61,7 +61,7 @@ pub(super) fn serve(connection: &Connection<'_>, mut octets: Vec<u8>, mut size: 
         shared.telling.tell(&Event::Bounced { test: connection.test, replies, elapsed });
     }
     if !over.is_empty() {
-        shared.fail(Some(connection.peer), over);
+        shared.fail(Some(connection.peer), &over);
     }
 }
 

@@ -19,7 +19,6 @@ use super::event::{Began, Ended, Event, Kind, Transport};
 use super::{SHORTAGE, Shared, back};
 use crate::clock::Monotonic;
 use crate::pace;
-use crate::peer::iperf::course::NO_SERIES;
 use crate::peer::iperf::datagram::Aim;
 use crate::peer::iperf::tcp::wall;
 use crate::socket::GLANCE;
@@ -132,7 +131,7 @@ impl Desk<'_> {
         let Some(flow) = Flow::begin(datagram, now, arrived) else { return };
         if !self.shared.settings.serves(from.ip()) || self.flows.len() >= self.shared.settings.limits.flows {
             if self.turned_away == 0 {
-                self.shared.fail(Some(from), "no more flows are served at once");
+                self.shared.fail(Some(from), &"no more flows are served at once");
             }
             self.turned_away += 1;
             return;
@@ -156,7 +155,7 @@ impl Desk<'_> {
     }
 
     fn keep(&self, test: u64, flow: Flow, wish: Option<Wish>, octets: usize, now: Instant) -> Kept {
-        let interval = self.shared.settings.interval.unwrap_or(NO_SERIES);
+        let interval = self.shared.settings.interval();
         let receives = wish.is_none_or(|wish| wish.way != Way::Reverse);
         let meter = receives.then(|| {
             let mut meter = Meter::new(0);
@@ -180,11 +179,11 @@ impl Desk<'_> {
     fn send(&self, test: u64, to: SocketAddr, wish: Wish, envelope: &mut Envelope, sending: &Arc<AtomicBool>) {
         let shared = self.shared;
         if !shared.settings.sends_datagrams {
-            return shared.fail(Some(to), "asks for datagrams, which this server sends none of");
+            return shared.fail(Some(to), &"asks for datagrams, which this server sends none of");
         }
         let socket = match self.socket.try_clone() {
             Ok(socket) => socket,
-            Err(error) => return shared.fail(Some(to), error),
+            Err(error) => return shared.fail(Some(to), &error),
         };
         let aim = Aim::Answering(Box::new(std::mem::take(envelope)));
         sending.store(true, Ordering::Release);
@@ -211,12 +210,12 @@ impl Desk<'_> {
     fn ended(&mut self, from: SocketAddr, now: Instant, cut_short: Option<String>) {
         let Some(kept) = self.flows.get_mut(&from) else { return };
         let (test, wish, report) = (kept.test, kept.wish, kept.flow.report().copied());
-        let interval = self.shared.settings.interval;
+        let tells = self.shared.settings.interval.is_some();
         let Some(mut meter) = kept.meter.take() else { return };
         kept.edge = Instant::NEVER;
         let end = if cut_short.is_some() { kept.flow.latest() } else { now };
         let sight = kept.sight();
-        if let Some(interval) = meter.last_interval(end, sight).filter(|_| interval.is_some()) {
+        if let Some(interval) = meter.last_interval(end, sight).filter(|_| tells) {
             self.shared.telling.tell(&Event::Interval { test, sends: false, interval: Box::new(interval) });
         }
         let total = Sight { datagrams: Some(kept.flow.total()), ..Sight::default() };
@@ -236,7 +235,7 @@ impl Desk<'_> {
         let mut silent = Vec::new();
         self.edge = Instant::NEVER;
         for (from, kept) in &mut self.flows {
-            let interval = self.shared.settings.interval.unwrap_or(NO_SERIES);
+            let interval = self.shared.settings.interval();
             // Nothing came between the edge and now that was not taken: the interval ends where it should.
             while kept.edge <= now && kept.meter.is_some() {
                 let (edge, sight) = (kept.edge, kept.sight());
