@@ -16,6 +16,7 @@ use measure::event::Event;
 use measure::method::{Carrier, Method, SocketOptions};
 use measure::outcome::SocketFacts;
 use measure::throughput::arrivals::Transit;
+use measure::throughput::glance::TcpGlance;
 use measure::throughput::meter::StreamCount;
 use measure::unit::Nanos;
 use protocol::iperf::ack::Ack;
@@ -168,6 +169,8 @@ pub struct Opened {
     pub connecting: Nanos,
     /// Its socket at the start.
     pub facts: SocketFacts,
+    /// What its TCP knows at the start: the initial window, segment and round trip; absent for datagrams.
+    pub tcp: Option<TcpGlance>,
 }
 
 /// What one thread found out.
