@@ -33,8 +33,10 @@ use crate::stop::Stop;
 
 /// How long the server may take to end a connection after us: what is on its way has to arrive first.
 const CLOSING: Nanos = Nanos::secs(30);
-/// So much longer than asked a server may send.
-const PAD: Nanos = Nanos::secs(3);
+/// So much longer than asked for, what a server sends may come: over a connection what it has handed over by the end is
+/// still on its way, by datagrams only the word that it was the last may be missing.
+const PAD: Nanos = Nanos::secs(60);
+const PAD_OF_DATAGRAMS: Nanos = Nanos::secs(3);
 /// A server that is to send and does not for so long is given up.
 const SILENT: Nanos = Nanos::secs(10);
 /// How often datagrams are asked for, and how far apart.
@@ -197,7 +199,7 @@ fn receive(
     }
     let reader = Reader::new(socket, test.size(), early);
     let reader = if early > 0 { reader.in_bursts() } else { reader };
-    let idle = Idle::new(SILENT);
+    let idle = silence(test);
     let over = |carried: &Carried| idle.is_over(carried);
     let plan = receiving(test, &post, halt, &over);
     let (way, count, ended) = run(reader, &plan, post);
@@ -219,9 +221,16 @@ fn server_header(test: &Test, socket: &Socket, halt: &Stop) -> Result<usize, End
     }
 }
 
+/// When a server that is to send is given up: one that sends slowly has long pauses.
+fn silence(test: &Test) -> Idle {
+    let gap = test.rate().map_or(Nanos::ZERO, |pace| pace.gap(test.size()));
+    Idle::new(SILENT.max(Nanos(gap.0.saturating_mul(4))))
+}
+
 /// The plan of what the server sends: it ends that, and our own bounds are for one that does not.
 fn receiving<'a>(test: &Test, post: &Post<'a>, halt: &'a Stop, over: &'a dyn Fn(&Carried) -> bool) -> Plan<'a> {
-    let after = if let Quantity::Time(time) = test.quantity { Some(Nanos(time.0.saturating_add(PAD.0))) } else { None };
+    let pad = if test.datagrams { PAD_OF_DATAGRAMS } else { PAD };
+    let after = if let Quantity::Time(time) = test.quantity { Some(Nanos(time.0.saturating_add(pad.0))) } else { None };
     // More than can be asked for is ended by us; a header of the server's comes on top.
     let bytes = course::bytes(test.quantity).filter(|bytes| i32::try_from(*bytes).is_err());
     let interval = test.interval;
@@ -252,7 +261,7 @@ fn receive_flow(
         ask_for(test, &socket, request, halt)?;
     }
     let way = NumberedReceiver::new(socket, IperfNumbering::CURRENT, test.method.waiting);
-    let idle = Idle::new(SILENT);
+    let idle = silence(test);
     let over = |carried: &Carried| idle.is_over(carried);
     let plan = receiving(test, &post, halt, &over);
     let (way, count, ended) = run(way, &plan, post);
