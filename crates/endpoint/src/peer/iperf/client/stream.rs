@@ -46,7 +46,13 @@ type Work<'a> = Box<dyn FnOnce(Post<'_>) -> Result<Found, EndpointError> + Send 
 
 /// Makes the test.
 pub fn measure(test: &Test, stop: &Stop, on_told: &mut dyn FnMut(Told<'_>)) -> Result<Outcome, EndpointError> {
-    let mut watch = Watch::start(Host::host(test.program.clone()).towards(test.server.ip()));
+    // Best effort: many streams take more descriptors than a process usually gets.
+    crate::socket::raise_descriptor_limit();
+    let reader = Host::host(test.program.clone()).towards(test.server.ip());
+    let mut watch = Watch::start(match &test.options().interface {
+        Some(interface) => reader.through(interface.clone()),
+        None => reader,
+    });
     let home = test.back.map(|back| Home::open(test, back)).transpose()?;
     let back = test.back.zip(home.as_ref()).map(|(back, home)| Back { port: home.port(), ..back });
     let ask = open::ask(test, back);
