@@ -8,6 +8,7 @@ use std::io;
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd};
 
+use measure::throughput::glance::TcpGlance;
 use measure::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -164,6 +165,31 @@ impl TcpInfo {
             info.bbr = bbr(&socket)?;
         }
         Ok(info)
+    }
+
+    /// The part that tells why a stream is no faster.
+    pub fn glance(&self) -> TcpGlance {
+        let segments = |count: u32, size: Bytes| Bytes(u64::from(count).saturating_mul(size.0));
+        TcpGlance {
+            retransmits: self.total_retrans.map(u64::from),
+            sent_bytes: self.bytes_sent,
+            retransmitted_bytes: self.bytes_retrans,
+            acknowledged_bytes: self.bytes_acked,
+            cwnd_bytes: self.snd_cwnd.zip(self.snd_mss_bytes).map(|(count, size)| segments(count, size)),
+            snd_wnd_bytes: self.snd_wnd_bytes,
+            mss_bytes: self.snd_mss_bytes,
+            pmtu_bytes: self.pmtu_bytes,
+            rtt_ns: self.smoothed_rtt_ns,
+            rttvar_ns: self.rttvar_ns,
+            min_rtt_ns: self.min_rtt_ns,
+            reordering: self.reordering,
+            reorderings: self.reord_seen,
+            delivery_bytes_per_s: self.delivery_rate_bytes_per_s,
+            pacing_bytes_per_s: self.pacing_rate_bytes_per_s,
+            busy_ns: self.busy_ns,
+            rwnd_limited_ns: self.rwnd_limited_ns,
+            sndbuf_limited_ns: self.sndbuf_limited_ns,
+        }
     }
 
     fn from_raw(raw: &Raw, length: usize) -> Self {

@@ -32,7 +32,7 @@ fn told(pipe: VirtualPipe, plan: &Plan<'_>) -> (Streamed<VirtualPipe>, Vec<Event
 }
 
 fn intervals(events: &[Event]) -> Vec<Interval> {
-    let carried = |event: &Event| if let Event::Carried { interval, .. } = event { Some(*interval) } else { None };
+    let carried = |event: &Event| if let Event::Carried { interval, .. } = event { Some(**interval) } else { None };
     events.iter().filter_map(carried).collect()
 }
 
@@ -118,7 +118,7 @@ fn the_series_has_the_interval_asked_for_and_adds_up() {
     let shape: Vec<(u64, u64, u64)> =
         intervals.iter().map(|i| (i.at_ns.0 / 1_000_000, i.length_ns.0 / 1_000_000, i.carried.calls)).collect();
     assert_eq!(shape, [(0, 200, 200), (200, 200, 200), (400, 100, 100)]);
-    assert_eq!(streamed.metered.intervals, [intervals]);
+    assert_eq!(streamed.metered.streams[0].intervals, intervals);
 }
 
 #[test]
@@ -147,7 +147,12 @@ fn what_goes_through_in_the_warm_up_is_not_counted() {
     let plan = Plan { warm_up: Nanos::secs(1), after: Some(Nanos::secs(2)), ..Plan::unbounded(&stop) };
     let (streamed, events) = told(pipe(), &plan);
     assert_eq!((streamed.metered.carried, streamed.metered.elapsed()), (carried(2_000), Nanos::secs(2)));
-    assert_eq!((events.len(), intervals(&events)[0].at_ns), (3, Nanos::ZERO));
+    let told: Vec<(bool, Nanos, u64)> =
+        intervals(&events).iter().map(|i| (i.omitted, i.at_ns, i.carried.calls)).collect();
+    let second = Nanos::secs(1);
+    assert_eq!(told, [(true, Nanos::ZERO, 1_000), (false, Nanos::ZERO, 1_000), (false, second, 1_000)]);
+    assert!(matches!(events[1], Event::Started { .. }), "between the warm-up and what counts");
+    assert_eq!(streamed.metered.streams[0].omitted, carried(1_000));
     let by_bytes = Plan { bytes: Some(5 * CALL as u64), ..plan };
     assert_eq!(run(pipe(), &by_bytes).metered.carried, carried(5));
 }

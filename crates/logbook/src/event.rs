@@ -79,11 +79,11 @@ pub struct ThreadSecond {
 }
 
 /// An interval of a stream as one thread of ours saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadInterval {
     /// The thread's number, from 0.
     pub thread: u32,
     /// What it held.
     #[serde(flatten)]
-    pub interval: Interval,
+    pub interval: Box<Interval>,
 }

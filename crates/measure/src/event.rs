@@ -181,7 +181,7 @@ pub struct Second {
 }
 
 /// What an engine pushes while it runs; sinks turn it into a progress line, JSON lines or a file.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The warm-up is over and recording starts now.
     Started {
@@ -202,7 +202,7 @@ pub enum Event {
         /// The thread of ours whose interval it was.
         thread: u32,
         /// What it held.
-        interval: Interval,
+        interval: Box<Interval>,
     },
     /// A request ended; only when samples were asked for.
     Exchange(Exchange),

@@ -3,12 +3,16 @@
 //! A [`meter::Meter`] counts while an engine runs; [`Throughput::of`] makes of it what is kept. Rates are bytes over the
 //! time of our end, for both ends: one clock. Invariant: the intervals of a stream add up to what our end carried.
 
+pub mod arrivals;
+pub mod glance;
 pub mod meter;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::meter::Metered;
+use self::arrivals::Datagrams;
+use self::glance::TcpGlance;
+use self::meter::{Metered, StreamCount};
 use crate::method::Direction;
 use crate::outcome::{Distribution, SocketFacts};
 use crate::statistics::summary;
@@ -37,8 +41,49 @@ pub struct Throughput {
     pub calls: Option<Distribution>,
     /// What our end carried by interval, all threads together.
     pub intervals: Vec<Interval>,
+    /// Our end of each stream, in the order in which they were made; the intervals above are all of them together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<Stream>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
+}
+
+/// One stream of several, or the only one, as our end saw it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stream {
+    /// What our end's calls carried.
+    #[serde(flatten)]
+    pub carried: Carried,
+    /// From its start to its end, in nanoseconds.
+    pub elapsed_ns: Nanos,
+    /// What its sender's TCP knew at the end, counted from the end of the warm-up; absent for a receiver and for datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpGlance>,
+    /// What its receiver counted; absent for a sender, for TCP, and where datagrams have no numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
+    /// Its intervals.
+    pub intervals: Vec<Interval>,
+}
+
+/// What a way knows of itself besides what its calls moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sight {
+    /// Its sender's TCP; absent for a receiver and for datagrams.
+    pub tcp: Option<TcpGlance>,
+    /// What a receiver of numbered datagrams counted since its start; transit times are those since the sight before.
+    pub datagrams: Option<Datagrams>,
+}
+
+impl Sight {
+    /// With what was counted since `earlier`, an older sight of the same way.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            tcp: self.tcp.map(|tcp| tcp.since(&earlier.tcp.unwrap_or_default())),
+            datagrams: self.datagrams.map(|datagrams| datagrams.since(&earlier.datagrams.unwrap_or_default())),
+        }
+    }
 }
 
 /// What the peer told of its end.
@@ -64,7 +109,7 @@ pub struct Carried {
 }
 
 /// An interval of a stream as it went by; the last may be shorter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Its start, nanoseconds after the start of the measurement.
     pub at_ns: Nanos,
@@ -73,6 +118,16 @@ pub struct Interval {
     /// What was carried in it.
     #[serde(flatten)]
     pub carried: Carried,
+    /// What the sender's TCP knew at its end: counts and times are since the connection began. Absent for a receiver, for
+    /// datagrams, and where several streams are told together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpGlance>,
+    /// What the receiver of numbered datagrams counted in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
+    /// Whether it belongs to the warm-up, which counts from its own start and is in no sum.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub omitted: bool,
 }
 
 impl Throughput {
@@ -93,7 +148,8 @@ impl Throughput {
             sent_bytes_per_s,
             received_bytes_per_s,
             calls: metered.calls.as_ref().map(summary::distribution),
-            intervals: merged(&metered.intervals),
+            intervals: merged(&metered.intervals().collect::<Vec<_>>()),
+            streams: metered.streams.iter().map(Stream::of).collect(),
             sockets,
         }
     }
@@ -123,8 +179,8 @@ impl Carried {
 }
 
 /// The intervals of all threads together, by their number from the start.
-fn merged(threads: &[Vec<Interval>]) -> Vec<Interval> {
-    let most = threads.iter().map(Vec::len).max().unwrap_or(0);
+fn merged(threads: &[&[Interval]]) -> Vec<Interval> {
+    let most = threads.iter().map(|thread| thread.len()).max().unwrap_or(0);
     let at = |place: usize| threads.iter().filter_map(move |thread| thread.get(place));
     (0..most).filter_map(|place| at(place).copied().reduce(|one, other| one.beside(&other))).collect()
 }
@@ -135,6 +191,8 @@ impl Interval {
         self.at_ns = self.at_ns.min(other.at_ns);
         self.length_ns = self.length_ns.max(other.length_ns);
         self.carried.add(&other.carried);
+        self.tcp = None;
+        self.datagrams = both(self.datagrams, other.datagrams, Datagrams::and);
         self
     }
 
@@ -142,7 +200,30 @@ impl Interval {
     fn then(mut self, next: &Self) -> Self {
         self.length_ns = Nanos(self.length_ns.0 + next.length_ns.0);
         self.carried.add(&next.carried);
+        self.tcp = next.tcp.or(self.tcp);
+        self.datagrams =
+            both(self.datagrams, next.datagrams, |one, next| Datagrams { jitter_ns: next.jitter_ns, ..one.and(next) });
         self
+    }
+}
+
+/// Two parts as one, or the one that there is.
+fn both<T: Copy>(one: Option<T>, other: Option<T>, and: impl FnOnce(&T, &T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(and(&one, &other)),
+        (one, other) => one.or(other),
+    }
+}
+
+impl Stream {
+    fn of(count: &StreamCount) -> Self {
+        Self {
+            carried: count.carried,
+            elapsed_ns: count.ended.since(count.began).unwrap_or(Nanos::ZERO),
+            tcp: count.sight.tcp,
+            datagrams: count.sight.datagrams,
+            intervals: count.intervals.clone(),
+        }
     }
 }
 
@@ -154,16 +235,16 @@ mod tests {
 
     fn metered(keeps: usize) -> Metered {
         let mut meter = Meter::new(keeps);
-        meter.begin(Instant(1_000));
+        meter.begin(Instant(1_000), Sight::default());
         for n in 0..10_u64 {
             let before = Instant(1_000 + n * 100_000_000);
             meter.moved(1_000);
             meter.took(before, before.after(Nanos(500 + n)));
         }
         meter.failed();
-        meter.interval(Instant(1_000).after(Nanos::secs(1)));
+        meter.interval(Instant(1_000).after(Nanos::secs(1)), Sight::default());
         meter.moved(24);
-        meter.finish(Instant(1_000).after(Nanos::secs(2)))
+        meter.finish(Instant(1_000).after(Nanos::secs(2)), Sight::default())
     }
 
     #[test]
@@ -179,8 +260,8 @@ mod tests {
     #[test]
     fn no_time_is_no_rate() {
         let mut meter = Meter::new(0);
-        meter.begin(Instant(5));
-        let none = Throughput::of(Direction::Send, &meter.finish(Instant(5)), None, Vec::new());
+        meter.begin(Instant(5), Sight::default());
+        let none = Throughput::of(Direction::Send, &meter.finish(Instant(5), Sight::default()), None, Vec::new());
         assert_eq!((none.sent_bytes_per_s, none.elapsed_ns), (None, Nanos::ZERO));
     }
 
@@ -199,6 +280,8 @@ mod tests {
         let whole = Throughput::of(Direction::Send, &both, None, Vec::new());
         let bytes: Vec<u64> = whole.intervals.iter().map(|interval| interval.carried.bytes.0).collect();
         assert_eq!(bytes, [20_000, 48]);
+        assert_eq!(whole.streams.len(), 2);
+        assert_eq!(whole.streams[1].carried, Carried { bytes: Bytes(10_024), calls: 11, failed_calls: 1 });
         assert_eq!(whole.calls.unwrap().count, 20);
     }
 }

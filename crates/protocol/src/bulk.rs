@@ -1,5 +1,6 @@
 //! One way of a stream, as the bulk engine sees it: sockets in `endpoint`, a virtual pipe in `testbed`.
 
+use measure::throughput::Sight;
 use measure::unit::{Instant, Nanos};
 
 use crate::link::Fault;
@@ -20,6 +21,22 @@ pub trait Bulk {
     /// second at most, so that the engine can look whether to go on.
     fn call(&mut self) -> Result<Call, Fault>;
 
+    /// What the way knows besides what its calls moved. It is asked at the end of each interval, and begins another of what
+    /// is kept by interval.
+    fn sight(&mut self) -> Sight {
+        Sight::default()
+    }
+
+    /// The same at the beginning of what is counted: what smooths or averages begins anew.
+    fn begin(&mut self) -> Sight {
+        self.sight()
+    }
+
+    /// The same at the end, of all since the beginning.
+    fn total(&mut self) -> Sight {
+        self.sight()
+    }
+
     /// Sleeps until `until`, never relative to now.
     fn sleep(&self, until: Instant);
 
@@ -32,6 +49,13 @@ pub trait Bulk {
 pub enum Call {
     /// It moved so many bytes of payload, at least one.
     Moved(usize),
+    /// It moved so many bytes of payload in so many datagrams, at least one.
+    MovedMany {
+        /// Bytes of payload of all of them.
+        bytes: usize,
+        /// How many.
+        datagrams: usize,
+    },
     /// It waited, and nothing was moved.
     Nothing,
     /// Our own side had no buffer for it: nothing was moved, and what was to be sent is given up.

@@ -14,7 +14,7 @@ use measure::recorder::{Held, Recorder, Recording, Sequence};
 use measure::statistics::loss::PeerCounts;
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::meter::Meter;
-use measure::throughput::{Carried, Theirs, Throughput};
+use measure::throughput::{Carried, Sight, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
@@ -327,7 +327,7 @@ pub(crate) fn stream() -> Record {
     let mut rng = Draw(13);
     let mut meter = Meter::new(100_000);
     let mut now = Instant(7_000);
-    meter.begin(now);
+    meter.begin(now, Sight::default());
     let mut edge = now;
     for n in 0..20_000 {
         let before = now;
@@ -339,14 +339,14 @@ pub(crate) fn stream() -> Record {
             meter.moved(1_400);
         }
         if now.since(edge) > Some(Nanos::secs(1)) {
-            meter.interval(now);
+            meter.interval(now, Sight::default());
             edge = now;
         }
     }
     let asked = Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::Stream), ..Asked::default() };
     let carried = Carried { bytes: Bytes(1_400 * 19_941), calls: 19_941, failed_calls: 0 };
     let theirs = Theirs { carried, elapsed_ns: Some(Nanos::millis(3_990)) };
-    let found = Throughput::of(Direction::Send, &meter.finish(now), Some(theirs), vec![socket()]);
+    let found = Throughput::of(Direction::Send, &meter.finish(now, Sight::default()), Some(theirs), vec![socket()]);
     let base = record(asked, &Recorder::new(LoopKind::Closed, 10).finish(Instant(0)), Extra::default());
     Record {
         question: Question::Throughput,

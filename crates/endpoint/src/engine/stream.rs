@@ -9,8 +9,8 @@ use measure::event::Event;
 use measure::method::{Method, Pacing, Schedule};
 use measure::recorder::EXACT;
 use measure::schedule::Due;
-use measure::throughput::Carried;
 use measure::throughput::meter::{Meter, Metered};
+use measure::throughput::{Carried, Interval};
 use measure::unit::{Instant, Nanos};
 use protocol::bulk::{Bulk, Call};
 
@@ -37,6 +37,8 @@ pub struct Plan<'a> {
     pub after: Option<Nanos>,
     /// Ends with the call that reaches so many bytes, warm-up not included.
     pub bytes: Option<u64>,
+    /// Ends with the call that reaches so many calls, or datagrams, warm-up not included.
+    pub calls: Option<u64>,
     /// Length of an interval of the series; at least a millisecond.
     pub interval: Nanos,
     /// How many durations of calls are kept as they are; 0: none is taken.
@@ -69,6 +71,7 @@ impl<'a> Plan<'a> {
             warm_up: Nanos::ZERO,
             after: None,
             bytes: None,
+            calls: None,
             interval: measure::event::INTERVAL,
             keeps: 0,
             thread: 0,
@@ -88,6 +91,7 @@ impl<'a> Plan<'a> {
             warm_up: method.warm_up_ns,
             after: method.stop.after_ns,
             bytes: method.stop.bytes.map(|bytes| bytes.0 / count + u64::from(number < bytes.0 % count)),
+            calls: None,
             interval,
             keeps: if timed { EXACT / threads as usize } else { 0 },
             thread,
@@ -131,13 +135,14 @@ struct Engine<'a, B> {
 
 impl<B: Bulk> Engine<'_, B> {
     fn run(mut self, start: Instant) -> Streamed<B> {
-        self.meter.begin(start);
+        let sight = self.way.begin();
+        self.meter.begin(start, sight);
         if self.plan.warm_up == Nanos::ZERO {
             self.tell(Event::Started { thread: self.plan.thread, at: start });
         }
         let paced = self.plan.schedule != Schedule::BackToBack;
         let timed = self.meter.times_calls();
-        let last = self.plan.bytes.unwrap_or(u64::MAX);
+        let (last, last_call) = (self.plan.bytes.unwrap_or(u64::MAX), self.plan.calls.unwrap_or(u64::MAX));
         let ended = loop {
             if paced
                 && !self.owes
@@ -154,7 +159,8 @@ impl<B: Bulk> Engine<'_, B> {
             {
                 break ended;
             }
-            if self.meter.carried().bytes.0 >= last && self.course.counting {
+            let carried = self.meter.carried();
+            if (carried.bytes.0 >= last || carried.calls >= last_call) && self.course.counting {
                 break Ended::Complete;
             }
         };
@@ -171,6 +177,12 @@ impl<B: Bulk> Engine<'_, B> {
         match called {
             Ok(Call::Moved(bytes)) => {
                 self.meter.moved(bytes);
+                if timed {
+                    self.meter.took(before, now);
+                }
+            }
+            Ok(Call::MovedMany { bytes, datagrams }) => {
+                self.meter.moved_many(bytes, datagrams);
                 if timed {
                     self.meter.took(before, now);
                 }
@@ -220,14 +232,17 @@ impl<B: Bulk> Engine<'_, B> {
     fn pass(&mut self) -> Option<Ended> {
         let now = self.way.now();
         if !self.course.counting && now >= self.course.counts_from {
+            self.interval(now);
             self.course.count_from(now, self.plan);
-            self.meter.begin(now);
+            let sight = self.way.begin();
+            self.meter.begin(now, sight);
             self.tell(Event::Started { thread: self.plan.thread, at: now });
         }
         if now >= self.course.edge {
             self.course.edge = super::edge::following(self.course.edge, self.course.interval, now);
-            let interval = self.meter.interval(now);
-            self.tell(Event::Carried { thread: self.plan.thread, interval });
+            let sight = self.way.sight();
+            let interval = self.meter.interval(now, sight);
+            self.tell_interval(&interval);
         }
         if now >= self.course.end {
             return Some(Ended::Complete);
@@ -238,6 +253,19 @@ impl<B: Bulk> Engine<'_, B> {
         (self.plan.stop.requested() || looks && self.plan.halt.is_some_and(halted)).then_some(Ended::Stopped)
     }
 
+    /// Closes the interval that is cut short now, where anything was carried in it.
+    fn interval(&mut self, now: Instant) {
+        let sight = self.way.sight();
+        if let Some(interval) = self.meter.last_interval(now, sight) {
+            self.tell_interval(&interval);
+        }
+    }
+
+    fn tell_interval(&mut self, interval: &Interval) {
+        let interval = Box::new(Interval { omitted: !self.course.counting, ..*interval });
+        self.tell(Event::Carried { thread: self.plan.thread, interval });
+    }
+
     fn tell(&mut self, event: Event) {
         if let Some(outlet) = &mut self.outlet {
             outlet.push(event);
@@ -246,17 +274,17 @@ impl<B: Bulk> Engine<'_, B> {
 
     fn finish(mut self, ended: Ended) -> Streamed<B> {
         let now = self.way.now();
+        self.interval(now);
         // Cut short in the warm-up: what went through until then was not to be counted.
         if !self.course.counting {
-            self.meter.begin(now);
+            let sight = self.way.begin();
+            self.meter.begin(now, sight);
         }
-        if let Some(interval) = self.meter.last_interval(now) {
-            self.tell(Event::Carried { thread: self.plan.thread, interval });
-        }
+        let total = self.way.total();
         if let Some(outlet) = self.outlet {
             outlet.finish();
         }
-        Streamed { way: self.way, metered: self.meter.finish(now), ended }
+        Streamed { way: self.way, metered: self.meter.finish(now, total), ended }
     }
 }
 
@@ -279,7 +307,7 @@ impl Course {
         let mut course = Self {
             next: start,
             glance: start.after(GLANCE),
-            edge: Instant::NEVER,
+            edge: start.after(interval),
             interval,
             end: Instant::NEVER,
             counts_from,
@@ -302,6 +330,7 @@ impl Course {
         if now >= self.glance {
             self.glance = now.after(GLANCE);
         }
+        // The warm-up has intervals of its own.
         let warm = if self.counting { Instant::NEVER } else { self.counts_from };
         self.next = self.glance.min(self.edge).min(self.end).min(warm);
     }

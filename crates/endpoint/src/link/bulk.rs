@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 
 use measure::method::Waiting;
+use measure::throughput::Sight;
 use measure::unit::Instant;
 use protocol::bulk::{Bulk, Call};
 use protocol::link::Fault;
@@ -21,6 +22,11 @@ use super::ring::Ring;
 use crate::clock::{self, Monotonic};
 use crate::pace;
 use crate::socket::queue;
+use crate::tcp_info::TcpInfo;
+
+pub mod any;
+pub mod numbered;
+pub mod zero_copy;
 
 /// What all ways over sockets have alike.
 macro_rules! by_the_machines_clocks {
@@ -44,6 +50,8 @@ macro_rules! by_the_machines_clocks {
         }
     };
 }
+
+use by_the_machines_clocks;
 
 /// Sends what the buffers hold, one buffer a call. Where a stream has room for a part of it only, the next call sends the
 /// rest, so that what was sent is whole messages in the end; a datagram goes whole or not at all.
@@ -70,6 +78,10 @@ impl Sender {
 }
 
 impl Bulk for Sender {
+    fn sight(&mut self) -> Sight {
+        sender_sight(&self.socket)
+    }
+
     #[inline]
     fn call(&mut self) -> Result<Call, Fault> {
         let buffer = if self.rest == 0 { self.ring.turn() } else { self.ring.tail(self.rest) };
@@ -83,6 +95,12 @@ impl Bulk for Sender {
     }
 
     by_the_machines_clocks!();
+}
+
+/// What a sender's TCP knows; nothing where the socket is none of TCP.
+#[cold]
+fn sender_sight(socket: &Socket) -> Sight {
+    Sight { tcp: TcpInfo::of(socket).ok().map(|info| info.glance()), datagrams: None }
 }
 
 #[cold]
@@ -111,6 +129,14 @@ impl Receiver {
     pub fn new(socket: Socket, ring: Ring, waiting: Waiting) -> Self {
         let flags = if waiting == Waiting::Spin { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
         Self { socket, ring, flags }
+    }
+
+    /// Has what comes thrown away by the kernel instead of copied (`MSG_TRUNC`, tcp(7)): of TCP alone, the count stays
+    /// true and nobody reads the payload. Of datagrams it would count what a buffer did not hold.
+    #[must_use]
+    pub fn discarding(mut self) -> Self {
+        self.flags |= RecvFlags::TRUNC;
+        self
     }
 
     /// The socket itself.
@@ -171,6 +197,10 @@ pub fn file_of(pattern: &[u8], length: usize) -> io::Result<File> {
 }
 
 impl Bulk for FileSender {
+    fn sight(&mut self) -> Sight {
+        sender_sight(&self.socket)
+    }
+
     #[inline]
     fn call(&mut self) -> Result<Call, Fault> {
         // A call does not run on from the end of the file to its start: it ends there, and the next begins anew.

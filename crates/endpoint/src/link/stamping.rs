@@ -59,7 +59,7 @@ pub fn departure(socket: BorrowedFd<'_>) -> Departure {
         match notice {
             Notice::Stamp { point: Point::Sched, at, .. } => departure.sched = Some(at),
             Notice::Stamp { point: Point::Driver, at, .. } => departure.driver = Some(at),
-            Notice::Stamp { point: Point::Acknowledged, .. } | Notice::Error { .. } => {}
+            Notice::Stamp { point: Point::Acknowledged, .. } | Notice::Error { .. } | Notice::Released { .. } => {}
         }
     }
     departure

@@ -6,6 +6,10 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_void};
 
+/// include/uapi/linux/errqueue.h.
+const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
+/// The same.
+const SO_EE_CODE_ZEROCOPY_COPIED: u8 = 1;
 /// Room for the control messages we ask for: three timestamps, an extended error with its offender, and the like.
 const CONTROL: usize = 512;
 
@@ -50,6 +54,15 @@ pub enum Notice {
         kind: u8,
         /// ICMP code.
         code: u8,
+    },
+    /// Sends that took their payload from our memory are done with it (`MSG_ZEROCOPY`).
+    Released {
+        /// Number of the first of them, counted by the socket from 0 …
+        first: u32,
+        /// … and of the last.
+        last: u32,
+        /// Whether the kernel copied the payload after all.
+        copied: bool,
     },
 }
 
@@ -262,6 +275,10 @@ impl Extended {
                 _ => return None,
             };
             return Some(Notice::Stamp { point, id: self.data, at: stamp? });
+        }
+        if self.origin == SO_EE_ORIGIN_ZEROCOPY {
+            let copied = self.code & SO_EE_CODE_ZEROCOPY_COPIED != 0;
+            return Some(Notice::Released { first: self.info, last: self.data, copied });
         }
         let local = self.origin == libc::SO_EE_ORIGIN_LOCAL;
         Some(Notice::Error { errno: self.errno as i32, local, kind: self.kind, code: self.code })

@@ -65,7 +65,7 @@ fn what_we_send_the_server_has(host: IpAddr, stop: &StopAt) {
         let cpu = measured.cpu.expect("a second has a hundred ticks");
         assert!(cpu.cpus >= 1 && cpu.busy_share > 0.0 && cpu.busy_share <= 1.0, "{cpu:?}");
     }
-    let carried: u64 = streams(&measured).metered.intervals.iter().flatten().map(|i| i.carried.bytes.0).sum();
+    let carried: u64 = streams(&measured).metered.intervals().flatten().map(|i| i.carried.bytes.0).sum();
     assert_eq!(carried, measured.sent.bytes, "the series adds up");
 }
 

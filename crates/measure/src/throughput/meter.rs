@@ -3,7 +3,7 @@
 //! An engine owns one [`Meter`] per thread. Nothing here reads a clock or locks; memory is taken beforehand and, now and
 //! then, at the end of an interval.
 
-use super::{Carried, Interval};
+use super::{Carried, Interval, Sight};
 use crate::method::LoopKind;
 use crate::recorder::{Recorder, Recording};
 use crate::unit::{Instant, Nanos};
@@ -18,6 +18,11 @@ pub struct Meter {
     began: Instant,
     edge: Instant,
     at_edge: Carried,
+    /// What the way had counted by the last edge, and when the count began.
+    seen: Sight,
+    seen_at_start: Sight,
+    /// What was carried and seen before the count began.
+    omitted: Carried,
     intervals: Vec<Interval>,
     /// Only where durations are kept: it takes two readings of the clock to have one.
     calls: Option<Box<Recorder>>,
@@ -31,13 +36,18 @@ impl Meter {
             began: Instant(0),
             edge: Instant(0),
             at_edge: Carried::default(),
+            seen: Sight::default(),
+            seen_at_start: Sight::default(),
+            omitted: Carried::default(),
             intervals: Vec::with_capacity(4_096),
             calls: (keeps > 0).then(|| Box::new(Recorder::new(LoopKind::Closed, keeps))),
         }
     }
 
-    /// The stream starts at `now`; what was counted before is forgotten.
-    pub fn begin(&mut self, now: Instant) {
+    /// The count starts at `now`; what was counted before was the warm-up, and `seen` is what the way knew then.
+    pub fn begin(&mut self, now: Instant, seen: Sight) {
+        self.omitted.add(&self.carried);
+        (self.seen, self.seen_at_start) = (seen, seen);
         (self.carried, self.at_edge) = (Carried::default(), Carried::default());
         (self.began, self.edge) = (now, now);
         self.intervals.clear();
@@ -51,6 +61,13 @@ impl Meter {
     pub fn moved(&mut self, bytes: usize) {
         self.carried.bytes.0 += bytes as u64;
         self.carried.calls += 1;
+    }
+
+    /// A call carried `datagrams` of `bytes` in all.
+    #[inline]
+    pub fn moved_many(&mut self, bytes: usize, datagrams: usize) {
+        self.carried.bytes.0 += bytes as u64;
+        self.carried.calls += datagrams as u64;
     }
 
     /// A call found no room on our own side.
@@ -78,14 +95,17 @@ impl Meter {
         &self.carried
     }
 
-    /// The present interval ends at `now`: what it held.
-    pub fn interval(&mut self, now: Instant) -> Interval {
+    /// The present interval ends at `now`, when the way knows `sight`: what it held.
+    pub fn interval(&mut self, now: Instant, sight: Sight) -> Interval {
         let interval = Interval {
             at_ns: self.edge.since(self.began).unwrap_or(Nanos::ZERO),
             length_ns: now.since(self.edge).unwrap_or(Nanos::ZERO),
             carried: self.carried.since(&self.at_edge),
+            tcp: sight.tcp,
+            datagrams: sight.since(&self.seen).datagrams,
+            omitted: false,
         };
-        (self.edge, self.at_edge) = (now, self.carried);
+        (self.edge, self.at_edge, self.seen) = (now, self.carried, sight);
         if self.intervals.len() == MOST {
             self.halve();
         }
@@ -94,16 +114,26 @@ impl Meter {
     }
 
     /// Closes the interval that the end of the stream cuts short; `None` where nothing was carried in it.
-    pub fn last_interval(&mut self, now: Instant) -> Option<Interval> {
-        (self.carried != self.at_edge).then(|| self.interval(now))
+    pub fn last_interval(&mut self, now: Instant, sight: Sight) -> Option<Interval> {
+        (self.carried != self.at_edge).then(|| self.interval(now, sight))
     }
 
-    /// Ends the count at `now`: the last interval is closed too.
-    pub fn finish(mut self, now: Instant) -> Metered {
-        self.last_interval(now);
+    /// Ends the count at `now`, when the way knows `sight`: the last interval is closed too. Transit times of the whole are
+    /// in the sight of a total.
+    pub fn finish(mut self, now: Instant, sight: Sight) -> Metered {
+        self.last_interval(now, sight);
+        let stream = StreamCount {
+            carried: self.carried,
+            intervals: self.intervals,
+            sight: sight.since(&self.seen_at_start),
+            omitted: self.omitted,
+            omitted_sight: self.seen_at_start,
+            began: self.began,
+            ended: now,
+        };
         Metered {
             carried: self.carried,
-            intervals: vec![self.intervals],
+            streams: vec![stream],
             calls: self.calls.map(|calls| calls.finish(now)),
             began: self.began,
             ended: now,
@@ -117,13 +147,32 @@ impl Meter {
     }
 }
 
+/// What was counted of one stream.
+#[derive(Clone, Debug)]
+pub struct StreamCount {
+    /// All that was carried.
+    pub carried: Carried,
+    /// Its intervals.
+    pub intervals: Vec<Interval>,
+    /// What the way counted in that time.
+    pub sight: Sight,
+    /// What was carried in the warm-up before.
+    pub omitted: Carried,
+    /// What the way had counted by the end of the warm-up.
+    pub omitted_sight: Sight,
+    /// When it began.
+    pub began: Instant,
+    /// When it ended.
+    pub ended: Instant,
+}
+
 /// What was counted, of one thread or of several merged.
 #[derive(Clone, Debug)]
 pub struct Metered {
     /// All that was carried.
     pub carried: Carried,
-    /// The intervals, a list for each thread.
-    pub intervals: Vec<Vec<Interval>>,
+    /// Each stream's part, in the order of their threads.
+    pub streams: Vec<StreamCount>,
     /// How long the calls took, where that was asked for.
     pub calls: Option<Recording>,
     /// When it began.
@@ -136,13 +185,18 @@ impl Metered {
     /// Adds what another thread of the same stream counted.
     pub fn merge(&mut self, other: Self) {
         self.carried.add(&other.carried);
-        self.intervals.extend(other.intervals);
+        self.streams.extend(other.streams);
         match (&mut self.calls, other.calls) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (mine, theirs) => *mine = mine.take().or(theirs),
         }
         self.began = self.began.min(other.began);
         self.ended = self.ended.max(other.ended);
+    }
+
+    /// The intervals, a list for each stream.
+    pub fn intervals(&self) -> impl Iterator<Item = &[Interval]> {
+        self.streams.iter().map(|stream| stream.intervals.as_slice())
     }
 
     /// From the beginning to the end.
@@ -154,24 +208,28 @@ impl Metered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::throughput::arrivals::Datagrams;
     use crate::unit::Bytes;
+
+    const NOTHING: Sight = Sight { tcp: None, datagrams: None };
 
     #[test]
     fn intervals_are_what_came_between_edges_and_the_last_may_be_short() {
         let mut meter = Meter::new(0);
         meter.moved(7);
-        meter.begin(Instant(100));
+        meter.begin(Instant(100), NOTHING);
         meter.moved(10);
         meter.moved(20);
-        let first = meter.interval(Instant(1_100));
+        let first = meter.interval(Instant(1_100), NOTHING);
         let carried = Carried { bytes: Bytes(30), calls: 2, failed_calls: 0 };
-        assert_eq!(first, Interval { at_ns: Nanos(0), length_ns: Nanos(1_000), carried });
+        assert_eq!(first, Interval { length_ns: Nanos(1_000), carried, ..Interval::default() });
         meter.failed();
         meter.moved(5);
-        let metered = meter.finish(Instant(1_200));
+        let metered = meter.finish(Instant(1_200), NOTHING);
         let carried = Carried { bytes: Bytes(5), calls: 1, failed_calls: 1 };
-        let last = Interval { at_ns: Nanos(1_000), length_ns: Nanos(100), carried };
-        assert_eq!(metered.intervals, [vec![first, last]]);
+        let last = Interval { at_ns: Nanos(1_000), length_ns: Nanos(100), carried, ..Interval::default() };
+        assert_eq!(metered.streams[0].intervals, [first, last]);
+        assert_eq!(metered.streams[0].omitted.bytes, Bytes(7));
         assert_eq!(metered.carried, Carried { bytes: Bytes(35), calls: 3, failed_calls: 1 });
         assert_eq!(metered.elapsed(), Nanos(1_100));
     }
@@ -179,25 +237,46 @@ mod tests {
     #[test]
     fn an_end_without_anything_since_the_edge_adds_no_interval() {
         let mut meter = Meter::new(0);
-        meter.begin(Instant(0));
+        meter.begin(Instant(0), NOTHING);
         meter.moved(1);
-        meter.interval(Instant(10));
-        assert_eq!(meter.finish(Instant(20)).intervals[0].len(), 1);
+        meter.interval(Instant(10), NOTHING);
+        assert_eq!(meter.finish(Instant(20), NOTHING).streams[0].intervals.len(), 1);
     }
 
     #[test]
     fn more_intervals_than_are_kept_become_longer_ones_that_still_add_up() {
         let mut meter = Meter::new(0);
-        meter.begin(Instant(0));
+        meter.begin(Instant(0), NOTHING);
         let count = MOST as u64 * 2 + 3;
         for n in 1..=count {
             meter.moved(3);
-            meter.interval(Instant(n * 10));
+            meter.interval(Instant(n * 10), NOTHING);
         }
-        let metered = meter.finish(Instant(count * 10));
-        let intervals = &metered.intervals[0];
+        let metered = meter.finish(Instant(count * 10), NOTHING);
+        let intervals = &metered.streams[0].intervals;
         assert!(intervals.len() <= MOST);
         assert_eq!(intervals.iter().map(|interval| interval.carried.bytes.0).sum::<u64>(), count * 3);
         assert!(intervals.windows(2).all(|pair| pair[0].at_ns.0 + pair[0].length_ns.0 == pair[1].at_ns.0));
+    }
+
+    #[test]
+    fn what_a_way_counted_is_told_by_interval_and_without_the_warm_up() {
+        let received = |received| {
+            let datagrams = Datagrams { expected: received + 1, received, lost: 1, ..Datagrams::default() };
+            Sight { datagrams: Some(datagrams), ..NOTHING }
+        };
+        let mut meter = Meter::new(0);
+        meter.begin(Instant(0), NOTHING);
+        meter.moved(9);
+        meter.begin(Instant(10), received(5));
+        meter.moved(9);
+        let interval = meter.interval(Instant(20), received(8));
+        meter.moved_many(18, 2);
+        let metered = meter.finish(Instant(30), received(10));
+        let stream = &metered.streams[0];
+        let told = |datagrams: Option<Datagrams>| datagrams.map(|datagrams| (datagrams.received, datagrams.lost));
+        assert_eq!((told(interval.datagrams), told(stream.sight.datagrams)), (Some((3, 0)), Some((5, 0))));
+        assert_eq!(told(stream.omitted_sight.datagrams), Some((5, 1)));
+        assert_eq!((stream.omitted.bytes, stream.carried.bytes, stream.carried.calls), (Bytes(9), Bytes(27), 3));
     }
 }

@@ -277,6 +277,7 @@ mod tests {
     use crate::recorder::{Recorder, Recording};
     use crate::statistics::simulated::{autoregressive, latencies};
     use crate::statistics::summary::{Extra, summarise};
+    use crate::throughput::Sight;
     use crate::throughput::meter::Meter;
     use crate::unit::{Instant, Rate};
     use test_case::test_case;
@@ -338,11 +339,11 @@ mod tests {
     #[test]
     fn a_stream_is_judged_by_its_ends_and_by_what_its_sockets_got() {
         let mut meter = Meter::new(0);
-        meter.begin(Instant(0));
+        meter.begin(Instant(0), Sight::default());
         let asked = Asked { pattern: Some(Pattern::Stream), ..Asked::default() };
         let mut method = asked.resolve().unwrap();
         let sockets = vec![SocketFacts { congestion: Some("cubic".into()), ..SocketFacts::default() }];
-        let stream = Throughput::of(Direction::Send, &meter.finish(Instant(1)), None, sockets);
+        let stream = Throughput::of(Direction::Send, &meter.finish(Instant(1), Sight::default()), None, sockets);
         let judged =
             |method: &Method, context: &Context| judge_stream(&stream, method, Some(&environment()), None, context);
         assert_eq!(judged(&method, &Context::default()), []);

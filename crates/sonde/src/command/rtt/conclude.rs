@@ -265,7 +265,7 @@ mod tests {
     use measure::event::INTERVAL;
     use measure::method::{Far, Pattern};
     use measure::throughput::meter::{Meter, Metered};
-    use measure::throughput::{Carried, Theirs};
+    use measure::throughput::{Carried, Sight, Theirs};
     use measure::unit::Instant;
     use test_case::test_case;
 
@@ -321,7 +321,7 @@ mod tests {
             own_reflector: false,
             report_missing: None,
         };
-        let metered = Metered { carried: carried(ours), ..Meter::new(0).finish(Instant(1)) };
+        let metered = Metered { carried: carried(ours), ..Meter::new(0).finish(Instant(1), Sight::default()) };
         let theirs = theirs.map(|bytes| Theirs { carried: carried(bytes), elapsed_ns: None });
         inquiry.stream_record(Throughput::of(direction, &metered, theirs, Vec::new()), around, None)
     }

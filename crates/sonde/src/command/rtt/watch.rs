@@ -55,8 +55,8 @@ impl<'a> Watch<'a> {
         let news = lock(&self.tally).take(event);
         match *event {
             Event::Second { thread, second } => self.tell(&Line::Second(ThreadSecond { thread, second }), stop),
-            Event::Carried { thread, interval } => {
-                self.tell(&Line::Carried(ThreadInterval { thread, interval }), stop);
+            Event::Carried { thread, ref interval } => {
+                self.tell(&Line::Carried(ThreadInterval { thread, interval: interval.clone() }), stop);
             }
             Event::Exchange(exchange) => {
                 if let Some(samples) = &mut self.samples {

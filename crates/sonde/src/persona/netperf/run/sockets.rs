@@ -239,7 +239,7 @@ impl Listener {
                 let bytes = transactions * self.bytes_each;
                 tell(self.interval(transactions, bytes, second.at_ns.0, second.length_ns.0));
             }
-            Event::Carried { interval, .. } => {
+            Event::Carried { ref interval, .. } => {
                 let bytes = interval.carried.bytes.0;
                 tell(self.interval(0, bytes, interval.at_ns.0, interval.length_ns.0));
             }

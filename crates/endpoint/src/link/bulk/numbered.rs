@@ -1,0 +1,236 @@
+//! Streams of datagrams that carry their number and the instant of sending, in whichever format the peer reads.
+//!
+//! A call of the sender is one datagram, or one buffer that the kernel cuts into several (`UDP_SEGMENT`): all of them
+//! carry one instant. A call of the receiver takes one datagram, or all that came as one buffer (`UDP_GRO`).
+
+use std::os::fd::AsFd;
+
+use libc::c_int;
+use measure::method::Waiting;
+use measure::throughput::Sight;
+use measure::throughput::arrivals::Arrivals;
+use measure::unit::{Instant, Nanos};
+use protocol::bulk::{Bulk, Call, Mark, Numbering, StampClock};
+use protocol::link::{Fault, Many};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use socket2::Socket;
+
+use super::not_sent;
+use crate::clock::{self, Monotonic};
+use crate::link::clockwork::fault_of;
+use crate::pace;
+use crate::socket::many;
+
+/// Longest datagram over IPv4, bytes of payload; a buffer that is cut into segments is no longer either.
+pub const LONGEST: usize = 65_507;
+/// Segments of one buffer at most, on every kernel that knows them (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9).
+pub const SEGMENTS: usize = 64;
+
+/// The instant that `clock` shows, nanoseconds.
+#[inline]
+fn reading(clock: StampClock) -> Nanos {
+    match clock {
+        StampClock::Monotonic => Nanos(Monotonic::now().0),
+        StampClock::Wall => Nanos(clock::wall()),
+    }
+}
+
+/// Sends numbered datagrams, all of one size.
+#[derive(Debug)]
+pub struct NumberedSender<N> {
+    socket: Socket,
+    numbering: N,
+    /// As many datagrams as one call sends, one behind the other.
+    buffer: Vec<u8>,
+    size: usize,
+    /// Bytes of one call.
+    turn: usize,
+    flags: SendFlags,
+    sent: u64,
+    most: u64,
+}
+
+impl<N: Numbering> NumberedSender<N> {
+    /// A sender over the connected `socket` of datagrams of `size` bytes filled with `pattern`, `segments` of them a call:
+    /// as many as fit a buffer, at least one. A size below the format's own octets is made as long as these.
+    pub fn new(socket: Socket, numbering: N, size: usize, segments: usize, pattern: &[u8], waiting: Waiting) -> Self {
+        let size = size.max(numbering.octets()).max(1);
+        let segments = segments.clamp(1, (LONGEST / size).clamp(1, SEGMENTS));
+        let one: Vec<u8> = pattern.iter().copied().cycle().take(size).chain(std::iter::repeat(0)).take(size).collect();
+        let buffer = one.repeat(segments);
+        let wait = if waiting == Waiting::Spin { SendFlags::DONTWAIT } else { SendFlags::empty() };
+        let (flags, turn) = (SendFlags::NOSIGNAL | wait, buffer.len());
+        Self { socket, numbering, buffer, size, turn, flags, sent: 0, most: u64::MAX }
+    }
+
+    /// Sends no more than `datagrams`: the last call is as much shorter as it must be, and one beyond says that all is
+    /// over.
+    #[must_use]
+    pub fn at_most(self, datagrams: u64) -> Self {
+        Self { most: datagrams, ..self }
+    }
+
+    /// Datagrams that left: the number of the last.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Datagrams of one call.
+    pub fn segments(&self) -> usize {
+        self.buffer.len() / self.size
+    }
+
+    /// The socket itself.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// The buffer of the next call, for what the format has besides number and instant.
+    pub fn datagrams(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.buffer.chunks_exact_mut(self.size)
+    }
+
+    #[inline]
+    fn stamp(&mut self) {
+        let now = reading(self.numbering.clock());
+        for (datagram, number) in self.buffer[..self.turn].chunks_exact_mut(self.size).zip(self.sent + 1..) {
+            self.numbering.write(datagram, number, now);
+        }
+    }
+}
+
+impl<N: Numbering> Bulk for NumberedSender<N> {
+    #[inline]
+    fn call(&mut self) -> Result<Call, Fault> {
+        if self.most - self.sent < (self.turn / self.size) as u64 {
+            // Less than a whole turn is left.
+            self.turn = (self.most - self.sent) as usize * self.size;
+            if self.turn == 0 {
+                return Ok(Call::End);
+            }
+        }
+        self.stamp();
+        let datagrams = self.turn / self.size;
+        if datagrams == 1 {
+            return match send(&self.socket, &self.buffer[..self.size], self.flags) {
+                Ok(count) => {
+                    self.sent += 1;
+                    Ok(Call::Moved(count))
+                }
+                Err(errno) => not_sent(&self.socket, errno),
+            };
+        }
+        match many::send_segmented(self.socket.as_fd(), &self.buffer[..self.turn], self.size as u16) {
+            Ok(()) => {
+                self.sent += datagrams as u64;
+                Ok(Call::MovedMany { bytes: self.turn, datagrams })
+            }
+            Err(errno) => not_sent(&self.socket, Errno::from_raw_os_error(errno)),
+        }
+    }
+
+    super::by_the_machines_clocks!();
+}
+
+/// Receives numbered datagrams of one sender.
+#[derive(Debug)]
+pub struct NumberedReceiver<N> {
+    socket: Socket,
+    numbering: N,
+    buffer: Vec<u8>,
+    flags: c_int,
+    arrivals: Arrivals,
+    /// What the sender said of its end.
+    last: Option<u64>,
+}
+
+impl<N: Numbering> NumberedReceiver<N> {
+    /// A receiver over `socket`, connected to the sender. Datagrams that came together are taken together where the kernel
+    /// knows how.
+    pub fn new(socket: Socket, numbering: N, waiting: Waiting) -> Self {
+        // Without it each comes alone.
+        let _ = many::take_segments(socket.as_fd());
+        let flags = if waiting == Waiting::Spin { libc::MSG_DONTWAIT } else { 0 };
+        let arrivals = Arrivals::new(numbering.clock() == StampClock::Wall);
+        Self { socket, numbering, buffer: vec![0; 1 << 16], flags, arrivals, last: None }
+    }
+
+    /// How many datagrams the sender says it sent; `None` while it did not say.
+    pub fn last(&self) -> Option<u64> {
+        self.last
+    }
+
+    /// The socket itself.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Takes what came before somebody knew whose it was: the first datagram of a flow, say.
+    pub fn take(&mut self, datagram: &[u8]) -> Call {
+        let now = reading(self.numbering.clock());
+        self.account(datagram, now);
+        if self.last.is_some() { Call::End } else { Call::Moved(datagram.len()) }
+    }
+
+    #[inline]
+    fn account(&mut self, datagram: &[u8], now: Nanos) {
+        let transit = |sent: Nanos| now.0.cast_signed().wrapping_sub(sent.0.cast_signed());
+        match self.numbering.read(datagram) {
+            Some(Mark::Data { number, sent }) => self.arrivals.arrived(number, transit(sent)),
+            Some(Mark::Last { count, .. }) => {
+                self.arrivals.last(count);
+                self.last = Some(count);
+            }
+            None => self.arrivals.foreign(),
+        }
+    }
+}
+
+impl<N: Numbering> Bulk for NumberedReceiver<N> {
+    #[inline]
+    fn call(&mut self) -> Result<Call, Fault> {
+        if self.last.is_some() {
+            return Ok(Call::End);
+        }
+        let Many { length, segment } = match many::receive(self.socket.as_fd(), &mut self.buffer, self.flags) {
+            Ok(many) => many,
+            Err(libc::EAGAIN | libc::EINTR) => return Ok(Call::Nothing),
+            Err(errno) => return Err(fault_of(Errno::from_raw_os_error(errno))),
+        };
+        if length == 0 {
+            self.arrivals.foreign();
+            return Ok(Call::Nothing);
+        }
+        let now = reading(self.numbering.clock());
+        if length <= segment {
+            let datagram = std::mem::take(&mut self.buffer);
+            self.account(&datagram[..length], now);
+            self.buffer = datagram;
+            return Ok(Call::MovedMany { bytes: length, datagrams: 1 });
+        }
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut datagrams = 0;
+        for datagram in buffer[..length].chunks(segment) {
+            self.account(datagram, now);
+            datagrams += 1;
+        }
+        self.buffer = buffer;
+        Ok(Call::MovedMany { bytes: length, datagrams })
+    }
+
+    fn sight(&mut self) -> Sight {
+        Sight { datagrams: Some(self.arrivals.sight()), ..Sight::default() }
+    }
+
+    fn begin(&mut self) -> Sight {
+        self.arrivals.begin();
+        self.total()
+    }
+
+    fn total(&mut self) -> Sight {
+        Sight { datagrams: Some(self.arrivals.total()), ..Sight::default() }
+    }
+
+    super::by_the_machines_clocks!();
+}

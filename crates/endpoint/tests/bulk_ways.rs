@@ -1,0 +1,185 @@
+//! Ways of a stream beyond plain calls, over real sockets on loopback: numbered datagrams, alone and cut by the kernel, sending
+//! in place, and receiving without reading. What left is known, so what came is too.
+
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::thread;
+
+use endpoint::engine::Ended;
+use endpoint::engine::stream::{self, Plan};
+use endpoint::link::bulk::any::Any;
+use endpoint::link::bulk::numbered::{NumberedReceiver, NumberedSender};
+use endpoint::link::bulk::zero_copy::ZeroCopySender;
+use endpoint::link::bulk::{Receiver, Sender};
+use endpoint::link::ring::{Ring, Shape};
+use endpoint::socket;
+use endpoint::stop::Stop;
+use measure::method::Waiting;
+use measure::unit::{Bytes, Nanos};
+use protocol::bulk::{Bulk, Call, Mark, Numbering, StampClock};
+use socket2::Socket;
+use test_case::test_case;
+
+/// A number and an instant, 8 octets each; the highest bit of the number says that it is the last.
+#[derive(Clone, Copy, Debug)]
+struct Plain(StampClock);
+
+const LAST: u64 = 1 << 63;
+
+impl Numbering for Plain {
+    fn octets(&self) -> usize {
+        16
+    }
+
+    fn clock(&self) -> StampClock {
+        self.0
+    }
+
+    fn write(&self, datagram: &mut [u8], number: u64, sent: Nanos) {
+        datagram[..8].copy_from_slice(&number.to_be_bytes());
+        datagram[8..16].copy_from_slice(&sent.0.to_be_bytes());
+    }
+
+    fn read(&self, datagram: &[u8]) -> Option<Mark> {
+        let word = |at: usize| datagram.get(at..)?.first_chunk().map(|octets| u64::from_be_bytes(*octets));
+        let (number, sent) = (word(0)?, Nanos(word(8)?));
+        Some(if number & LAST == 0 { Mark::Data { number, sent } } else { Mark::Last { count: number & !LAST, sent } })
+    }
+}
+
+fn connection() -> (Socket, Socket) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let far = listener.accept().unwrap().0;
+    (glancing(near.into()), glancing(far.into()))
+}
+
+fn datagrams() -> (Socket, Socket) {
+    let (near, far) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    near.connect(far.local_addr().unwrap()).unwrap();
+    far.connect(near.local_addr().unwrap()).unwrap();
+    (glancing(near.into()), glancing(far.into()))
+}
+
+fn glancing(socket: Socket) -> Socket {
+    socket::set_glance(&socket).unwrap();
+    socket
+}
+
+fn ring(size: usize) -> Ring {
+    Ring::filled(Shape { buffers: 2, ..Shape::of(size) }, b"stream\0")
+}
+
+/// Calls until `datagrams` have come.
+fn take(way: &mut NumberedReceiver<Plain>, datagrams: usize) {
+    let mut taken = 0;
+    while taken < datagrams {
+        match way.call().unwrap() {
+            Call::Moved(_) => taken += 1,
+            Call::MovedMany { datagrams, .. } => taken += datagrams,
+            other => panic!("{other:?} after {taken}"),
+        }
+    }
+}
+
+#[test_case(1, Waiting::Block; "one a call")]
+#[test_case(1, Waiting::Spin; "one a call, spinning")]
+#[test_case(8, Waiting::Block; "eight a call")]
+fn numbered_datagrams_arrive_as_they_were_sent(segments: usize, waiting: Waiting) {
+    let (near, far) = datagrams();
+    let mut sender = NumberedSender::new(near, Plain(StampClock::Wall), 500, segments, b"abc", waiting).at_most(300);
+    let mut receiver = NumberedReceiver::new(far, Plain(StampClock::Wall), Waiting::Block);
+    let mut left = Vec::new();
+    loop {
+        // Never more than a turn is under way: no buffer runs over.
+        let moved = match sender.call().unwrap() {
+            Call::Moved(_) => 1,
+            Call::MovedMany { bytes, datagrams } => {
+                assert_eq!(bytes, datagrams * 500);
+                datagrams
+            }
+            Call::End => break,
+            other => panic!("{other:?}"),
+        };
+        take(&mut receiver, moved);
+        left.push(moved);
+    }
+    assert_eq!((left.iter().sum::<usize>(), left[0], sender.sent()), (300, segments, 300));
+    let counted = receiver.total().datagrams.unwrap();
+    assert_eq!((counted.expected, counted.received, counted.lost, counted.out_of_order), (300, 300, 0, 0));
+    let transit = counted.transit.expect("two clocks of one kind");
+    assert!(transit.count == 300 && transit.min_ns >= 0 && transit.min_ns <= transit.max_ns, "{transit:?}");
+}
+
+#[test]
+fn what_is_missing_doubled_and_foreign_is_told_apart() {
+    let (near, far) = datagrams();
+    let numbering = Plain(StampClock::Monotonic);
+    let mut receiver = NumberedReceiver::new(far, numbering, Waiting::Block);
+    let mut datagram = [0; 40];
+    for number in [1, 2, 2, 5, 4] {
+        numbering.write(&mut datagram, number, Nanos(1));
+        near.send(&datagram).unwrap();
+    }
+    near.send(b"short").unwrap();
+    numbering.write(&mut datagram, LAST | 9, Nanos(1));
+    near.send(&datagram).unwrap();
+    take(&mut receiver, 7);
+    assert_eq!((receiver.call().unwrap(), receiver.last()), (Call::End, Some(9)));
+    let counted = receiver.total().datagrams.unwrap();
+    assert_eq!((counted.expected, counted.received, counted.lost), (9, 4, 5));
+    assert_eq!((counted.duplicates, counted.out_of_order, counted.foreign), (1, 1, 1));
+    assert_eq!(counted.transit, None, "two clocks that have nothing in common");
+}
+
+#[test]
+fn what_the_receiver_throws_away_is_counted_all_the_same() {
+    let (near, far) = connection();
+    let receiving = thread::spawn(move || {
+        let stop = Stop::default();
+        stream::run(Receiver::new(far, ring(70_000), Waiting::Block).discarding(), &Plan::unbounded(&stop), None)
+    });
+    let stop = Stop::default();
+    let plan = Plan { bytes: Some(5_000_000), ..Plan::unbounded(&stop) };
+    let sent = stream::run(Sender::new(near, ring(50_000), Waiting::Block), &plan, None);
+    drop(sent.way);
+    let received = receiving.join().unwrap();
+    assert_eq!((received.ended, received.metered.carried.bytes), (Ended::Complete, Bytes(5_000_000)));
+}
+
+#[test]
+fn every_send_in_place_is_released_and_says_whether_it_was_copied() {
+    let (near, far) = connection();
+    let receiving = thread::spawn(move || {
+        let stop = Stop::default();
+        stream::run(Receiver::new(far, ring(70_000), Waiting::Block), &Plan::unbounded(&stop), None)
+    });
+    let stop = Stop::default();
+    let plan = Plan { bytes: Some(20_000_000), ..Plan::unbounded(&stop) };
+    let way: Any<Plain> = Any::ZeroCopy(ZeroCopySender::new(near, ring(50_000), Waiting::Block).unwrap());
+    let sent = stream::run(way, &plan, None);
+    let Any::ZeroCopy(mut way) = sent.way else { unreachable!("as it was made") };
+    way.socket().shutdown(std::net::Shutdown::Write).unwrap();
+    let received = receiving.join().unwrap();
+    assert_eq!(received.metered.carried.bytes, sent.metered.carried.bytes);
+    // All was received, so all was released; on loopback the kernel copies.
+    let released = way.released();
+    assert_eq!((released.sends, released.copied), (sent.metered.carried.calls, sent.metered.carried.calls));
+}
+
+#[test]
+fn an_interval_tells_what_the_senders_tcp_knows() {
+    let (near, far) = connection();
+    let receiving = thread::spawn(move || {
+        let stop = Stop::default();
+        stream::run(Receiver::new(far, ring(70_000), Waiting::Block), &Plan::unbounded(&stop), None)
+    });
+    let stop = Stop::default();
+    let plan = Plan { bytes: Some(1_000_000), ..Plan::unbounded(&stop) };
+    let sent = stream::run(Sender::new(near, ring(50_000), Waiting::Block), &plan, None);
+    let tcp = sent.metered.streams[0].sight.tcp.expect("a TCP sender");
+    assert!(tcp.cwnd_bytes.is_some_and(|window| window.0 > 0) && tcp.mss_bytes.is_some(), "{tcp:?}");
+    assert!(tcp.sent_bytes.is_some_and(|sent| sent.0 > 0) && tcp.busy_ns.is_some(), "{tcp:?}");
+    drop(sent.way);
+    let received = receiving.join().unwrap();
+    assert_eq!(received.metered.streams[0].sight.tcp, None, "a receiver's says nothing of the way");
+}

@@ -1,0 +1,308 @@
+//! Which of a stream's numbered datagrams came, in which order, and how evenly: what their receiver knows.
+//!
+//! Numbers count from 1. A number that was left out is lost until it comes after all, and then it was out of order; one that
+//! comes twice is a duplicate, and hides no loss. That takes a memory of the latest [`WINDOW`] numbers: what comes later
+//! than that cannot be told from a duplicate, and is taken for late.
+//!
+//! Jitter is the estimator of RFC 3550, section 6.4.1: it takes differences of transit times alone, so the two ends' clocks
+//! need not agree.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Nanos;
+
+/// Numbers that are remembered, below the highest that came: at a million datagrams a second, 65 ms.
+pub const WINDOW: u64 = 1 << 16;
+const WORDS: usize = (WINDOW / 64) as usize;
+
+/// What a receiver of numbered datagrams counted, since the stream's start or in an interval of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Datagrams {
+    /// Datagrams that the numbers account for: how far the highest has come.
+    pub expected: u64,
+    /// Datagrams that came, each counted once.
+    pub received: u64,
+    /// Numbers left out. In an interval below zero, where more late ones came than were newly left out.
+    pub lost: i64,
+    /// Datagrams that came after one with a higher number.
+    pub out_of_order: u64,
+    /// Number of datagrams that were copies beyond the first.
+    pub duplicates: u64,
+    /// Number of datagrams that were none of the stream: too short, or of another format.
+    pub foreign: u64,
+    /// Smoothed difference of transit times at the end, in nanoseconds (RFC 3550, section 6.4.1); absent below two
+    /// datagrams.
+    pub jitter_ns: Option<f64>,
+    /// Times from sending to receiving; absent where the two clocks are not of one kind, or nothing came.
+    pub transit: Option<Transit>,
+}
+
+/// Times from sending to receiving by two clocks: true only where these agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Transit {
+    /// How many were taken.
+    pub count: u64,
+    /// The shortest, in nanoseconds; below zero where the clocks do not agree.
+    pub min_ns: i64,
+    /// Their mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// The longest, in nanoseconds.
+    pub max_ns: i64,
+    /// Sum of squared deviations from the mean, in square nanoseconds.
+    pub squares: f64,
+}
+
+/// The memory of one receiver.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    highest: u64,
+    received: u64,
+    out_of_order: u64,
+    duplicates: u64,
+    foreign: u64,
+    seen: Box<[u64; WORDS]>,
+    last_transit: Option<i64>,
+    smoothed: Option<f64>,
+    /// Of the present interval, and of all; only where transit times are wanted.
+    transits: Option<[Transit; 2]>,
+}
+
+impl Arrivals {
+    /// Nothing has come yet. `transits`: whether times on the way are kept, for clocks of one kind.
+    pub fn new(transits: bool) -> Self {
+        Self {
+            highest: 0,
+            received: 0,
+            out_of_order: 0,
+            duplicates: 0,
+            foreign: 0,
+            seen: Box::new([0; WORDS]),
+            last_transit: None,
+            smoothed: None,
+            transits: transits.then(Default::default),
+        }
+    }
+
+    /// Datagram `number`, at least 1, has come; `transit` is when it came less when it was sent, in nanoseconds.
+    #[inline]
+    pub fn arrived(&mut self, number: u64, transit: i64) {
+        if number == self.highest + 1 {
+            self.advance(number);
+        } else if !self.out_of_step(number) {
+            return;
+        }
+        self.received += 1;
+        self.took(transit);
+    }
+
+    /// A datagram came that is none of the stream's.
+    pub fn foreign(&mut self) {
+        self.foreign += 1;
+    }
+
+    /// The sender says that it sent `count`: those after the highest that came are lost too.
+    pub fn last(&mut self, count: u64) {
+        if count > self.highest {
+            self.skip_to(count);
+        }
+    }
+
+    /// What is known now. Each call begins a new interval of transit times, and returns those of the one that ends.
+    pub fn sight(&mut self) -> Datagrams {
+        let transit = self.transits.as_mut().map(|transits| std::mem::take(&mut transits[0]));
+        self.with(transit)
+    }
+
+    /// What is known now, of all that came.
+    pub fn total(&self) -> Datagrams {
+        self.with(self.transits.map(|transits| transits[1]))
+    }
+
+    /// Transit times and jitter begin anew: what came before is not to be counted.
+    pub fn begin(&mut self) {
+        (self.last_transit, self.smoothed) = (None, None);
+        self.transits = self.transits.map(|_| Default::default());
+    }
+
+    fn with(&self, transit: Option<Transit>) -> Datagrams {
+        Datagrams {
+            expected: self.highest,
+            received: self.received,
+            lost: self.highest.saturating_sub(self.received).cast_signed(),
+            out_of_order: self.out_of_order,
+            duplicates: self.duplicates,
+            foreign: self.foreign,
+            jitter_ns: self.smoothed,
+            transit: transit.filter(|transit| transit.count > 0),
+        }
+    }
+
+    /// The next number in order, whose place an old one had.
+    #[inline]
+    fn advance(&mut self, number: u64) {
+        let (word, bit) = place(number);
+        if bit == 0 {
+            self.seen[word] = 1;
+        } else {
+            // What lies above in the same word is of a round before.
+            self.seen[word] = self.seen[word] & ((1 << bit) - 1) | 1 << bit;
+        }
+        self.highest = number;
+    }
+
+    /// A number out of step. `false`: it came before.
+    #[cold]
+    fn out_of_step(&mut self, number: u64) -> bool {
+        if number > self.highest {
+            self.skip_to(number - 1);
+            self.advance(number);
+            return true;
+        }
+        if number == 0 {
+            self.foreign += 1;
+            return false;
+        }
+        let (word, bit) = place(number);
+        if self.highest - number < WINDOW - 64 {
+            if self.seen[word] & 1 << bit != 0 {
+                self.duplicates += 1;
+                return false;
+            }
+            self.seen[word] |= 1 << bit;
+        } else if self.received >= self.highest {
+            // Nothing is missing that it could be.
+            self.duplicates += 1;
+            return false;
+        }
+        self.out_of_order += 1;
+        true
+    }
+
+    /// All numbers up to `number` are missing so far.
+    fn skip_to(&mut self, number: u64) {
+        if number - self.highest >= WINDOW {
+            self.seen.fill(0);
+        } else {
+            // A word at a time; the rest of the last is cleared by whoever comes next in it.
+            let mut next = self.highest + 1;
+            while next <= number {
+                let (word, bit) = place(next);
+                self.seen[word] &= (1_u64 << bit) - 1;
+                next += 64 - bit;
+            }
+        }
+        self.highest = number;
+    }
+
+    #[inline]
+    fn took(&mut self, transit: i64) {
+        if let Some(last) = self.last_transit.replace(transit) {
+            let difference = transit.abs_diff(last) as f64;
+            let smoothed = self.smoothed.unwrap_or(0.0);
+            self.smoothed = Some(smoothed + (difference - smoothed) / 16.0);
+        }
+        if let Some(transits) = &mut self.transits {
+            for moments in transits {
+                moments.take(transit);
+            }
+        }
+    }
+}
+
+#[inline]
+fn place(number: u64) -> (usize, u64) {
+    ((number / 64 % WORDS as u64) as usize, number % 64)
+}
+
+impl Transit {
+    /// Adds a value (Welford's recurrence).
+    fn take(&mut self, transit: i64) {
+        self.count += 1;
+        let value = transit as f64;
+        let before = value - self.mean_ns;
+        self.mean_ns += before / self.count as f64;
+        self.squares += before * (value - self.mean_ns);
+        (self.min_ns, self.max_ns) = match self.count {
+            1 => (transit, transit),
+            _ => (self.min_ns.min(transit), self.max_ns.max(transit)),
+        };
+    }
+
+    /// Sample standard deviation, in nanoseconds; `None` below two values.
+    pub fn deviation(&self) -> Option<f64> {
+        (self.count > 1).then(|| (self.squares / (self.count - 1) as f64).sqrt())
+    }
+
+    /// These and `other` as one.
+    fn and(&self, other: &Self) -> Self {
+        let count = self.count + other.count;
+        if self.count == 0 || other.count == 0 {
+            return if self.count == 0 { *other } else { *self };
+        }
+        let (share, apart) = (other.count as f64 / count as f64, other.mean_ns - self.mean_ns);
+        Self {
+            count,
+            min_ns: self.min_ns.min(other.min_ns),
+            mean_ns: self.mean_ns + apart * share,
+            max_ns: self.max_ns.max(other.max_ns),
+            squares: self.squares + other.squares + apart * apart * share * self.count as f64,
+        }
+    }
+}
+
+impl Datagrams {
+    /// What was counted since `earlier`, an older state of the same receiver; jitter and transit times are those of now.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            expected: self.expected.saturating_sub(earlier.expected),
+            received: self.received.saturating_sub(earlier.received),
+            lost: self.lost - earlier.lost,
+            out_of_order: self.out_of_order.saturating_sub(earlier.out_of_order),
+            duplicates: self.duplicates.saturating_sub(earlier.duplicates),
+            foreign: self.foreign.saturating_sub(earlier.foreign),
+            jitter_ns: self.jitter_ns,
+            transit: self.transit,
+        }
+    }
+
+    /// What this receiver and `other`, of another stream, counted together; jitter is their mean, weighted by datagrams.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let weight = |datagrams: &Self| datagrams.received as f64;
+        let jitter_ns = match (self.jitter_ns, other.jitter_ns) {
+            (Some(one), Some(two)) => {
+                Some((one * weight(self) + two * weight(other)) / (weight(self) + weight(other)).max(1.0))
+            }
+            (one, two) => one.or(two),
+        };
+        let transit = match (self.transit, other.transit) {
+            (Some(one), Some(two)) => Some(one.and(&two)),
+            (one, two) => one.or(two),
+        };
+        Self {
+            expected: self.expected + other.expected,
+            received: self.received + other.received,
+            lost: self.lost + other.lost,
+            out_of_order: self.out_of_order + other.out_of_order,
+            duplicates: self.duplicates + other.duplicates,
+            foreign: self.foreign + other.foreign,
+            jitter_ns,
+            transit,
+        }
+    }
+
+    /// Datagrams lost, of those that the numbers account for; `None` where there are none.
+    pub fn loss(&self) -> Option<f64> {
+        (self.expected > 0).then(|| self.lost.max(0) as f64 / self.expected as f64)
+    }
+
+    /// Jitter rounded to nanoseconds.
+    pub fn jitter(&self) -> Option<Nanos> {
+        self.jitter_ns.map(|jitter| Nanos(jitter.round().max(0.0) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests;
