@@ -44,6 +44,8 @@ pub mod default {
 const FACTOR: f64 = 2.0;
 /// On the way down each is the one before over so much: probes get longer there, where a condition needs many messages.
 const DOWNWARD: f64 = 4.0;
+/// Probes at one rate that our own side's lateness may spoil ([`Verdict::Bunched`]) before it is taken as not reaching it.
+const SPOILT: u32 = 12;
 /// Verdicts that must agree on the first rate that does not meet the condition, before the interval below it is halved: a
 /// single disturbance far below would cost a whole search there.
 const AGREEING_BEFORE_HALVING: u32 = 2;
@@ -88,6 +90,14 @@ pub struct Tally {
     pub missed: u32,
     /// How many of those that did not were our own side's doing.
     pub ours: u32,
+    /// Number of probes that told neither, because our own side sent in bunches what was lost.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub bunched: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form serde asks for")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Tally {
@@ -95,11 +105,17 @@ impl Tally {
         match verdict {
             Verdict::Met => self.met += 1,
             Verdict::Missed | Verdict::TooFew => self.missed += 1,
-            Verdict::OurSide => {
+            Verdict::Bunched if self.bunched < SPOILT => self.bunched += 1,
+            Verdict::OurSide | Verdict::Bunched => {
                 self.missed += 1;
                 self.ours += 1;
             }
         }
+    }
+
+    /// Whether any probe told something.
+    fn told(self) -> bool {
+        self.met + self.missed > 0
     }
 
     /// Whether it meets the condition by majority; a draw does not.
@@ -111,9 +127,9 @@ impl Tally {
         self.met.max(self.missed)
     }
 
-    /// Verdicts that differ have to be settled by further probes.
+    /// Verdicts that differ have to be settled by further probes, and where there is none yet, one has to be found.
     fn is_open(self, agreeing: u32) -> bool {
-        self.met > 0 && self.missed > 0 && self.majority() < agreeing
+        !self.told() || self.met > 0 && self.missed > 0 && self.majority() < agreeing
     }
 }
 
@@ -247,8 +263,9 @@ impl Search {
 
     /// The lowest rate that does not meet the condition, and the highest below it that does.
     fn ends(&self) -> (Option<Rate>, Option<Rate>) {
-        let missed = self.tallies.iter().find(|(_, tally)| !tally.holds()).map(|(&rate, _)| rate);
-        let below = self.tallies.keys().copied().take_while(|rate| missed.is_none_or(|missed| *rate < missed));
+        let told = || self.tallies.iter().filter(|(_, tally)| tally.told());
+        let missed = told().find(|(_, tally)| !tally.holds()).map(|(&rate, _)| rate);
+        let below = told().map(|(&rate, _)| rate).take_while(|rate| missed.is_none_or(|missed| *rate < missed));
         (below.last(), missed)
     }
 
@@ -413,6 +430,24 @@ mod tests {
         let (bracket, _) = search(bounds(), lucky);
         let (Some(met), Some(missed)) = rates(&bracket) else { panic!("{bracket:?}") };
         assert!(met <= 100_000.0 && 100_000.0 < missed, "{met} {missed}");
+    }
+
+    #[test]
+    fn probes_that_our_own_bunches_spoilt_are_made_again() {
+        // Two of three are spoilt, whatever the rate.
+        let spoilt = |n: u32, rate| if n.is_multiple_of(3) { up_to(47_311.0)(n, rate) } else { Verdict::Bunched };
+        let (bracket, _) = search(Bounds { probes: 200, ..bounds() }, spoilt);
+        let (Some(met), Some(missed)) = rates(&bracket) else { panic!("{bracket:?}") };
+        assert!(met <= 47_311.0 && 47_311.0 < missed && missed / met <= 1.02, "{bracket:?}");
+        assert!(bracket.met.unwrap().tally.bunched > 0 && !bracket.missed.unwrap().is_ours(), "{bracket:?}");
+        // Where it never gets any better it is our own side that does not reach the rate.
+        let (bracket, probed) =
+            search(bounds(), |_, rate| if rate < 5_000.0 { Verdict::Met } else { Verdict::Bunched });
+        assert!(bracket.missed.unwrap().is_ours() && probed.len() == 60, "{bracket:?}");
+        let mut only = Search::new(bounds()).unwrap();
+        only.take(per_second(1_000), Verdict::Bunched);
+        assert_eq!(rates(&only.bracket(Reached::Stopped)), (None, None), "nothing was told");
+        assert_eq!(only.next(), Next::Probe(per_second(1_000)));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod arrivals;
 pub mod glance;
+pub mod limit;
 pub mod meter;
 
 use schemars::JsonSchema;
@@ -21,7 +22,7 @@ use crate::unit::{Bytes, Nanos};
 /// What was found out about a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
-    /// Which way it went, seen from our end.
+    /// Which way it went, seen from our end: of streams that went both ways each has its own.
     pub direction: Direction,
     /// From the start of the stream to its end as our end saw it, in nanoseconds: with what it took to drain, where our
     /// end waited for that.
@@ -137,7 +138,7 @@ impl Throughput {
         let rate = |carried: &Carried| per_second(carried.bytes, elapsed_ns);
         let (ours, far) = (rate(&metered.carried), theirs.and_then(|theirs| rate(&theirs.carried)));
         let (sent_bytes_per_s, received_bytes_per_s) = match direction {
-            Direction::Send => (ours, far),
+            Direction::Send | Direction::Both => (ours, far),
             Direction::Receive => (far, ours),
         };
         Self {

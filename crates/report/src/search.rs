@@ -120,7 +120,14 @@ fn how_surely(search: &SearchDocument) -> String {
     let told = format!("{} agree at the ends; {probes} of {} in all", ends.join(" and "), search.probe_ns);
     let unsettled = bracket.reached == Reached::Probes;
     let limit = if unsettled { ": no more were allowed, so the ends are not settled" } else { "" };
-    format!("{told}{limit}{}", unseen(search).unwrap_or_default())
+    format!("{told}{limit}{}{}", spoilt(search).unwrap_or_default(), unseen(search).unwrap_or_default())
+}
+
+/// Probes that told nothing, because our own side was late.
+fn spoilt(search: &SearchDocument) -> Option<String> {
+    let spoilt = search.probes.iter().filter(|probe| probe.verdict == Verdict::Bunched).count() as u64;
+    let probes = number::count(spoilt, "probe", "probes");
+    (spoilt > 0).then(|| format!("; {probes} lost no more than our own side, being late, sent in bunches: made again"))
 }
 
 /// What a probe cannot have seen: where only losses count, an overload that a queue has room for.
@@ -146,6 +153,7 @@ struct Row {
     achieved: f64,
     met: usize,
     ours: usize,
+    bunched: usize,
     probes: usize,
 }
 
@@ -181,7 +189,8 @@ fn row(probes: &[&Probe]) -> Row {
         achieved: share(|seen| seen.achieved),
         met: count(Verdict::Met),
         ours: count(Verdict::OurSide),
-        probes: probes.len(),
+        bunched: count(Verdict::Bunched),
+        probes: probes.len() - count(Verdict::Bunched),
     }
 }
 
@@ -220,7 +229,11 @@ fn table(page: &mut Page, rows: &[Row]) {
     for row in rows {
         let time = |index: usize| Piece::from(row.quantiles[index].map_or(String::new(), |time| time.to_string()));
         let tone = if row.met * 2 > row.probes { Tone::Plain } else { Tone::Faint };
-        let whose = if row.ours > 0 { ", our side" } else { "" };
+        let whose = match (row.ours, row.bunched) {
+            (0, 0) => String::new(),
+            (0, bunched) => format!(", {bunched} spoilt"),
+            _ => ", our side".to_owned(),
+        };
         table.push(vec![
             Piece::new(rate(row.rate), tone),
             time(0),

@@ -79,6 +79,9 @@ pub enum Verdict {
     OurSide,
     /// The probe was too short for a clause.
     TooFew,
+    /// Messages were lost, no more than our own side, being late, sent in bunches: whether the path loses them one by one
+    /// is not known.
+    Bunched,
 }
 
 /// A verdict and its reasons.
@@ -100,7 +103,7 @@ enum Held {
 impl Condition {
     /// What this says of a rate at which a probe saw `seen`.
     pub fn judge(&self, seen: &Seen) -> Judgement {
-        let (mut verdict, mut missed) = (Verdict::Met, Vec::new());
+        let (mut verdict, mut missed, mut only_losses) = (Verdict::Met, Vec::new(), true);
         for clause in &self.clauses {
             match clause.held(seen) {
                 Held::TooFew if verdict == Verdict::Met => verdict = Verdict::TooFew,
@@ -108,9 +111,14 @@ impl Condition {
                 Held::No(found) => {
                     let ours = clause.of == Quantity::Achieved && !seen.held || verdict == Verdict::OurSide;
                     verdict = if ours { Verdict::OurSide } else { Verdict::Missed };
+                    only_losses &= clause.of == Quantity::Loss;
                     missed.push(found);
                 }
             }
+        }
+        if verdict == Verdict::Missed && only_losses && seen.lost <= seen.bunched {
+            verdict = Verdict::Bunched;
+            missed.push(format!("{} left in bunches, late by our own side's doing", seen.bunched));
         }
         Judgement { verdict, missed }
     }

@@ -1,7 +1,7 @@
 //! What a probe saw, as far as conditions ask: taken out of the outcome of its measurement.
 
 use crate::method::{Method, Schedule};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Slip};
 use crate::statistics::payload;
 use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
@@ -15,6 +15,9 @@ pub struct Seen {
     pub held: bool,
     /// Messages lost on the way, one way or the other.
     pub lost: u64,
+    /// Messages that left together with the next ones, because our own side was late: the path met a burst that nobody
+    /// asked for.
+    pub bunched: u64,
     /// Messages that left.
     pub sent: u64,
     /// Messages that asked for an answer and got none that was timely and sound.
@@ -39,6 +42,7 @@ impl Seen {
             achieved,
             held: held(outcome, 1.0 - achieved),
             lost,
+            bunched: bunched(outcome, method, sent),
             sent,
             unanswered: counts.scheduled.saturating_sub(counts.send_failed + counts.answered),
             response: ranked(&outcome.response.histogram),
@@ -82,6 +86,18 @@ fn held(outcome: &Outcome, missing: f64) -> bool {
     let spans = [slip.held_by_socket_ns, slip.held_by_cap_ns];
     let held: f64 = spans.into_iter().flatten().map(Nanos::as_secs_f64).sum();
     held > 0.0 && held >= missing / 2.0 * outcome.elapsed_ns.as_secs_f64()
+}
+
+/// Messages that left later than an interval behind, of `sent`, where neither a socket held them back nor bursts were asked
+/// for.
+fn bunched(outcome: &Outcome, method: &Method, sent: u64) -> u64 {
+    let held = |slip: &Slip| slip.held_by_socket_ns.is_some_and(|held| held > Nanos::ZERO);
+    match (&outcome.slip, method.schedule) {
+        (Some(slip), Schedule::Rate { .. } | Schedule::Poisson { .. }) if !held(slip) => {
+            (slip.behind_share * sent as f64).round() as u64
+        }
+        _ => 0,
+    }
 }
 
 /// Messages that left over those that were due in the time there was.
@@ -189,6 +205,18 @@ mod tests {
         // A tenth of 2.1 s is missing.
         assert!(!held(None) && !held(Some(Nanos::ZERO)) && !held(Some(Nanos::millis(100))));
         assert!(held(Some(Nanos::millis(110))));
+    }
+
+    #[test]
+    fn what_left_late_left_in_a_bunch_unless_a_socket_held_it() {
+        let method = at_rate(1_000, 1);
+        let mut outcome = run(&method, 2_000, 0, PeerCounts::default());
+        let mut bunched = |behind_share, held_by_socket_ns| {
+            let slip = outcome.slip.as_mut().unwrap();
+            (slip.behind_share, slip.held_by_socket_ns) = (behind_share, held_by_socket_ns);
+            Seen::of(&outcome, &method).bunched
+        };
+        assert_eq!((bunched(0.0, None), bunched(0.01, None), bunched(0.01, Some(Nanos(1)))), (0, 20, 0));
     }
 
     #[test]

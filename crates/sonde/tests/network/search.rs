@@ -71,7 +71,7 @@ fn the_rate_of_a_token_bucket_is_found(place: Place, frames: u64) {
     let file = folder.path().join("found.json");
     let mut command = sonde_in(scene.near());
     command.args(["load", "--json", "-q", &scene.target(false), "--size", &PAYLOAD.to_string(), "-o"]).arg(&file);
-    let output = command.args(["--find", "loss<0.1%", "--rate", "1000"]).output().expect("started");
+    let output = command.args(["--find", "loss<0.1%", "--rate", "1000", "--probes", "150"]).output().expect("started");
     let found = document(&output);
     assert!(output.status.success(), "{}: {}", found["bracket"], String::from_utf8_lossy(&output.stderr));
     let (met, missed) = ends(&found);

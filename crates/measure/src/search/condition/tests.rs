@@ -14,6 +14,7 @@ fn sound() -> Seen {
         achieved: 1.0,
         held: false,
         lost: 0,
+        bunched: 0,
         sent: 10_000,
         unanswered: 0,
         response: Ranked::exact((1..=10_000).map(|us| us * 1_000).collect()),
@@ -105,6 +106,20 @@ fn what_our_own_side_did_not_send_is_told_apart() {
     assert_eq!(said("loss<0.1%", &held), (Verdict::Missed, why.to_owned()), "the path's doing, not ours");
     let nothing = Seen { achieved: 0.0, sent: 0, response: Ranked::exact(vec![]), ..sound() };
     assert_eq!(said("loss<0.1%", &nothing).0, Verdict::OurSide);
+}
+
+#[test]
+fn losses_that_our_own_bunches_explain_say_nothing_of_the_path() {
+    let stalled = Seen { lost: 12, bunched: 12, ..sound() };
+    let (verdict, why) = said("loss<0.1%", &stalled);
+    assert_eq!(
+        (verdict, why.as_str()),
+        (Verdict::Bunched, "loss 0.120 %, 12 left in bunches, late by our own side's doing")
+    );
+    assert_eq!(said("loss<0.1%", &Seen { bunched: 11, ..stalled.clone() }).0, Verdict::Missed, "one too many for that");
+    assert_eq!(said("loss<0.1%,p50<1ms", &stalled).0, Verdict::Missed, "a bunch does not move the median");
+    assert_eq!(said("loss<0.2%", &stalled).0, Verdict::Met);
+    assert_eq!(said("loss<0.1%", &Seen { achieved: 0.9, ..stalled }).0, Verdict::OurSide);
 }
 
 #[test_case("p99<1ms", 1, 1_000; "ten beyond, and a thousand to tell 99.9 % sent")]
