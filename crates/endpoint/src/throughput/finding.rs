@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 
 use measure::environment::Environment;
-use measure::method;
+use measure::method::Direction;
 use measure::outcome::SocketFacts;
+use measure::throughput::detail::{Autotuning, ZeroCopied};
 use measure::throughput::meter::Metered;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::Nanos;
-use protocol::native::stream::{Direction, HostCpu, Told, ZeroCopied};
+use protocol::native::stream::{HostCpu, Told};
 
 use super::{Ours, Task, Word, together};
 use crate::engine::Ended;
@@ -76,20 +77,11 @@ pub struct Thread {
     pub cpu: CpuTime,
 }
 
-/// Which buffers the kernel fits to the path: a size asked for turns it off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Autotuning {
-    /// Send buffer.
-    pub send: bool,
-    /// Receive buffer.
-    pub receive: bool,
-}
-
 impl Finding {
     /// What goes into the record of one way: goodput is what the receiver's program had, beside what the sender handed
     /// over. `None` where nothing went that way.
-    pub fn throughput(&self, direction: method::Direction) -> Option<Throughput> {
-        let sends = direction == method::Direction::Send;
+    pub fn throughput(&self, direction: Direction) -> Option<Throughput> {
+        let sends = direction.sends();
         let (metered, told) =
             if sends { (self.sent.as_ref()?, &self.peer_received) } else { (self.received.as_ref()?, &self.peer_sent) };
         let mut carried = Carried::default();
@@ -183,16 +175,10 @@ pub(super) fn conclude(
 /// What was told of the streams that we sent, and of those that we received. A peer that tells of another number of flows
 /// tells of none.
 fn told_by(task: &Task, mut told: Vec<Told>) -> (Vec<Told>, Vec<Told>) {
-    let flows = task.direction.flows(task.streams());
-    if told.len() != flows as usize {
+    if told.len() != task.flows() as usize {
         return (Vec::new(), Vec::new());
     }
-    match task.direction {
-        Direction::Send => (told, Vec::new()),
-        Direction::Receive => (Vec::new(), told),
-        Direction::Both => {
-            let received = told.split_off(told.len() / 2);
-            (told, received)
-        }
-    }
+    let ours = if task.direction().sends() { task.streams() } else { 0 };
+    let received = told.split_off(ours as usize);
+    (told, received)
 }

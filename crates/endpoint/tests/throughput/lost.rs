@@ -10,14 +10,13 @@ use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Task};
 use measure::event::Event;
-use measure::method::{Carrier, Pattern};
+use measure::method::{Carrier, Direction, Pattern};
 use measure::unit::{Instant, Nanos};
 use protocol::native::header::Token;
 use protocol::native::limits::Limits;
 use protocol::native::message::{Open, Reason, Refused};
 use protocol::native::preamble::{DataAnswer, Versions};
 use protocol::native::server::{Server, ServerEvent, Terms};
-use protocol::native::stream::Direction;
 use test_case::test_case;
 
 use crate::{V4, lasting, task, with_reflector, with_settings};
@@ -32,8 +31,8 @@ fn since(begun: Instant) -> Nanos {
 }
 
 fn long(carrier: Carrier, direction: Direction, address: SocketAddr) -> Task {
-    let asked = lasting(carrier, 2, 1_200, LONG);
-    Task { direction, interval: Nanos::millis(50), ..task(&asked, address) }
+    let asked = lasting(carrier, direction, 2, 1_200, LONG);
+    Task { interval: Nanos::millis(50), ..task(&asked, address) }
 }
 
 #[test_case(Carrier::Tcp, Direction::Send; "tcp, sent")]

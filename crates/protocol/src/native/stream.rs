@@ -4,9 +4,9 @@
 //! and the second half comes from it. Not here: what a reflector allows ([`super::limits`]), and when which octet is sent
 //! (`docs/protocol/native.md`, section 5).
 
-use std::fmt;
-
+use measure::method::{Direction, Sending};
 use measure::outcome::SocketFacts;
+use measure::throughput::detail::ZeroCopied;
 use measure::throughput::{Carried, Stream};
 use measure::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::native::header::Token;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ask {
-    /// Which way it goes.
+    /// Which way it goes, seen from the client.
     pub direction: Direction,
     /// How the reflector sends.
     pub sending: Sending,
@@ -45,76 +45,24 @@ pub struct Ask {
     pub tos: Option<u8>,
 }
 
-/// Which way the streams of a session go, seen from the client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// From the client to the reflector.
-    #[default]
-    Send,
-    /// From the reflector to the client.
-    Receive,
-    /// As many streams each way, at once.
-    Both,
+/// Flows of a session of `streams` streams each way it goes.
+pub fn flows(direction: Direction, streams: u32) -> u32 {
+    if direction == Direction::Both { streams.saturating_mul(2) } else { streams }
 }
 
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Send => "send",
-            Self::Receive => "receive",
-            Self::Both => "both ways",
-        })
-    }
+/// Streams each way of a session of so many flows.
+pub fn streams(direction: Direction, flows: u32) -> u32 {
+    if direction == Direction::Both { flows / 2 } else { flows }
 }
 
-impl Direction {
-    /// Flows of a session of `streams` streams each way it goes.
-    pub fn flows(self, streams: u32) -> u32 {
-        if self == Self::Both { streams.saturating_mul(2) } else { streams }
-    }
-
-    /// Streams each way of a session of so many flows.
-    pub fn streams(self, flows: u32) -> u32 {
-        if self == Self::Both { flows / 2 } else { flows }
-    }
-
-    /// Whether `flow`, of so many, goes from the client to the reflector.
-    pub fn to_reflector(self, flow: u32, flows: u32) -> bool {
-        match self {
-            Self::Send => true,
-            Self::Receive => false,
-            Self::Both => flow < flows / 2,
-        }
-    }
-
-    /// The place of `flow` among those that go the same way, from 0.
-    pub fn place(self, flow: u32, flows: u32) -> u32 {
-        if self == Self::Both { flow % (flows / 2).max(1) } else { flow }
-    }
+/// Whether `flow`, of so many, goes from the client to the reflector.
+pub fn goes_there(direction: Direction, flow: u32, flows: u32) -> bool {
+    direction.sends() && flow < streams(direction, flows)
 }
 
-/// How an end hands over what it sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sending {
-    /// The kernel copies it from memory.
-    #[default]
-    Copy,
-    /// The kernel takes it from memory in place (`MSG_ZEROCOPY`); of TCP alone. On a path without a card it copies.
-    ZeroCopy,
-    /// From a file in memory (`sendfile`); of TCP alone.
-    File,
-}
-
-impl fmt::Display for Sending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Copy => "copy",
-            Self::ZeroCopy => "zero-copy",
-            Self::File => "sendfile",
-        })
-    }
+/// The place of `flow`, of so many, among those that go the same way, from 0.
+pub fn place(direction: Direction, flow: u32, flows: u32) -> u32 {
+    flow % streams(direction, flows).max(1)
 }
 
 /// The share of `bytes` that stream number `place` of `streams` has: they add up, and no two differ by more than one.
@@ -152,15 +100,6 @@ pub struct Told {
     pub trouble: Option<String>,
 }
 
-/// Sends in place that the kernel is done with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ZeroCopied {
-    /// How many.
-    pub sends: u64,
-    /// Of how many it copied the payload after all.
-    pub copied: u64,
-}
-
 /// How busy a machine's CPUs were while it streamed: shares of 0 to 1, means over its CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostCpu {
@@ -174,6 +113,9 @@ pub struct HostCpu {
     pub irq_share: f64,
     /// Software interrupts: most of what receiving costs.
     pub softirq_share: f64,
+    /// The same of the CPU that has most of it.
+    #[serde(default)]
+    pub most_softirq_share: f64,
     /// Number of CPUs that is of.
     pub cpus: u32,
     /// Which one was the busiest.

@@ -43,13 +43,13 @@ fn what_is_not_of_this_flow_is_none_of_it() {
 #[test]
 fn flows_are_shared_out_by_direction() {
     let ways = |direction: Direction| {
-        let flows = direction.flows(2);
-        (0..flows).map(|flow| (direction.to_reflector(flow, flows), direction.place(flow, flows))).collect::<Vec<_>>()
+        let flows = flows(direction, 2);
+        (0..flows).map(|flow| (goes_there(direction, flow, flows), place(direction, flow, flows))).collect::<Vec<_>>()
     };
     assert_eq!(ways(Direction::Send), [(true, 0), (true, 1)]);
     assert_eq!(ways(Direction::Receive), [(false, 0), (false, 1)]);
     assert_eq!(ways(Direction::Both), [(true, 0), (true, 1), (false, 0), (false, 1)]);
-    assert_eq!((Direction::Both.streams(4), Direction::Send.streams(4)), (2, 4));
+    assert_eq!((streams(Direction::Both, 4), streams(Direction::Send, 4)), (2, 4));
 }
 
 #[test]
