@@ -55,6 +55,12 @@ pub struct Task {
 }
 
 impl Task {
+    /// Streams as `method` has it, to and from a reflector of our own.
+    pub fn new(method: Method, program: &str) -> Self {
+        let (interval, program) = (measure::event::INTERVAL, program.to_owned());
+        Self { method, timed: false, target: None, key: None, interval, program }
+    }
+
     /// Which way.
     pub fn direction(&self) -> Direction {
         self.method.direction.unwrap_or_default()

@@ -86,22 +86,12 @@ impl Finding {
             if sends { (self.sent.as_ref()?, &self.peer_received) } else { (self.received.as_ref()?, &self.peer_sent) };
         let mut carried = Carried::default();
         for told in told {
-            carried.add(&bounded(&told.stream.carried));
+            carried.add(&told.stream.carried);
         }
         let elapsed_ns = told.iter().map(|told| told.stream.elapsed_ns).max();
         let theirs = (!told.is_empty()).then_some(Theirs { carried, elapsed_ns });
         let flows = self.threads.iter().zip(&self.sockets).filter(|(thread, _)| thread.sent == sends);
         Some(Throughput::of(direction, metered, theirs, flows.map(|(_, socket)| socket.clone()).collect()))
-    }
-}
-
-/// Counts of a peer: whatever they are, thousands of them do not overflow.
-fn bounded(carried: &Carried) -> Carried {
-    let most = u64::MAX >> 13;
-    Carried {
-        bytes: carried.bytes.min(measure::unit::Bytes(most)),
-        calls: carried.calls.min(most),
-        failed_calls: carried.failed_calls.min(most),
     }
 }
 
@@ -180,5 +170,6 @@ fn told_by(task: &Task, mut told: Vec<Told>) -> (Vec<Told>, Vec<Told>) {
     }
     let ours = if task.direction().sends() { task.streams() } else { 0 };
     let received = told.split_off(ours as usize);
-    (told, received)
+    let bounded = |told: Vec<Told>| told.into_iter().map(Told::bounded).collect();
+    (bounded(told), bounded(received))
 }

@@ -6,6 +6,7 @@
 mod by_hand;
 mod datagrams;
 mod lost;
+mod path;
 mod tcp;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -71,14 +72,7 @@ fn lasting(carrier: Carrier, direction: Direction, streams: u32, call: u64, time
 
 fn task(asked: &Asked, address: SocketAddr) -> Task {
     let target = Target { host: address.to_string(), address };
-    Task {
-        method: asked.resolve().expect("makes sense"),
-        timed: false,
-        target: Some(target),
-        key: None,
-        interval: measure::event::INTERVAL,
-        program: PROGRAM.into(),
-    }
+    Task { target: Some(target), ..Task::new(asked.resolve().expect("makes sense"), PROGRAM) }
 }
 
 /// So many calls or datagrams a second, all streams of a way together.

@@ -6,6 +6,7 @@
 
 use measure::method::{Direction, Sending};
 use measure::outcome::SocketFacts;
+use measure::throughput::arrivals::Datagrams;
 use measure::throughput::detail::ZeroCopied;
 use measure::throughput::{Carried, Stream};
 use measure::unit::{Bytes, Nanos};
@@ -238,6 +239,56 @@ pub fn shorten(streams: &mut Vec<Told>) -> bool {
     let any = !streams.is_empty();
     streams.clear();
     any
+}
+
+impl Told {
+    /// The same with no count beyond what thousands of them add up to without overflowing: whatever a peer tells, it can be
+    /// reckoned with.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        let stream = &mut self.stream;
+        for carried in [&mut stream.carried, &mut self.omitted] {
+            bound(carried);
+        }
+        stream.elapsed_ns = stream.elapsed_ns.min(Nanos(MOST));
+        for interval in &mut stream.intervals {
+            bound(&mut interval.carried);
+            interval.at_ns = interval.at_ns.min(Nanos(MOST));
+            interval.length_ns = interval.length_ns.min(Nanos(MOST));
+            interval.datagrams = interval.datagrams.map(sensible);
+        }
+        stream.datagrams = stream.datagrams.map(sensible);
+        self.sent_datagrams = self.sent_datagrams.map(|count| count.min(MOST));
+        self.user_ns = self.user_ns.map(|time| time.min(Nanos(MOST)));
+        self.system_ns = self.system_ns.map(|time| time.min(Nanos(MOST)));
+        self.zero_copy =
+            self.zero_copy.map(|told| ZeroCopied { sends: told.sends.min(MOST), copied: told.copied.min(MOST) });
+        self
+    }
+}
+
+/// As many flows as there can be, and as many intervals as a message holds, add up below the largest number: two petabytes,
+/// or 26 days.
+const MOST: u64 = u64::MAX >> 13;
+
+fn bound(carried: &mut Carried) {
+    *carried = Carried {
+        bytes: carried.bytes.min(Bytes(MOST)),
+        calls: carried.calls.min(MOST),
+        failed_calls: carried.failed_calls.min(MOST),
+    };
+}
+
+fn sensible(told: Datagrams) -> Datagrams {
+    Datagrams {
+        expected: told.expected.min(MOST),
+        received: told.received.min(MOST),
+        lost: told.lost.clamp(-MOST.cast_signed(), MOST.cast_signed()),
+        out_of_order: told.out_of_order.min(MOST),
+        duplicates: told.duplicates.min(MOST),
+        foreign: told.foreign.min(MOST),
+        ..told
+    }
 }
 
 #[cfg(test)]

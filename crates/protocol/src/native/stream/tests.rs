@@ -87,6 +87,21 @@ fn what_is_told_is_read_again() {
 }
 
 #[test]
+fn what_nobody_can_have_carried_is_cut_to_what_can_be_added_up() {
+    let all = Carried { bytes: Bytes(u64::MAX), calls: u64::MAX, failed_calls: u64::MAX };
+    let counted = Datagrams { expected: u64::MAX, lost: i64::MIN, ..Datagrams::default() };
+    let mut told = Told { omitted: all, user_ns: Some(Nanos(u64::MAX)), ..told(1) };
+    told.stream.carried = all;
+    told.stream.datagrams = Some(counted);
+    let told = told.bounded();
+    let sums = [told.stream.carried.bytes.0, told.omitted.calls, told.user_ns.unwrap().0];
+    assert!(sums.iter().all(|count| count.checked_mul(1 << 13).is_some() && *count > 1 << 50), "{sums:?}");
+    let counted = told.stream.datagrams.unwrap();
+    assert!(counted.lost.checked_mul(1 << 12).is_some() && counted.lost < -1 << 50, "{counted:?}");
+    assert_eq!(told.clone().bounded(), told);
+}
+
+#[test]
 fn details_go_first_and_what_was_carried_last() {
     let mut streams = vec![told(5), told(1)];
     let mut steps = Vec::new();
