@@ -239,7 +239,7 @@ pub fn sender(socket: Socket, size: usize, sending: Sending, waiting: Waiting) -
             let mut ring = ring;
             Any::File(FileSender::new(socket, file_of(ring.turn(), size)?, size)?)
         }
-        _ => Any::Send(Sender::new(socket, ring, waiting)),
+        Sending::Copy => Any::Send(Sender::new(socket, ring, waiting)),
     })
 }
 

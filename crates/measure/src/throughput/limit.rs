@@ -38,6 +38,8 @@ pub struct Evidence {
 pub struct EndSeen {
     /// How much of it the busiest of the stream's threads was on a processor.
     pub busiest_thread: Option<f64>,
+    /// How much of it any of them was ready to run and waited for a processor.
+    pub waiting_thread: Option<f64>,
     /// How much of it the end's control group was kept from running (`cpu.max`).
     pub throttled: Option<f64>,
     /// How much of it the busiest processor spent in soft interrupts, where the network's work is done.
@@ -248,12 +250,15 @@ impl EndSeen {
     /// What shows that it could do no more; empty where nothing does.
     fn strain(&self) -> Vec<String> {
         let throttled = self.throttled.filter(|share| *share >= THROTTLED);
-        let busy = self.busiest_thread.filter(|share| *share >= SATURATED);
+        // What else runs on the host takes processors away: then a thread that could do no more waits for one.
+        let waited = self.waiting_thread.unwrap_or(0.0);
+        let busy = self.busiest_thread.filter(|share| share + waited >= SATURATED);
+        let waiting = if waited >= 0.05 { format!(", and waited for one {}", percent(waited)) } else { String::new() };
         let soft = self.softirq.filter(|share| *share >= SATURATED);
         let dropped = self.dropped.filter(|share| *share >= LOSSES);
         let told = [
             throttled.map(|share| format!("its control group was kept from running {} of the time", percent(share))),
-            busy.map(|share| format!("its busiest thread was on a processor {} of the time", percent(share))),
+            busy.map(|share| format!("its busiest thread was on a processor {} of the time{waiting}", percent(share))),
             soft.map(|share| format!("a processor of its host was in soft interrupts {} of the time", percent(share))),
             dropped.map(|share| format!("its kernel dropped {} of what arrived, for nobody took it", percent(share))),
         ];

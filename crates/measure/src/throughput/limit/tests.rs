@@ -6,7 +6,7 @@ use super::*;
 
 /// A stream of a gigabyte a second that nothing holds back.
 fn easy() -> Evidence {
-    let end = EndSeen { busiest_thread: Some(0.4), throttled: Some(0.0), softirq: Some(0.2), dropped: None };
+    let end = EndSeen { busiest_thread: Some(0.4), throttled: Some(0.0), softirq: Some(0.2), ..EndSeen::default() };
     let tcp = TcpSeen {
         window_limited: Some(0.0),
         buffer_limited: Some(0.0),
@@ -70,6 +70,13 @@ fn what_was_planted_is_named(evidence: &Evidence, limiter: Limiter) {
     let limit = evidence.limit();
     assert_eq!(limit.limiter, limiter, "{:?}", limit.because);
     assert!(!limit.because.is_empty(), "a finding rests on something");
+}
+
+#[test]
+fn a_thread_that_waits_for_a_processor_could_do_no_more() {
+    let limit = end(false, |end| (end.busiest_thread, end.waiting_thread) = (Some(0.5), Some(0.45))).limit();
+    assert_eq!(limit.limiter, Limiter::SenderCpu);
+    assert_eq!(limit.because, ["its busiest thread was on a processor 50 % of the time, and waited for one 45 %"]);
 }
 
 #[test]
