@@ -123,6 +123,8 @@ pub struct Limit {
 const REACHED: f64 = 0.97;
 /// Share of its time that a thread which cannot keep up is on a processor; the rest is waking up.
 const SATURATED: f64 = 0.9;
+/// Share of its time that a thread waits for a processor, from which what it does not take is that processor's doing.
+const CROWDED: f64 = 0.2;
 /// Share of its time kept from running at which a control group is what limits: less is bursts that it makes up for.
 const THROTTLED: f64 = 0.1;
 /// Share of the time that TCP itself says it was held back by something.
@@ -191,6 +193,14 @@ impl Evidence {
     fn by_window(&self) -> Option<Limit> {
         let tcp = self.tcp.as_ref()?;
         if let Some(share) = tcp.window_limited.filter(|share| *share >= HELD) {
+            // A receiver that is not let run fills its window: that is no small one.
+            if let Some(waited) = self.receiver.waiting_thread.filter(|share| *share >= CROWDED) {
+                let because = format!(
+                    "its thread waited for a processor {} of the time, so that its window filled",
+                    percent(waited)
+                );
+                return Some(found(Limiter::ReceiverCpu, vec![because]));
+            }
             let mut because = vec![format!("TCP waited for the receiver's window {} of its busy time", percent(share))];
             if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
                 because.push(format!("{} a round trip of {rtt}", kilobytes(window)));

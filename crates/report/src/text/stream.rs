@@ -6,7 +6,7 @@ pub(crate) use detail::name as limiter;
 
 use measure::method::Direction;
 use measure::throughput::{Carried, Interval, Throughput, per_second};
-use measure::unit::{Bytes, grouped};
+use measure::unit::grouped;
 
 use super::{APART, LABEL, figures};
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -76,7 +76,7 @@ fn counts(stream: &Throughput) -> Vec<Piece> {
     };
     let end = |carried: &Carried, done: &str| {
         let calls = number::count(carried.calls, "call", "calls");
-        Piece::from(format!("{} {done} in {calls}", size(carried.bytes)))
+        Piece::from(format!("{} {done} in {calls}", number::size(carried.bytes)))
     };
     let mut items = vec![end(&stream.ours, ours)];
     items.extend(stream.theirs.as_ref().map(|peer| end(&peer.carried, theirs)));
@@ -84,18 +84,6 @@ fn counts(stream: &Throughput) -> Vec<Piece> {
         items.push(Piece::new(format!("{} not sent", grouped(stream.ours.failed_calls)), Tone::Alarm));
     }
     items
-}
-
-/// Bytes with three digits, decimally.
-pub(super) fn size(bytes: Bytes) -> String {
-    let (scale, unit) = match bytes.0 {
-        0..10_000 => return format!("{} B", bytes.0),
-        10_000..1_000_000 => (1e3, "kB"),
-        1_000_000..1_000_000_000 => (1e6, "MB"),
-        1_000_000_000..1_000_000_000_000 => (1e9, "GB"),
-        _ => (1e12, "TB"),
-    };
-    format!("{:.2} {unit}", bytes.0 as f64 / scale)
 }
 
 /// The slowest and the fastest of the whole intervals; the last is short and told by nobody.
@@ -122,7 +110,7 @@ fn series(page: &mut Page, intervals: &[Interval]) {
         let cells = [
             interval.at_ns.to_string(),
             interval.length_ns.to_string(),
-            size(interval.carried.bytes),
+            number::size(interval.carried.bytes),
             rate.unwrap_or_default(),
         ];
         rows.push(cells.map(Piece::from).to_vec());

@@ -84,6 +84,8 @@ fn a_slow_receiver_is_no_small_window() {
     let mut both = tcp(|tcp| tcp.window_limited = Some(0.95));
     both.receiver.throttled = Some(0.7);
     assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
+    (both.receiver.throttled, both.receiver.waiting_thread) = (None, Some(0.4));
+    assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
 }
 
 #[test]

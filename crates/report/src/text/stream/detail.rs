@@ -9,7 +9,6 @@ use measure::throughput::{Stream, Throughput, per_second};
 use measure::unit::{Nanos, grouped};
 
 use super::super::APART;
-use super::size;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 
@@ -99,7 +98,8 @@ fn tcp(stream: &Throughput, found: &Detail) -> Vec<Piece> {
     let mut items =
         vec![Piece::new(format!("retransmits {}", grouped(again)), if again > 0 { Tone::Alarm } else { Tone::Plain })];
     let time = |name: &str, time: Option<Nanos>| time.map(|time| format!("{name} {time}"));
-    let window = |name: &str, bytes: Option<measure::unit::Bytes>| bytes.map(|bytes| format!("{name} {}", size(bytes)));
+    let window =
+        |name: &str, bytes: Option<measure::unit::Bytes>| bytes.map(|bytes| format!("{name} {}", number::size(bytes)));
     let told =
         [time("rtt", first.rtt_ns), time("min rtt", first.min_rtt_ns), window("cwnd", first.cwnd_bytes), held(first)];
     items.extend(told.into_iter().flatten().map(Piece::from));
