@@ -26,11 +26,13 @@ use crate::native::stream::{self, Numbers};
 use crate::wire::{Reading, Wire};
 
 mod iperf;
+mod iperf3;
 mod netperf;
 mod schedules;
 mod sockperf;
 
 pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
+pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_results, iperf3_server};
 pub use self::netperf::{netperf_client, netperf_server};
 pub use self::schedules::{capture, trace_text};
 pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
@@ -39,7 +41,7 @@ pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sock
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 20] = [
+pub const ALL: [(&str, Drive); 25] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -60,6 +62,11 @@ pub const ALL: [(&str, Drive); 20] = [
     ("iperf_datagram", iperf_datagram),
     ("iperf_bursts", iperf_bursts),
     ("iperf_bounce", iperf_bounce),
+    ("iperf3_client", iperf3_client),
+    ("iperf3_login", iperf3_login),
+    ("iperf3_parameters", iperf3_parameters),
+    ("iperf3_results", iperf3_results),
+    ("iperf3_server", iperf3_server),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.
