@@ -90,9 +90,9 @@ fn what_was_measured_stands_when_the_server_fails(said: &'static [u8], finish: F
             let mut data = stream(listener);
             control.write_all(&[1, 2]).unwrap();
             if direction == Direction::Upload {
-                data.read_exact(&mut [0; 100_000]).unwrap();
+                data.read_exact(&mut vec![0; 100_000]).unwrap();
             } else {
-                data.write_all(&[0; 100_000]).unwrap();
+                data.write_all(&vec![0; 100_000]).unwrap();
             }
             control.write_all(said).unwrap();
             if !said.is_empty() {

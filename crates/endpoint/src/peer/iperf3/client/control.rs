@@ -98,7 +98,7 @@ impl Control {
     pub fn watch(&mut self, until: Instant) -> Option<Heard> {
         match self.hear(Step::Measure, until) {
             Err(failure) => Some(Heard::Failed(failure)),
-            Ok(()) => self.heard.iter().any(|event| *event == Event::ServerTerminated).then_some(Heard::Terminated),
+            Ok(()) => self.heard.contains(&Event::ServerTerminated).then_some(Heard::Terminated),
         }
     }
 
