@@ -203,7 +203,7 @@ fn what_the_path_loses_is_what_is_told(direction: Direction) {
     let server = Ours::start();
     let relay = Relay::start(server.at("127.0.0.1"));
     let parameters =
-        Parameters { protocol: Protocol::Udp, rate: Some(8_000_000), block: Some(1_000), ..one_second(direction, 1) };
+        Parameters { protocol: Protocol::Udp, rate: Some(200_000), block: Some(100), ..one_second(direction, 1) };
     let (measured, _) = complete(relay.address, &Test::new(parameters));
     let theirs = measured.theirs.as_ref().unwrap();
     let receiver = if direction == Direction::Upload { theirs.streams[0] } else { measured.ours.streams[0] };

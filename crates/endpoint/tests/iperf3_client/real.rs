@@ -27,7 +27,11 @@ impl Real {
         // A port that was free a moment ago.
         let port = TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port();
         let mut command = Command::new("iperf3");
-        command.args(["-s", "-1", "--forceflush", "-p", &port.to_string()]).args(words).stdout(Stdio::piped());
+        command
+            .args(["-s", "-1", "--forceflush", "-p", &port.to_string()])
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let Ok(mut child) = command.spawn() else {
             testbed::skip::aloud("our iperf3 client at the real iperf3: it is not installed");
             return None;
@@ -88,8 +92,14 @@ fn bytes_are_the_same_at_both_ends(host: &str, parameters: Parameters) {
 #[test_case("::1", Protocol::Udp; "udp over v6")]
 fn a_second_left_out_is_left_out_at_both_ends(host: &str, protocol: Protocol) {
     let Some(server) = Real::start(&[]) else { return };
-    let parameters =
-        Parameters { protocol, omit: 1, block: Some(1_000), rate: Some(8_000_000), ..paced(Direction::Upload, 1) };
+    let parameters = Parameters {
+        protocol,
+        omit: 1,
+        nodelay: true,
+        block: Some(100),
+        rate: Some(100_000),
+        ..paced(Direction::Upload, 1)
+    };
     let (measured, _) = complete(server.at(host), &Test::new(parameters));
     let (ours, theirs) = bytes(&measured)[0];
     // A second of two, by each end's own clock.

@@ -294,10 +294,10 @@ fn flows_belong_to_the_test_of_their_address() {
         flow.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         flow
     };
-    // What is no first datagram is nothing; an old client's is one.
+    // What is no first datagram is nothing; an old client's is one; one that is sent again is answered again.
     let (first, second) = (flow(), flow());
     first.send(b"hello").unwrap();
-    for (flow, hello) in [(&first, &b"9876"[..]), (&second, &[0x15, 0xcd, 0x5b, 7])] {
+    for (flow, hello) in [(&first, &b"9876"[..]), (&first, b"9876"), (&second, &[0x15, 0xcd, 0x5b, 7])] {
         flow.send(hello).unwrap();
         let mut reply = [0; 16];
         assert_eq!(flow.recv(&mut reply).unwrap(), 4);

@@ -102,6 +102,11 @@ impl Control {
         }
     }
 
+    /// Whether the server has said already that it has all streams.
+    pub fn has_streams(&self) -> bool {
+        self.heard.contains(&Event::MakeReady)
+    }
+
     /// Says that the test is over.
     pub fn end(&mut self) -> Result<(), Failure> {
         let said = self.client.end();
