@@ -21,8 +21,8 @@ bench: ## ours against plain C loops, in pairs (takes a while; wants a quiet mac
 fuzz: ## the decoders, FUZZ_RUNS inputs each
 	make/fuzz
 
-transcripts: ## netperf's transcripts as whole runs of ours and the original, in their pairings (ten minutes)
-	SONDE_TRANSCRIPTS=1 $(CARGO) test --locked --package sonde --test netperf_pairs transcripts
+transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and the original (twelve minutes)
+	SONDE_TRANSCRIPTS=1 $(CARGO) test --locked --package sonde --test netperf_pairs --test sockperf_pairs transcripts
 
 docs: ## writes what is generated: docs/reference and the record's schema
 	make/docs

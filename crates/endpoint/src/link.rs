@@ -8,6 +8,7 @@ pub mod framed;
 pub mod group;
 pub mod handshake;
 pub mod ring;
+pub mod room;
 pub mod stamping;
 pub mod stream;
 pub mod way;

@@ -1,10 +1,12 @@
 //! Opening sockets as a method asks, and reading back what they got.
 
 pub mod envelope;
+pub mod envelopes;
 pub mod icmp;
 pub mod many;
 pub mod multicast;
 pub mod option;
+pub mod own;
 pub mod queue;
 pub mod tuning;
 

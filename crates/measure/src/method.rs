@@ -21,8 +21,8 @@ mod tests;
 
 pub use asked::{Asked, Far, default};
 pub use axis::{
-    Carrier, Direction, LoopKind, Pacing, Pattern, Schedule, Settled, SocketOptions, Spread, Stamps, Stop, Waiting,
-    Window,
+    Carrier, Direction, LoopKind, Pacing, Pattern, Schedule, Sending, Settled, SocketOptions, Spread, Stamps, Stop,
+    Waiting, Window,
 };
 pub use check::{
     LARGEST_DATAGRAM, LARGEST_MESSAGE, MOST_DATAGRAMS_A_CALL, MOST_SEGMENTS_A_CALL, SMALLEST_ECHO,
@@ -52,8 +52,14 @@ pub struct Method {
     pub peer_waiting: Option<Waiting>,
     /// Which messages ask for a reply: every n-th, counted from 1; 0 is none. Exchanges always ask.
     pub reply_every: u32,
-    /// How many one-way messages may leave in one call; absent: each in one of its own.
+    /// How many one-way messages, or datagrams of a stream, may leave in one call; absent: each in one of its own.
     pub batch: Option<Batch>,
+    /// How the sender of a stream hands over what it sends.
+    #[serde(default, skip_serializing_if = "Sending::is_plain")]
+    pub sending: Sending,
+    /// Whether the receiver of a stream has its kernel throw away what comes, unread (`MSG_TRUNC`); of TCP alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discard: bool,
     /// Size of a request, bytes of payload: 1 to 1 GiB on TCP, up to 65,507 in one datagram. Of a stream: bytes of one
     /// call at our end. Where sizes differ: the largest.
     pub request_bytes: Bytes,
@@ -137,6 +143,12 @@ impl fmt::Display for Method {
         }
         self.write_sizes(f)?;
         self.batch.iter().try_for_each(|batch| write!(f, " · {batch}"))?;
+        if !self.sending.is_plain() {
+            write!(f, " · {}", self.sending)?;
+        }
+        if self.discard {
+            f.write_str(" · payload not read")?;
+        }
         if self.schedule != Schedule::BackToBack {
             write!(f, " · pace {}", self.pacing)?;
         }

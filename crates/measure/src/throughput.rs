@@ -4,14 +4,19 @@
 //! time of our end, for both ends: one clock. Invariant: the intervals of a stream add up to what our end carried.
 
 pub mod arrivals;
+pub mod detail;
 pub mod glance;
+pub mod latency;
+pub mod limit;
 pub mod meter;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::arrivals::Datagrams;
+use self::detail::Detail;
 use self::glance::TcpGlance;
+use self::latency::UnderLoad;
 use self::meter::{Metered, StreamCount};
 use crate::method::Direction;
 use crate::outcome::{Distribution, SocketFacts};
@@ -21,7 +26,7 @@ use crate::unit::{Bytes, Nanos};
 /// What was found out about a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
-    /// Which way it went, seen from our end.
+    /// Which way it went, seen from our end: of streams that went both ways each has its own.
     pub direction: Direction,
     /// From the start of the stream to its end as our end saw it, in nanoseconds: with what it took to drain, where our
     /// end waited for that.
@@ -46,6 +51,15 @@ pub struct Throughput {
     pub streams: Vec<Stream>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
+    /// What else was found out, where both ends are ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Box<Detail>>,
+    /// The other way of streams that went both ways at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Box<Self>>,
+    /// What the streams did to the time that an exchange beside them takes; where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Box<UnderLoad>>,
 }
 
 /// One stream of several, or the only one, as our end saw it.
@@ -137,7 +151,7 @@ impl Throughput {
         let rate = |carried: &Carried| per_second(carried.bytes, elapsed_ns);
         let (ours, far) = (rate(&metered.carried), theirs.and_then(|theirs| rate(&theirs.carried)));
         let (sent_bytes_per_s, received_bytes_per_s) = match direction {
-            Direction::Send => (ours, far),
+            Direction::Send | Direction::Both => (ours, far),
             Direction::Receive => (far, ours),
         };
         Self {
@@ -151,6 +165,9 @@ impl Throughput {
             intervals: merged(&metered.intervals().collect::<Vec<_>>()),
             streams: metered.streams.iter().map(Stream::of).collect(),
             sockets,
+            detail: None,
+            back: None,
+            latency: None,
         }
     }
 }

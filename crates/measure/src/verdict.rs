@@ -3,6 +3,7 @@
 //! When one is due decides [`judge`]. Not here: errors, which leave no result to qualify.
 
 pub mod judge;
+pub mod lost;
 pub mod refused;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::method::{BatchBy, Carrier};
 use crate::statistics::quantile;
 use crate::unit::{Nanos, grouped};
+use lost::LeavesBy;
 use refused::RefusedBy;
 
 /// Something that qualifies a result. Its text says what was seen; [`Warning::advice`] what to try.
@@ -71,6 +73,9 @@ pub enum Warning {
         /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
         /// known.
         dropped_by_us: Option<u64>,
+        /// What decides how many are on the way at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        leaves_by: Option<LeavesBy>,
     },
     /// Messages of a load were lost on the way there.
     LostOnTheWay {
@@ -212,7 +217,7 @@ impl fmt::Display for Warning {
                     grouped(*count)
                 )
             }
-            Self::Lost { count, sent, dropped_by_us } => {
+            Self::Lost { count, sent, dropped_by_us, .. } => {
                 let share = Percent(*count as f64 / (*sent).max(1) as f64);
                 write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))?;
                 let dropped = dropped_by_us.map(grouped);
@@ -316,13 +321,9 @@ impl Warning {
             Self::TicksMissed { .. } => {
                 "use --window 0 (open loop) to send whatever the replies do, or a longer interval (--every)"
             }
-            Self::Lost { count, dropped_by_us: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
-                "most came back and were dropped on our side: raise --receive-buffer (and net.core.rmem_max), read faster (--wait spin, a --cpu of its own), or lower --rate or --burst"
+            Self::Lost { count, sent, dropped_by_us, leaves_by } => {
+                lost::advice(*count, *sent, *dropped_by_us, *leaves_by)
             }
-            Self::Lost { count, sent, .. } if count >= sent => {
-                "a firewall may drop them, or nobody is there: try another carrier (--tcp, --udp, --icmp, --connect)"
-            }
-            Self::Lost { .. } => "lower --rate or --window; raise --timeout to tell the lost from the late",
             Self::LostOnTheWay { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
                 "they came there and the far side did not read them in time: lower --rate, give it a --peer-cpu of its own, or spread them over more --connections"
             }
@@ -456,7 +457,7 @@ mod tests {
         assert_eq!(gone(None).to_string(), "30 of 1 000 messages did not reach the peer (3.0 %)");
         assert!(gone(Some(15)).to_string().ends_with(": its host had no room for 15 in receive buffers"));
         assert!(gone(Some(15)).advice() != gone(Some(14)).advice());
-        let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us };
+        let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us, leaves_by: None };
         assert!(lost(None).to_string().starts_with("30 of 0"), "nothing is divided by zero");
         assert!(lost(Some(15)).to_string().ends_with(": our own receive buffer had no room for 15"));
         assert!(lost(Some(15)).advice().unwrap().contains("raise --receive-buffer"));
@@ -483,8 +484,9 @@ mod tests {
             Warning::LostOnTheWay { count: 1, sent: 100, dropped_by_peer: Some(1) },
             Warning::BehindSchedule { share: 0.2 },
             Warning::TicksMissed { count: 7 },
-            Warning::Lost { count: 1, sent: 100, dropped_by_us: None },
-            Warning::Lost { count: 1, sent: 100, dropped_by_us: Some(1) },
+            Warning::Lost { count: 1, sent: 100, dropped_by_us: None, leaves_by: None },
+            Warning::Lost { count: 1, sent: 100, dropped_by_us: None, leaves_by: Some(LeavesBy::Trace) },
+            Warning::Lost { count: 1, sent: 100, dropped_by_us: Some(1), leaves_by: Some(LeavesBy::Rate) },
             refused(RefusedBy::Reset, 2),
             refused(RefusedBy::Reset, 1),
             refused(RefusedBy::IcmpError, 2),

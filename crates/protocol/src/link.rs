@@ -1,6 +1,6 @@
 //! An open way to the peer, as an engine sees it: sockets in `endpoint`, a virtual path in `testbed`.
 
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 
 /// What an engine needs of a carrier, and of the clock beside it. The engine is compiled for each link apart: no call
 /// here is dynamic.
@@ -19,6 +19,12 @@ pub trait Link {
     /// buffer; the link knows its full length. Returns when the kernel has taken it, or as much of it as it can: see
     /// [`Link::flush`].
     fn send(&mut self, message: &[u8]) -> Result<(), Fault>;
+
+    /// How long send calls have waited for room since this was last asked: a socket whose buffer is full keeps the caller,
+    /// who would otherwise be taken for slow. Zero where sends do not wait.
+    fn held(&mut self) -> Nanos {
+        Nanos::ZERO
+    }
 
     /// Messages sent from here on have `length` octets on a stream: a reflector may be asked for a shorter reply than
     /// agreed on. A datagram is as long as what is handed to [`Link::send`]. Not while a message is half sent.

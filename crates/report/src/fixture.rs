@@ -230,7 +230,7 @@ pub(crate) fn open_with_losses() -> Record {
             own_reflector: false,
         },
         warnings: vec![
-            Warning::Lost { count: 60, sent: 10_000, dropped_by_us: None },
+            Warning::Lost { count: 60, sent: 10_000, dropped_by_us: None, leaves_by: None },
             Warning::BehindSchedule { share: 0.0111 },
         ],
         ..record(asked, &recorder.finish(Instant(10_000_000_000)), extra)

@@ -69,6 +69,9 @@ enum Command {
     /// prints the numbers so far on standard error, and the run goes on.
     Rtt(rtt::options::RttOptions),
     /// Measure at a rate: what does an exchange cost then, and is the rate reached?
+    ///
+    /// SIGINT, SIGTERM and SIGHUP end a run in order, and SIGQUIT (Ctrl-\) prints the numbers so far: as of `sonde rtt`, whose help
+    /// tells more.
     Load(load::options::LoadOptions),
     /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),

@@ -4,7 +4,7 @@
 //! `spin`) or where the path says that a call takes time; everything happens in one order, given by the seed. What the
 //! path did with each message is kept as a [`Passage`], for comparison with what was recorded.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -113,7 +113,7 @@ impl Network {
             closed: false,
             departure: Departure::default(),
         });
-        VirtualLink { flow: state.flows.len() - 1, network: self.clone() }
+        VirtualLink { flow: state.flows.len() - 1, network: self.clone(), held: Cell::default() }
     }
 
     /// What became of every message that left our side so far, in order of departure.
@@ -281,6 +281,8 @@ fn spoil(reply: &mut [u8], octet: usize) {
 pub struct VirtualLink {
     network: Network,
     flow: usize,
+    /// How long sends have waited for room.
+    held: Cell<Nanos>,
 }
 
 impl VirtualLink {
@@ -310,6 +312,14 @@ impl VirtualLink {
         let called = clock.true_now();
         if let Some(fault) = self.with_flow(|flow| flow.pending_error(called)) {
             return Err(fault);
+        }
+        for (from, length) in self.with_flow(|flow| flow.path.full.clone()) {
+            let begin = clock.start().after(from);
+            let end = begin.after(length);
+            if begin <= clock.true_now() && clock.true_now() < end {
+                self.held.set(Nanos(self.held.get().0 + (end.0 - clock.true_now().0)));
+                clock.pass_until(end);
+            }
         }
         clock.pass(self.with_flow(|flow| flow.path.near.send_takes));
         Ok(called)
@@ -401,6 +411,10 @@ impl Link for VirtualLink {
 
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
         self.hand_over(message, None)
+    }
+
+    fn held(&mut self) -> Nanos {
+        self.held.take()
     }
 
     /// One call for all that the path lets through at once, up to the first that cannot be sent.

@@ -20,6 +20,7 @@ pub struct Path {
     loss: f64,
     faults: BTreeMap<u64, Fault>,
     pub(crate) stalls: Vec<(Nanos, Nanos)>,
+    pub(crate) full: Vec<(Nanos, Nanos)>,
     pub(crate) service: Nanos,
     pub(crate) hold: Nanos,
     pub(crate) near: Near,
@@ -202,6 +203,13 @@ impl Path {
     pub fn stall(mut self, from: Nanos, length: Nanos) -> Self {
         self.stalls.push((from, length));
         self.stalls.sort();
+        self
+    }
+
+    /// Our socket has no room from `from` after the clock's start for `length`: a send waits until that is over.
+    #[must_use]
+    pub fn full(mut self, from: Nanos, length: Nanos) -> Self {
+        self.full.push((from, length));
         self
     }
 

@@ -114,6 +114,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         let start = self.links[0].now();
         (self.latest, self.sent) = (start, start);
         self.lanes.iter_mut().for_each(|lane| lane.requests.begin());
+        self.links.iter_mut().for_each(|link| _ = link.held());
         self.recorder.begin(start, warmed.unwrap_or_default());
         let ended = match warmed {
             Ok(_) => {
@@ -124,6 +125,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         };
         if self.is_load() {
             self.recorder.sent_until(self.sent);
+            let held = self.links.iter_mut().map(Link::held);
+            held.for_each(|span| self.recorder.held_back(Held::Socket, span));
         }
         finish(self.told.thread, self.recorder, self.latest, self.splits, ended, self.outlet)
     }

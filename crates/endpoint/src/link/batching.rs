@@ -10,6 +10,7 @@ use measure::outcome::Batched;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
+use super::room::Room;
 use crate::socket::many;
 
 /// Segments of one call at most.
@@ -55,19 +56,25 @@ impl Batching {
 
     /// Hands over the messages of `length` octets, at least 1, that stand one behind the other in `messages`. Returns how
     /// many were taken, from the first on: at least one, or the error that stopped the first.
-    pub fn send(&mut self, socket: BorrowedFd<'_>, messages: &[u8], length: usize) -> Result<usize, Errno> {
+    /// Where there is no room they wait for it, which `room` counts.
+    pub fn send(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        room: &mut Room,
+        messages: &[u8],
+        length: usize,
+    ) -> Result<usize, Errno> {
         if let Some(errno) = self.deferred.take() {
             return Err(errno);
         }
         let mut taken = 0;
         while taken * length < messages.len() {
-            match self.call(socket, &messages[taken * length..], length) {
+            match room.send(|flags| self.call(socket, &messages[taken * length..], length, flags)) {
                 Ok(count) => {
                     taken += count;
                     add(&self.handed.calls, 1);
                     add(&self.handed.messages, count as u64);
                 }
-                Err(Errno::INTR) => {}
                 Err(errno) => {
                     add(&self.handed.cut_short, 1);
                     if taken == 0 {
@@ -82,41 +89,54 @@ impl Batching {
     }
 
     /// One call; how many it took.
-    fn call(&mut self, socket: BorrowedFd<'_>, messages: &[u8], length: usize) -> Result<usize, Errno> {
+    fn call(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        messages: &[u8],
+        length: usize,
+        flags: SendFlags,
+    ) -> Result<usize, Errno> {
         match self.got {
-            Some(BatchBy::Segments) => self.segmented(socket, messages, length),
+            Some(BatchBy::Segments) => self.segmented(socket, messages, length, flags),
             Some(BatchBy::Calls) if messages.len() > length => {
-                let taken = many::send_each(socket, messages, length).map_err(Errno::from_raw_os_error)?;
+                let taken = many::send_each(socket, messages, length, flags)?;
                 let offered = (messages.len() / length).min(many::CALLED);
                 add(&self.handed.cut_short, u64::from(taken < offered));
                 Ok(taken)
             }
-            _ => one(socket, messages, length),
+            _ => one(socket, messages, length, flags),
         }
     }
 
-    fn segmented(&mut self, socket: BorrowedFd<'_>, messages: &[u8], length: usize) -> Result<usize, Errno> {
+    fn segmented(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        messages: &[u8],
+        length: usize,
+        flags: SendFlags,
+    ) -> Result<usize, Errno> {
         let count = (messages.len() / length).min(self.most).min(LARGEST_DATAGRAM as usize / length);
-        let (Ok(segment), 2..) = (u16::try_from(length), count) else { return one(socket, messages, length) };
-        match many::send_segmented(socket, &messages[..count * length], segment) {
+        let (Ok(segment), 2..) = (u16::try_from(length), count) else { return one(socket, messages, length, flags) };
+        match many::send_segmented(socket, &messages[..count * length], segment, flags) {
             Ok(()) => Ok(count),
-            Err(libc::EINVAL) if count > MOST_BEFORE => {
+            Err(Errno::INVAL) if count > MOST_BEFORE => {
                 self.most = MOST_BEFORE;
-                self.segmented(socket, messages, length)
+                self.segmented(socket, messages, length, flags)
             }
-            Err(errno @ (libc::EINVAL | libc::EIO | libc::EMSGSIZE | libc::ENOPROTOOPT | libc::EOPNOTSUPP)) => {
+            // The ICMP errors of earlier messages come here too; most of them are other numbers, which end one message alone.
+            Err(errno @ (Errno::INVAL | Errno::IO | Errno::MSGSIZE)) => {
                 self.refuse(errno);
-                one(socket, messages, length)
+                one(socket, messages, length, flags)
             }
-            Err(errno) => Err(Errno::from_raw_os_error(errno)),
+            Err(errno) => Err(errno),
         }
     }
 
     /// From here on each message goes alone.
     #[cold]
-    fn refuse(&mut self, errno: i32) {
+    fn refuse(&mut self, errno: Errno) {
         self.got = None;
-        self.handed.refused.store(errno, Ordering::Relaxed);
+        self.handed.refused.store(errno.raw_os_error(), Ordering::Relaxed);
     }
 }
 
@@ -152,8 +172,8 @@ fn add(counter: &AtomicU64, count: u64) {
 }
 
 /// The first of `messages` alone.
-fn one(socket: BorrowedFd<'_>, messages: &[u8], length: usize) -> Result<usize, Errno> {
-    send(socket, &messages[..length.min(messages.len())], SendFlags::NOSIGNAL).map(|_| 1)
+fn one(socket: BorrowedFd<'_>, messages: &[u8], length: usize, flags: SendFlags) -> Result<usize, Errno> {
+    send(socket, &messages[..length.min(messages.len())], flags).map(|_| 1)
 }
 
 #[cfg(test)]

@@ -4,14 +4,15 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use measure::method::{BatchBy, Waiting};
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::link::{Departure, Fault, Link, Many, Stamped};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, recv, send};
 use socket2::Socket;
 
 use super::batching::{Batching, Handed};
 use super::clockwork::{fault_of, poll_one, poll_until};
+use super::room::Room;
 use super::stamping::{self, Stamping};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
@@ -29,6 +30,7 @@ pub struct Datagram {
     batching: Option<Batching>,
     /// Whether arrivals come several in one buffer.
     segments: bool,
+    room: Room,
     stop: Stop,
 }
 
@@ -38,7 +40,16 @@ impl Datagram {
     pub fn new(socket: Socket, waiting: Waiting, stop: Stop) -> Self {
         let spinning = waiting == Waiting::Spin;
         let flags = if spinning { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
-        Self { socket, flags, spinning, stamping: Stamping::default(), batching: None, segments: false, stop }
+        Self {
+            socket,
+            flags,
+            spinning,
+            stamping: Stamping::default(),
+            batching: None,
+            segments: false,
+            room: Room::default(),
+            stop,
+        }
     }
 
     /// [`Link::send_many`] hands messages over as `asked` from here on, or as the kernel can: what comes back tells, then
@@ -81,13 +92,14 @@ impl Link for Datagram {
 
     #[inline]
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
-        loop {
-            match send(&self.socket, message, SendFlags::NOSIGNAL) {
-                Ok(_) => return Ok(()),
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(self.fault(errno)),
-            }
+        match self.room.send(|flags| send(&self.socket, message, flags)) {
+            Ok(_) => Ok(()),
+            Err(errno) => Err(self.fault(errno)),
         }
+    }
+
+    fn held(&mut self) -> Nanos {
+        self.room.take_waited()
     }
 
     #[expect(
@@ -115,7 +127,7 @@ impl Link for Datagram {
 
     fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
         let batching = self.batching.get_or_insert_with(|| Batching::new(self.socket.as_fd(), BatchBy::Calls));
-        batching.send(self.socket.as_fd(), messages, length.max(1)).map_err(|errno| self.fault(errno))
+        batching.send(self.socket.as_fd(), &mut self.room, messages, length.max(1)).map_err(|errno| self.fault(errno))
     }
 
     fn receive_many(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Many>, Fault> {
@@ -173,9 +185,10 @@ impl Link for Datagram {
             return self.send(message).map(|()| None);
         }
         let at = wall();
-        match queue::send_stamped(self.socket.as_fd(), message, stamping::MESSAGE_FLAGS) {
+        let stamped = |flags| queue::send_stamped(self.socket.as_fd(), message, stamping::MESSAGE_FLAGS, flags);
+        match self.room.send(stamped) {
             Ok(_) => Ok(Some(at)),
-            Err(errno) => Err(self.fault(Errno::from_raw_os_error(errno))),
+            Err(errno) => Err(self.fault(errno)),
         }
     }
 

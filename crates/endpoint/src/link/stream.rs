@@ -292,7 +292,7 @@ impl Link for Stream {
             return self.send(message).map(|()| None);
         }
         let at = wall();
-        match queue::send_stamped(self.socket.as_fd(), message, stamping::MESSAGE_FLAGS) {
+        match queue::send_stamped(self.socket.as_fd(), message, stamping::MESSAGE_FLAGS, SendFlags::NOSIGNAL) {
             Ok(count) if count == self.request_length => Ok(Some(at)),
             Ok(count) => self.send_rest(message, count).map(|()| None),
             Err(_) => self.send(message).map(|()| None),

@@ -3,7 +3,7 @@
 
 use std::os::fd::AsFd;
 
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
 use socket2::Socket;
 
@@ -67,6 +67,14 @@ impl Link for Way {
             Self::Datagram(link) => link.send(message),
             Self::Framed(link) => link.send(message),
             Self::Group(link) => link.send(message),
+        }
+    }
+
+    fn held(&mut self) -> Nanos {
+        match self {
+            Self::Datagram(link) => link.held(),
+            Self::Framed(link) => link.held(),
+            Self::Group(link) => link.held(),
         }
     }
 

@@ -42,9 +42,9 @@ const HELLO: Nanos = Nanos::millis(400);
 /// Beyond the duration asked for: warm-up, the last replies, the report.
 const SLACK: Nanos = Nanos::secs(15);
 
-/// Receive buffer of a flow of one-way messages at the reflector: 20 ms of half a million small ones a second.
+/// Receive buffer of a flow of a load at either end: 20 ms of half a million small messages a second.
 const ROOM: Bytes = Bytes(4 << 20);
-/// Of all flows together at the most.
+/// Of all flows of an end together at the most.
 const ROOM_IN_ALL: Bytes = Bytes(64 << 20);
 
 /// What the session is asked for.
@@ -71,11 +71,11 @@ pub fn request(method: &Method, task: &Task) -> Open {
     }
 }
 
-/// The receive buffer the reflector is asked for: one-way messages come however fast they are sent, and a reflector that
-/// does not run for some milliseconds must not lose them. What the usual one holds is gone in one.
+/// The receive buffer of both ends of a load: messages come however fast they are sent, and an end that does not run for
+/// some milliseconds must not lose them. What the usual one holds is gone in one.
 fn receive_room(method: &Method) -> Option<Bytes> {
-    let one_way = method.pattern == Pattern::Load && method.carrier == Carrier::Udp;
-    one_way.then(|| ROOM.min(Bytes(ROOM_IN_ALL.0 / u64::from(method.spread.connections.max(1)))))
+    let of_datagrams = method.pattern == Pattern::Load && method.carrier == Carrier::Udp;
+    of_datagrams.then(|| ROOM.min(Bytes(ROOM_IN_ALL.0 / u64::from(method.spread.connections.max(1)))))
 }
 
 /// The rate on one connection, where a schedule says it: shared among the connections, but for bursts that each has.
@@ -223,6 +223,10 @@ impl Opening<'_> {
 
     fn udp(&self, flow: u16) -> Result<Connection<Datagram, Native>, EndpointError> {
         let socket = socket::udp(self.peer, &self.method.socket)?;
+        if let (Some(room), None) = (receive_room(self.method), self.method.socket.receive_buffer_bytes) {
+            // Replies come faster than a sender that is behind looks at them. Less than that is told in the record.
+            let _granted = socket.set_recv_buffer_size(room.0 as usize);
+        }
         let wire = self.native(flow)?;
         let mut connection = self.datagram(socket, wire, u32::from(flow), self.method.request_bytes.0 as usize)?;
         let expected = self.method.response_bytes.0 as usize;

@@ -10,6 +10,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_void};
 use protocol::link::Many;
+use rustix::io::Errno;
+use rustix::net::SendFlags;
 
 use super::option::{read_int, set_int};
 use super::queue::{Control, errno, message};
@@ -36,7 +38,7 @@ pub fn take_segments(socket: BorrowedFd<'_>) -> io::Result<()> {
 
 /// Sends the messages of `length` octets, at least 1, that stand one behind the other in `messages`, each as a datagram
 /// of its own. Returns how many of them, from the first on, the kernel took; it may be fewer than there are.
-pub fn send_each(socket: BorrowedFd<'_>, messages: &[u8], length: usize) -> Result<usize, i32> {
+pub fn send_each(socket: BorrowedFd<'_>, messages: &[u8], length: usize, flags: SendFlags) -> Result<usize, Errno> {
     let mut parts = [const { MaybeUninit::<libc::iovec>::uninit() }; CALLED];
     let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; CALLED];
     let mut count = 0;
@@ -52,13 +54,13 @@ pub fn send_each(socket: BorrowedFd<'_>, messages: &[u8], length: usize) -> Resu
     // SAFETY: the first `count` headers are written above and describe parts of `messages`, which is alive and only read;
     // headers and parts stay where they are until the call is over.
     let sent = unsafe {
-        libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr().cast(), count as libc::c_uint, libc::MSG_NOSIGNAL)
+        libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr().cast(), count as libc::c_uint, flags.bits() as c_int)
     };
-    usize::try_from(sent).map_err(|_| errno())
+    usize::try_from(sent).map_err(|_| Errno::from_raw_os_error(errno()))
 }
 
 /// Sends `messages` as datagrams of `segment` octets each, of which the last may be shorter: all of them or none.
-pub fn send_segmented(socket: BorrowedFd<'_>, messages: &[u8], segment: u16) -> Result<(), i32> {
+pub fn send_segmented(socket: BorrowedFd<'_>, messages: &[u8], segment: u16, flags: SendFlags) -> Result<(), Errno> {
     let mut control = Control::default();
     let mut part = libc::iovec { iov_base: messages.as_ptr().cast_mut().cast::<c_void>(), iov_len: messages.len() };
     // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
@@ -76,9 +78,9 @@ pub fn send_segmented(socket: BorrowedFd<'_>, messages: &[u8], segment: u16) -> 
         (*first).cmsg_type = UDP_SEGMENT;
         (*first).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as u32) as usize;
         libc::CMSG_DATA(first).cast::<u16>().write_unaligned(segment);
-        libc::sendmsg(socket.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL)
+        libc::sendmsg(socket.as_raw_fd(), &raw const header, flags.bits() as c_int)
     };
-    if sent < 0 { Err(errno()) } else { Ok(()) }
+    if sent < 0 { Err(Errno::from_raw_os_error(errno())) } else { Ok(()) }
 }
 
 /// Receives one datagram, or all segments that came with it where the socket takes them so ([`take_segments`]). What

@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_void};
+use rustix::io::Errno;
+use rustix::net::SendFlags;
 
 /// include/uapi/linux/errqueue.h.
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
@@ -161,7 +163,7 @@ pub fn next_notice(socket: BorrowedFd<'_>) -> Option<Notice> {
 }
 
 /// Sends one message, asking for departure stamps of this one alone (`SO_TIMESTAMPING` as control message).
-pub fn send_stamped(socket: BorrowedFd<'_>, message: &[u8], request: u32) -> Result<usize, i32> {
+pub fn send_stamped(socket: BorrowedFd<'_>, message: &[u8], request: u32, flags: SendFlags) -> Result<usize, Errno> {
     let mut control = Control::default();
     let mut part = libc::iovec { iov_base: message.as_ptr().cast_mut().cast::<c_void>(), iov_len: message.len() };
     // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
@@ -179,9 +181,9 @@ pub fn send_stamped(socket: BorrowedFd<'_>, message: &[u8], request: u32) -> Res
         (*first).cmsg_type = libc::SO_TIMESTAMPING;
         (*first).cmsg_len = libc::CMSG_LEN(size_of::<u32>() as u32) as usize;
         libc::CMSG_DATA(first).cast::<u32>().write_unaligned(request);
-        libc::sendmsg(socket.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL)
+        libc::sendmsg(socket.as_raw_fd(), &raw const header, flags.bits() as c_int)
     };
-    usize::try_from(sent).map_err(|_| errno())
+    usize::try_from(sent).map_err(|_| Errno::from_raw_os_error(errno()))
 }
 
 /// `recvmsg` into `buffer`, each control message handed to `each` as level, type and data.

@@ -6,10 +6,11 @@ use std::os::fd::AsFd;
 
 use endpoint::reflector::{Behaviour, Settings};
 use endpoint::socket::many;
-use measure::method::{Batch, BatchBy, Carrier};
+use measure::method::{Batch, BatchBy, Carrier, Waiting};
 use measure::unit::{Bytes, Nanos};
 use protocol::native::header::{Flags, Header};
 use protocol::native::message::{Open, capability};
+use rustix::net::SendFlags;
 use test_case::test_case;
 use testbed::client::{Session, asked, is_silent, open, udp};
 
@@ -54,7 +55,8 @@ fn one_way(session: &Session, numbers: std::ops::Range<u64>, length: usize) -> V
 }
 
 fn send(socket: &UdpSocket, messages: &[u8], segment: usize) {
-    many::send_segmented(socket.as_fd(), messages, segment as u16).expect("loopback takes segments");
+    many::send_segmented(socket.as_fd(), messages, segment as u16, SendFlags::NOSIGNAL)
+        .expect("loopback takes segments");
 }
 
 #[test_case(V4; "IPv4")]
@@ -86,10 +88,11 @@ fn every_segment_is_counted_whatever_its_size_and_number(ip: IpAddr) {
     });
 }
 
-#[test]
-fn those_that_ask_are_answered_one_by_one_with_the_count_so_far() {
+#[test_case(Waiting::Block; "blocking")]
+#[test_case(Waiting::Spin; "spinning")]
+fn those_that_ask_are_answered_one_by_one_with_the_count_so_far(waiting: Waiting) {
     with_reflector(|address| {
-        let (session, socket) = known(address, batched(64));
+        let (session, socket) = known(address, Open { waiting: Some(waiting), ..batched(64) });
         let flags = |seq: u64| if seq.is_multiple_of(10) { Flags::NONE } else { Flags::SILENT };
         let messages: Vec<u8> = (1..=100).flat_map(|seq| session.request(seq, flags(seq), 64, 64)).collect();
         send(&socket, &messages, 64);
@@ -182,7 +185,7 @@ fn what_is_lost_in_a_full_buffer_is_told(together: bool) {
             if together {
                 let mut rest = &messages[..];
                 while !rest.is_empty() {
-                    rest = &rest[64 * many::send_each(socket.as_fd(), rest, 64).unwrap()..];
+                    rest = &rest[64 * many::send_each(socket.as_fd(), rest, 64, SendFlags::NOSIGNAL).unwrap()..];
                 }
             } else {
                 messages.chunks(64).for_each(|message| assert_eq!(socket.send(message).unwrap(), 64));

@@ -1,6 +1,7 @@
 //! Our sockperf client, with servers that do as they are told, good and bad, and with sockperf's own where it is
 //! installed.
 
+mod arrivals;
 mod connections;
 mod groups;
 mod real;

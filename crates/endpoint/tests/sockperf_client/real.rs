@@ -75,3 +75,11 @@ fn it_answers_every_tenth_of_a_load() {
     let counts = run(&test(&asked, server.address)).counts();
     assert_eq!((counts.answered, counts.scheduled, counts.one_way), (500, 500, 4_500));
 }
+
+#[test]
+fn it_passes_over_the_question_how_many_arrived() {
+    let Some(server) = Sockperf::start(&[]) else { return };
+    let seen = run(&Test { counts: true, ..test(&load(50, 0), server.address) });
+    assert_eq!((seen.measured.arrived, seen.counts().one_way), (None, 50));
+    assert_eq!(run(&test(&ping_pong(50), server.address)).counts().answered, 50, "and answers what follows");
+}

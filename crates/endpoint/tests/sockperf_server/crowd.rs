@@ -1,13 +1,14 @@
 //! Clients that are many, silent, in pieces, gone, or somebody else: the others are served on.
 
 use std::io::{ErrorKind, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, UdpSocket};
 
-use endpoint::peer::sockperf::server::settings::Carriers;
+use endpoint::peer::sockperf::server::settings::{Carriers, Settings};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use test_case::test_case;
 
-use crate::hand::{ASKING, answered, good, good_tcp, is_over, message, read, receive, tcp, udp};
-use crate::{Ours, listening, place, until};
+use crate::hand::{ASKING, PATIENCE, answered, good, good_tcp, is_over, message, read, receive, tcp, udp};
+use crate::{Ours, bound, listening, place, until};
 
 #[test]
 fn a_thousand_idle_connections_keep_nobody_from_being_served() {
@@ -51,6 +52,45 @@ fn connections_beyond_the_bound_are_closed_and_its_place_is_free_again() {
     }
     drop(three);
     assert!(server.end().turned_away > 0);
+}
+
+/// How a server takes what waits: by the socket alone, or with others; and what its answers have to say.
+#[test_case(|_| {}; "as it comes")]
+#[test_case(|settings| settings.answer_from_asked = Some(true); "each answered from where it was asked")]
+#[test_case(|settings| settings.spin = true; "polled for")]
+#[test_case(|settings| settings.places.push(place("127.0.0.1:0", Carriers::Udp)); "of several sockets")]
+#[test_case(|settings| settings.gaps = true; "looked at for gaps")]
+fn what_has_gathered_is_answered_to_each_in_order(change: fn(&mut Settings)) {
+    let server = bound(change);
+    let port = server.addresses()[0].port();
+    let clients: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
+    for client in &clients {
+        client.connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+    }
+    // Before anybody serves: of each six that one asks, two are in one datagram, one does not ask, one is garbage.
+    let sent = |client: usize, at: u64| message(6 * at + 1 + client as u64, ASKING, 14 + client + (at % 50) as usize);
+    for at in 0..60 {
+        for (number, client) in clients.iter().enumerate() {
+            let one = sent(number, at);
+            match at % 6 {
+                1 => client.send(&[one.clone(), one].concat()).unwrap(),
+                3 => client.send(&message(at, 1, 30)).unwrap(),
+                5 => client.send(b"garbage").unwrap(),
+                _ => client.send(&one).unwrap(),
+            };
+        }
+    }
+    let server = Ours::run(server);
+    for (number, client) in clients.iter().enumerate() {
+        for at in (0..60).filter(|at| ![3, 5].contains(&(at % 6))) {
+            for _ in 0..if at % 6 == 1 { 2 } else { 1 } {
+                assert_eq!(receive(client), answered(&sent(number, at)), "client {number}, {at}");
+            }
+        }
+    }
+    let totals = server.end();
+    assert_eq!((totals.messages, totals.malformed, totals.unsent, totals.dropped), (180, 30, 0, Some(0)));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn both_carriers_of_both_versions_share_a_port() {
 
 #[test]
 fn an_answer_comes_from_the_address_that_was_asked() {
-    let server = Ours::start();
+    let server = Ours::with(|settings| settings.answer_from_asked = Some(true));
     let asked = message(1, ASKING, 30);
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     socket.connect((Ipv4Addr::new(127, 0, 0, 77), server.port())).unwrap();

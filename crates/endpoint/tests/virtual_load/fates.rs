@@ -79,6 +79,20 @@ fn at_the_cap_requests_wait_and_are_recorded_from_their_instants() {
 }
 
 #[test]
+fn a_socket_without_room_is_told_from_a_sender_that_is_slow() {
+    // From the 100th millisecond on there is no room for 50: the message due then leaves at its end.
+    let path = Path::seeded(1).delay(MS).full(Nanos::millis(100), Nanos::millis(50));
+    let seen = run(&load(200, 10, every(MS)), path);
+    let HeldBack { by_cap, by_socket } = seen.run.recording.held_back;
+    let late = seen.run.recording.slip.as_ref().and_then(Values::max).expect("sent");
+    assert!(
+        late <= by_socket && by_socket <= Nanos::millis(50) && by_socket > Nanos::millis(49),
+        "{by_socket}, {late}"
+    );
+    assert_eq!((by_cap, seen.run.recording.counts.answered), (Nanos::ZERO, 20));
+}
+
+#[test]
 fn a_refusal_ends_the_request_it_belongs_to_and_costs_no_message() {
     // The refusal of 9 is met by the send of a message after it, which then leaves all the same.
     let path = Path::seeded(1).delay(Nanos::micros(1_500)).refuse([9]).poll_takes(Nanos(100));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Method;
 use super::axis::{
-    Carrier, Direction, Pacing, Pattern, Schedule, SocketOptions, Spread, Stamps, Stop, Waiting, Window,
+    Carrier, Direction, Pacing, Pattern, Schedule, Sending, SocketOptions, Spread, Stamps, Stop, Waiting, Window,
 };
 use super::message::{Batch, Sizes};
 use super::refusal::Refusal;
@@ -62,8 +62,14 @@ pub struct Asked {
     pub peer_waiting: Option<Waiting>,
     /// Which messages of a load ask for a reply: every n-th, counted from 1; 0 is none.
     pub reply_every: Option<u32>,
-    /// How many one-way messages of a load may leave in one call.
+    /// How many one-way messages of a load, or datagrams of a stream, may leave in one call.
     pub batch: Option<Batch>,
+    /// How the sender of a stream hands over what it sends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sending: Option<Sending>,
+    /// Whether the receiver of a stream throws away what comes, unread.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub discard: bool,
     /// Size of a request in bytes; of a stream: of one call at our end.
     pub request_bytes: Option<Bytes>,
     /// Sizes of the messages of a load, where they differ: in place of `request_bytes`.
@@ -131,6 +137,8 @@ impl Asked {
             },
             reply_every: self.resolve_reply_every(pattern, far)?,
             batch: self.batch,
+            sending: self.sending.unwrap_or_default(),
+            discard: self.discard,
             request_bytes,
             sizes: self.sizes.clone(),
             response_bytes,

@@ -59,6 +59,8 @@ pub enum Direction {
     Send,
     /// From the peer to us.
     Receive,
+    /// As many streams each way, at once.
+    Both,
 }
 
 impl fmt::Display for Direction {
@@ -66,6 +68,50 @@ impl fmt::Display for Direction {
         f.write_str(match self {
             Self::Send => "send",
             Self::Receive => "receive",
+            Self::Both => "both ways",
+        })
+    }
+}
+
+impl Direction {
+    /// Whether our end sends.
+    pub fn sends(self) -> bool {
+        self != Self::Receive
+    }
+
+    /// Whether our end receives.
+    pub fn receives(self) -> bool {
+        self != Self::Send
+    }
+}
+
+/// How the sender of a stream hands over what it sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Sending {
+    /// The kernel copies it from memory: what most programs do.
+    #[default]
+    Copy,
+    /// The kernel takes it from memory in place (`MSG_ZEROCOPY`); of TCP alone. On a path without a card it copies after all.
+    ZeroCopy,
+    /// From a file in memory (`sendfile`); of TCP alone.
+    File,
+}
+
+impl Sending {
+    /// Whether it is what most programs do.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::Copy
+    }
+}
+
+impl fmt::Display for Sending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copy => "copy",
+            Self::ZeroCopy => "zero copy",
+            Self::File => "sendfile",
         })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Method;
 use super::asked::{Asked, Far};
-use super::axis::{Carrier, Direction, Pattern, Schedule, Window};
-use super::message::{BatchBy, Sizes};
+use super::axis::{Carrier, Direction, Pattern, Schedule, Sending, Window};
+use super::message::{Batch, BatchBy, Sizes};
 use super::refusal::Refusal;
 use crate::unit::{Bytes, Nanos};
 
@@ -80,7 +80,7 @@ impl Method {
     /// A call that sends a datagram sends it whole; one that receives may offer more room than one can take.
     fn check_calls(&self) -> Result<(), Refusal> {
         let datagrams = self.carrier == Carrier::Udp;
-        let sends = self.direction == Some(Direction::Send);
+        let sends = self.direction.is_some_and(Direction::sends);
         let largest = |sends: bool| if datagrams && sends { LARGEST_DATAGRAM } else { LARGEST_MESSAGE };
         for (bytes, smallest, largest) in
             [(self.request_bytes, 1, largest(sends)), (self.response_bytes, 0, largest(!sends))]
@@ -101,7 +101,8 @@ impl Method {
             Schedule::BackToBack => Ok(()),
             Schedule::Trace { .. } if self.pattern != Pattern::Load => Err(Refusal::TracesAreLoads),
             Schedule::Trace { messages: 0, .. } => Err(Refusal::NothingToMeasure),
-            _ if self.direction == Some(Direction::Receive) => Err(Refusal::PacedReceiver),
+            // Ours sends as it is asked to.
+            _ if self.direction == Some(Direction::Receive) && far == Far::Foreign => Err(Refusal::PacedReceiver),
             _ if self.pattern == Pattern::Stream => Ok(()),
             // A burst of a foreign tool is so many exchanges, one after the other where its window is one.
             Schedule::Bursts { count, .. } if far == Far::Native => match self.window {
@@ -114,6 +115,12 @@ impl Method {
 
     /// What only a load has, and what a load needs.
     fn check_load(&self, far: Far) -> Result<(), Refusal> {
+        if self.pattern == Pattern::Stream {
+            return self.check_paths();
+        }
+        if self.sending != Sending::Copy || self.discard {
+            return Err(Refusal::PathsAreStreams);
+        }
         if self.pattern != Pattern::Load {
             return match (&self.sizes, self.batch) {
                 (_, Some(_)) => Err(Refusal::BatchesAreLoads),
@@ -141,6 +148,20 @@ impl Method {
         self.check_batch()
     }
 
+    /// How a stream's bytes are handed over.
+    fn check_paths(&self) -> Result<(), Refusal> {
+        if !matches!(self.sizes, Sizes::Fixed) {
+            return Err(Refusal::SizesAreLoads);
+        }
+        if self.carrier == Carrier::Udp && (self.sending != Sending::Copy || self.discard) {
+            return Err(Refusal::PathsAreTcp);
+        }
+        match self.batch {
+            Some(Batch { by: BatchBy::Calls, .. }) => Err(Refusal::BatchesAreLoads),
+            _ => self.check_batch(),
+        }
+    }
+
     fn check_drawn_sizes(&self) -> Result<(), Refusal> {
         match &self.sizes {
             Sizes::Uniform { smallest, largest } if smallest > largest => {
@@ -158,7 +179,7 @@ impl Method {
         if self.carrier != Carrier::Udp {
             return Err(Refusal::BatchesAreDatagrams { carrier: self.carrier });
         }
-        if self.reply_every == 1 {
+        if self.pattern == Pattern::Load && self.reply_every == 1 {
             return Err(Refusal::NothingToBatch);
         }
         let most = match batch.by {

@@ -224,6 +224,12 @@ pub enum Refusal {
     /// A batch of something that is no load.
     #[error("an exchange leaves alone: batches are for a load")]
     BatchesAreLoads,
+    /// A way of handing over of something that is no stream.
+    #[error("zero copy, sendfile and throwing away unread are for streams: an exchange reads and writes its messages")]
+    PathsAreStreams,
+    /// A way of handing over of datagrams.
+    #[error("zero copy, sendfile and throwing away unread are for tcp. For udp there is segmentation offload")]
+    PathsAreTcp,
     /// A batch on a stream.
     #[error("{carrier} joins messages by itself: batches are for udp")]
     BatchesAreDatagrams {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::native::header::Flags as Asked;
+use crate::sockperf::count;
 use crate::sockperf::message::{Flags, HEADER, Header};
 use crate::sockperf::numbering::Numbering;
 use crate::wire::{Reading, Wire};
@@ -170,6 +171,10 @@ impl Wire for SockperfWire {
         if header.flags.has(Flags::CLIENT) || header.flags.has(Flags::WARMUP) {
             return Reading::Stray;
         }
+        // What comes of the question how many arrived, too late to be awaited, is nobody's fault.
+        if header.flags == count::TOLD || header.flags == count::ASKED {
+            return Reading::Stray;
+        }
         let Some(seq) = self.numbering.local(header.sequence) else { return Reading::Stray };
         if seq >= self.prepared {
             self.count(|tally| &tally.unknown);
@@ -254,6 +259,20 @@ mod tests {
         assert!(!wire.answers(&request, &reply[..19]));
         assert!(wire.answers(&request, &with(&reply, 19, 0)), "nobody looks at the payload");
         assert!(!wire.with_integrity().answers(&request, &with(&reply, 19, 0)));
+    }
+
+    #[test]
+    fn a_late_answer_to_how_many_arrived_is_no_reply_and_no_fault() {
+        let tally = Arc::new(Tally::default());
+        let mut wire = second_of_two().with_tally(Arc::clone(&tally), None);
+        request(&mut wire, 0, 20, Asked::NONE);
+        let mut told = count::question(1 << 63);
+        count::answer(&mut told, 1 << 63, 5);
+        // As a flow sees it whose messages are short.
+        for message in [&told[..], &told[..15], &count::question(1 << 63)] {
+            assert_eq!(wire.identify(message, 0), Reading::Stray);
+        }
+        assert_eq!(tally.read(), Tallied::default());
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! The far side as a process of its own: it starts with a line, tells a supervisor, answers, and ends in order.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
 
+use predicates::str::contains;
 use rustix::process::{Pid, Signal, kill_process};
 use test_case::test_case;
 
@@ -169,6 +172,40 @@ fn a_port_in_use_is_told() {
     let assert = sonde(&["serve", "--listen", &reflector.address()]).assert().code(2);
     let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(text.contains("in use") && text.contains("hint:  "), "{text}");
+}
+
+#[test]
+fn a_sockperf_server_beside_it_answers_over_udp_and_tcp() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--listen", "127.0.0.1", "--listen", "::1", "--sockperf", "0", "--netperf", "0"];
+    let mut reflector = Reflector::start(folder.path(), &words);
+    let mut beside = [String::new(), String::new()];
+    for line in &mut beside {
+        reflector.stderr.read_line(line).unwrap();
+    }
+    assert!(beside[0].starts_with("sonde serve: a netserver on 127.0.0.1:"), "{beside:?}");
+    let places = beside[1].trim_end().strip_prefix("sonde serve: a sockperf server on ").unwrap();
+    let places: Vec<&str> = places.split(" and ").collect();
+    assert_eq!(places.len(), 2, "{beside:?}");
+    let message = [0, 0, 0, 0, 0, 0, 0, 1, 0, 3, 0, 0, 0, 14];
+    let mut answer = [0; 14];
+    for place in places {
+        let socket = UdpSocket::bind(if place.contains('[') { "[::1]:0" } else { "127.0.0.1:0" }).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        socket.send_to(&message, place).unwrap();
+        assert_eq!((socket.recv(&mut answer).unwrap(), answer[9]), (14, 2));
+        let mut stream = TcpStream::connect(place).unwrap();
+        stream.write_all(&message).unwrap();
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(answer[9], 2);
+    }
+    assert_eq!(reflector.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
+fn a_sockperf_server_is_not_for_those_with_a_key() {
+    let words = ["serve", "--key", "fleet.key", "--sockperf"];
+    sonde(&words).assert().code(2).stderr(contains("--sockperf"));
 }
 
 #[test]

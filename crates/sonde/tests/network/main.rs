@@ -11,6 +11,7 @@ mod hold;
 mod losses;
 mod pcap;
 mod replay;
+mod room;
 mod scene;
 mod search;
 mod stall;

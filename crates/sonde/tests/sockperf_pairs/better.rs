@@ -106,6 +106,34 @@ fn a_throughput_has_a_record_too() {
 }
 
 #[test]
+fn a_server_of_ours_tells_a_throughput_what_arrived() {
+    let port = free_port().to_string();
+    let server = Server::start(End::Ours, &["-i", "127.0.0.1", "-p", &port]);
+    let ended = ours(&format!("throughput -i 127.0.0.1 -p {port} --mps 500"));
+    assert_eq!(ended.code, Some(0), "{}", ended.told());
+    let sent = 500;
+    let line = format!("sockperf: Receiver: {sent} messages arrived, 0 of {sent} lost (0.00 %)\n");
+    assert!(ended.said(&line), "{}", ended.told());
+    let recorded = ours(&format!("throughput -i 127.0.0.1 -p {port} --mps 500 --json"));
+    let record: Value = serde_json::from_str(&recorded.stdout).expect("a record and nothing else");
+    let loss = &record["outcome"]["loss"];
+    assert_eq!((&loss["peer_received"], &loss["forward"]), (&sent.into(), &0.into()), "{loss}");
+    assert_eq!(server.end(), Some(2 * sent), "questions are not counted");
+}
+
+#[test]
+fn a_server_of_the_originals_is_asked_in_vain_and_counts_no_question() {
+    if !End::Real.is_here("a question that it does not know") {
+        return;
+    }
+    let port = free_port().to_string();
+    let server = Server::start(End::Real, &["-i", "127.0.0.1", "-p", &port]);
+    let ended = ours(&format!("throughput -i 127.0.0.1 -p {port} --mps 500"));
+    assert_eq!((ended.code, ended.said("Receiver:")), (Some(0), false), "{}", ended.told());
+    assert_eq!(server.end(), Some(500));
+}
+
+#[test]
 fn samples_are_kept_in_a_file() {
     let server = Rogue::start(|_, message| answer(message));
     let folder = tempfile::tempdir().expect("a folder");

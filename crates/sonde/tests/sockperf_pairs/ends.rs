@@ -1,13 +1,13 @@
 //! The two ends of a run: ours and the real one, as client and as server.
 
 use std::fmt;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -104,47 +104,65 @@ pub fn free_port() -> u16 {
 /// A server in the foreground; ended when it goes out of scope.
 pub struct Server {
     child: Child,
-    lines: Receiver<String>,
+    lines: Receiver<Line>,
+    /// Its standard output so far.
+    said: String,
+}
+
+enum Line {
+    Out(String),
+    Err(String),
 }
 
 impl Server {
     /// Starts one of `end` with these words, and returns when it serves.
     pub fn start(end: End, words: &[&str]) -> Self {
+        Self::of(end, &[&["server"], words].concat())
+    }
+
+    /// The same with all words of the command, its name among them.
+    pub fn of(end: End, words: &[impl AsRef<str>]) -> Self {
+        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
         let mut command = end.program();
-        let (reader, writer) = std::io::pipe().expect("a pipe");
-        command.arg("server").args(words).stdin(Stdio::null());
-        command.stdout(writer.try_clone().expect("a pipe's end")).stderr(writer);
-        let child = command.spawn().expect("started");
-        drop(command);
+        command.args(&words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("started");
         let (told, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(reader).lines().map_while(Result::ok) {
-                // The test may have gone; what is printed is read all the same.
-                let _ = told.send(line);
+        read(child.stdout.take().expect("piped"), told.clone(), Line::Out);
+        read(child.stderr.take().expect("piped"), told, Line::Err);
+        let mut server = Self { child, lines, said: String::new() };
+        let threads = words.iter().position(|word| *word == "--threads-num").and_then(|at| words[at + 1].parse().ok());
+        server.until_serving(threads.unwrap_or(1), end);
+        server
+    }
+
+    fn until_serving(&mut self, threads: usize, end: End) {
+        let mut complaints = String::new();
+        while self.said.matches("[tid ").count() < threads {
+            match self.lines.recv_timeout(Duration::from_secs(20)) {
+                Ok(Line::Out(line)) => self.said += &line,
+                Ok(Line::Err(line)) => complaints += &line,
+                Err(error) => panic!("{end} server: {error}: {} {complaints}", self.said),
             }
-        });
-        let server = Self { child, lines };
-        let mut said = Vec::new();
-        loop {
-            let line = server.lines.recv_timeout(Duration::from_secs(20));
-            let line = line.unwrap_or_else(|error| panic!("{end} server: {error}: {said:?}"));
-            if line.contains("[tid ") {
-                return server;
-            }
-            said.push(line);
         }
     }
 
     /// Ends it. How many messages it says that it took; absent where it says nothing of them.
-    pub fn end(mut self) -> Option<u64> {
+    pub fn end(self) -> Option<u64> {
+        self.end_told().0
+    }
+
+    /// The same, with all of its standard output.
+    pub fn end_told(mut self) -> (Option<u64>, String) {
         self.signal(Signal::INT);
         let status = self.child.wait().expect("a child of ours");
         assert!(status.success(), "{status}");
-        let total = |line: String| {
+        let mut said = std::mem::take(&mut self.said);
+        said.extend(self.lines.iter().filter_map(|line| if let Line::Out(line) = line { Some(line) } else { None }));
+        let total = |line: &str| {
             let (_, rest) = line.split_once("Total ")?;
             rest.split_once(" messages received and handled")?.0.parse().ok()
         };
-        self.lines.iter().find_map(total)
+        (said.lines().find_map(total), said)
     }
 
     /// Ends it without a word.
@@ -155,6 +173,16 @@ impl Server {
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("a child that was not waited for");
     }
+}
+
+/// Hands each line on, with its end, as what it is.
+fn read(from: impl Read + Send + 'static, told: Sender<Line>, as_what: fn(String) -> Line) {
+    thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            // The test may have gone; what is printed is read all the same.
+            let _ = told.send(as_what(line + "\n"));
+        }
+    });
 }
 
 impl Drop for Server {

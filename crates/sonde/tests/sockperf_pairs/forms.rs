@@ -19,10 +19,14 @@ fn of_three_seven(line: &str) -> String {
 }
 
 /// The text without colours, without whom it was printed by, and without what comes or not as it happens: the end of the
-/// original's receiving thread, and the remark on a rate that this machine could not reach.
+/// original's receiving thread, the remark on a rate that this machine could not reach, and what a server of ours tells.
 pub fn told(text: &str) -> String {
-    let happens =
-        ["== version #", "(interrupted by signal 2)", "sockperf: Info: The requested message-per-second rate"];
+    let happens = [
+        "== version #",
+        "(interrupted by signal 2)",
+        "sockperf: Info: The requested message-per-second rate",
+        "sockperf: Receiver: ",
+    ];
     let plain = anstream::adapter::strip_str(text).to_string();
     let lines = plain.lines().filter(|line| !happens.iter().any(|what| line.contains(what)));
     lines.flat_map(|line| [line.trim_end(), "\n"]).collect()

@@ -12,6 +12,7 @@ mod files;
 mod forms;
 mod pairs;
 mod rogue;
+mod transcripts;
 
 #[path = "../netperf_pairs/process.rs"]
 mod process;

@@ -1,4 +1,5 @@
-//! Groups, between two hosts, with the original's client: it joins, warms up, and hears the answers by the group.
+//! Between two hosts, with the original's client: groups, where it joins, warms up, and hears the answers by the group;
+//! and a host of several addresses.
 
 use std::process::Command;
 
@@ -131,4 +132,25 @@ fn a_group_of_ipv6_is_spoken_to() {
     let ended = client(pair.near(), "sockperf-3.10", &asks);
     assert!(answers(&ended) > 10, "{}", ended.told());
     assert!(server.end(Signal::INT).1.contains("IP = ff15::4"));
+}
+
+#[test]
+fn a_host_of_several_addresses_answers_from_the_one_that_was_asked() {
+    let Some(pair) = pair() else { return };
+    let far = pair.far();
+    let second = "198.18.77.2";
+    let added = far.command("ip").args(["addr", "add", &format!("{second}/32"), "dev", far.interface()]).status();
+    assert!(added.expect("ip").success());
+    let via = far.v4().to_string();
+    let routed = pair.near().command("ip").args(["route", "add", second, "via", &via]).status();
+    assert!(routed.expect("ip").success());
+    let server = server(far, &["-p", "11111"]);
+    for asked in [second, &via] {
+        // Its socket is connected: it hears nobody but whom it asks.
+        let mut client = bare(pair.near().command(assert_cmd::cargo::cargo_bin!("sonde")));
+        let words = ["ping-pong", "-i", asked, "-p", "11111", "-t", "1", "--mps", "100"];
+        let ended = process::ended(client.args(words), LIMIT);
+        assert!(answers(&ended) > 10, "{asked}: {}", ended.told());
+    }
+    assert_eq!(server.end(Signal::INT).0, Some(0));
 }

@@ -47,7 +47,7 @@ fn every_message_leaves_in_as_few_calls_as_it_takes(ip: IpAddr, by: BatchBy, cou
     let (near, far) = pair(ip);
     let mut batching = Batching::new(near.as_fd(), by);
     let sent = messages(count, length);
-    assert_eq!(batching.send(near.as_fd(), &sent, length), Ok(count));
+    assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, length), Ok(count));
     assert_came(&far, &sent, length);
     let told = batching.handed().told();
     assert_eq!((told.got, &told.refused, told.cut_short), (Some(by), &None, 0));
@@ -60,7 +60,7 @@ fn every_message_leaves_in_as_few_calls_as_it_takes(ip: IpAddr, by: BatchBy, cou
 #[test]
 fn nothing_to_send_is_nothing_sent() {
     let (near, _far) = pair(V4);
-    assert_eq!(Batching::new(near.as_fd(), BatchBy::Segments).send(near.as_fd(), &[], 64), Ok(0));
+    assert_eq!(Batching::new(near.as_fd(), BatchBy::Segments).send(near.as_fd(), &mut Room::default(), &[], 64), Ok(0));
 }
 
 /// A socket without checksums is what the kernel refuses to segment for; every path of a device that computes none is
@@ -72,7 +72,7 @@ fn where_segments_are_refused_each_message_leaves_alone_and_it_is_said() {
     let mut batching = Batching::new(near.as_fd(), BatchBy::Segments);
     let sent = messages(100, 64);
     for _ in 0..2 {
-        assert_eq!(batching.send(near.as_fd(), &sent, 64), Ok(100));
+        assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, 64), Ok(100));
         assert_came(&far, &sent, 64);
     }
     let told = batching.handed().told();
@@ -86,7 +86,7 @@ fn messages_longer_than_the_paths_packets_leave_alone_and_in_fragments() {
     set_int(near.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU, 1_280).unwrap();
     let mut batching = Batching::new(near.as_fd(), BatchBy::Segments);
     let sent = messages(10, 2_000);
-    assert_eq!(batching.send(near.as_fd(), &sent, 2_000), Ok(10));
+    assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, 2_000), Ok(10));
     assert_came(&far, &sent, 2_000);
     let told = batching.handed().told();
     assert!(told.got.is_none() && told.refused.unwrap().contains("Message too long"));
@@ -97,7 +97,10 @@ fn a_message_that_no_datagram_holds_is_an_error_and_no_lesser_batch() {
     let (near, _far) = pair(V4);
     for by in [BatchBy::Calls, BatchBy::Segments] {
         let mut batching = Batching::new(near.as_fd(), by);
-        assert_eq!(batching.send(near.as_fd(), &messages(2, 65_508), 65_508), Err(Errno::MSGSIZE));
+        assert_eq!(
+            batching.send(near.as_fd(), &mut Room::default(), &messages(2, 65_508), 65_508),
+            Err(Errno::MSGSIZE)
+        );
         let told = batching.handed().told();
         assert_eq!((told.got, told.calls, told.cut_short), (Some(by), 0, 1));
     }
@@ -109,8 +112,8 @@ fn an_error_behind_messages_that_left_belongs_to_the_next_call() {
     let mut batching = Batching::new(near.as_fd(), BatchBy::Calls);
     batching.deferred = Some(Errno::NOBUFS);
     let sent = messages(3, 64);
-    assert_eq!(batching.send(near.as_fd(), &sent, 64), Err(Errno::NOBUFS));
-    assert_eq!(batching.send(near.as_fd(), &sent, 64), Ok(3));
+    assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, 64), Err(Errno::NOBUFS));
+    assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, 64), Ok(3));
     assert_came(&far, &sent, 64);
 }
 
@@ -120,11 +123,11 @@ fn a_refusal_that_came_meanwhile_stops_the_first_and_the_next_call_goes_through(
     let mut batching = Batching::new(near.as_fd(), BatchBy::Segments);
     drop(far);
     let sent = messages(100, 64);
-    assert_eq!(batching.send(near.as_fd(), &sent, 64), Ok(100));
+    assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, 64), Ok(100));
     // The kernel's answer that nobody listens wakes who waits to read.
     near.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
     crate::link::clockwork::poll_one(near.as_fd(), false, measure::unit::Instant::NEVER);
-    assert_eq!(batching.send(near.as_fd(), &sent, 64), Err(Errno::CONNREFUSED));
+    assert_eq!(batching.send(near.as_fd(), &mut Room::default(), &sent, 64), Err(Errno::CONNREFUSED));
     let told = batching.handed().told();
     assert_eq!((told.messages, told.cut_short), (100, 1));
 }

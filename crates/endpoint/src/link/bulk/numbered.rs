@@ -121,12 +121,13 @@ impl<N: Numbering> Bulk for NumberedSender<N> {
                 Err(errno) => not_sent(&self.socket, errno),
             };
         }
-        match many::send_segmented(self.socket.as_fd(), &self.buffer[..self.turn], self.size as u16) {
+        let (buffer, size) = (&self.buffer[..self.turn], self.size as u16);
+        match many::send_segmented(self.socket.as_fd(), buffer, size, SendFlags::NOSIGNAL) {
             Ok(()) => {
                 self.sent += datagrams as u64;
                 Ok(Call::MovedMany { bytes: self.turn, datagrams })
             }
-            Err(errno) => not_sent(&self.socket, Errno::from_raw_os_error(errno)),
+            Err(errno) => not_sent(&self.socket, errno),
         }
     }
 

@@ -8,6 +8,7 @@
 //! listens, and looks the route up once. The price is that a server which answers from another of its addresses than
 //! the one that was asked is not heard: ask it at that one. Sockets of groups are not connected, for anybody may answer.
 
+mod arrivals;
 mod flows;
 mod sockets;
 
@@ -25,6 +26,7 @@ use protocol::sockperf::payload;
 use protocol::sockperf::wire::{Tallied, Tally};
 use socket2::Socket;
 
+use self::arrivals::Arrivals;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError, Step};
@@ -40,6 +42,7 @@ pub const UDP_TIMEOUT: Nanos = Nanos::secs(1);
 pub const LINGER: Nanos = Nanos::secs(1);
 
 /// One test.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all go together")]
 #[derive(Clone, Debug)]
 pub struct Test {
     /// How it is measured. Its carrier is that of the first socket where they differ; one thread serves all.
@@ -56,6 +59,8 @@ pub struct Test {
     pub content: Content,
     /// Whether a reply that is not its request counts as none.
     pub integrity: bool,
+    /// Whether a server of datagrams is asked how many arrived. One that does not know the question passes it over.
+    pub counts: bool,
     /// Whether a message that would have to wait for room in a TCP socket is left out.
     pub skips: bool,
     /// How long a TCP connection may take to be made.
@@ -84,6 +89,7 @@ impl Test {
             burst: NonZeroU32::MIN,
             content: Content { longest, seed: payload::SEED },
             integrity: false,
+            counts: false,
             skips: false,
             connect: Nanos::secs(5),
             options: Options::default(),
@@ -186,6 +192,8 @@ pub struct Measured {
     pub gathered: Gathered,
     /// What came that no sound server sends.
     pub tallied: Tallied,
+    /// Messages that arrived, where the servers told.
+    pub arrived: Option<u64>,
     /// This host.
     pub environment: Environment,
 }
@@ -230,9 +238,12 @@ impl Session {
     /// Runs the test. An error is one of the time before messages flowed; what happened later stands in the result.
     pub fn measure(self, test: &Test, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Measured, EndpointError> {
         let Self { sockets } = self;
+        let datagrams = test.places.iter().all(|place| place.carrier == Carrier::Udp && !place.is_group());
+        let asked = if test.counts && datagrams { Arrivals::begin(&sockets, stop) } else { None };
         let mut watch = Watch::start(Reader::host(test.program.clone()).towards(test.places[0].address.ip()));
         let tally = Arc::new(Tally::default());
         let gathered = flows::measure(test, sockets, &tally, &mut watch, stop, on_event)?;
-        Ok(Measured { gathered, tallied: tally.read(), environment: watch.finish() })
+        let arrived = asked.and_then(|arrivals| arrivals.end(stop));
+        Ok(Measured { gathered, tallied: tally.read(), arrived, environment: watch.finish() })
     }
 }

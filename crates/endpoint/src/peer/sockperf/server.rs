@@ -4,6 +4,7 @@
 //! of a client between its datagrams, so one cannot disturb another; a connection has a thread and a buffer of its own,
 //! of which there is a bound. Nothing that comes by the network ends the server.
 
+mod askers;
 pub mod bound;
 mod datagrams;
 pub mod event;

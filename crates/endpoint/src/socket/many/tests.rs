@@ -45,7 +45,7 @@ fn received(far: &UdpSocket) -> Vec<(Many, Vec<u8>)> {
 /// Segments that one call may have: 64 before Linux had 128.
 fn most() -> usize {
     let (near, _far) = pair(V4);
-    if send_segmented(near.as_fd(), &messages(128, 1, 1), 1).is_ok() { 128 } else { 64 }
+    if send_segmented(near.as_fd(), &messages(128, 1, 1), 1, SendFlags::NOSIGNAL).is_ok() { 128 } else { 64 }
 }
 
 #[test_case(V4; "IPv4")]
@@ -61,7 +61,7 @@ fn segments_of_every_size_and_number_come_as_they_left(ip: IpAddr) {
             for last in [1, length / 2, length.saturating_sub(1), length] {
                 let last = last.clamp(1, length);
                 let sent = messages(count, length, last);
-                send_segmented(near.as_fd(), &sent, length as u16).unwrap();
+                send_segmented(near.as_fd(), &sent, length as u16, SendFlags::NOSIGNAL).unwrap();
                 let came = received(&far);
                 let told: Vec<&[u8]> = came.iter().flat_map(|(many, buffer)| many.messages(buffer)).collect();
                 let wanted: Vec<&[u8]> = sent.chunks(length).collect();
@@ -77,7 +77,7 @@ fn segments_of_every_size_and_number_come_as_they_left(ip: IpAddr) {
 fn who_does_not_ask_for_segments_gets_each_message_alone(ip: IpAddr) {
     let (near, far) = pair(ip);
     let sent = messages(100, 70, 33);
-    send_segmented(near.as_fd(), &sent, 70).unwrap();
+    send_segmented(near.as_fd(), &sent, 70, SendFlags::NOSIGNAL).unwrap();
     let came = received(&far);
     assert!(came.iter().map(|(_, message)| &message[..]).eq(sent.chunks(70)));
     assert!(came.iter().all(|(many, _)| *many == Many::one(many.length)));
@@ -90,7 +90,7 @@ fn one_call_sends_as_many_as_fit_it_and_says_how_many(ip: IpAddr) {
     take_segments(far.as_fd()).unwrap();
     for (count, length) in [(1, 64), (2, 1), (CALLED, 1_000), (CALLED + 1, 32)] {
         let sent = messages(count, length, length);
-        let taken = send_each(near.as_fd(), &sent, length).unwrap();
+        let taken = send_each(near.as_fd(), &sent, length, SendFlags::NOSIGNAL).unwrap();
         assert_eq!(taken, count.min(CALLED));
         let came = received(&far);
         assert!(
@@ -112,12 +112,15 @@ fn a_message_alone_is_no_segment_and_an_empty_one_is_one() {
     assert_eq!(came[1].0.count(), 1);
 }
 
-#[test_case(129, 64, libc::EINVAL; "more segments than a call may have")]
-#[test_case(3, 30_000, libc::EMSGSIZE; "more octets than a datagram may have")]
-fn what_does_not_fit_one_call_is_refused_whole(count: usize, length: usize, errno: i32) {
+#[test_case(129, 64, Errno::INVAL; "more segments than a call may have")]
+#[test_case(3, 30_000, Errno::MSGSIZE; "more octets than a datagram may have")]
+fn what_does_not_fit_one_call_is_refused_whole(count: usize, length: usize, errno: Errno) {
     let (near, far) = pair(V4);
     take_segments(far.as_fd()).unwrap();
-    assert_eq!(send_segmented(near.as_fd(), &messages(count, length, length), length as u16), Err(errno));
+    assert_eq!(
+        send_segmented(near.as_fd(), &messages(count, length, length), length as u16, SendFlags::NOSIGNAL),
+        Err(errno)
+    );
     assert_eq!(received(&far), []);
 }
 
@@ -133,9 +136,9 @@ fn what_a_full_buffer_drops_is_counted(segments: bool) {
     for _ in 0..calls {
         let sent = messages(each, 64, 64);
         if segments {
-            send_segmented(near.as_fd(), &sent, 64).unwrap();
+            send_segmented(near.as_fd(), &sent, 64, SendFlags::NOSIGNAL).unwrap();
         } else {
-            assert_eq!(send_each(near.as_fd(), &sent, 64), Ok(each));
+            assert_eq!(send_each(near.as_fd(), &sent, 64, SendFlags::NOSIGNAL), Ok(each));
         }
     }
     let came = received(&far);

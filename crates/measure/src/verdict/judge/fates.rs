@@ -5,6 +5,7 @@ use crate::method::{Carrier, Method, Pattern};
 use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
 use crate::verdict::Warning;
+use crate::verdict::lost::LeavesBy;
 use crate::verdict::refused::RefusedBy;
 
 /// What is told of the fates; `ours` is this host's environment, where it was read.
@@ -20,6 +21,7 @@ pub(super) fn fates(
         count: gone,
         sent: sent(counts),
         dropped_by_us: dropped(&outcome.sockets),
+        leaves_by: Some(LeavesBy::of(method)),
     });
     let missed = (counts.ticks_missed > 0).then_some(Warning::TicksMissed { count: counts.ticks_missed });
     [failed, refused(outcome, method, ours), lost, missed].into_iter().flatten()
@@ -75,7 +77,8 @@ mod tests {
     use crate::method::{Asked, LoopKind};
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
-    use crate::unit::Instant;
+    use crate::trace::{Departure, Trace};
+    use crate::unit::{Instant, Nanos};
     use test_case::test_case;
 
     fn run(counts: Counts, carrier: Carrier) -> (Outcome, Method) {
@@ -104,7 +107,7 @@ mod tests {
         let wanted = [
             Warning::SendFailed { count: 10 },
             Warning::Refused { count: 3, sent: 103, carrier: Carrier::Tcp, by: RefusedBy::Unknown },
-            Warning::Lost { count: 10, sent: 103, dropped_by_us: None },
+            Warning::Lost { count: 10, sent: 103, dropped_by_us: None, leaves_by: Some(LeavesBy::Window) },
             Warning::TicksMissed { count: 7 },
         ];
         assert_eq!(told(counts), wanted);
@@ -116,11 +119,27 @@ mod tests {
             run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
         let socket = |dropped| SocketFacts { dropped, ..SocketFacts::default() };
         let told = |outcome: &Outcome| fates(outcome, &method, None).collect::<Vec<_>>();
-        let lost = |dropped_by_us| [Warning::Lost { count: 5, sent: 9, dropped_by_us }];
+        let lost =
+            |dropped_by_us| [Warning::Lost { count: 5, sent: 9, dropped_by_us, leaves_by: Some(LeavesBy::Window) }];
         outcome.sockets = vec![socket(None), socket(Some(0))];
         assert_eq!(told(&outcome), lost(None));
         outcome.sockets = vec![socket(Some(2)), socket(None), socket(Some(3))];
         assert_eq!(told(&outcome), lost(Some(5)));
+    }
+
+    #[test_case(&Asked { pattern: Some(Pattern::Load), ..Asked::default() }, LeavesBy::Rate; "a load")]
+    #[test_case(&trace(), LeavesBy::Trace; "a replay")]
+    fn the_lost_tell_what_sent_them(asked: &Asked, by: LeavesBy) {
+        let (mut outcome, _) = run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
+        outcome.sockets.clear();
+        let found: Vec<Warning> = fates(&outcome, &asked.resolve().unwrap(), None).collect();
+        assert_eq!(found, [Warning::Lost { count: 5, sent: 9, dropped_by_us: None, leaves_by: Some(by) }]);
+    }
+
+    fn trace() -> Asked {
+        let departures = [0, 1_000].map(|at| Departure { at: Nanos(at), bytes: 64 });
+        let schedule = Trace::new(departures.to_vec()).unwrap().schedule();
+        Asked { pattern: Some(Pattern::Load), schedule: Some(schedule), ..Asked::default() }
     }
 
     #[test]

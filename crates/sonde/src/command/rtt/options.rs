@@ -280,7 +280,8 @@ pub struct ReachOptions {
     /// Send buffer asked for; the record says what the socket got [default: the system's]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub send_buffer: Option<Bytes>,
-    /// Receive buffer asked for; for TCP it ends the kernel's autotuning [default: the system's]
+    /// Receive buffer asked for; for TCP it ends the kernel's autotuning [default: the system's; up to 4MiB for each
+    /// connection of a load over UDP]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub receive_buffer: Option<Bytes>,
 }

@@ -133,6 +133,8 @@ fn asked(options: &RttOptions) -> Asked {
         peer_waiting: theirs(&options.waiting),
         reply_every: None,
         batch: None,
+        sending: None,
+        discard: false,
         request_bytes,
         sizes: Sizes::Fixed,
         response_bytes,

@@ -9,7 +9,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use super::event::Buffers;
 use super::settings::{Carriers, Place, Settings};
 use crate::error::{EndpointError, Step};
-use crate::socket::{GLANCE, any, multicast, option};
+use crate::socket::{GLANCE, any, multicast, option, own};
 
 /// Connections that wait to be accepted.
 pub(super) const BACKLOG: i32 = 4_096;
@@ -24,6 +24,8 @@ pub struct Bound {
     /// What comes by it.
     pub kind: Kind,
     pub(super) socket: Socket,
+    /// Whether each datagram tells which of our addresses it was sent to.
+    pub(super) told: bool,
 }
 
 /// What comes by a socket.
@@ -115,7 +117,7 @@ fn listener(address: SocketAddr, settings: &Settings) -> Result<Bound, EndpointE
     socket.listen(BACKLOG).map_err(fail)?;
     // A client may go between the wait for it and the call that takes it.
     socket.set_nonblocking(true).map_err(fail)?;
-    Ok(Bound { listens: vec![local(&socket, address)?], kind: Kind::Tcp, socket })
+    Ok(Bound { listens: vec![local(&socket, address)?], kind: Kind::Tcp, socket, told: false })
 }
 
 fn datagrams(address: SocketAddr, settings: &Settings) -> Result<Bound, EndpointError> {
@@ -124,13 +126,19 @@ fn datagrams(address: SocketAddr, settings: &Settings) -> Result<Bound, Endpoint
     if settings.options.reuse_address {
         socket.set_reuse_address(true).map_err(fail)?;
     }
-    if address.ip().is_unspecified() {
+    let told = address.ip().is_unspecified() && settings.answer_from_asked.unwrap_or_else(answers_may_differ);
+    if told {
         option::tell_destination(socket.as_fd(), address.is_ipv6()).map_err(fail)?;
     }
     // Best effort, as an older kernel has no such option of IPv6.
     let _refused = multicast::hear_own_groups_alone(&socket, address.is_ipv6());
     socket.bind(&SockAddr::from(address)).map_err(fail)?;
-    Ok(Bound { listens: vec![local(&socket, address)?], kind: Kind::Udp, socket })
+    Ok(Bound { listens: vec![local(&socket, address)?], kind: Kind::Udp, socket, told })
+}
+
+/// Whether the routing table may choose another address to answer from than was asked; so where that cannot be told.
+fn answers_may_differ() -> bool {
+    own::addresses().map_or(true, |addresses| own::is_several(&addresses))
 }
 
 /// One socket for all groups on a port: with more than one of them it cannot tell which a message was sent to, and
@@ -161,7 +169,7 @@ fn open_groups(groups: &[&Place], settings: &Settings) -> Result<Bound, Endpoint
         address.set_port(port);
         address
     };
-    Ok(Bound { listens: groups.iter().map(with_port).collect(), kind, socket })
+    Ok(Bound { listens: groups.iter().map(with_port).collect(), kind, socket, told: false })
 }
 
 fn join(socket: &Socket, place: &Place, settings: &Settings) -> Result<(), EndpointError> {

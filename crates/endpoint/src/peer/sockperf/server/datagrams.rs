@@ -1,10 +1,12 @@
 //! Datagrams: received, handled, answered, by one thread for one socket or several.
 //!
-//! Between a message and its answer nothing is done but that: no clock is read, no lock taken, nothing allocated.
+//! Between a message and its answer nothing is done but that: no clock is read, no lock taken, nothing allocated. Where
+//! datagrams wait, several are taken by one call and answered by another.
 
 use std::net::SocketAddr;
 
 use measure::unit::Nanos;
+use protocol::sockperf::count;
 use protocol::sockperf::message::{Flags, Header, LARGEST_DATAGRAM};
 use protocol::sockperf::server::{Decision, Malformed};
 use rustix::buffer::spare_capacity;
@@ -14,6 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, sendto};
 
 use super::Shared;
+use super::askers::Askers;
 use super::bound::{Bound, Kind};
 use super::event::Event;
 use super::tally::Count;
@@ -22,11 +25,14 @@ use crate::error::{EndpointError, Step};
 use crate::pace;
 use crate::socket::GLANCE;
 use crate::socket::envelope::Envelope;
+use crate::socket::envelopes::{self, Answer, Envelopes};
 
 /// Any datagram fits.
 const BUFFER: usize = 1 << 16;
-/// Of one socket so many datagrams are handled before the next has its turn.
-const TURN: u32 = 64;
+/// Of one socket so many rows of waiting datagrams are handled before the next has its turn.
+const TURN: u32 = 4;
+/// Where none waited behind others, so many datagrams at most are taken before it is looked again.
+const PATIENCE: u32 = 63;
 /// Once it is to stop, so many datagrams that have come already are still handled of each socket.
 const LAST: u32 = 1 << 16;
 /// Sockets that a wait tells of at once.
@@ -43,7 +49,7 @@ pub(super) fn serve(sockets: &[&Bound], shared: &Shared) {
     for socket in sockets {
         server.rest(socket);
     }
-    shared.tally.add(server.count);
+    shared.tally.add(server.seen.count);
 }
 
 /// Two warm-ups to each group of `socket`, as sockperf sends them when it starts: what the path has to learn is learnt.
@@ -63,31 +69,36 @@ struct Server<'a> {
     shared: &'a Shared,
     buffer: Vec<u8>,
     envelope: Envelope,
-    count: Count,
-}
-
-/// What became of one look at a socket.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
-    Datagram,
-    Nothing,
+    many: Envelopes,
+    /// Those to datagrams of `many` that are to be sent.
+    answers: Vec<Answer>,
+    backlog: Backlog,
+    seen: Seen,
 }
 
 impl<'a> Server<'a> {
     fn new(shared: &'a Shared) -> Self {
-        Self { shared, buffer: vec![0; BUFFER], envelope: Envelope::default(), count: Count::default() }
+        Self {
+            shared,
+            buffer: vec![0; BUFFER],
+            envelope: Envelope::default(),
+            many: Envelopes::default(),
+            answers: Vec::with_capacity(envelopes::MOST),
+            backlog: Backlog::default(),
+            seen: Seen::default(),
+        }
     }
 
     fn block(&mut self, socket: &Bound) {
         while !self.shared.stop.requested() {
-            self.next(socket, 0);
+            self.take(socket, 0);
         }
     }
 
     fn spin(&mut self, sockets: &[&Bound]) {
         while !self.shared.stop.requested() {
             for socket in sockets {
-                if self.next(socket, libc::MSG_DONTWAIT) == Look::Nothing {
+                if !self.take(socket, libc::MSG_DONTWAIT) {
                     std::hint::spin_loop();
                 }
             }
@@ -107,7 +118,7 @@ impl<'a> Server<'a> {
             let _woken = epoll::wait(&set, spare_capacity(&mut ready), Some(&glance));
             for event in &ready {
                 if let Some(socket) = sockets.get(event.data.u64() as usize) {
-                    self.turn(socket, TURN);
+                    self.take(socket, libc::MSG_DONTWAIT);
                 }
             }
         }
@@ -116,79 +127,208 @@ impl<'a> Server<'a> {
     fn take_turns(&mut self, sockets: &[&Bound]) {
         while !self.shared.stop.requested() {
             for socket in sockets {
-                self.turn(socket, TURN);
+                while self.take(socket, libc::MSG_DONTWAIT) && !self.shared.stop.requested() {}
             }
             pace::sleep_until(Monotonic::now().after(Nanos::millis(1)));
         }
     }
 
+    /// What has come before the end, but no more than [`LAST`].
     fn rest(&mut self, socket: &Bound) {
-        self.turn(socket, LAST);
-    }
-
-    /// What is there already, but no more than `most`.
-    #[inline]
-    fn turn(&mut self, socket: &Bound, most: u32) {
-        for _ in 0..most {
-            if self.next(socket, libc::MSG_DONTWAIT) == Look::Nothing {
+        for _ in 0..LAST {
+            if !self.one(socket, libc::MSG_DONTWAIT) {
                 break;
             }
         }
     }
 
-    /// Takes one datagram and answers what is in it.
+    /// Takes one datagram, and those that wait behind it where that has been worth a look; whether there was one.
     #[inline]
-    fn next(&mut self, socket: &Bound, flags: libc::c_int) -> Look {
-        match self.envelope.receive(socket.fd(), &mut self.buffer, flags) {
-            Ok(length) => {
-                self.handle(socket, length);
-                Look::Datagram
-            }
-            Err(Errno::AGAIN | Errno::INTR) => Look::Nothing,
-            Err(_) => {
-                shortage();
-                Look::Nothing
-            }
+    fn take(&mut self, socket: &Bound, flags: libc::c_int) -> bool {
+        let taken = self.one(socket, flags);
+        if taken && self.backlog.is_worth_a_look() {
+            let found = self.behind(socket);
+            self.backlog.saw(found);
         }
+        taken
     }
 
+    /// Takes what waits already, one turn's at most; whether there was anything.
+    fn behind(&mut self, socket: &Bound) -> bool {
+        if socket.kind == Kind::Group {
+            // The answers go elsewhere than to the senders.
+            return (0..TURN).take_while(|_| self.one(socket, libc::MSG_DONTWAIT)).count() > 0;
+        }
+        let mut found = false;
+        for _ in 0..TURN {
+            let some = self.several(socket);
+            found |= some > 0;
+            // Fewer than fit: none is left.
+            if some < envelopes::MOST {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Takes one datagram and answers what is in it; whether there was one.
     #[inline]
-    fn handle(&mut self, socket: &Bound, length: usize) {
-        let Self { shared, buffer, envelope, count } = self;
-        let mut messages = 0;
-        for item in shared.settings.rules.datagram(&mut buffer[..length]) {
+    fn one(&mut self, socket: &Bound, flags: libc::c_int) -> bool {
+        let Self { shared, buffer, envelope, seen, .. } = self;
+        let received = if socket.told {
+            envelope.receive_told(socket.fd(), buffer, flags)
+        } else {
+            envelope.receive(socket.fd(), buffer, flags)
+        };
+        let length = match received {
+            Ok(length) => length,
+            Err(errno) => {
+                nothing(errno);
+                return false;
+            }
+        };
+        let mut failed = 0;
+        let whole = seen.handle(
+            shared,
+            socket,
+            || envelope.from(),
+            &mut buffer[..length],
+            |bytes, _| {
+                if let Err(errno) = answer(socket, envelope, bytes) {
+                    failed += 1;
+                    unsent(shared, envelope.from(), errno);
+                }
+            },
+        );
+        seen.count.unsent += failed;
+        if let Err(what) = whole {
+            malformed(shared, socket, envelope.from(), what);
+        }
+        true
+    }
+
+    /// Takes several that are there already, and answers what is in them; how many there were.
+    fn several(&mut self, socket: &Bound) -> usize {
+        let Self { shared, many, answers, seen, .. } = self;
+        let received = many.receive(socket.fd(), socket.told);
+        for to in 0..received {
+            let (datagram, envelope) = many.one(to);
+            let whole = seen.handle(
+                shared,
+                socket,
+                || envelope.from(),
+                datagram,
+                |bytes, start| {
+                    answers.push(Answer { to, octets: start..start + bytes.len() });
+                },
+            );
+            if let Err(what) = whole {
+                malformed(shared, socket, envelope.from(), what);
+            }
+        }
+        many.answer(socket.fd(), answers, |to, errno| {
+            seen.count.unsent += 1;
+            unsent(shared, to, errno);
+        });
+        answers.clear();
+        received
+    }
+}
+
+/// What one thread has seen.
+#[derive(Default)]
+struct Seen {
+    count: Count,
+    askers: Askers,
+}
+
+impl Seen {
+    /// Handles all messages of a datagram of `from`. `answer` is given each that goes back, made its own answer, and where
+    /// it begins.
+    #[inline]
+    fn handle(
+        &mut self,
+        shared: &Shared,
+        socket: &Bound,
+        from: impl Fn() -> Option<SocketAddr>,
+        datagram: &mut [u8],
+        mut answer: impl FnMut(&[u8], usize),
+    ) -> Result<(), Malformed> {
+        let Self { count, askers } = self;
+        let (mut start, before) = (0, count.messages);
+        let mut whole = Ok(());
+        for item in shared.settings.rules.datagram(datagram) {
             let handled = match item {
                 Ok(handled) => handled,
                 Err(what) => {
                     count.malformed += 1;
-                    malformed(shared, socket, envelope, what);
+                    whole = Err(what);
                     break;
                 }
             };
             match handled.decision {
-                Decision::Ignore => {}
-                Decision::Count => messages += 1,
-                Decision::Answer => {
-                    messages += 1;
-                    if let Err(errno) = answer(socket, envelope, handled.bytes) {
-                        count.unsent += 1;
-                        unsent(shared, envelope, errno);
+                Decision::Ignore => {
+                    if handled.header.flags == count::ASKED
+                        && may_be_told(shared, socket)
+                        && from().is_some_and(|from| askers.answer(from, handled.bytes))
+                    {
+                        answer(handled.bytes, start);
                     }
                 }
+                Decision::Count => count.messages += 1,
+                Decision::Answer => {
+                    count.messages += 1;
+                    answer(handled.bytes, start);
+                }
             }
+            start += handled.bytes.len();
             if let Some(watch) = &shared.tally.watch {
-                shared.tally.see(watch, envelope.from(), &handled.header);
+                shared.tally.see(watch, from(), &handled.header);
             }
         }
-        count.messages += messages;
+        let messages = count.messages - before;
+        if !askers.is_empty()
+            && let Some(from) = from()
+        {
+            askers.saw(from, messages);
+        }
         if let Some(watch) = &shared.tally.watch {
             shared.tally.more(watch, messages);
         }
+        whole
+    }
+}
+
+/// Whether a sender is told how many of its messages have come: not where nothing is answered, nor by a group.
+#[cold]
+fn may_be_told(shared: &Shared, socket: &Bound) -> bool {
+    shared.settings.rules.answers && socket.kind == Kind::Udp
+}
+
+/// Whether others wait behind a datagram, as the last looks have shown: who asks for one answer after the other is spared
+/// a call in vain for each.
+#[derive(Debug, Default)]
+struct Backlog {
+    skip: u32,
+    patience: u32,
+}
+
+impl Backlog {
+    #[inline]
+    fn is_worth_a_look(&mut self) -> bool {
+        let worth = self.skip == 0;
+        self.skip = self.skip.saturating_sub(1);
+        worth
+    }
+
+    fn saw(&mut self, found: bool) {
+        self.patience = if found { 0 } else { (2 * self.patience + 1).min(PATIENCE) };
+        self.skip = self.patience;
     }
 }
 
 #[inline]
-fn answer(socket: &Bound, envelope: &mut Envelope, bytes: &[u8]) -> Result<(), Errno> {
+fn answer(socket: &Bound, envelope: &Envelope, bytes: &[u8]) -> Result<(), Errno> {
     if socket.kind == Kind::Group {
         return answer_group(socket, envelope, bytes);
     }
@@ -203,19 +343,20 @@ fn answer_group(socket: &Bound, envelope: &Envelope, bytes: &[u8]) -> Result<(),
 }
 
 #[cold]
-fn malformed(shared: &Shared, socket: &Bound, envelope: &Envelope, what: Malformed) {
-    shared.tally.complain(|| Event::Malformed { at: socket.address(), tcp: false, from: envelope.from(), what });
+fn malformed(shared: &Shared, socket: &Bound, from: Option<SocketAddr>, what: Malformed) {
+    shared.tally.complain(|| Event::Malformed { at: socket.address(), tcp: false, from, what });
 }
 
 #[cold]
-fn unsent(shared: &Shared, envelope: &Envelope, errno: Errno) {
-    shared.tally.complain(|| Event::Unsent { to: envelope.from(), cause: errno.into() });
+fn unsent(shared: &Shared, to: Option<SocketAddr>, errno: Errno) {
+    shared.tally.complain(|| Event::Unsent { to, cause: errno.into() });
 }
 
-/// No memory, mostly: waited out, instead of asking again and again.
-#[cold]
-fn shortage() {
-    pace::sleep_until(Monotonic::now().after(super::SHORTAGE));
+/// Nothing is there; or no memory, mostly, which is waited out instead of asking again and again.
+fn nothing(errno: Errno) {
+    if !matches!(errno, Errno::AGAIN | Errno::INTR) {
+        pace::sleep_until(Monotonic::now().after(super::SHORTAGE));
+    }
 }
 
 fn interest(sockets: &[&Bound]) -> Result<rustix::fd::OwnedFd, EndpointError> {
@@ -225,4 +366,24 @@ fn interest(sockets: &[&Bound]) -> Result<rustix::fd::OwnedFd, EndpointError> {
         epoll::add(&set, socket.fd(), EventData::new_u64(index as u64), EventFlags::IN).map_err(fail)?;
     }
     Ok(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_finds_nothing_looks_less_often_and_who_finds_something_at_once() {
+        let mut backlog = Backlog::default();
+        let mut looks = Vec::new();
+        for at in 0..200 {
+            if backlog.is_worth_a_look() {
+                looks.push(at);
+                backlog.saw(false);
+            }
+        }
+        assert_eq!(looks, [0, 2, 6, 14, 30, 62, 126, 190]);
+        backlog.saw(true);
+        assert!(backlog.is_worth_a_look() && backlog.is_worth_a_look());
+    }
 }

@@ -21,6 +21,10 @@ pub struct Settings {
     pub cpus: Vec<u32>,
     /// Whether it polls without blocking: a thread of datagrams always, that of a connection while something comes.
     pub spin: bool,
+    /// Whether a datagram to the wildcard address is answered from the very address that it was sent to, and not from the
+    /// one that routes prefer: a client behind a firewall, or one whose socket is connected, hears no other. It costs some of
+    /// a message's time, so unless it is said here it is done where the host has several addresses.
+    pub answer_from_asked: Option<bool>,
     /// Options of its sockets.
     pub options: Options,
     /// Options of groups.
@@ -44,6 +48,7 @@ impl Settings {
             threads: 1,
             cpus: Vec::new(),
             spin: false,
+            answer_from_asked: None,
             options: Options::default(),
             multicast: Multicast::default(),
             gaps: false,

@@ -79,6 +79,8 @@ fn each_axis_arrives_where_it_belongs() {
         peer_waiting: Some(Waiting::Block),
         reply_every: None,
         batch: None,
+        sending: None,
+        discard: false,
         request_bytes: Some(Bytes(1_000)),
         sizes: Sizes::Fixed,
         response_bytes: Some(Bytes(100)),

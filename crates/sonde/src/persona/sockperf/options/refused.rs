@@ -75,6 +75,9 @@ fn pointless(key: Key, given: &Given, subcommand: Subcommand) -> Option<(&'stati
         Key::FullLog if one_way => Some(("--full-log", unanswered)),
         Key::FullRtt if one_way => Some(("--full-rtt", unanswered)),
         Key::ReceiverAffinity if one_way => Some(("--receiver-affinity", unanswered)),
+        Key::ReceiverAffinity if given.has(Key::SenderAffinity) => {
+            Some(("--receiver-affinity", "has no effect beside --sender-affinity: one thread sends and receives"))
+        }
         Key::GigaSize if !one_way => Some(("--giga-size", no_bandwidth)),
         Key::Precision if !one_way => Some(("--increase_output_precision", no_bandwidth)),
         Key::Precision if given.has(Key::GigaSize) => {

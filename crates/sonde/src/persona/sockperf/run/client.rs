@@ -185,6 +185,7 @@ impl Course<'_> {
             sent,
             skipped: if self.test.skips { failed } else { 0 },
             never_waited: task::rate(self.client).is_some_and(|rate| is_behind(rate, lasted, sent)),
+            arrived: measured.arrived,
             end: ending::how(self.client, &self.interruption, heard),
         }
     }
@@ -199,7 +200,7 @@ impl Course<'_> {
                 sent: ran.sent,
                 skipped: ran.skipped,
                 never_waited: ran.never_waited,
-                arrived: None,
+                arrived: ran.arrived,
             }
             .text(Paint::Coloured),
             _ => ran.latency(self.client, heard).text(Paint::Coloured),
@@ -224,6 +225,7 @@ pub struct Ran {
     sent: u64,
     skipped: u64,
     never_waited: bool,
+    arrived: Option<u64>,
     end: end::End,
 }
 

@@ -10,6 +10,7 @@ use endpoint::signal::Signal;
 use logbook::moment::Moment;
 use logbook::record::Record;
 use measure::method::{Asked, LoopKind};
+use measure::statistics::loss::PeerCounts;
 use measure::trace::{Departure, Trace};
 use protocol::sockperf::playback;
 use uuid::Uuid;
@@ -136,8 +137,10 @@ impl Inquiry<'_> {
             task,
             instrument: conclude::instrument(&clock_cost()),
         };
-        let Measured { gathered, environment, .. } = measured;
+        let Measured { gathered, environment, arrived, .. } = measured;
+        let peer_counts = PeerCounts { received: arrived, ..PeerCounts::default() };
         let finding = rtt::found(gathered, environment, address, self.offset_before);
+        let finding = rtt::Finding { peer_counts, ..finding };
         inquiry.record(finding, self.signal, heard.samples_missing().clone())
     }
 }

@@ -83,9 +83,11 @@ pub fn test(
     Ok(Test {
         trace,
         local_port: client.local.port,
-        burst: burst(client),
+        // A load that goes as fast as it can has no bursts: connections take turns of a message each.
+        burst: if is_load_at_most(client) { NonZeroU32::MIN } else { burst(client) },
         content: Content { longest, seed: seed() },
         integrity: matches!(client.kind, Kind::PingPong { data_integrity: true, .. }),
+        counts: matches!(client.kind, Kind::Throughput { .. }),
         skips: common.skip_blocking_send,
         connect: Nanos::millis(client.connect_timeout_ms.into()),
         options: Options {
@@ -125,6 +127,10 @@ pub fn rate(client: &Client) -> Option<u32> {
         Mps::At(rate) => Some(rate),
         Mps::Max => None,
     }
+}
+
+fn is_load_at_most(client: &Client) -> bool {
+    !matches!(client.kind, Kind::PingPong { .. }) && rate(client).is_none()
 }
 
 fn burst(client: &Client) -> NonZeroU32 {
@@ -178,4 +184,105 @@ fn stop(client: &Client) -> Stop {
 #[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
 fn seed() -> u32 {
     std::env::var("SEED").map_or(payload::SEED, |text| payload::seed(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use endpoint::peer::sockperf::client::Place;
+    use measure::method::{Method, Window};
+    use measure::trace::Departure;
+    use test_case::test_case;
+
+    use super::*;
+    use crate::persona::sockperf::options::{Command, parse};
+    use crate::persona::sockperf::output::start::Endpoint;
+
+    fn places(carriers: &[Carrier]) -> Places {
+        let address = "127.0.0.1:11111".parse().unwrap();
+        let place = |carrier: &Carrier| Place { address, carrier: *carrier, source: None };
+        let endpoints: Vec<Endpoint> = Vec::new();
+        Places { all: carriers.iter().map(place).collect(), endpoints, host: "db1".to_owned(), local: None }
+    }
+
+    fn test_of(line: &str) -> (Test, Asked) {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let parsed = parse(&words).unwrap();
+        let Command::Client(client) = parsed.command else { panic!("a client") };
+        let carriers: &[Carrier] = match line {
+            line if line.contains(" -f ") => &[Carrier::Udp, Carrier::Tcp],
+            line if line.contains("--tcp") => &[Carrier::Tcp],
+            _ => &[Carrier::Udp],
+        };
+        let (places, trace) = (places(carriers), None);
+        let trace: Option<Arc<Trace>> = match &client.kind {
+            Kind::Playback { file, .. } => {
+                assert_eq!(file, Path::new("p"));
+                Some(Arc::new(Trace::new(vec![Departure { at: Nanos(5), bytes: 30 }]).unwrap()))
+            }
+            _ => trace,
+        };
+        let asked = asked(&client, &parsed.own, &places, trace.as_deref());
+        (test(&client, &parsed.own, &places, &asked, trace).unwrap(), asked)
+    }
+
+    fn method(line: &str) -> Method {
+        test_of(line).0.method
+    }
+
+    #[test_case("pp", "udp exchange · window 1 · back to back · 14 B ⇄ 14 B · block · 1.45 s"; "ping-pong")]
+    #[test_case("pp -b 4 -t 2 --tcp", "tcp exchange · volleys of 4 · back to back · 14 B ⇄ 14 B · block · 2.45 s"; "bursts")]
+    #[test_case("pp --mps 100", "udp exchange · volleys of 1 · 100/s · 14 B ⇄ 14 B · pace hybrid · block · 1.45 s"; "on schedule")]
+    #[test_case("pp --mps 100 -b 4 --pacing spin", "udp exchange · volleys of 4 · bursts of 4 every 40 ms · 14 B ⇄ 14 B · pace spin · block · 1.45 s"; "bursts on schedule")]
+    #[test_case("pp -m 40 -r 6 --nonblocked", "udp exchange · volleys of 1 · back to back · 34..40 B ⇄ 34 B · spin · 1.45 s"; "a range of sizes")]
+    #[test_case("pp -f feed", "udp exchange · volleys of 1 · back to back · 14 B ⇄ 14 B · block · 2 connections on 1 threads · 1.45 s"; "several sockets")]
+    #[test_case("pp -n 500 --lls 30", "udp exchange · window 1 · back to back · 14 B ⇄ 14 B · busy-poll 30 µs · 9 500 requests"; "by count")]
+    #[test_case("ul", "udp load · reply every 100 · open loop · 10 000/s · 14 B ⇄ 14 B · pace hybrid · block · 1.45 s"; "under-load")]
+    #[test_case("ul --mps max -m 64 --tcp", "tcp load · reply every 100 · open loop · max rate · 64 B ⇄ 64 B · block · 1.45 s"; "as fast as it goes")]
+    #[test_case("tp -m 1472 -t 3", "udp load · no replies · open loop · max rate · 1472 B · block · 3 s"; "throughput")]
+    #[test_case("pb --data-file p --reply-every 7", "udp load · reply every 7 · open loop · trace of 1 messages, 30 B over 5 ns · 30 B ⇄ 30 B · pace hybrid · block"; "playback")]
+    fn a_command_line_is_a_method(line: &str, expected: &str) {
+        let said = method(line).to_string().replace(['\u{202f}', '\u{a0}'], " ");
+        assert_eq!(said.replace(" on 1 threads", ""), expected.replace(" on 1 threads", ""));
+    }
+
+    #[test]
+    fn sockets_have_what_was_asked_for() {
+        let (test, _) = test_of(
+            "ul --tcp --tos 0x10 --buffer-size 8192 --tcp-avoid-nodelay --tcp-skip-blocking-send --uc-reuseaddr --lls 20 \
+             --nonblocked --rate-limit 1000 --client_port 4000 --tcp_nb_connect_timeout_ms 30 --sender-affinity 1",
+        );
+        let socket = &test.method.socket;
+        assert_eq!((socket.tos, socket.send_buffer_bytes, socket.nodelay), (Some(16), Some(Bytes(8_192)), false));
+        assert!(test.skips && test.options.reuse_address);
+        assert_eq!((test.options.busy_poll_us, test.options.pacing_bytes_per_s), (Some(20), Some(1_000)));
+        assert_eq!((test.local_port, test.connect), (4_000, Nanos::millis(30)));
+        assert_eq!(test.method.spread.cpus, [1]);
+        assert_eq!((test.method.timeout_ns, test.method.waiting), (TCP_TIMEOUT, Waiting::Spin));
+    }
+
+    #[test]
+    fn where_kinds_differ_those_of_tcp_send_at_once_and_a_datagrams_loss_is_not_waited_for() {
+        let (test, asked) = test_of("ul -f feed");
+        assert!(test.method.socket.nodelay && !asked.nagle);
+        assert_eq!((test.method.timeout_ns, test.method.carrier), (UDP_TIMEOUT, Carrier::Udp));
+        assert!(!test_of("tp -f feed").0.method.socket.nodelay, "a throughput lets the kernel gather");
+    }
+
+    #[test]
+    fn messages_are_numbered_by_the_turns_they_leave_in() {
+        assert_eq!(test_of("ul -b 5").0.burst.get(), 5);
+        let (test, _) = test_of("pp -b 3");
+        assert_eq!((test.burst.get(), test.method.window), (3, Window::Volley(3)));
+        // Without a schedule there are no bursts but a ping-pong's: one message each in turn.
+        assert_eq!(test_of("tp -b 5").0.burst.get(), 1);
+    }
+
+    #[test]
+    fn what_is_told_is_what_is_needed() {
+        assert!(test_of("pp").0.samples && !test_of("tp").0.samples && test_of("tp --samples s.csv").0.samples);
+        assert_eq!(test_of("tp -a 10").0.interval, LIVELY);
+        assert_eq!(test_of("tp").0.interval, measure::event::INTERVAL);
+    }
 }

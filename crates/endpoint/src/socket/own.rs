@@ -1,0 +1,86 @@
+//! This host's own addresses.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The addresses of interfaces that are up, without those of loopback and those that count on one link alone.
+pub fn addresses() -> io::Result<BTreeSet<IpAddr>> {
+    let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: `first` is a valid place for the head of a list, which is freed below, once.
+    if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut found = BTreeSet::new();
+    let mut next = first;
+    // SAFETY: getifaddrs gave a list that ends in null; its entries, and the addresses that they point to where they are
+    // not null, live until it is freed.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        next = entry.ifa_next;
+        let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
+        // SAFETY: as above.
+        let address = unsafe { address_at(entry.ifa_addr) };
+        found.extend(address.filter(|address| up && !is_local(*address)));
+    }
+    // SAFETY: the head of the list as given; nothing of it is used any more.
+    unsafe { libc::freeifaddrs(first) };
+    Ok(found)
+}
+
+/// Whether this host can be asked at several addresses of one IP version, so that the one that its routes answer from may
+/// be another.
+pub fn is_several(addresses: &BTreeSet<IpAddr>) -> bool {
+    let v4 = addresses.iter().filter(|address| address.is_ipv4()).count();
+    v4 > 1 || addresses.len() - v4 > 1
+}
+
+fn is_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_loopback(),
+        IpAddr::V6(address) => address.is_loopback() || address.is_unicast_link_local(),
+    }
+}
+
+/// The IP address at `name`.
+///
+/// # Safety
+/// `name` is null, or points to an address as long as its family says, which lives through the call.
+unsafe fn address_at(name: *const libc::sockaddr) -> Option<IpAddr> {
+    // SAFETY: as the caller promises; each family's structure is read where the family says so.
+    unsafe {
+        match i32::from(name.as_ref()?.sa_family) {
+            libc::AF_INET => {
+                let name = name.cast::<libc::sockaddr_in>().read_unaligned();
+                Some(Ipv4Addr::from(name.sin_addr.s_addr.to_ne_bytes()).into())
+            }
+            libc::AF_INET6 => {
+                let name = name.cast::<libc::sockaddr_in6>().read_unaligned();
+                Some(Ipv6Addr::from(name.sin6_addr.s6_addr).into())
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test]
+    fn ours_can_be_bound() {
+        for address in addresses().unwrap() {
+            assert!(!address.is_loopback());
+            std::net::UdpSocket::bind((address, 0)).unwrap();
+        }
+    }
+
+    #[test_case(&[], false; "none")]
+    #[test_case(&["10.0.0.1", "2001:db8::1"], false; "one of each")]
+    #[test_case(&["10.0.0.1", "10.0.1.1"], true; "two of v4")]
+    #[test_case(&["10.0.0.1", "2001:db8::1", "2001:db8::2"], true; "two of v6")]
+    fn several_are_more_than_one_of_a_version(addresses: &[&str], several: bool) {
+        assert_eq!(is_several(&addresses.iter().map(|address| address.parse().unwrap()).collect()), several);
+    }
+}

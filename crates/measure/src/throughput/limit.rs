@@ -1,0 +1,337 @@
+//! What keeps a stream from being faster, as far as what was seen of it tells.
+//!
+//! Looked at in the order in which one cause hides the next: the rate that was asked for, a processor (an end that cannot
+//! keep up fills the other end's window and loses what it cannot take), a window, and only then the path. A path that loses
+//! is told apart by moving it: datagrams somewhat slower than the stream, and somewhat faster. What loses at any rate is a
+//! lossy path, what loses only above a rate and delays nothing a policer, and what delays is a queue. Where nothing shows a
+//! cause it is not determined, and that is said.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::throughput::arrivals::Datagrams;
+use crate::unit::{Bytes, Nanos};
+
+/// What is looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Bytes per second that were asked for, all streams together; absent: as many as go.
+    pub asked_bytes_per_s: Option<f64>,
+    /// Bytes per second that the sending program handed to its kernel.
+    pub sent_bytes_per_s: Option<f64>,
+    /// Bytes per second that the receiving program had.
+    pub received_bytes_per_s: Option<f64>,
+    /// The sending end.
+    pub sender: EndSeen,
+    /// The receiving end.
+    pub receiver: EndSeen,
+    /// What the senders' TCP says, all streams together; absent of datagrams.
+    pub tcp: Option<TcpSeen>,
+    /// Share of the datagrams that were lost; absent of TCP.
+    pub datagrams_lost: Option<f64>,
+    /// What slower and faster datagrams met; absent where nobody sent any.
+    pub moved: Option<Moved>,
+}
+
+/// One end's processors. Shares are of the stream's time, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EndSeen {
+    /// How much of it the busiest of the stream's threads was on a processor.
+    pub busiest_thread: Option<f64>,
+    /// How much of it the end's control group was kept from running (`cpu.max`).
+    pub throttled: Option<f64>,
+    /// How much of it the busiest processor spent in soft interrupts, where the network's work is done.
+    pub softirq: Option<f64>,
+    /// Share of what arrived that its kernel dropped because nobody took it.
+    pub dropped: Option<f64>,
+}
+
+/// What the senders' TCP says, all streams together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TcpSeen {
+    /// Share of the busy time in which the receiver's window held it back, 0 to 1.
+    pub window_limited: Option<f64>,
+    /// Share of the busy time in which the send buffer did, 0 to 1.
+    pub buffer_limited: Option<f64>,
+    /// Share of the bytes that were sent again, 0 to 1.
+    pub retransmitted: Option<f64>,
+    /// The receiver's window, of a stream.
+    pub window: Option<Bytes>,
+    /// Smoothed round trip.
+    pub rtt: Option<Nanos>,
+    /// Smallest round trip.
+    pub min_rtt: Option<Nanos>,
+}
+
+/// What datagrams met that were sent somewhat slower and somewhat faster than the stream went.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Moved {
+    /// At the lower rate.
+    pub slower: Leg,
+    /// At the higher rate.
+    pub faster: Leg,
+}
+
+/// Datagrams at one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Leg {
+    /// Bytes of payload per second that left.
+    pub sent_bytes_per_s: f64,
+    /// Bytes of payload per second that arrived.
+    pub received_bytes_per_s: f64,
+    /// What arrived, by number.
+    pub datagrams: Datagrams,
+}
+
+/// What limits a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Limiter {
+    /// The rate that was asked for.
+    Rate,
+    /// The sending end's processors, or what it may use of them.
+    SenderCpu,
+    /// The receiving end's.
+    ReceiverCpu,
+    /// The receiver's window: its buffer is small for the round trip.
+    ReceiveWindow,
+    /// The sender's buffer.
+    SendBuffer,
+    /// A queue on the path that is full, or kept full.
+    Congestion,
+    /// A rate that the path lets through without a queue.
+    Policer,
+    /// Losses on the path at any rate.
+    Loss,
+    /// Nothing that was seen shows it.
+    NotDetermined,
+}
+
+/// The finding and what it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Limit {
+    /// What limits.
+    pub limiter: Limiter,
+    /// What shows it, in words with figures.
+    pub because: Vec<String>,
+}
+
+/// Of the rate asked, what must have left for it to be the limit.
+const REACHED: f64 = 0.97;
+/// Share of its time that a thread which cannot keep up is on a processor; the rest is waking up.
+const SATURATED: f64 = 0.9;
+/// Share of its time kept from running at which a control group is what limits: less is bursts that it makes up for.
+const THROTTLED: f64 = 0.1;
+/// Share of the time that TCP itself says it was held back by something.
+const HELD: f64 = 0.5;
+/// Share of bytes sent again, or of datagrams lost, below which losses explain nothing.
+const LOSSES: f64 = 0.001;
+/// Delay that a queue adds, beyond the path's own, from which it is one.
+const QUEUE: Nanos = Nanos::millis(5);
+
+impl Evidence {
+    /// Whether the path loses, so that only moving the rate tells why.
+    pub fn wants_moving(&self) -> bool {
+        self.by_rate().is_none()
+            && self.by_processor().is_none()
+            && self.by_window().is_none()
+            && self.losses().is_some()
+    }
+
+    /// What limits, and what shows it.
+    pub fn limit(&self) -> Limit {
+        let found =
+            self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window()).or_else(|| self.by_path());
+        found.unwrap_or_else(|| Limit { limiter: Limiter::NotDetermined, because: self.unremarkable() })
+    }
+
+    fn by_rate(&self) -> Option<Limit> {
+        let (asked, sent) = (self.asked_bytes_per_s?, self.sent_bytes_per_s?);
+        let arrived = self.received_bytes_per_s.is_none_or(|received| received >= asked * REACHED);
+        (sent >= asked * REACHED && arrived)
+            .then(|| found(Limiter::Rate, vec![format!("{} of the rate asked for was sent", percent(sent / asked))]))
+    }
+
+    fn by_processor(&self) -> Option<Limit> {
+        let ends = [(Limiter::ReceiverCpu, &self.receiver), (Limiter::SenderCpu, &self.sender)];
+        let strained = |(limiter, end): (Limiter, &EndSeen)| {
+            let why = end.strain();
+            (!why.is_empty()).then_some((limiter, why))
+        };
+        let mut strained: Vec<_> = ends.into_iter().filter_map(strained).collect();
+        if strained.len() == 2 && self.throttled_alone().is_some() {
+            // Who is kept from running by decree is the cause; the other waits busily.
+            strained.retain(|(limiter, _)| Some(*limiter) == self.throttled_alone());
+        }
+        if strained.len() == 2 && !self.receiver_holds() {
+            strained.remove(0);
+        }
+        let (limiter, because) = strained.into_iter().next()?;
+        Some(found(limiter, because))
+    }
+
+    /// The one end that its control group keeps from running.
+    fn throttled_alone(&self) -> Option<Limiter> {
+        match (self.sender.is_throttled(), self.receiver.is_throttled()) {
+            (true, false) => Some(Limiter::SenderCpu),
+            (false, true) => Some(Limiter::ReceiverCpu),
+            _ => None,
+        }
+    }
+
+    /// Whether the receiver is what the sender waits for, where both are busy.
+    fn receiver_holds(&self) -> bool {
+        let window = self.tcp.and_then(|tcp| tcp.window_limited).is_some_and(|share| share > 0.1);
+        window || self.receiver.dropped.is_some_and(|share| share > LOSSES)
+    }
+
+    fn by_window(&self) -> Option<Limit> {
+        let tcp = self.tcp.as_ref()?;
+        if let Some(share) = tcp.window_limited.filter(|share| *share >= HELD) {
+            let mut because = vec![format!("TCP waited for the receiver's window {} of its busy time", percent(share))];
+            if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
+                because.push(format!("{} a round trip of {rtt}", kilobytes(window)));
+            }
+            return Some(found(Limiter::ReceiveWindow, because));
+        }
+        let share = tcp.buffer_limited.filter(|share| *share >= HELD)?;
+        Some(found(
+            Limiter::SendBuffer,
+            vec![format!("TCP waited for room in the send buffer {} of its busy time", percent(share))],
+        ))
+    }
+
+    /// The share of losses that the path is to explain.
+    fn losses(&self) -> Option<f64> {
+        let again = self.tcp.and_then(|tcp| tcp.retransmitted);
+        again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
+    }
+
+    fn by_path(&self) -> Option<Limit> {
+        let queue = self.tcp.and_then(|tcp| Some((tcp.rtt?, tcp.min_rtt?)));
+        let queue = queue.filter(|(rtt, min)| rtt.0.saturating_sub(min.0) >= QUEUE.0.max(min.0));
+        let queued = queue.map(|(rtt, min)| format!("round trips of {rtt} under load, where {min} is the shortest"));
+        let Some(lost) = self.losses() else { return Some(found(Limiter::Congestion, vec![queued?])) };
+        let lost = match self.tcp {
+            Some(_) => format!("{} of the bytes had to be sent again", percent(lost)),
+            None => format!("{} of the datagrams were lost", percent(lost)),
+        };
+        let Some(moved) = &self.moved else {
+            let unknown = "which of a queue, a policer and a lossy path it is was not tried".to_owned();
+            return Some(found(Limiter::Congestion, [lost].into_iter().chain(queued).chain([unknown]).collect()));
+        };
+        let (limiter, tried) = moved.tells();
+        let because =
+            [lost].into_iter().chain(tried).chain(queued.filter(|_| limiter == Limiter::Congestion)).collect();
+        Some(found(limiter, because))
+    }
+
+    /// What was looked at and shows nothing.
+    fn unremarkable(&self) -> Vec<String> {
+        let share = |name: &str, share: Option<f64>| share.map(|share| format!("{name} {}", percent(share)));
+        let seen = [
+            share("busiest thread: the sender's", self.sender.busiest_thread),
+            share("the receiver's", self.receiver.busiest_thread),
+            share("held by the receiver's window", self.tcp.and_then(|tcp| tcp.window_limited)),
+            share("sent again", self.tcp.and_then(|tcp| tcp.retransmitted)),
+        ];
+        seen.into_iter().flatten().collect()
+    }
+}
+
+impl EndSeen {
+    fn is_throttled(&self) -> bool {
+        self.throttled.is_some_and(|share| share >= THROTTLED)
+    }
+
+    /// What shows that it could do no more; empty where nothing does.
+    fn strain(&self) -> Vec<String> {
+        let throttled = self.throttled.filter(|share| *share >= THROTTLED);
+        let busy = self.busiest_thread.filter(|share| *share >= SATURATED);
+        let soft = self.softirq.filter(|share| *share >= SATURATED);
+        let dropped = self.dropped.filter(|share| *share >= LOSSES);
+        let told = [
+            throttled.map(|share| format!("its control group was kept from running {} of the time", percent(share))),
+            busy.map(|share| format!("its busiest thread was on a processor {} of the time", percent(share))),
+            soft.map(|share| format!("a processor of its host was in soft interrupts {} of the time", percent(share))),
+            dropped.map(|share| format!("its kernel dropped {} of what arrived, for nobody took it", percent(share))),
+        ];
+        told.into_iter().flatten().collect()
+    }
+}
+
+impl Moved {
+    /// What moving the rate shows.
+    fn tells(&self) -> (Limiter, Vec<String>) {
+        let (slow, fast) = (self.slower.loss(), self.faster.loss());
+        let leg = |name: &str, leg: &Leg| {
+            format!(
+                "{} {name}, at {}: {} lost",
+                percent(leg.of(&self.faster)),
+                rate(leg.sent_bytes_per_s),
+                percent(leg.loss())
+            )
+        };
+        let mut tried = vec![
+            leg("of the faster rate", &self.slower),
+            format!("at {}: {} lost", rate(self.faster.sent_bytes_per_s), percent(fast)),
+        ];
+        // A share that stays where it is whatever the rate is the path's own.
+        if slow >= LOSSES && slow * 3.0 >= fast {
+            return (Limiter::Loss, tried);
+        }
+        let queue = self.faster.queue();
+        if let Some(queue) = queue {
+            tried.push(format!("which waited {queue} on average"));
+        }
+        if fast < LOSSES * 10.0 {
+            return (Limiter::Congestion, tried);
+        }
+        let policed = queue.is_none_or(|queue| queue < QUEUE);
+        (if policed { Limiter::Policer } else { Limiter::Congestion }, tried)
+    }
+}
+
+impl Leg {
+    fn loss(&self) -> f64 {
+        self.datagrams.loss().unwrap_or(0.0)
+    }
+
+    /// How much slower than `other` it left.
+    fn of(&self, other: &Self) -> f64 {
+        if other.sent_bytes_per_s > 0.0 { self.sent_bytes_per_s / other.sent_bytes_per_s } else { 1.0 }
+    }
+
+    /// How much longer datagrams took on average than the quickest.
+    fn queue(&self) -> Option<Nanos> {
+        self.datagrams.waited_ns.map(|waited| Nanos(waited as u64))
+    }
+}
+
+fn found(limiter: Limiter, because: Vec<String>) -> Limit {
+    Limit { limiter, because }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals =
+        if percent < 1.0 { 2 } else { usize::from(percent < 99.95 && percent.fract() >= 0.05 && percent < 10.0) };
+    format!("{percent:.decimals$} %")
+}
+
+fn kilobytes(bytes: Bytes) -> String {
+    if bytes.0 < 10_000 { format!("{} B", bytes.0) } else { format!("{} kB", bytes.0 / 1_000) }
+}
+
+fn rate(bytes_per_s: f64) -> String {
+    let bits = bytes_per_s * 8.0;
+    match bits {
+        ..1e6 => format!("{:.0} kbit/s", bits / 1e3),
+        ..1e9 => format!("{:.1} Mbit/s", bits / 1e6),
+        _ => format!("{:.2} Gbit/s", bits / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests;

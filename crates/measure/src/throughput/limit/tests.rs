@@ -1,0 +1,126 @@
+//! Each limiter planted in what was seen, alone and beside what it hides.
+
+use test_case::test_case;
+
+use super::*;
+
+/// A stream of a gigabyte a second that nothing holds back.
+fn easy() -> Evidence {
+    let end = EndSeen { busiest_thread: Some(0.4), throttled: Some(0.0), softirq: Some(0.2), dropped: None };
+    let tcp = TcpSeen {
+        window_limited: Some(0.0),
+        buffer_limited: Some(0.0),
+        retransmitted: Some(0.0),
+        window: Some(Bytes(3_000_000)),
+        rtt: Some(Nanos::millis(11)),
+        min_rtt: Some(Nanos::millis(10)),
+    };
+    Evidence {
+        sent_bytes_per_s: Some(1e9),
+        received_bytes_per_s: Some(1e9),
+        sender: end,
+        receiver: end,
+        tcp: Some(tcp),
+        ..Evidence::default()
+    }
+}
+
+fn tcp(change: impl Fn(&mut TcpSeen)) -> Evidence {
+    let mut evidence = easy();
+    change(evidence.tcp.as_mut().unwrap());
+    evidence
+}
+
+fn end(receiver: bool, change: impl Fn(&mut EndSeen)) -> Evidence {
+    let mut evidence = easy();
+    change(if receiver { &mut evidence.receiver } else { &mut evidence.sender });
+    evidence
+}
+
+fn leg(rate: f64, lost: f64, queue: Nanos) -> Leg {
+    let expected = 10_000;
+    let missing = (lost * expected as f64) as i64;
+    let received = expected - missing.cast_unsigned();
+    let waited_ns = Some(queue.0 as f64);
+    let datagrams = Datagrams { expected, received, lost: missing, waited_ns, ..Datagrams::default() };
+    Leg { sent_bytes_per_s: rate, received_bytes_per_s: rate * (1.0 - lost), datagrams }
+}
+
+fn lossy(slower: f64, faster: f64, queue: Nanos) -> Evidence {
+    let moved = Some(Moved { slower: leg(0.7e9, slower, Nanos::ZERO), faster: leg(1.3e9, faster, queue) });
+    Evidence { moved, ..tcp(|tcp| tcp.retransmitted = Some(0.02)) }
+}
+
+#[test_case(&easy(), Limiter::NotDetermined; "nothing")]
+#[test_case(&Evidence { asked_bytes_per_s: Some(1.01e9), ..easy() }, Limiter::Rate; "the rate")]
+#[test_case(&Evidence { asked_bytes_per_s: Some(2e9), ..easy() }, Limiter::NotDetermined; "a rate that was not reached")]
+#[test_case(&end(false, |end| end.busiest_thread = Some(0.97)), Limiter::SenderCpu; "the sender's thread")]
+#[test_case(&end(true, |end| end.busiest_thread = Some(0.97)), Limiter::ReceiverCpu; "the receiver's thread")]
+#[test_case(&end(true, |end| end.softirq = Some(0.95)), Limiter::ReceiverCpu; "soft interrupts")]
+#[test_case(&end(false, |end| (end.busiest_thread, end.throttled) = (Some(0.2), Some(0.8))), Limiter::SenderCpu; "a quota")]
+#[test_case(&end(true, |end| (end.busiest_thread, end.throttled) = (Some(0.2), Some(0.8))), Limiter::ReceiverCpu; "a quota there")]
+#[test_case(&tcp(|tcp| tcp.window_limited = Some(0.9)), Limiter::ReceiveWindow; "the window")]
+#[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.9)), Limiter::SendBuffer; "the send buffer")]
+#[test_case(&tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))), Limiter::Congestion; "a queue without losses")]
+#[test_case(&tcp(|tcp| tcp.retransmitted = Some(0.02)), Limiter::Congestion; "losses that nobody looked into")]
+#[test_case(&lossy(0.0, 0.23, Nanos::micros(200)), Limiter::Policer; "losses above a rate, and no delay")]
+#[test_case(&lossy(0.0, 0.23, Nanos::millis(40)), Limiter::Congestion; "losses above a rate, and a queue")]
+#[test_case(&lossy(0.019, 0.021, Nanos::micros(200)), Limiter::Loss; "losses at any rate")]
+fn what_was_planted_is_named(evidence: &Evidence, limiter: Limiter) {
+    let limit = evidence.limit();
+    assert_eq!(limit.limiter, limiter, "{:?}", limit.because);
+    assert!(!limit.because.is_empty(), "a finding rests on something");
+}
+
+#[test]
+fn a_slow_receiver_is_no_small_window() {
+    let mut both = tcp(|tcp| tcp.window_limited = Some(0.95));
+    both.receiver.throttled = Some(0.7);
+    assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
+}
+
+#[test]
+fn of_two_busy_ends_the_one_that_is_waited_for_is_named() {
+    let mut both = easy();
+    (both.sender.busiest_thread, both.receiver.busiest_thread) = (Some(0.99), Some(0.95));
+    assert_eq!(both.limit().limiter, Limiter::SenderCpu);
+    both.tcp.as_mut().unwrap().window_limited = Some(0.4);
+    assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
+    // One that spins while the other is kept from running is not the cause.
+    both.sender.throttled = Some(0.5);
+    assert_eq!(both.limit().limiter, Limiter::SenderCpu);
+}
+
+#[test]
+fn only_unexplained_losses_are_worth_moving_the_rate() {
+    assert!(tcp(|tcp| tcp.retransmitted = Some(0.02)).wants_moving());
+    assert!(!easy().wants_moving());
+    let mut busy = tcp(|tcp| tcp.retransmitted = Some(0.02));
+    busy.sender.busiest_thread = Some(0.99);
+    assert!(!busy.wants_moving());
+}
+
+#[test]
+fn datagrams_that_nobody_took_are_the_receivers() {
+    let mut flood = Evidence { tcp: None, datagrams_lost: Some(0.3), ..easy() };
+    assert!(flood.wants_moving());
+    flood.receiver.dropped = Some(0.3);
+    assert_eq!(flood.limit().limiter, Limiter::ReceiverCpu);
+    // The rate left the sender, but did not arrive.
+    let lost = Evidence { asked_bytes_per_s: Some(1e9), received_bytes_per_s: Some(0.7e9), ..flood };
+    assert_eq!(lost.limit().limiter, Limiter::ReceiverCpu);
+}
+
+#[test]
+fn figures_are_told() {
+    let window = tcp(|tcp| (tcp.window_limited, tcp.window) = (Some(0.9), Some(Bytes(64_000)))).limit();
+    assert_eq!(
+        window.because,
+        ["TCP waited for the receiver's window 90 % of its busy time", "64 kB a round trip of 11 ms"]
+    );
+    let policed = lossy(0.0, 0.23, Nanos::micros(200)).limit().because.join("; ");
+    assert!(
+        policed.contains("2 % of the bytes had to be sent again") && policed.contains("10.40 Gbit/s: 23 % lost"),
+        "{policed}"
+    );
+}
