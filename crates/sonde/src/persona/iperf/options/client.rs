@@ -54,7 +54,9 @@ pub(super) fn rate(reading: &Reading) -> Result<Option<Rate>, Answer> {
         Some(if packets.is_some() { Rate::Packets(rate) } else { Rate::Bits(rate) })
     };
     if reading.text(Key::Bandwidth).is_some_and(|text| text.contains(',')) {
-        return Err(reading.misfit(Key::Bandwidth, "rates that vary are not sent here: leave away what is behind the comma"));
+        return Err(
+            reading.misfit(Key::Bandwidth, "rates that vary are not sent here: leave away what is behind the comma")
+        );
     }
     let rate = reading.value(Key::Bandwidth, read, takes)?;
     // Zero is no limit, as in the original.
@@ -109,7 +111,8 @@ fn bounce_of(reading: &Reading, common: &mut Common) -> Result<(), Answer> {
     let reply = reading.bytes(Key::BouncebackReply, SHORTEST_BOUNCE..=LONGEST_BOUNCE)?;
     let size = request.unwrap_or(super::BOUNCE_LENGTH);
     if reply.is_some_and(|reply| reply != size) {
-        let why = "a reply has the size of its request here: servers of 2.1 know no other, and leave the client waiting";
+        let why =
+            "a reply has the size of its request here: servers of 2.1 know no other, and leave the client waiting";
         return Err(reading.misfit(Key::BouncebackReply, why));
     }
     if !(SHORTEST_BOUNCE..=LONGEST_BOUNCE).contains(&size) {
@@ -168,13 +171,34 @@ fn check(reading: &Reading, client: &Client) -> Result<(), Answer> {
         (!udp && matches!(client.rate, Some(Rate::Packets(_))), "units of pps not supported with TCP"),
         (udp && bounces, "option of --bounceback not supported with -u UDP"),
         (udp && matches!(client.kind, Kind::ConnectOnly(_)), "option of --connect-only not supported with -u UDP"),
-        (compatible && turned, "option of -C or --compatibility goes with a plain test alone: who reads no header cannot be asked"),
-        (compatible && (client.trip_times || client.detects), "options of --trip-times and -X are said in the header that -C leaves away"),
-        (bounces && client.streams > 1, "option of --bounceback goes with one stream: its messages measure each other otherwise"),
-        (bounces && matches!(client.rate, Some(_)), "option of -b not supported with --bounceback: --bounceback=n and --bounceback-period pace it"),
-        (bounces && matches!(client.amount, Amount::Bytes(_)), "option of -n not supported with --bounceback: -t says how long"),
-        (reading.has(Key::ListenPort) && !matches!(client.kind, Kind::Dual | Kind::Tradeoff), "option of -L goes with -d and -r alone"),
-        (client.common.bind.port > 0 && client.streams > 1, "option of -B with a port goes with one stream: two cannot have the same"),
+        (
+            compatible && turned,
+            "option of -C or --compatibility goes with a plain test alone: who reads no header cannot be asked",
+        ),
+        (
+            compatible && (client.trip_times || client.detects),
+            "options of --trip-times and -X are said in the header that -C leaves away",
+        ),
+        (
+            bounces && client.streams > 1,
+            "option of --bounceback goes with one stream: its messages measure each other otherwise",
+        ),
+        (
+            bounces && matches!(client.rate, Some(_)),
+            "option of -b not supported with --bounceback: --bounceback=n and --bounceback-period pace it",
+        ),
+        (
+            bounces && matches!(client.amount, Amount::Bytes(_)),
+            "option of -n not supported with --bounceback: -t says how long",
+        ),
+        (
+            reading.has(Key::ListenPort) && !matches!(client.kind, Kind::Dual | Kind::Tradeoff),
+            "option of -L goes with -d and -r alone",
+        ),
+        (
+            client.common.bind.port > 0 && client.streams > 1,
+            "option of -B with a port goes with one stream: two cannot have the same",
+        ),
     ];
     faults.into_iter().find(|(found, _)| *found).map_or(Ok(()), |(_, line)| Err(conflict(line)))
 }

@@ -23,7 +23,8 @@ pub(super) fn read(reading: &Reading) -> Result<Common, Answer> {
     let transport = if reading.has(Key::Udp) { Transport::Udp } else { Transport::Tcp };
     let largest = if transport == Transport::Udp { LARGEST_DATAGRAM } else { LARGEST_WRITE };
     let bind = reading.text(Key::Bind).map_or(Some(Bind::default()), bind);
-    let bind = bind.ok_or_else(|| reading.misfit(Key::Bind, "takes an address, as 10.0.0.2, 10.0.0.2:6000 or [::1]:6000"))?;
+    let bind =
+        bind.ok_or_else(|| reading.misfit(Key::Bind, "takes an address, as 10.0.0.2, 10.0.0.2:6000 or [::1]:6000"))?;
     Ok(Common {
         transport,
         length: reading.bytes(Key::Length, 1..=largest)?,

@@ -32,13 +32,12 @@ mod tests {
 
     #[test]
     fn names_in_capitals() {
-        let variables = [("IPERF_BANDWIDTH", "5m"), ("IPERF_FULL_DUPLEX", "1"), ("TCP_WINDOW_SIZE", "64K"), ("IPERF_HELP", "")];
-        let found = given(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()));
-        let expected = [
-            (Key::Bandwidth, Some("5m".to_owned())),
-            (Key::Window, Some("64K".to_owned())),
-            (Key::FullDuplex, None),
-        ];
+        let variables =
+            [("IPERF_BANDWIDTH", "5m"), ("IPERF_FULL_DUPLEX", "1"), ("TCP_WINDOW_SIZE", "64K"), ("IPERF_HELP", "")];
+        let found =
+            given(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()));
+        let expected =
+            [(Key::Bandwidth, Some("5m".to_owned())), (Key::Window, Some("64K".to_owned())), (Key::FullDuplex, None)];
         assert_eq!(found, expected);
     }
 

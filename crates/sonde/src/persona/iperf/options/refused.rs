@@ -9,7 +9,8 @@ const FRAMES: &str = "frames are not sent here, and 2.1 and 2.2 do not understan
 const LOAD: &str = "no load runs beside the requests: start it as a client of its own, or see `sonde load`";
 const GROUP: &str = "is of groups of receivers, which are not spoken to here: leave it away";
 const NEXT: &str = "streams of one run go to one place from one address: start one client for each";
-const INPUT: &str = "what is sent is made up, as without it: leave it away, for what the bytes say changes no rate here";
+const INPUT: &str =
+    "what is sent is made up, as without it: leave it away, for what the bytes say changes no rate here";
 
 /// The first option that is refused, and why.
 pub fn refusal(given: &Given) -> Option<(String, &'static str)> {
@@ -24,7 +25,9 @@ pub fn why(key: Key) -> Option<&'static str> {
             "a key of this kind travels in the clear and guards nothing: keep strangers away by -B or a firewall, or use `sonde serve --key`"
         }
         Key::TapDevice => "sockets are measured here, and no device below them: leave it away",
-        Key::Realtime => "a thread with real-time priority can stop the host: give this process one with chrt, if you must",
+        Key::Realtime => {
+            "a thread with real-time priority can stop the host: give this process one with chrt, if you must"
+        }
         Key::RxWindowClamp => "the window is not clamped here: -w bounds the buffer, and so the window",
         Key::SumDestination => "sums are made by client here: leave it away",
         Key::Isochronous | Key::Ipg | Key::BurstPeriod | Key::BurstSize => FRAMES,
@@ -65,7 +68,13 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
         _ => {}
     }
     let bounces = given.has(Key::Bounceback);
-    let of_bounce = [Key::BouncebackPeriod, Key::BouncebackHold, Key::BouncebackNoQuickack, Key::BouncebackRequest, Key::BouncebackReply];
+    let of_bounce = [
+        Key::BouncebackPeriod,
+        Key::BouncebackHold,
+        Key::BouncebackNoQuickack,
+        Key::BouncebackRequest,
+        Key::BouncebackReply,
+    ];
     let of_tcp = [Key::Mss, Key::Nodelay, Key::Congestion, Key::PrintMss, Key::ConnectRetries];
     match entry.key {
         Key::SingleUdp => Some("has no effect: flows do not hold each other up here"),
@@ -76,7 +85,9 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
         key if of_bounce.contains(&key) && !bounces => Some("has no effect without --bounceback"),
         key if of_tcp.contains(&key) && given.has(Key::Udp) => Some("has no effect on UDP"),
         Key::NoUdpFin if !given.has(Key::Udp) => Some("has no effect without -u"),
-        Key::Compatibility if is_server => Some("has no effect at a server: it takes clients with and without a header"),
+        Key::Compatibility if is_server => {
+            Some("has no effect at a server: it takes clients with and without a header")
+        }
         _ => None,
     }
 }

@@ -93,9 +93,8 @@ fn long(word: &str, name: &str, words: &mut Words<'_>) -> Result<(Key, Option<St
         None => (name, None),
     };
     let called = format!("--{name}");
-    let entry = named(name).map_err(|several| {
-        if several { Fault::Ambiguous(called.clone()) } else { Fault::Unknown(word.to_owned()) }
-    })?;
+    let entry = named(name)
+        .map_err(|several| if several { Fault::Ambiguous(called.clone()) } else { Fault::Unknown(word.to_owned()) })?;
     let value = match (entry.takes, joined) {
         (Takes::Nothing, Some(_)) => return Err(Fault::Value(called)),
         (Takes::Value, None) => Some(words.next().cloned().ok_or(Fault::NoValue(called))?),

@@ -110,7 +110,8 @@ fn a_bounce_says_more_each_second() {
     assert_eq!((asked.kind, asked.common.length), (Kind::Bounceback(expected), Some(1_000)));
     assert_eq!(asked.common.display.interval, Some(Nanos::secs(1)));
     assert!(asked.common.display.enhanced);
-    let Kind::Bounceback(bounce) = client("-c h --bounceback --bounceback-period 0 --bounceback-no-quickack").kind else {
+    let Kind::Bounceback(bounce) = client("-c h --bounceback --bounceback-period 0 --bounceback-no-quickack").kind
+    else {
         panic!("no bounce");
     };
     assert_eq!((bounce.period, bounce.quickack), (None, false));

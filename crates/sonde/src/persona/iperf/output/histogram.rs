@@ -48,7 +48,8 @@ impl Histogram {
 
     /// The line of a stream; `name` says what of: `BB8`, `T8(f)`.
     pub fn line(&self, tag: Tag, span: Span, name: &str, style: Style) -> String {
-        let mut text = format!("{tag}{} {name}-PDF: bin(w={}us):cnt({})=", span.text(style), self.bins.width_us, self.count());
+        let mut text =
+            format!("{tag}{} {name}-PDF: bin(w={}us):cnt({})=", span.text(style), self.bins.width_us, self.count());
         for (place, (bin, count)) in self.counts.iter().enumerate() {
             let _ = write!(text, "{}{bin}:{count}", if place > 0 { "," } else { "" });
         }

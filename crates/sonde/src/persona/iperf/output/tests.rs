@@ -112,7 +112,8 @@ fn what_is_said_first_is_made_again() {
             continue;
         }
         for block in banners(&run.stdout) {
-            let again = if block.contains("Server listening") { listening(&run, &block) } else { connecting(&run, &block) };
+            let again =
+                if block.contains("Server listening") { listening(&run, &block) } else { connecting(&run, &block) };
             let Some(again) = again else { continue };
             assert_eq!(again, block, "{}: {:?}", run.file, run.words);
             compared += 1;
@@ -142,7 +143,9 @@ fn banners(text: &str) -> Vec<String> {
 }
 
 fn window(block: &str, asked: Option<u32>) -> Window {
-    let line = block.lines().find(|line| line.contains("window size:") || line.contains("buffer size:") && line.starts_with("UDP"));
+    let line = block
+        .lines()
+        .find(|line| line.contains("window size:") || line.contains("buffer size:") && line.starts_with("UDP"));
     let bytes = line.and_then(|line| line.split_once("size: ")).and_then(|(_, rest)| {
         let mut words = rest.split_whitespace();
         parse::bytes(words.next()?, words.next()?)

@@ -294,12 +294,9 @@ pub fn row(line: &str) -> Row {
         let (lost, total) = (number(10) as i64, number(11) as i64);
         match u64::try_from(total) {
             Err(_) => Datagrams::SentInAll,
-            Ok(total) => Datagrams::Received(Received {
-                jitter_ms: number(9),
-                lost,
-                total,
-                out_of_order: number(13) as u64,
-            }),
+            Ok(total) => {
+                Datagrams::Received(Received { jitter_ms: number(9), lost, total, out_of_order: number(13) as u64 })
+            }
         }
     });
     Row {
