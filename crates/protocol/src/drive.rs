@@ -23,10 +23,12 @@ use crate::native::reply::Agreed;
 use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::wire::{Reading, Wire};
 
+mod iperf;
 mod netperf;
 mod schedules;
 mod sockperf;
 
+pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
 pub use self::netperf::{netperf_client, netperf_server};
 pub use self::schedules::{capture, trace_text};
 pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
@@ -35,7 +37,7 @@ pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sock
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 16] = [
+pub const ALL: [(&str, Drive); 20] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -52,6 +54,10 @@ pub const ALL: [(&str, Drive); 16] = [
     ("sockperf_feed", sockperf_feed),
     ("sockperf_playback", sockperf_playback),
     ("sockperf_stream", sockperf_stream),
+    ("iperf_first", iperf_first),
+    ("iperf_datagram", iperf_datagram),
+    ("iperf_bursts", iperf_bursts),
+    ("iperf_bounce", iperf_bounce),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.
