@@ -41,6 +41,8 @@ pub struct OneWay {
     pub to: Transit,
     /// And back: our receive time less its send time.
     pub from: Transit,
+    /// How far the two of an exchange differ, whichever is longer.
+    pub asymmetry: Transit,
 }
 
 impl Delays {
@@ -51,8 +53,11 @@ impl Delays {
 
     fn add(&self, reply: &Bounce, now: Nanos) {
         let mut delays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        delays.to.take(difference(reply.received.nanos(), reply.sent.nanos()));
-        delays.from.take(difference(now, reply.returned.nanos()));
+        let to = difference(reply.received.nanos(), reply.sent.nanos());
+        let from = difference(now, reply.returned.nanos());
+        delays.to.take(to);
+        delays.from.take(from);
+        delays.asymmetry.take(to.saturating_sub(from).saturating_abs());
     }
 }
 

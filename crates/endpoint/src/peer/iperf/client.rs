@@ -16,6 +16,7 @@ use measure::event::Event;
 use measure::method::{Carrier, Method, SocketOptions};
 use measure::outcome::SocketFacts;
 use measure::throughput::arrivals::Transit;
+use measure::throughput::glance::TcpGlance;
 use measure::throughput::meter::StreamCount;
 use measure::unit::Nanos;
 use protocol::iperf::ack::Ack;
@@ -166,6 +167,8 @@ pub struct Opened {
     pub connecting: Nanos,
     /// Its socket at the start.
     pub facts: SocketFacts,
+    /// What its TCP knows then.
+    pub tcp: Option<TcpGlance>,
 }
 
 /// What one thread found out.
@@ -202,6 +205,11 @@ pub struct Outcome {
     pub missing_back: u32,
     /// This host.
     pub environment: Environment,
+}
+
+/// Makes a connection as a test would, says nothing over it and drops it.
+pub fn connect(test: &Test, stop: &Stop) -> Result<Opened, EndpointError> {
+    open::open(test, 0, stop).map(|(_, opened)| opened)
 }
 
 /// Makes a test. An error is one of the time before anything flowed.

@@ -326,7 +326,7 @@ pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Res
         }
         _ => {}
     }
-    if let Some((option, why)) = refused::refusal(&given) {
+    if let Some((option, why)) = refused::refusal(&given, is_server) {
         return Err(Answer::refusal("iperf", &option, why));
     }
     let reading = Reading { notes: refused::notes(&given, is_server), given };

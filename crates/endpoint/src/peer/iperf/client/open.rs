@@ -20,6 +20,7 @@ use crate::facts::socket::socket_facts;
 use crate::peer::iperf::tcp::{self, HEADER, wall};
 use crate::socket::{self, any};
 use crate::stop::Stop;
+use crate::tcp_info::TcpInfo;
 
 /// Opens one stream; nothing is said over it.
 pub fn open(test: &Test, stream: u32, stop: &Stop) -> Result<(Socket, Opened), EndpointError> {
@@ -40,7 +41,8 @@ pub fn open(test: &Test, stream: u32, stop: &Stop) -> Result<(Socket, Opened), E
     socket::set_glance(&socket).map_err(fail)?;
     let local = socket.local_addr().ok().and_then(|local| local.as_socket());
     let local = local.unwrap_or_else(|| SocketAddr::new(any(peer), 0));
-    let opened = Opened { stream, local, remote: peer, connecting, facts: socket_facts(&socket) };
+    let tcp = if test.datagrams { None } else { TcpInfo::of(&socket).ok().map(|info| info.glance()) };
+    let opened = Opened { stream, local, remote: peer, connecting, facts: socket_facts(&socket), tcp };
     Ok((socket, opened))
 }
 

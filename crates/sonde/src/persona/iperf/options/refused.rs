@@ -13,9 +13,25 @@ const INPUT: &str =
     "what is sent is made up, as without it: leave it away, for what the bytes say changes no rate here";
 
 /// The first option that is refused, and why.
-pub fn refusal(given: &Given) -> Option<(String, &'static str)> {
+pub fn refusal(given: &Given, is_server: bool) -> Option<(String, &'static str)> {
+    let why = |key| why(key).or_else(|| if is_server { why_of_server(key, given) } else { None });
     let key = given.keys().find(|key| why(*key).is_some())?;
     Some((table::entry(key).map(Entry::name).unwrap_or_default(), why(key)?))
+}
+
+/// The same at a server alone.
+fn why_of_server(key: Key, given: &Given) -> Option<&'static str> {
+    let why = match key {
+        Key::SingleClient => "clients are served side by side here, and do not hold each other up: leave it away",
+        Key::Histograms => "histograms of what arrives are not made here: --bounceback has one, at the client",
+        Key::Bandwidth => "a server reads as fast as it can here: give -b to the client, which then sends so fast",
+        Key::Mss | Key::Nodelay | Key::Tos | Key::Congestion => "a server's sockets are as the system has them here: give it to the client",
+        Key::Bind if given.text(Key::Bind).is_some_and(|text| text.contains('%')) => {
+            "a server listens at an address here, not at a device: leave away what is behind the %"
+        }
+        _ => return None,
+    };
+    Some(why)
 }
 
 /// Why an option is refused; `None` for one that is not.
@@ -85,6 +101,7 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
         key if of_bounce.contains(&key) && !bounces => Some("has no effect without --bounceback"),
         key if of_tcp.contains(&key) && given.has(Key::Udp) => Some("has no effect on UDP"),
         Key::NoUdpFin if !given.has(Key::Udp) => Some("has no effect without -u"),
+        Key::PrintMss if is_server => Some("has no effect at a server"),
         Key::Compatibility if is_server => {
             Some("has no effect at a server: it takes clients with and without a header")
         }

@@ -9,12 +9,12 @@ pub struct Bounces {
     pub count: u64,
     /// From a request's departure to its reply's arrival, the server's hold included.
     pub times: Moments,
-    /// Segments retransmitted.
-    pub retries: u64,
+    /// Segments retransmitted; what is not known stands as NA.
+    pub retries: Option<u64>,
     /// Congestion window in bytes.
-    pub cwnd_bytes: u64,
+    pub cwnd_bytes: Option<u64>,
     /// Smoothed round trip of TCP in microseconds.
-    pub rtt_us: u64,
+    pub rtt_us: Option<u64>,
 }
 
 impl Bounces {
@@ -25,9 +25,11 @@ impl Bounces {
 
     /// The same with a rate of its own.
     pub fn line_with(&self, carried: &Carried, rate: &str, style: Style) -> String {
-        let Self { count, times, retries, rtt_us, .. } = self;
-        let (front, cwnd) = (carried.text(style), self.cwnd_bytes / 1024);
-        format!("{front}    {count}={times} ms {retries:4} {cwnd:4}K/{rtt_us} us    {rate} rps\n")
+        let Self { count, times, .. } = self;
+        let known = |value: Option<u64>| value.map_or("NA".to_owned(), |value| value.to_string());
+        let (retries, rtt) = (known(self.retries), known(self.rtt_us));
+        let cwnd = self.cwnd_bytes.map_or("NA".to_owned(), |bytes| format!("{}K", bytes / 1024));
+        format!("{}    {count}={times} ms {retries:>4} {cwnd:>5}/{rtt} us    {rate} rps\n", carried.text(style))
     }
 }
 

@@ -66,11 +66,6 @@ impl Reads {
         }
         text
     }
-
-    /// Those that came since `earlier`, an older state of the same counts.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self(std::array::from_fn(|place| self.0[place].saturating_sub(earlier.0[place])))
-    }
 }
 
 /// Bursts of a stream with `--trip-times`.

@@ -122,9 +122,9 @@ fn bounces(carried: &Carried, words: &[&str], style: Style) -> Option<String> {
     let bounces = Bounces {
         count: count.parse().ok()?,
         times: moments(times)?,
-        retries: retries.parse().ok()?,
-        cwnd_bytes: cwnd.parse::<u64>().ok()? * 1024,
-        rtt_us: rtt.parse().ok()?,
+        retries: retries.parse().ok(),
+        cwnd_bytes: Some(cwnd.parse::<u64>().ok()? * 1024),
+        rtt_us: rtt.parse().ok(),
     };
     Some(bounces.line_with(carried, rate, style))
 }
