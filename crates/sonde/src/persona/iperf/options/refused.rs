@@ -25,7 +25,9 @@ fn why_of_server(key: Key, given: &Given) -> Option<&'static str> {
         Key::SingleClient => "clients are served side by side here, and do not hold each other up: leave it away",
         Key::Histograms => "histograms of what arrives are not made here: --bounceback has one, at the client",
         Key::Bandwidth => "a server reads as fast as it can here: give -b to the client, which then sends so fast",
-        Key::Mss | Key::Nodelay | Key::Tos | Key::Congestion => "a server's sockets are as the system has them here: give it to the client",
+        Key::Mss | Key::Nodelay | Key::Tos | Key::Congestion => {
+            "a server's sockets are as the system has them here: give it to the client"
+        }
         Key::Bind if given.text(Key::Bind).is_some_and(|text| text.contains('%')) => {
             "a server listens at an address here, not at a device: leave away what is behind the %"
         }

@@ -35,7 +35,8 @@ pub enum Mark {
     NoUdpFin,
     /// `--trip-times`.
     TripTimes,
-    /// The socket's number.
+    /// The socket's number, which only the original tells.
+    #[cfg(test)]
     Socket(i32),
     /// Type of service, where it is not 0.
     Service(u8),
@@ -80,6 +81,7 @@ impl Mark {
             Self::FullDuplex => "(full-duplex)".to_owned(),
             Self::NoUdpFin => "(no-udp-fin)".to_owned(),
             Self::TripTimes => "(trip-times)".to_owned(),
+            #[cfg(test)]
             Self::Socket(number) => format!("(sock={number})"),
             Self::Service(octet) => format!("(tos rx=0x{octet:x})"),
             Self::Peer(major, minor, patch) => format!("(peer {major}.{minor}.{patch})"),

@@ -36,6 +36,7 @@ impl Histogram {
         }
     }
 
+    #[cfg(test)]
     /// A histogram of bins that are counted already.
     pub fn of(bins: Histograms, counts: BTreeMap<u32, u64>, outside: (u64, u64)) -> Self {
         Self { bins, counts, below: outside.0, beyond: outside.1 }

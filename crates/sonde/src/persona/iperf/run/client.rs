@@ -4,8 +4,8 @@ pub mod bounce;
 pub mod connect;
 pub mod home;
 pub mod record;
-pub mod task;
 pub mod streams;
+pub mod task;
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,9 +13,7 @@ use std::sync::Arc;
 
 use endpoint::clock;
 use endpoint::error::{Cause, EndpointError, Step};
-use endpoint::facts::socket::socket_facts;
 use endpoint::peer::iperf::client::{Opened, Test};
-use endpoint::socket;
 use endpoint::stop::Stop;
 use logbook::moment::Moment;
 use measure::method::Asked;
@@ -102,9 +100,7 @@ impl Course<'_> {
     /// What is said first. `facts`: of a socket as it will be.
     fn banner(&self, facts: &SocketFacts) -> String {
         let client = self.client;
-        let sends = !matches!(client.kind, Kind::Reverse);
-        let bytes = if sends { facts.send_buffer_bytes } else { facts.receive_buffer_bytes };
-        let bytes = u32::try_from(bytes.unwrap_or_default().0).unwrap_or(u32::MAX);
+        let bytes = u32::try_from(facts.send_buffer_bytes.unwrap_or_default().0).unwrap_or(u32::MAX);
         let sending = Sending {
             window: Window { bytes, asked: client.common.window },
             mss_bytes: facts.mss_bytes.and_then(|bytes| u32::try_from(bytes.0).ok()),
@@ -116,10 +112,7 @@ impl Course<'_> {
 
     /// A socket as those of the test will be: its buffers are told before there is a connection.
     fn facts(&self) -> SocketFacts {
-        let (test, options) = (&self.test, &self.test.method.socket);
-        let socket =
-            if test.datagrams { socket::udp_unconnected(test.server, options) } else { socket::tcp(test.server, options) };
-        socket.map(|socket| socket_facts(&socket)).unwrap_or_default()
+        place::fresh(self.test.server, self.test.datagrams, &self.test.method.socket)
     }
 
     /// The line of a connection.

@@ -104,7 +104,8 @@ impl Parts {
     /// The same with what `-e` says more.
     pub fn receiver(&self) -> Receiver {
         let count = self.datagrams.map_or(0, |seen| seen.received);
-        let latency = self.datagrams.and_then(|seen| seen.transit).filter(|transit| PLAUSIBLE.contains(&transit.min_ns));
+        let latency =
+            self.datagrams.and_then(|seen| seen.transit).filter(|transit| PLAUSIBLE.contains(&transit.min_ns));
         let per_second = self.per_second(count);
         Receiver { received: self.received(), latency: latency.as_ref().map(moments), per_second, count }
     }

@@ -6,9 +6,13 @@ use std::path::Path;
 
 use endpoint::clock::{self, Monotonic};
 use endpoint::error::{Cause, EndpointError};
+use endpoint::facts::socket::socket_facts;
 use endpoint::name::{self, Family};
 use endpoint::pace;
+use endpoint::socket;
 use endpoint::stop::Stop;
+use measure::method::SocketOptions;
+use measure::outcome::SocketFacts;
 use measure::unit::Nanos;
 
 use crate::failure::Failure;
@@ -63,6 +67,23 @@ pub fn said(error: &std::io::Error) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// A new socket as those of a test will be: its buffers are told before there is a connection.
+pub fn fresh(peer: SocketAddr, datagrams: bool, options: &SocketOptions) -> SocketFacts {
+    let made = if datagrams { socket::udp_unconnected(peer, options) } else { socket::tcp(peer, options) };
+    made.map(|made| socket_facts(&made)).unwrap_or_default()
+}
+
+/// The local address of what comes from `peer` to a socket that is bound to all of them: by the route back, as the original
+/// finds it.
+pub fn towards(local: SocketAddr, peer: SocketAddr) -> SocketAddr {
+    if !local.ip().is_unspecified() {
+        return local;
+    }
+    let routed = socket::udp(peer, &SocketOptions::default()).ok().and_then(|made| made.local_addr().ok());
+    let address = routed.and_then(|address| address.as_socket()).map_or(local.ip(), |address| address.ip());
+    SocketAddr::new(address, local.port())
+}
+
 /// Waits until a test is to start.
 ///
 /// # Errors
@@ -74,13 +95,15 @@ pub fn wait(start: Start, stop: &Stop) -> Result<(), Answer> {
         Start::At(wall) => {
             let now = Nanos(clock::wall());
             let left = wall.0.checked_sub(now.0).ok_or_else(|| {
-                failure::other("--txstart-time: that time is over: give one that is still to come, in seconds since 1970")
+                failure::other(
+                    "--txstart-time: that time is over: give one that is still to come, in seconds since 1970",
+                )
             })?;
             Monotonic::now().after(Nanos(left))
         }
     };
     while Monotonic::now() < until && !stop.requested() {
-        pace::sleep_until(until.min(Monotonic::now().after(endpoint::socket::GLANCE)));
+        pace::sleep_until(until.min(Monotonic::now().after(socket::GLANCE)));
     }
     Ok(())
 }
@@ -93,7 +116,9 @@ pub fn redirect(path: &Path, tell: impl FnOnce(&str)) -> Result<(), Answer> {
     let fail = |error: std::io::Error| failure::other(&format!("-o {}: {}", path.display(), said(&error)));
     let file = OpenOptions::new().create(true).write(true).truncate(true).open(path).map_err(fail)?;
     tell(&format!("Output from stdout and stderr will be redirected to file {}\n", path.display()));
-    rustix::stdio::dup2_stdout(&file).and_then(|()| rustix::stdio::dup2_stderr(&file)).map_err(|errno| fail(errno.into()))
+    rustix::stdio::dup2_stdout(&file)
+        .and_then(|()| rustix::stdio::dup2_stderr(&file))
+        .map_err(|errno| fail(errno.into()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What several streams carried together: by interval, and in all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use measure::unit::Nanos;
 
@@ -13,7 +13,7 @@ use crate::persona::iperf::run::parts::Parts;
 pub struct Group {
     /// Streams by number and way; whether each has ended.
     members: BTreeMap<(u32, bool), bool>,
-    intervals: BTreeMap<u64, Sum>,
+    intervals: BTreeMap<u64, (Sum, BTreeSet<(u32, bool)>)>,
     whole: Option<Sum>,
 }
 
@@ -71,11 +71,6 @@ impl Sum {
         };
         self.ways = (self.ways.0 + other.ways.0, self.ways.1 + other.ways.1);
     }
-
-    /// How many streams.
-    pub fn streams(&self) -> u32 {
-        self.ways.0 + self.ways.1
-    }
 }
 
 impl Group {
@@ -97,14 +92,22 @@ impl Group {
     }
 
     /// An interval of a stream; `length`: of every interval. The sum, once all that go on have told theirs.
-    pub fn interval(&mut self, parts: &Parts, sends: bool, length: Nanos) -> Option<Sum> {
+    pub fn interval(&mut self, id: u32, parts: &Parts, sends: bool, length: Nanos) -> Option<Sum> {
         let place = (parts.span.from.0 + length.0 / 2) / length.0.max(1);
         let sum = Sum::of(parts, sends);
-        let all = self.intervals.entry(place).and_modify(|all| all.add(&sum)).or_insert(sum);
-        let going = self.members.values().filter(|ended| !**ended).count();
-        (all.streams() as usize >= going).then(|| *all).inspect(|_| {
-            self.intervals.remove(&place);
-        })
+        let (all, told) = match self.intervals.remove(&place) {
+            Some((mut all, told)) => {
+                all.add(&sum);
+                (all, told)
+            }
+            None => (sum, BTreeSet::new()),
+        };
+        let told: BTreeSet<(u32, bool)> = told.into_iter().chain([(id, sends)]).collect();
+        if self.members.iter().all(|(member, ended)| *ended || told.contains(member)) {
+            return Some(all);
+        }
+        self.intervals.insert(place, (all, told));
+        None
     }
 
     /// A stream ends. The sum of all, once all have.
@@ -147,10 +150,10 @@ mod tests {
         group.join(1, true);
         group.join(2, true);
         let second = Nanos::secs(1);
-        assert!(group.interval(&parts(0, 1_000, 10), true, second).is_none());
-        assert!(group.interval(&parts(1_000, 2_000, 1), true, second).is_none());
-        let sum = group.interval(&parts(0, 1_000, 20), true, second).unwrap();
-        assert_eq!((sum.bytes, sum.streams(), sum.span.to), (30, 2, second));
+        assert!(group.interval(1, &parts(0, 1_000, 10), true, second).is_none());
+        assert!(group.interval(1, &parts(1_000, 2_000, 1), true, second).is_none());
+        let sum = group.interval(2, &parts(0, 1_000, 20), true, second).unwrap();
+        assert_eq!((sum.bytes, sum.ways, sum.span.to), (30, (2, 0), second));
         assert!(group.ended(1, &parts(0, 2_500, 100), true).is_none());
         let whole = group.ended(2, &parts(0, 2_400, 50), true).unwrap();
         assert_eq!((whole.bytes, whole.writes, whole.span.to), (150, (2, 0), Nanos::millis(2_500)));

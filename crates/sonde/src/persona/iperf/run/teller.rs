@@ -55,12 +55,7 @@ pub struct Teller<'a> {
 
 impl<'a> Teller<'a> {
     /// Tells in the way of `display` by `print`; `several`: streams of one client are summed.
-    pub fn new(
-        display: &Display,
-        several: bool,
-        now: fn() -> Zoned,
-        print: impl Fn(&str) + Send + Sync + 'a,
-    ) -> Self {
+    pub fn new(display: &Display, several: bool, now: fn() -> Zoned, print: impl Fn(&str) + Send + Sync + 'a) -> Self {
         Self {
             display: display.clone(),
             style: Style::of(display),
@@ -114,19 +109,24 @@ impl<'a> Teller<'a> {
             None => None,
         };
         let parts = Parts::of(interval, before.as_ref());
-        // What is left at the end of a stream is an interval where it is not a trifle of one.
-        if interval.length_ns.0.saturating_mul(20) < length.0 {
+        // What is left at the end of a stream is an interval where it is neither a trifle of one nor all of the stream.
+        let is_trifle = interval.length_ns.0.saturating_mul(20) < length.0;
+        let is_whole = interval.at_ns.0 == 0 && interval.length_ns < length;
+        if is_trifle || is_whole {
             return;
         }
         self.row(stream, &parts, false);
         self.lines(stream, &parts);
-        if let Some(sum) = self.pairs.get_mut(&stream.id).and_then(|pair| pair.interval(&parts, stream.sends, length)) {
+        if let Some(sum) =
+            self.pairs.get_mut(&stream.id).and_then(|pair| pair.interval(stream.id, &parts, stream.sends, length))
+        {
             self.pair(stream, &sum);
         }
         let group = self.groups.get_mut(&stream.peer.ip()).filter(|_| stream.summed);
         let several = self.several;
         if let Some(group) = group
-            && let Some(sum) = group.interval(&parts, stream.sends, length).filter(|_| several && group.is_several(false))
+            && let Some(sum) =
+                group.interval(stream.id, &parts, stream.sends, length).filter(|_| several && group.is_several(false))
         {
             let count = group.count();
             self.sum(stream, &sum, count);
@@ -153,7 +153,7 @@ impl<'a> Teller<'a> {
             self.groups.remove(&stream.peer.ip());
             if several && self.several {
                 self.sum(stream, &sum, count);
-                if stream.transport == Transport::Udp && sum.ways.0 > 0 && sent.is_some() {
+                if stream.transport == Transport::Udp && sum.ways.1 == 0 && sent.is_some() {
                     let left = sum.datagrams + u64::from(sum.ways.0);
                     self.data(&udp::sent(Tag::SumOf(count), left));
                 }
@@ -225,7 +225,8 @@ impl<'a> Teller<'a> {
         match transport {
             Transport::Tcp => (Heading::Plain, carried.line(self.style)),
             Transport::Udp => {
-                let rate = if sum.bytes > 0 { sum.datagrams as f64 * carried.bytes_per_s / sum.bytes as f64 } else { 0.0 };
+                let rate =
+                    if sum.bytes > 0 { sum.datagrams as f64 * carried.bytes_per_s / sum.bytes as f64 } else { 0.0 };
                 (Heading::BothWays, udp::both_ways(&carried, sum.datagrams, rate, self.style))
             }
         }

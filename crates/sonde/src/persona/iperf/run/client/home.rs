@@ -8,6 +8,7 @@ use crate::persona::iperf::options::Transport;
 use crate::persona::iperf::output::connection::Connection;
 use crate::persona::iperf::output::line::Tag;
 use crate::persona::iperf::run::parts::Parts;
+use crate::persona::iperf::run::place;
 use crate::persona::iperf::run::teller::{Stream, Teller};
 
 /// Streams of the server's.
@@ -53,23 +54,18 @@ impl Home {
     fn began(&mut self, teller: &mut Teller<'_>, began: &Began) {
         let id = self.next;
         self.next += 1;
+        let local = place::towards(began.local, began.peer);
         let stream = Stream {
             id,
             tag: Tag::Stream(id),
             transport: if began.transport == Over::Udp { Transport::Udp } else { Transport::Tcp },
             sends: false,
-            local: began.local,
+            local,
             peer: began.peer,
             enhanced: self.enhanced,
             summed: false,
         };
-        teller.connection(&Connection {
-            tag: stream.tag,
-            local: began.local,
-            device: None,
-            peer: began.peer,
-            marks: Vec::new(),
-        });
+        teller.connection(&Connection { tag: stream.tag, local, device: None, peer: began.peer, marks: Vec::new() });
         teller.begins(&stream);
         self.streams.insert(began.test, stream);
     }

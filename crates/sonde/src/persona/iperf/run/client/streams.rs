@@ -13,9 +13,9 @@ use crate::persona::iperf::output::line::Tag;
 use crate::persona::iperf::output::{banner, connection, failure};
 use crate::persona::iperf::run::client::Course;
 use crate::persona::iperf::run::client::home::Home;
+use crate::persona::iperf::run::client::record;
 use crate::persona::iperf::run::parts::{self, Parts};
 use crate::persona::iperf::run::teller::{Stream, Teller};
-use crate::persona::iperf::run::client::record;
 
 /// Makes the test, and says what came of it.
 ///
@@ -160,8 +160,8 @@ impl Course<'_> {
     fn waiting(&self) -> Option<String> {
         let back = self.test.back?;
         let bytes = self.facts().receive_buffer_bytes.unwrap_or_default().0;
-        let window = banner::Window { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), asked: self.client.common.window };
+        let window =
+            banner::Window { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), asked: self.client.common.window };
         Some(banner::waiting(self.client, back.port, window, std::process::id()))
     }
 }
-

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use endpoint::peer::iperf::server::event::{Began, Ended, Event, Kind, Transport as Over};
 use endpoint::stop::Stop;
-use measure::unit::Nanos;
+use measure::method::SocketOptions;
+use measure::unit::{Bytes, Nanos};
 use protocol::iperf::wish::{Pace, Way, Wish};
 
 use crate::output::Output;
@@ -16,6 +17,7 @@ use crate::persona::iperf::output::line::{Span, Tag};
 use crate::persona::iperf::output::moment;
 use crate::persona::iperf::run::client::{record, tcp_mark};
 use crate::persona::iperf::run::parts::{self, Parts};
+use crate::persona::iperf::run::place;
 use crate::persona::iperf::run::teller::{Stream, Teller};
 
 /// Hears of tests, and tells of them.
@@ -105,7 +107,7 @@ impl Desk {
             tag,
             transport: if began.transport == Over::Udp { Transport::Udp } else { Transport::Tcp },
             sends: back || wish.is_some_and(|wish| wish.way == Way::Reverse),
-            local: began.local,
+            local: place::towards(began.local, began.peer),
             peer: began.peer,
             enhanced: self.asked.common.display.enhanced || trip_times,
             summed: true,
@@ -175,8 +177,14 @@ impl Desk {
             Pace::Packets(packets) => Rate::Packets(packets),
         });
         let host = began.peer.ip().to_canonical().to_string();
+        let options = SocketOptions {
+            send_buffer_bytes: common.window.map(|bytes| Bytes(bytes.into())),
+            ..SocketOptions::default()
+        };
+        let facts = place::fresh(began.peer, began.transport == Over::Udp, &options);
+        let bytes = facts.send_buffer_bytes.unwrap_or_default();
         let sending = Sending {
-            window: Window { bytes: common.window.unwrap_or(SENDING), asked: common.window },
+            window: Window { bytes: u32::try_from(bytes.0).unwrap_or(u32::MAX), asked: common.window },
             mss_bytes: None,
             length: common.bytes(began.peer.is_ipv6()),
             pid: std::process::id(),
@@ -219,9 +227,6 @@ impl Desk {
             marks.push(Mark::On(moment::spoken(&record::zoned())));
         }
         let device = self.asked.common.bind.device.clone().filter(|_| enhanced);
-        Connection { tag, local: began.local, device, peer: began.peer, marks }
+        Connection { tag, local: place::towards(began.local, began.peer), device, peer: began.peer, marks }
     }
 }
-
-/// The send buffer of a new socket, which is told before there is one.
-const SENDING: u32 = 16_384;
