@@ -63,7 +63,7 @@ pub struct Throughput {
 }
 
 /// One stream of several, or the only one, as our end saw it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stream {
     /// What our end's calls carried.
     #[serde(flatten)]
@@ -214,7 +214,8 @@ impl Interval {
     }
 
     /// This interval and the one that followed it as one.
-    fn then(mut self, next: &Self) -> Self {
+    #[must_use]
+    pub fn then(mut self, next: &Self) -> Self {
         self.length_ns = Nanos(self.length_ns.0 + next.length_ns.0);
         self.carried.add(&next.carried);
         self.tcp = next.tcp.or(self.tcp);
@@ -233,7 +234,8 @@ fn both<T: Copy>(one: Option<T>, other: Option<T>, and: impl FnOnce(&T, &T) -> T
 }
 
 impl Stream {
-    fn of(count: &StreamCount) -> Self {
+    /// What was counted of one.
+    pub fn of(count: &StreamCount) -> Self {
         Self {
             carried: count.carried,
             elapsed_ns: count.ended.since(count.began).unwrap_or(Nanos::ZERO),

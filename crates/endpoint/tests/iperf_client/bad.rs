@@ -8,6 +8,7 @@ use endpoint::error::Side;
 use endpoint::peer::iperf::client::{self, Test};
 use endpoint::stop::Stop;
 use measure::unit::Nanos;
+use protocol::iperf::fin::{self, AckFin};
 use protocol::iperf::wish::{Quantity, Way};
 
 use crate::theirs::free_port;
@@ -88,4 +89,24 @@ fn reports_of_nonsense_are_none() {
     let made = Made::by(&Test { quantity: Quantity::Bytes(10_000), ..flow(address, Way::Upload) });
     answers.join().unwrap();
     assert_eq!(made.outcome.found[0].report, None);
+}
+
+#[test]
+fn a_short_report_will_do() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    let report = AckFin { flags: AckFin::flags(false), bytes: 11_000, datagrams: 11, lost: 2, ..AckFin::default() };
+    let answers = thread::spawn(move || {
+        let mut octets = [0; 2_000];
+        loop {
+            let (_, from) = server.recv_from(&mut octets).unwrap();
+            // A number below zero ends the flow.
+            if octets[0] & 0x80 != 0 {
+                return server.send_to(&report.encode(), from).unwrap();
+            }
+        }
+    });
+    let made = Made::by(&Test { quantity: Quantity::Bytes(10_000), ..flow(address, Way::Upload) });
+    assert_eq!(answers.join().unwrap(), fin::SHORT);
+    assert_eq!(made.outcome.found[0].report, Some(report));
 }

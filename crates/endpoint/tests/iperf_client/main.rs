@@ -4,6 +4,7 @@ mod bad;
 mod bounces;
 mod ours;
 mod real;
+mod relay;
 mod theirs;
 
 use std::net::SocketAddr;

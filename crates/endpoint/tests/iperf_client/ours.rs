@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use endpoint::clock::Monotonic;
+use endpoint::pace;
 use endpoint::peer::iperf::client::Test;
 use endpoint::peer::iperf::server;
 use endpoint::peer::iperf::server::event::{Ended, Event, Tell, Transport};
@@ -37,10 +39,24 @@ impl Ours {
         Self { address, events, stop, running: Some(running) }
     }
 
+    /// Waits until so many streams have ended there; them.
+    pub fn await_ended(&self, count: usize) -> Vec<Ended> {
+        let give_up = Monotonic::now().after(Nanos::secs(30));
+        while self.ended().len() < count {
+            assert!(Monotonic::now() < give_up, "{count} streams never ended");
+            pace::sleep_until(Monotonic::now().after(Nanos::millis(2)));
+        }
+        self.ended()
+    }
+
     /// Ends it; the streams that ended there.
     pub fn end(mut self) -> Vec<Ended> {
         self.stop.request();
         self.running.take().unwrap().join().unwrap();
+        self.ended()
+    }
+
+    fn ended(&self) -> Vec<Ended> {
         let ended = |event: &Event| if let Event::Ended(ended) = event { Some(*ended.clone()) } else { None };
         self.events.lock().unwrap().iter().filter_map(ended).collect()
     }
@@ -56,6 +72,7 @@ fn octets_of_a_connection_are_the_same_at_both_ends(way: Way, trip_times: bool) 
     let server = Ours::start(Transport::Tcp);
     let test = Test { trip_times, streams: 2, ..by_bytes(server.address, way) };
     let made = Made::by(&test);
+    server.await_ended(test.lanes().len());
     let ended = server.end();
     assert_eq!(ended.len(), test.lanes().len());
     for sends in [true, false] {
@@ -80,7 +97,9 @@ fn more_than_can_be_asked_for_comes_all_the_same() {
 #[test_case(Way::Duplex)]
 fn datagrams_are_the_same_at_both_ends(way: Way) {
     let server = Ours::start(Transport::Udp);
-    let made = Made::by(&Test { streams: 2, ..flow(server.address, way) });
+    let test = Test { streams: 2, ..flow(server.address, way) };
+    let made = Made::by(&test);
+    server.await_ended(test.lanes().len());
     let ended = server.end();
     for sends in [true, false] {
         // The last datagram of an upload counts where it is received by a server.
@@ -91,7 +110,8 @@ fn datagrams_are_the_same_at_both_ends(way: Way) {
             sent = ended.iter().filter(|one| one.sends).map(calls).collect();
             came = made.lanes(false).map(|found| found.count.sight.datagrams.unwrap().received).collect();
         }
-        (sent.sort_unstable(), came.sort_unstable());
+        sent.sort_unstable();
+        came.sort_unstable();
         assert_eq!(sent, came, "ours sent: {sends}");
     }
 }
@@ -121,4 +141,30 @@ fn a_test_that_is_stopped_ends_in_order() {
     let test = Test { interval: Nanos::millis(10), ..test };
     let outcome = endpoint::peer::iperf::client::measure(&test, &stop, &mut listen).unwrap();
     assert!(outcome.found.iter().any(|found| found.count.carried.bytes.0 > 0));
+}
+
+#[test]
+fn traffic_without_a_header_is_reported_too() {
+    let server = Ours::start(Transport::Udp);
+    let made = Made::by(&Test { plain: true, ..flow(server.address, Way::Upload) });
+    let report = made.outcome.found[0].report.expect("a report");
+    assert_eq!((report.lost, report.datagrams, report.bytes), (0, 251, 251_000));
+}
+
+#[test]
+fn no_report_is_asked_for_where_none_is_wanted() {
+    let server = Ours::start(Transport::Udp);
+    let made = Made::by(&Test { silent: true, ..flow(server.address, Way::Upload) });
+    assert_eq!(made.outcome.found[0].report, None);
+    let ended = server.await_ended(1);
+    assert_eq!((ended[0].count.carried.calls, &ended[0].cut_short), (251, &None), "its end was said all the same");
+}
+
+#[test_case(Way::Reverse)]
+#[test_case(Way::Duplex)]
+fn the_servers_word_comes_before_what_it_sends(way: Way) {
+    let server = Ours::start(Transport::Tcp);
+    let made = Made::by(&Test { detects: true, ..by_bytes(server.address, way) });
+    assert!(made.outcome.found.iter().all(|found| found.ack.is_some()));
+    assert_eq!(made.bytes(false), 307_200, "the word is none of it");
 }

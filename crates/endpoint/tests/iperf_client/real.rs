@@ -8,6 +8,7 @@ use measure::unit::Nanos;
 use protocol::iperf::wish::{Back, Pace, Quantity, Way};
 use test_case::test_case;
 
+use crate::relay::Relay;
 use crate::theirs::{Theirs, V4, V6, free_port, number};
 use crate::{Made, by_bytes, flow};
 
@@ -48,7 +49,8 @@ fn parallel_connections_by_time(way: Way) {
     let count = made.outcome.found.len();
     let mut theirs: Vec<u64> = server.end(count).iter().take(count).map(|fields| number(fields, 7)).collect();
     let mut ours: Vec<u64> = made.outcome.found.iter().map(|found| found.count.carried.bytes.0).collect();
-    (theirs.sort_unstable(), ours.sort_unstable());
+    theirs.sort_unstable();
+    ours.sort_unstable();
     assert_eq!(ours, theirs, "{:?}", made.outcome.found.iter().map(|found| found.lane).collect::<Vec<_>>());
     made.assert_series();
 }
@@ -168,4 +170,14 @@ fn a_flow_comes_back(now: bool) {
     let told = made.back[0].count.sight.datagrams.expect("datagrams");
     assert_eq!((told.lost, made.back[0].cut_short.as_ref()), (0, None));
     assert!((250..=251).contains(&told.received), "{told:?}, with the one that ends it");
+}
+
+#[test]
+fn loss_is_reported_to_the_datagram() {
+    let Some(server) = Theirs::start(V4, true, &[]) else { return };
+    let relay = Relay::to(server.address);
+    let made = Made::by(&flow(relay.address, Way::Upload));
+    let report = made.outcome.found[0].report.expect("a report");
+    assert_eq!(relay.lost(), 250 / crate::relay::EVERY);
+    assert_eq!((report.lost, report.datagrams, report.out_of_order), (relay.lost(), 251, 0));
 }

@@ -105,3 +105,38 @@ fn flows_are_bounded_and_nonsense_begins_none() {
     let began = server.events().iter().filter(|event| matches!(event, Event::Began(_))).count();
     assert_eq!((began, server.failures().len()), (3, 1), "told of once");
 }
+
+#[test]
+fn strangers_are_not_served_where_one_is_awaited() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let server = Ours::with(transport, |settings| settings.only = Some([127, 0, 0, 9].into()));
+        let mut datagram = [0; 100];
+        datagram[3] = 1;
+        match transport {
+            Transport::Tcp => assert!(is_closed(connected(&server))),
+            Transport::Udp => {
+                UdpSocket::bind("127.0.0.1:0").unwrap().send_to(&datagram, server.address()).unwrap();
+            }
+        }
+        until("a refusal", || !server.failures().is_empty());
+        assert!(!server.events().iter().any(|event| matches!(event, Event::Began(_))));
+    }
+}
+
+#[test]
+fn single_datagrams_of_forged_sources_keep_nobody_out_for_long() {
+    let server = Ours::with(Transport::Udp, |settings| settings.limits.flows = 3);
+    let mut datagram = [0; 100];
+    datagram[3] = 1;
+    let sockets: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+    for socket in &sockets {
+        socket.send_to(&datagram, server.address()).unwrap();
+    }
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = client.local_addr().unwrap().port();
+    until("its turn", || {
+        client.send_to(&datagram, server.address()).unwrap();
+        server.events().iter().any(|event| matches!(event, Event::Began(began) if began.peer.port() == port))
+    });
+    assert!(server.ended()[0].cut_short.as_ref().is_some_and(|why| why.contains("its place was needed")));
+}

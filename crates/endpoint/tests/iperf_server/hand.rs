@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use endpoint::peer::iperf::server::event::{Event, Transport};
 use measure::unit::Nanos;
-use protocol::bulk::Numbering;
+use protocol::bulk::{Mark, Numbering};
 use protocol::iperf::ack::Ack;
 use protocol::iperf::ask::Ask;
-use protocol::iperf::bounce::{self, Bounce, BounceFlags};
+use protocol::iperf::bounce::{Bounce, BounceFlags};
 use protocol::iperf::datagram::IperfNumbering;
 use protocol::iperf::fin::AckFin;
 use protocol::iperf::settings::Amount;
@@ -114,7 +114,6 @@ fn a_reply_has_the_size_that_is_asked_for() {
     socket.shutdown(Shutdown::Write).unwrap();
     assert_eq!(all_of(socket), b"");
     until("its end", || server.events().iter().any(|event| matches!(event, Event::Bounced { replies: 3, .. })));
-    let _sizes = bounce::SMALLEST;
 }
 
 fn udp(server: &Ours) -> UdpSocket {
@@ -213,4 +212,47 @@ fn intervals_add_up() {
     assert!(intervals.len() >= 4, "{intervals:?}");
     assert_eq!(intervals.iter().sum::<u64>(), came);
     assert_eq!(server.bytes(), (came, 0));
+}
+
+/// Takes a stream of datagrams to its end: how many there were.
+fn taken(socket: &UdpSocket) -> u64 {
+    let mut octets = [0; 2_000];
+    loop {
+        let length = socket.recv(&mut octets).unwrap();
+        if let Some(Mark::Last { count, .. }) = IperfNumbering::CURRENT.read(&octets[..length]) {
+            return count;
+        }
+    }
+}
+
+#[test]
+fn datagrams_are_sent_once_however_often_they_are_asked_for() {
+    let server = Ours::start(Transport::Udp);
+    let socket = udp(&server);
+    let ask = Ask {
+        way: Way::Reverse,
+        amount: Amount::bytes(3_000),
+        buffer: Some(1_000),
+        pace: Some(Pace::Packets(1_000)),
+        ..Ask::default()
+    };
+    for _ in 0..10 {
+        socket.send(&datagram(&ask, 1, 1)).unwrap();
+    }
+    assert_eq!(taken(&socket), 3);
+    server.await_ended(1);
+    // Asked again right after the end it is taken for a copy; some time later it is another.
+    until("another stream", || {
+        socket.send(&datagram(&ask, 1, 2)).unwrap();
+        server.ended().len() == 2
+    });
+    assert_eq!(taken(&socket), 3);
+}
+
+#[test]
+fn no_datagrams_are_sent_where_that_is_not_allowed() {
+    let server = Ours::with(Transport::Udp, |settings| settings.sends_datagrams = false);
+    let ask = Ask { way: Way::Reverse, ..Ask::default() };
+    udp(&server).send(&datagram(&ask, 1, 1)).unwrap();
+    until("a refusal", || server.failures().iter().any(|why| why.contains("sends none of")));
 }

@@ -3,6 +3,8 @@
 mod bad;
 mod hand;
 mod real;
+#[path = "../iperf_client/relay.rs"]
+mod relay;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

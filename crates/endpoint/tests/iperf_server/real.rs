@@ -8,6 +8,7 @@ use endpoint::peer::iperf::server::event::{Event, Kind, Transport};
 use protocol::iperf::wish::Way;
 use test_case::test_case;
 
+use crate::relay::Relay;
 use crate::{Ours, until};
 
 /// Whether it is installed; where not, that is said aloud.
@@ -24,8 +25,12 @@ fn is_here() -> bool {
 }
 
 fn iperf(server: &Ours, words: &str) -> Output {
+    iperf_to(server.port(), words)
+}
+
+fn iperf_to(port: u16, words: &str) -> Output {
     let host = if words.split(' ').any(|word| word == "-V") { "::1" } else { "127.0.0.1" };
-    let port = server.port().to_string();
+    let port = port.to_string();
     let output = Command::new("iperf").args(["-c", host, "-p", &port]).args(words.split_whitespace()).output().unwrap();
     assert!(output.status.success(), "iperf {words}: {output:?}");
     output
@@ -265,4 +270,18 @@ fn a_flow_goes_back(when: &str) {
     let sent = ended.iter().find(|one| one.sends).unwrap();
     let report = sent.report.unwrap_or_else(|| panic!("no report: {output:?}"));
     assert_eq!((report.lost, report.datagrams), (0, sent.count.carried.calls + 1));
+}
+
+#[test]
+fn loss_is_reported_to_the_datagram() {
+    if !is_here() {
+        return;
+    }
+    let server = Ours::start(Transport::Udp);
+    let relay = Relay::to(server.address());
+    let output = iperf_to(relay.address.port(), "-u -b 4m -l 1000 -t 0.5");
+    let told = server.await_ended(1).remove(0).count.sight.datagrams.unwrap();
+    assert!(relay.lost() > 0);
+    assert_eq!(reported(&output), (relay.lost(), told.expected), "{output:?}");
+    assert_eq!((told.lost.cast_unsigned(), told.out_of_order), (relay.lost(), 0));
 }

@@ -195,16 +195,21 @@ pub fn iperf_bounce(data: &[u8]) {
                 input.take(length).to_vec()
             }
         };
-        if let Some(header) = Bounce::read(&reply) {
-            let mut again = reply.clone();
-            header.write(&mut again);
-            assert_eq!(again, reply, "a header is written as it was read");
-            assert!(header.reply_octets().is_none_or(|size| (bounce::SMALLEST..=bounce::LARGEST).contains(&size)));
-        }
+        check_bounce(&reply);
         match wire.identify(&reply, 0) {
             Read::Reply(seq) | Read::Corrupt(Some(seq)) => assert_eq!(seq + 1, prepared, "the latest"),
             Read::Corrupt(None) => panic!("whose it is, is known"),
             Read::Stray => {}
         }
+    }
+}
+
+fn check_bounce(reply: &[u8]) {
+    if let Some(header) = Bounce::read(reply) {
+        let mut again = reply.to_vec();
+        header.write(&mut again);
+        assert_eq!(again, reply, "a header is written as it was read");
+        assert!(header.reply_octets().is_none_or(|size| (bounce::SMALLEST..=bounce::LARGEST).contains(&size)));
+        assert_eq!(bounce::size_of(reply), Some(header.size));
     }
 }

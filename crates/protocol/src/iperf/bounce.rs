@@ -23,8 +23,8 @@ use super::word;
 pub const HEADER: usize = 60;
 /// Octets of the smallest message: 2.1's header and one word.
 pub const SMALLEST: usize = HEADER + 4;
-/// Octets of the largest message that is taken: as large as a buffer may be told to be.
-pub const LARGEST: usize = 1 << 24;
+/// Octets of the largest message that is taken: who says that it sends one has that much memory kept for it.
+pub const LARGEST: usize = 1 << 20;
 /// Octets of a message unless told otherwise.
 pub const USUAL: usize = 100;
 /// The type of service where none was asked for.

@@ -32,6 +32,7 @@ use crate::stop::Stop;
 
 /// One test.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, on or off by itself")]
 pub struct Test {
     /// Where the server listens.
     pub server: SocketAddr,
@@ -45,7 +46,8 @@ pub struct Test {
     pub streams: u32,
     /// How much each sender of each stream sends.
     pub quantity: Quantity,
-    /// How fast each does; absent: as fast as it goes, or with datagrams at the usual rate.
+    /// How fast each does; absent: as fast as it goes, or with datagrams at the usual rate. Datagrams as fast as they go are
+    /// more bits a second than there can be.
     pub pace: Option<Pace>,
     /// Octets of a write, a read or a datagram (`-l`); absent: the usual.
     pub call_bytes: Option<u32>,
@@ -167,7 +169,7 @@ pub struct Opened {
     pub connecting: Nanos,
     /// Its socket at the start.
     pub facts: SocketFacts,
-    /// What its TCP knows then.
+    /// What its TCP knows at the start: the initial window, segment and round trip; absent for datagrams.
     pub tcp: Option<TcpGlance>,
 }
 

@@ -23,7 +23,7 @@ pub fn schedule(pace: Option<Pace>, size: usize) -> Schedule {
 }
 
 /// A plan for who sends so much so fast. Octets are counted by the way itself.
-pub fn sending<'a>(quantity: Quantity, pace: Option<Pace>, size: usize, interval: Nanos, stop: &'a Stop) -> Plan<'a> {
+pub fn sending(quantity: Quantity, pace: Option<Pace>, size: usize, interval: Nanos, stop: &Stop) -> Plan<'_> {
     let after = if let Quantity::Time(time) = quantity { Some(time) } else { None };
     Plan { schedule: schedule(pace, size), after, interval, ..Plan::unbounded(stop) }
 }

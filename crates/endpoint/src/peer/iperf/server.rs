@@ -17,6 +17,7 @@ pub mod event;
 pub mod settings;
 mod telling;
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -84,14 +85,14 @@ impl Shared {
         self.next.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn fail(&self, peer: Option<SocketAddr>, why: impl ToString) {
+    fn fail(&self, peer: Option<SocketAddr>, why: &dyn fmt::Display) {
         self.telling.tell(&Event::Failed { peer, why: why.to_string() });
     }
 
     /// Has `job` done on a thread of its own, of which there is a bound for those that send.
     fn send_on_thread(self: &Arc<Self>, peer: SocketAddr, job: impl FnOnce(&Arc<Self>) + Send + 'static) -> bool {
         let Some(one) = Counted::below(&self.senders, self.settings.limits.senders) else {
-            self.fail(Some(peer), format_args!("{} streams are sent already", self.settings.limits.senders));
+            self.fail(Some(peer), &format_args!("{} streams are sent already", self.settings.limits.senders));
             return false;
         };
         let shared = Arc::clone(self);
@@ -100,7 +101,7 @@ impl Shared {
             job(&shared);
         });
         if let Err(error) = &started {
-            self.fail(Some(peer), format_args!("cannot start a thread: {error}"));
+            self.fail(Some(peer), &format_args!("cannot start a thread: {error}"));
         }
         started.is_ok()
     }
@@ -156,6 +157,7 @@ impl Server {
         let give_up = Monotonic::now().after(END);
         let busy = || shared.connections.load(Ordering::Acquire) + shared.senders.load(Ordering::Acquire) > 0;
         while busy() && Monotonic::now() < give_up {
+            shared.telling.pass_on();
             pace::sleep_until(Monotonic::now().after(Nanos::millis(1)));
         }
         shared.telling.pass_on();
@@ -172,26 +174,29 @@ fn accept(bound: &Bound, shared: &Arc<Shared>) {
                     attend(connection, peer, shared);
                 }
             }
-            Err(error) => match Errno::from_io_error(&error) {
-                // The client has gone again, or none came.
-                Some(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => {}
-                _ => {
-                    shared.fail(None, format_args!("cannot accept a connection: {error}"));
-                    pace::sleep_until(Monotonic::now().after(SHORTAGE));
-                }
-            },
+            Err(error) if is_passing(&error) => {}
+            Err(error) => {
+                shared.fail(None, &format_args!("cannot accept a connection: {error}"));
+                pace::sleep_until(Monotonic::now().after(SHORTAGE));
+            }
         }
     }
+}
+
+/// Whether the client has gone again, or none came.
+fn is_passing(error: &io::Error) -> bool {
+    let passing = [Errno::AGAIN, Errno::CONNABORTED, Errno::INTR, Errno::PROTO];
+    Errno::from_io_error(error).is_some_and(|errno| passing.contains(&errno))
 }
 
 /// A thread for one connection; beyond the bound it is closed, which tells its client as much as can be told.
 fn attend(socket: Socket, peer: SocketAddr, shared: &Arc<Shared>) {
     if !shared.settings.serves(peer.ip()) {
-        return shared.fail(Some(peer), "not from whom a connection is awaited");
+        return shared.fail(Some(peer), &"not from whom a connection is awaited");
     }
     let most = shared.settings.limits.connections;
     let Some(one) = Counted::below(&shared.connections, most) else {
-        return shared.fail(Some(peer), format_args!("{most} connections are served already"));
+        return shared.fail(Some(peer), &format_args!("{most} connections are served already"));
     };
     // It may have been handed down by the listener.
     if socket.set_nonblocking(false).and_then(|()| socket::set_glance(&socket)).is_err() {
@@ -203,7 +208,7 @@ fn attend(socket: Socket, peer: SocketAddr, shared: &Arc<Shared>) {
         connection::serve(&socket, peer, &with_thread);
     });
     if let Err(error) = started {
-        shared.fail(Some(peer), format_args!("cannot start a thread: {error}"));
+        shared.fail(Some(peer), &format_args!("cannot start a thread: {error}"));
     }
 }
 

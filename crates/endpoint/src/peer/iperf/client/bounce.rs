@@ -13,10 +13,9 @@ use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError, Step};
 use crate::link::stream::Stream;
 use crate::peer::iperf::tcp;
-use crate::rtt::connections;
+use crate::rtt::connections::{self, Connection};
 use crate::rtt::scene::{Nobody, Scene};
 use crate::rtt::workers::Gathered;
-use crate::socket;
 use crate::stop::Stop;
 
 /// The clock that stamps requests.
@@ -70,16 +69,8 @@ pub fn measure(
     let delays = test.trip_times.then(|| Arc::new(Delays::default()));
     let (mut made, mut opened) = (Vec::new(), Vec::new());
     for index in 0..test.streams {
-        let (socket, open) = open::open(test, index, stop)?;
-        let fail = |cause: std::io::Error| EndpointError::new(Step::ConnectData, test.server, cause);
-        socket.set_tcp_nodelay(true).map_err(fail)?;
-        socket::set_glance(&socket).map_err(fail)?;
-        let wire = BounceWire::new(DayClock, header(test, asked));
-        let wire = match &delays {
-            Some(delays) => wire.with_delays(Arc::clone(delays)),
-            None => wire,
-        };
-        made.push(connections::stream(socket, wire, index, &test.method, &halt));
+        let (connection, open) = connect(test, asked, index, delays.as_ref(), stop, &halt)?;
+        made.push(connection);
         on_told(Told::Open(&open));
         opened.push(open);
     }
@@ -102,6 +93,25 @@ pub fn measure(
     )?;
     let one_way = delays.map(|delays| delays.read());
     Ok(Bounced { gathered, one_way, opened, environment: watch.finish() })
+}
+
+fn connect(
+    test: &Test,
+    asked: Asked,
+    index: u32,
+    delays: Option<&Arc<Delays>>,
+    stop: &Stop,
+    halt: &Stop,
+) -> Result<(Connection<Stream, BounceWire<DayClock>>, Opened), EndpointError> {
+    let (socket, opened) = open::open(test, index, stop)?;
+    let fail = |cause: std::io::Error| EndpointError::new(Step::ConnectData, test.server, cause);
+    socket.set_tcp_nodelay(true).map_err(fail)?;
+    let wire = BounceWire::new(DayClock, header(test, asked));
+    let wire = match delays {
+        Some(delays) => wire.with_delays(Arc::clone(delays)),
+        None => wire,
+    };
+    Ok((connections::stream(socket, wire, index, &test.method, halt), opened))
 }
 
 fn header(test: &Test, asked: Asked) -> Bounce {

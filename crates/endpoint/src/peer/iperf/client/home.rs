@@ -25,7 +25,7 @@ pub struct Home {
     port: u16,
     events: Receiver<Event>,
     stop: Stop,
-    thread: JoinHandle<Result<(), EndpointError>>,
+    thread: Option<JoinHandle<Result<(), EndpointError>>>,
 }
 
 impl Home {
@@ -57,7 +57,7 @@ impl Home {
             .name("sonde-iperf-back".into())
             .spawn(move || server.run(&with_thread))
             .map_err(|cause| EndpointError::new(Step::StartThread, address, cause))?;
-        Ok(Self { port, events, stop, thread })
+        Ok(Self { port, events, stop, thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -66,7 +66,7 @@ impl Home {
     }
 
     /// Passes on what comes until all streams of `test` have ended, or for as long as they may take. How many are missing.
-    pub fn finish(self, test: &Test, stop: &Stop, on_told: &mut dyn FnMut(Told<'_>)) -> u32 {
+    pub fn finish(mut self, test: &Test, stop: &Stop, on_told: &mut dyn FnMut(Told<'_>)) -> u32 {
         let length = match test.quantity {
             Quantity::Time(time) => time,
             Quantity::Bytes(_) => Nanos::ZERO,
@@ -85,10 +85,23 @@ impl Home {
             }
             on_told(Told::Back(&event));
         }
-        self.stop.request();
-        // It ends within a moment; what went wrong with it was told by its events.
-        let _ended = self.thread.join();
+        self.end();
         self.events.try_iter().for_each(|event| on_told(Told::Back(&event)));
         missing
+    }
+
+    fn end(&mut self) {
+        self.stop.request();
+        if let Some(thread) = self.thread.take() {
+            // It ends within a moment; what went wrong with it was told by its events.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Drop for Home {
+    /// A test that came to nothing leaves no server behind.
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -41,7 +41,7 @@ pub fn open(test: &Test, stream: u32, stop: &Stop) -> Result<(Socket, Opened), E
     socket::set_glance(&socket).map_err(fail)?;
     let local = socket.local_addr().ok().and_then(|local| local.as_socket());
     let local = local.unwrap_or_else(|| SocketAddr::new(any(peer), 0));
-    let tcp = if test.datagrams { None } else { TcpInfo::of(&socket).ok().map(|info| info.glance()) };
+    let tcp = TcpInfo::of(&socket).ok().map(|info| info.glance());
     let opened = Opened { stream, local, remote: peer, connecting, facts: socket_facts(&socket), tcp };
     Ok((socket, opened))
 }

@@ -3,8 +3,8 @@
 use std::net::Shutdown;
 use std::os::fd::AsFd;
 
-use measure::throughput::Carried;
 use measure::throughput::meter::StreamCount;
+use measure::throughput::{Carried, Sight};
 use measure::unit::Nanos;
 use protocol::bulk::Bulk;
 use protocol::iperf::ack::Ack;
@@ -33,8 +33,10 @@ use crate::stop::Stop;
 
 /// How long the server may take to end a connection after us: what is on its way has to arrive first.
 const CLOSING: Nanos = Nanos::secs(30);
-/// So much longer than asked a server may send.
-const PAD: Nanos = Nanos::secs(3);
+/// So much longer than asked for, what a server sends may come: over a connection what it has handed over by the end is
+/// still on its way, by datagrams only the word that it was the last may be missing.
+const PAD: Nanos = Nanos::secs(60);
+const PAD_OF_DATAGRAMS: Nanos = Nanos::secs(3);
 /// A server that is to send and does not for so long is given up.
 const SILENT: Nanos = Nanos::secs(10);
 /// How often datagrams are asked for, and how far apart.
@@ -44,7 +46,13 @@ type Work<'a> = Box<dyn FnOnce(Post<'_>) -> Result<Found, EndpointError> + Send 
 
 /// Makes the test.
 pub fn measure(test: &Test, stop: &Stop, on_told: &mut dyn FnMut(Told<'_>)) -> Result<Outcome, EndpointError> {
-    let mut watch = Watch::start(Host::host(test.program.clone()).towards(test.server.ip()));
+    // Best effort: many streams take more descriptors than a process usually gets.
+    crate::socket::raise_descriptor_limit();
+    let reader = Host::host(test.program.clone()).towards(test.server.ip());
+    let mut watch = Watch::start(match &test.options().interface {
+        Some(interface) => reader.through(interface.clone()),
+        None => reader,
+    });
     let home = test.back.map(|back| Home::open(test, back)).transpose()?;
     let back = test.back.zip(home.as_ref()).map(|(back, home)| Back { port: home.port(), ..back });
     let ask = open::ask(test, back);
@@ -114,7 +122,7 @@ fn introduce<'a>(
             }
             way => {
                 let flowing = Flowing::new(socket, Aim::Connected, datagram, first, bytes);
-                works.push(Box::new(move |post| send_flow(test, lane(true), flowing, halt, post)));
+                works.push(Box::new(move |post| Ok(send_flow(test, lane(true), flowing, halt, post))));
                 if way == Way::Duplex {
                     works.push(Box::new(move |post| receive_flow(test, lane(false), beside, None, halt, post)));
                 }
@@ -151,9 +159,9 @@ fn run<B: Bulk>(way: B, plan: &Plan<'_>, post: Post<'_>) -> (B, StreamCount, cra
     let count = metered.streams.into_iter().next().unwrap_or_else(|| StreamCount {
         carried: metered.carried,
         intervals: Vec::new(),
-        sight: Default::default(),
+        sight: Sight::default(),
         omitted: Carried::default(),
-        omitted_sight: Default::default(),
+        omitted_sight: Sight::default(),
         began,
         ended: at_end,
     });
@@ -197,7 +205,7 @@ fn receive(
     }
     let reader = Reader::new(socket, test.size(), early);
     let reader = if early > 0 { reader.in_bursts() } else { reader };
-    let idle = Idle::new(SILENT);
+    let idle = silence(test);
     let over = |carried: &Carried| idle.is_over(carried);
     let plan = receiving(test, &post, halt, &over);
     let (way, count, ended) = run(reader, &plan, post);
@@ -219,9 +227,16 @@ fn server_header(test: &Test, socket: &Socket, halt: &Stop) -> Result<usize, End
     }
 }
 
+/// When a server that is to send is given up: one that sends slowly has long pauses.
+fn silence(test: &Test) -> Idle {
+    let gap = test.rate().map_or(Nanos::ZERO, |pace| pace.gap(test.size()));
+    Idle::new(SILENT.max(Nanos(gap.0.saturating_mul(4))))
+}
+
 /// The plan of what the server sends: it ends that, and our own bounds are for one that does not.
 fn receiving<'a>(test: &Test, post: &Post<'a>, halt: &'a Stop, over: &'a dyn Fn(&Carried) -> bool) -> Plan<'a> {
-    let after = if let Quantity::Time(time) = test.quantity { Some(Nanos(time.0.saturating_add(PAD.0))) } else { None };
+    let pad = if test.datagrams { PAD_OF_DATAGRAMS } else { PAD };
+    let after = if let Quantity::Time(time) = test.quantity { Some(Nanos(time.0.saturating_add(pad.0))) } else { None };
     // More than can be asked for is ended by us; a header of the server's comes on top.
     let bytes = course::bytes(test.quantity).filter(|bytes| i32::try_from(*bytes).is_err());
     let interval = test.interval;
@@ -229,14 +244,14 @@ fn receiving<'a>(test: &Test, post: &Post<'a>, halt: &'a Stop, over: &'a dyn Fn(
 }
 
 /// Sends a flow, and ends it as its way wants.
-fn send_flow(test: &Test, lane: Lane, flowing: Flowing, halt: &Stop, post: Post<'_>) -> Result<Found, EndpointError> {
+fn send_flow(test: &Test, lane: Lane, flowing: Flowing, halt: &Stop, post: Post<'_>) -> Found {
     let plan = plan(test, &post, halt);
     let (mut way, count, ended) = run(flowing, &plan, post);
     let report = if test.way == Way::Upload && !test.silent { way.close(halt) } else { None };
     if test.way != Way::Upload || test.silent {
         way.say_last();
     }
-    Ok(Found { report, ..found(lane, count, ended, way.socket()) })
+    Found { report, ..found(lane, count, ended, way.socket()) }
 }
 
 /// Receives a flow, which is asked for by `request` until it comes.
@@ -252,7 +267,7 @@ fn receive_flow(
         ask_for(test, &socket, request, halt)?;
     }
     let way = NumberedReceiver::new(socket, IperfNumbering::CURRENT, test.method.waiting);
-    let idle = Idle::new(SILENT);
+    let idle = silence(test);
     let over = |carried: &Carried| idle.is_over(carried);
     let plan = receiving(test, &post, halt, &over);
     let (way, count, ended) = run(way, &plan, post);

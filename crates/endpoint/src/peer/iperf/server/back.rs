@@ -13,7 +13,7 @@ use super::connection::{self, Connection, PATIENCE};
 use super::event::{Began, Ended, Event, Kind, Transport};
 use crate::engine::stream::{self, Halt, Plan, Streamed};
 use crate::error::EndpointError;
-use crate::peer::iperf::course::{self, Idle, NO_SERIES};
+use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::datagram::{Aim, Flowing};
 use crate::peer::iperf::tcp::{self, Writer};
 use crate::peer::iperf::usual;
@@ -22,7 +22,7 @@ use crate::socket;
 /// Opens what `wish` of test `asked` asks for to `port` of the client, on a thread of its own.
 pub(super) fn open(shared: &Arc<Shared>, asked: u64, client: SocketAddr, port: u16, wish: Wish, transport: Transport) {
     if !shared.settings.connects_back {
-        return shared.fail(Some(client), "asks for a connection back, which this server makes none of");
+        return shared.fail(Some(client), &"asks for a connection back, which this server makes none of");
     }
     let mut to = client;
     to.set_port(port);
@@ -32,7 +32,7 @@ pub(super) fn open(shared: &Arc<Shared>, asked: u64, client: SocketAddr, port: u
             Transport::Udp => flow(shared, asked, to, &wish),
         };
         if let Err(error) = done {
-            shared.fail(Some(to), error);
+            shared.fail(Some(to), &error);
         }
     });
 }
@@ -87,7 +87,7 @@ pub(super) fn send_flow(shared: &Shared, test: u64, socket: Socket, aim: Aim, wi
     let pace = Some(wish.pace.unwrap_or(Pace::Bits(usual::RATE)));
     let idle = Idle::new(shared.settings.limits.idle.max(pace.map_or_else(Default::default, |pace| pace.gap(length))));
     let halt = |carried: &Carried| idle.is_over(carried);
-    let interval = shared.settings.interval.unwrap_or(NO_SERIES);
+    let interval = shared.settings.interval();
     let plan = Plan { halt: Some(Halt(&halt)), ..course::sending(quantity, pace, length, interval, &shared.stop) };
     let Streamed { mut way, metered, ended } = stream::run(flowing, &plan, shared.telling.outlet(test, true));
     let report = if reported { way.close(&shared.stop) } else { None };

@@ -25,34 +25,21 @@ pub(super) fn serve(connection: &Connection<'_>, mut octets: Vec<u8>, mut size: 
     let _nagle = connection.socket.set_tcp_nodelay(true);
     let mut replies = 0;
     let over = loop {
-        if let Err(over) = whole(connection, &mut octets, size) {
-            break over.to_string();
-        }
-        let received = Stamp::of(wall());
-        let Some(header) = Bounce::read(&octets) else { break "what followed is no request".into() };
-        if replies == 0 {
-            connection.began(Kind::Bounce(header));
-        }
-        let Some(length) = header.reply_octets() else { break "a reply of a size that none has".into() };
-        if header.flags.has(BounceFlags::QUICK) {
-            let _late = option::set_int(connection.socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1);
-        }
-        hold(header.hold_us, connection);
-        reply(&mut octets, length);
-        bounce::answer(&mut octets, received, Stamp::of(wall()));
-        if let Err(error) = tcp::send_all(connection.socket, &octets, &shared.stop) {
-            break error.to_string();
-        }
-        replies += 1;
-        if header.flags.has(BounceFlags::STOP) {
-            break String::new();
+        match exchange(connection, &mut octets, size, replies == 0) {
+            Ok(header) => {
+                replies += 1;
+                if header.flags.has(BounceFlags::STOP) {
+                    break None;
+                }
+            }
+            Err(over) => break Some(over),
         }
         // The next one says its own size.
         octets.clear();
         size = match next(connection, &mut octets) {
             Ok(Some(size)) => size,
-            Ok(None) => break String::new(),
-            Err(over) => break over,
+            Ok(None) => break None,
+            Err(over) => break Some(over),
         };
     };
     let _gone = connection.socket.shutdown(Shutdown::Write);
@@ -60,9 +47,28 @@ pub(super) fn serve(connection: &Connection<'_>, mut octets: Vec<u8>, mut size: 
     if replies > 0 {
         shared.telling.tell(&Event::Bounced { test: connection.test, replies, elapsed });
     }
-    if !over.is_empty() {
-        shared.fail(Some(connection.peer), over);
+    if let Some(over) = over {
+        shared.fail(Some(connection.peer), &over);
     }
+}
+
+/// Takes the rest of a request and answers it; why that is not possible.
+fn exchange(connection: &Connection<'_>, octets: &mut Vec<u8>, size: usize, is_first: bool) -> Result<Bounce, String> {
+    whole(connection, octets, size).map_err(|over| over.to_string())?;
+    let received = Stamp::of(wall());
+    let header = Bounce::read(octets).ok_or("what followed is no request")?;
+    if is_first {
+        connection.began(Kind::Bounce(header));
+    }
+    let length = header.reply_octets().ok_or("it asks for a reply of a size that none has")?;
+    if header.flags.has(BounceFlags::QUICK) {
+        let _late = option::set_int(connection.socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1);
+    }
+    hold(header.hold_us, connection);
+    reply(octets, length);
+    bounce::answer(octets, received, Stamp::of(wall()));
+    let sent = tcp::send_all(connection.socket, octets, &connection.shared.stop);
+    sent.map(|()| header).map_err(|error| error.to_string())
 }
 
 /// Makes what was read as long as the reply is to be.

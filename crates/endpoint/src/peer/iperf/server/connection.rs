@@ -17,7 +17,7 @@ use super::event::{Began, Ended, Event, Kind, Transport};
 use super::{Shared, back, bounce};
 use crate::engine::stream::{self, Halt, Plan, Streamed};
 use crate::engine::{self, Ended as How};
-use crate::peer::iperf::course::{self, Idle, NO_SERIES};
+use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::tcp::{self, HEADER, Reader, Writer, wall};
 use crate::peer::iperf::usual;
 use crate::tcp_info::TcpInfo;
@@ -29,7 +29,7 @@ const LINGER: Nanos = Nanos::secs(5);
 pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>) {
     let (beginning, octets) = match tcp::beginning(socket, &shared.stop) {
         Ok(begun) => begun,
-        Err(why) => return shared.fail(Some(peer), why),
+        Err(why) => return shared.fail(Some(peer), &why),
     };
     let connection = Connection { socket, peer, shared, test: shared.number() };
     match beginning {
@@ -63,7 +63,7 @@ impl Connection<'_> {
         let wish = Wish::of_first(first);
         self.began(Kind::Asked(wish));
         if let Err(error) = self.acknowledge(&wish, received) {
-            return self.shared.fail(Some(self.peer), format_args!("cannot acknowledge the header: {error}"));
+            return self.shared.fail(Some(self.peer), &format_args!("cannot acknowledge the header: {error}"));
         }
         self.connect_back(&wish, |back| back.now);
         match wish.way {
@@ -102,7 +102,7 @@ impl Connection<'_> {
             Ok(socket) => {
                 self.shared.send_on_thread(peer, move |shared| send(&socket, peer, test, shared, &wish_of_it, &first));
             }
-            Err(error) => return self.shared.fail(Some(peer), format_args!("cannot send as well: {error}")),
+            Err(error) => return self.shared.fail(Some(peer), &format_args!("cannot send as well: {error}")),
         }
         self.receive(octets, wish.pace, wish.trip_times.is_some());
     }
@@ -113,18 +113,15 @@ impl Connection<'_> {
         let size = shared.settings.read_bytes.map_or(usual::WRITE, |bytes| bytes as usize);
         let socket = match socket.try_clone() {
             Ok(socket) => socket,
-            Err(error) => return shared.fail(Some(peer), error),
+            Err(error) => return shared.fail(Some(peer), &error),
         };
         let reader = Reader::new(socket, size, early);
         let reader = if in_bursts { reader.in_bursts() } else { reader };
         let slow = pace.map_or(Nanos::ZERO, |pace| pace.gap(size.max(usual::WRITE)));
         let idle = Idle::new(shared.settings.limits.idle.max(Nanos(slow.0.saturating_mul(4))));
         let halt = |carried: &Carried| idle.is_over(carried);
-        let plan = Plan {
-            interval: shared.settings.interval.unwrap_or(NO_SERIES),
-            halt: Some(Halt(&halt)),
-            ..Plan::unbounded(&shared.stop)
-        };
+        let plan =
+            Plan { interval: shared.settings.interval(), halt: Some(Halt(&halt)), ..Plan::unbounded(&shared.stop) };
         let Streamed { way, metered, ended } = stream::run(reader, &plan, shared.telling.outlet(test, false));
         let Some(count) = metered.streams.into_iter().next() else { return };
         let cut_short = why(ended, shared);
@@ -149,7 +146,7 @@ fn send(socket: &Socket, peer: SocketAddr, test: u64, shared: &Arc<Shared>, wish
     if wish.trip_times.is_some() {
         let header = own_header(first).encode();
         if let Err(error) = tcp::send_all(socket, &header, &shared.stop) {
-            return shared.fail(Some(peer), format_args!("cannot send a header: {error}"));
+            return shared.fail(Some(peer), &format_args!("cannot send a header: {error}"));
         }
         early = header.len();
     }
@@ -168,7 +165,7 @@ pub(super) fn write_size(wish: &Wish, shared: &Shared) -> usize {
 /// Sends over a connection until the amount is reached, and ends our half of it.
 pub(super) fn stream_out(writer: Writer, wish: &Wish, test: u64, shared: &Shared) {
     let size = write_size(wish, shared);
-    let interval = shared.settings.interval.unwrap_or(NO_SERIES);
+    let interval = shared.settings.interval();
     let idle = Idle::new(shared.settings.limits.idle.max(course_gap(wish.pace, size)));
     let halt = |carried: &Carried| idle.is_over(carried);
     let plan = Plan {

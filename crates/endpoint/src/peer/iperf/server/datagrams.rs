@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::throughput::Sight;
 use measure::throughput::meter::Meter;
@@ -19,7 +19,6 @@ use super::event::{Began, Ended, Event, Kind, Transport};
 use super::{SHORTAGE, Shared, back};
 use crate::clock::Monotonic;
 use crate::pace;
-use crate::peer::iperf::course::NO_SERIES;
 use crate::peer::iperf::datagram::Aim;
 use crate::peer::iperf::tcp::wall;
 use crate::socket::GLANCE;
@@ -28,6 +27,11 @@ use crate::socket::envelope::Envelope;
 /// So long after its last word a flow that has ended is kept, to answer those that did not hear the report: a client asks
 /// for two seconds.
 const LINGER: Nanos = Nanos::secs(3);
+/// A source that asks for datagrams repeats that until they come. What is repeated may come after a short stream has
+/// ended; what comes so long after its end asks for another.
+const REPEATED: Nanos = Nanos::secs(1);
+/// Where there is no room for another flow, one goes that has brought a single datagram and nothing for so long.
+const SINGLE: Nanos = Nanos::secs(2);
 /// Octets of the largest datagram.
 const LARGEST: usize = 1 << 16;
 
@@ -74,8 +78,27 @@ struct Kept {
     edge: Instant,
     /// Forgotten after so long a silence.
     idle: Nanos,
-    /// Whether we still send over it.
-    sending: Arc<AtomicBool>,
+    /// What we send over it.
+    sending: Arc<Sending>,
+}
+
+/// When what we send over a flow ended, an [`Instant`]; 0: nothing was sent.
+#[derive(Debug, Default)]
+struct Sending(AtomicU64);
+
+impl Sending {
+    fn begins(&self) {
+        self.0.store(Instant::NEVER.0, Ordering::Release);
+    }
+
+    fn ends(&self) {
+        self.0.store(Monotonic::now().0, Ordering::Release);
+    }
+
+    /// [`Instant::NEVER`]: it has not.
+    fn ended(&self) -> Instant {
+        Instant(self.0.load(Ordering::Acquire))
+    }
 }
 
 impl Kept {
@@ -86,6 +109,11 @@ impl Kept {
     /// Whether the client waits for a report.
     fn is_reported(&self) -> bool {
         self.wish.is_none_or(|wish| wish.reported)
+    }
+
+    /// How long nothing has come and nothing was sent.
+    fn silence(&self, now: Instant) -> Nanos {
+        now.since(self.flow.latest().max(self.sending.ended())).unwrap_or_default()
     }
 
     fn sight(&mut self) -> Sight {
@@ -99,8 +127,7 @@ impl Desk<'_> {
         let arrived = wall();
         let Some(kept) = self.flows.get_mut(&from) else { return self.begin(from, datagram, envelope, now, arrived) };
         if !kept.receives() {
-            // What asks for a stream is repeated until that comes; what comes after it asks for another.
-            if kept.meter.is_none() && !kept.sending.load(Ordering::Acquire) && is_first(datagram) {
+            if kept.silence(now) > REPEATED && is_first(datagram) {
                 self.flows.remove(&from);
                 self.begin(from, datagram, envelope, now, arrived);
             }
@@ -130,9 +157,12 @@ impl Desk<'_> {
 
     fn begin(&mut self, from: SocketAddr, datagram: &[u8], envelope: &mut Envelope, now: Instant, arrived: Nanos) {
         let Some(flow) = Flow::begin(datagram, now, arrived) else { return };
+        if self.flows.len() >= self.shared.settings.limits.flows {
+            self.make_room(now);
+        }
         if !self.shared.settings.serves(from.ip()) || self.flows.len() >= self.shared.settings.limits.flows {
             if self.turned_away == 0 {
-                self.shared.fail(Some(from), "no more flows are served at once");
+                self.shared.fail(Some(from), &"no more flows are served at once");
             }
             self.turned_away += 1;
             return;
@@ -156,7 +186,7 @@ impl Desk<'_> {
     }
 
     fn keep(&self, test: u64, flow: Flow, wish: Option<Wish>, octets: usize, now: Instant) -> Kept {
-        let interval = self.shared.settings.interval.unwrap_or(NO_SERIES);
+        let interval = self.shared.settings.interval();
         let receives = wish.is_none_or(|wish| wish.way != Way::Reverse);
         let meter = receives.then(|| {
             let mut meter = Meter::new(0);
@@ -177,24 +207,24 @@ impl Desk<'_> {
     }
 
     /// Starts to send to the source of a flow. Its envelope goes along: it says from where to where.
-    fn send(&self, test: u64, to: SocketAddr, wish: Wish, envelope: &mut Envelope, sending: &Arc<AtomicBool>) {
+    fn send(&self, test: u64, to: SocketAddr, wish: Wish, envelope: &mut Envelope, sending: &Arc<Sending>) {
         let shared = self.shared;
         if !shared.settings.sends_datagrams {
-            return shared.fail(Some(to), "asks for datagrams, which this server sends none of");
+            return shared.fail(Some(to), &"asks for datagrams, which this server sends none of");
         }
         let socket = match self.socket.try_clone() {
             Ok(socket) => socket,
-            Err(error) => return shared.fail(Some(to), error),
+            Err(error) => return shared.fail(Some(to), &error),
         };
         let aim = Aim::Answering(Box::new(std::mem::take(envelope)));
-        sending.store(true, Ordering::Release);
+        sending.begins();
         let flag = Arc::clone(sending);
         let started = shared.send_on_thread(to, move |shared| {
             back::send_flow(shared, test, socket, aim, &wish, to.is_ipv6() && !is_mapped(to), false);
-            flag.store(false, Ordering::Release);
+            flag.ends();
         });
         if !started {
-            sending.store(false, Ordering::Release);
+            sending.ends();
         }
     }
 
@@ -211,12 +241,12 @@ impl Desk<'_> {
     fn ended(&mut self, from: SocketAddr, now: Instant, cut_short: Option<String>) {
         let Some(kept) = self.flows.get_mut(&from) else { return };
         let (test, wish, report) = (kept.test, kept.wish, kept.flow.report().copied());
-        let interval = self.shared.settings.interval;
+        let tells = self.shared.settings.interval.is_some();
         let Some(mut meter) = kept.meter.take() else { return };
         kept.edge = Instant::NEVER;
         let end = if cut_short.is_some() { kept.flow.latest() } else { now };
         let sight = kept.sight();
-        if let Some(interval) = meter.last_interval(end, sight).filter(|_| interval.is_some()) {
+        if let Some(interval) = meter.last_interval(end, sight).filter(|_| tells) {
             self.shared.telling.tell(&Event::Interval { test, sends: false, interval: Box::new(interval) });
         }
         let total = Sight { datagrams: Some(kept.flow.total()), ..Sight::default() };
@@ -236,7 +266,7 @@ impl Desk<'_> {
         let mut silent = Vec::new();
         self.edge = Instant::NEVER;
         for (from, kept) in &mut self.flows {
-            let interval = self.shared.settings.interval.unwrap_or(NO_SERIES);
+            let interval = self.shared.settings.interval();
             // Nothing came between the edge and now that was not taken: the interval ends where it should.
             while kept.edge <= now && kept.meter.is_some() {
                 let (edge, sight) = (kept.edge, kept.sight());
@@ -247,14 +277,23 @@ impl Desk<'_> {
                 kept.edge = edge.after(interval);
             }
             self.edge = self.edge.min(kept.edge);
-            let silence = now.since(kept.flow.latest()).unwrap_or_default();
             let most = if kept.meter.is_some() { kept.idle } else { LINGER };
-            if silence > most && !kept.sending.load(Ordering::Acquire) {
+            if kept.silence(now) > most {
                 silent.push(*from);
             }
         }
         for from in silent {
             self.ended(from, now, Some("nothing came for too long".into()));
+            self.flows.remove(&from);
+        }
+    }
+
+    /// Forgets the flow that is most likely none.
+    fn make_room(&mut self, now: Instant) {
+        let single = |kept: &Kept| kept.flow.total().received <= 1 && kept.silence(now) > SINGLE;
+        let longest = self.flows.iter().filter(|(_, kept)| single(kept)).max_by_key(|(_, kept)| kept.silence(now));
+        if let Some(from) = longest.map(|(from, _)| *from) {
+            self.ended(from, now, Some("it brought one datagram, and its place was needed".into()));
             self.flows.remove(&from);
         }
     }

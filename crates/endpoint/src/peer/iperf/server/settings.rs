@@ -5,13 +5,17 @@ use std::net::{IpAddr, SocketAddr};
 use measure::unit::Nanos;
 
 use super::event::{Tell, Transport};
+use crate::peer::iperf::course::NO_SERIES;
+
+/// No interval of a series is shorter: each costs an event.
+const SHORTEST: Nanos = Nanos::millis(1);
 
 /// How a server is to be.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where it listens.
     pub places: Vec<Place>,
-    /// Length of an interval of the series that is told; absent: none is.
+    /// Length of an interval of the series that is told, at least a millisecond; absent: none is.
     pub interval: Option<Nanos>,
     /// Octets of a read (`-l`); absent: the usual.
     pub read_bytes: Option<u32>,
@@ -44,6 +48,11 @@ impl Settings {
             limits: Limits::default(),
             tell: None,
         }
+    }
+
+    /// The length of an interval; of a series that nobody wants it never ends.
+    pub(super) fn interval(&self) -> Nanos {
+        self.interval.map_or(NO_SERIES, |interval| interval.max(SHORTEST))
     }
 
     pub(super) fn serves(&self, peer: IpAddr) -> bool {
