@@ -112,10 +112,7 @@ impl Server {
 
     fn await_listening(&self, udp: bool) {
         let give_up = Monotonic::now().after(Nanos::secs(20));
-        let listens = || match udp {
-            true => UdpSocket::bind(("0.0.0.0", self.port)).is_err(),
-            false => listens_at(self.port),
-        };
+        let listens = || if udp { UdpSocket::bind(("0.0.0.0", self.port)).is_err() } else { listens_at(self.port) };
         while !listens() {
             assert!(Monotonic::now() < give_up, "it does not listen");
             pace::sleep_until(Monotonic::now().after(Nanos::millis(20)));

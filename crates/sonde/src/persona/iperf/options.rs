@@ -65,21 +65,15 @@ pub struct Server {
     pub common: Common,
     /// `-p`: the first and the last port.
     pub ports: (u16, u16),
-    /// `-1`: one client after the other.
-    pub one_by_one: bool,
     /// `-P`: it ends after so many connections.
     pub connections: Option<u32>,
     /// `-t`: it ends after so long.
     pub time: Option<Nanos>,
     /// `-D`.
     pub daemon: bool,
-    /// `-b`: bits a second at which is read.
-    pub read_rate: Option<u64>,
-    /// `--histograms`.
-    pub histograms: Option<Histograms>,
 }
 
-/// Bins of `--histograms`.
+/// Bins of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Histograms {
     /// Width of a bin in microseconds.

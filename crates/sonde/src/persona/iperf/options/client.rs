@@ -166,6 +166,7 @@ fn check(reading: &Reading, client: &Client) -> Result<(), Answer> {
     let compatible = client.common.compatibility;
     let turned = client.kind != Kind::Upload;
     let bounces = matches!(client.kind, Kind::Bounceback(_));
+    let asked_rate = rate(reading)?;
     let faults = [
         (udp && client.detects, "option of -X or --peer-detect not supported with -u UDP"),
         (!udp && matches!(client.rate, Some(Rate::Packets(_))), "units of pps not supported with TCP"),
@@ -184,8 +185,12 @@ fn check(reading: &Reading, client: &Client) -> Result<(), Answer> {
             "option of --bounceback goes with one stream: its messages measure each other otherwise",
         ),
         (
-            bounces && matches!(client.rate, Some(_)),
+            bounces && client.rate.is_some(),
             "option of -b not supported with --bounceback: --bounceback=n and --bounceback-period pace it",
+        ),
+        (
+            udp && reading.text(Key::Bandwidth).is_some() && asked_rate.is_none(),
+            "option of -b 0 not supported with -u UDP: say how fast, as -b 100m",
         ),
         (
             bounces && matches!(client.amount, Amount::Bytes(_)),

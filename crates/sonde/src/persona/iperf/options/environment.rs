@@ -9,17 +9,18 @@ use crate::persona::iperf::options::table::{ENTRIES, Entry, Key, Takes};
 pub fn given(variable: impl Fn(&str) -> Option<String>) -> Vec<(Key, Option<String>)> {
     let typed_alone = [Key::Help, Key::Version, Key::Json, Key::Record, Key::Decimals];
     let entries = ENTRIES.iter().filter(|entry| !typed_alone.contains(&entry.key));
-    entries.filter_map(|entry| value(entry, &variable).map(|value| (entry.key, value))).collect()
+    entries.filter_map(|entry| one(entry, &variable)).collect()
 }
 
-fn value(entry: &Entry, variable: impl Fn(&str) -> Option<String>) -> Option<Option<String>> {
+fn one(entry: &Entry, variable: impl Fn(&str) -> Option<String>) -> Option<(Key, Option<String>)> {
     let own = (entry.key == Key::Window).then(|| variable("TCP_WINDOW_SIZE")).flatten();
     let found = entry.names.iter().find_map(|name| variable(&called(name))).or(own)?;
-    match entry.takes {
-        Takes::Nothing => Some(None),
-        Takes::Value => Some(Some(found)),
-        Takes::Perhaps => Some(Some(found).filter(|value| !value.is_empty())),
-    }
+    let value = match entry.takes {
+        Takes::Nothing => None,
+        Takes::Value => Some(found),
+        Takes::Perhaps => Some(found).filter(|value| !value.is_empty()),
+    };
+    Some((entry.key, value))
 }
 
 fn called(name: &str) -> String {

@@ -22,8 +22,6 @@ pub fn refusal(given: &Given, is_server: bool) -> Option<(String, &'static str)>
 /// The same at a server alone.
 fn why_of_server(key: Key, given: &Given) -> Option<&'static str> {
     let why = match key {
-        Key::SingleClient => "clients are served side by side here, and do not hold each other up: leave it away",
-        Key::Histograms => "histograms of what arrives are not made here: --bounceback has one, at the client",
         Key::Bandwidth => "a server reads as fast as it can here: give -b to the client, which then sends so fast",
         Key::Mss | Key::Nodelay | Key::Tos | Key::Congestion => {
             "a server's sockets are as the system has them here: give it to the client"
@@ -39,9 +37,11 @@ fn why_of_server(key: Key, given: &Given) -> Option<&'static str> {
 /// Why an option is refused; `None` for one that is not.
 pub fn why(key: Key) -> Option<&'static str> {
     let why = match key {
-        Key::PermitKey | Key::PermitKeyTimeout => {
+        Key::Permit | Key::PermitTimeout => {
             "a key of this kind travels in the clear and guards nothing: keep strangers away by -B or a firewall, or use `sonde serve --key`"
         }
+        Key::SingleClient => "clients are served side by side here, and do not hold each other up: leave it away",
+        Key::Histograms => "histograms of what arrives are not made here: --bounceback has one, at the client",
         Key::TapDevice => "sockets are measured here, and no device below them: leave it away",
         Key::Realtime => {
             "a thread with real-time priority can stop the host: give this process one with chrt, if you must"

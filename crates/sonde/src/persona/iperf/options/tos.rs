@@ -26,17 +26,15 @@ fn named(name: &str) -> Option<u8> {
         }
     };
     let plain = match name {
-        "ef" => 0xb8,
-        "le" => 0x04,
+        "ef" | "ac_vo" => 0xb8,
+        "le" | "reliability" => 0x04,
         "nqb" => 0xb4,
         "nqb2" => 0x14,
         "ac_be" => 0x00,
         "ac_bk" => 0x20,
         "ac_vi" => 0x80,
-        "ac_vo" => 0xb8,
         "lowdelay" => 0x10,
         "throughput" => 0x08,
-        "reliability" => 0x04,
         "lowcost" => 0x02,
         _ => return class('c', name).or_else(|| class('a', name)),
     };

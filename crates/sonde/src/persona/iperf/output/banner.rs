@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::persona::iperf::options::{Bounceback, Client, Common, Histograms, Kind, Rate, Server, Transport, Unit};
+use crate::persona::iperf::options::{Bounceback, Client, Common, Kind, Rate, Server, Transport, Unit};
 use crate::persona::iperf::output::number;
 
 const RULE: &str = "------------------------------------------------------------\n";
@@ -157,26 +157,19 @@ fn datagrams(rate: Option<Rate>, length: u32) -> String {
     format!("Sending {length} byte datagrams, IPG target: {gap_us:.2} us (kalman adjust)\n")
 }
 
-/// A server's settings, at one of its ports; `histograms` as its own options say.
+/// A server's settings, at one of its ports.
 pub fn server(server: &Server, port: u16, window: Window, pid: u32) -> String {
     let common = &server.common;
     let length = common.bytes(false);
-    listening(common, port, window, length, server.histograms, pid)
+    listening(common, port, window, length, pid)
 }
 
 /// What a client says of the port where it waits for the server's connection (`-d`, `-r`).
 pub fn waiting(client: &Client, port: u16, window: Window, pid: u32) -> String {
-    listening(&client.common, port, window, client.common.bytes(false), None, pid)
+    listening(&client.common, port, window, client.common.bytes(false), pid)
 }
 
-fn listening(
-    common: &Common,
-    port: u16,
-    window: Window,
-    length: u32,
-    histograms: Option<Histograms>,
-    pid: u32,
-) -> String {
+fn listening(common: &Common, port: u16, window: Window, length: u32, pid: u32) -> String {
     let mut text = format!("{RULE}Server listening on {} port {port}", word(common.transport));
     if common.display.enhanced {
         let _ = write!(text, " with pid {pid}");
@@ -184,13 +177,6 @@ fn listening(
         let _ = write!(text, "\nRead buffer size: {} (Dist bin width={bins})", number::size(length.into()));
     }
     text.push('\n');
-    if let Some(Histograms { width_us, bins }) = histograms {
-        let width = f64::from(width_us) / 1e3;
-        let _ = writeln!(
-            text,
-            "Enabled receive histograms bin-width={width:.3} ms, bins={bins} (clients should use --trip-times)"
-        );
-    }
     text + &window.line(common.transport) + RULE
 }
 

@@ -109,6 +109,7 @@ impl Carried {
 
 /// How long something took, of several times: in milliseconds `avg/min/max/stdev`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[expect(clippy::struct_field_names, reason = "the unit is in the name")]
 pub struct Moments {
     /// Mean.
     pub mean_ms: f64,

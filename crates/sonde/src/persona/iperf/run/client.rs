@@ -65,9 +65,9 @@ pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>)
         offset_before: clock::wall_offset(),
     };
     match client.kind {
-        Kind::Bounceback(bounce) => bounce::run(course, bounce),
-        Kind::ConnectOnly(count) => connect::run(course, count),
-        _ => streams::run(course),
+        Kind::Bounceback(bounce) => bounce::run(&course, bounce),
+        Kind::ConnectOnly(count) => connect::run(&course, count),
+        _ => streams::run(&course),
     }
 }
 

@@ -118,7 +118,7 @@ impl Parts {
     /// Bursts of so many bytes.
     pub fn bursts(&self) -> Option<Bursts> {
         let transit = self.bursts?;
-        let bytes = if transit.count > 0 { self.bytes / transit.count } else { 0 };
+        let bytes = self.bytes.checked_div(transit.count).unwrap_or(0);
         Some(Bursts { count: transit.count, latency: moments(&transit), bytes })
     }
 }

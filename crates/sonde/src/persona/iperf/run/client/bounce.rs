@@ -28,7 +28,7 @@ const TAG: Tag = Tag::Stream(1);
 ///
 /// # Errors
 /// What is printed in place of a result, or behind one that is worth nothing.
-pub fn run(course: Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
+pub fn run(course: &Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
     let display = &course.client.common.display;
     let mut teller = Teller::new(display, false, record::zoned, course.print());
     teller.settings(&course.banner(&course.facts()));
@@ -40,9 +40,9 @@ pub fn run(course: Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
         Told::Back(_) => {}
     });
     let bounced = bounced.map_err(|error| course.not_run(error))?;
-    tell(&course, &mut teller, &mut tally, &bounced);
-    let fault = fault(&course, &bounced);
-    let document = course.keeping.bounced(&course, bounced)?;
+    tell(course, &mut teller, &mut tally, &bounced);
+    let fault = fault(course, &bounced);
+    let document = course.keeping.bounced(course, bounced)?;
     course.end(document, fault)
 }
 

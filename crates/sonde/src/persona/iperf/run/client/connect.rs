@@ -17,7 +17,7 @@ const USUAL: u32 = 10;
 ///
 /// # Errors
 /// What is printed where one is not made.
-pub fn run(course: Course<'_>, count: Option<u32>) -> Result<Exit, Answer> {
+pub fn run(course: &Course<'_>, count: Option<u32>) -> Result<Exit, Answer> {
     let display = &course.client.common.display;
     let mut teller = Teller::new(display, false, record::zoned, course.print());
     teller.settings(&course.banner(&course.facts()));

@@ -21,16 +21,16 @@ use crate::persona::iperf::run::teller::{Stream, Teller};
 ///
 /// # Errors
 /// What is printed in place of a result, or behind one that is worth nothing.
-pub fn run(course: Course<'_>) -> Result<Exit, Answer> {
-    let mut told = Telling::new(&course);
+pub fn run(course: &Course<'_>) -> Result<Exit, Answer> {
+    let mut told = Telling::new(course);
     if let Some(text) = course.waiting() {
         told.teller.settings(&text);
     }
     told.teller.settings(&course.banner(&course.facts()));
-    let outcome = measure(&course, &mut told)?;
-    told.ended(&course, &outcome);
-    let fault = told.fault(&course, &outcome);
-    let document = course.keeping.streams(&course, outcome)?;
+    let outcome = measure(course, &mut told)?;
+    told.ended(course, &outcome);
+    let fault = fault(course, &outcome);
+    let document = course.keeping.streams(course, outcome)?;
     course.end(document, fault)
 }
 
@@ -119,33 +119,33 @@ impl<'a> Telling<'a> {
             self.teller.data(&connection::times(&self.connecting, failed).unwrap_or_default());
         }
     }
+}
 
-    /// Why the result is worth nothing, or not what was asked for.
-    fn fault(&self, course: &Course<'_>, outcome: &Outcome) -> Option<Answer> {
-        let server = course.server();
-        if let Some(fault) = outcome.found.iter().find_map(|found| match &found.ended {
-            Ended::Broken(fault) => Some(fault.to_string()),
-            _ => None,
-        }) {
-            return Some(failure::other(&format!("{server}: the test ended early: {fault}")));
-        }
-        if outcome.found.iter().any(|found| found.ended == Ended::Stopped) {
-            // Somebody interrupted it, or the server fell silent.
-            return (!course.stop.requested()).then(|| failure::other(&format!("{server}: nothing came for too long")));
-        }
-        if outcome.found.iter().any(|found| is_missing(course, found)) {
-            return Some(failure::other(&format!(
-                "{server}: no report came, so nobody knows what arrived: is an iperf 2 server there, over UDP (-s -u)?"
-            )));
-        }
-        if outcome.missing_back > 0 {
-            return Some(failure::other(&format!(
-                "{server}: the server did not send back, or not to the end: can it reach our port (-L)?"
-            )));
-        }
-        let nothing = outcome.found.iter().any(|found| found.count.carried.bytes.0 == 0);
-        nothing.then(|| failure::other(&format!("{server}: nothing was carried")))
+/// Why the result is worth nothing, or not what was asked for.
+fn fault(course: &Course<'_>, outcome: &Outcome) -> Option<Answer> {
+    let server = course.server();
+    if let Some(fault) = outcome.found.iter().find_map(|found| match &found.ended {
+        Ended::Broken(fault) => Some(fault.to_string()),
+        _ => None,
+    }) {
+        return Some(failure::other(&format!("{server}: the test ended early: {fault}")));
     }
+    if outcome.found.iter().any(|found| found.ended == Ended::Stopped) {
+        // Somebody interrupted it, or the server fell silent.
+        return (!course.stop.requested()).then(|| failure::other(&format!("{server}: nothing came for too long")));
+    }
+    if outcome.found.iter().any(|found| is_missing(course, found)) {
+        return Some(failure::other(&format!(
+            "{server}: no report came, so nobody knows what arrived: is an iperf 2 server there, over UDP (-s -u)?"
+        )));
+    }
+    if outcome.missing_back > 0 {
+        return Some(failure::other(&format!(
+            "{server}: the server did not send back, or not to the end: can it reach our port (-L)?"
+        )));
+    }
+    let nothing = outcome.found.iter().any(|found| found.count.carried.bytes.0 == 0);
+    nothing.then(|| failure::other(&format!("{server}: nothing was carried")))
 }
 
 /// Whether a server's report was asked for and did not come.
