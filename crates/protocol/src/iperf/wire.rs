@@ -152,8 +152,8 @@ mod tests {
         assert_eq!(wire.identify(&message, 0), Reading::Corrupt(Some(4)), "the server filled nothing in");
         bounce::answer(&mut message, at(1_002_300_000), at(1_002_500_000));
         assert_eq!(wire.identify(&message, 0), Reading::Reply(4));
-        let OneWay { to, from } = delays.read();
-        assert_eq!((to.count, to.min_ns, from.max_ns), (1, 300_000, 500_000));
+        let OneWay { to, from, asymmetry } = delays.read();
+        assert_eq!((to.count, to.min_ns, from.max_ns, asymmetry.max_ns), (1, 300_000, 500_000, 200_000));
         let mut late = early;
         bounce::answer(&mut late, at(1), at(1));
         assert_eq!(wire.identify(&late, 0), Reading::Stray);

@@ -21,7 +21,7 @@ pub struct Transcript {
 /// All processes of 2.1.8 that ran by themselves, not in a loop.
 pub fn all() -> Vec<Transcript> {
     let entries = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = entries.filter(|name| name.ends_with(".txt") && is_of_2_1_8(name)).collect();
+    let mut names: Vec<String> = entries.filter(|name| name != "about.txt" && is_of_2_1_8(name)).collect();
     names.sort_unstable();
     names.iter().flat_map(|name| of(name)).collect()
 }
