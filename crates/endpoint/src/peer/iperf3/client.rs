@@ -270,6 +270,7 @@ impl Session {
             patience: test.receive_timeout,
             course: &course,
             pacing: test.pacing,
+            closes: true,
         };
         let ran = streams::run(ready, how, &mut |event| on_progress(Progress::Engine(event)), &mut |began| {
             ending.look(began);

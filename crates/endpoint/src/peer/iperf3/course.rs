@@ -15,6 +15,8 @@ use crate::stop::Stop;
 
 /// How long a receiver takes what still comes once it has seen that the test is over.
 const DRAIN: Nanos = Nanos::millis(500);
+/// How long one waits for the sender to close the connection, where it does that first.
+const CLOSE: Nanos = Nanos::secs(1);
 
 /// When a test is over by what was carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,6 +136,8 @@ pub struct Bounds {
     pub sends: bool,
     /// Bytes of one call.
     pub block: u32,
+    /// Whether the far end closes the stream once it knows that the test is over: what it sent is here then.
+    pub closes: bool,
     /// Whether something at the start is not counted.
     pub omits: bool,
     /// A stream that carries nothing for so long ends the test.
@@ -220,18 +224,11 @@ impl<'a, B: Bulk> Guarded<'a, B> {
     fn receive(&mut self) -> Result<Call, Fault> {
         let ended = self.course.ended_at();
         let called = self.way.call();
-        match (ended, called) {
-            (Some(_), Ok(Call::Nothing) | Err(_)) => Ok(Call::End),
-            (Some(ended), Ok(call)) if bytes_of(call).is_some() => {
-                // From its own look on: on a busy host a thread may come late to what has come long ago.
-                let now = self.way.now();
-                if now > *self.drains_until.get_or_insert(now.after(DRAIN)) {
-                    return Ok(Call::End);
-                }
-                self.last = Some(now.max(ended));
-                Ok(call)
-            }
-            (None, Ok(call)) if self.counting && self.course.limit != Limit::None => {
+        if let Some(ended) = ended {
+            return Ok(self.drain(ended, called));
+        }
+        match called {
+            Ok(call) if self.counting && self.course.limit != Limit::None => {
                 if let Some(bytes) = bytes_of(call) {
                     let block = u64::from(self.bounds.block);
                     self.of_block += bytes;
@@ -240,7 +237,23 @@ impl<'a, B: Bulk> Guarded<'a, B> {
                 }
                 Ok(call)
             }
-            (_, called) => called,
+            called => called,
+        }
+    }
+
+    /// What a call brought after the end of the test, from this stream's own look on: on a busy host a thread may come late
+    /// to what has come long ago.
+    fn drain(&mut self, ended: Instant, called: Result<Call, Fault>) -> Call {
+        let now = self.way.now();
+        let patience = if self.bounds.closes { CLOSE } else { DRAIN };
+        let late = now > *self.drains_until.get_or_insert(now.after(patience));
+        match called {
+            Ok(call) if bytes_of(call).is_some() && !late => {
+                self.last = Some(now.max(ended));
+                call
+            }
+            Ok(Call::Nothing) if self.bounds.closes && !late => Call::Nothing,
+            _ => Call::End,
         }
     }
 

@@ -30,7 +30,7 @@ impl Bulk for Told<'_> {
 const WHOLE: Call = Call::Moved(1_000);
 
 fn guarded<'a>(course: &'a Course, sends: bool, calls: &'a [Call]) -> Guarded<'a, Told<'a>> {
-    let bounds = Bounds { sends, block: 1_000, omits: false, patience: Nanos::secs(2) };
+    let bounds = Bounds { sends, block: 1_000, closes: false, omits: false, patience: Nanos::secs(2) };
     let mut way = Guarded::new(Told { calls, now: Cell::new(0) }, course, bounds);
     way.begin();
     way
@@ -73,7 +73,7 @@ fn a_call_in_parts_is_one_call_and_one_that_failed_is_made_again() {
 #[test]
 fn what_is_left_out_at_the_start_counts_towards_no_limit() {
     let course = Course::new(Limit::Calls(1), false);
-    let bounds = Bounds { sends: true, block: 1_000, omits: true, patience: Nanos::secs(2) };
+    let bounds = Bounds { sends: true, block: 1_000, closes: false, omits: true, patience: Nanos::secs(2) };
     let mut way = Guarded::new(Told { calls: &[WHOLE; 9], now: Cell::new(0) }, &course, bounds);
     way.begin();
     assert!((0..5).all(|_| way.call() == Ok(WHOLE)));
@@ -112,4 +112,16 @@ fn silence_ends_the_test_and_traffic_does_not() {
     let all = [&quiet[..], &[WHOLE], &quiet].concat();
     let seen = calls(&mut guarded(&course, false, &all));
     assert!(course.is_silent() && course.is_over() && seen.len() >= 40, "{}", seen.len());
+}
+
+#[test]
+fn a_receiver_waits_for_the_end_of_a_connection_that_the_far_end_closes() {
+    let course = Course::default();
+    course.end(Instant(0));
+    let told = [WHOLE, Call::Nothing, Call::Nothing, WHOLE, Call::End, WHOLE];
+    let bounds = Bounds { sends: false, block: 1_000, closes: true, omits: false, patience: Nanos::secs(2) };
+    let mut way = Guarded::new(Told { calls: &told, now: Cell::new(0) }, &course, bounds);
+    assert_eq!(calls(&mut way), told[..4]);
+    let mut way = Guarded::new(Told { calls: &[], now: Cell::new(0) }, &course, bounds);
+    assert_eq!(calls(&mut way).len(), 11, "a second of it");
 }
