@@ -70,6 +70,8 @@ pub enum Protocol {
     },
     /// sockperf's: measured by [`crate::peer::sockperf::client`] alone.
     Sockperf,
+    /// iperf 2's: measured by [`crate::peer::iperf::client`] alone.
+    Iperf,
 }
 
 /// Whom to measure.
@@ -179,8 +181,8 @@ fn against(
         Protocol::Netperf { passphrase } => {
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
         }
-        Protocol::Sockperf => {
-            let words = "nothing is agreed on with a sockperf server: its client measures without".to_owned();
+        Protocol::Sockperf | Protocol::Iperf => {
+            let words = "nothing is agreed on with such a server: its client measures without".to_owned();
             return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
         }
     }

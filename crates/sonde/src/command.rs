@@ -94,7 +94,9 @@ enum Command {
     Netserver(part::NetserverOptions),
     /// Be sockperf: its command line and its output, either end; `sonde sockperf --help` tells all
     Sockperf(part::SockperfOptions),
-    /// Make links by which this binary is called netperf, netserver and sockperf
+    /// Be iperf 2: its command line and its output, either end; `sonde iperf --help` tells all
+    Iperf(part::IperfOptions),
+    /// Make links by which this binary is called netperf, netserver, sockperf and iperf
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -140,6 +142,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
         Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
+        Command::Iperf(_) => Err(part::misplaced(Persona::Iperf)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

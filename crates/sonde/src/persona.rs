@@ -4,6 +4,7 @@
 //! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`.
 
 pub mod answer;
+pub mod iperf;
 pub mod netperf;
 #[expect(dead_code, reason = "what runs a test comes next")]
 pub mod sockperf;
@@ -18,7 +19,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 3] = ["netperf", "netserver", "sockperf"];
+pub const NAMES: [&str; 4] = ["netperf", "netserver", "sockperf", "iperf"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub enum Persona {
     Netserver,
     /// sockperf, client and server.
     Sockperf,
+    /// iperf 2, client and server.
+    Iperf,
 }
 
 impl Persona {
@@ -54,6 +57,7 @@ impl Persona {
             Self::Netperf => "netperf",
             Self::Netserver => "netserver",
             Self::Sockperf => "sockperf",
+            Self::Iperf => "iperf",
         }
     }
 
@@ -66,6 +70,7 @@ impl Persona {
             Self::Netperf => netperf::client(self.name(), words, &output),
             Self::Netserver => netperf::server(self.name(), words, &output),
             Self::Sockperf => sockperf::play(words, &output),
+            Self::Iperf => iperf::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -82,6 +87,7 @@ impl Persona {
             "netperf" => Some(Self::Netperf),
             "netserver" => Some(Self::Netserver),
             "sockperf" => Some(Self::Sockperf),
+            "iperf" => Some(Self::Iperf),
             _ => None,
         }
     }

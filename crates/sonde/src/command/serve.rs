@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use std::thread;
 
 use endpoint::error::{EndpointError, Step};
+use endpoint::peer::iperf::server as iperf;
+use endpoint::peer::iperf::server::event::Transport;
 use endpoint::peer::netperf::server::{self as netserver, Netserver};
 use endpoint::peer::sockperf::server as sockperf;
 use endpoint::peer::sockperf::server::settings::{Carriers, Place};
@@ -44,6 +46,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     let beside = Beside {
         netserver: plan.netperf.map(|port| netserver_beside(&addresses, port)).transpose()?,
         sockperf: plan.sockperf.map(|port| sockperf_beside(&addresses, port)).transpose()?,
+        iperf: plan.iperf.map(|port| iperf_beside(&addresses, port)).transpose()?,
     };
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
@@ -60,6 +63,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
 struct Beside {
     netserver: Option<Netserver>,
     sockperf: Option<sockperf::Server>,
+    iperf: Option<iperf::Server>,
 }
 
 impl Beside {
@@ -68,11 +72,15 @@ impl Beside {
         let line = |what: &str, places: Vec<SocketAddr>| {
             let mut places: Vec<String> = places.iter().map(ToString::to_string).collect();
             places.dedup();
-            format!("sonde serve: a {what} on {}\n", places.join(" and "))
+            format!("sonde serve: {what} on {}\n", places.join(" and "))
         };
-        let netserver = self.netserver.as_ref().map(|server| line("netserver", server.addresses()));
-        let sockperf = self.sockperf.as_ref().map(|server| line("sockperf server", server.addresses()));
-        netserver.into_iter().chain(sockperf).collect()
+        let netserver = self.netserver.as_ref().map(|server| line("a netserver", server.addresses()));
+        let sockperf = self.sockperf.as_ref().map(|server| line("a sockperf server", server.addresses()));
+        let iperf = self
+            .iperf
+            .as_ref()
+            .map(|server| line("an iperf 2 server", server.sockets().iter().map(|bound| bound.address).collect()));
+        netserver.into_iter().chain(sockperf).chain(iperf).collect()
     }
 }
 
@@ -97,13 +105,24 @@ fn sockperf_beside(addresses: &[SocketAddr], port: u16) -> Result<sockperf::Serv
     })
 }
 
+/// An iperf 2 server likewise.
+fn iperf_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf::Server, EndpointError> {
+    let both = [Transport::Tcp, Transport::Udp];
+    let of_host = |address: &SocketAddr| {
+        let address = SocketAddr::new(address.ip(), port);
+        both.map(|transport| iperf::settings::Place { address, transport })
+    };
+    iperf::bind(iperf::settings::Settings::at(addresses.iter().flat_map(of_host).collect()))
+}
+
 /// Runs the reflector and what is beside it; where one of them fails, all end.
 fn all(reflector: Reflector, beside: Beside, stop: &Stop) -> Result<(), EndpointError> {
-    let Beside { netserver, sockperf } = beside;
+    let Beside { netserver, sockperf, iperf } = beside;
     thread::scope(|scope| {
         let others = [
             netserver.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
             sockperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop).map(drop)))),
+            iperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
         ];
         let end = stopping(stop, reflector.run(stop));
         let joined = |thread: thread::ScopedJoinHandle<'_, _>| {

@@ -21,6 +21,8 @@ pub struct Plan {
     pub netperf: Option<u16>,
     /// The port of the sockperf server beside it; absent: none.
     pub sockperf: Option<u16>,
+    /// The port of the iperf 2 server beside it; absent: none.
+    pub iperf: Option<u16>,
     /// The file of its key.
     pub key: Option<PathBuf>,
     /// Whether anybody is answered without a key.
@@ -42,12 +44,13 @@ impl Plan {
     /// An address that others can reach, with neither a key nor `--open`.
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
-        let DoorOptions { key, open, netperf, sockperf, .. } = options.door;
+        let DoorOptions { key, open, netperf, sockperf, iperf, .. } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
             netperf,
             sockperf,
+            iperf,
             key,
             open,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
@@ -145,8 +148,16 @@ mod tests {
         assert_eq!(plan(line).unwrap().sockperf, port);
     }
 
+    #[test_case("", None; "none unasked")]
+    #[test_case("--iperf", Some(5_001); "on its usual port")]
+    #[test_case("--open --iperf 5002 --netperf", Some(5_002); "on another, beside a netserver")]
+    fn an_iperf_server_goes_beside_it(line: &str, port: Option<u16>) {
+        assert_eq!(plan(line).unwrap().iperf, port);
+    }
+
     #[test_case("--netperf"; "netperf")]
     #[test_case("--sockperf"; "sockperf")]
+    #[test_case("--iperf"; "iperf")]
     fn others_protocols_know_no_key(option: &str) {
         assert!(Line::try_parse_from(["serve", "--key", "k", option]).is_err());
     }
