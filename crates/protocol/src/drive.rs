@@ -23,10 +23,12 @@ use crate::native::reply::Agreed;
 use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::wire::{Reading, Wire};
 
+mod iperf3;
 mod netperf;
 mod schedules;
 mod sockperf;
 
+pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_results, iperf3_server};
 pub use self::netperf::{netperf_client, netperf_server};
 pub use self::schedules::{capture, trace_text};
 pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
@@ -35,7 +37,7 @@ pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sock
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 16] = [
+pub const ALL: [(&str, Drive); 21] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -52,6 +54,11 @@ pub const ALL: [(&str, Drive); 16] = [
     ("sockperf_feed", sockperf_feed),
     ("sockperf_playback", sockperf_playback),
     ("sockperf_stream", sockperf_stream),
+    ("iperf3_client", iperf3_client),
+    ("iperf3_login", iperf3_login),
+    ("iperf3_parameters", iperf3_parameters),
+    ("iperf3_results", iperf3_results),
+    ("iperf3_server", iperf3_server),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.

@@ -8,6 +8,7 @@
 pub mod bulk;
 pub mod capture;
 pub mod icmp;
+pub mod iperf3;
 pub mod link;
 pub mod native;
 pub mod netperf;

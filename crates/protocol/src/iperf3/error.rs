@@ -1,0 +1,162 @@
+//! What can go wrong on a control connection as its client sees it: what, on whose side, what to try.
+
+use std::fmt;
+
+use measure::unit::Nanos;
+
+use crate::iperf3::code::Code;
+use crate::iperf3::results::Unreadable;
+use crate::iperf3::state::State;
+use crate::native::error::Side;
+
+/// What a client waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// To be asked for parameters.
+    Greeting,
+    /// To be told to open its streams.
+    Streams,
+    /// For the server to have all streams.
+    Start,
+    /// To be let go.
+    Go,
+    /// For nothing: the test runs.
+    Run,
+    /// To be asked for its results.
+    Exchange,
+    /// For the server's results.
+    Results,
+    /// For the word that they are complete.
+    Display,
+    /// For nothing any more.
+    Done,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Greeting => "its question for parameters",
+            Self::Streams => "its answer to the parameters",
+            Self::Start => "its word that all streams are there",
+            Self::Go => "its word to begin",
+            Self::Run => "the end of the test",
+            Self::Exchange => "its question for results",
+            Self::Results => "its results",
+            Self::Display => "its word that the results are complete",
+            Self::Done => "nothing",
+        })
+    }
+}
+
+/// Why a client's control connection failed. It has ended: nothing further can be read from it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The server has no time for us: 0xFF.
+    #[error("{}", Code::BUSY)]
+    Busy,
+    /// The server cannot go on, and says why.
+    #[error("{}", refused(*code))]
+    Server {
+        /// Its number; absent where it said none.
+        code: Option<Code>,
+        /// The system's error number there, often of something that was before; absent where it said none.
+        errno: Option<i32>,
+    },
+    /// No message of this protocol.
+    #[error("{}: {octet} while we waited for {step}", Code::MESSAGE)]
+    Unknown {
+        /// What came.
+        octet: u8,
+        /// Instead of what.
+        step: Step,
+    },
+    /// A message at the wrong time.
+    #[error("the server said {said:?} while we waited for {step}")]
+    OutOfOrder {
+        /// What it said.
+        said: State,
+        /// Instead of what.
+        step: Step,
+    },
+    /// Results of no length, or of too large a one.
+    #[error("{}: {length} octets of them", Code::RESULTS)]
+    Length {
+        /// Its length.
+        length: u32,
+    },
+    /// Results that cannot be read.
+    #[error("{}: {why}", Code::RESULTS)]
+    Results {
+        /// Why.
+        why: Unreadable,
+    },
+    /// Results of other streams than there were.
+    #[error("{}", Code::STREAM_ID)]
+    Streams,
+    /// The server closed the connection too early.
+    #[error("{} while we waited for {step}", Code::CLOSED)]
+    Closed {
+        /// What was due.
+        step: Step,
+    },
+    /// The server said nothing for too long.
+    #[error("no answer within {waited} while we waited for {step}")]
+    Silent {
+        /// What was due.
+        step: Step,
+        /// How long it had.
+        waited: Nanos,
+    },
+}
+
+fn refused(code: Option<Code>) -> String {
+    match code {
+        Some(code) => code.to_string(),
+        None => "the server cannot go on, and does not say why".to_owned(),
+    }
+}
+
+impl Error {
+    /// iperf3's own number for it.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Busy => Code::BUSY,
+            Self::Server { code, .. } => code.unwrap_or(Code::CLOSED),
+            Self::Unknown { .. } | Self::OutOfOrder { .. } => Code::MESSAGE,
+            Self::Length { .. } | Self::Results { .. } => Code::RESULTS,
+            Self::Streams => Code::STREAM_ID,
+            Self::Closed { .. } | Self::Silent { .. } => Code::CLOSED,
+        }
+    }
+
+    /// On whose side it went wrong, as far as a client can tell.
+    pub fn side(&self) -> Side {
+        match self {
+            Self::Closed { .. } | Self::Silent { .. } => Side::Path,
+            _ => Side::Theirs,
+        }
+    }
+
+    /// What the user can try.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Busy => "an iperf3 server runs one test at a time: wait for the other to end, or use another port",
+            Self::Server { code: Some(Code::AUTHORISATION), .. } => {
+                "user, password or key do not fit, the clocks differ, or the versions pad otherwise: iperf3 before 3.17 wants --use-pkcs1-padding"
+            }
+            Self::Server { code: Some(Code::TOTAL_RATE), .. } => {
+                "the server limits the bits a second of all streams together: lower -b or -P"
+            }
+            Self::Server { code: Some(Code::SERVER_DURATION), .. } => "the server limits how long a test is: lower -t",
+            Self::Closed { step: Step::Streams } => {
+                "a server of 3.17 and later closes so where a login fails: user, password, key, the clocks, or --use-pkcs1-padding"
+            }
+            Self::Closed { .. } => "the server stopped, or the connection was cut: its own output may tell",
+            Self::Silent { step: Step::Greeting, .. } => "is this an iperf3 server?",
+            Self::Silent { .. } => "the server or the path to it fell silent: see whether it still runs",
+            Self::Unknown { step: Step::Greeting, .. } => "this is no iperf3 server (iperf 2 speaks another protocol)",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
