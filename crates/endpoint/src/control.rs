@@ -197,6 +197,10 @@ fn refused(peer: SocketAddr, step: Step, error: &SessionError) -> EndpointError 
             "warm-up, the last replies and the report come on top of -t: shorten it, or raise --max-duration where the server was started"
                 .to_owned(),
         ),
+        SessionError::Refused(refused) if refused.reason == Reason::Pattern => Some(
+            "a reflector of another version may carry less: start the same version there, or measure against another server"
+                .to_owned(),
+        ),
         error => error.hint(),
     };
     let failed = EndpointError::new(step, peer, Cause::Peer(error.to_string())).on(side);

@@ -23,3 +23,4 @@ pub mod socket;
 pub mod stop;
 pub mod tcp_info;
 pub mod thread;
+pub mod throughput;

@@ -9,6 +9,7 @@ pub mod control;
 pub mod datagram;
 pub mod pool;
 pub mod session;
+pub mod stream;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};

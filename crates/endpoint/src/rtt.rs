@@ -223,7 +223,7 @@ fn against(
 }
 
 /// What the reflector said of itself when the session was opened.
-fn facts_of(control: &Control) -> PeerFacts {
+pub(crate) fn facts_of(control: &Control) -> PeerFacts {
     let got = &control.opened.got;
     PeerFacts {
         program: Some(control.opened.program.clone()).filter(|program| !program.is_empty()),

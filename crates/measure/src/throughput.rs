@@ -4,7 +4,9 @@
 //! time of our end, for both ends: one clock. Invariant: the intervals of a stream add up to what our end carried.
 
 pub mod arrivals;
+pub mod detail;
 pub mod glance;
+pub mod latency;
 pub mod limit;
 pub mod meter;
 
@@ -12,7 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::arrivals::Datagrams;
+use self::detail::Detail;
 use self::glance::TcpGlance;
+use self::latency::UnderLoad;
 use self::meter::{Metered, StreamCount};
 use crate::method::Direction;
 use crate::outcome::{Distribution, SocketFacts};
@@ -47,10 +51,19 @@ pub struct Throughput {
     pub streams: Vec<Stream>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
+    /// What else was found out, where both ends are ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Box<Detail>>,
+    /// The other way of streams that went both ways at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Box<Self>>,
+    /// What the streams did to the time that an exchange beside them takes; where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Box<UnderLoad>>,
 }
 
 /// One stream of several, or the only one, as our end saw it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stream {
     /// What our end's calls carried.
     #[serde(flatten)]
@@ -152,6 +165,9 @@ impl Throughput {
             intervals: merged(&metered.intervals().collect::<Vec<_>>()),
             streams: metered.streams.iter().map(Stream::of).collect(),
             sockets,
+            detail: None,
+            back: None,
+            latency: None,
         }
     }
 }
@@ -198,7 +214,8 @@ impl Interval {
     }
 
     /// This interval and the one that followed it as one.
-    fn then(mut self, next: &Self) -> Self {
+    #[must_use]
+    pub fn then(mut self, next: &Self) -> Self {
         self.length_ns = Nanos(self.length_ns.0 + next.length_ns.0);
         self.carried.add(&next.carried);
         self.tcp = next.tcp.or(self.tcp);
@@ -217,7 +234,8 @@ fn both<T: Copy>(one: Option<T>, other: Option<T>, and: impl FnOnce(&T, &T) -> T
 }
 
 impl Stream {
-    fn of(count: &StreamCount) -> Self {
+    /// What was counted of one.
+    pub fn of(count: &StreamCount) -> Self {
         Self {
             carried: count.carried,
             elapsed_ns: count.ended.since(count.began).unwrap_or(Nanos::ZERO),

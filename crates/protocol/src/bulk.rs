@@ -79,6 +79,12 @@ pub trait Numbering {
 
     /// What the start of a received datagram says; `None`: it is too short, or none of this format.
     fn read(&self, datagram: &[u8]) -> Option<Mark>;
+
+    /// Whether what says that it was the last is a datagram of the stream itself, and counted as one; else it is a word
+    /// about the stream.
+    fn last_is_data(&self) -> bool {
+        true
+    }
 }
 
 /// What a datagram of a stream says of itself.

@@ -233,6 +233,7 @@ fn open(flows: u32) -> Open {
         stamps: false,
         batch: None,
         receive_buffer_bytes: None,
+        stream: None,
         rate_per_flow: None,
         duration_ns: None,
         idle_ns: Nanos::secs(5),

@@ -3,7 +3,8 @@
 //! Every TCP connection to the one port opens with a [`preamble`]. A control connection goes on with a Noise handshake
 //! where there is a [`key`], then with [`frame`]s that hold JSON [`message`]s; [`client`] and [`server`] are its two ends
 //! as machines without I/O, and [`limits`] says what the server end refuses. Data messages open with a [`header`], and
-//! [`reply`] decides how each is answered. `docs/protocol/native.md` describes the same octet by octet.
+//! [`reply`] decides how each is answered; a
+//! session of [`stream`]s has none. `docs/protocol/native.md` describes the same octet by octet.
 
 mod channel;
 pub mod client;
@@ -19,3 +20,4 @@ pub mod preamble;
 pub mod reply;
 pub mod server;
 pub mod stranger;
+pub mod stream;

@@ -1,11 +1,14 @@
 //! What `docs/protocol/native.md` shows is what the code does: its messages are read, its octets are reproduced.
 
+use measure::unit::Nanos;
+use protocol::bulk::Numbering;
 use protocol::native::frame;
 use protocol::native::header::{Flags, Header, PeerStamps, STAMPED_LENGTH, Token};
 use protocol::native::key::{Key, Secret};
 use protocol::native::message::{Ending, FromClient, FromServer, Reason};
 use protocol::native::noise::{Handshake, Prologue};
 use protocol::native::preamble::{Answer, Control, Data, DataAnswer, DataRefusal, Decline, Versions};
+use protocol::native::stream::{self, Numbers};
 
 const DOCUMENT: &str = include_str!("../../../docs/protocol/native.md");
 
@@ -37,7 +40,7 @@ fn its_messages_are_read() {
         assert!(known, "{block}\nas the client's: {client:?}\nas the server's: {server:?}");
         read += 1;
     }
-    assert_eq!(read, 9);
+    assert_eq!(read, 11);
 }
 
 #[test]
@@ -75,6 +78,12 @@ fn its_octets_are_reproduced() {
         PeerStamps { received, wake_up: Some(5_880), hold: Some(1_030), previous_sched: None, previous_driver: None };
     stamps.write(&mut message);
     assert_shown("reply", &message);
+
+    let numbers = Numbers::new(&token, 3);
+    let mut datagram = [0; stream::OCTETS];
+    numbers.write(&mut datagram, 258, Nanos::secs(1));
+    assert_shown("datagram", &datagram);
+    assert_shown("last", &numbers.last(258, Nanos::secs(1)));
 }
 
 #[test]

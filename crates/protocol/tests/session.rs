@@ -36,6 +36,7 @@ fn open() -> Open {
         stamps: false,
         batch: None,
         receive_buffer_bytes: None,
+        stream: None,
         rate_per_flow: None,
         duration_ns: Some(Nanos::secs(10)),
         idle_ns: Nanos::secs(6),

@@ -35,6 +35,7 @@ pub fn open(carrier: Carrier) -> Open {
         stamps: false,
         batch: None,
         receive_buffer_bytes: None,
+        stream: None,
         rate_per_flow: None,
         duration_ns: None,
         idle_ns: Nanos::secs(30),

@@ -19,6 +19,7 @@ use socket2::Socket;
 use super::Shared;
 use super::answer::Answerer;
 use super::session::{Overdue, Session};
+use super::stream;
 use crate::clock::Monotonic;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
@@ -53,7 +54,7 @@ fn terms(shared: &Shared) -> Option<Terms> {
     let full = shared.sessions.count() >= settings.limits.sessions;
     let decline = if shared.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
     let mut capabilities: BTreeSet<String> =
-        [capability::STAMPS, capability::BUSY_POLL, capability::CPUS].map(str::to_owned).into();
+        [capability::STAMPS, capability::BUSY_POLL, capability::CPUS, capability::STREAMS].map(str::to_owned).into();
     if shared.segments {
         capabilities.insert(capability::SEGMENTS.to_owned());
     }
@@ -233,6 +234,7 @@ impl Attendant<'_> {
             let detail = format!("the reflector may not run on CPU {cpu}");
             return Err(Refused { reason: Reason::Cpus, detail, hint: Some("choose another --peer-cpu".into()) });
         }
+        stream::can_be_asked(open)?;
         let limits = settings.limits;
         let batch = self.shared.batch(open);
         Ok(Got {
@@ -277,8 +279,10 @@ fn serve_data((connection, from): (&Socket, SocketAddr), data: Data, unread: &[u
     };
     let flow = &session.flows[usize::from(data.flow)];
     // What fails here is this connection: its client is told by its end.
-    let _answered = answer_stream(connection, from, &session, (data.flow, thread), unread, shared);
+    let serve = if session.open.pattern == Pattern::Stream { stream::serve } else { answer_stream };
+    let _answered = serve(connection, from, &session, (data.flow, thread), unread, shared);
     session.end_thread(CpuTime::own().since(before));
+    // A stream is told of once: no other has its flow.
     if session.open.pattern == Pattern::Exchange {
         flow.leave();
     }
@@ -294,7 +298,7 @@ fn admit(data: Data, shared: &Shared) -> Result<Arc<Session>, DataRefusal> {
     }
     let flow = session.flows.get(usize::from(data.flow)).ok_or(DataRefusal::FlowBeyond)?;
     // Connect + exchange opens one connection after another, the last of which may still be ending.
-    if session.open.pattern == Pattern::Exchange && !flow.take() {
+    if session.open.pattern != Pattern::ConnectExchange && !flow.take() {
         return Err(DataRefusal::FlowTaken);
     }
     Ok(session)

@@ -9,13 +9,14 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use measure::method::Carrier;
+use measure::method::{Carrier, Pattern};
 use measure::unit::Bytes;
 use protocol::native::header::Header;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::answer::Answerer;
 use super::session::{Session, SocketEnd};
+use super::stream;
 use super::{Counted, Shared};
 use crate::link::datagram::Datagram;
 use crate::link::stamping::Stamping;
@@ -81,8 +82,13 @@ fn start(
         pool.serve(move || {
             let _one = one;
             let (before, thread) = (CpuTime::own(), session.begin_thread());
-            answer(socket, from, &session, (flow, thread), &first, &shared);
-            session.flows[usize::from(flow)].leave();
+            if session.open.pattern == Pattern::Stream {
+                // It is told of once: what comes later makes no other flow.
+                stream::datagrams::serve(socket, from, &session, (flow, thread), &first, &shared);
+            } else {
+                answer(socket, from, &session, (flow, thread), &first, &shared);
+                session.flows[usize::from(flow)].leave();
+            }
             session.end_thread(CpuTime::own().since(before));
         })
     });

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::Token;
 use protocol::native::message::{Got, Open, Report};
+use protocol::native::stream::Told as StreamTold;
 
+use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::pace;
 use crate::stop::Stop;
@@ -39,6 +41,8 @@ pub struct Session {
     /// Threads that have not told what they used and saw yet.
     running: AtomicU32,
     told: Mutex<Told>,
+    /// Where the flows are streams: what they told.
+    streams: Option<Tally>,
 }
 
 /// What the threads of a session told at their end.
@@ -137,6 +141,7 @@ impl Session {
     pub fn new(token: Token, version: u16, open: Open, got: Got) -> Self {
         let now = Monotonic::now();
         let flows = (0..open.flows).map(|_| FlowCount::default()).collect();
+        let streams = open.stream.is_some().then(|| Tally::new(open.flows));
         Self {
             token,
             version,
@@ -151,6 +156,7 @@ impl Session {
             threads: AtomicU32::new(0),
             running: AtomicU32::new(0),
             told: Mutex::default(),
+            streams,
         }
     }
 
@@ -194,6 +200,18 @@ impl Session {
         *sockets = Some(sockets.map_or(end, |before| before.and(end)));
     }
 
+    /// A stream of the session is about to begin.
+    pub fn begin_stream(&self) {
+        self.streams.iter().for_each(Tally::begin);
+    }
+
+    /// The stream of `flow` is over. Before its thread ends.
+    pub fn end_stream(&self, flow: u16, told: StreamTold) {
+        if let Some(streams) = &self.streams {
+            streams.end(flow, told);
+        }
+    }
+
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -213,6 +231,7 @@ impl Session {
         }
         let told = (self.running.load(Ordering::Acquire) == 0).then(|| *self.told());
         let sockets = told.and_then(|told| told.sockets);
+        let (streams, cpu) = self.streams.as_ref().map(Tally::all).unzip();
         Report {
             received: self.received(),
             warm_up: Some(self.flows.iter().map(|flow| flow.warm_up.load(Ordering::Relaxed)).collect()),
@@ -222,6 +241,8 @@ impl Session {
             system_ns: told.map(|told| told.cpu.system_ns),
             dropped: sockets.and_then(|end| end.dropped),
             receive_buffer_bytes: sockets.and_then(|end| end.receive_buffer),
+            streams,
+            cpu: cpu.flatten(),
             ..Report::default()
         }
     }

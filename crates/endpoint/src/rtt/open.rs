@@ -65,6 +65,7 @@ pub fn request(method: &Method, task: &Task) -> Open {
         stamps: method.stamps.is_some(),
         batch: method.batch,
         receive_buffer_bytes: receive_room(method),
+        stream: None,
         rate_per_flow: announced_rate(method),
         duration_ns: method.stop.after_ns.map(|length| longest(method, length)),
         idle_ns: IDLE,
@@ -107,6 +108,61 @@ impl Admission {
     /// That of an open session.
     pub fn of(control: &Control) -> Self {
         Self { token: control.opened.token, version: control.version }
+    }
+}
+
+impl Admission {
+    /// The name of the session.
+    pub fn token(&self) -> Token {
+        self.token
+    }
+
+    /// What a data connection of `flow` says first.
+    fn preamble(self, flow: u16) -> [u8; DATA_LENGTH] {
+        Data { version: self.version, token: self.token, flow }.encode()
+    }
+}
+
+/// A data connection of `flow`, let in by the reflector.
+pub fn connected(
+    peer: SocketAddr,
+    admission: Admission,
+    flow: u16,
+    method: &Method,
+    stop: &Stop,
+) -> Result<Socket, EndpointError> {
+    let fail = |cause| EndpointError::new(Step::ConnectData, peer, cause);
+    let socket = socket::tcp(peer, &method.socket)?;
+    socket::set_waiting(&socket, peer, method.waiting)?;
+    if !socket::connect(&socket, peer, CONNECT, stop).map_err(fail)? {
+        return Err(EndpointError::new(Step::ConnectData, peer, Cause::Stopped));
+    }
+    socket::set_glance(&socket).map_err(fail)?;
+    introduce(&socket, peer, &admission.preamble(flow), stop)?;
+    Ok(socket)
+}
+
+/// Says on a data connection whose it is, and waits to be let in.
+fn introduce(socket: &Socket, peer: SocketAddr, preamble: &[u8], stop: &Stop) -> Result<(), EndpointError> {
+    let fail = |cause: std::io::Error| EndpointError::new(Step::ConnectData, peer, cause);
+    (&mut &*socket).write_all(preamble).map_err(fail)?;
+    let give_up = Monotonic::now().after(CONNECT);
+    let mut answer = [0];
+    loop {
+        match (&mut &*socket).read(&mut answer) {
+            Ok(0) => return Err(fail(ErrorKind::ConnectionReset.into())),
+            Ok(_) => break,
+            Err(error) if error.kind() == ErrorKind::WouldBlock && stop.requested() => {
+                return Err(EndpointError::new(Step::ConnectData, peer, Cause::Stopped));
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock && Monotonic::now() < give_up => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(fail(error)),
+        }
+    }
+    match DataAnswer::from_code(answer[0]) {
+        DataAnswer::Accepted => Ok(()),
+        DataAnswer::Refused(why) => Err(EndpointError::new(Step::ConnectData, peer, Cause::Peer(why.to_string()))),
     }
 }
 
@@ -174,51 +230,13 @@ impl Opening<'_> {
         EndpointError::new(Step::Agree, self.peer, Cause::Peer(told)).on(Side::Ours)
     }
 
-    fn fail(&self, cause: std::io::Error) -> EndpointError {
-        EndpointError::new(Step::ConnectData, self.peer, cause)
-    }
-
     fn stream<W>(&self, flow: u16, wire: W) -> Result<Connection<Stream, W>, EndpointError> {
-        let socket = socket::tcp(self.peer, &self.method.socket)?;
-        socket::set_waiting(&socket, self.peer, self.method.waiting)?;
-        let connected = socket::connect(&socket, self.peer, CONNECT, self.stop).map_err(|cause| self.fail(cause))?;
-        if !connected {
-            return Err(EndpointError::new(Step::ConnectData, self.peer, Cause::Stopped));
-        }
-        socket::set_glance(&socket).map_err(|cause| self.fail(cause))?;
-        self.introduce(&socket, flow)?;
+        let socket = connected(self.peer, self.admission()?, flow, self.method, self.stop)?;
         Ok(connections::stream(socket, wire, u32::from(flow), self.method, self.halt))
     }
 
-    /// Says on a data connection whose it is, and waits to be let in.
-    fn introduce(&self, socket: &Socket, flow: u16) -> Result<(), EndpointError> {
-        let preamble = self.preamble(flow)?;
-        (&mut &*socket).write_all(&preamble).map_err(|cause| self.fail(cause))?;
-        let give_up = Monotonic::now().after(CONNECT);
-        let mut answer = [0];
-        loop {
-            match (&mut &*socket).read(&mut answer) {
-                Ok(0) => return Err(self.fail(ErrorKind::ConnectionReset.into())),
-                Ok(_) => break,
-                Err(error) if error.kind() == ErrorKind::WouldBlock && self.stop.requested() => {
-                    return Err(EndpointError::new(Step::ConnectData, self.peer, Cause::Stopped));
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock && Monotonic::now() < give_up => {}
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.fail(error)),
-            }
-        }
-        match DataAnswer::from_code(answer[0]) {
-            DataAnswer::Accepted => Ok(()),
-            DataAnswer::Refused(why) => {
-                Err(EndpointError::new(Step::ConnectData, self.peer, Cause::Peer(why.to_string())))
-            }
-        }
-    }
-
     fn preamble(&self, flow: u16) -> Result<[u8; DATA_LENGTH], EndpointError> {
-        let Admission { token, version } = self.admission()?;
-        Ok(Data { version, token, flow }.encode())
+        Ok(self.admission()?.preamble(flow))
     }
 
     fn udp(&self, flow: u16) -> Result<Connection<Datagram, Native>, EndpointError> {

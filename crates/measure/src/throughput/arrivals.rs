@@ -34,6 +34,10 @@ pub struct Datagrams {
     /// Smoothed difference of transit times at the end, in nanoseconds (RFC 3550, section 6.4.1); absent below two
     /// datagrams.
     pub jitter_ns: Option<f64>,
+    /// Mean time on the way beyond the shortest, in nanoseconds: what queues add. The clocks need not agree, and are taken not
+    /// to drift. Absent where nothing came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<f64>,
     /// Times from sending to receiving; absent where the two clocks are not of one kind, or nothing came.
     pub transit: Option<Transit>,
 }
@@ -64,13 +68,15 @@ pub struct Arrivals {
     seen: Box<[u64; WORDS]>,
     last_transit: Option<i64>,
     smoothed: Option<f64>,
-    /// Of the present interval, and of all; only where transit times are wanted.
-    transits: Option<[Transit; 2]>,
+    /// Of the present interval, and of all.
+    transits: [Transit; 2],
+    /// Whether the clocks are of one kind, so that transit times mean something.
+    comparable: bool,
 }
 
 impl Arrivals {
-    /// Nothing has come yet. `transits`: whether times on the way are kept, for clocks of one kind.
-    pub fn new(transits: bool) -> Self {
+    /// Nothing has come yet. `comparable`: whether both ends' clocks are of one kind, so that times on the way are told.
+    pub fn new(comparable: bool) -> Self {
         Self {
             highest: 0,
             received: 0,
@@ -80,7 +86,8 @@ impl Arrivals {
             seen: Box::new([0; WORDS]),
             last_transit: None,
             smoothed: None,
-            transits: transits.then(Default::default),
+            transits: Default::default(),
+            comparable,
         }
     }
 
@@ -110,22 +117,23 @@ impl Arrivals {
 
     /// What is known now. Each call begins a new interval of transit times, and returns those of the one that ends.
     pub fn sight(&mut self) -> Datagrams {
-        let transit = self.transits.as_mut().map(|transits| std::mem::take(&mut transits[0]));
-        self.with(transit)
+        let transit = std::mem::take(&mut self.transits[0]);
+        self.with(&transit)
     }
 
     /// What is known now, of all that came.
     pub fn total(&self) -> Datagrams {
-        self.with(self.transits.map(|transits| transits[1]))
+        self.with(&self.transits[1])
     }
 
     /// Transit times and jitter begin anew: what came before is not to be counted.
     pub fn begin(&mut self) {
         (self.last_transit, self.smoothed) = (None, None);
-        self.transits = self.transits.map(|_| Default::default());
+        self.transits = Default::default();
     }
 
-    fn with(&self, transit: Option<Transit>) -> Datagrams {
+    fn with(&self, transit: &Transit) -> Datagrams {
+        let taken = transit.count > 0;
         Datagrams {
             expected: self.highest,
             received: self.received,
@@ -134,7 +142,8 @@ impl Arrivals {
             duplicates: self.duplicates,
             foreign: self.foreign,
             jitter_ns: self.smoothed,
-            transit: transit.filter(|transit| transit.count > 0),
+            waited_ns: taken.then(|| (transit.mean_ns - transit.min_ns as f64).max(0.0)),
+            transit: (taken && self.comparable).then_some(*transit),
         }
     }
 
@@ -202,10 +211,8 @@ impl Arrivals {
             let smoothed = self.smoothed.unwrap_or(0.0);
             self.smoothed = Some(smoothed + (difference - smoothed) / 16.0);
         }
-        if let Some(transits) = &mut self.transits {
-            for moments in transits {
-                moments.take(transit);
-            }
+        for moments in &mut self.transits {
+            moments.take(transit);
         }
     }
 }
@@ -263,15 +270,17 @@ impl Datagrams {
             duplicates: self.duplicates.saturating_sub(earlier.duplicates),
             foreign: self.foreign.saturating_sub(earlier.foreign),
             jitter_ns: self.jitter_ns,
+            waited_ns: self.waited_ns,
             transit: self.transit,
         }
     }
 
-    /// What this receiver and `other`, of another stream, counted together; jitter is their mean, weighted by datagrams.
+    /// What this receiver and `other`, of another stream, counted together; jitter and waiting are their means, weighted by
+    /// datagrams.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let weight = |datagrams: &Self| datagrams.received as f64;
-        let jitter_ns = match (self.jitter_ns, other.jitter_ns) {
+        let mean = |one: Option<f64>, two: Option<f64>| match (one, two) {
             (Some(one), Some(two)) => {
                 Some((one * weight(self) + two * weight(other)) / (weight(self) + weight(other)).max(1.0))
             }
@@ -288,7 +297,8 @@ impl Datagrams {
             out_of_order: self.out_of_order + other.out_of_order,
             duplicates: self.duplicates + other.duplicates,
             foreign: self.foreign + other.foreign,
-            jitter_ns,
+            jitter_ns: mean(self.jitter_ns, other.jitter_ns),
+            waited_ns: mean(self.waited_ns, other.waited_ns),
             transit,
         }
     }

@@ -303,10 +303,9 @@ impl Leg {
         if other.sent_bytes_per_s > 0.0 { self.sent_bytes_per_s / other.sent_bytes_per_s } else { 1.0 }
     }
 
-    /// How much longer datagrams took on average than the quickest; the clocks' difference cancels.
+    /// How much longer datagrams took on average than the quickest.
     fn queue(&self) -> Option<Nanos> {
-        let transit = self.datagrams.transit?;
-        Some(Nanos((transit.mean_ns - transit.min_ns as f64).max(0.0) as u64))
+        self.datagrams.waited_ns.map(|waited| Nanos(waited as u64))
     }
 }
 

@@ -48,6 +48,8 @@ impl Flags {
     pub const SILENT: Self = Self(8);
     /// No message is stamped for a while after this one: the peer lets its kernel stop stamping.
     pub const LAST_STAMPED: Self = Self(16);
+    /// To a source of datagrams: its answer to the greeting came, and is the sequence number of this. It may send.
+    pub const START: Self = Self(32);
 
     /// Whether all of `other` is set.
     #[inline]

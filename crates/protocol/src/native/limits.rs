@@ -8,6 +8,7 @@ use measure::unit::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::native::message::{Got, Open, Reason, Refused};
+use crate::native::stream::{Ask, OCTETS, Sending};
 
 /// Flows a session of this protocol can have: counts for all of them fit one frame.
 pub const MOST_FLOWS: u32 = 4_096;
@@ -16,6 +17,15 @@ pub const BUFFER: Bytes = Bytes(256 * 1024);
 
 /// What a reflector keeps for each flow whose messages come many in one call, octets.
 pub const SEGMENTS: Bytes = Bytes(64 * 1024);
+
+/// What a reflector keeps of the series of one stream, octets; see [`interval`].
+pub const SERIES: Bytes = Bytes(2 << 20);
+/// Intervals of a stream's series that fit there.
+const INTERVALS: u64 = 4_096;
+/// No interval of a reflector's series is shorter.
+const SHORTEST_INTERVAL: Nanos = Nanos::millis(100);
+/// Segments of one call at most, on every kernel that knows them.
+const MOST_SEGMENTS: u32 = 64;
 
 /// The bounds of a reflector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +69,15 @@ impl Default for Limits {
 
 /// Octets of buffers a session of this shape takes at the reflector: for each flow a request and a reply, of each at most
 /// [`BUFFER`]; over UDP the receive buffer asked for, and [`SEGMENTS`] where messages come many in one call.
+///
+/// Of a stream there is one call in memory, whole, one file of that size, and [`SERIES`].
 pub fn memory(open: &Open) -> Bytes {
+    if let Some(ask) = &open.stream {
+        let call = open.request_bytes.0.max(open.response_bytes.0).max(SEGMENTS.0);
+        let buffers = [ask.send_buffer_bytes, open.receive_buffer_bytes].map(|buffer| buffer.unwrap_or_default().0);
+        let each = [call, SERIES.0, buffers[0], buffers[1]].iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+        return Bytes(each.saturating_mul(u64::from(open.flows)));
+    }
     let messages = open.request_bytes.min(BUFFER).0 + open.response_bytes.min(BUFFER).0;
     let of_udp = if open.carrier == Carrier::Udp {
         let many = open.batch.map_or(0, |_| SEGMENTS.0);
@@ -68,6 +86,13 @@ pub fn memory(open: &Open) -> Bytes {
         0
     };
     Bytes(messages.saturating_add(of_udp).saturating_mul(u64::from(open.flows)))
+}
+
+/// How long an interval of a stream's series is at a reflector that ends the session after `duration`: as long as asked
+/// for, unless that is too short, or too many of them would be kept.
+pub fn interval(ask: &Ask, duration: Nanos) -> Nanos {
+    let asked = ask.interval_ns.unwrap_or(measure::event::INTERVAL);
+    asked.max(SHORTEST_INTERVAL).max(Nanos(duration.0 / INTERVALS))
 }
 
 impl Limits {
@@ -134,11 +159,17 @@ impl Limits {
 fn check_sense(open: &Open) -> Result<(), Refused> {
     let (request, response) = (open.request_bytes.0, open.response_bytes.0);
     // A load is asked for as exchanges of which the silent ones are not answered, so that older reflectors serve it.
-    if matches!(open.pattern, Pattern::ConnectClose | Pattern::Stream | Pattern::Load) {
+    if matches!(open.pattern, Pattern::ConnectClose | Pattern::Load) {
         return Err(nonsense(
             Reason::Pattern,
-            "this protocol carries exchanges, and connections with one exchange each",
+            "this protocol carries exchanges, connections with one exchange each, and streams",
         ));
+    }
+    match (open.pattern, &open.stream) {
+        (Pattern::Stream, Some(ask)) => return check_stream(open, ask),
+        (Pattern::Stream, None) => return Err(nonsense(Reason::Pattern, "what the streams are like is not said")),
+        (_, Some(_)) => return Err(nonsense(Reason::Pattern, "only streams are like streams")),
+        (_, None) => {}
     }
     match open.carrier {
         Carrier::Udp if open.pattern == Pattern::ConnectExchange => {
@@ -167,6 +198,41 @@ fn check_sense(open: &Open) -> Result<(), Refused> {
     Ok(())
 }
 
+/// The same of streams. Here a reflector may send more than it is sent: the address it sends to has proved itself.
+fn check_stream(open: &Open, ask: &Ask) -> Result<(), Refused> {
+    let sizes = [open.request_bytes.0, open.response_bytes.0];
+    let datagrams = match open.carrier {
+        Carrier::Tcp => false,
+        Carrier::Udp => true,
+        Carrier::Icmp | Carrier::TcpConnect => {
+            return Err(nonsense(Reason::Carrier, &format!("{} carries no streams", open.carrier)));
+        }
+    };
+    if open.flows == 0 || sizes.contains(&0) {
+        return Err(nonsense(Reason::NotUnderstood, "flows and sizes start at 1"));
+    }
+    if ask.direction.flows(ask.direction.streams(open.flows)) != open.flows {
+        return Err(nonsense(Reason::NotUnderstood, "streams that go both ways come in pairs"));
+    }
+    if datagrams && sizes.iter().any(|size| *size < OCTETS as u64) {
+        let detail = format!("a datagram of a stream is its number of {OCTETS} B at least");
+        return Err(nonsense(Reason::RequestSize, &detail));
+    }
+    if datagrams && sizes.iter().any(|size| *size > LARGEST_DATAGRAM) {
+        return Err(nonsense(Reason::RequestSize, &format!("a datagram carries {LARGEST_DATAGRAM} B at most")));
+    }
+    if datagrams && (ask.sending != Sending::Copy || ask.discard) {
+        return Err(nonsense(Reason::Carrier, "sending in place or from a file, and throwing away unread, are of TCP"));
+    }
+    match ask.segments {
+        Some(_) if !datagrams => Err(nonsense(Reason::Carrier, "segments of one call are datagrams: over UDP alone")),
+        Some(segments) if !(1..=MOST_SEGMENTS).contains(&segments) => {
+            Err(nonsense(Reason::NotUnderstood, &format!("segments of one call: 1 to {MOST_SEGMENTS}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn beyond(reason: Reason, limit: &str, asked: &str, allowed: &str) -> Refused {
     Refused {
         reason,
@@ -186,6 +252,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
+    use crate::native::stream::Direction;
     use measure::method::{Batch, BatchBy};
 
     fn open(carrier: Carrier, request: u64, response: u64) -> Open {
@@ -203,6 +270,7 @@ mod tests {
             stamps: false,
             batch: None,
             receive_buffer_bytes: None,
+            stream: None,
             rate_per_flow: None,
             duration_ns: None,
             idle_ns: Nanos::secs(5),
@@ -265,6 +333,48 @@ mod tests {
         assert_eq!(Limits::default().check(&greedy).unwrap_err().reason, Reason::Memory);
         let (udp, tcp) = (Limits::default().grant(&asks(Carrier::Udp)), Limits::default().grant(&asks(Carrier::Tcp)));
         assert_eq!((udp.batch, tcp.batch), (batch, None));
+    }
+
+    fn streams(carrier: Carrier, ask: Ask) -> Open {
+        let size = if carrier == Carrier::Udp { 24 } else { 1 };
+        Open { pattern: Pattern::Stream, stream: Some(Box::new(ask)), ..open(carrier, size, size) }
+    }
+
+    #[test_case(&streams(Carrier::Tcp, Ask::default()); "the smallest calls")]
+    #[test_case(&streams(Carrier::Udp, Ask::default()); "the smallest datagrams")]
+    #[test_case(&Open { flows: 8, ..streams(Carrier::Tcp, Ask { direction: Direction::Both, ..Ask::default() }) }; "both ways")]
+    #[test_case(&streams(Carrier::Tcp, Ask { sending: Sending::File, discard: true, ..Ask::default() }); "from a file")]
+    #[test_case(&streams(Carrier::Udp, Ask { segments: Some(64), ..Ask::default() }); "in segments")]
+    #[test_case(&Open { response_bytes: Bytes(65_507), ..streams(Carrier::Udp, Ask::default()) }; "larger than requests")]
+    fn streams_that_make_sense_are_let_in(open: &Open) {
+        assert_eq!(Limits::default().check(open), Ok(()));
+    }
+
+    #[test_case(&Open { request_bytes: Bytes(23), ..streams(Carrier::Udp, Ask::default()) }, Reason::RequestSize, "24 B"; "no room for a number")]
+    #[test_case(&Open { response_bytes: Bytes(23), ..streams(Carrier::Udp, Ask::default()) }, Reason::RequestSize, "24 B"; "nor back")]
+    #[test_case(&Open { request_bytes: Bytes(65_508), ..streams(Carrier::Udp, Ask::default()) }, Reason::RequestSize, "65507 B"; "a datagram too long")]
+    #[test_case(&Open { request_bytes: Bytes(0), ..streams(Carrier::Tcp, Ask::default()) }, Reason::NotUnderstood, "start at 1"; "an empty call")]
+    #[test_case(&streams(Carrier::Tcp, Ask { direction: Direction::Both, ..Ask::default() }), Reason::NotUnderstood, "pairs"; "one flow both ways")]
+    #[test_case(&streams(Carrier::Udp, Ask { sending: Sending::File, ..Ask::default() }), Reason::Carrier, "of TCP"; "datagrams of a file")]
+    #[test_case(&streams(Carrier::Udp, Ask { discard: true, ..Ask::default() }), Reason::Carrier, "of TCP"; "datagrams unread")]
+    #[test_case(&streams(Carrier::Tcp, Ask { segments: Some(2), ..Ask::default() }), Reason::Carrier, "over UDP"; "segments of a stream")]
+    #[test_case(&streams(Carrier::Udp, Ask { segments: Some(65), ..Ask::default() }), Reason::NotUnderstood, "1 to 64"; "too many segments")]
+    #[test_case(&streams(Carrier::Icmp, Ask::default()), Reason::Carrier, "no streams"; "a carrier of none")]
+    #[test_case(&Open { stream: Some(Box::default()), ..open(Carrier::Tcp, 1, 1) }, Reason::Pattern, "only streams"; "an exchange like a stream")]
+    #[test_case(&Open { request_bytes: Bytes(600 << 20), ..streams(Carrier::Tcp, Ask::default()) }, Reason::Memory, "memory per session"; "a call beyond memory")]
+    fn streams_that_make_none_are_refused(open: &Open, reason: Reason, words: &str) {
+        let refused = Limits::default().check(open).unwrap_err();
+        assert_eq!(refused.reason, reason);
+        assert!(refused.detail.contains(words), "{}", refused.detail);
+    }
+
+    #[test]
+    fn a_series_is_bounded_by_longer_intervals() {
+        let ask = |millis| Ask { interval_ns: Some(Nanos::millis(millis)), ..Ask::default() };
+        assert_eq!(interval(&Ask::default(), Nanos::secs(60)), Nanos::secs(1));
+        assert_eq!(interval(&ask(1), Nanos::secs(10)), Nanos::millis(100));
+        assert_eq!(interval(&ask(500), Nanos::secs(10)), Nanos::millis(500));
+        assert_eq!(interval(&ask(500), Nanos::secs(4_096)), Nanos::secs(1));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::native::header::Token;
 use crate::native::limits::Limits;
+use crate::native::stream::{Ask, HostCpu, Told};
 
 /// What an end can do beyond the ground of version 1, by name; names that the other end does not know are skipped.
 pub mod capability {
@@ -26,6 +27,8 @@ pub mod capability {
     pub const CPUS: &str = "cpus";
     /// The reflector takes many datagrams in one call where a client sends them so.
     pub const SEGMENTS: &str = "segments";
+    /// The reflector takes and sends streams.
+    pub const STREAMS: &str = "streams";
 }
 
 /// From the client.
@@ -101,6 +104,9 @@ pub struct Open {
     /// Receive buffer that the reflector's socket of each UDP flow shall have, octets; absent: as its system gives it.
     #[serde(default)]
     pub receive_buffer_bytes: Option<Bytes>,
+    /// What the streams are like; where, and only where, that is the pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Box<Ask>>,
     /// Requests of one flow the client means to send, per 1000 seconds; absent: as many as the window allows.
     #[serde(default, rename = "rate_per_flow_per_1000s")]
     pub rate_per_flow: Option<Rate>,
@@ -242,6 +248,13 @@ pub struct Report {
     /// System CPU time the session's threads took, nanoseconds.
     #[serde(default)]
     pub system_ns: Option<Nanos>,
+    /// What the reflector's end of each stream did, for each flow from 0; absent for other patterns, and where it does not
+    /// fit into a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<Vec<Told>>,
+    /// How busy the reflector's machine was while the streams went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<HostCpu>,
     /// The reflector's machine.
     #[serde(default)]
     pub environment: Environment,

@@ -23,6 +23,7 @@ use crate::native::message::{
 use crate::native::noise::{Handshake, Prologue};
 use crate::native::preamble::{Answer, Control, Data, Decline, Greeting, Versions};
 use crate::native::stranger::Saw;
+use crate::native::stream;
 
 /// How long a client has for each step up to its request to open.
 pub const STEP: Nanos = Nanos::secs(10);
@@ -240,11 +241,11 @@ impl Server {
         if self.talk.phase() != Some(Phase::Closing) {
             return Err(self.talk.misplaced("report"));
         }
-        let whole = self.talk.say(&FromServer::Report(Box::new(report.clone())));
-        let said = match whole {
-            Err(SessionError::Frame(_)) => self.talk.say(&FromServer::Report(Box::new(shorten(report)))),
-            other => other,
-        };
+        let mut report = report;
+        let mut said = self.talk.say(&FromServer::Report(Box::new(report.clone())));
+        while matches!(said, Err(SessionError::Frame(_))) && shorten(&mut report) {
+            said = self.talk.say(&FromServer::Report(Box::new(report.clone())));
+        }
         self.finish();
         self.settle(said)
     }
@@ -395,10 +396,18 @@ impl Server {
     }
 }
 
-/// The report without what has no bound.
-fn shorten(mut report: Report) -> Report {
-    let program = std::mem::take(&mut report.environment.program);
+/// Leaves a part of the report out: details of streams first, then what has no bound. `false`: nothing is left to be left
+/// out.
+fn shorten(report: &mut Report) -> bool {
+    if report.streams.as_mut().is_some_and(stream::shorten) {
+        return true;
+    }
+    report.streams = None;
     let unread = vec!["environment: it did not fit into a message".to_owned()];
+    if report.environment.unread == unread {
+        return false;
+    }
+    let program = std::mem::take(&mut report.environment.program);
     report.environment = Environment { program, unread, ..Environment::default() };
-    report
+    true
 }

@@ -174,17 +174,20 @@ impl<N: Numbering> NumberedReceiver<N> {
         if self.last.is_some() { Call::End } else { Call::Moved(datagram.len()) }
     }
 
+    /// `false`: it is a word about the stream, and none of its datagrams.
     #[inline]
-    fn account(&mut self, datagram: &[u8], now: Nanos) {
+    fn account(&mut self, datagram: &[u8], now: Nanos) -> bool {
         let transit = |sent: Nanos| now.0.cast_signed().wrapping_sub(sent.0.cast_signed());
         match self.numbering.read(datagram) {
             Some(Mark::Data { number, sent }) => self.arrivals.arrived(number, transit(sent)),
             Some(Mark::Last { count, .. }) => {
                 self.arrivals.last(count);
                 self.last = Some(count);
+                return self.numbering.last_is_data();
             }
             None => self.arrivals.foreign(),
         }
+        true
     }
 }
 
@@ -206,18 +209,22 @@ impl<N: Numbering> Bulk for NumberedReceiver<N> {
         let now = reading(self.numbering.clock());
         if length <= segment {
             let datagram = std::mem::take(&mut self.buffer);
-            self.account(&datagram[..length], now);
+            let counts = self.account(&datagram[..length], now);
             self.buffer = datagram;
+            if !counts {
+                return Ok(Call::End);
+            }
             return Ok(Call::MovedMany { bytes: length, datagrams: 1 });
         }
         let buffer = std::mem::take(&mut self.buffer);
-        let mut datagrams = 0;
+        let (mut bytes, mut datagrams) = (0, 0);
         for datagram in buffer[..length].chunks(segment) {
-            self.account(datagram, now);
-            datagrams += 1;
+            if self.account(datagram, now) {
+                (bytes, datagrams) = (bytes + datagram.len(), datagrams + 1);
+            }
         }
         self.buffer = buffer;
-        Ok(Call::MovedMany { bytes: length, datagrams })
+        Ok(if datagrams == 0 { Call::End } else { Call::MovedMany { bytes, datagrams } })
     }
 
     fn sight(&mut self) -> Sight {

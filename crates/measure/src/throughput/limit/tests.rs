@@ -3,7 +3,6 @@
 use test_case::test_case;
 
 use super::*;
-use crate::throughput::arrivals::Transit;
 
 /// A stream of a gigabyte a second that nothing holds back.
 fn easy() -> Evidence {
@@ -42,11 +41,8 @@ fn leg(rate: f64, lost: f64, queue: Nanos) -> Leg {
     let expected = 10_000;
     let missing = (lost * expected as f64) as i64;
     let received = expected - missing.cast_unsigned();
-    // The receiver's clock is an hour behind.
-    let min_ns = -3_600_000_000_000;
-    let transit =
-        Transit { count: received, min_ns, mean_ns: min_ns as f64 + queue.0 as f64, max_ns: min_ns, squares: 0.0 };
-    let datagrams = Datagrams { expected, received, lost: missing, transit: Some(transit), ..Datagrams::default() };
+    let waited_ns = Some(queue.0 as f64);
+    let datagrams = Datagrams { expected, received, lost: missing, waited_ns, ..Datagrams::default() };
     Leg { sent_bytes_per_s: rate, received_bytes_per_s: rate * (1.0 - lost), datagrams }
 }
 

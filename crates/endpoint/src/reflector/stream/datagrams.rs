@@ -1,0 +1,122 @@
+//! A flow of numbered datagrams: greeted, then taken or sent.
+//!
+//! The client greets with the session's token and is answered with a number drawn for this flow alone. A source sends
+//! only once that number came back from the very address it was sent to: a session's owner who forges the address of
+//! somebody else does not learn it, and nobody is flooded in his name.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+use measure::unit::Bytes;
+use protocol::bulk::Numbering;
+use protocol::native::header::{Flags, Header, LENGTH};
+use protocol::native::stream::Numbers;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::Socket;
+
+use super::{Flow, content, say_last};
+use crate::link::bulk::any::Any;
+use crate::link::bulk::numbered::{NumberedReceiver, NumberedSender};
+use crate::random;
+use crate::reflector::Shared;
+use crate::reflector::session::{Session, SocketEnd};
+use crate::socket::{self, option};
+use crate::thread::{cpu_for, settle};
+
+/// Serves flow `number` of `session` over its own socket, connected to the client; `first` is what made it known.
+pub fn serve(
+    socket: Socket,
+    from: SocketAddr,
+    session: &Session,
+    (number, thread): (u16, u32),
+    first: &[u8],
+    shared: &Shared,
+) {
+    let Some(flow) = Flow::of(session, number, shared) else { return };
+    let ready = socket::set_waiting(&socket, from, session.got.waiting)
+        .and_then(|()| settle(cpu_for(&session.got.cpus, thread), "reflector"));
+    let (Ok(_pinned), Ok(drawn)) = (ready, random::bytes().map(u64::from_ne_bytes)) else { return };
+    if flow.prepare(&socket, from).is_err() {
+        return;
+    }
+    let numbers = Numbers::new(&session.token, number);
+    session.begin_stream();
+    if !greet(&flow, &socket, numbers, drawn, first) {
+        return;
+    }
+    let sinks = flow.sinks();
+    let waiting = session.got.waiting;
+    let way = if sinks {
+        Any::ReceiveNumbered(NumberedReceiver::new(socket, numbers, waiting))
+    } else {
+        let size = session.open.response_bytes.0 as usize;
+        let segments = flow.ask.segments.unwrap_or(1) as usize;
+        Any::SendNumbered(NumberedSender::new(socket, numbers, size, segments, content(size).turn(), waiting))
+    };
+    let (way, told) = flow.run(way);
+    let last = match &way {
+        Any::ReceiveNumbered(way) => way.last(),
+        _ => told.sent_datagrams,
+    };
+    session.end_socket(SocketEnd {
+        receive_buffer: way.socket().recv_buffer_size().ok().map(|bytes| Bytes(bytes as u64)),
+        dropped: option::dropped(way.socket().as_fd()).ok().map(u64::from),
+    });
+    // Before it is said that all is over: whoever asks then is told.
+    session.end_stream(number, told);
+    match last {
+        Some(last) if sinks => answer_last(way.socket(), numbers, last),
+        Some(last) => drop(say_last(way.socket(), numbers, last, || flow.is_over())),
+        None => {}
+    }
+}
+
+/// What says to the sender that its end was heard. Lost, it says it again and then goes without.
+fn answer_last(socket: &Socket, numbers: Numbers, last: u64) {
+    let datagram = numbers.last(last, measure::unit::Nanos::ZERO);
+    let _said = send(socket, &datagram, SendFlags::NOSIGNAL);
+}
+
+/// Answers greetings until the stream may begin; `false`: the session is over before. The first datagram of a stream is
+/// left where it is.
+fn greet(flow: &Flow<'_>, socket: &Socket, numbers: Numbers, drawn: u64, first: &[u8]) -> bool {
+    let mut message = first[..first.len().min(LENGTH)].to_vec();
+    let mut buffer = [0_u8; LENGTH];
+    loop {
+        match Header::read(&message).filter(|header| is_ours(flow, header)) {
+            Some(header) if header.flags.has(Flags::START) && header.seq == drawn => {
+                if !flow.sinks() {
+                    return true;
+                }
+            }
+            Some(header) => {
+                let mut answer = [0; LENGTH];
+                Header { seq: drawn, word: 0, ..header }.write(&mut answer);
+                let _answered = send(socket, &answer, SendFlags::NOSIGNAL);
+            }
+            None => drop(flow.session.malformed.fetch_add(1, Ordering::Relaxed)),
+        }
+        loop {
+            if !flow.await_word(socket) {
+                return false;
+            }
+            let Ok((_, length)) =
+                recv(socket, &mut buffer[..], RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT)
+            else {
+                // An ICMP error for an answer of ours, which is gone now.
+                continue;
+            };
+            if flow.sinks() && numbers.read(&buffer[..length.min(LENGTH)]).is_some() {
+                return true;
+            }
+            let Ok((length, _)) = recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) else { continue };
+            message = buffer[..length].to_vec();
+            break;
+        }
+    }
+}
+
+fn is_ours(flow: &Flow<'_>, header: &Header) -> bool {
+    header.token == flow.session.token && header.flow == flow.number
+}

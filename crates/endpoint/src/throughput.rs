@@ -1,0 +1,201 @@
+//! A measurement of streams between our two ends, whole: the session with the reflector, a connection or flow and a
+//! thread for each stream, the bulk engine on them, and what both ends found.
+
+mod finding;
+mod lane;
+mod open;
+
+use std::net::SocketAddr;
+use std::thread;
+
+use measure::event::Event;
+use measure::method::{Carrier, Method};
+use measure::throughput::meter::Metered;
+use measure::unit::{Bytes, Nanos, Rate};
+use protocol::native::key::Key;
+use protocol::native::message::Report;
+use protocol::native::stream::Direction;
+
+pub use finding::{Autotuning, Finding, Thread};
+pub use protocol::native::stream::{HostCpu, Sending, Told, ZeroCopied};
+
+use crate::clock::wall_offset;
+use crate::control::Control;
+use crate::cpu_usage::Snapshot;
+use crate::environment::Reader;
+use crate::environment::watch::Watch;
+use crate::error::EndpointError;
+use crate::reflector::stream::tally::host_cpu;
+use crate::reflector::{self, Settings};
+use crate::rtt::scene::Scene;
+use crate::rtt::threads::{self, Brought};
+use crate::rtt::{self, Target};
+use crate::stop::Stop;
+use lane::Home;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// How: carrier, size of our calls (`request_bytes`), spread, when it ends, warm-up, socket options, waiting. Of
+    /// `spread`, `connections` is the number of streams each way; each has a thread. Its direction and schedule are not
+    /// looked at, for those are of one end: see [`Task::direction`] and [`Task::rate`].
+    pub method: Method,
+    /// Which way, seen from here.
+    pub direction: Direction,
+    /// What each sending stream is held to, whichever end sends: calls in 1000 s, over UDP datagrams; absent: as fast as
+    /// it goes. [`calls_for`] makes one of bytes a second.
+    pub rate: Option<Rate>,
+    /// How our end hands over what it sends.
+    pub sending: Sending,
+    /// How the reflector does.
+    pub peer_sending: Sending,
+    /// Whether our kernel throws away what comes, unread; of TCP alone.
+    pub discard: bool,
+    /// Whether the reflector's does.
+    pub peer_discard: bool,
+    /// Datagrams of one call of whoever sends (`UDP_SEGMENT`), 1 to 64; 1: each has its own call, as programs send them.
+    pub segments: u32,
+    /// Whether the durations of our calls are kept.
+    pub timed: bool,
+    /// Whom; absent: a reflector of our own, over loopback.
+    pub target: Option<Target>,
+    /// The key that the reflector wants.
+    pub key: Option<Key>,
+    /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
+    pub interval: Nanos,
+    /// Name and version of the program, for the peer and the record.
+    pub program: String,
+}
+
+impl Task {
+    /// Streams to the reflector as `method` has it, nothing out of the ordinary.
+    pub fn new(method: Method, program: &str) -> Self {
+        Self {
+            method,
+            direction: Direction::Send,
+            rate: None,
+            sending: Sending::Copy,
+            peer_sending: Sending::Copy,
+            discard: false,
+            peer_discard: false,
+            segments: 1,
+            timed: false,
+            target: None,
+            key: None,
+            interval: measure::event::INTERVAL,
+            program: program.to_owned(),
+        }
+    }
+
+    /// Streams each way.
+    pub fn streams(&self) -> u32 {
+        self.method.spread.connections.max(1)
+    }
+
+    fn is_of_datagrams(&self) -> bool {
+        self.method.carrier == Carrier::Udp
+    }
+}
+
+/// How many calls of `call` bytes a stream makes in 1000 s at `bytes_per_s`; at least one. `None` where a rate is 0, or
+/// beyond counting.
+pub fn calls_for(bytes_per_s: u64, call: Bytes) -> Option<Rate> {
+    let calls = u128::from(bytes_per_s) * 1_000 / u128::from(call.0.max(1));
+    let calls = u64::try_from(calls).ok()?.max(1);
+    (bytes_per_s > 0).then(|| std::num::NonZeroU64::new(calls).map(Rate)).flatten()
+}
+
+/// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one: with
+/// [`Event::Started`] and [`Event::Carried`], whose thread is the number of the flow. Of a run both ways the flows of the
+/// first half are ours to send on.
+pub fn measure(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
+    // Best effort: many streams take more descriptors than a process usually gets.
+    crate::socket::raise_descriptor_limit();
+    let Some(target) = &task.target else { return against_ourselves(task, stop, on_event) };
+    against(task, target.address, false, stop, on_event)
+}
+
+/// With a reflector of our own in this process, which is told apart in the record.
+fn against_ourselves(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
+    let reflector = reflector::bind(Settings::loopback(&task.program))?;
+    let address = reflector.addresses()[0];
+    let reflector_stop = Stop::default();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| reflector.run(&reflector_stop));
+        let finding = against(task, address, true, stop, on_event);
+        reflector_stop.request();
+        running.thread().unpark();
+        drop(running.join());
+        finding
+    })
+}
+
+/// What our threads brought, and what our machine did meanwhile.
+struct Ours {
+    brought: Brought<Home>,
+    cpu: Option<HostCpu>,
+    clock_stepped: bool,
+}
+
+fn against(
+    task: &Task,
+    peer: SocketAddr,
+    own: bool,
+    stop: &Stop,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Finding, EndpointError> {
+    let options = &task.method.socket;
+    let mut control = Control::open(peer, open::request(task), task.key.as_ref(), options, stop)?;
+    let lanes = open::lanes(task, peer, &control, stop)?;
+    let reader = Reader::host(task.program.clone()).towards(peer.ip());
+    let mut watch = Watch::start(match &options.interface {
+        Some(interface) => reader.through(interface.clone()),
+        None => reader,
+    });
+    let halt = Stop::default();
+    let works: Vec<_> = lanes.into_iter().map(|lane| move |post: threads::Post<'_>| lane.run(task, post)).collect();
+    let mut scene = Scene {
+        method: &task.method,
+        trace: None,
+        peer,
+        far: &mut control,
+        samples: false,
+        interval: task.interval,
+        stop,
+        halt: &halt,
+        watch: &mut watch,
+        on_event,
+    };
+    let (before, offset_before) = (Snapshot::take(), wall_offset());
+    let brought = threads::run(works, &mut scene, |home: &Home| home.ended)?;
+    let cpu = Snapshot::take().zip(before).and_then(|(now, before)| now.since(&before)).map(host_cpu);
+    let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > CLOCK_TOLERANCE;
+    let peer_facts = rtt::facts_of(&control);
+    let report = if brought.trouble.is_some() {
+        // Whoever is lost is not asked any more; the reflector ends the session by itself.
+        let lost = brought.trouble.as_ref().map(|error| error.cause.to_string()).unwrap_or_default();
+        control.give_up("the peer was lost");
+        Err(lost)
+    } else {
+        control.close(stop).map_err(|error| error.cause.to_string())
+    };
+    let ours = Ours { brought, cpu, clock_stepped };
+    Ok(finding::conclude(task, ours, report, watch.finish(), peer_facts, peer, own))
+}
+
+/// How far wall and monotonic clock may drift apart while a stream runs before a step is assumed, nanoseconds.
+const CLOCK_TOLERANCE: u128 = 50_000_000;
+
+/// All of one way's streams as one; `None` where there are none.
+fn together(streams: impl Iterator<Item = Metered>) -> Option<Metered> {
+    streams.reduce(|mut all, more| {
+        all.merge(more);
+        all
+    })
+}
+
+/// What the reflector told, or why it did not.
+type Word = Result<Report, String>;
+
+#[cfg(test)]
+mod tests;

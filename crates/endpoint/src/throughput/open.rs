@@ -1,0 +1,212 @@
+//! Asks for a session of streams and opens its flows: connections, or flows of datagrams that greeted each other.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use measure::method::{Pattern, SocketOptions};
+use measure::unit::{Bytes, Nanos};
+use protocol::native::header::{Flags, Header, LENGTH, Token};
+use protocol::native::message::{Open, capability};
+use protocol::native::stream::{Ask, Numbers};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::Socket;
+
+use super::Task;
+use super::lane::{Lane, Start};
+use crate::clock::Monotonic;
+use crate::control::Control;
+use crate::error::{Cause, EndpointError, Side, Step};
+use crate::facts::socket::socket_facts;
+use crate::link::bulk::Receiver;
+use crate::link::bulk::any::Any;
+use crate::link::bulk::numbered::{NumberedReceiver, NumberedSender};
+use crate::link::clockwork::poll_one;
+use crate::link::ring::{Ring, Shape};
+use crate::reflector::stream::{content, sender};
+use crate::rtt::open::{Admission, connected};
+use crate::socket;
+use crate::stop::Stop;
+
+/// After so long without a word the reflector may take us for dead; we speak in a third of it. A source of datagrams goes
+/// on for so long where the network between has gone.
+const IDLE: Nanos = Nanos::secs(10);
+/// Beyond the duration asked for: connecting, the end of what is on its way, the report.
+const SLACK: Nanos = Nanos::secs(60);
+/// Receive buffer of a flow of datagrams where nobody asks for another, at both ends: what comes at 10 Gbit/s in 3 ms.
+const ROOM: Bytes = Bytes(4 << 20);
+/// Of all flows together at the most.
+const ROOM_IN_ALL: Bytes = Bytes(64 << 20);
+/// A greeting is said so often before silence is told: one lost packet is no closed port.
+const GREETINGS: u32 = 5;
+/// So long is waited for the answer to each of them.
+const GREETING: Nanos = Nanos::millis(400);
+
+/// What the session is asked for.
+pub fn request(task: &Task) -> Open {
+    let method = &task.method;
+    let call = method.request_bytes;
+    let ask = Ask {
+        direction: task.direction,
+        sending: task.peer_sending,
+        discard: task.peer_discard,
+        segments: Some(task.segments).filter(|segments| *segments > 1),
+        after_ns: method.stop.after_ns,
+        bytes: method.stop.bytes,
+        warm_up_ns: method.warm_up_ns,
+        interval_ns: Some(task.interval),
+        congestion: method.socket.congestion.clone(),
+        send_buffer_bytes: method.socket.send_buffer_bytes,
+        tos: method.socket.tos,
+    };
+    Open {
+        program: task.program.clone(),
+        capabilities: [capability::STREAMS.to_owned()].into(),
+        carrier: method.carrier,
+        pattern: Pattern::Stream,
+        request_bytes: call,
+        response_bytes: if method.response_bytes == Bytes(0) { call } else { method.response_bytes },
+        reply_every: 1,
+        waiting: method.peer_waiting,
+        cpus: method.spread.peer_cpus.clone(),
+        flows: task.direction.flows(task.streams()),
+        stamps: false,
+        batch: None,
+        receive_buffer_bytes: receive_room(task),
+        stream: Some(Box::new(ask)),
+        rate_per_flow: task.rate,
+        duration_ns: method.stop.after_ns.map(|length| longest(length, method.warm_up_ns)),
+        idle_ns: IDLE,
+    }
+}
+
+fn longest(length: Nanos, warm_up: Nanos) -> Nanos {
+    Nanos(length.0.saturating_add(warm_up.0).saturating_add(SLACK.0))
+}
+
+/// Receive buffer of each socket: as asked; of datagrams otherwise what takes a receiver that does not run for some
+/// milliseconds. TCP's is left to its system, which fits it to the path.
+fn receive_room(task: &Task) -> Option<Bytes> {
+    let flows = task.direction.flows(task.streams());
+    let usual = || task.is_of_datagrams().then(|| ROOM.min(Bytes(ROOM_IN_ALL.0 / u64::from(flows))));
+    task.method.socket.receive_buffer_bytes.or_else(usual)
+}
+
+/// Opens all flows of the session.
+pub fn lanes(task: &Task, peer: SocketAddr, control: &Control, stop: &Stop) -> Result<Vec<Lane>, EndpointError> {
+    let flows = task.direction.flows(task.streams());
+    let opening = Opening { task, peer, admission: Admission::of(control), stop };
+    (0..flows)
+        .map(|flow| {
+            let sends = task.direction.to_reflector(flow, flows);
+            let place = task.direction.place(flow, flows);
+            let number = flow as u16;
+            let numbers = Numbers::new(&opening.admission.token(), number);
+            let (way, start) = if task.is_of_datagrams() {
+                opening.datagrams(number, numbers, sends)
+            } else {
+                opening.tcp(number, sends)
+            }?;
+            Ok(Lane { way, number, place, numbers, start })
+        })
+        .collect()
+}
+
+struct Opening<'a> {
+    task: &'a Task,
+    peer: SocketAddr,
+    admission: Admission,
+    stop: &'a Stop,
+}
+
+impl Opening<'_> {
+    fn tcp(&self, flow: u16, sends: bool) -> Result<(Any<Numbers>, Start), EndpointError> {
+        let (task, method) = (self.task, &self.task.method);
+        let size = method.request_bytes.0 as usize;
+        let socket = connected(self.peer, self.admission, flow, method, self.stop)?;
+        if !sends {
+            let way = Receiver::new(socket, Ring::new(Shape::of(size)), method.waiting);
+            return Ok((Any::Receive(if task.discard { way.discarding() } else { way }), Start::Octet));
+        }
+        let fail = |cause| {
+            EndpointError::new(Step::Set("how a stream is sent"), self.peer, cause)
+                .with_hint("this kernel may not send so: choose plain copies")
+        };
+        Ok((sender(socket, size, task.sending, method.waiting).map_err(fail)?, Start::AtOnce))
+    }
+
+    fn datagrams(&self, flow: u16, numbers: Numbers, sends: bool) -> Result<(Any<Numbers>, Start), EndpointError> {
+        let (task, method) = (self.task, &self.task.method);
+        let options = SocketOptions { receive_buffer_bytes: receive_room(task), ..method.socket.clone() };
+        let socket = socket::udp(self.peer, &options)?;
+        socket::set_waiting(&socket, self.peer, method.waiting)?;
+        socket::set_glance(&socket).map_err(|cause| EndpointError::new(Step::Set("timeouts"), self.peer, cause))?;
+        let size = method.request_bytes.0 as usize;
+        if sends {
+            self.check_segments(&socket, size)?;
+        }
+        let greeting = Header { token: self.admission.token(), seq: 0, flags: Flags::WARM_UP, flow, word: 0 };
+        // As long as what follows: whether the path lets it through is seen at once.
+        let drawn = self.greet(&socket, &greeting, if sends { size.max(LENGTH) } else { LENGTH })?;
+        if !sends {
+            let go = Header { seq: drawn, flags: Flags::START, ..greeting };
+            let mut datagram = [0; LENGTH];
+            go.write(&mut datagram);
+            let way = NumberedReceiver::new(socket, numbers, method.waiting);
+            return Ok((Any::ReceiveNumbered(way), Start::Datagram(datagram)));
+        }
+        let (segments, mut ring) = (task.segments as usize, content(size));
+        let way = NumberedSender::new(socket, numbers, size, segments, ring.turn(), method.waiting);
+        Ok((Any::SendNumbered(way), Start::AtOnce))
+    }
+
+    /// What the kernel is to cut must fit the path as it is.
+    fn check_segments(&self, socket: &Socket, size: usize) -> Result<(), EndpointError> {
+        let headers = if self.peer.is_ipv6() { 48 } else { 28 };
+        let Some(mtu) = socket_facts(socket).path_mtu_bytes.filter(|_| self.task.segments > 1) else { return Ok(()) };
+        if (size + headers) as u64 <= mtu.0 {
+            return Ok(());
+        }
+        let told = format!("segments of {size} B do not fit packets of {mtu}");
+        let cause = std::io::Error::new(std::io::ErrorKind::InvalidInput, told);
+        Err(EndpointError::new(Step::Set("segments of one call"), self.peer, cause)
+            .on(Side::Ours)
+            .with_hint("choose smaller datagrams, or one a call"))
+    }
+
+    /// Greets until the reflector answers; the number that it drew for this flow.
+    fn greet(&self, socket: &Socket, greeting: &Header, length: usize) -> Result<u64, EndpointError> {
+        let mut message = vec![0; length];
+        greeting.write(&mut message);
+        for _ in 0..GREETINGS {
+            // Any other error is of an earlier one, told by ICMP: the next may get through.
+            if let Err(Errno::MSGSIZE) = send(socket, &message, SendFlags::NOSIGNAL) {
+                return Err(EndpointError::new(Step::FirstExchange, self.peer, Errno::MSGSIZE));
+            }
+            if let Some(drawn) = answer(socket, greeting.token, greeting.flow) {
+                return Ok(drawn);
+            }
+            if self.stop.requested() {
+                return Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Stopped));
+            }
+        }
+        let waited = Nanos(GREETING.0 * u64::from(GREETINGS));
+        let hint = "TCP gets through to this port, UDP does not: a firewall may drop it, or the size exceeds what the path lets through";
+        Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited)).on(Side::Path).with_hint(hint))
+    }
+}
+
+/// What the answer to a greeting carries; `None`: none came in time.
+fn answer(socket: &Socket, token: Token, flow: u16) -> Option<u64> {
+    let until = Monotonic::now().after(GREETING);
+    let mut buffer = [0_u8; LENGTH];
+    while Monotonic::now() < until {
+        poll_one(socket.as_fd(), false, until);
+        let Ok((length, _)) = recv(socket, &mut buffer[..], RecvFlags::DONTWAIT) else { continue };
+        let header = Header::read(&buffer[..length]).filter(|header| header.token == token && header.flow == flow);
+        if let Some(header) = header {
+            return Some(header.seq);
+        }
+    }
+    None
+}

@@ -1,0 +1,302 @@
+//! Streams of the native session: what a client asks for, how datagrams are numbered, and what the reflector tells.
+//!
+//! A flow carries one stream, one way. Of a session that goes both ways the first half of the flows goes to the reflector
+//! and the second half comes from it. Not here: what a reflector allows ([`super::limits`]), and when which octet is sent
+//! (`docs/protocol/native.md`, section 5).
+
+use std::fmt;
+
+use measure::outcome::SocketFacts;
+use measure::throughput::{Carried, Stream};
+use measure::unit::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::bulk::{Mark, Numbering, StampClock};
+use crate::native::header::Token;
+
+/// What a stream is like, beside what every [`super::message::Open`] says. There, `request_bytes` is the size of a call or
+/// datagram of the client, `response_bytes` of one of the reflector, and `rate_per_flow` is of calls that send: of
+/// datagrams over UDP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ask {
+    /// Which way it goes.
+    pub direction: Direction,
+    /// How the reflector sends.
+    pub sending: Sending,
+    /// Whether the reflector has its kernel throw away what comes, unread (`MSG_TRUNC`); of TCP alone.
+    pub discard: bool,
+    /// Datagrams of one call of the reflector's sender, at least 1 (`UDP_SEGMENT`); absent: each has its own.
+    pub segments: Option<u32>,
+    /// The reflector's sender ends after so many nanoseconds, warm-up not included; absent: not by time.
+    pub after_ns: Option<Nanos>,
+    /// Its streams end when they have sent so many octets of payload all together, warm-up not included.
+    pub bytes: Option<Bytes>,
+    /// What went through at the start for so many nanoseconds is not counted.
+    pub warm_up_ns: Nanos,
+    /// Length of an interval of the reflector's series, nanoseconds; it may make it longer. Absent: a second.
+    pub interval_ns: Option<Nanos>,
+    /// TCP congestion control of the reflector's senders, by name; absent: as its system has it.
+    pub congestion: Option<String>,
+    /// Send buffer of the reflector's sockets, octets; absent: as its system has it. The receive buffer is asked for as of
+    /// any session.
+    pub send_buffer_bytes: Option<Bytes>,
+    /// Type-of-service octet of what the reflector sends.
+    pub tos: Option<u8>,
+}
+
+/// Which way the streams of a session go, seen from the client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the client to the reflector.
+    #[default]
+    Send,
+    /// From the reflector to the client.
+    Receive,
+    /// As many streams each way, at once.
+    Both,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::Both => "both ways",
+        })
+    }
+}
+
+impl Direction {
+    /// Flows of a session of `streams` streams each way it goes.
+    pub fn flows(self, streams: u32) -> u32 {
+        if self == Self::Both { streams.saturating_mul(2) } else { streams }
+    }
+
+    /// Streams each way of a session of so many flows.
+    pub fn streams(self, flows: u32) -> u32 {
+        if self == Self::Both { flows / 2 } else { flows }
+    }
+
+    /// Whether `flow`, of so many, goes from the client to the reflector.
+    pub fn to_reflector(self, flow: u32, flows: u32) -> bool {
+        match self {
+            Self::Send => true,
+            Self::Receive => false,
+            Self::Both => flow < flows / 2,
+        }
+    }
+
+    /// The place of `flow` among those that go the same way, from 0.
+    pub fn place(self, flow: u32, flows: u32) -> u32 {
+        if self == Self::Both { flow % (flows / 2).max(1) } else { flow }
+    }
+}
+
+/// How an end hands over what it sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sending {
+    /// The kernel copies it from memory.
+    #[default]
+    Copy,
+    /// The kernel takes it from memory in place (`MSG_ZEROCOPY`); of TCP alone. On a path without a card it copies.
+    ZeroCopy,
+    /// From a file in memory (`sendfile`); of TCP alone.
+    File,
+}
+
+impl fmt::Display for Sending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copy => "copy",
+            Self::ZeroCopy => "zero-copy",
+            Self::File => "sendfile",
+        })
+    }
+}
+
+/// The share of `bytes` that stream number `place` of `streams` has: they add up, and no two differ by more than one.
+pub fn share(bytes: Bytes, place: u32, streams: u32) -> Bytes {
+    let (place, streams) = (u64::from(place), u64::from(streams.max(1)));
+    Bytes(bytes.0 / streams + u64::from(place < bytes.0 % streams))
+}
+
+/// What the reflector's end of one stream did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Told {
+    /// What its calls carried, its time, its numbers, its intervals.
+    #[serde(flatten)]
+    pub stream: Stream,
+    /// What went through in the warm-up.
+    #[serde(default)]
+    pub omitted: Carried,
+    /// Datagrams that it sent from its start to its end, warm-up included: the number of the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_datagrams: Option<u64>,
+    /// User CPU time of its thread, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_ns: Option<Nanos>,
+    /// System CPU time of its thread, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_ns: Option<Nanos>,
+    /// What the kernel did with what was sent in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_copy: Option<ZeroCopied>,
+    /// What its socket got.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<SocketFacts>,
+    /// Why it ended before its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+/// Sends in place that the kernel is done with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZeroCopied {
+    /// How many.
+    pub sends: u64,
+    /// Of how many it copied the payload after all.
+    pub copied: u64,
+}
+
+/// How busy a machine's CPUs were while it streamed: shares of 0 to 1, means over its CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostCpu {
+    /// All but idle.
+    pub busy_share: f64,
+    /// Programs.
+    pub user_share: f64,
+    /// The kernel.
+    pub system_share: f64,
+    /// Interrupts.
+    pub irq_share: f64,
+    /// Software interrupts: most of what receiving costs.
+    pub softirq_share: f64,
+    /// Number of CPUs that is of.
+    pub cpus: u32,
+    /// Which one was the busiest.
+    pub busiest: u32,
+    /// Its own share, all but idle.
+    pub busiest_share: f64,
+}
+
+/// Octets at the start of each datagram of a stream, and so of the smallest.
+pub const OCTETS: usize = 24;
+/// Version of their layout.
+pub const VERSION: u8 = 1;
+
+const DATA: u8 = 1;
+const LAST: u8 = 2;
+
+/// The numbers in the datagrams of one flow: 24 octets, big-endian.
+///
+/// | octets | |
+/// |---|---|
+/// | 0-3 | the first octets of the session's token |
+/// | 4 | version of this layout, 1 |
+/// | 5 | 1: data; 2: the sender sent its last |
+/// | 6-7 | flow number |
+/// | 8-15 | number of the datagram, from 1; in a last one: how many there were |
+/// | 16-23 | when it was sent, nanoseconds of the sender's monotonic clock |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    head: [u8; 8],
+}
+
+impl Numbers {
+    /// Those of `flow` of the session named `token`.
+    pub fn new(token: &Token, flow: u16) -> Self {
+        let [a, b, c, d, ..] = token.0;
+        let [high, low] = flow.to_be_bytes();
+        Self { head: [a, b, c, d, VERSION, DATA, high, low] }
+    }
+
+    /// What says that `count` datagrams were the last.
+    pub fn last(&self, count: u64, sent: Nanos) -> [u8; OCTETS] {
+        let mut datagram = [0; OCTETS];
+        self.write(&mut datagram, count, sent);
+        datagram[5] = LAST;
+        datagram
+    }
+}
+
+impl Numbering for Numbers {
+    fn octets(&self) -> usize {
+        OCTETS
+    }
+
+    fn clock(&self) -> StampClock {
+        StampClock::Monotonic
+    }
+
+    #[inline]
+    fn write(&self, datagram: &mut [u8], number: u64, sent: Nanos) {
+        if let Some(head) = datagram.first_chunk_mut::<OCTETS>() {
+            head[..8].copy_from_slice(&self.head);
+            head[8..16].copy_from_slice(&number.to_be_bytes());
+            head[16..].copy_from_slice(&sent.0.to_be_bytes());
+        }
+    }
+
+    fn last_is_data(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn read(&self, datagram: &[u8]) -> Option<Mark> {
+        let octets = datagram.first_chunk::<OCTETS>()?;
+        let (head, rest) = octets.split_first_chunk::<8>()?;
+        let (number, sent) = rest.split_first_chunk::<8>()?;
+        let (number, sent) = (u64::from_be_bytes(*number), Nanos(u64::from_be_bytes(*sent.first_chunk()?)));
+        let kind = head[5];
+        if (Self { head: [head[0], head[1], head[2], head[3], head[4], DATA, head[6], head[7]] }) != *self {
+            return None;
+        }
+        match kind {
+            DATA if number > 0 => Some(Mark::Data { number, sent }),
+            LAST => Some(Mark::Last { count: number, sent }),
+            _ => None,
+        }
+    }
+}
+
+/// Makes what is told of streams shorter, a step at a time: intervals without their details, half as many intervals,
+/// sockets, and in the end only what was carried. `false`: nothing is left to leave out.
+pub fn shorten(streams: &mut Vec<Told>) -> bool {
+    let details = |told: &Told| told.stream.intervals.iter().any(|span| span.tcp.is_some() || span.datagrams.is_some());
+    if streams.iter().any(details) {
+        for interval in streams.iter_mut().flat_map(|told| &mut told.stream.intervals) {
+            (interval.tcp, interval.datagrams) = (None, None);
+        }
+        return true;
+    }
+    if streams.iter().any(|told| told.stream.intervals.len() > 1) {
+        for told in streams.iter_mut() {
+            let pairs = told.stream.intervals.chunks(2);
+            told.stream.intervals =
+                pairs.filter_map(|pair| pair.iter().copied().reduce(|one, next| one.then(&next))).collect();
+        }
+        return true;
+    }
+    if streams.iter().any(|told| told.socket.is_some() || !told.stream.intervals.is_empty()) {
+        for told in streams.iter_mut() {
+            told.socket = None;
+            told.stream.intervals.clear();
+        }
+        return true;
+    }
+    if streams.iter().any(|told| told.stream.tcp.is_some()) {
+        for told in streams.iter_mut() {
+            told.stream.tcp = None;
+        }
+        return true;
+    }
+    let any = !streams.is_empty();
+    streams.clear();
+    any
+}
+
+#[cfg(test)]
+mod tests;
