@@ -1,6 +1,6 @@
 //! Reads the captures of the real iperf3.
 
-use protocol::iperf3::cookie::{Cookie, LENGTH};
+use protocol::iperf3::cookie::LENGTH;
 
 const CAPTURES: &str = include_str!("../fixtures/iperf3/control.txt");
 
@@ -10,7 +10,6 @@ pub struct Capture {
     /// What the client sent behind its cookie.
     pub client: Vec<u8>,
     pub server: Vec<u8>,
-    pub cookie: Cookie,
 }
 
 impl Capture {
@@ -59,9 +58,8 @@ pub fn all() -> Vec<Capture> {
         let name = name.strip_prefix("= ").and_then(|line| line.split_once(": ")).expect("a name").0;
         let mut said = |mark| octets(lines.next().and_then(|line| line.strip_prefix(mark)).expect("what was said"));
         let (mut client, server) = (said("> "), said("< "));
-        let cookie = Cookie::of(*client.first_chunk::<LENGTH>().expect("a cookie"));
-        client.drain(..LENGTH);
-        captures.push(Capture { name, client, server, cookie });
+        assert_eq!(client.drain(..LENGTH).next_back(), Some(0), "a cookie ends with a NUL");
+        captures.push(Capture { name, client, server });
     }
     assert_eq!(captures.len(), 31, "every capture was read");
     captures

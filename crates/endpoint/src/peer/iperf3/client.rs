@@ -1,0 +1,335 @@
+//! The client's end of iperf3's protocol: one control connection, one test, any number of streams either way.
+//!
+//! Nothing waits without bound: not for the server's words ([`control`]), not for its streams ([`open`]), not for data
+//! ([`Test::receive_timeout`]); a [`Stop`] ends every wait, and a test that runs as an interrupted iperf3 does. What went
+//! wrong while data flowed stands beside what was measured ([`Measured::trouble`]); before that it is an error.
+
+pub mod control;
+mod ending;
+pub mod open;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use measure::environment::Environment;
+use measure::event::Event;
+use measure::method::Pacing;
+use measure::unit::{Bytes, Nanos};
+use protocol::iperf3::code::Code;
+use protocol::iperf3::cookie::Cookie;
+use protocol::iperf3::login::{Padding, PublicKey, Token};
+use protocol::iperf3::parameters::{DATAGRAM, Parameters, Protocol};
+use protocol::iperf3::results::Results;
+
+use self::control::{Control, Heard};
+use super::course::{Course, Limit};
+use super::sockets::Connection;
+use super::streams::{self, Ran, Run};
+use super::tell;
+use crate::clock::{Monotonic, wall};
+use crate::environment::Reader;
+use crate::environment::watch::Watch;
+use crate::error::{Cause, EndpointError, Step};
+use crate::facts::socket::socket_facts;
+use crate::random;
+use crate::stop::Stop;
+use crate::thread::CpuTime;
+
+/// A receiver that has nothing for so long gives up, where nobody says otherwise.
+pub const RECEIVE_TIMEOUT: Nanos = Nanos::secs(120);
+/// How long a connection may take to be made, where nobody says otherwise.
+pub const CONNECT: Nanos = Nanos::secs(30);
+
+/// How a control connection is made.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Where the server may be: tried in turn.
+    pub servers: Vec<SocketAddr>,
+    /// The local address of all connections; `None`: any. The port is the data's alone, see [`Test::local_port`].
+    pub local: Option<std::net::IpAddr>,
+    /// The network interface of all connections (`SO_BINDTODEVICE`); `None`: any.
+    pub interface: Option<String>,
+    /// How long each address may take.
+    pub connect_timeout: Nanos,
+    /// Name and version of the program, for the facts of this host.
+    pub program: String,
+}
+
+impl Setup {
+    /// Towards these, from anywhere.
+    pub fn towards(servers: Vec<SocketAddr>) -> Self {
+        Self { servers, local: None, interface: None, connect_timeout: CONNECT, program: String::new() }
+    }
+}
+
+/// Who asks.
+#[derive(Clone)]
+pub struct Credentials {
+    /// Name.
+    pub user: String,
+    /// Password.
+    pub password: String,
+    /// The server's public key.
+    pub key: PublicKey,
+    /// How the token is padded.
+    pub padding: Padding,
+}
+
+/// The name alone.
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials").field("user", &self.user).field("padding", &self.padding).finish_non_exhaustive()
+    }
+}
+
+/// One test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// What the server is asked for, which is what our end does too. Without a size of the datagrams they have the size that
+    /// the control connection's segments have.
+    pub parameters: Parameters,
+    /// Who asks; `None`: anyone.
+    pub credentials: Option<Credentials>,
+    /// The local port of the first stream, the others have those after it; `None`: any.
+    pub local_port: Option<u16>,
+    /// The CPU of our threads; `None`: any.
+    pub cpu: Option<u32>,
+    /// What is sent over TCP in place of octets of ours.
+    pub file: Option<PathBuf>,
+    /// Length of an interval.
+    pub interval: Nanos,
+    /// A stream that carries nothing for so long ends the test.
+    pub receive_timeout: Nanos,
+    /// Unacknowledged data may wait for so long (`TCP_USER_TIMEOUT`); `None`: as long as the system has it.
+    pub send_timeout: Option<Nanos>,
+    /// How a sender with a rate waits for its next call.
+    pub pacing: Pacing,
+}
+
+impl Test {
+    /// A test by `parameters`, with nothing said of our end.
+    pub fn new(parameters: Parameters) -> Self {
+        Self {
+            parameters,
+            credentials: None,
+            local_port: None,
+            cpu: None,
+            file: None,
+            interval: measure::event::INTERVAL,
+            receive_timeout: RECEIVE_TIMEOUT,
+            send_timeout: None,
+            pacing: Pacing::Hybrid,
+        }
+    }
+
+    /// How our senders' end is told by what they carried.
+    fn limit(&self) -> Limit {
+        match (self.parameters.bytes, self.parameters.blocks) {
+            (0, 0) => Limit::None,
+            (0, calls) => Limit::Calls(calls),
+            (bytes, _) => Limit::Bytes(bytes),
+        }
+    }
+
+    /// How long data flow; `None`: without end.
+    fn length(&self) -> Option<Nanos> {
+        let timed = self.parameters.time > 0 && self.limit() == Limit::None;
+        timed.then(|| Nanos::secs(u64::from(self.parameters.time)))
+    }
+}
+
+/// What goes on, as it does.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// All streams are there, in this order; the test begins.
+    Streams(&'a [Connection]),
+    /// An interval, or what else the engine tells; threads count as streams do.
+    Engine(Event),
+}
+
+/// Why a test ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// As was asked for.
+    Complete,
+    /// The user wanted the end.
+    Stopped,
+    /// The server ended by itself.
+    ServerTerminated,
+    /// A stream carried nothing for too long: iperf3's number 144.
+    Silent,
+    /// The server or the path to it failed: see [`Measured::trouble`].
+    Lost,
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct Failure {
+    /// iperf3's number for it.
+    pub code: Code,
+    /// The system's error number, of ours or as the server told it.
+    pub errno: Option<i32>,
+    /// The whole of it.
+    #[source]
+    pub error: EndpointError,
+}
+
+impl Failure {
+    /// `error`, which iperf3 has the number `code` for.
+    pub fn new(code: Code, error: EndpointError) -> Self {
+        let errno = if let Cause::System(cause) = &error.cause { cause.raw_os_error() } else { None };
+        Self { code, errno, error }
+    }
+}
+
+/// What a test came to.
+#[derive(Debug)]
+pub struct Measured {
+    /// What was asked for, sizes filled in.
+    pub parameters: Parameters,
+    /// Each stream, in the order they were opened.
+    pub streams: Vec<Ran>,
+    /// What our end told of it.
+    pub ours: Results,
+    /// What the server told; `None`: it did not come to that.
+    pub theirs: Option<Results>,
+    /// Why it ended.
+    pub finish: Finish,
+    /// What went wrong, where something did.
+    pub trouble: Option<Failure>,
+    /// When the streams were let go, nanoseconds since 1970.
+    pub began_wall: u64,
+    /// This host.
+    pub environment: Environment,
+}
+
+/// A control connection that is open.
+#[derive(Debug)]
+pub struct Session {
+    control: Control,
+    cookie: Cookie,
+    setup: Setup,
+}
+
+impl Session {
+    /// Makes the control connection. Whether it is a server, and one that has time for us, shows with the test.
+    pub fn open(setup: Setup, stop: &Stop) -> Result<Self, Failure> {
+        let drawn = random::bytes().map_err(|cause| {
+            Failure::new(Code(101), EndpointError::new(Step::Connect, "this host", cause).on(crate::error::Side::Ours))
+        })?;
+        let cookie = Cookie::random(drawn);
+        let control = Control::open(&setup, &cookie, stop)?;
+        Ok(Self { control, cookie, setup })
+    }
+
+    /// Our end of the control connection.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.control.local()
+    }
+
+    /// The server's end.
+    pub fn peer(&self) -> SocketAddr {
+        self.control.peer
+    }
+
+    /// The test's cookie.
+    pub fn cookie(&self) -> &Cookie {
+        &self.cookie
+    }
+
+    /// Bytes of a segment of the control connection.
+    pub fn segment(&self) -> Option<Bytes> {
+        socket_facts(self.control.socket()).mss_bytes
+    }
+
+    /// Runs the test and ends the connection.
+    pub fn measure(
+        mut self,
+        test: &Test,
+        stop: &Stop,
+        on_progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Measured, Failure> {
+        let mut watch = Watch::start(Reader::host(self.setup.program.clone()).towards(self.peer().ip()));
+        let test = Test { parameters: self.complete(test)?, ..test.clone() };
+        let parameters = &test.parameters;
+        self.control.ask(parameters, stop)?;
+        let course = Course::new(test.limit(), false);
+        let ready = open::streams(&mut self, &test, stop)?;
+        self.control.await_start(stop)?;
+        let connections: Vec<Connection> = ready.iter().map(|stream| stream.connection.clone()).collect();
+        on_progress(Progress::Streams(&connections));
+        watch.begin();
+        let own = CpuTime::own();
+        let mut ending = ending::Ending::new(&mut self.control, &test, &course, stop, &ready);
+        let how = Run {
+            parameters,
+            after: test.length(),
+            interval: test.interval,
+            cpu: test.cpu,
+            patience: test.receive_timeout,
+            course: &course,
+            pacing: test.pacing,
+        };
+        let ran = streams::run(ready, how, &mut |event| on_progress(Progress::Engine(event)), &mut |began| {
+            ending.look(began);
+        });
+        let (ran, began_wall) = ran.map_err(|error| Failure::new(Code(151), error))?;
+        let (mut finish, mut trouble) = ending.finish();
+        ran.iter().filter_map(|stream| stream.span).for_each(|span| watch.add(span));
+        let elapsed = ran.iter().map(|stream| stream.elapsed).max().unwrap_or_default();
+        let ours = tell::results(parameters, &ran, CpuTime::own().since(own), elapsed, None);
+        let mut theirs = None;
+        if finish == Finish::Complete {
+            match self.control.exchange(&ours, stop) {
+                Ok(told) => theirs = Some(told),
+                Err(failure) => (finish, trouble) = (Finish::Lost, Some(failure)),
+            }
+        }
+        // Before the server hears that we are content, as an iperf3 does it; the ways stay for who wants to look at them.
+        for stream in &ran {
+            let _closed = stream.way.socket().shutdown(std::net::Shutdown::Both);
+        }
+        self.control.close();
+        let environment = watch.finish();
+        let parameters = test.parameters;
+        Ok(Measured { parameters, streams: ran, ours, theirs, finish, trouble, began_wall, environment })
+    }
+
+    /// The parameters with what only the connection knows: the size of datagrams, and who asks, as of now.
+    fn complete(&mut self, test: &Test) -> Result<Parameters, Failure> {
+        let mut parameters = test.parameters.clone();
+        if parameters.protocol == Protocol::Sctp {
+            let cause = std::io::Error::new(std::io::ErrorKind::Unsupported, "SCTP is not supported: choose TCP or UDP");
+            return Err(Failure::new(Code::NO_SCTP, EndpointError::new(Step::OpenSocket("SCTP"), self.peer(), cause)));
+        }
+        if parameters.protocol == Protocol::Udp && parameters.block.is_none() {
+            let segment = self.segment().and_then(|bytes| u32::try_from(bytes.0).ok());
+            parameters.block = segment.filter(|bytes| DATAGRAM.contains(bytes)).or(Some(Protocol::Udp.default_block()));
+        }
+        parameters.block.get_or_insert(parameters.protocol.default_block());
+        if let Some(asks) = &test.credentials {
+            let made_s = (wall() / 1_000_000_000).cast_signed();
+            let token = Token { user: asks.user.clone(), password: asks.password.clone(), made_s };
+            let sealed = asks.key.seal(&token, asks.padding).ok_or_else(|| {
+                let cause = std::io::Error::new(std::io::ErrorKind::InvalidInput, "name and password do not fit its key");
+                Failure::new(Code(22), EndpointError::new(Step::Agree, self.peer(), cause).on(crate::error::Side::Ours))
+            })?;
+            parameters.auth_token = Some(sealed);
+        }
+        Ok(parameters)
+    }
+}
+
+/// What a test that ended early is told by.
+fn lost(heard: Heard) -> (Finish, Option<Failure>) {
+    match heard {
+        Heard::Terminated => (Finish::ServerTerminated, None),
+        Heard::Failed(failure) => (Finish::Lost, Some(failure)),
+    }
+}
+
+/// The present instant, for the waits here.
+fn now() -> measure::unit::Instant {
+    Monotonic::now()
+}

@@ -1,0 +1,440 @@
+//! How the streams of one end come to their end: together, and with what was still on its way.
+//!
+//! Senders stop when the test is over; receivers go on until nothing more comes, a moment at most, so that what one end sent
+//! the other has counted. Of a test by bytes or calls each sender takes its next call from what all of them have left:
+//! together they make exactly as many calls as were asked for.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use measure::throughput::Sight;
+use measure::unit::{Instant, Nanos};
+use protocol::bulk::{Bulk, Call};
+use protocol::link::Fault;
+
+/// How long a receiver takes what still comes once the test is over.
+const DRAIN: Nanos = Nanos::millis(500);
+
+/// When a test is over by what was carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limit {
+    /// By time, or when somebody says so.
+    #[default]
+    None,
+    /// After so many bytes of one direction, all streams together; of a sender in whole calls.
+    Bytes(u64),
+    /// After so many calls.
+    Calls(u64),
+}
+
+/// What the streams of one end of a test share.
+#[derive(Debug, Default)]
+pub struct Course {
+    limit: Limit,
+    /// Whether all bytes are counted as they go, for a bound of the rate.
+    counts: bool,
+    /// Senders send no more.
+    over: AtomicBool,
+    /// The far end knows: what comes now was on its way.
+    ending: AtomicBool,
+    /// When that was, nanoseconds of the monotonic clock.
+    ended_at: AtomicU64,
+    /// Of the limit: what senders have taken, and what receivers have had.
+    taken: AtomicU64,
+    had: AtomicU64,
+    /// All bytes, both ways.
+    moved: AtomicU64,
+    /// Streams whose threads are at it still, and the senders among them.
+    running: AtomicU32,
+    sending: AtomicU32,
+    /// A stream carried nothing for too long.
+    silent: AtomicBool,
+}
+
+impl Course {
+    /// A test that is over by `limit`; `counts`: whether [`Course::moved`] is wanted.
+    pub fn new(limit: Limit, counts: bool) -> Self {
+        Self { limit, counts, ..Self::default() }
+    }
+
+    /// Senders are to stop.
+    pub fn stop(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether senders are to stop.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// The test ended at `now`: the far end knows, or has said so.
+    pub fn end(&self, now: Instant) {
+        self.stop();
+        self.ended_at.store(now.0, Ordering::Relaxed);
+        self.ending.store(true, Ordering::Release);
+    }
+
+    /// When the test ended, where it did.
+    pub fn ended_at(&self) -> Option<Instant> {
+        self.ending.load(Ordering::Acquire).then(|| Instant(self.ended_at.load(Ordering::Relaxed)))
+    }
+
+    /// Whether a stream carried nothing for too long.
+    pub fn is_silent(&self) -> bool {
+        self.silent.load(Ordering::Relaxed)
+    }
+
+    /// Streams whose threads are at it still.
+    pub fn running(&self) -> u32 {
+        self.running.load(Ordering::Acquire)
+    }
+
+    /// The senders among them.
+    pub fn sending(&self) -> u32 {
+        self.sending.load(Ordering::Acquire)
+    }
+
+    /// Bytes that all streams carried, both ways, warm-up included.
+    pub fn moved(&self) -> u64 {
+        self.moved.load(Ordering::Relaxed)
+    }
+
+    /// Takes a sender's next call of `bytes` from what is left. `false`: nothing is.
+    fn take(&self, bytes: u64) -> bool {
+        match self.limit {
+            Limit::None => true,
+            Limit::Bytes(most) => self.taken.fetch_add(bytes, Ordering::Relaxed) < most,
+            Limit::Calls(most) => self.taken.fetch_add(1, Ordering::Relaxed) < most,
+        }
+    }
+
+    /// A receiver had `bytes` more, and came to the end of `calls` calls' worth of them.
+    fn have(&self, bytes: u64, calls: u64) {
+        let reached = match self.limit {
+            Limit::None => false,
+            Limit::Bytes(most) => self.had.fetch_add(bytes, Ordering::Relaxed) + bytes >= most,
+            Limit::Calls(most) => self.had.fetch_add(calls, Ordering::Relaxed) + calls >= most,
+        };
+        if reached {
+            self.stop();
+        }
+    }
+}
+
+/// What one stream is, for its end.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Whether our end sends.
+    pub sends: bool,
+    /// Bytes of one call.
+    pub block: u32,
+    /// Whether something at the start is not counted.
+    pub omits: bool,
+    /// A stream that carries nothing for so long ends the test.
+    pub patience: Nanos,
+}
+
+/// A way whose stream ends when the test does.
+#[derive(Debug)]
+pub struct Guarded<'a, B> {
+    way: B,
+    course: &'a Course,
+    bounds: Bounds,
+    /// The count has begun: limits hold from here on.
+    counting: bool,
+    began: bool,
+    /// The next call is taken from what is left already.
+    holds: bool,
+    /// Bytes of the block that is under way.
+    of_block: u64,
+    /// Something went through since the clock was looked at.
+    alive: bool,
+    heard: Instant,
+    /// When the last bytes came that were on their way at the end.
+    last: Option<Instant>,
+}
+
+impl<'a, B: Bulk> Guarded<'a, B> {
+    /// `way` as one of the streams of `course`, which counts as running from here on.
+    pub fn new(way: B, course: &'a Course, bounds: Bounds) -> Self {
+        let heard = way.now();
+        let (counting, holds) = (false, false);
+        Self { way, course, bounds, counting, began: false, holds, of_block: 0, alive: false, heard, last: None }
+    }
+
+    /// When the last bytes came that were on their way when the test ended; `None`: there were none.
+    pub fn last(&self) -> Option<Instant> {
+        self.last
+    }
+
+    /// The way itself.
+    pub fn into_inner(self) -> B {
+        self.way
+    }
+
+    fn send(&mut self) -> Result<Call, Fault> {
+        if self.course.is_over() {
+            return Ok(Call::End);
+        }
+        if self.counting && self.of_block == 0 && !self.holds {
+            if !self.course.take(u64::from(self.bounds.block)) {
+                return Ok(Call::End);
+            }
+            self.holds = true;
+        }
+        match self.way.call() {
+            // A peer that ends the test closes what we send on.
+            Err(_) if self.course.is_over() => Ok(Call::End),
+            Ok(call) => {
+                if let Some(bytes) = bytes_of(call) {
+                    self.of_block = (self.of_block + bytes) % u64::from(self.bounds.block);
+                    self.holds = false;
+                }
+                Ok(call)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn receive(&mut self) -> Result<Call, Fault> {
+        let ended = self.course.ended_at();
+        let called = self.way.call();
+        match (ended, called) {
+            (Some(_), Ok(Call::Nothing) | Err(_)) => Ok(Call::End),
+            (Some(ended), Ok(call)) if bytes_of(call).is_some() => {
+                let now = self.way.now();
+                if now > ended.after(DRAIN) {
+                    return Ok(Call::End);
+                }
+                self.last = Some(now);
+                Ok(call)
+            }
+            (None, Ok(call)) if self.counting && self.course.limit != Limit::None => {
+                if let Some(bytes) = bytes_of(call) {
+                    let block = u64::from(self.bounds.block);
+                    self.of_block += bytes;
+                    self.course.have(bytes, self.of_block / block);
+                    self.of_block %= block;
+                }
+                Ok(call)
+            }
+            (_, called) => called,
+        }
+    }
+
+    /// Nothing went through: for how long already?
+    #[cold]
+    fn note_silence(&mut self) -> bool {
+        let now = self.way.now();
+        if self.alive {
+            (self.alive, self.heard) = (false, now);
+        }
+        now.since(self.heard).is_some_and(|silence| silence > self.bounds.patience)
+    }
+}
+
+/// What a call moved.
+#[inline]
+fn bytes_of(call: Call) -> Option<u64> {
+    match call {
+        Call::Moved(bytes) | Call::MovedMany { bytes, .. } => Some(bytes as u64),
+        Call::Nothing | Call::Failed | Call::End => None,
+    }
+}
+
+impl<B: Bulk> Bulk for Guarded<'_, B> {
+    fn now(&self) -> Instant {
+        self.way.now()
+    }
+
+    #[inline]
+    fn recently(&self) -> Instant {
+        self.way.recently()
+    }
+
+    #[inline]
+    fn call(&mut self) -> Result<Call, Fault> {
+        let call = if self.bounds.sends { self.send() } else { self.receive() }?;
+        match bytes_of(call) {
+            Some(bytes) => {
+                self.alive = true;
+                if self.course.counts {
+                    self.course.moved.fetch_add(bytes, Ordering::Relaxed);
+                }
+            }
+            None if call == Call::Nothing && self.note_silence() => {
+                self.course.silent.store(true, Ordering::Relaxed);
+                self.course.stop();
+                return Ok(Call::End);
+            }
+            None => {}
+        }
+        Ok(call)
+    }
+
+    fn sight(&mut self) -> Sight {
+        self.way.sight()
+    }
+
+    /// The engine begins once, and where there is a warm-up once more after it.
+    fn begin(&mut self) -> Sight {
+        self.counting = self.began || !self.bounds.omits;
+        if self.counting {
+            self.of_block = 0;
+        }
+        self.began = true;
+        self.way.begin()
+    }
+
+    fn total(&mut self) -> Sight {
+        self.way.total()
+    }
+
+    fn sleep(&self, until: Instant) {
+        self.way.sleep(until);
+    }
+
+    #[inline]
+    fn spin(&self, until: Instant) {
+        self.way.spin(until);
+    }
+}
+
+/// Counts a stream among those at it, while it lives.
+#[derive(Debug)]
+pub struct AtIt<'a> {
+    course: &'a Course,
+    sends: bool,
+}
+
+impl<'a> AtIt<'a> {
+    /// One more stream.
+    pub fn of(course: &'a Course, sends: bool) -> Self {
+        course.running.fetch_add(1, Ordering::AcqRel);
+        course.sending.fetch_add(u32::from(sends), Ordering::AcqRel);
+        Self { course, sends }
+    }
+}
+
+impl Drop for AtIt<'_> {
+    fn drop(&mut self) {
+        self.course.sending.fetch_sub(u32::from(self.sends), Ordering::AcqRel);
+        self.course.running.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use test_case::test_case;
+
+    /// A way that does what it is told, a step a call, and whose clock goes on by a tenth of a second each.
+    struct Told<'a> {
+        calls: &'a [Call],
+        now: Cell<u64>,
+    }
+
+    impl Bulk for Told<'_> {
+        fn now(&self) -> Instant {
+            Instant(self.now.get())
+        }
+
+        fn call(&mut self) -> Result<Call, Fault> {
+            self.now.set(self.now.get() + 100_000_000);
+            let Some((first, rest)) = self.calls.split_first() else { return Ok(Call::Nothing) };
+            self.calls = rest;
+            Ok(*first)
+        }
+
+        fn sleep(&self, _: Instant) {}
+
+        fn spin(&self, _: Instant) {}
+    }
+
+    const WHOLE: Call = Call::Moved(1_000);
+
+    fn guarded<'a>(course: &'a Course, sends: bool, calls: &'a [Call]) -> Guarded<'a, Told<'a>> {
+        let bounds = Bounds { sends, block: 1_000, omits: false, patience: Nanos::secs(2) };
+        let mut way = Guarded::new(Told { calls, now: Cell::new(0) }, course, bounds);
+        way.begin();
+        way
+    }
+
+    fn calls(way: &mut Guarded<'_, Told<'_>>) -> Vec<Call> {
+        let mut calls = Vec::new();
+        while calls.len() < 100 {
+            match way.call() {
+                Ok(Call::End) => return calls,
+                Ok(call) => calls.push(call),
+                Err(fault) => panic!("{fault}"),
+            }
+        }
+        calls
+    }
+
+    #[test_case(Limit::Bytes(2_500), 3; "bytes, in whole calls")]
+    #[test_case(Limit::Bytes(3_000), 3; "bytes that are whole calls")]
+    #[test_case(Limit::Calls(4), 4; "calls")]
+    fn senders_share_what_there_is_to_send(limit: Limit, most: usize) {
+        let course = Course::new(limit, true);
+        let (mut one, mut other) = (guarded(&course, true, &[WHOLE; 9]), guarded(&course, true, &[WHOLE; 9]));
+        let mut made = 0;
+        for _ in 0..9 {
+            for way in [&mut one, &mut other] {
+                made += usize::from(way.call() == Ok(WHOLE));
+            }
+        }
+        assert_eq!((made, course.moved()), (most, most as u64 * 1_000));
+    }
+
+    #[test]
+    fn a_call_in_parts_is_one_call_and_one_that_failed_is_made_again() {
+        let course = Course::new(Limit::Calls(2), false);
+        let parts = [Call::Failed, Call::Moved(400), Call::Nothing, Call::Moved(600), WHOLE, WHOLE];
+        assert_eq!(calls(&mut guarded(&course, true, &parts)), parts[..5]);
+    }
+
+    #[test]
+    fn what_is_left_out_at_the_start_counts_towards_no_limit() {
+        let course = Course::new(Limit::Calls(1), false);
+        let bounds = Bounds { sends: true, block: 1_000, omits: true, patience: Nanos::secs(2) };
+        let mut way = Guarded::new(Told { calls: &[WHOLE; 9], now: Cell::new(0) }, &course, bounds);
+        way.begin();
+        assert!((0..5).all(|_| way.call() == Ok(WHOLE)));
+        way.begin();
+        assert_eq!((way.call(), way.call()), (Ok(WHOLE), Ok(Call::End)));
+    }
+
+    #[test]
+    fn a_receiver_that_has_enough_ends_the_test_for_all() {
+        let course = Course::new(Limit::Bytes(2_500), false);
+        let mut way = guarded(&course, false, &[WHOLE; 9]);
+        for over in [false, false, true] {
+            way.call().unwrap();
+            assert_eq!(course.is_over(), over);
+        }
+        assert_eq!(guarded(&course, true, &[WHOLE; 9]).call(), Ok(Call::End));
+    }
+
+    #[test]
+    fn receivers_take_what_is_still_on_its_way_and_no_more() {
+        let course = Course::default();
+        let mut way = guarded(&course, false, &[WHOLE, WHOLE, WHOLE, Call::Nothing, WHOLE]);
+        way.call().unwrap();
+        course.end(Instant(100_000_000));
+        assert_eq!(calls(&mut way), [WHOLE; 2], "until nothing comes");
+        assert_eq!((way.last(), course.ended_at()), (Some(Instant(300_000_000)), Some(Instant(100_000_000))));
+        let course = Course::default();
+        course.end(Instant(0));
+        assert_eq!(calls(&mut guarded(&course, false, &[WHOLE; 99])).len(), 5, "half a second of it");
+    }
+
+    #[test]
+    fn silence_ends_the_test_and_traffic_does_not() {
+        let course = Course::default();
+        let quiet = [Call::Nothing; 19];
+        let all = [&quiet[..], &[WHOLE], &quiet].concat();
+        let seen = calls(&mut guarded(&course, false, &all));
+        assert!(course.is_silent() && course.is_over() && seen.len() >= 40, "{}", seen.len());
+    }
+}

@@ -1,0 +1,163 @@
+//! Flows of datagrams as they begin: which test each belongs to.
+//!
+//! Nothing in a first datagram says whose it is but the address it comes from, which must be that of a test's control
+//! connection: else anyone could have anyone flooded. So of one address one test at a time opens its flows ([`Turn`]).
+//! The socket that a first datagram came to becomes that flow's own, by being connected; a new one takes its place before
+//! that, and what others have sent to the old one meanwhile is taken from it, so that no first datagram is lost.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use protocol::iperf3::datagram::REPLY;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recvfrom, send};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use super::Shared;
+use super::event::Event;
+use crate::clock::Monotonic;
+use crate::error::{EndpointError, Step};
+use crate::socket::GLANCE;
+
+/// First datagrams have so many octets, whatever they say.
+const FIRST: usize = 4;
+
+/// Tests that open flows now, by the address of their clients.
+#[derive(Debug, Default)]
+pub(super) struct Flows(Mutex<HashMap<IpAddr, Expected>>);
+
+#[derive(Debug)]
+struct Expected {
+    left: usize,
+    to: Sender<Socket>,
+    /// Where flows of it are from already: a first datagram that is repeated is no second flow.
+    known: Vec<SocketAddr>,
+}
+
+/// A test's turn to open its flows.
+#[derive(Debug)]
+pub(super) struct Turn<'a> {
+    flows: &'a Flows,
+    client: IpAddr,
+    arrivals: Receiver<Socket>,
+}
+
+impl Flows {
+    /// From here on the next `count` flows of `client` are this test's; `None`: it is another's turn.
+    pub fn turn(&self, client: IpAddr, count: usize) -> Option<Turn<'_>> {
+        let client = client.to_canonical();
+        let mut expected = self.expected();
+        if expected.contains_key(&client) {
+            return None;
+        }
+        let (to, arrivals) = channel();
+        expected.insert(client, Expected { left: count, to, known: Vec::new() });
+        Some(Turn { flows: self, client, arrivals })
+    }
+
+    fn expected(&self) -> MutexGuard<'_, HashMap<IpAddr, Expected>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whose the flow is that begins from `from`.
+    fn claim(&self, from: SocketAddr) -> Option<Sender<Socket>> {
+        let mut expected = self.expected();
+        let test = expected.get_mut(&from.ip().to_canonical())?;
+        if test.left == 0 || test.known.contains(&from) {
+            return None;
+        }
+        test.left -= 1;
+        test.known.push(from);
+        Some(test.to.clone())
+    }
+}
+
+impl Turn<'_> {
+    /// Flows that have begun since.
+    pub fn arrived(&self) -> impl Iterator<Item = Socket> {
+        self.arrivals.try_iter()
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.flows.expected().remove(&self.client);
+    }
+}
+
+/// A socket for first datagrams at `address`.
+pub(super) fn bind(address: SocketAddr) -> Result<Socket, EndpointError> {
+    let fail = |cause: std::io::Error| EndpointError::new(Step::Listen, address, cause);
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP)).map_err(fail)?;
+    socket.set_reuse_address(true).map_err(fail)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified()).map_err(fail)?;
+    }
+    socket.bind(&SockAddr::from(address)).map_err(fail)?;
+    Ok(socket)
+}
+
+/// Takes first datagrams until the server stops.
+pub(super) fn serve(mut socket: Socket, shared: &Shared) {
+    while !shared.stop.requested() {
+        shared.await_input(&socket, Monotonic::now().after(GLANCE));
+        let mut waiting = take_all(&socket);
+        while let Some(from) = waiting.pop() {
+            let Some(to) = shared.flows.claim(from) else { continue };
+            match take_over(&mut socket, from) {
+                Ok((flow, others)) => {
+                    waiting.extend(others);
+                    answer(flow, from, &to, shared);
+                }
+                Err(error) => {
+                    shared.tell(&Event::TurnedAway { from: Some(from), why: &format!("no socket for it: {error}") });
+                }
+            }
+        }
+    }
+}
+
+/// Whence first datagrams have come, the latest first.
+fn take_all(socket: &Socket) -> Vec<SocketAddr> {
+    let mut waiting = Vec::new();
+    let mut datagram = [0; FIRST + 1];
+    loop {
+        match recvfrom(socket.as_fd(), &mut datagram[..], RecvFlags::DONTWAIT) {
+            Ok((FIRST, _, Some(from))) => waiting.extend(SocketAddr::try_from(from).ok()),
+            Ok(_) | Err(Errno::INTR | Errno::CONNREFUSED) => {}
+            Err(_) => break,
+        }
+    }
+    waiting.reverse();
+    waiting
+}
+
+/// Makes `socket` the flow of `from`, and a new one in its place; and whence other first datagrams came meanwhile.
+fn take_over(socket: &mut Socket, from: SocketAddr) -> Result<(Socket, Vec<SocketAddr>), EndpointError> {
+    let fail = |cause: std::io::Error| EndpointError::new(Step::ConnectData, from, cause);
+    let local = socket.local_addr().map_err(fail)?;
+    let local = local.as_socket().ok_or_else(|| fail(std::io::ErrorKind::Unsupported.into()))?;
+    let fresh = bind(local)?;
+    if let Err(error) = socket.connect(&SockAddr::from(from)) {
+        return Err(fail(error));
+    }
+    let flow = std::mem::replace(socket, fresh);
+    let others = take_all(&flow).into_iter().filter(|other| *other != from).collect();
+    Ok((flow, others))
+}
+
+fn answer(flow: Socket, from: SocketAddr, to: &Sender<Socket>, shared: &Shared) {
+    match send(&flow, &REPLY, SendFlags::NOSIGNAL) {
+        Ok(_) => {
+            // A test that is over by now closes it.
+            let _handed = to.send(flow);
+        }
+        Err(error) => {
+            let why = format!("cannot be answered: {}", std::io::Error::from(error));
+            shared.tell(&Event::TurnedAway { from: Some(from), why: &why });
+        }
+    }
+}

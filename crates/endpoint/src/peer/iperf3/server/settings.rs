@@ -1,0 +1,91 @@
+//! How a server is to be.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use measure::unit::Nanos;
+use protocol::iperf3::login::Login;
+
+/// How an iperf3 server is to be.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where to listen, for TCP and UDP alike. The wildcard of IPv6 serves IPv4 too.
+    pub listen: Vec<SocketAddr>,
+    /// Its bounds.
+    pub limits: Limits,
+    /// Who may run a test; `None`: anyone.
+    pub login: Option<Arc<Login>>,
+    /// Whether it ends after its first test. One that was refused does not count.
+    pub one_off: bool,
+    /// After so long without a test an observer is told, and a server for one test ends.
+    pub idle_timeout: Option<Nanos>,
+    /// Length of an interval of what the observer is told.
+    pub interval: Nanos,
+    /// A stream that carries nothing for so long ends its test.
+    pub receive_timeout: Nanos,
+    /// The CPU of the streams where a client asks for none; `None`: any.
+    pub cpu: Option<u32>,
+    /// What is sent over TCP in place of octets of ours.
+    pub file: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Listening at `listen`, open to anyone, usual limits.
+    pub fn at(listen: SocketAddr) -> Self {
+        Self {
+            listen: vec![listen],
+            limits: Limits::default(),
+            login: None,
+            one_off: false,
+            idle_timeout: None,
+            interval: measure::event::INTERVAL,
+            receive_timeout: Nanos::secs(120),
+            cpu: None,
+            file: None,
+        }
+    }
+}
+
+/// What a server does not exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Tests at once; one more is told that the server is busy. iperf3's own is 1.
+    pub tests: u32,
+    /// Connections at once, whatever they are for; one more is closed at once.
+    pub connections: u32,
+    /// Streams of all tests at once, each a thread; a test that would need more is refused (200).
+    pub streams: u32,
+    /// Bytes of memory of all streams' buffers together; a test that would need more is refused (200).
+    pub buffer_bytes: u64,
+    /// Bits a second of all streams of a test together; `None`: any. A test that asks for more is refused, and one that
+    /// carries more is ended (27).
+    pub rate: Option<RateLimit>,
+    /// Seconds a test may last, what is left out included; `None`: any. One that asks for more, or for no end, is refused
+    /// (37).
+    pub seconds: Option<u32>,
+}
+
+impl Default for Limits {
+    /// 512 tests on 4,096 connections, 2,048 streams in 1 GiB; no limit of rate and time.
+    fn default() -> Self {
+        let (tests, connections, streams) = (512, 4_096, 2_048);
+        Self { tests, connections, streams, buffer_bytes: 1 << 30, rate: None, seconds: None }
+    }
+}
+
+/// The most that a test may carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Bits a second.
+    pub bits_per_s: u64,
+    /// The time over which the rate is taken.
+    pub averaging: Nanos,
+}
+
+impl RateLimit {
+    /// `bits_per_s` over five seconds, as iperf3 has it where nobody says otherwise.
+    pub fn new(bits_per_s: u64) -> Self {
+        Self { bits_per_s, averaging: Nanos::secs(5) }
+    }
+}
