@@ -300,7 +300,8 @@ impl Session {
     fn complete(&mut self, test: &Test) -> Result<Parameters, Failure> {
         let mut parameters = test.parameters.clone();
         if parameters.protocol == Protocol::Sctp {
-            let cause = std::io::Error::new(std::io::ErrorKind::Unsupported, "SCTP is not supported: choose TCP or UDP");
+            let cause =
+                std::io::Error::new(std::io::ErrorKind::Unsupported, "SCTP is not supported: choose TCP or UDP");
             return Err(Failure::new(Code::NO_SCTP, EndpointError::new(Step::OpenSocket("SCTP"), self.peer(), cause)));
         }
         if parameters.protocol == Protocol::Udp && parameters.block.is_none() {
@@ -312,7 +313,8 @@ impl Session {
             let made_s = (wall() / 1_000_000_000).cast_signed();
             let token = Token { user: asks.user.clone(), password: asks.password.clone(), made_s };
             let sealed = asks.key.seal(&token, asks.padding).ok_or_else(|| {
-                let cause = std::io::Error::new(std::io::ErrorKind::InvalidInput, "name and password do not fit its key");
+                let cause =
+                    std::io::Error::new(std::io::ErrorKind::InvalidInput, "name and password do not fit its key");
                 Failure::new(Code(22), EndpointError::new(Step::Agree, self.peer(), cause).on(crate::error::Side::Ours))
             })?;
             parameters.auth_token = Some(sealed);

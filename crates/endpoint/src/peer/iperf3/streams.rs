@@ -48,7 +48,7 @@ pub struct Ran {
     /// How long that took, without what was left out: of a receiver until the test's end, or until the last bytes that were
     /// on their way by then.
     pub elapsed: Nanos,
-    /// Why it ended.
+    /// Why it ended; [`Ended::Stopped`] is a sender's end by the end of the test.
     pub ended: Ended,
     /// Its socket when it was connected.
     pub at_start: SocketFacts,
@@ -143,8 +143,7 @@ fn one(
     }
     let _pinned = pinned.inspect_err(|_| how.course.stop())?;
     let omits = how.parameters.omit > 0;
-    let bounds =
-        Bounds { sends: connection.sends, block: how.parameters.block_bytes(), omits, patience: how.patience };
+    let bounds = Bounds { sends: connection.sends, block: how.parameters.block_bytes(), omits, patience: how.patience };
     let never = Stop::default();
     let schedule = sockets::schedule(how.parameters);
     let plan = Plan {
@@ -154,7 +153,8 @@ fn one(
         after: how.after.filter(|_| connection.sends),
         interval: how.interval,
         thread: number,
-        ..Plan::unbounded(&never)
+        // Receivers go on until nothing more comes.
+        ..Plan::unbounded(if connection.sends { how.course.over() } else { &never })
     };
     let before = ThreadFacts::own();
     let Streamed { way, mut metered, ended } = stream::run(Guarded::new(way, how.course, bounds), &plan, Some(outlet));

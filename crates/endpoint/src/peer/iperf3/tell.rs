@@ -41,9 +41,7 @@ fn of(stream: &Ran, tcp: bool) -> StreamResults {
         ..StreamResults::default()
     };
     match (tcp, sends) {
-        (true, true) => {
-            StreamResults { retransmits: count.sight.tcp.and_then(|tcp| tcp.retransmits), ..whole }
-        }
+        (true, true) => StreamResults { retransmits: count.sight.tcp.and_then(|tcp| tcp.retransmits), ..whole },
         (true, false) => whole,
         (false, true) => StreamResults {
             packets: count.carried.calls + count.omitted.calls,

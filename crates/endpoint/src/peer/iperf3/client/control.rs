@@ -139,12 +139,7 @@ impl Control {
     }
 
     /// Waits for one event in its order; whatever comes in its place is an error.
-    fn await_event(
-        &mut self,
-        step: Step,
-        stop: &Stop,
-        wanted: fn(&Event) -> bool,
-    ) -> Result<Event, Failure> {
+    fn await_event(&mut self, step: Step, stop: &Stop, wanted: fn(&Event) -> bool) -> Result<Event, Failure> {
         let since = now();
         let mut wished_at = None;
         loop {
@@ -187,6 +182,12 @@ impl Control {
 
     /// Takes what the server said, waiting until `until` at most for something.
     fn hear(&mut self, step: Step, until: Instant) -> Result<(), Failure> {
+        // What came along with an earlier word, before the end of the connection is looked at.
+        let kept = self.client.feed(&[]).map_err(|error| self.fail(step.clone(), &error))?;
+        if !kept.is_empty() {
+            self.heard.extend(kept);
+            return Ok(());
+        }
         poll_one(self.socket.as_fd(), false, until);
         let mut buffer = [0; 16 << 10];
         let heard = match recv(&self.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
@@ -239,8 +240,7 @@ impl Control {
 fn connect(peer: SocketAddr, setup: &Setup, stop: &Stop) -> Result<Socket, EndpointError> {
     let fail = |cause: io::Error| EndpointError::new(Step::Connect, peer, cause);
     let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
-    let way =
-        SocketOptions { bind: setup.local, interface: setup.interface.clone(), ..SocketOptions::default() };
+    let way = SocketOptions { bind: setup.local, interface: setup.interface.clone(), ..SocketOptions::default() };
     socket::prepare(&socket, peer, &way)?;
     match socket::connect(&socket, peer, setup.connect_timeout, stop) {
         Ok(true) => {}

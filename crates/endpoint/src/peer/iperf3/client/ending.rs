@@ -122,22 +122,22 @@ impl<'a> Ending<'a> {
         self.over(Finish::Complete);
     }
 
-    /// Waits, a moment at most, until the server's kernel has what we sent.
+    /// Waits, a moment at most, until the server has what we sent: the kernel has let go of it, and a round trip has passed
+    /// (an acknowledgement may be kept back for longer than that).
     fn await_arrival(&self) {
         let give_up = now().after(ARRIVAL);
-        let arrived = |socket: &Socket| {
-            // Nobody can tell of datagrams.
-            let Ok(info) = TcpInfo::of(socket) else { return true };
-            info.unacked.unwrap_or(0) == 0 && info.notsent_bytes.is_none_or(|bytes| bytes.0 == 0)
-        };
-        while now() < give_up && !self.stop.requested() {
-            if self.sent.iter().all(arrived) {
+        let mut trip = READ;
+        loop {
+            let infos: Vec<TcpInfo> = self.sent.iter().filter_map(|socket| TcpInfo::of(socket).ok()).collect();
+            trip = infos.iter().filter_map(|info| info.smoothed_rtt_ns).max().unwrap_or(trip).max(READ);
+            let gone = infos.iter().all(|info| info.notsent_bytes.is_none_or(|bytes| bytes.0 == 0));
+            if gone || now() >= give_up || self.stop.requested() {
                 break;
             }
             pace::sleep_until(now().after(Nanos::millis(1)));
         }
         if !self.sent.is_empty() {
-            pace::sleep_until(now().after(READ));
+            pace::sleep_until(now().after(trip).min(give_up.max(now().after(READ))));
         }
     }
 

@@ -129,9 +129,7 @@ fn flow(
     let socket = socket::udp_unconnected(peer, &options(session, parameters))?;
     sockets::tuning(parameters).apply(&socket, peer)?;
     bind(&socket, session, port)?;
-    socket
-        .connect(&SockAddr::from(peer))
-        .map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;
+    socket.connect(&SockAddr::from(peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;
     let began = now();
     for wait in (0..HELLOS).map(|turn| Nanos::secs(1 << turn)) {
         send(&socket, &HELLO, SendFlags::NOSIGNAL).map_err(fail)?;

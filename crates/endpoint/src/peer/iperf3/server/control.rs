@@ -58,6 +58,9 @@ impl<'a> Control<'a> {
 
     /// Takes what has come, waiting until `until` at most for something.
     pub fn hear(&mut self, until: Instant) -> Result<(), Stopped> {
+        // What came along with an earlier word, before the end of the connection is looked at.
+        let kept = self.server.feed(&[]);
+        self.take(kept)?;
         if self.heard.is_empty() {
             self.shared.await_input(self.connection, until);
         }
@@ -65,11 +68,15 @@ impl<'a> Control<'a> {
         let actions = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
             Ok((0, _)) => return Err(Stopped::Gone(Code::CLOSED, Code::CLOSED.to_string())),
             Ok((count, _)) => self.server.feed(&buffer[..count]),
-            Err(Errno::AGAIN | Errno::INTR) => self.server.feed(&[]),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
             Err(errno) => {
                 return Err(Stopped::Gone(Code::CLOSED, format!("lost: {}", std::io::Error::from(errno))));
             }
         };
+        self.take(actions)
+    }
+
+    fn take(&mut self, actions: Vec<Action>) -> Result<(), Stopped> {
         for action in actions {
             match action {
                 Action::Answer(octets) => self.say(&octets)?,

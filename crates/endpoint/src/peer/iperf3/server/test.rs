@@ -22,7 +22,7 @@ use crate::error::{Cause, EndpointError, Step};
 use crate::facts::socket::socket_facts;
 use crate::peer::iperf3::course::{Course, Limit};
 use crate::peer::iperf3::sockets::{self, Connection};
-use crate::peer::iperf3::streams::{self, Ran, Ready, Run};
+use crate::peer::iperf3::streams::{self, Ready, Run};
 use crate::peer::iperf3::tell;
 use crate::thread::CpuTime;
 

@@ -1,0 +1,103 @@
+//! What a server does not do for anyone.
+
+use measure::unit::Nanos;
+use protocol::iperf3::code::Code;
+use protocol::iperf3::parameters::{Direction, Parameters, Protocol};
+use test_case::test_case;
+
+use endpoint::peer::iperf3::server::settings::{Limits, RateLimit};
+
+use super::Ours;
+use super::hand::Hand;
+
+#[test_case(|limits| limits.streams = 3, 200; "streams")]
+#[test_case(|limits| limits.buffer_bytes = 1 << 20, 200; "memory")]
+#[test_case(|limits| limits.seconds = Some(11), 37; "time")]
+#[test_case(|limits| limits.rate = Some(RateLimit::new(7_999)), 27; "rate")]
+fn more_than_the_bound_is_refused(change: fn(&mut Limits), code: i32) {
+    let server = Ours::with(|settings| change(&mut settings.limits));
+    let asked =
+        Parameters { parallel: 4, time: 10, omit: 2, rate: Some(2_000), block: Some(1 << 17), ..Parameters::default() };
+    let mut hand = Hand::new(&server, 1);
+    hand.ask(&asked);
+    assert_eq!(hand.failure(), code);
+    assert_eq!(server.notes.over(1).failed.map(|failed| failed.0), Some(Code(code)));
+    assert_eq!(server.notes.over(1).events, ["accepted", "failed"]);
+}
+
+#[test]
+fn what_a_test_took_is_there_for_the_next() {
+    let server = Ours::with(|settings| (settings.limits.streams, settings.limits.tests) = (2, 1));
+    for number in 1..4 {
+        let mut hand = Hand::new(&server, number);
+        hand.ask(&Parameters { parallel: 2, ..Parameters::default() });
+        assert_eq!(hand.hear(), Some(10));
+        let _streams = (hand.stream(), hand.stream());
+        assert_eq!((hand.hear(), hand.hear()), (Some(1), Some(2)));
+        let mut busy = Hand::new(&server, 100 + number);
+        assert_eq!((busy.hear(), busy.hear()), (Some(0xff), None));
+        hand.finish(2);
+        assert_eq!(server.notes.over(number.into()).failed, None);
+        // The server is free when it has closed the connection, not when it has told the observer.
+        assert_eq!(hand.hear(), None);
+    }
+}
+
+#[test]
+fn an_endless_test_is_none_where_time_is_bounded() {
+    let server = Ours::with(|settings| settings.limits.seconds = Some(60));
+    let mut hand = Hand::new(&server, 1);
+    hand.ask(&Parameters { time: 0, bytes: 1, ..Parameters::default() });
+    assert_eq!(hand.failure(), 37);
+}
+
+#[test]
+fn sctp_is_refused() {
+    let server = Ours::start();
+    let mut hand = Hand::new(&server, 1);
+    hand.ask(&Parameters { protocol: Protocol::Sctp, ..Parameters::default() });
+    assert_eq!(hand.failure(), 18);
+}
+
+#[test]
+fn a_test_that_carries_more_than_the_bound_is_ended() {
+    let limit = RateLimit { bits_per_s: 100_000, averaging: Nanos::millis(200) };
+    let server = Ours::with(|settings| settings.limits.rate = Some(limit));
+    let mut hand = Hand::new(&server, 1);
+    hand.ask(&Parameters { direction: Direction::Reverse, ..Parameters::default() });
+    assert_eq!(hand.hear(), Some(10));
+    let mut stream = hand.stream();
+    assert_eq!((hand.hear(), hand.hear()), (Some(1), Some(2)));
+    let reading = std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+    assert_eq!(hand.failure(), 27);
+    drop(reading.join());
+    let told = server.notes.over(1);
+    assert_eq!(told.events, ["accepted", "asked", "streams", "ran", "failed"]);
+    assert!(told.ours.unwrap().streams[0].bytes > 0);
+}
+
+#[test]
+fn silence_ends_a_test() {
+    let server = Ours::with(|settings| settings.receive_timeout = Nanos::millis(200));
+    let mut hand = Hand::new(&server, 1);
+    hand.ask(&Parameters { time: 0, ..Parameters::default() });
+    assert_eq!(hand.hear(), Some(10));
+    let _stream = hand.stream();
+    assert_eq!((hand.hear(), hand.hear(), hand.failure()), (Some(1), Some(2), 144));
+}
+
+#[test]
+fn a_server_for_one_test_ends_after_it_and_not_after_one_that_was_refused() {
+    let mut server = Ours::with(|settings| settings.one_off = true);
+    let mut refused = Hand::new(&server, 1);
+    assert_eq!(refused.hear(), Some(9));
+    refused.say_framed("nonsense");
+    assert_eq!(refused.failure(), 114);
+    let mut hand = Hand::new(&server, 2);
+    hand.ask(&Parameters::default());
+    assert_eq!(hand.hear(), Some(10));
+    let _stream = hand.stream();
+    assert_eq!((hand.hear(), hand.hear()), (Some(1), Some(2)));
+    hand.finish(1);
+    server.ended();
+}
