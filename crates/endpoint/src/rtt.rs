@@ -70,6 +70,8 @@ pub enum Protocol {
     },
     /// sockperf's: measured by [`crate::peer::sockperf::client`] alone.
     Sockperf,
+    /// iperf3's: measured by [`crate::peer::iperf3::client`] alone.
+    Iperf3,
 }
 
 /// Whom to measure.
@@ -181,6 +183,10 @@ fn against(
         }
         Protocol::Sockperf => {
             let words = "nothing is agreed on with a sockperf server: its client measures without".to_owned();
+            return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
+        }
+        Protocol::Iperf3 => {
+            let words = "an iperf3 server answers no requests: its client measures streams".to_owned();
             return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
         }
     }

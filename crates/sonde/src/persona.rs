@@ -4,7 +4,6 @@
 //! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`.
 
 pub mod answer;
-#[expect(dead_code, reason = "what runs a test comes next")]
 pub mod iperf3;
 pub mod netperf;
 #[expect(dead_code, reason = "what runs a test comes next")]
@@ -20,7 +19,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 3] = ["netperf", "netserver", "sockperf"];
+pub const NAMES: [&str; 4] = ["netperf", "netserver", "sockperf", "iperf3"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +30,8 @@ pub enum Persona {
     Netserver,
     /// sockperf, client and server.
     Sockperf,
+    /// iperf3, client and server.
+    Iperf3,
 }
 
 impl Persona {
@@ -56,18 +57,20 @@ impl Persona {
             Self::Netperf => "netperf",
             Self::Netserver => "netserver",
             Self::Sockperf => "sockperf",
+            Self::Iperf3 => "iperf3",
         }
     }
 
     /// Plays the part. Standard output that cannot be written to is a failure here too.
     pub fn play(self, words: &[String]) -> Exit {
-        // netperf knows no colours; those of sockperf are for a terminal.
+        // netperf and iperf3 know no colours; those of sockperf are for a terminal.
         let colours = if self == Self::Sockperf { ColorChoice::Auto } else { ColorChoice::Never };
         let output = Arc::new(Output::new(colours, false, false));
         let exit = match self {
             Self::Netperf => netperf::client(self.name(), words, &output),
             Self::Netserver => netperf::server(self.name(), words, &output),
             Self::Sockperf => sockperf::play(words, &output),
+            Self::Iperf3 => iperf3::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -84,6 +87,7 @@ impl Persona {
             "netperf" => Some(Self::Netperf),
             "netserver" => Some(Self::Netserver),
             "sockperf" => Some(Self::Sockperf),
+            "iperf3" => Some(Self::Iperf3),
             _ => None,
         }
     }

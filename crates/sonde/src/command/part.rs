@@ -1,4 +1,4 @@
-//! `sonde netperf`, `sonde netserver` and `sonde sockperf` as commands among others: for help, man pages and completions.
+//! `sonde netperf`, `sonde netserver`, `sonde sockperf` and `sonde iperf3` as commands among others: for help, man pages and completions.
 //! Their words are read in [`crate::persona`], before anything here sees them.
 
 use std::ffi::OsString;
@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::persona::Persona;
+use crate::persona::iperf3::options::usage as iperf3_usage;
 use crate::persona::netperf::options::usage;
 use crate::persona::sockperf::options::usage as sockperf_usage;
 
@@ -35,6 +36,16 @@ Examples:
 docs/sockperf.md says where it differs from the original.
 ";
 
+const IPERF3_EXAMPLES: &str = "\
+Examples:
+  sonde iperf3 -s                                        the far side, on port 5201
+  sonde iperf3 -c db1 -t 5 -P 4                          here
+  sonde iperf3 -c db1 -u -b 100M -R -J --record run.json
+  sonde install-names ~/bin                              from then on as iperf3
+
+docs/iperf3.md says where it differs from the original.
+";
+
 /// What `sonde netperf` takes.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
@@ -57,6 +68,15 @@ pub struct NetserverOptions {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SOCKPERF_EXAMPLES}\n{}", sockperf_usage::general()), disable_help_flag = true, disable_version_flag = true)]
 pub struct SockperfOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde iperf3` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{IPERF3_EXAMPLES}\n{}", iperf3_usage::help()), disable_help_flag = true, disable_version_flag = true)]
+pub struct Iperf3Options {
     /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

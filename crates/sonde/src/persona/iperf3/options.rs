@@ -187,8 +187,6 @@ pub struct Client {
     pub nodelay: bool,
     /// `-S`, `--dscp`.
     pub tos: u8,
-    /// `-L`.
-    pub flow_label: Option<u32>,
     /// `-Z`.
     pub zerocopy: bool,
     /// `--skip-rx-copy`.

@@ -16,8 +16,6 @@ use crate::persona::iperf3::options::{Client, ClientLogin, Common, Until};
 
 /// Bits a second of a UDP stream unless told otherwise.
 const UDP_RATE: u64 = 1 << 20;
-/// The largest flow label.
-const LARGEST_LABEL: u32 = 0xf_ffff;
 
 /// Reads them, behind those of both ends, to which the server's name may add a device.
 pub(super) fn read(reading: &Reading, common: &mut Common) -> Result<Client, Answer> {
@@ -49,7 +47,6 @@ pub(super) fn read(reading: &Reading, common: &mut Common) -> Result<Client, Ans
         segment_bytes: reading.whole(Key::SegmentSize, 1..=LARGEST_SEGMENT, Code::SEGMENT_SIZE)?,
         nodelay: reading.has(Key::NoDelay),
         tos: tos(reading)?,
-        flow_label: reading.whole(Key::FlowLabel, 1..=LARGEST_LABEL, Code(127))?,
         zerocopy: reading.has(Key::ZeroCopy),
         skip_copy: reading.has(Key::SkipCopy),
         first_port: reading.whole(Key::ClientPort, 1..=65_535, Code(26))?.map(|port| port as u16),

@@ -8,14 +8,27 @@ use crate::persona::iperf3::options::table::Key;
 /// The first option that is refused, and why.
 pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
     let sctp = "SCTP is not spoken here: use TCP or UDP, or iperf3 itself at both ends";
+    let server = given.has(Key::Server);
+    let receives = given.has(Key::Reverse) || given.has(Key::Bidirectional);
     let refusals = [
-        (Key::Sctp, "--sctp", sctp),
-        (Key::Xbind, "-X", sctp),
-        (Key::SctpStreams, "--nstreams", sctp),
-        (Key::Mptcp, "-m", "MPTCP is not spoken here: leave it away, or use iperf3 itself at both ends"),
-        (Key::Gsro, "--gsro", "is not done here: leave it away; datagrams are sent many to a call as it is"),
+        (given.has(Key::Sctp), "--sctp", sctp),
+        (given.has(Key::Xbind), "-X", sctp),
+        (given.has(Key::SctpStreams), "--nstreams", sctp),
+        (given.has(Key::Mptcp), "-m", "MPTCP is not spoken here: leave it away, or use iperf3 itself at both ends"),
+        (given.has(Key::Gsro), "--gsro", "is not done here: leave it away, or use iperf3 itself at both ends"),
+        (given.has(Key::FlowLabel), "-L", "flow labels are not set here: leave it away, or use iperf3 itself"),
+        (
+            given.has(Key::BindDevice) && server,
+            "--bind-dev",
+            "a server of ours listens at addresses: name one of the device with -B",
+        ),
+        (
+            given.has(Key::File) && receives,
+            "-F",
+            "what comes is not written into a file here: leave -R or --bidir away",
+        ),
     ];
-    refusals.into_iter().find(|(key, ..)| given.has(*key)).map(|(_, option, why)| (option, why))
+    refusals.into_iter().find(|(given, ..)| *given).map(|(_, option, why)| (option, why))
 }
 
 /// What has no effect, a sentence each.
@@ -24,7 +37,15 @@ pub fn notes(given: &Given) -> Vec<String> {
     let udp = given.has(Key::Udp);
     let of_tcp = "has no effect: it is of TCP";
     let of_udp = "has no effect: it is of UDP";
+    let server = given.has(Key::Server);
     let pointless = [
+        (given.has(Key::SendTimeout) && server, "--snd-timeout", "has no effect at a server"),
+        (
+            given.has(Key::File) && server,
+            "-F",
+            "is sent to clients with -R or --bidir; what others send is not written",
+        ),
+        (given.has(Key::Keepalive), "--cntl-ka", "has no effect: no word of the other end is waited for without bound"),
         (given.has(Key::Debug), "-d", "has no effect: there is no debugging output"),
         (given.has(Key::NoDelay) && udp, "-N", of_tcp),
         (given.has(Key::SegmentSize) && udp, "-M", of_tcp),

@@ -40,7 +40,7 @@ fn what_is_not_asked_for_is_as_in_the_original() {
 #[test]
 fn every_option_of_a_client_arrives() {
     let line = "-c db1 -uR -P 4 -n 1M -O 2 -l 1K -b 10M/7 --pacing-timer 2000 --fq-rate 1G -w 2M -S 0x34 \
-                -L 7 -Z --skip-rx-copy --cport 6000 --connect-timeout 300 -T title --extra-data more \
+                -Z --skip-rx-copy --cport 6000 --connect-timeout 300 -T title --extra-data more \
                 --get-server-output --udp-counters-64bit --repeating-payload --dont-fragment -A 1,2 \
                 --username me --rsa-public-key-path key.pem --record run.json";
     let client = client(line);
@@ -48,7 +48,7 @@ fn every_option_of_a_client_arrives() {
     assert_eq!((client.until, client.omit_s, client.block_bytes), (Until::Bytes(1 << 20), 2, Some(1_024)));
     assert_eq!((client.rate, client.burst, client.pacing_timer_us), (Some(10_000_000), 7, 2_000));
     assert_eq!((client.fq_rate, client.window, client.tos), (Some(1_000_000_000), Some(2 << 20), 0x34));
-    assert_eq!((client.flow_label, client.first_port, client.connect_timeout_ms), (Some(7), Some(6_000), Some(300)));
+    assert_eq!((client.first_port, client.connect_timeout_ms), (Some(6_000), Some(300)));
     assert!(client.zerocopy && client.skip_copy && client.server_output && client.counters_64bit);
     assert!(client.repeating_payload && client.dont_fragment);
     assert_eq!((client.title.as_deref(), client.extra_data.as_deref()), (Some("title"), Some("more")));
@@ -80,12 +80,12 @@ fn every_option_of_a_server_arrives() {
 
 #[test]
 fn every_option_of_both_ends_arrives() {
-    let line = "-s -p 6000 -f M -i 0.5 -I pid -F file -A 3 -B 10.0.0.2%eth1 -V -J --logfile log --forceflush \
+    let line = "-s -p 6000 -f M -i 0.5 -I pid -F file -A 3 -B 10.0.0.2 -V -J --logfile log --forceflush \
                 --timestamps=%s --rcv-timeout 500 --snd-timeout 700 --cntl-ka=60/5/3 -4 --use-pkcs1-padding";
     let common = of(line).unwrap().common;
     assert_eq!((common.port, common.format, common.interval_s), (6_000, Some('M'), 0.5));
     assert_eq!((common.pidfile, common.file, common.cpu), (Some("pid".into()), Some("file".into()), Some(3)));
-    assert_eq!((common.bind.as_deref(), common.device.as_deref()), (Some("10.0.0.2"), Some("eth1")));
+    assert_eq!((common.bind.as_deref(), common.device.as_deref()), (Some("10.0.0.2"), None));
     assert!(common.verbose && common.pkcs1);
     assert_eq!((common.form, common.logfile), (Form::Json, Some("log".into())));
     assert_eq!((common.timestamps.as_deref(), common.receive_timeout_ms), (Some("%s"), 500));
@@ -159,6 +159,9 @@ fn words_that_are_none(line: &str, first: &str) {
 #[test_case("-c db1 --nstreams 3", "--nstreams"; "its streams")]
 #[test_case("-s -m", "-m"; "mptcp")]
 #[test_case("-c db1 -u --gsro", "--gsro"; "segmentation")]
+#[test_case("-c db1 -L 7", "-L"; "flow labels")]
+#[test_case("-s --bind-dev eth0", "--bind-dev"; "a server's device")]
+#[test_case("-c db1 -R -F file", "-F"; "a file to be written")]
 #[test_case("-c db1 -4 -6", "-4"; "two families")]
 #[test_case("-c db1 -A x", "-A"; "no cpu")]
 #[test_case("-c db1 --timestamps=%", "--timestamps"; "no format")]
@@ -171,6 +174,9 @@ fn what_is_not_done_is_refused_with_a_sentence(line: &str, option: &str) {
 }
 
 #[test_case("-c db1 -d", "-d: has no effect"; "debugging")]
+#[test_case("-s --snd-timeout 700", "--snd-timeout: has no effect"; "a server's patience")]
+#[test_case("-s -F file", "-F: is sent"; "a server's file")]
+#[test_case("-s --cntl-ka", "--cntl-ka: has no effect"; "keepalive")]
 #[test_case("-c db1 foo", "foo: belongs to no option"; "a stray word")]
 #[test_case("-c db1 -u -N", "-N: has no effect"; "tcp's over udp")]
 #[test_case("-c db1 --dont-fragment", "--dont-fragment: has no effect"; "udp's over tcp")]

@@ -2,9 +2,6 @@
 
 use protocol::iperf3::code::Code;
 
-use crate::persona::iperf3::output::document::{Whole, event};
-use crate::persona::iperf3::output::json::Value;
-
 /// A line of standard error.
 pub fn line(text: &str) -> String {
     format!("iperf3: error - {text}\n")
@@ -30,14 +27,4 @@ pub fn unconnected(said: &str) -> String {
 pub fn interrupted(client: bool, name: &str, number: i32) -> String {
     let end = if client { "client" } else { "server" };
     format!("interrupt - the {end} has terminated by signal {name}({number})")
-}
-
-/// A run that did not come to a test, as one document.
-pub fn document(error: &str) -> String {
-    Whole { error: Some(error), ..Whole::default() }.value().document()
-}
-
-/// And as events.
-pub fn events(error: &str) -> String {
-    event("error", Value::text(error)) + &event("end", Value::Object(Vec::new()))
 }

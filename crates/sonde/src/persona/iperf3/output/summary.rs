@@ -50,9 +50,13 @@ pub fn sum(test: &Test, summary: &Summary, sends: bool) -> Outcome {
 }
 
 fn header(test: &Test, summary: &Summary) -> String {
+    // A server shows no row of a sender that is not itself.
+    let shown = test.streams.iter().zip(&summary.outcomes);
+    let mut shown = shown.filter(|(stream, _)| test.role.is_client() || stream.sends);
+    let told = shown.any(|(_, outcome)| outcome.retransmits.is_some());
     let columns = match test.protocol {
         Protocol::Udp => "         Jitter    Lost/Total Datagrams",
-        _ if summary.outcomes.iter().any(|outcome| outcome.retransmits.is_some()) => "         Retr",
+        _ if told => "         Retr",
         _ => "",
     };
     format!("{}{columns}\n", row::header(test))

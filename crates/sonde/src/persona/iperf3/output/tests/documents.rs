@@ -3,9 +3,11 @@
 use protocol::iperf3::results::Output;
 
 use crate::persona::iperf3::options::usage::{VERSION, system_info};
+use crate::persona::iperf3::options::{self, Common};
 use crate::persona::iperf3::output::document::{Whole, end, event, interval, start};
 use crate::persona::iperf3::output::failure;
 use crate::persona::iperf3::output::tests::fields::Facts;
+use crate::persona::iperf3::run::telling::Telling;
 use crate::persona::iperf3::transcript::{file, names};
 
 /// Version and system are our own.
@@ -114,6 +116,10 @@ fn events_are_those_of_the_original() {
     assert_same(&as_ours(full), &document(&facts, None), "12-json-stream, full");
 }
 
+fn common(form: &str) -> Common {
+    options::parse(&["-s".to_owned(), form.to_owned()]).unwrap().common
+}
+
 #[test]
 fn a_server_that_is_not_there_is_an_error_in_either_form() {
     let text = file("15-errors.txt");
@@ -121,8 +127,12 @@ fn a_server_that_is_not_there_is_an_error_in_either_form() {
     assert!(text.contains(&failure::line(&said)));
     let begin = text.find("{\n").unwrap();
     let length = text.find("\n}\n").unwrap() + 3 - begin;
-    assert_same(&as_ours(&text[begin..begin + length]), &failure::document(&said), "15-errors");
-    let events = failure::events(&said);
+    assert_same(
+        &as_ours(&text[begin..begin + length]),
+        &Telling::new(&common("-J")).over(Some(&said), None),
+        "15-errors",
+    );
+    let events = Telling::new(&common("--json-stream")).over(Some(&said), None);
     assert!(events.starts_with("{\"event\":\"error\",\"data\":\"unable to connect"));
     assert!(events.ends_with("{\"event\":\"end\",\"data\":{}}\n"));
 }
