@@ -1,5 +1,6 @@
 //! Other tools' protocols on real sockets: each in a folder of its own, the bytes of which are in `protocol`.
 
+pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
 pub mod sockperf;

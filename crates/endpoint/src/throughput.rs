@@ -9,15 +9,14 @@ use std::net::SocketAddr;
 use std::thread;
 
 use measure::event::Event;
-use measure::method::{Carrier, Method};
+use measure::method::{Carrier, Direction, Method, Sending};
 use measure::throughput::meter::Metered;
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::native::key::Key;
 use protocol::native::message::Report;
-use protocol::native::stream::Direction;
 
 pub use finding::{Autotuning, Finding, Thread};
-pub use protocol::native::stream::{HostCpu, Sending, Told, ZeroCopied};
+pub use protocol::native::stream::{HostCpu, Told, ZeroCopied};
 
 use crate::clock::wall_offset;
 use crate::control::Control;

@@ -23,11 +23,13 @@ use crate::native::reply::Agreed;
 use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::wire::{Reading, Wire};
 
+mod iperf;
 mod iperf3;
 mod netperf;
 mod schedules;
 mod sockperf;
 
+pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
 pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_results, iperf3_server};
 pub use self::netperf::{netperf_client, netperf_server};
 pub use self::schedules::{capture, trace_text};
@@ -37,7 +39,7 @@ pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sock
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 21] = [
+pub const ALL: [(&str, Drive); 25] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -54,6 +56,10 @@ pub const ALL: [(&str, Drive); 21] = [
     ("sockperf_feed", sockperf_feed),
     ("sockperf_playback", sockperf_playback),
     ("sockperf_stream", sockperf_stream),
+    ("iperf_first", iperf_first),
+    ("iperf_datagram", iperf_datagram),
+    ("iperf_bursts", iperf_bursts),
+    ("iperf_bounce", iperf_bounce),
     ("iperf3_client", iperf3_client),
     ("iperf3_login", iperf3_login),
     ("iperf3_parameters", iperf3_parameters),

@@ -1,6 +1,6 @@
 //! Bytes and sessions of every peer, without a socket.
 //!
-//! A peer is a folder: [`native`] is ours, [`netperf`] netperf's, [`sockperf`] sockperf's, [`icmp`] the echo that every
+//! A peer is a folder: [`native`] is ours, [`netperf`] netperf's, [`sockperf`] sockperf's, [`iperf`] iperf 2's, [`icmp`] the echo that every
 //! kernel answers; [`capture`] reads what others sent to each other. What an engine needs of all of them alike is in
 //! [`link`] (a way to the peer), [`wire`] (whose reply is this?) and [`bulk`] (a way for a stream). Nothing here does I/O
 //! or reads a clock: bytes come in, bytes go out, and time is an argument.
@@ -8,6 +8,7 @@
 pub mod bulk;
 pub mod capture;
 pub mod icmp;
+pub mod iperf;
 pub mod iperf3;
 pub mod link;
 pub mod native;

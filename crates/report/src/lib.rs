@@ -12,5 +12,6 @@ pub mod machine;
 pub mod number;
 pub mod progress;
 pub mod samples;
+pub mod scaling;
 pub mod search;
 pub mod text;

@@ -3,7 +3,7 @@
 //! A value that is not there is not printed; nothing here makes a 0 of it.
 
 use measure::outcome::{Distribution, Quantile, Standing};
-use measure::unit::Nanos;
+use measure::unit::{Bytes, Nanos};
 
 /// A time that came out of a division, with three digits: `25.6 µs`; below a microsecond to a tenth of a nanosecond.
 /// `None` for what is not finite.
@@ -97,6 +97,18 @@ pub fn bit_rate(bytes_per_s: f64) -> Option<String> {
         _ => 2,
     };
     Some(format!("{value:.decimals$} {unit}"))
+}
+
+/// Bytes with three digits, decimally.
+pub fn size(bytes: Bytes) -> String {
+    let (scale, unit) = match bytes.0 {
+        0..10_000 => return format!("{} B", bytes.0),
+        10_000..1_000_000 => (1e3, "kB"),
+        1_000_000..1_000_000_000 => (1e6, "MB"),
+        1_000_000_000..1_000_000_000_000 => (1e9, "GB"),
+        _ => (1e12, "TB"),
+    };
+    format!("{:.2} {unit}", bytes.0 as f64 / scale)
 }
 
 /// `3 lost`, `1 lost`, `12 345 lost`; `one` is for exactly one.

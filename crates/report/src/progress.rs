@@ -4,7 +4,7 @@
 
 use measure::event::{Counts, Second};
 use measure::method::Stop;
-use measure::unit::{Nanos, grouped};
+use measure::unit::{Bytes, Nanos, grouped};
 use unicode_width::UnicodeWidthStr;
 
 use crate::layout::Style;
@@ -46,6 +46,19 @@ pub fn line(running: &Running<'_>, style: &Style) -> String {
         shown.sort_by_key(|(place, _)| *place);
         let texts: Vec<String> = shown.into_iter().map(|(_, text)| text).collect();
         let text = style.say(&texts.join(" · "));
+        if text.width() <= style.width || parts.len() == 1 {
+            return text;
+        }
+        parts.pop();
+    }
+}
+
+/// The line of streams: `3 s of 10 s · 9.41 Gbit/s · 3.53 GB`, the rate being that of the latest interval.
+pub fn streaming(elapsed_ns: Nanos, stop: &Stop, bytes: Bytes, latest: Option<f64>, style: &Style) -> String {
+    let parts = [Some(elapsed(elapsed_ns, stop)), latest.and_then(number::bit_rate), Some(number::size(bytes))];
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    loop {
+        let text = style.say(&parts.join(" · "));
         if text.width() <= style.width || parts.len() == 1 {
             return text;
         }

@@ -60,6 +60,8 @@ const JOINT: &str = " · ";
 /// Between figures.
 const APART: &str = "   ";
 
+pub(crate) use stream::limiter;
+
 /// Whom it was asked of, by name and address.
 pub(crate) fn address(target: &Target) -> String {
     let address = match target.port {

@@ -18,6 +18,7 @@ pub mod result_options;
 pub mod rtt;
 pub mod serve;
 pub mod show;
+pub mod throughput;
 pub mod value;
 
 use std::ffi::OsString;
@@ -73,9 +74,14 @@ enum Command {
     /// SIGINT, SIGTERM and SIGHUP end a run in order, and SIGQUIT (Ctrl-\) prints the numbers so far: as of `sonde rtt`, whose help
     /// tells more.
     Load(load::options::LoadOptions),
+    /// Measure streams: how much goes through, what limits it, and what does it do to latency?
+    ///
+    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
+    /// to go. A second Ctrl-C or SIGTERM ends it at once.
+    Throughput(throughput::options::ThroughputOptions),
     /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),
-    /// Be the far side: answer what `sonde rtt` and `sonde load` ask
+    /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
     Serve(serve::options::ServeOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
@@ -128,6 +134,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
     match command {
         Command::Rtt(options) => rtt::run(options, words, output),
         Command::Load(options) => load::run(options, words, output),
+        Command::Throughput(options) => throughput::run(options, &words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Machine(options) => machine::run(&options, output),

@@ -51,7 +51,7 @@ macro_rules! by_the_machines_clocks {
     };
 }
 
-use by_the_machines_clocks;
+pub(crate) use by_the_machines_clocks;
 
 /// Sends what the buffers hold, one buffer a call. Where a stream has room for a part of it only, the next call sends the
 /// rest, so that what was sent is whole messages in the end; a datagram goes whole or not at all.

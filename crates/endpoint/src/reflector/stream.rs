@@ -13,13 +13,14 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use measure::method::{Carrier, Schedule, Waiting};
+use measure::method::{Direction, Sending};
 use measure::throughput::{Carried, Stream};
 use measure::unit::{Nanos, Rate};
 use protocol::bulk::{Mark, Numbering};
 use protocol::native::limits;
 use protocol::native::message::{Open, Reason, Refused};
 use protocol::native::preamble::DataAnswer;
-use protocol::native::stream::{Ask, Direction, Numbers, Sending, Told, ZeroCopied, share};
+use protocol::native::stream::{Ask, Flows, Numbers, Told, ZeroCopied, share};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{Domain, Protocol, Socket, Type};
 

@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 
 use measure::environment::Environment;
-use measure::method;
+use measure::method::Direction;
 use measure::outcome::SocketFacts;
+pub use measure::throughput::detail::Autotuning;
 use measure::throughput::meter::Metered;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::Nanos;
-use protocol::native::stream::{Direction, HostCpu, Told, ZeroCopied};
+use protocol::native::stream::{Flows, HostCpu, Told, ZeroCopied};
 
 use super::{Ours, Task, Word, together};
 use crate::engine::Ended;
@@ -76,20 +77,11 @@ pub struct Thread {
     pub cpu: CpuTime,
 }
 
-/// Which buffers the kernel fits to the path: a size asked for turns it off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Autotuning {
-    /// Send buffer.
-    pub send: bool,
-    /// Receive buffer.
-    pub receive: bool,
-}
-
 impl Finding {
     /// What goes into the record of one way: goodput is what the receiver's program had, beside what the sender handed
     /// over. `None` where nothing went that way.
-    pub fn throughput(&self, direction: method::Direction) -> Option<Throughput> {
-        let sends = direction == method::Direction::Send;
+    pub fn throughput(&self, direction: Direction) -> Option<Throughput> {
+        let sends = direction == Direction::Send;
         let (metered, told) =
             if sends { (self.sent.as_ref()?, &self.peer_received) } else { (self.received.as_ref()?, &self.peer_sent) };
         let mut carried = Carried::default();

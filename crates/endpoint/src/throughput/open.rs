@@ -7,7 +7,7 @@ use measure::method::{Pattern, SocketOptions};
 use measure::unit::{Bytes, Nanos};
 use protocol::native::header::{Flags, Header, LENGTH, Token};
 use protocol::native::message::{Open, capability};
-use protocol::native::stream::{Ask, Numbers};
+use protocol::native::stream::{Ask, Flows, Numbers};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use endpoint::clock::Monotonic;
 use endpoint::reflector::Settings;
+use measure::method::Direction;
 use measure::method::{Carrier, Pattern};
 use measure::unit::{Bytes, Instant, Nanos};
 use protocol::bulk::{Mark, Numbering};
@@ -14,7 +15,7 @@ use protocol::native::header::{Flags, Header};
 use protocol::native::limits::Limits;
 use protocol::native::message::{Open, Reason, capability};
 use protocol::native::preamble::{DataAnswer, DataRefusal};
-use protocol::native::stream::{Ask, Direction, Numbers};
+use protocol::native::stream::{Ask, Numbers};
 use test_case::test_case;
 use testbed::client::{Session, asked, connect, is_silent, open, udp};
 

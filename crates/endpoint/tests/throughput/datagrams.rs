@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding, Task};
+use measure::method::Direction;
 use measure::method::{Asked, Carrier, SocketOptions};
 use measure::throughput::arrivals::Datagrams;
 use measure::unit::{Bytes, Nanos, Rate};
-use protocol::native::stream::Direction;
 use test_case::test_case;
 
 use crate::{V4, V6, asked, lasting, measured, task, with_reflector};

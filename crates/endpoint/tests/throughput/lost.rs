@@ -10,6 +10,7 @@ use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Task};
 use measure::event::Event;
+use measure::method::Direction;
 use measure::method::{Carrier, Pattern};
 use measure::unit::{Instant, Nanos};
 use protocol::native::header::Token;
@@ -17,7 +18,6 @@ use protocol::native::limits::Limits;
 use protocol::native::message::{Open, Reason, Refused};
 use protocol::native::preamble::{DataAnswer, Versions};
 use protocol::native::server::{Server, ServerEvent, Terms};
-use protocol::native::stream::Direction;
 use test_case::test_case;
 
 use crate::{V4, lasting, task, with_reflector, with_settings};

@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use endpoint::reflector::Settings;
 use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
-use endpoint::throughput::{self, Finding, Sending, Task, Told};
+use endpoint::throughput::{self, Finding, Task, Told};
 use measure::event::Event;
+use measure::method::Direction;
+use measure::method::Sending;
 use measure::method::{Asked, Carrier, Direction as Way, SocketOptions};
 use measure::throughput::meter::Metered;
 use measure::unit::{Bytes, Nanos, Rate};
-use protocol::native::stream::Direction;
 use test_case::test_case;
 
 use crate::{V4, V6, asked, lasting, measured, task, with_reflector};

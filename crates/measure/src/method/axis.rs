@@ -51,11 +51,11 @@ pub enum Pattern {
 }
 
 /// Which way a stream goes, seen from our end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Direction {
     /// From us to the peer.
+    #[default]
     Send,
     /// From the peer to us.
     Receive,
@@ -88,7 +88,6 @@ impl Direction {
 /// How the sender of a stream hands over what it sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Sending {
     /// The kernel copies it from memory: what most programs do.
     #[default]

@@ -224,7 +224,7 @@ fn place(number: u64) -> (usize, u64) {
 
 impl Transit {
     /// Adds a value (Welford's recurrence).
-    fn take(&mut self, transit: i64) {
+    pub fn take(&mut self, transit: i64) {
         self.count += 1;
         let value = transit as f64;
         let before = value - self.mean_ns;

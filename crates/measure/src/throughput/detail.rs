@@ -42,6 +42,8 @@ pub struct Processors {
     pub threads_ns: Vec<Nanos>,
     /// Longest any of them was on a processor, share of the streams' time.
     pub busiest_thread_share: Option<f64>,
+    /// Longest any of the program's threads was ready to run and waited for a processor, likewise.
+    pub waiting_thread_share: Option<f64>,
     /// Share of the time of all its processors in which they were not idle.
     pub busy_share: Option<f64>,
     /// The same of soft interrupts, where most of the work of receiving is done.

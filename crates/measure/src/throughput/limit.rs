@@ -38,6 +38,8 @@ pub struct Evidence {
 pub struct EndSeen {
     /// How much of it the busiest of the stream's threads was on a processor.
     pub busiest_thread: Option<f64>,
+    /// How much of it any of them was ready to run and waited for a processor.
+    pub waiting_thread: Option<f64>,
     /// How much of it the end's control group was kept from running (`cpu.max`).
     pub throttled: Option<f64>,
     /// How much of it the busiest processor spent in soft interrupts, where the network's work is done.
@@ -121,6 +123,8 @@ pub struct Limit {
 const REACHED: f64 = 0.97;
 /// Share of its time that a thread which cannot keep up is on a processor; the rest is waking up.
 const SATURATED: f64 = 0.9;
+/// Share of its time that a thread waits for a processor, from which what it does not take is that processor's doing.
+const CROWDED: f64 = 0.2;
 /// Share of its time kept from running at which a control group is what limits: less is bursts that it makes up for.
 const THROTTLED: f64 = 0.1;
 /// Share of the time that TCP itself says it was held back by something.
@@ -189,6 +193,14 @@ impl Evidence {
     fn by_window(&self) -> Option<Limit> {
         let tcp = self.tcp.as_ref()?;
         if let Some(share) = tcp.window_limited.filter(|share| *share >= HELD) {
+            // A receiver that is not let run fills its window: that is no small one.
+            if let Some(waited) = self.receiver.waiting_thread.filter(|share| *share >= CROWDED) {
+                let because = format!(
+                    "its thread waited for a processor {} of the time, so that its window filled",
+                    percent(waited)
+                );
+                return Some(found(Limiter::ReceiverCpu, vec![because]));
+            }
             let mut because = vec![format!("TCP waited for the receiver's window {} of its busy time", percent(share))];
             if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
                 because.push(format!("{} a round trip of {rtt}", kilobytes(window)));
@@ -248,12 +260,15 @@ impl EndSeen {
     /// What shows that it could do no more; empty where nothing does.
     fn strain(&self) -> Vec<String> {
         let throttled = self.throttled.filter(|share| *share >= THROTTLED);
-        let busy = self.busiest_thread.filter(|share| *share >= SATURATED);
+        // What else runs on the host takes processors away: then a thread that could do no more waits for one.
+        let waited = self.waiting_thread.unwrap_or(0.0);
+        let busy = self.busiest_thread.filter(|share| share + waited >= SATURATED);
+        let waiting = if waited >= 0.05 { format!(", and waited for one {}", percent(waited)) } else { String::new() };
         let soft = self.softirq.filter(|share| *share >= SATURATED);
         let dropped = self.dropped.filter(|share| *share >= LOSSES);
         let told = [
             throttled.map(|share| format!("its control group was kept from running {} of the time", percent(share))),
-            busy.map(|share| format!("its busiest thread was on a processor {} of the time", percent(share))),
+            busy.map(|share| format!("its busiest thread was on a processor {} of the time{waiting}", percent(share))),
             soft.map(|share| format!("a processor of its host was in soft interrupts {} of the time", percent(share))),
             dropped.map(|share| format!("its kernel dropped {} of what arrived, for nobody took it", percent(share))),
         ];

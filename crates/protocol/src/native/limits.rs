@@ -3,12 +3,14 @@
 //! A limit that is exceeded is named in the refusal, with what was asked and what is allowed. How many sessions are open
 //! is known to the server alone, so [`Limits::check_sessions`] is asked apart from [`Limits::check`].
 
-use measure::method::{Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM, Waiting};
+use measure::method::{
+    Carrier, LARGEST_DATAGRAM, LARGEST_MESSAGE, Pattern, SMALLEST_NATIVE_DATAGRAM, Sending, Waiting,
+};
 use measure::unit::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::native::message::{Got, Open, Reason, Refused};
-use crate::native::stream::{Ask, OCTETS, Sending};
+use crate::native::stream::{Ask, Flows, OCTETS};
 
 /// Flows a session of this protocol can have: counts for all of them fit one frame.
 pub const MOST_FLOWS: u32 = 4_096;
@@ -252,7 +254,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
-    use crate::native::stream::Direction;
+    use measure::method::Direction;
     use measure::method::{Batch, BatchBy};
 
     fn open(carrier: Carrier, request: u64, response: u64) -> Open {

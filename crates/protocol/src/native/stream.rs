@@ -4,9 +4,9 @@
 //! and the second half comes from it. Not here: what a reflector allows ([`super::limits`]), and when which octet is sent
 //! (`docs/protocol/native.md`, section 5).
 
-use std::fmt;
-
+use measure::method::{Direction, Sending};
 use measure::outcome::SocketFacts;
+pub use measure::throughput::detail::ZeroCopied;
 use measure::throughput::{Carried, Stream};
 use measure::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -45,42 +45,31 @@ pub struct Ask {
     pub tos: Option<u8>,
 }
 
-/// Which way the streams of a session go, seen from the client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// From the client to the reflector.
-    #[default]
-    Send,
-    /// From the reflector to the client.
-    Receive,
-    /// As many streams each way, at once.
-    Both,
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Send => "send",
-            Self::Receive => "receive",
-            Self::Both => "both ways",
-        })
-    }
-}
-
-impl Direction {
+/// The flows of a session whose streams go one way or both.
+pub trait Flows {
     /// Flows of a session of `streams` streams each way it goes.
-    pub fn flows(self, streams: u32) -> u32 {
+    fn flows(self, streams: u32) -> u32;
+
+    /// Streams each way of a session of so many flows.
+    fn streams(self, flows: u32) -> u32;
+
+    /// Whether `flow`, of so many, goes from the client to the reflector.
+    fn to_reflector(self, flow: u32, flows: u32) -> bool;
+
+    /// The place of `flow` among those that go the same way, from 0.
+    fn place(self, flow: u32, flows: u32) -> u32;
+}
+
+impl Flows for Direction {
+    fn flows(self, streams: u32) -> u32 {
         if self == Self::Both { streams.saturating_mul(2) } else { streams }
     }
 
-    /// Streams each way of a session of so many flows.
-    pub fn streams(self, flows: u32) -> u32 {
+    fn streams(self, flows: u32) -> u32 {
         if self == Self::Both { flows / 2 } else { flows }
     }
 
-    /// Whether `flow`, of so many, goes from the client to the reflector.
-    pub fn to_reflector(self, flow: u32, flows: u32) -> bool {
+    fn to_reflector(self, flow: u32, flows: u32) -> bool {
         match self {
             Self::Send => true,
             Self::Receive => false,
@@ -88,32 +77,8 @@ impl Direction {
         }
     }
 
-    /// The place of `flow` among those that go the same way, from 0.
-    pub fn place(self, flow: u32, flows: u32) -> u32 {
+    fn place(self, flow: u32, flows: u32) -> u32 {
         if self == Self::Both { flow % (flows / 2).max(1) } else { flow }
-    }
-}
-
-/// How an end hands over what it sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sending {
-    /// The kernel copies it from memory.
-    #[default]
-    Copy,
-    /// The kernel takes it from memory in place (`MSG_ZEROCOPY`); of TCP alone. On a path without a card it copies.
-    ZeroCopy,
-    /// From a file in memory (`sendfile`); of TCP alone.
-    File,
-}
-
-impl fmt::Display for Sending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Copy => "copy",
-            Self::ZeroCopy => "zero-copy",
-            Self::File => "sendfile",
-        })
     }
 }
 
@@ -150,15 +115,6 @@ pub struct Told {
     /// Why it ended before its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
-}
-
-/// Sends in place that the kernel is done with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ZeroCopied {
-    /// How many.
-    pub sends: u64,
-    /// Of how many it copied the payload after all.
-    pub copied: u64,
 }
 
 /// How busy a machine's CPUs were while it streamed: shares of 0 to 1, means over its CPUs.

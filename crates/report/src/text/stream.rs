@@ -1,8 +1,12 @@
 //! The figures of a stream: what went through, at which rate, and how evenly.
 
+mod detail;
+
+pub(crate) use detail::name as limiter;
+
 use measure::method::Direction;
 use measure::throughput::{Carried, Interval, Throughput, per_second};
-use measure::unit::{Bytes, grouped};
+use measure::unit::grouped;
 
 use super::{APART, LABEL, figures};
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -11,12 +15,34 @@ use crate::number;
 /// Intervals from which the slowest and the fastest say something.
 const SEVERAL: usize = 3;
 
-/// The rates, what they come from, how even the intervals were, and how long the calls took.
+/// The rates, what they come from, how even the intervals were, and how long the calls took; of both ways where both
+/// were gone, and what the streams did to exchanges beside them.
 pub(super) fn figures(page: &mut Page, stream: &Throughput) {
+    let both = stream.back.is_some();
+    one_way(page, stream, both);
+    if let Some(back) = &stream.back {
+        one_way(page, back, both);
+    }
+    if let Some(latency) = &stream.latency {
+        detail::under_load(page, latency);
+    }
+}
+
+fn one_way(page: &mut Page, stream: &Throughput, both: bool) {
+    if both {
+        let which = if stream.direction == Direction::Receive { "from the far side" } else { "to the far side" };
+        page.line(INDENT, &[Piece::new(which, Tone::Strong)]);
+    }
+    if let Some(found) = &stream.detail {
+        detail::limit(page, &found.limit);
+    }
     for items in [rates(stream), counts(stream), evenness(stream)] {
         if !items.is_empty() {
             page.flow(INDENT, INDENT, APART, &items);
         }
+    }
+    if let Some(found) = &stream.detail {
+        detail::figures(page, stream, found);
     }
     if let Some(calls) = &stream.calls {
         page.gap();
@@ -25,6 +51,7 @@ pub(super) fn figures(page: &mut Page, stream: &Throughput) {
     }
     if page.style().verbose {
         page.gap();
+        detail::streams(page, stream);
         series(page, &stream.intervals);
     }
     page.gap();
@@ -49,7 +76,7 @@ fn counts(stream: &Throughput) -> Vec<Piece> {
     };
     let end = |carried: &Carried, done: &str| {
         let calls = number::count(carried.calls, "call", "calls");
-        Piece::from(format!("{} {done} in {calls}", size(carried.bytes)))
+        Piece::from(format!("{} {done} in {calls}", number::size(carried.bytes)))
     };
     let mut items = vec![end(&stream.ours, ours)];
     items.extend(stream.theirs.as_ref().map(|peer| end(&peer.carried, theirs)));
@@ -57,18 +84,6 @@ fn counts(stream: &Throughput) -> Vec<Piece> {
         items.push(Piece::new(format!("{} not sent", grouped(stream.ours.failed_calls)), Tone::Alarm));
     }
     items
-}
-
-/// Bytes with three digits, decimally.
-fn size(bytes: Bytes) -> String {
-    let (scale, unit) = match bytes.0 {
-        0..10_000 => return format!("{} B", bytes.0),
-        10_000..1_000_000 => (1e3, "kB"),
-        1_000_000..1_000_000_000 => (1e6, "MB"),
-        1_000_000_000..1_000_000_000_000 => (1e9, "GB"),
-        _ => (1e12, "TB"),
-    };
-    format!("{:.2} {unit}", bytes.0 as f64 / scale)
 }
 
 /// The slowest and the fastest of the whole intervals; the last is short and told by nobody.
@@ -95,7 +110,7 @@ fn series(page: &mut Page, intervals: &[Interval]) {
         let cells = [
             interval.at_ns.to_string(),
             interval.length_ns.to_string(),
-            size(interval.carried.bytes),
+            number::size(interval.carried.bytes),
             rate.unwrap_or_default(),
         ];
         rows.push(cells.map(Piece::from).to_vec());

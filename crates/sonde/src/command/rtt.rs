@@ -152,7 +152,11 @@ pub fn now() -> Moment {
     Moment::from(&at.to_zoned(TimeZone::system()))
 }
 
-fn heed_signals(tally: &Arc<Mutex<Tally>>, stop: &Stop, output: &Arc<Output>) -> Result<Interruption, Failure> {
+/// Has signals end the run, and tell the numbers so far.
+///
+/// # Errors
+/// Signals that cannot be waited for.
+pub fn heed_signals(tally: &Arc<Mutex<Tally>>, stop: &Stop, output: &Arc<Output>) -> Result<Interruption, Failure> {
     let (asked, tally, output) = (stop.clone(), Arc::clone(tally), Arc::clone(output));
     signal::watch(move || asked.request(), move || output.aside(&watch::interim(&tally)))
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))

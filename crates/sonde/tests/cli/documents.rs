@@ -45,6 +45,7 @@ fn rendered(page: &str, folder: &Path) -> Option<String> {
 #[test_case(&["man"], &["sonde(1)", "sonde-rtt(1)", "--color"]; "sonde")]
 #[test_case(&["man", "rtt"], &["sonde-rtt(1)", "--peer-wait", "EXAMPLES", "143", concat!("sonde ", env!("CARGO_PKG_VERSION"))]; "rtt")]
 #[test_case(&["man", "load"], &["sonde-load(1)", "--reply-every", "EXAMPLES", "--segments"]; "load")]
+#[test_case(&["man", "throughput"], &["sonde-throughput(1)", "--with-latency", "EXAMPLES", "--bidir"]; "throughput")]
 #[test_case(&["man", "serve"], &["sonde-serve(1)", "--max-sessions"]; "serve")]
 fn a_manual_page_renders(words: &[&str], marks: &[&str]) {
     let folder = tempfile::tempdir().unwrap();

@@ -11,6 +11,8 @@ use crate::{printed, sonde};
 #[test_case(&["rtt", "--help"], "rtt-long")]
 #[test_case(&["load", "-h"], "load-short")]
 #[test_case(&["load", "--help"], "load-long")]
+#[test_case(&["throughput", "-h"], "throughput-short")]
+#[test_case(&["throughput", "--help"], "throughput-long")]
 #[test_case(&["replay", "--help"], "replay")]
 #[test_case(&["serve", "--help"], "serve")]
 #[test_case(&["self", "--help"], "self")]

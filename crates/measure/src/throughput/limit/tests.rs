@@ -6,7 +6,7 @@ use super::*;
 
 /// A stream of a gigabyte a second that nothing holds back.
 fn easy() -> Evidence {
-    let end = EndSeen { busiest_thread: Some(0.4), throttled: Some(0.0), softirq: Some(0.2), dropped: None };
+    let end = EndSeen { busiest_thread: Some(0.4), throttled: Some(0.0), softirq: Some(0.2), ..EndSeen::default() };
     let tcp = TcpSeen {
         window_limited: Some(0.0),
         buffer_limited: Some(0.0),
@@ -73,9 +73,18 @@ fn what_was_planted_is_named(evidence: &Evidence, limiter: Limiter) {
 }
 
 #[test]
+fn a_thread_that_waits_for_a_processor_could_do_no_more() {
+    let limit = end(false, |end| (end.busiest_thread, end.waiting_thread) = (Some(0.5), Some(0.45))).limit();
+    assert_eq!(limit.limiter, Limiter::SenderCpu);
+    assert_eq!(limit.because, ["its busiest thread was on a processor 50 % of the time, and waited for one 45 %"]);
+}
+
+#[test]
 fn a_slow_receiver_is_no_small_window() {
     let mut both = tcp(|tcp| tcp.window_limited = Some(0.95));
     both.receiver.throttled = Some(0.7);
+    assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
+    (both.receiver.throttled, both.receiver.waiting_thread) = (None, Some(0.4));
     assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
 }
 

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use measure::event::{Event, Second};
 use measure::method::{Method, Stop};
 use measure::statistics::summary::merged;
-use measure::unit::{Nanos, grouped};
+use measure::throughput::{Interval, per_second};
+use measure::unit::{Bytes, Nanos, grouped};
 use report::layout::Style;
 use report::progress::{self, Running};
 
@@ -24,6 +25,41 @@ pub struct Tally {
     open: BTreeMap<u64, Vec<Second>>,
     /// The latest second that all threads have told of.
     latest: Option<Second>,
+    /// Of streams, what was carried so far.
+    streams: Streams,
+}
+
+/// What streams carried so far, all threads together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Streams {
+    /// The end of the latest interval that was told.
+    until: Nanos,
+    bytes: Bytes,
+    /// The intervals that end there: how long they are, how many were told, and what they carried.
+    length: Nanos,
+    told: usize,
+    latest: Bytes,
+    /// Bytes per second of the latest interval that all threads have told of.
+    rate: Option<f64>,
+}
+
+impl Streams {
+    /// Takes an interval of one thread in. `true`: all of the threads have told of it.
+    fn take(&mut self, interval: &Interval, threads: usize) -> bool {
+        self.bytes.0 += interval.carried.bytes.0;
+        let until = Nanos(interval.at_ns.0 + interval.length_ns.0);
+        // Threads end their intervals within a moment of each other.
+        if until.0 > self.until.0 + interval.length_ns.0 / 2 {
+            (self.until, self.length, self.told, self.latest) = (until, interval.length_ns, 0, Bytes(0));
+        }
+        self.told += 1;
+        self.latest.0 += interval.carried.bytes.0;
+        if self.told < threads {
+            return false;
+        }
+        self.rate = per_second(self.latest, self.length);
+        true
+    }
 }
 
 impl Tally {
@@ -36,6 +72,7 @@ impl Tally {
             total: None,
             open: BTreeMap::new(),
             latest: None,
+            streams: Streams::default(),
         }
     }
 
@@ -44,7 +81,8 @@ impl Tally {
         match event {
             Event::Started { .. } => !std::mem::replace(&mut self.started, true),
             Event::Second { second, .. } => self.second(second),
-            Event::Carried { .. } | Event::Exchange(_) | Event::SamplesDropped { .. } => false,
+            Event::Carried { interval, .. } => !interval.omitted && self.streams.take(interval, self.threads),
+            Event::Exchange(_) | Event::SamplesDropped { .. } => false,
         }
     }
 
@@ -64,6 +102,10 @@ impl Tally {
 
     /// The line while it runs.
     pub fn line(&self, style: &Style) -> String {
+        if self.streams.bytes > Bytes(0) {
+            let Streams { until, bytes, rate, .. } = self.streams;
+            return progress::streaming(until, &self.stop, bytes, rate, style);
+        }
         match (&self.total, self.started) {
             (Some(total), _) => self.told(total, self.latest.as_ref(), style),
             (None, true) => "measuring".to_owned(),
@@ -73,6 +115,12 @@ impl Tally {
 
     /// The numbers of the whole run so far, with a line end.
     pub fn interim(&self) -> String {
+        if self.streams.bytes > Bytes(0) {
+            let Streams { until, bytes, .. } = self.streams;
+            let style = Style { width: usize::MAX, ..Style::default() };
+            let line = progress::streaming(until, &self.stop, bytes, per_second(bytes, until), &style);
+            return format!("so far: {line}\n");
+        }
         let Some(total) = &self.total else { return "so far: nothing yet\n".to_owned() };
         let style = Style { width: usize::MAX, ..Style::default() };
         let min = total.min_ns.map(|min| format!(" · min {min}")).unwrap_or_default();
@@ -113,6 +161,23 @@ mod tests {
             max_ns: Some(Nanos::micros(100 + u64::from(thread))),
         };
         Event::Second { thread, second }
+    }
+
+    #[test]
+    fn streams_are_told_by_what_they_carried() {
+        let style = Style { width: 80, ..Style::default() };
+        let mut tally = tally(2);
+        let carried = |thread, at, bytes| {
+            let carried = measure::throughput::Carried { bytes: Bytes(bytes), ..Default::default() };
+            let length_ns = Nanos::secs(1);
+            let interval = Interval { at_ns: Nanos::secs(at), length_ns, carried, ..Interval::default() };
+            Event::Carried { thread, interval: Box::new(interval) }
+        };
+        assert!(!tally.take(&carried(0, 0, 100_000_000)), "one of two threads");
+        assert!(tally.take(&carried(1, 0, 25_000_000)));
+        assert_eq!(tally.line(&style), "1 s of 10 s · 1.00 Gbit/s · 125.00 MB");
+        assert!(!tally.take(&carried(1, 1, 50_000_000)) && tally.take(&carried(0, 1, 75_000_000)));
+        assert_eq!(tally.interim(), "so far: 2 s of 10 s · 1.00 Gbit/s · 250.00 MB\n");
     }
 
     #[test]

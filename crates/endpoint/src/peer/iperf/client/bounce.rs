@@ -1,0 +1,123 @@
+//! Requests and replies with a server (`--bounceback`), on the engines that serve every exchange.
+
+use std::sync::Arc;
+
+use measure::environment::Environment;
+use measure::event::Event;
+use protocol::iperf::bounce::{self, Bounce, BounceFlags};
+use protocol::iperf::wire::{BounceWire, Delays, OneWay, WallClock};
+
+use super::{Opened, Test, open};
+use crate::environment::Reader;
+use crate::environment::watch::Watch;
+use crate::error::{Cause, EndpointError, Step};
+use crate::link::stream::Stream;
+use crate::peer::iperf::tcp;
+use crate::rtt::connections::{self, Connection};
+use crate::rtt::scene::{Nobody, Scene};
+use crate::rtt::workers::Gathered;
+use crate::stop::Stop;
+
+/// The clock that stamps requests.
+#[derive(Clone, Copy, Debug)]
+pub struct DayClock;
+
+impl WallClock for DayClock {
+    #[inline]
+    fn wall(&self) -> measure::unit::Nanos {
+        tcp::wall()
+    }
+}
+
+/// What a test came to.
+#[derive(Debug)]
+pub struct Bounced {
+    /// What the engines brought.
+    pub gathered: Gathered,
+    /// One-way delays, where the clocks are synchronised.
+    pub one_way: Option<OneWay>,
+    /// The connections, as they were opened.
+    pub opened: Vec<Opened>,
+    /// This host.
+    pub environment: Environment,
+}
+
+/// What is asked of the server besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// How long it is to hold each request, µs.
+    pub hold_us: u32,
+    /// Whether acknowledgements may be late (`--bounceback-no-quickack`).
+    pub late_acks: bool,
+}
+
+/// Makes the test: `test.streams` connections whose messages have `test.method`'s size, at least
+/// [`bounce::SMALLEST`], one outstanding on each.
+pub fn measure(
+    test: &Test,
+    asked: Asked,
+    stop: &Stop,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Bounced, EndpointError> {
+    let size = test.method.request_bytes.0;
+    if bounce::sound(u32::try_from(size).unwrap_or(u32::MAX)).is_none() || test.method.response_bytes.0 != size {
+        let what = format!("bounceback messages have {} to {} bytes", bounce::SMALLEST, bounce::LARGEST);
+        return Err(EndpointError::new(Step::Agree, test.server, Cause::Peer(what)));
+    }
+    let mut watch = Watch::start(Reader::host(test.program.clone()).towards(test.server.ip()));
+    let halt = Stop::default();
+    let delays = test.trip_times.then(|| Arc::new(Delays::default()));
+    let (mut made, mut opened) = (Vec::new(), Vec::new());
+    for index in 0..test.streams {
+        let (connection, open) = connect(test, asked, index, delays.as_ref(), stop, &halt)?;
+        made.push(connection);
+        opened.push(open);
+    }
+    let gathered = connections::measure(
+        made.into_iter().collect(),
+        &mut Scene {
+            method: &test.method,
+            trace: None,
+            peer: test.server,
+            far: &mut Nobody,
+            samples: true,
+            interval: test.interval,
+            stop,
+            halt: &halt,
+            watch: &mut watch,
+            on_event,
+        },
+        |link: &Stream| Some(link.socket()),
+    )?;
+    let one_way = delays.map(|delays| delays.read());
+    Ok(Bounced { gathered, one_way, opened, environment: watch.finish() })
+}
+
+fn connect(
+    test: &Test,
+    asked: Asked,
+    index: u32,
+    delays: Option<&Arc<Delays>>,
+    stop: &Stop,
+    halt: &Stop,
+) -> Result<(Connection<Stream, BounceWire<DayClock>>, Opened), EndpointError> {
+    let (socket, opened) = open::open(test, index, stop)?;
+    let fail = |cause: std::io::Error| EndpointError::new(Step::ConnectData, test.server, cause);
+    socket.set_tcp_nodelay(true).map_err(fail)?;
+    let wire = BounceWire::new(DayClock, header(test, asked));
+    let wire = match delays {
+        Some(delays) => wire.with_delays(Arc::clone(delays)),
+        None => wire,
+    };
+    Ok((connections::stream(socket, wire, index, &test.method, halt), opened))
+}
+
+fn header(test: &Test, asked: Asked) -> Bounce {
+    let quick = if asked.late_acks { BounceFlags::default() } else { BounceFlags::QUICK };
+    let clocks = if test.trip_times { quick.with(BounceFlags::CLOCKS) } else { quick };
+    let header = Bounce { hold_us: asked.hold_us, flags: clocks, ..Bounce::default() };
+    match test.options().tos {
+        Some(service) => Bounce { service: service.into(), flags: clocks.with(BounceFlags::SERVICE), ..header },
+        None => header,
+    }
+}

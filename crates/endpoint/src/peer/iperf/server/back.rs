@@ -1,0 +1,100 @@
+//! Connections and flows that a client asks to be opened back to it (`-d`, `-r`): to its own address alone.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use measure::method::SocketOptions;
+use measure::throughput::Carried;
+use protocol::iperf::wish::{Pace, Way, Wish};
+use socket2::Socket;
+
+use super::Shared;
+use super::connection::{self, Connection, PATIENCE};
+use super::event::{Began, Ended, Event, Kind, Transport};
+use crate::engine::stream::{self, Halt, Plan, Streamed};
+use crate::error::EndpointError;
+use crate::peer::iperf::course::{self, Idle};
+use crate::peer::iperf::datagram::{Aim, Flowing};
+use crate::peer::iperf::tcp::{self, Writer};
+use crate::peer::iperf::usual;
+use crate::socket;
+
+/// Opens what `wish` of test `asked` asks for to `port` of the client, on a thread of its own.
+pub(super) fn open(shared: &Arc<Shared>, asked: u64, client: SocketAddr, port: u16, wish: Wish, transport: Transport) {
+    if !shared.settings.connects_back {
+        return shared.fail(Some(client), &"asks for a connection back, which this server makes none of");
+    }
+    let mut to = client;
+    to.set_port(port);
+    shared.send_on_thread(to, move |shared| {
+        let done = match transport {
+            Transport::Tcp => connect(shared, asked, to, &wish),
+            Transport::Udp => flow(shared, asked, to, &wish),
+        };
+        if let Err(error) = done {
+            shared.fail(Some(to), &error);
+        }
+    });
+}
+
+/// Our own default sockets: nothing of the client's decides how they are.
+fn options(shared: &Shared) -> SocketOptions {
+    let bytes = shared.settings.buffer_bytes.map(|bytes| measure::unit::Bytes(bytes.into()));
+    SocketOptions { send_buffer_bytes: bytes, receive_buffer_bytes: bytes, ..SocketOptions::default() }
+}
+
+fn connect(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Result<(), EndpointError> {
+    let fail = |cause: std::io::Error| EndpointError::new(crate::error::Step::ConnectData, to, cause);
+    let socket = socket::tcp(to, &options(shared))?;
+    if !socket::connect(&socket, to, PATIENCE, &shared.stop).map_err(fail)? {
+        return Ok(());
+    }
+    socket::set_glance(&socket).map_err(fail)?;
+    let test = shared.number();
+    Connection { socket: &socket, peer: to, shared, test }.began(Kind::Back(asked));
+    let beside = socket.try_clone().map_err(fail)?;
+    let quantity = wish.quantity;
+    let writer = Writer::new(socket, connection::write_size(wish, shared), 0, course::bytes(quantity));
+    connection::stream_out(writer, &Wish { way: Way::Upload, ..*wish }, test, shared);
+    tcp::drain(&beside, PATIENCE, &shared.stop, |_| {});
+    Ok(())
+}
+
+fn flow(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Result<(), EndpointError> {
+    let socket = socket::udp(to, &options(shared))?;
+    let test = shared.number();
+    let local = socket.local_addr().ok().and_then(|local| local.as_socket()).unwrap_or(to);
+    let began = Began { test, transport: Transport::Udp, local, peer: to, kind: Kind::Back(asked), tcp: None };
+    shared.telling.tell(&Event::Began(Box::new(began)));
+    send_flow(shared, test, socket, Aim::Connected, wish, to.is_ipv6(), true);
+    Ok(())
+}
+
+/// Octets of a datagram that a client asks for.
+fn size(wish: &Wish, ipv6: bool) -> usize {
+    let own = if ipv6 { usual::DATAGRAM_V6 } else { usual::DATAGRAM };
+    wish.buffer.map_or(own, |bytes| bytes as usize).clamp(protocol::iperf::datagram::HEAD, 65_507)
+}
+
+/// Sends datagrams as `wish` says; at the end a report is asked for, or it is said once.
+pub(super) fn send_flow(shared: &Shared, test: u64, socket: Socket, aim: Aim, wish: &Wish, ipv6: bool, reported: bool) {
+    let mut datagram = vec![0; size(wish, ipv6)];
+    protocol::iperf::fill(&mut datagram, 0);
+    let length = datagram.len();
+    let quantity = connection::bounded(wish.quantity, shared);
+    let flowing = Flowing::new(socket, aim, datagram, None, course::bytes(quantity));
+    // Without a rate a flow of datagrams would be as fast as the sender: theirs then has the usual one too.
+    let pace = Some(wish.pace.unwrap_or(Pace::Bits(usual::RATE)));
+    let idle = Idle::new(shared.settings.limits.idle.max(pace.map_or_else(Default::default, |pace| pace.gap(length))));
+    let halt = |carried: &Carried| idle.is_over(carried);
+    let interval = shared.settings.interval();
+    let plan = Plan { halt: Some(Halt(&halt)), ..course::sending(quantity, pace, length, interval, &shared.stop) };
+    let Streamed { mut way, metered, ended } = stream::run(flowing, &plan, shared.telling.outlet(test, true));
+    let report = if reported { way.close(&shared.stop) } else { None };
+    if !reported {
+        way.say_last();
+    }
+    let Some(count) = metered.streams.into_iter().next() else { return };
+    let cut_short = connection::why(ended, shared);
+    shared.telling.ended(Ended { test, sends: true, count, cut_short, latency: None, reads: None, report });
+}

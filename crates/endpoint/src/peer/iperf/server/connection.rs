@@ -1,0 +1,211 @@
+//! One connection: its beginning, and what that asks for.
+
+use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
+
+use measure::throughput::Carried;
+use measure::unit::Nanos;
+use protocol::iperf::ack::{Ack, Times};
+use protocol::iperf::first::{Beginning, First};
+use protocol::iperf::flag::{Flags, Upper};
+use protocol::iperf::settings::{Amount, Base, Extension, Version};
+use protocol::iperf::time::Stamp;
+use protocol::iperf::wish::{Acknowledged, Back, Pace, Quantity, Way, Wish};
+use socket2::Socket;
+
+use super::event::{Began, Ended, Event, Kind, Transport};
+use super::{Shared, back, bounce};
+use crate::engine::stream::{self, Halt, Plan, Streamed};
+use crate::engine::{self, Ended as How};
+use crate::peer::iperf::course::{self, Idle};
+use crate::peer::iperf::tcp::{self, HEADER, Reader, Writer, wall};
+use crate::peer::iperf::usual;
+use crate::tcp_info::TcpInfo;
+
+/// How long a client may take to end its half once we have ended ours.
+const LINGER: Nanos = Nanos::secs(5);
+
+/// Serves a connection to its end.
+pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>) {
+    let (beginning, octets) = match tcp::beginning(socket, &shared.stop) {
+        Ok(begun) => begun,
+        Err(why) => return shared.fail(Some(peer), &why),
+    };
+    let connection = Connection { socket, peer, shared, test: shared.number() };
+    match beginning {
+        Beginning::Plain => {
+            connection.began(Kind::Plain);
+            connection.receive(octets.len(), None, false);
+        }
+        Beginning::Bounce { size } => bounce::serve(&connection, octets, size),
+        Beginning::Test(first) => connection.serve(&first, octets.len()),
+    }
+}
+
+/// A connection that is served.
+pub(super) struct Connection<'a> {
+    pub socket: &'a Socket,
+    pub peer: SocketAddr,
+    pub shared: &'a Arc<Shared>,
+    pub test: u64,
+}
+
+impl Connection<'_> {
+    pub fn began(&self, kind: Kind) {
+        let local = self.socket.local_addr().ok().and_then(|local| local.as_socket()).unwrap_or(self.peer);
+        let tcp = TcpInfo::of(self.socket).ok().map(|info| info.glance());
+        let began = Began { test: self.test, transport: Transport::Tcp, local, peer: self.peer, kind, tcp };
+        self.shared.telling.tell(&Event::Began(Box::new(began)));
+    }
+
+    fn serve(&self, first: &First, octets: usize) {
+        let received = Stamp::of(wall());
+        let wish = Wish::of_first(first);
+        self.began(Kind::Asked(wish));
+        if let Err(error) = self.acknowledge(&wish, received) {
+            return self.shared.fail(Some(self.peer), &format_args!("cannot acknowledge the header: {error}"));
+        }
+        self.connect_back(&wish, |back| back.now);
+        match wish.way {
+            Way::Upload => self.receive(octets, wish.pace, wish.trip_times.is_some()),
+            Way::Reverse => {
+                send(self.socket, self.peer, self.test, self.shared, &wish, first);
+                tcp::drain(self.socket, LINGER, &self.shared.stop, |_| {});
+            }
+            Way::Duplex => self.both(&wish, first, octets),
+        }
+        self.connect_back(&wish, |back| !back.now);
+    }
+
+    fn acknowledge(&self, wish: &Wish, received: Stamp) -> std::io::Result<()> {
+        let times = match wish.acknowledged {
+            Acknowledged::Not => return Ok(()),
+            Acknowledged::Plainly => None,
+            Acknowledged::WithTimes => {
+                Some(Times { start: wish.trip_times.unwrap_or_default(), received, sent: Stamp::of(wall()) })
+            }
+        };
+        tcp::send_all(self.socket, &Ack::new(times).encode(), &self.shared.stop)
+    }
+
+    fn connect_back(&self, wish: &Wish, is_due: impl Fn(&Back) -> bool) {
+        if let Some(back) = wish.back.filter(is_due) {
+            back::open(self.shared, self.test, self.peer, back.port, *wish, Transport::Tcp);
+        }
+    }
+
+    /// The thread of the connection receives; another one sends.
+    fn both(&self, wish: &Wish, first: &First, octets: usize) {
+        let sending = self.socket.try_clone();
+        let (peer, test, wish_of_it, first) = (self.peer, self.test, *wish, first.clone());
+        match sending {
+            Ok(socket) => {
+                self.shared.send_on_thread(peer, move |shared| send(&socket, peer, test, shared, &wish_of_it, &first));
+            }
+            Err(error) => return self.shared.fail(Some(peer), &format_args!("cannot send as well: {error}")),
+        }
+        self.receive(octets, wish.pace, wish.trip_times.is_some());
+    }
+
+    /// Takes what comes to its end.
+    fn receive(&self, early: usize, pace: Option<Pace>, in_bursts: bool) {
+        let Self { socket, peer, shared, test } = *self;
+        let size = shared.settings.read_bytes.map_or(usual::WRITE, |bytes| bytes as usize);
+        let socket = match socket.try_clone() {
+            Ok(socket) => socket,
+            Err(error) => return shared.fail(Some(peer), &error),
+        };
+        let reader = Reader::new(socket, size, early);
+        let reader = if in_bursts { reader.in_bursts() } else { reader };
+        let slow = pace.map_or(Nanos::ZERO, |pace| pace.gap(size.max(usual::WRITE)));
+        let idle = Idle::new(shared.settings.limits.idle.max(Nanos(slow.0.saturating_mul(4))));
+        let halt = |carried: &Carried| idle.is_over(carried);
+        let plan =
+            Plan { interval: shared.settings.interval(), halt: Some(Halt(&halt)), ..Plan::unbounded(&shared.stop) };
+        let Streamed { way, metered, ended } = stream::run(reader, &plan, shared.telling.outlet(test, false));
+        let Some(count) = metered.streams.into_iter().next() else { return };
+        let cut_short = why(ended, shared);
+        let (latency, reads) = (way.latency(), Some(way.reads()));
+        shared.telling.ended(Ended { test, sends: false, count, cut_short, latency, reads, report: None });
+    }
+}
+
+/// Why a stream is over before its end, in words.
+pub(super) fn why(ended: How, shared: &Shared) -> Option<String> {
+    match ended {
+        engine::Ended::Complete => None,
+        engine::Ended::Stopped if shared.stop.requested() => Some("the server stops".into()),
+        engine::Ended::Stopped => Some("nothing went for too long".into()),
+        engine::Ended::Broken(fault) => Some(fault.to_string()),
+    }
+}
+
+/// Sends what was asked for over the client's own connection, and ends our half of it.
+fn send(socket: &Socket, peer: SocketAddr, test: u64, shared: &Arc<Shared>, wish: &Wish, first: &First) {
+    let mut early = 0;
+    if wish.trip_times.is_some() {
+        let header = own_header(first).encode();
+        if let Err(error) = tcp::send_all(socket, &header, &shared.stop) {
+            return shared.fail(Some(peer), &format_args!("cannot send a header: {error}"));
+        }
+        early = header.len();
+    }
+    let Ok(socket) = socket.try_clone() else { return };
+    let writer = Writer::new(socket, write_size(wish, shared), early, course::bytes(wish.quantity));
+    let writer = if early > 0 { writer.in_bursts() } else { writer };
+    stream_out(writer, wish, test, shared);
+}
+
+/// Octets of a write that a client asks for, as far as it may.
+pub(super) fn write_size(wish: &Wish, shared: &Shared) -> usize {
+    let asked = wish.buffer.map_or(usual::WRITE, |bytes| bytes as usize);
+    asked.clamp(1, (shared.settings.limits.write_bytes as usize).max(1))
+}
+
+/// Sends over a connection until the amount is reached, and ends our half of it.
+pub(super) fn stream_out(writer: Writer, wish: &Wish, test: u64, shared: &Shared) {
+    let size = write_size(wish, shared);
+    let interval = shared.settings.interval();
+    let idle = Idle::new(shared.settings.limits.idle.max(course_gap(wish.pace, size)));
+    let halt = |carried: &Carried| idle.is_over(carried);
+    let plan = Plan {
+        halt: Some(Halt(&halt)),
+        ..course::sending(bounded(wish.quantity, shared), wish.pace, size, interval, &shared.stop)
+    };
+    let Streamed { mut way, metered, ended } = stream::run(writer, &plan, shared.telling.outlet(test, true));
+    let rest = way.complete(&shared.stop);
+    // A client that is gone has no use for it.
+    let _gone = way.socket().shutdown(Shutdown::Write);
+    let Some(mut count) = metered.streams.into_iter().next() else { return };
+    count.carried.bytes.0 += rest;
+    let cut_short = why(ended, shared);
+    shared.telling.ended(Ended { test, sends: true, count, cut_short, latency: None, reads: None, report: None });
+}
+
+fn course_gap(pace: Option<Pace>, size: usize) -> Nanos {
+    Nanos(pace.map_or(0, |pace| pace.gap(size).0).saturating_mul(4))
+}
+
+/// What a client asks for, as far as it may.
+pub(super) fn bounded(quantity: Quantity, shared: &Shared) -> Quantity {
+    match quantity {
+        Quantity::Time(time) => Quantity::Time(time.min(shared.settings.limits.longest)),
+        bytes @ Quantity::Bytes(_) => bytes,
+    }
+}
+
+/// What a server says before it sends bursts: a header as an upload's of the same settings.
+fn own_header(first: &First) -> First {
+    let start = Stamp::of(wall());
+    let base = Base { flags: Flags::EXTENDED, ..first.base };
+    let extension = first.extension.unwrap_or_default();
+    let extension = Extension { upper: Upper::TRIP_TIMES, version: Version::OURS, ..extension };
+    let tail = [[0; 4], start.seconds.to_be_bytes(), start.micros.to_be_bytes(), [0; 4], [0; 4]].concat();
+    let mut header = First { base, extension: Some(extension), tail };
+    header.base.flags = header.base.flags.with_length(header.length());
+    header.base.amount = Amount(first.base.amount.0);
+    header
+}
+
+/// The longest wait for a header, for those who wait for one of ours.
+pub(super) const PATIENCE: Nanos = HEADER;

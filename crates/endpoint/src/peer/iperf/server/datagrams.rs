@@ -1,0 +1,316 @@
+//! Flows of datagrams that come by one socket, told apart by their sources. One thread takes all of them.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use measure::throughput::Sight;
+use measure::throughput::meter::Meter;
+use measure::unit::{Instant, Nanos};
+use protocol::iperf::datagram::Settings;
+use protocol::iperf::flow::{Flow, Heard};
+use protocol::iperf::wish::{Pace, Way, Wish};
+use rustix::io::Errno;
+use socket2::Socket;
+
+use super::event::{Began, Ended, Event, Kind, Transport};
+use super::{SHORTAGE, Shared, back};
+use crate::clock::Monotonic;
+use crate::pace;
+use crate::peer::iperf::datagram::Aim;
+use crate::peer::iperf::tcp::wall;
+use crate::socket::GLANCE;
+use crate::socket::envelope::Envelope;
+
+/// So long after its last word a flow that has ended is kept, to answer those that did not hear the report: a client asks
+/// for two seconds.
+const LINGER: Nanos = Nanos::secs(3);
+/// A source that asks for datagrams repeats that until they come. What is repeated may come after a short stream has
+/// ended; what comes so long after its end asks for another.
+const REPEATED: Nanos = Nanos::secs(1);
+/// Where there is no room for another flow, one goes that has brought a single datagram and nothing for so long.
+const SINGLE: Nanos = Nanos::secs(2);
+/// Octets of the largest datagram.
+const LARGEST: usize = 1 << 16;
+
+/// Takes the datagrams of `socket`, which is bound to `local`, until the server stops.
+pub(super) fn serve(socket: &Socket, local: SocketAddr, shared: &Arc<Shared>) {
+    let mut desk = Desk { shared, socket, local, flows: HashMap::new(), edge: Instant::NEVER, turned_away: 0 };
+    let (mut envelope, mut buffer) = (Envelope::default(), vec![0; LARGEST]);
+    let mut glance = Monotonic::now();
+    while !shared.stop.requested() {
+        let received = envelope.receive(socket.as_fd(), &mut buffer, 0);
+        let now = Monotonic::now();
+        if now >= glance || now >= desk.edge {
+            desk.look_after(now);
+            glance = now.after(GLANCE);
+        }
+        match received {
+            Ok(length) => desk.take(&buffer[..length], &mut envelope, now),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => pace::sleep_until(now.after(SHORTAGE)),
+        }
+    }
+    desk.end(Monotonic::now());
+}
+
+/// The flows of one socket.
+struct Desk<'a> {
+    shared: &'a Arc<Shared>,
+    socket: &'a Socket,
+    local: SocketAddr,
+    flows: HashMap<SocketAddr, Kept>,
+    /// The earliest end of an interval.
+    edge: Instant,
+    /// Datagrams beyond the bound.
+    turned_away: u64,
+}
+
+/// A flow and what is told of it.
+struct Kept {
+    test: u64,
+    flow: Flow,
+    wish: Option<Wish>,
+    /// Counts what comes; none where nothing of it counts, or it has ended.
+    meter: Option<Meter>,
+    edge: Instant,
+    /// Forgotten after so long a silence.
+    idle: Nanos,
+    /// What we send over it.
+    sending: Arc<Sending>,
+}
+
+/// When what we send over a flow ended, an [`Instant`]; 0: nothing was sent.
+#[derive(Debug, Default)]
+struct Sending(AtomicU64);
+
+impl Sending {
+    fn begins(&self) {
+        self.0.store(Instant::NEVER.0, Ordering::Release);
+    }
+
+    fn ends(&self) {
+        self.0.store(Monotonic::now().0, Ordering::Release);
+    }
+
+    /// [`Instant::NEVER`]: it has not.
+    fn ended(&self) -> Instant {
+        Instant(self.0.load(Ordering::Acquire))
+    }
+}
+
+impl Kept {
+    fn receives(&self) -> bool {
+        self.wish.is_none_or(|wish| wish.way != Way::Reverse)
+    }
+
+    /// Whether the client waits for a report.
+    fn is_reported(&self) -> bool {
+        self.wish.is_none_or(|wish| wish.reported)
+    }
+
+    /// How long nothing has come and nothing was sent.
+    fn silence(&self, now: Instant) -> Nanos {
+        now.since(self.flow.latest().max(self.sending.ended())).unwrap_or_default()
+    }
+
+    fn sight(&mut self) -> Sight {
+        Sight { datagrams: Some(self.flow.sight()), ..Sight::default() }
+    }
+}
+
+impl Desk<'_> {
+    fn take(&mut self, datagram: &[u8], envelope: &mut Envelope, now: Instant) {
+        let Some(from) = envelope.from() else { return };
+        let arrived = wall();
+        let Some(kept) = self.flows.get_mut(&from) else { return self.begin(from, datagram, envelope, now, arrived) };
+        if !kept.receives() {
+            if kept.silence(now) > REPEATED && is_first(datagram) {
+                self.flows.remove(&from);
+                self.begin(from, datagram, envelope, now, arrived);
+            }
+            return;
+        }
+        match kept.flow.arrive(datagram, now, arrived) {
+            Heard::Data => {
+                if let Some(meter) = &mut kept.meter {
+                    meter.moved(datagram.len());
+                }
+            }
+            Heard::Ended => {
+                if let Some(meter) = &mut kept.meter {
+                    meter.moved(datagram.len());
+                }
+                self.report(from, envelope);
+                self.ended(from, now, None);
+            }
+            Heard::Again => self.report(from, envelope),
+            Heard::Anew => {
+                self.flows.remove(&from);
+                self.begin(from, datagram, envelope, now, arrived);
+            }
+            Heard::Stray => {}
+        }
+    }
+
+    fn begin(&mut self, from: SocketAddr, datagram: &[u8], envelope: &mut Envelope, now: Instant, arrived: Nanos) {
+        let Some(flow) = Flow::begin(datagram, now, arrived) else { return };
+        if self.flows.len() >= self.shared.settings.limits.flows {
+            self.make_room(now);
+        }
+        if !self.shared.settings.serves(from.ip()) || self.flows.len() >= self.shared.settings.limits.flows {
+            if self.turned_away == 0 {
+                self.shared.fail(Some(from), &"no more flows are served at once");
+            }
+            self.turned_away += 1;
+            return;
+        }
+        let wish = if let Settings::Test(opening) = flow.settings() { Some(Wish::of_opening(opening)) } else { None };
+        let test = self.shared.number();
+        let kind = wish.map_or(Kind::Plain, Kind::Asked);
+        let began = Began { test, transport: Transport::Udp, local: self.local, peer: from, kind, tcp: None };
+        self.shared.telling.tell(&Event::Began(Box::new(began)));
+        let kept = self.keep(test, flow, wish, datagram.len(), now);
+        self.edge = self.edge.min(kept.edge);
+        let sending = Arc::clone(&kept.sending);
+        self.flows.insert(from, kept);
+        let Some(wish) = wish else { return };
+        if wish.way != Way::Upload {
+            self.send(test, from, wish, envelope, &sending);
+        }
+        if let Some(back) = wish.back.filter(|back| back.now) {
+            back::open(self.shared, test, from, back.port, wish, Transport::Udp);
+        }
+    }
+
+    fn keep(&self, test: u64, flow: Flow, wish: Option<Wish>, octets: usize, now: Instant) -> Kept {
+        let interval = self.shared.settings.interval();
+        let receives = wish.is_none_or(|wish| wish.way != Way::Reverse);
+        let meter = receives.then(|| {
+            let mut meter = Meter::new(0);
+            meter.begin(now, Sight::default());
+            meter.moved(octets);
+            meter
+        });
+        let gap = wish.and_then(|wish| wish.pace).map_or(Nanos::ZERO, |pace: Pace| pace.gap(octets));
+        Kept {
+            test,
+            flow,
+            wish,
+            edge: if receives { now.after(interval) } else { Instant::NEVER },
+            meter,
+            idle: self.shared.settings.limits.idle.max(Nanos(gap.0.saturating_mul(4))),
+            sending: Arc::default(),
+        }
+    }
+
+    /// Starts to send to the source of a flow. Its envelope goes along: it says from where to where.
+    fn send(&self, test: u64, to: SocketAddr, wish: Wish, envelope: &mut Envelope, sending: &Arc<Sending>) {
+        let shared = self.shared;
+        if !shared.settings.sends_datagrams {
+            return shared.fail(Some(to), &"asks for datagrams, which this server sends none of");
+        }
+        let socket = match self.socket.try_clone() {
+            Ok(socket) => socket,
+            Err(error) => return shared.fail(Some(to), &error),
+        };
+        let aim = Aim::Answering(Box::new(std::mem::take(envelope)));
+        sending.begins();
+        let flag = Arc::clone(sending);
+        let started = shared.send_on_thread(to, move |shared| {
+            back::send_flow(shared, test, socket, aim, &wish, to.is_ipv6() && !is_mapped(to), false);
+            flag.ends();
+        });
+        if !started {
+            sending.ends();
+        }
+    }
+
+    /// Tells the source of an ended flow what came of it.
+    fn report(&self, from: SocketAddr, envelope: &mut Envelope) {
+        let Some(kept) = self.flows.get(&from).filter(|kept| kept.is_reported()) else { return };
+        if let Some(report) = kept.flow.report() {
+            // One that does not leave is asked for again.
+            let _gone = envelope.answer(self.socket.as_fd(), &report.encode());
+        }
+    }
+
+    /// A flow has ended: by its client's word, or cut short.
+    fn ended(&mut self, from: SocketAddr, now: Instant, cut_short: Option<String>) {
+        let Some(kept) = self.flows.get_mut(&from) else { return };
+        let (test, wish, report) = (kept.test, kept.wish, kept.flow.report().copied());
+        let tells = self.shared.settings.interval.is_some();
+        let Some(mut meter) = kept.meter.take() else { return };
+        kept.edge = Instant::NEVER;
+        let end = if cut_short.is_some() { kept.flow.latest() } else { now };
+        let sight = kept.sight();
+        if let Some(interval) = meter.last_interval(end, sight).filter(|_| tells) {
+            self.shared.telling.tell(&Event::Interval { test, sends: false, interval: Box::new(interval) });
+        }
+        let total = Sight { datagrams: Some(kept.flow.total()), ..Sight::default() };
+        if let Some(count) = meter.finish(end, total).streams.into_iter().next() {
+            let ended = Ended { test, sends: false, count, cut_short, latency: None, reads: None, report };
+            self.shared.telling.ended(ended);
+        }
+        if let (Some(wish), Some(_)) = (wish, report)
+            && let Some(back) = wish.back.filter(|back| !back.now)
+        {
+            back::open(self.shared, test, from, back.port, wish, Transport::Udp);
+        }
+    }
+
+    /// Ends intervals, and forgets flows that are silent.
+    fn look_after(&mut self, now: Instant) {
+        let mut silent = Vec::new();
+        self.edge = Instant::NEVER;
+        for (from, kept) in &mut self.flows {
+            let interval = self.shared.settings.interval();
+            // Nothing came between the edge and now that was not taken: the interval ends where it should.
+            while kept.edge <= now && kept.meter.is_some() {
+                let (edge, sight) = (kept.edge, kept.sight());
+                if let Some(meter) = &mut kept.meter {
+                    let interval = Box::new(meter.interval(edge, sight));
+                    self.shared.telling.tell(&Event::Interval { test: kept.test, sends: false, interval });
+                }
+                kept.edge = edge.after(interval);
+            }
+            self.edge = self.edge.min(kept.edge);
+            let most = if kept.meter.is_some() { kept.idle } else { LINGER };
+            if kept.silence(now) > most {
+                silent.push(*from);
+            }
+        }
+        for from in silent {
+            self.ended(from, now, Some("nothing came for too long".into()));
+            self.flows.remove(&from);
+        }
+    }
+
+    /// Forgets the flow that is most likely none.
+    fn make_room(&mut self, now: Instant) {
+        let single = |kept: &Kept| kept.flow.total().received <= 1 && kept.silence(now) > SINGLE;
+        let longest = self.flows.iter().filter(|(_, kept)| single(kept)).max_by_key(|(_, kept)| kept.silence(now));
+        if let Some(from) = longest.map(|(from, _)| *from) {
+            self.ended(from, now, Some("it brought one datagram, and its place was needed".into()));
+            self.flows.remove(&from);
+        }
+    }
+
+    fn end(&mut self, now: Instant) {
+        let all: Vec<SocketAddr> = self.flows.keys().copied().collect();
+        for from in all {
+            self.ended(from, now, Some("the server stops".into()));
+        }
+    }
+}
+
+/// Whether a datagram is the first of a flow.
+fn is_first(datagram: &[u8]) -> bool {
+    datagram.first_chunk() == Some(&1_u32.to_be_bytes())
+}
+
+fn is_mapped(address: SocketAddr) -> bool {
+    matches!(address, SocketAddr::V6(v6) if v6.ip().to_ipv4_mapped().is_some())
+}

@@ -1,0 +1,102 @@
+//! How a server is to be, and what it does not exceed.
+
+use std::net::{IpAddr, SocketAddr};
+
+use measure::unit::Nanos;
+
+use super::event::{Tell, Transport};
+use crate::peer::iperf::course::NO_SERIES;
+
+/// No interval of a series is shorter: each costs an event.
+const SHORTEST: Nanos = Nanos::millis(1);
+
+/// How a server is to be.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it listens.
+    pub places: Vec<Place>,
+    /// Length of an interval of the series that is told, at least a millisecond; absent: none is.
+    pub interval: Option<Nanos>,
+    /// Octets of a read (`-l`); absent: the usual.
+    pub read_bytes: Option<u32>,
+    /// Buffers of its sockets (`-w`), bytes; absent: as the system has them.
+    pub buffer_bytes: Option<u32>,
+    /// Whether it opens a connection or flow back to a client that asks (`-d`, `-r`): to the client's own address alone,
+    /// at a port of the client's choice.
+    pub connects_back: bool,
+    /// Whether it sends datagrams to whoever asks by one (`-R`, `--full-duplex`).
+    pub sends_datagrams: bool,
+    /// Whom it serves; absent: anybody.
+    pub only: Option<IpAddr>,
+    /// Its bounds.
+    pub limits: Limits,
+    /// Who is told what goes on; absent: nobody.
+    pub tell: Option<Tell>,
+}
+
+impl Settings {
+    /// Listening at `places`, all else as the original does it.
+    pub fn at(places: Vec<Place>) -> Self {
+        Self {
+            places,
+            interval: None,
+            read_bytes: None,
+            buffer_bytes: None,
+            connects_back: true,
+            sends_datagrams: true,
+            only: None,
+            limits: Limits::default(),
+            tell: None,
+        }
+    }
+
+    /// The length of an interval; of a series that nobody wants it never ends.
+    pub(super) fn interval(&self) -> Nanos {
+        self.interval.map_or(NO_SERIES, |interval| interval.max(SHORTEST))
+    }
+
+    pub(super) fn serves(&self, peer: IpAddr) -> bool {
+        self.only.is_none_or(|only| only.to_canonical() == peer.to_canonical())
+    }
+}
+
+/// What is listened at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// A local address. The wildcard of IPv6 serves IPv4 too.
+    pub address: SocketAddr,
+    /// For what.
+    pub transport: Transport,
+}
+
+/// What a server does not exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once; one more is closed at once. Each has a thread and a buffer.
+    pub connections: u32,
+    /// Flows of datagrams at once, by a socket; what comes of one more is dropped.
+    pub flows: usize,
+    /// Streams that it sends at once: reverse, both ways, and back. Each has a thread and a buffer.
+    pub senders: u32,
+    /// Octets of a write, whatever a client asks.
+    pub write_bytes: u32,
+    /// How long it sends, whatever a client asks.
+    pub longest: Nanos,
+    /// A connection over which nothing goes for so long is given up, and a flow of datagrams forgotten; longer where the
+    /// client says that it sends that slowly.
+    pub idle: Nanos,
+}
+
+impl Default for Limits {
+    /// 512 connections, 1,024 flows, 256 senders, 1 MiB, a day, a minute.
+    fn default() -> Self {
+        Self {
+            connections: 512,
+            flows: 1_024,
+            senders: 256,
+            write_bytes: 1 << 20,
+            longest: Nanos::secs(86_400),
+            idle: Nanos::secs(60),
+        }
+    }
+}

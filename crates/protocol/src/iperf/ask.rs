@@ -1,0 +1,126 @@
+//! A client's headers, as iperf 2.1.8 writes them.
+
+use super::datagram::{self, Opening};
+use super::first::{self, First};
+use super::flag::{Flags, Upper};
+use super::settings::{Amount, BASE, Base, EXTENSION, Extension, Rate, Version};
+use super::time::Stamp;
+use super::wish::{Back, Pace, Way};
+use super::word;
+
+/// What a client wants of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Who sends over the client's own connection or flow.
+    pub way: Way,
+    /// Whether the server is to connect back as well, and when.
+    pub back: Option<Back>,
+    /// The port where the server listens, which is said where it is not to connect back.
+    pub port: u16,
+    /// How much the server is to send, where it sends.
+    pub amount: Amount,
+    /// How fast.
+    pub pace: Option<Pace>,
+    /// Octets of a write or a datagram, where that was asked for.
+    pub buffer: Option<u32>,
+    /// Streams in all.
+    pub streams: u32,
+    /// Whether the clocks are synchronised (`--trip-times`).
+    pub trip_times: bool,
+    /// Whether the client waits for the acknowledgement (`-X`).
+    pub detects: bool,
+    /// Of datagrams: whether there is no exchange at the end (`--no-udp-fin`).
+    pub silent: bool,
+    /// Type of service.
+    pub service: u16,
+}
+
+impl Default for Ask {
+    /// An upload of ten seconds over one stream.
+    fn default() -> Self {
+        Self {
+            way: Way::Upload,
+            back: None,
+            port: super::PORT,
+            amount: Amount(-1_000),
+            pace: None,
+            buffer: None,
+            streams: 1,
+            trip_times: false,
+            detects: false,
+            silent: false,
+            service: 0,
+        }
+    }
+}
+
+impl Ask {
+    /// The header of a connection that starts at `start`.
+    pub fn first(&self, start: Stamp) -> First {
+        let mut tail = Vec::new();
+        if self.trip_times {
+            tail = vec![0; first::STAMPED - first::USUAL];
+            word::write_all(&mut tail, 4, &[start.seconds, start.micros]);
+        }
+        let version2 = self.way != Way::Upload || self.detects;
+        let flags = [(version2, Flags::VERSION2), (self.detects, Flags::PEER_DETECT)];
+        let length = BASE + EXTENSION + tail.len();
+        First { base: self.base(&flags, length), extension: Some(self.extension(self.upper(), self.rate())), tail }
+    }
+
+    /// The header of a flow of datagrams that starts at `start`.
+    pub fn opening(&self, start: Stamp) -> Opening {
+        let mut tail = Vec::new();
+        if self.trip_times {
+            tail = vec![0; datagram::LONGEST - datagram::USUAL];
+            word::write_all(&mut tail, 112 - datagram::USUAL, &[start.seconds, start.micros]);
+        }
+        let turned = self.way != Way::Upload;
+        let upper =
+            if self.silent || self.way == Way::Duplex { self.upper().with(Upper::NO_FIN) } else { self.upper() };
+        let tests = turned || upper != Upper::default();
+        let flags = [(true, Flags::WIDE), (turned, Flags::VERSION2), (tests, Flags::UDP_TESTS)];
+        let length = if self.trip_times { datagram::STAMPED } else { datagram::USUAL };
+        Opening { base: self.base(&flags, length), extension: Some(self.extension(upper, self.rate())), tail }
+    }
+
+    fn base(&self, more: &[(bool, Flags)], length: usize) -> Base {
+        let now = self.back.is_some_and(|back| back.now);
+        let mut flags = Flags::EXTENDED.with_length(length);
+        let own = [(self.back.is_some(), Flags::DUAL), (now, Flags::NOW)];
+        for (_, flag) in own.iter().chain(more).filter(|(set, _)| *set) {
+            flags = flags.with(*flag);
+        }
+        Base {
+            flags,
+            threads: self.streams,
+            port: self.back.map_or(self.port, |back| back.port).into(),
+            buffer: self.buffer.unwrap_or(0),
+            window: 0,
+            amount: self.amount,
+        }
+    }
+
+    fn extension(&self, upper: Upper, rate: Rate) -> Extension {
+        Extension { upper, version: Version::OURS, service: self.service, rate, ..Extension::default() }
+    }
+
+    fn upper(&self) -> Upper {
+        let way = match self.way {
+            Way::Upload => Upper::default(),
+            Way::Reverse => Upper::REVERSE,
+            Way::Duplex => Upper::DUPLEX,
+        };
+        // Of an upload, what it is measured in is the client's own affair.
+        let packets = self.way != Way::Upload && matches!(self.pace, Some(Pace::Packets(_)));
+        let set = [(self.trip_times, Upper::TRIP_TIMES), (packets, Upper::PACKETS)];
+        set.iter().filter(|(set, _)| *set).fold(way, |upper, (_, flag)| upper.with(*flag))
+    }
+
+    fn rate(&self) -> Rate {
+        match self.pace {
+            Some(Pace::Bits(rate) | Pace::Packets(rate)) => Rate::of(rate),
+            None => Rate::default(),
+        }
+    }
+}

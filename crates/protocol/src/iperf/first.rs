@@ -1,0 +1,164 @@
+//! The first octets of a connection: a header, an old header, requests and replies, or traffic at once.
+//!
+//! | octets | |
+//! |---|---|
+//! | 0-23 | [`Base`]; all that clients before 2.0.10 send |
+//! | 24-59 | [`Extension`]: the end of 2.1's usual header |
+//! | 60-63 | 2.2's barrier, the end of its usual header |
+//! | 64-71 | start time |
+//! | 72-79 | fair queueing's rate |
+//! | 80-111 | isochronous settings |
+//! | 112- | 2.2: length (16 bits) and name of a congestion control |
+//!
+//! How many of them there are stands in the first word.
+
+use super::flag::{Flags, Lower};
+use super::settings::{BASE, Base, EXTENSION, Extension, Rate};
+use super::time::Stamp;
+use super::{bounce, word};
+
+/// Octets of 2.1's usual header, and of one whose length is not told.
+pub const USUAL: usize = BASE + EXTENSION;
+/// Octets of a header with a start time, in both versions.
+pub const STAMPED: usize = 80;
+/// No header is longer: its length has 8 bits.
+pub const LONGEST: usize = 255;
+
+const START: usize = 64;
+const FAIR: usize = 72;
+const ISOCHRONOUS: usize = 80;
+const CONGESTION: usize = 112;
+
+/// A header as it stands at the start of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct First {
+    /// What every header has.
+    pub base: Base,
+    /// What newer ones have.
+    pub extension: Option<Extension>,
+    /// What follows these, up to the length that the header says.
+    pub tail: Vec<u8>,
+}
+
+/// What a connection begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// A test, and what it is to be.
+    Test(First),
+    /// Requests and replies, this being the length of the first.
+    Bounce {
+        /// Octets of a message, its header included.
+        size: usize,
+    },
+    /// No header: what came is traffic already.
+    Plain,
+}
+
+/// What is known of a beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// So many octets have to be there first, counted from the connection's start; more than there are.
+    Needs(usize),
+    /// What it is, and the octets that it took. Those of a bounceback, and of traffic, are left: 0.
+    Is(Beginning, usize),
+}
+
+/// Why a connection can't be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// Its header does not even hold what every header does.
+    #[error("a header of {length} bytes, where the shortest has {BASE}")]
+    Short {
+        /// As it says.
+        length: usize,
+    },
+    /// It asks by a key.
+    #[error("the client shows a permit key, which this server has none of")]
+    Key,
+    /// Messages of a size that no client sends.
+    #[error("bounceback messages of {size} bytes, where {} to {} are taken", bounce::SMALLEST, bounce::LARGEST)]
+    Size {
+        /// As it says.
+        size: u32,
+    },
+}
+
+/// Reads the start of a connection, of which `octets` have come.
+pub fn read(octets: &[u8]) -> Result<Reading, Malformed> {
+    let Some(flags) = word::read(octets, 0).map(Flags) else { return Ok(Reading::Needs(4)) };
+    if flags == Flags::BOUNCE {
+        let Some(size) = word::read(octets, 4) else { return Ok(Reading::Needs(8)) };
+        let sound = bounce::sound(size).ok_or(Malformed::Size { size })?;
+        return Ok(Reading::Is(Beginning::Bounce { size: sound }, 0));
+    }
+    if !flags.begins_a_header() {
+        return Ok(Reading::Is(Beginning::Plain, 0));
+    }
+    if flags.has(Flags::KEY) {
+        return Err(Malformed::Key);
+    }
+    let length = length(flags)?;
+    let Some(header) = octets.get(..length) else { return Ok(Reading::Needs(length)) };
+    let Some(base) = Base::read(header) else { return Err(Malformed::Short { length }) };
+    let (extension, tail) = match Extension::read(&header[BASE..]) {
+        Some(extension) => (Some(extension), &header[USUAL..]),
+        None => (None, &header[BASE..]),
+    };
+    Ok(Reading::Is(Beginning::Test(First { base, extension, tail: tail.to_vec() }), length))
+}
+
+/// Octets of the header that `flags` begin.
+fn length(flags: Flags) -> Result<usize, Malformed> {
+    let length = match flags.length() {
+        _ if !flags.has(Flags::EXTENDED) => BASE,
+        None => USUAL,
+        Some(length) => length,
+    };
+    if length < BASE { Err(Malformed::Short { length }) } else { Ok(length) }
+}
+
+impl First {
+    /// Octets of the whole header.
+    pub fn length(&self) -> usize {
+        BASE + self.extension.map_or(0, |_| EXTENSION) + self.tail.len()
+    }
+
+    /// The header as it goes over the wire.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut octets = vec![0; self.length() - self.tail.len()];
+        self.base.write(&mut octets);
+        if let Some(extension) = &self.extension {
+            extension.write(&mut octets[BASE..]);
+        }
+        octets.extend_from_slice(&self.tail);
+        octets
+    }
+
+    /// When the client starts, where it says.
+    pub fn start(&self) -> Option<Stamp> {
+        let (seconds, micros) = (self.word(START)?, self.word(START + 4)?);
+        Some(Stamp { seconds, micros })
+    }
+
+    /// The rate for fair queueing (`--fq-rate`), where there is room for one.
+    pub fn fair_rate(&self) -> Option<Rate> {
+        Some(Rate { low: self.word(FAIR)?, high: self.word(FAIR + 4)? })
+    }
+
+    /// Frames a second, mean, variance and burst gap of isochronous traffic: a low and a high word each.
+    pub fn isochronous(&self) -> Option<[u32; 8]> {
+        word::read_all(self.tail.get(ISOCHRONOUS - USUAL..).filter(|_| self.extension.is_some())?)
+    }
+
+    /// The congestion control that the client uses (2.2, `-Z`).
+    pub fn congestion(&self) -> Option<&str> {
+        self.extension.filter(|extension| extension.lower.has(Lower::CONGESTION))?;
+        let name = self.tail.get(CONGESTION - USUAL..)?;
+        let length = usize::from(word::read_half(name, 0)?);
+        std::str::from_utf8(name.get(2..2 + length)?).ok()
+    }
+
+    fn word(&self, at: usize) -> Option<u32> {
+        self.extension.and_then(|_| word::read(&self.tail, at - USUAL))
+    }
+}

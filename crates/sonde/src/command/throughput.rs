@@ -1,0 +1,167 @@
+//! `sonde throughput`: how much goes through, what limits it, and what does it do to latency meanwhile?
+
+pub mod beside;
+pub mod evidence;
+pub mod options;
+pub mod plan;
+pub mod words;
+
+use std::sync::{Arc, Mutex};
+
+use endpoint::resolution::clock_cost;
+use endpoint::rtt::Target;
+use endpoint::stop::Stop;
+use endpoint::throughput::{self, Finding, Task};
+use logbook::event::Line;
+use logbook::record::Record;
+use measure::method::{Carrier, Direction, Method, Schedule};
+use measure::throughput::Throughput;
+use measure::unit::{Nanos, Rate};
+use protocol::native::key::Key;
+
+use crate::PROGRAM;
+use crate::command::deliver;
+use crate::command::rtt::conclude::{self, Around, Inquiry};
+use crate::command::rtt::progress::Tally;
+use crate::command::rtt::watch::Watch;
+use crate::command::rtt::{self, plan::Plan as Measurement};
+use crate::command::throughput::beside::{Beside, asked_for, segments};
+use crate::command::throughput::evidence::{Way, is_of_the_path};
+use crate::command::throughput::options::ThroughputOptions;
+use crate::command::throughput::plan::Plan;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::signal::Interruption;
+
+/// Measures, and delivers what was found.
+///
+/// # Errors
+/// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
+pub fn run(options: ThroughputOptions, command: &[String], output: &Arc<Output>) -> Result<Exit, Failure> {
+    let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
+    let plan = plan::of(options, cpus)?;
+    deliver::check(&plan.measurement.result)?;
+    let stop = Stop::default();
+    let first = rtt::method(&plan.of_run(plan.runs[0]))?;
+    let tally = Arc::new(Mutex::new(Tally::new(&first)));
+    let interruption = rtt::heed_signals(&tally, &stop, output)?;
+    let mut records = Vec::new();
+    for &run in &plan.runs {
+        let measurement = plan.of_run(run);
+        let method = rtt::method(&measurement)?;
+        *tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Tally::new(&method);
+        let one = One { plan: &plan, measurement: &measurement, stop: &stop, interruption: &interruption, output };
+        let record = one.measure(method, command.to_vec(), &tally)?;
+        deliver::record(&record, &measurement.result, output)?;
+        records.push(record);
+        if stop.requested() {
+            break;
+        }
+    }
+    if records.len() > 1 && !plan.measurement.result.json && !plan.measurement.result.json_lines {
+        output.result(&report::scaling::render(&records, output.style()));
+    }
+    let exits = records.iter().map(|record| conclude::exit(record, false, interruption.signal()));
+    Ok(exits.reduce(|one, other| if one == Exit::Done { other } else { one }).unwrap_or(Exit::Done))
+}
+
+/// One run of several, or the only one.
+struct One<'a> {
+    plan: &'a Plan,
+    measurement: &'a Measurement,
+    stop: &'a Stop,
+    interruption: &'a Interruption,
+    output: &'a Arc<Output>,
+}
+
+impl One<'_> {
+    fn measure(&self, method: Method, command: Vec<String>, tally: &Arc<Mutex<Tally>>) -> Result<Record, Failure> {
+        let asked = rtt::task(self.measurement, method.clone(), self.stop, self.interruption, self.output)?;
+        let inquiry =
+            Inquiry::new(self.measurement, asked.clone(), command, rtt::now(), conclude::instrument(&clock_cost()));
+        let mut watch = Watch::open(self.measurement, &method, Arc::clone(tally), self.output)?;
+        watch.start(inquiry.start(), self.stop);
+        let task = task_of(method, asked.target.clone(), asked.key.clone(), self.plan.interval);
+        let beside = Beside { target: asked.target, key: asked.key };
+        let mut streams = || throughput::measure(&task, self.stop, &mut |event| watch.take(&event, self.stop));
+        let found = if self.plan.with_latency {
+            let length = task.method.stop.after_ns.map(|after| Nanos(after.0 + task.method.warm_up_ns.0));
+            beside.with_latency(length, self.stop, streams)
+        } else {
+            streams().map(|found| (found, None))
+        };
+        let (found, latency) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.output.progress_done();
+                let failure = rtt::failure(error, self.measurement, self.interruption);
+                watch.end().0.write_to_files(&Line::Error(Box::new(failure.told.clone())));
+                return Err(failure);
+            }
+        };
+        let throughput = self
+            .concluded(&task, &beside, &found)
+            .map(|throughput| Throughput { latency: latency.map(Box::new), ..throughput });
+        self.output.progress_done();
+        let (mut stream, _) = watch.end();
+        let throughput = throughput.ok_or_else(|| Failure::usage("nothing went either way"))?;
+        let record = inquiry.stream_record(throughput, around(found), self.interruption.signal());
+        stream.write(&Line::End(Box::new(record.clone())));
+        stream.faults().into_iter().next().map_or(Ok(record), Err)
+    }
+
+    /// Both ways, with what limits each.
+    fn concluded(&self, task: &Task, beside: &Beside, found: &Finding) -> Option<Throughput> {
+        let asked = asked_for(task.method.schedule, task.method.request_bytes);
+        let conclude = |direction: Direction| {
+            let way = Way::of(found, direction, asked)?;
+            let worth = self.plan.tests_losses && !self.stop.requested() && way.evidence(None).wants_moving();
+            let worth = worth && is_of_the_path(way.evidence(None).limit().limiter);
+            let moved = worth.then(|| beside.moved(task, &way, self.stop)).flatten();
+            Some(way.concluded(found, moved.as_ref()))
+        };
+        match (conclude(Direction::Send), conclude(Direction::Receive)) {
+            (Some(sent), back) => Some(Throughput { back: back.map(Box::new), ..sent }),
+            (None, received) => received,
+        }
+    }
+}
+
+/// What the far side is asked for by `method`.
+fn task_of(method: Method, target: Option<Target>, key: Option<Key>, interval: Nanos) -> Task {
+    let segments = segments(method.batch);
+    let streams = u64::from(method.spread.connections.max(1));
+    // A schedule is of all streams of a way together; of calls, or of datagrams.
+    let rate = match method.schedule {
+        Schedule::Rate { rate_per_1000s } => {
+            std::num::NonZeroU64::new((rate_per_1000s.0.get() / streams).max(1)).map(Rate)
+        }
+        _ => None,
+    };
+    Task {
+        direction: method.direction.unwrap_or(Direction::Send),
+        rate,
+        sending: method.sending,
+        peer_sending: method.sending,
+        discard: method.discard,
+        peer_discard: method.discard,
+        segments: if method.carrier == Carrier::Udp { segments } else { 1 },
+        target,
+        key,
+        interval,
+        ..Task::new(method, PROGRAM)
+    }
+}
+
+fn around(found: Finding) -> Around {
+    Around {
+        ours: found.ours,
+        theirs: found.theirs,
+        peer: found.peer,
+        ended: found.ended,
+        target: found.target,
+        own_reflector: found.own_reflector,
+        report_missing: found.report_missing,
+    }
+}

@@ -1,0 +1,155 @@
+//! What is measured beside the streams: exchanges before, while and after they run, and datagrams slower and faster than a
+//! stream that meets losses.
+
+use std::thread;
+
+use endpoint::error::EndpointError;
+use endpoint::rtt::{self, Target};
+use endpoint::stop::Stop;
+use endpoint::throughput::{self, Finding, Task};
+use measure::method::{Asked, Batch, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
+use measure::statistics::summary::{Extra, summarise};
+use measure::throughput::latency::{Phase, UnderLoad};
+use measure::throughput::limit::{Leg, Moved};
+use measure::unit::{Bytes, Nanos, Rate};
+use protocol::native::key::Key;
+
+use crate::PROGRAM;
+use crate::command::throughput::evidence::{Way, middle_rtt};
+
+/// How long each of the two quiet phases is.
+const QUIET: Nanos = Nanos::secs(3);
+/// Exchanges beside the streams: so many a second are no load of their own, and enough for a 99th percentile in 10 s.
+const EXCHANGES: u64 = 100;
+/// An exchange without an answer for so long is lost: a queue of seconds is seen.
+const PATIENCE: Nanos = Nanos::secs(2);
+/// How long each of the legs is.
+const LEG: Nanos = Nanos::secs(1);
+/// The legs' rates, of what arrived of the stream.
+const LEGS: [f64; 2] = [0.7, 1.3];
+
+/// Where exchanges and legs go.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// Whom; `None`: a reflector of our own.
+    pub target: Option<Target>,
+    /// The key that it wants.
+    pub key: Option<Key>,
+}
+
+impl Beside {
+    /// Runs `streams`, with exchanges before, meanwhile and after. Exchanges that fail cost the streams nothing: then there are
+    /// none to tell of.
+    pub fn with_latency(
+        &self,
+        length: Option<Nanos>,
+        stop: &Stop,
+        streams: impl FnOnce() -> Result<Finding, EndpointError>,
+    ) -> Result<(Finding, Option<UnderLoad>), EndpointError> {
+        let idle = self.exchanges(QUIET, stop);
+        let over = Stop::default();
+        let (found, loaded) = thread::scope(|scope| {
+            // A run that ends by bytes has no length beforehand: its end ends them.
+            let longest = length.unwrap_or(Nanos::secs(3_600));
+            let probing = scope.spawn({
+                let over = &over;
+                move || self.exchanges(longest, over)
+            });
+            let found = streams();
+            over.request();
+            (found, probing.join().ok().flatten())
+        });
+        let found = found?;
+        let after = self.exchanges(QUIET, stop);
+        let phases = idle.zip(loaded).zip(after).map(|((idle, loaded), after)| UnderLoad {
+            method: idle.1.to_string(),
+            idle: idle.0,
+            loaded: loaded.0,
+            after: after.0,
+            inside_ns: inside(&found),
+        });
+        Ok((found, phases))
+    }
+
+    /// Small datagrams, each due at its instant whatever became of those before; `None` where none could be made.
+    fn exchanges(&self, length: Nanos, stop: &Stop) -> Option<(Phase, Method)> {
+        let asked = Asked {
+            carrier: Some(Carrier::Udp),
+            schedule: Some(Schedule::Rate { rate_per_1000s: Rate::per_second(EXCHANGES)? }),
+            stop: End { after_ns: Some(length), ..End::default() },
+            timeout_ns: Some(PATIENCE),
+            warm_up_ns: Some(Nanos::millis(100)),
+            stamps: Some(false),
+            ..Asked::default()
+        };
+        let task = rtt::Task {
+            method: asked.resolve().ok()?,
+            trace: None,
+            target: self.target.clone(),
+            protocol: rtt::Protocol::Native,
+            key: self.key.clone(),
+            samples: false,
+            interval: measure::event::INTERVAL,
+            program: PROGRAM.to_owned(),
+        };
+        let found = rtt::run(&task, stop, &mut |_| {}).ok()?;
+        let outcome = summarise(&found.recording, &task.method, Extra::default());
+        let unanswered = outcome.counts.scheduled - outcome.counts.answered.min(outcome.counts.scheduled);
+        Some((Phase { scheduled: outcome.counts.scheduled, unanswered, response: outcome.response }, task.method))
+    }
+
+    /// Sends datagrams slower and faster than `way` went, each for a second; `None` where that cannot be done.
+    pub fn moved(&self, task: &Task, way: &Way, stop: &Stop) -> Option<Moved> {
+        let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0)?;
+        let direction = way.throughput.direction;
+        let mut legs = LEGS.into_iter().map(|share| self.leg(task, direction, arrived * share, stop));
+        Some(Moved { slower: legs.next()??, faster: legs.next()?? })
+    }
+
+    fn leg(&self, task: &Task, direction: Direction, bytes_per_s: f64, stop: &Stop) -> Option<Leg> {
+        let of_datagrams = task.method.carrier == Carrier::Udp;
+        let size = if of_datagrams { task.method.request_bytes } else { default::DATAGRAM };
+        let rate = throughput::calls_for(bytes_per_s as u64, size)?;
+        let asked = Asked {
+            carrier: Some(Carrier::Udp),
+            pattern: Some(Pattern::Stream),
+            direction: Some(direction),
+            schedule: Some(Schedule::Rate { rate_per_1000s: rate }),
+            request_bytes: Some(size),
+            // One call a datagram may be too slow for the rate, and a buffer of many is a burst that the path need not take.
+            batch: of_datagrams.then_some(task.method.batch).flatten(),
+            stop: End { after_ns: Some(LEG), ..End::default() },
+            warm_up_ns: Some(Nanos::ZERO),
+            socket: measure::method::SocketOptions { congestion: None, ..task.method.socket.clone() },
+            ..Asked::default()
+        };
+        let method = asked.resolve().ok()?;
+        let probe = super::task_of(method, self.target.clone(), self.key.clone(), measure::event::INTERVAL);
+        let found = throughput::measure(&probe, stop, &mut |_| {}).ok()?;
+        let way = Way::of(&found, direction, None)?;
+        let datagrams = way.datagrams()?;
+        Some(Leg {
+            sent_bytes_per_s: way.throughput.sent_bytes_per_s?,
+            received_bytes_per_s: way.throughput.received_bytes_per_s?,
+            datagrams,
+        })
+    }
+}
+
+/// The round trip that the loaded flows' own TCP sees.
+fn inside(found: &Finding) -> Option<Nanos> {
+    let ours = found.sent.iter().flat_map(|metered| metered.streams.iter()).flat_map(|stream| &stream.intervals);
+    let theirs = found.peer_sent.iter().flat_map(|told| &told.stream.intervals);
+    middle_rtt(ours.chain(theirs))
+}
+
+/// Datagrams of one call.
+pub fn segments(batch: Option<Batch>) -> u32 {
+    batch.map_or(1, |batch| batch.messages.max(1))
+}
+
+/// Bytes per second that a schedule of calls of `size` asks for; `None` where it asks for none.
+pub fn asked_for(schedule: Schedule, size: Bytes) -> Option<f64> {
+    let Schedule::Rate { rate_per_1000s } = schedule else { return None };
+    Some(rate_per_1000s.0.get() as f64 / 1_000.0 * size.0 as f64)
+}

@@ -1,0 +1,196 @@
+//! What both ends' counts say of one way, as the evidence for what limits it. No I/O.
+
+use endpoint::throughput::{Finding, HostCpu, Told};
+use measure::environment::Environment;
+use measure::method::Direction;
+use measure::throughput::arrivals::Datagrams;
+use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
+use measure::throughput::glance::TcpGlance;
+use measure::throughput::limit::{EndSeen, Evidence, Limit, Limiter, Moved, TcpSeen};
+use measure::throughput::{Carried, Interval, Stream, Throughput};
+use measure::unit::{Bytes, Nanos};
+
+/// One way of streams: their counts, and what both ends were busy with.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// The counts.
+    pub throughput: Throughput,
+    /// The peer's end of each stream.
+    theirs: Vec<Stream>,
+    sender: Processors,
+    receiver: Processors,
+    /// Share of what came that the receiver's kernel dropped.
+    dropped: Option<f64>,
+    /// Bytes per second that were asked for.
+    asked: Option<f64>,
+    datagrams: Option<Datagrams>,
+}
+
+impl Way {
+    /// What `found` says of `direction`; `None` where nothing went that way. `asked`: bytes per second that were asked for.
+    pub fn of(found: &Finding, direction: Direction, asked: Option<f64>) -> Option<Self> {
+        let throughput = found.throughput(direction)?;
+        let sends = direction == Direction::Send;
+        let told = if sends { &found.peer_received } else { &found.peer_sent };
+        let (near, far) = (processors(found, sends), far_processors(found, told));
+        let theirs: Vec<Stream> = told.iter().map(|told| told.stream.clone()).collect();
+        let receivers = if sends { &theirs } else { &throughput.streams };
+        let datagrams = receivers.iter().filter_map(|stream| stream.datagrams).reduce(|one, other| one.and(&other));
+        let (sender, receiver) = if sends { (near, far) } else { (far, near) };
+        Some(Self {
+            theirs,
+            sender,
+            receiver,
+            dropped: dropped(found, sends, datagrams.as_ref()),
+            asked,
+            datagrams,
+            throughput,
+        })
+    }
+
+    /// What the receiver of datagrams counted, all streams together.
+    pub fn datagrams(&self) -> Option<Datagrams> {
+        self.datagrams
+    }
+
+    /// The evidence, with what datagrams met that were sent slower and faster, where any were.
+    pub fn evidence(&self, moved: Option<&Moved>) -> Evidence {
+        let sender = if self.throughput.direction == Direction::Send { &self.throughput.streams } else { &self.theirs };
+        Evidence {
+            asked_bytes_per_s: self.asked,
+            sent_bytes_per_s: self.throughput.sent_bytes_per_s,
+            received_bytes_per_s: self.throughput.received_bytes_per_s,
+            sender: seen(&self.sender, None),
+            receiver: seen(&self.receiver, self.dropped),
+            tcp: tcp(sender),
+            datagrams_lost: self.datagrams.and_then(|datagrams| datagrams.loss()),
+            moved: moved.copied(),
+        }
+    }
+
+    /// The way with all that was found out about it.
+    pub fn concluded(self, found: &Finding, moved: Option<&Moved>) -> Throughput {
+        let limit = self.evidence(moved).limit();
+        self.with(found, limit)
+    }
+
+    fn with(self, found: &Finding, limit: Limit) -> Throughput {
+        let sends = self.throughput.direction == Direction::Send;
+        let receivers = if sends { &self.theirs } else { &self.throughput.streams };
+        let bytes: Vec<u64> = receivers.iter().map(|stream| stream.carried.bytes.0).collect();
+        let detail = Detail {
+            limit,
+            sender: self.sender,
+            receiver: self.receiver,
+            datagrams: self.datagrams,
+            fairness: fairness(&bytes),
+            steady_after_ns: steady_after(&self.throughput.intervals),
+            autotuning: found.autotuning,
+            zero_copy: found.zero_copy.filter(|_| sends),
+            undrained: if sends { found.undrained } else { 0 },
+            theirs: self.theirs,
+        };
+        Throughput { detail: Some(Box::new(detail)), ..self.throughput }
+    }
+}
+
+/// Whether a limiter names the path, so that it is worth knowing which part of it.
+pub fn is_of_the_path(limiter: Limiter) -> bool {
+    matches!(limiter, Limiter::Congestion | Limiter::Policer | Limiter::Loss)
+}
+
+fn seen(end: &Processors, dropped: Option<f64>) -> EndSeen {
+    EndSeen {
+        busiest_thread: end.busiest_thread_share,
+        waiting_thread: end.waiting_thread_share,
+        throttled: end.throttled_share,
+        // A processor of the end that does nothing else but soft interrupts: all of its time, and most of them.
+        softirq: end.busiest_cpu_share.filter(|_| end.softirq_share.is_some_and(|share| share >= 0.5)),
+        dropped,
+    }
+}
+
+/// Our end's processors, of the threads that send or of those that receive.
+fn processors(found: &Finding, sends: bool) -> Processors {
+    let threads = found.threads.iter().filter(|thread| thread.sent == sends);
+    let times: Vec<Nanos> = threads.map(|thread| Nanos(thread.cpu.user_ns.0 + thread.cpu.system_ns.0)).collect();
+    let metered = if sends { found.sent.as_ref() } else { found.received.as_ref() };
+    let carried = metered.map(|metered| metered.carried.bytes).unwrap_or_default();
+    end(times, carried, found.running, found.cpu.as_ref(), Some(&found.ours))
+}
+
+/// The peer's, as it told.
+fn far_processors(found: &Finding, told: &[Told]) -> Processors {
+    let time = |told: &Told| Some(Nanos(told.user_ns?.0 + told.system_ns?.0));
+    let times: Vec<Nanos> = told.iter().map(time).collect::<Option<_>>().unwrap_or_default();
+    let mut carried = Carried::default();
+    for told in told {
+        carried.add(&told.stream.carried);
+    }
+    let elapsed = told.iter().map(|told| told.stream.elapsed_ns).max().unwrap_or(found.running);
+    end(times, carried.bytes, elapsed, found.peer_cpu.as_ref(), found.theirs.as_ref())
+}
+
+fn end(
+    threads_ns: Vec<Nanos>,
+    carried: Bytes,
+    elapsed: Nanos,
+    host: Option<&HostCpu>,
+    environment: Option<&Environment>,
+) -> Processors {
+    let share = |time: u64| (elapsed.0 > 0).then(|| time as f64 / elapsed.0 as f64);
+    let throttled = environment.and_then(|environment| environment.counters.get("cgroup.throttled_us"));
+    let all: u64 = threads_ns.iter().map(|time| time.0).sum();
+    let per_gigabyte = all as f64 / (carried.0 as f64 / 1e9);
+    Processors {
+        busiest_thread_share: threads_ns.iter().max().and_then(|time| share(time.0)).map(|share| share.min(1.0)),
+        waiting_thread_share: environment.and_then(|environment| environment.disturbance?.run_queue_share),
+        busy_share: host.map(|host| host.busy_share),
+        softirq_share: host.map(|host| host.softirq_share),
+        busiest_cpu_share: host.map(|host| host.busiest_share),
+        throttled_share: throttled.and_then(|us| share(us.unsigned_abs().saturating_mul(1_000))),
+        ns_per_gigabyte: (all > 0 && carried.0 > 0).then_some(Nanos(per_gigabyte.round() as u64)),
+        threads_ns,
+    }
+}
+
+/// What the receiver's kernel dropped at its sockets, of what the numbers account for.
+fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>) -> Option<f64> {
+    let expected = datagrams.filter(|datagrams| datagrams.expected > 0)?.expected as f64;
+    let environment = if sends { found.theirs.as_ref()? } else { &found.ours };
+    // The whole host's: what nobody took is somebody's, and nobody else streams so fast.
+    let overflows = ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].iter().filter_map(|name| environment.counters.get(*name));
+    overflows.copied().reduce(|one, other| one + other).map(|dropped| dropped.max(0) as f64 / expected)
+}
+
+/// What the senders' TCP says, all together.
+fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
+    let glances: Vec<&TcpGlance> = senders.iter().filter_map(|stream| stream.tcp.as_ref()).collect();
+    if glances.is_empty() {
+        return None;
+    }
+    let sum = |of: fn(&TcpGlance) -> Option<u64>| glances.iter().map(|glance| of(glance)).sum::<Option<u64>>();
+    let share = |part: Option<u64>, whole: Option<u64>| {
+        part.zip(whole).filter(|(_, whole)| *whole > 0).map(|(part, whole)| part as f64 / whole as f64)
+    };
+    let busy = sum(|glance| glance.busy_ns.map(|time| time.0));
+    let intervals = || senders.iter().flat_map(|stream| &stream.intervals);
+    Some(TcpSeen {
+        window_limited: share(sum(|glance| glance.rwnd_limited_ns.map(|time| time.0)), busy),
+        buffer_limited: share(sum(|glance| glance.sndbuf_limited_ns.map(|time| time.0)), busy),
+        retransmitted: share(
+            sum(|glance| glance.retransmitted_bytes.map(|bytes| bytes.0)),
+            sum(|glance| glance.sent_bytes.map(|bytes| bytes.0)),
+        ),
+        window: glances.iter().filter_map(|glance| glance.snd_wnd_bytes).max(),
+        rtt: middle_rtt(intervals()).or(glances.iter().filter_map(|glance| glance.rtt_ns).max()),
+        min_rtt: glances.iter().filter_map(|glance| glance.min_rtt_ns).min(),
+    })
+}
+
+/// The median over the intervals of the smoothed round trip at their ends.
+pub fn middle_rtt<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Option<Nanos> {
+    let mut times: Vec<Nanos> = intervals.filter_map(|interval| interval.tcp?.rtt_ns).collect();
+    times.sort_unstable();
+    times.get(times.len().checked_sub(1)? / 2).copied()
+}
