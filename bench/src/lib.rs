@@ -5,6 +5,7 @@
 
 pub mod c_loop;
 pub mod callgrind;
+pub mod iperf3;
 pub mod ladder;
 pub mod machine;
 pub mod netperf;

@@ -131,6 +131,27 @@ pub enum Ends {
     Client,
 }
 
+/// Streams of a row against iperf3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Streams {
+    /// One over TCP, written and read.
+    Plain,
+    /// The CPU time that takes.
+    Cost,
+    /// One over TCP, by the fastest way each program has.
+    Fast,
+    /// Our fastest, against iperf3's plain one.
+    FastToPlain,
+    /// Eight over TCP.
+    Eight,
+    /// Datagrams with hardly a loss.
+    Datagrams {
+        /// Whether ours go in segments.
+        segments: bool,
+    },
+}
+
 /// What of a distribution of pacing errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -239,6 +260,13 @@ pub enum Subject {
         /// What of the errors.
         share: Share,
     },
+    /// Streams, by `sonde throughput` and by iperf3.
+    Streams {
+        /// Which, and what of them.
+        streams: Streams,
+        /// Over what.
+        path: Path,
+    },
     /// One-way UDP messages a second that arrive, ours and the C loop's, as fast as they go.
     Flood {
         /// Whether they go in segments.
@@ -334,6 +362,11 @@ impl Subject {
             Self::SockperfPacing { share: Share::AllBut1In1000, .. } => {
                 section("p99.9 pacing error, us", "sonde", "sockperf", "ratio", 3)
             }
+            Self::Streams { streams: Streams::Datagrams { .. }, .. } => {
+                section("iperf3, datagrams/s", "sonde", "iperf3", "ratio", 0)
+            }
+            Self::Streams { streams: Streams::Cost, .. } => section("iperf3, CPU s/GB", "sonde", "iperf3", "ratio", 3),
+            Self::Streams { .. } => section("iperf3, 10^6 bit/s", "sonde", "iperf3", "ratio", 0),
             Self::Flood { .. } => section("messages/s one way", "sonde", "C loop", "ratio", 0),
         }
     }
@@ -387,7 +420,30 @@ pub fn all() -> Vec<Row> {
     }
     rows.extend(netperf());
     rows.extend(sockperf());
+    rows.extend(iperf3());
     rows
+}
+
+/// How many times iperf3's best received rate ours must be where segments leave and come in one call.
+pub const STREAM_OFFLOAD: f64 = 10.0;
+
+/// The rows against iperf3, by what is streamed and over what.
+fn iperf3() -> Vec<Row> {
+    let kinds = [
+        ("iperf3-tcp", Streams::Plain, Target::RatioAtLeast(1.0)),
+        ("iperf3-tcp-fast", Streams::Fast, Target::RatioAtLeast(1.0)),
+        ("iperf3-tcp-fast-to-plain", Streams::FastToPlain, Target::RatioAtLeast(1.3)),
+        ("iperf3-tcp-8", Streams::Eight, Target::RatioAtLeast(1.0)),
+        ("iperf3-tcp-cost", Streams::Cost, Target::RatioAtMost(1.0)),
+        ("iperf3-udp-rate", Streams::Datagrams { segments: false }, Target::RatioAtLeast(1.0)),
+        ("iperf3-udp-rate-offload", Streams::Datagrams { segments: true }, Target::RatioAtLeast(STREAM_OFFLOAD)),
+    ];
+    let paths = [(Path::Loopback, ""), (Path::Veth, "-veth")];
+    let row = |(name, streams, target), (path, over)| {
+        let (name, subject) = (format!("{name}{over}"), Subject::Streams { streams, path });
+        Row { name, subject, target }
+    };
+    kinds.into_iter().flat_map(|kind| paths.map(|path| row(kind, path))).collect()
 }
 
 /// The rows against sockperf, and their ceilings.

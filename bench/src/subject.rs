@@ -1,6 +1,7 @@
 //! Runs what a row compares: one function for each kind of subject, each giving its pairs.
 
 mod sockperf;
+mod streams;
 
 pub use sockperf::Side;
 
@@ -116,6 +117,7 @@ impl Bench {
             Subject::SockperfFlood { ends } => self.sockperf_flood(ends),
             Subject::SockperfExchanges { carrier, waiting } => self.sockperf_exchanges(carrier, waiting),
             Subject::SockperfPacing { per_s, share } => self.sockperf_pacing(per_s, share),
+            Subject::Streams { streams, path } => self.streams(streams, path),
             Subject::Flood { segments } => {
                 self.alternate(|| sonde.flood_unbounded(segments, priority), || c.flood(segments, priority))
             }

@@ -39,6 +39,8 @@ pub struct Usage {
     pub irq_share: f64,
     /// Software interrupts: most of what receiving costs.
     pub softirq_share: f64,
+    /// The same of the CPU that has most of it.
+    pub most_softirq_share: f64,
     /// How many CPUs that is of.
     pub cpus: u32,
     /// Number of the busiest CPU.
@@ -84,6 +86,7 @@ impl Snapshot {
             iowait_share: mean(|span| span.iowait),
             irq_share: mean(|span| span.irq),
             softirq_share: mean(|span| span.softirq),
+            most_softirq_share: spans.iter().map(|(_, span)| span.share(span.softirq)).fold(0.0, f64::max),
             cpus: spans.len() as u32,
             busiest: *busiest,
             busiest_share: at_most.busy(),
@@ -165,6 +168,7 @@ intr 12399 0 9
         near(usage.iowait_share, 0.025);
         near(usage.irq_share, 0.005);
         near(usage.softirq_share, 0.01);
+        near(usage.most_softirq_share, 0.02);
         assert_eq!((usage.cpus, usage.busiest), (2, 0), "the third was not there before");
         near(usage.busiest_share, 0.5);
     }

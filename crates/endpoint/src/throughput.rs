@@ -6,17 +6,19 @@ mod lane;
 mod open;
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::thread;
 
 use measure::event::Event;
-use measure::method::{Carrier, Direction, Method, Sending};
+use measure::method::{BatchBy, Carrier, Direction, Method, Schedule};
 use measure::throughput::meter::Metered;
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::native::key::Key;
 use protocol::native::message::Report;
+use protocol::native::stream::flows;
 
-pub use finding::{Autotuning, Finding, Thread};
-pub use protocol::native::stream::{HostCpu, Told, ZeroCopied};
+pub use finding::{Finding, Thread};
+pub use protocol::native::stream::{HostCpu, Told};
 
 use crate::clock::wall_offset;
 use crate::control::Control;
@@ -35,25 +37,11 @@ use lane::Home;
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// How: carrier, size of our calls (`request_bytes`), spread, when it ends, warm-up, socket options, waiting. Of
-    /// `spread`, `connections` is the number of streams each way; each has a thread. Its direction and schedule are not
-    /// looked at, for those are of one end: see [`Task::direction`] and [`Task::rate`].
+    /// How. `request_bytes` is the size of a call of whoever sends, over UDP of a datagram; `spread.connections` the number
+    /// of streams each way, of which each has a thread; `schedule` says how many calls or datagrams all streams of a way
+    /// make together, evenly, whichever end sends ([`calls_for`] makes a rate of bytes a second); `batch` in how many
+    /// segments; `sending` and `discard` hold for both ends.
     pub method: Method,
-    /// Which way, seen from here.
-    pub direction: Direction,
-    /// What each sending stream is held to, whichever end sends: calls in 1000 s, over UDP datagrams; absent: as fast as
-    /// it goes. [`calls_for`] makes one of bytes a second.
-    pub rate: Option<Rate>,
-    /// How our end hands over what it sends.
-    pub sending: Sending,
-    /// How the reflector does.
-    pub peer_sending: Sending,
-    /// Whether our kernel throws away what comes, unread; of TCP alone.
-    pub discard: bool,
-    /// Whether the reflector's does.
-    pub peer_discard: bool,
-    /// Datagrams of one call of whoever sends (`UDP_SEGMENT`), 1 to 64; 1: each has its own call, as programs send them.
-    pub segments: u32,
     /// Whether the durations of our calls are kept.
     pub timed: bool,
     /// Whom; absent: a reflector of our own, over loopback.
@@ -67,23 +55,15 @@ pub struct Task {
 }
 
 impl Task {
-    /// Streams to the reflector as `method` has it, nothing out of the ordinary.
+    /// Streams as `method` has it, to and from a reflector of our own.
     pub fn new(method: Method, program: &str) -> Self {
-        Self {
-            method,
-            direction: Direction::Send,
-            rate: None,
-            sending: Sending::Copy,
-            peer_sending: Sending::Copy,
-            discard: false,
-            peer_discard: false,
-            segments: 1,
-            timed: false,
-            target: None,
-            key: None,
-            interval: measure::event::INTERVAL,
-            program: program.to_owned(),
-        }
+        let (interval, program) = (measure::event::INTERVAL, program.to_owned());
+        Self { method, timed: false, target: None, key: None, interval, program }
+    }
+
+    /// Which way.
+    pub fn direction(&self) -> Direction {
+        self.method.direction.unwrap_or_default()
     }
 
     /// Streams each way.
@@ -91,17 +71,41 @@ impl Task {
         self.method.spread.connections.max(1)
     }
 
+    /// Streams both ways together: of a run both ways the first half of the flows is ours to send on.
+    pub fn flows(&self) -> u32 {
+        flows(self.direction(), self.streams())
+    }
+
+    /// Datagrams of one call that sends; 1: each has its own, as programs send them.
+    fn segments(&self) -> u32 {
+        let by_segments = self.method.batch.filter(|batch| batch.by == BatchBy::Segments);
+        by_segments.map_or(1, |batch| batch.messages.clamp(1, MOST_SEGMENTS))
+    }
+
+    /// Calls or datagrams that a sending stream makes in 1000 s; `None`: as many as go.
+    fn rate(&self) -> Option<Rate> {
+        let of_all = match self.method.schedule {
+            Schedule::BackToBack => return None,
+            Schedule::Rate { rate_per_1000s } => rate_per_1000s.0.get(),
+            other => 1_000_000_000_000 / other.mean_gap()?.0.max(1),
+        };
+        NonZeroU64::new((of_all / u64::from(self.streams())).max(1)).map(Rate)
+    }
+
     fn is_of_datagrams(&self) -> bool {
         self.method.carrier == Carrier::Udp
     }
 }
 
-/// How many calls of `call` bytes a stream makes in 1000 s at `bytes_per_s`; at least one. `None` where a rate is 0, or
+/// Segments of one call at most, on every kernel that knows them.
+const MOST_SEGMENTS: u32 = 64;
+
+/// How many calls of `call` bytes make `bytes_per_s`, counted in 1000 s; at least one. `None` where a rate is 0, or
 /// beyond counting.
 pub fn calls_for(bytes_per_s: u64, call: Bytes) -> Option<Rate> {
     let calls = u128::from(bytes_per_s) * 1_000 / u128::from(call.0.max(1));
     let calls = u64::try_from(calls).ok()?.max(1);
-    (bytes_per_s > 0).then(|| std::num::NonZeroU64::new(calls).map(Rate)).flatten()
+    NonZeroU64::new(calls).filter(|_| bytes_per_s > 0).map(Rate)
 }
 
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one: with

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use measure::method::{Carrier, Pattern, Waiting};
 use measure::unit::{Bytes, Instant, Nanos};
 
+use crate::bulk::{Mark, Numbering};
 use crate::icmp::echo::{Echo, Family, Socket};
 use crate::icmp::error::{EchoError, IcmpError};
 use crate::native::client::{Client, ClientEvent};
@@ -21,6 +22,7 @@ use crate::native::noise::{Handshake, Prologue};
 use crate::native::preamble::{Answer, Control, DATA_LENGTH, DataAnswer, Greeting, Versions};
 use crate::native::reply::Agreed;
 use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
+use crate::native::stream::{self, Numbers};
 use crate::wire::{Reading, Wire};
 
 mod iperf;
@@ -102,6 +104,7 @@ pub fn native_header(data: &[u8]) {
     let agreed =
         Agreed { reply_bytes: input.quad(), reply_every: u32::from(input.byte()), datagrams: input.byte() & 1 == 1 };
     let message = input.0;
+    number(message);
     let Some(header) = Header::read(message) else {
         assert!(message.len() < LENGTH || message[24] != VERSION, "a whole header of our version was not read");
         return;
@@ -120,6 +123,30 @@ pub fn native_header(data: &[u8]) {
         header.flags.has(Flags::STAMPED) && message.len() >= STAMPED_LENGTH
     );
     answer(&agreed, &header, message);
+}
+
+/// The number of a datagram of a stream, taken for one of the flow that it names.
+fn number(datagram: &[u8]) {
+    let Some(head) = datagram.first_chunk::<{ stream::OCTETS }>() else {
+        assert_eq!(Numbers::new(&Token([0; 16]), 0).read(datagram), None, "too short for a number");
+        return;
+    };
+    let mut token = [0; 16];
+    token[..4].copy_from_slice(&head[..4]);
+    let numbers = Numbers::new(&Token(token), u16::from_be_bytes([head[6], head[7]]));
+    let mut copy = *head;
+    match numbers.read(datagram) {
+        Some(Mark::Data { number, sent }) => numbers.write(&mut copy, number, sent),
+        Some(Mark::Last { count, sent }) => copy = numbers.last(count, sent),
+        None => {
+            let numberless = head[5] == 1 && head[8..16] == [0; 8];
+            assert!(
+                head[4] != stream::VERSION || !matches!(head[5], 1 | 2) || numberless,
+                "a whole number was not read"
+            );
+        }
+    }
+    assert_eq!(copy, *head, "a number is written as it was read");
 }
 
 fn answer(agreed: &Agreed, header: &Header, message: &[u8]) {

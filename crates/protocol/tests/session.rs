@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use measure::environment::Environment;
 use measure::method::{Carrier, Pattern, Waiting};
+use measure::outcome::SocketFacts;
+use measure::throughput::glance::TcpGlance;
+use measure::throughput::{Interval, Stream};
 use measure::unit::{Bytes, Instant, Nanos};
 use proptest::prelude::*;
 use protocol::native::client::{ANSWER, Client, ClientEvent};
@@ -16,6 +19,7 @@ use protocol::native::message::{Ending, Notice, Open, Reason, Received, Refused,
 use protocol::native::preamble::{Answer, Control, Data, Decline, Versions};
 use protocol::native::server::{STEP, Server, ServerEvent, Terms};
 use protocol::native::stranger::Speaker;
+use protocol::native::stream::Told;
 use test_case::test_case;
 
 const NOW: Instant = Instant(1_000);
@@ -539,6 +543,30 @@ fn an_environment_too_long_for_a_message_is_left_out_and_says_so() {
     let Some(ClientEvent::Report(last)) = events.last() else { panic!("{:?}", pair.ends) };
     assert_eq!((last.received.as_slice(), last.environment.program.as_str()), (&[5, 6][..], "server 1"));
     assert!(last.environment.unread[0].contains("did not fit"));
+}
+
+#[test]
+fn what_is_told_of_streams_is_cut_to_what_fits_a_message() {
+    let interval = Interval { tcp: Some(TcpGlance::default()), ..Interval::default() };
+    // Some intervals of many streams, and more streams than fit whatever is left out of each.
+    for (flows, intervals, left) in [(64, 100, Some(64)), (4_096, 0, None)] {
+        let stream = Stream { intervals: vec![interval; intervals], ..Stream::default() };
+        let socket = Some(SocketFacts::default());
+        let told = Told { stream, socket, trouble: Some("x".repeat(100)), ..Told::default() };
+        let mut pair = Pair::plain(terms());
+        pair.opened();
+        pair.client.close(NOW).unwrap();
+        pair.carry();
+        let environment = Environment { program: "server 1".into(), ..Environment::default() };
+        pair.server.report(Report { streams: Some(vec![told; flows]), environment, ..report() }).unwrap();
+        pair.carry();
+        let events: Vec<_> = std::iter::from_fn(|| pair.client.event()).collect();
+        let Some(ClientEvent::Report(last)) = events.last() else { panic!("{:?}", pair.ends) };
+        let streams = last.streams.as_ref();
+        assert_eq!(streams.map(Vec::len), left);
+        assert!(streams.is_none_or(|streams| streams[0].stream.intervals.len() > 10), "only what must be is left out");
+        assert!(last.environment.unread.is_empty(), "the environment had room");
+    }
 }
 
 #[test]

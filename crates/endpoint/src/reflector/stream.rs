@@ -12,15 +12,15 @@ use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
-use measure::method::{Carrier, Schedule, Waiting};
-use measure::method::{Direction, Sending};
+use measure::method::{Carrier, Schedule, Sending, Waiting};
+use measure::throughput::detail::ZeroCopied;
 use measure::throughput::{Carried, Stream};
 use measure::unit::{Nanos, Rate};
 use protocol::bulk::{Mark, Numbering};
 use protocol::native::limits;
 use protocol::native::message::{Open, Reason, Refused};
 use protocol::native::preamble::DataAnswer;
-use protocol::native::stream::{Ask, Flows, Numbers, Told, ZeroCopied, share};
+use protocol::native::stream::{Ask, Numbers, Told, goes_there, place, share, streams};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -56,7 +56,7 @@ impl<'a> Flow<'a> {
 
     /// Whether it goes from the client to us.
     fn sinks(&self) -> bool {
-        self.ask.direction.to_reflector(u32::from(self.number), self.session.open.flows)
+        goes_there(self.ask.direction, u32::from(self.number), self.session.open.flows)
     }
 
     fn is_over(&self) -> bool {
@@ -109,7 +109,7 @@ impl<'a> Flow<'a> {
         if sends {
             plan.after = self.ask.after_ns;
             let (flow, flows) = (u32::from(self.number), self.session.open.flows);
-            let (place, streams) = (self.ask.direction.place(flow, flows), self.ask.direction.streams(flows));
+            let (place, streams) = (place(self.ask.direction, flow, flows), streams(self.ask.direction, flows));
             plan.bytes = self.ask.bytes.map(|bytes| share(bytes, place, streams).0);
         }
         let before = CpuTime::own();
@@ -168,7 +168,7 @@ fn trouble(ended: Ended) -> Option<String> {
 
 /// Whether this host has what the streams are to be sent with.
 pub fn can_be_asked(open: &Open) -> Result<(), Refused> {
-    let sends = |ask: &&Ask| ask.direction != Direction::Send && open.carrier == Carrier::Tcp;
+    let sends = |ask: &&Ask| ask.direction.receives() && open.carrier == Carrier::Tcp;
     let Some(name) = open.stream.as_deref().filter(sends).and_then(|ask| ask.congestion.as_deref()) else {
         return Ok(());
     };
@@ -234,12 +234,12 @@ fn source(flow: &Flow<'_>, connection: &Socket) -> std::io::Result<Any<Numbers>>
 pub fn sender(socket: Socket, size: usize, sending: Sending, waiting: Waiting) -> std::io::Result<Any<Numbers>> {
     let ring = content(size);
     Ok(match sending {
-        Sending::Copy => Any::Send(Sender::new(socket, ring, waiting)),
         Sending::ZeroCopy => Any::ZeroCopy(ZeroCopySender::new(socket, ring, waiting)?),
         Sending::File => {
             let mut ring = ring;
             Any::File(FileSender::new(socket, file_of(ring.turn(), size)?, size)?)
         }
+        Sending::Copy => Any::Send(Sender::new(socket, ring, waiting)),
     })
 }
 

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use measure::environment::Environment;
 use measure::method::Direction;
 use measure::outcome::SocketFacts;
-pub use measure::throughput::detail::Autotuning;
+use measure::throughput::detail::{Autotuning, ZeroCopied};
 use measure::throughput::meter::Metered;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::Nanos;
-use protocol::native::stream::{Flows, HostCpu, Told, ZeroCopied};
+use protocol::native::stream::{HostCpu, Told};
 
 use super::{Ours, Task, Word, together};
 use crate::engine::Ended;
@@ -81,27 +81,17 @@ impl Finding {
     /// What goes into the record of one way: goodput is what the receiver's program had, beside what the sender handed
     /// over. `None` where nothing went that way.
     pub fn throughput(&self, direction: Direction) -> Option<Throughput> {
-        let sends = direction == Direction::Send;
+        let sends = direction.sends();
         let (metered, told) =
             if sends { (self.sent.as_ref()?, &self.peer_received) } else { (self.received.as_ref()?, &self.peer_sent) };
         let mut carried = Carried::default();
         for told in told {
-            carried.add(&bounded(&told.stream.carried));
+            carried.add(&told.stream.carried);
         }
         let elapsed_ns = told.iter().map(|told| told.stream.elapsed_ns).max();
         let theirs = (!told.is_empty()).then_some(Theirs { carried, elapsed_ns });
         let flows = self.threads.iter().zip(&self.sockets).filter(|(thread, _)| thread.sent == sends);
         Some(Throughput::of(direction, metered, theirs, flows.map(|(_, socket)| socket.clone()).collect()))
-    }
-}
-
-/// Counts of a peer: whatever they are, thousands of them do not overflow.
-fn bounded(carried: &Carried) -> Carried {
-    let most = u64::MAX >> 13;
-    Carried {
-        bytes: carried.bytes.min(measure::unit::Bytes(most)),
-        calls: carried.calls.min(most),
-        failed_calls: carried.failed_calls.min(most),
     }
 }
 
@@ -175,16 +165,11 @@ pub(super) fn conclude(
 /// What was told of the streams that we sent, and of those that we received. A peer that tells of another number of flows
 /// tells of none.
 fn told_by(task: &Task, mut told: Vec<Told>) -> (Vec<Told>, Vec<Told>) {
-    let flows = task.direction.flows(task.streams());
-    if told.len() != flows as usize {
+    if told.len() != task.flows() as usize {
         return (Vec::new(), Vec::new());
     }
-    match task.direction {
-        Direction::Send => (told, Vec::new()),
-        Direction::Receive => (Vec::new(), told),
-        Direction::Both => {
-            let received = told.split_off(told.len() / 2);
-            (told, received)
-        }
-    }
+    let ours = if task.direction().sends() { task.streams() } else { 0 };
+    let received = told.split_off(ours as usize);
+    let bounded = |told: Vec<Told>| told.into_iter().map(Told::bounded).collect();
+    (bounded(told), bounded(received))
 }

@@ -1,16 +1,18 @@
 //! One stream on its thread: started as its receiver expects it, run, and ended so that all that was sent arrives.
 
 use std::net::Shutdown;
+use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 
 use measure::method::Schedule;
 use measure::outcome::SocketFacts;
 use measure::recorder::EXACT;
+use measure::throughput::detail::ZeroCopied;
 use measure::throughput::meter::{Meter, Metered};
 use measure::unit::{Nanos, Rate};
 use protocol::link::Fault;
 use protocol::native::header::LENGTH;
-use protocol::native::stream::{Numbers, ZeroCopied, share};
+use protocol::native::stream::{Numbers, share};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
@@ -161,8 +163,8 @@ fn plan<'a>(task: &Task, place: u32, sends: bool, post: &Post<'a>) -> Plan<'a> {
 
 /// When calls are due that send: the rate is of datagrams, a call may be several.
 fn schedule(task: &Task) -> Schedule {
-    let segments = u64::from(task.segments.max(1));
-    let calls = task.rate.and_then(|rate| std::num::NonZeroU64::new((rate.0.get() / segments).max(1)));
+    let segments = u64::from(task.segments());
+    let calls = task.rate().and_then(|rate| NonZeroU64::new((rate.0.get() / segments).max(1)));
     calls.map_or(Schedule::BackToBack, |calls| Schedule::Rate { rate_per_1000s: Rate(calls) })
 }
 

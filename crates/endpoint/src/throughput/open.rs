@@ -7,7 +7,7 @@ use measure::method::{Pattern, SocketOptions};
 use measure::unit::{Bytes, Nanos};
 use protocol::native::header::{Flags, Header, LENGTH, Token};
 use protocol::native::message::{Open, capability};
-use protocol::native::stream::{Ask, Flows, Numbers};
+use protocol::native::stream::{Ask, Numbers, goes_there, place};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
@@ -47,10 +47,10 @@ pub fn request(task: &Task) -> Open {
     let method = &task.method;
     let call = method.request_bytes;
     let ask = Ask {
-        direction: task.direction,
-        sending: task.peer_sending,
-        discard: task.peer_discard,
-        segments: Some(task.segments).filter(|segments| *segments > 1),
+        direction: task.direction(),
+        sending: method.sending,
+        discard: method.discard,
+        segments: Some(task.segments()).filter(|segments| *segments > 1),
         after_ns: method.stop.after_ns,
         bytes: method.stop.bytes,
         warm_up_ns: method.warm_up_ns,
@@ -69,12 +69,12 @@ pub fn request(task: &Task) -> Open {
         reply_every: 1,
         waiting: method.peer_waiting,
         cpus: method.spread.peer_cpus.clone(),
-        flows: task.direction.flows(task.streams()),
+        flows: task.flows(),
         stamps: false,
         batch: None,
         receive_buffer_bytes: receive_room(task),
         stream: Some(Box::new(ask)),
-        rate_per_flow: task.rate,
+        rate_per_flow: task.rate(),
         duration_ns: method.stop.after_ns.map(|length| longest(length, method.warm_up_ns)),
         idle_ns: IDLE,
     }
@@ -87,19 +87,19 @@ fn longest(length: Nanos, warm_up: Nanos) -> Nanos {
 /// Receive buffer of each socket: as asked; of datagrams otherwise what takes a receiver that does not run for some
 /// milliseconds. TCP's is left to its system, which fits it to the path.
 fn receive_room(task: &Task) -> Option<Bytes> {
-    let flows = task.direction.flows(task.streams());
+    let flows = task.flows();
     let usual = || task.is_of_datagrams().then(|| ROOM.min(Bytes(ROOM_IN_ALL.0 / u64::from(flows))));
     task.method.socket.receive_buffer_bytes.or_else(usual)
 }
 
 /// Opens all flows of the session.
 pub fn lanes(task: &Task, peer: SocketAddr, control: &Control, stop: &Stop) -> Result<Vec<Lane>, EndpointError> {
-    let flows = task.direction.flows(task.streams());
+    let flows = task.flows();
     let opening = Opening { task, peer, admission: Admission::of(control), stop };
     (0..flows)
         .map(|flow| {
-            let sends = task.direction.to_reflector(flow, flows);
-            let place = task.direction.place(flow, flows);
+            let sends = goes_there(task.direction(), flow, flows);
+            let place = place(task.direction(), flow, flows);
             let number = flow as u16;
             let numbers = Numbers::new(&opening.admission.token(), number);
             let (way, start) = if task.is_of_datagrams() {
@@ -121,18 +121,18 @@ struct Opening<'a> {
 
 impl Opening<'_> {
     fn tcp(&self, flow: u16, sends: bool) -> Result<(Any<Numbers>, Start), EndpointError> {
-        let (task, method) = (self.task, &self.task.method);
+        let method = &self.task.method;
         let size = method.request_bytes.0 as usize;
         let socket = connected(self.peer, self.admission, flow, method, self.stop)?;
         if !sends {
             let way = Receiver::new(socket, Ring::new(Shape::of(size)), method.waiting);
-            return Ok((Any::Receive(if task.discard { way.discarding() } else { way }), Start::Octet));
+            return Ok((Any::Receive(if method.discard { way.discarding() } else { way }), Start::Octet));
         }
         let fail = |cause| {
             EndpointError::new(Step::Set("how a stream is sent"), self.peer, cause)
                 .with_hint("this kernel may not send so: choose plain copies")
         };
-        Ok((sender(socket, size, task.sending, method.waiting).map_err(fail)?, Start::AtOnce))
+        Ok((sender(socket, size, method.sending, method.waiting).map_err(fail)?, Start::AtOnce))
     }
 
     fn datagrams(&self, flow: u16, numbers: Numbers, sends: bool) -> Result<(Any<Numbers>, Start), EndpointError> {
@@ -155,7 +155,7 @@ impl Opening<'_> {
             let way = NumberedReceiver::new(socket, numbers, method.waiting);
             return Ok((Any::ReceiveNumbered(way), Start::Datagram(datagram)));
         }
-        let (segments, mut ring) = (task.segments as usize, content(size));
+        let (segments, mut ring) = (task.segments() as usize, content(size));
         let way = NumberedSender::new(socket, numbers, size, segments, ring.turn(), method.waiting);
         Ok((Any::SendNumbered(way), Start::AtOnce))
     }
@@ -163,7 +163,7 @@ impl Opening<'_> {
     /// What the kernel is to cut must fit the path as it is.
     fn check_segments(&self, socket: &Socket, size: usize) -> Result<(), EndpointError> {
         let headers = if self.peer.is_ipv6() { 48 } else { 28 };
-        let Some(mtu) = socket_facts(socket).path_mtu_bytes.filter(|_| self.task.segments > 1) else { return Ok(()) };
+        let Some(mtu) = socket_facts(socket).path_mtu_bytes.filter(|_| self.task.segments() > 1) else { return Ok(()) };
         if (size + headers) as u64 <= mtu.0 {
             return Ok(());
         }

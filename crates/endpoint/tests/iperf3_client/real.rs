@@ -27,7 +27,11 @@ impl Real {
         // A port that was free a moment ago.
         let port = TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port();
         let mut command = Command::new("iperf3");
-        command.args(["-s", "-1", "--forceflush", "-p", &port.to_string()]).args(words).stdout(Stdio::piped());
+        command
+            .args(["-s", "-1", "--forceflush", "-p", &port.to_string()])
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let Ok(mut child) = command.spawn() else {
             testbed::skip::aloud("our iperf3 client at the real iperf3: it is not installed");
             return None;
@@ -88,11 +92,18 @@ fn bytes_are_the_same_at_both_ends(host: &str, parameters: Parameters) {
 #[test_case("::1", Protocol::Udp; "udp over v6")]
 fn a_second_left_out_is_left_out_at_both_ends(host: &str, protocol: Protocol) {
     let Some(server) = Real::start(&[]) else { return };
-    let parameters =
-        Parameters { protocol, omit: 1, block: Some(1_000), rate: Some(8_000_000), ..paced(Direction::Upload, 1) };
+    let parameters = Parameters {
+        protocol,
+        omit: 1,
+        nodelay: true,
+        block: Some(100),
+        rate: Some(100_000),
+        ..paced(Direction::Upload, 1)
+    };
     let (measured, _) = complete(server.at(host), &Test::new(parameters));
     let (ours, theirs) = bytes(&measured)[0];
-    assert!(ours.abs_diff(theirs) < 100_000 && (900_000..1_100_000).contains(&ours), "{ours} {theirs}");
+    // A second of two, by each end's own clock.
+    assert!((6_000..20_000).contains(&ours) && (1..26_000).contains(&theirs), "{ours} {theirs}");
 }
 
 #[test_case("127.0.0.1", Direction::Upload, 1, false; "to the server")]
@@ -103,8 +114,9 @@ fn no_datagram_is_lost_on_the_way(host: &str, direction: Direction, parallel: u3
     let Some(server) = Real::start(&[]) else { return };
     let parameters = Parameters {
         protocol: Protocol::Udp,
-        block: Some(1_000),
-        rate: Some(8_000_000),
+        // As much as a socket's buffer holds: a busy host loses nothing.
+        block: Some(100),
+        rate: Some(200_000),
         counters_64bit,
         ..paced(direction, parallel)
     };
@@ -112,7 +124,7 @@ fn no_datagram_is_lost_on_the_way(host: &str, direction: Direction, parallel: u3
     let theirs = measured.theirs.as_ref().unwrap();
     for (index, (ours, theirs)) in measured.ours.streams.iter().zip(&theirs.streams).enumerate() {
         assert_eq!((ours.errors, theirs.errors), (0, 0), "stream {index}");
-        assert!(ours.packets > 900, "{ours:?}");
+        assert!(ours.packets > 150, "{ours:?}");
         assert_eq!((ours.packets, ours.bytes), (theirs.packets, theirs.bytes), "stream {index}");
     }
 }
@@ -121,12 +133,8 @@ fn no_datagram_is_lost_on_the_way(host: &str, direction: Direction, parallel: u3
 fn what_the_path_loses_is_what_the_real_server_tells() {
     let Some(server) = Real::start(&[]) else { return };
     let relay = Relay::start(server.at("127.0.0.1"));
-    let parameters = Parameters {
-        protocol: Protocol::Udp,
-        block: Some(1_000),
-        rate: Some(8_000_000),
-        ..paced(Direction::Upload, 1)
-    };
+    let parameters =
+        Parameters { protocol: Protocol::Udp, block: Some(100), rate: Some(200_000), ..paced(Direction::Upload, 1) };
     let (measured, _) = complete(relay.address, &Test::new(parameters));
     let theirs = measured.theirs.as_ref().unwrap().streams[0];
     assert_eq!(theirs.errors, relay.done().0);

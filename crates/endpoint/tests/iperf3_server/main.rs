@@ -59,16 +59,15 @@ impl Notes {
     fn over(&self, test: usize) -> Told {
         let done = |told: &Told| told.events.last().is_some_and(|last| last == "done" || last == "failed");
         let told = self.told.lock().unwrap();
-        let waited = self
-            .changed
-            .wait_timeout_while(told, Duration::from_secs(60), |told| !told.get(test - 1).is_some_and(done));
+        let waited =
+            self.changed.wait_timeout_while(told, Duration::from_mins(1), |told| !told.get(test - 1).is_some_and(done));
         waited.unwrap().0[test - 1].clone()
     }
 
     /// Whom there was no test for, once somebody was.
     fn turned_away(&self) -> Vec<String> {
         let told = self.turned_away.lock().unwrap();
-        let waited = self.changed.wait_timeout_while(told, Duration::from_secs(60), |told| told.is_empty());
+        let waited = self.changed.wait_timeout_while(told, Duration::from_mins(1), |told| told.is_empty());
         waited.unwrap().0.clone()
     }
 }

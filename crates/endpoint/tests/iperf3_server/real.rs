@@ -58,16 +58,19 @@ fn bytes_are_the_same_at_both_ends(host: &str, words: &[&str], streams: usize) {
     assert_eq!(told.events, ["accepted", "asked", "streams", "ran", "done"], "{told:?}");
     let (ours, theirs) = (bytes(&told), theirs(&told));
     assert_eq!(ours.len(), streams);
-    for (ours, theirs) in ours.iter().zip(&theirs) {
-        // A client that receives, or omits, counts by its own clock: what was on its way at an edge counts on one side.
-        let edge = 512 << 10;
-        let exact = !words.contains(&"-R") && !words.contains(&"--bidir") && !words.contains(&"-O");
-        assert!(*ours > 0 && ours.abs_diff(*theirs) <= if exact { 0 } else { edge }, "{ours} {theirs} {printed}");
+    let uploads = if words.contains(&"--bidir") { streams / 2 } else { streams };
+    for (index, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+        assert!(*ours > 0);
+        if words.contains(&"-R") || index >= uploads {
+            // What is on its way at the end a client of 3.12 does not count.
+            assert!(ours >= theirs, "stream {index}: {ours} {theirs} {printed}");
+        } else if !words.contains(&"-O") {
+            assert_eq!(ours, theirs, "stream {index}: {printed}");
+        }
     }
     assert_eq!(told.intervals, ours, "intervals add up");
     let end = &printed["end"];
     let received = end["sum_received"]["bytes"].as_u64().expect("a sum");
-    let uploads = if words.contains(&"--bidir") { streams / 2 } else { streams };
     if !words.contains(&"-R") {
         assert_eq!(received, ours[..uploads].iter().sum::<u64>(), "the client prints what we told");
     }
@@ -78,19 +81,20 @@ fn bytes_are_the_same_at_both_ends(host: &str, words: &[&str], streams: usize) {
 #[test_case("127.0.0.1", &["--udp-counters-64bit"]; "numbered in 64 bits")]
 #[test_case("127.0.0.1", &["-P", "3"]; "three streams to us")]
 #[test_case("127.0.0.1", &["-O", "1"]; "with the first second left out")]
-#[test_case("127.0.0.1", &["-n", "1M"]; "so many bytes")]
+#[test_case("127.0.0.1", &["-n", "20K"]; "so many bytes")]
 fn every_datagram_to_us_is_counted(host: &str, words: &[&str]) {
     let server = Ours::start();
-    let all = [&["-u", "-b", "20M", "-l", "1000", "-t", "1"][..], words].concat();
+    let all = [&["-u", "-b", "200K", "-l", "100", "-t", "1"][..], words].concat();
     let all = if words.contains(&"-n") { [&all[..5], words].concat() } else { all };
     let Some((printed, told)) = run(&server, host, &all) else { return };
     let (ours, theirs) = (told.ours.as_ref().unwrap(), told.theirs.as_ref().unwrap());
-    // On a busy host our own kernel may have no room: it says how often.
+    // Where our own kernel has no room it says how often; but so few fit a socket's buffer.
     let full = told.dropped.iter().sum::<u64>();
     for ((ours, theirs), dropped) in ours.streams.iter().zip(&theirs.streams).zip(&told.dropped) {
-        assert_eq!((ours.errors, ours.packets), (*dropped as i64, theirs.packets), "{printed}");
+        // Of those behind the last that came nobody but the sender knows.
+        assert_eq!(ours.errors as u64 + (theirs.packets - ours.packets), *dropped, "{printed}");
         assert!(ours.packets > 0 && ours.jitter_s < 1.0);
-        assert!(ours.bytes == (ours.counted() - dropped) * 1_000 || words.contains(&"-O"));
+        assert!(ours.bytes == (theirs.packets - dropped) * 100 || words.contains(&"-O"));
     }
     let sum = &printed["end"]["sum"];
     assert!(sum["lost_packets"].as_u64() == Some(full) || words.contains(&"-O"), "{printed}");
@@ -101,10 +105,10 @@ fn every_datagram_to_us_is_counted(host: &str, words: &[&str]) {
 #[test_case("127.0.0.1", &["--bidir", "-P", "2"]; "two each way")]
 fn every_datagram_from_us_is_numbered(host: &str, words: &[&str]) {
     let server = Ours::start();
-    let all = [&["-u", "-b", "20M", "-l", "1000", "-t", "1"][..], words].concat();
+    let all = [&["-u", "-b", "200K", "-l", "100", "-t", "1"][..], words].concat();
     let Some((printed, told)) = run(&server, host, &all) else { return };
     for (ours, theirs) in told.ours.as_ref().unwrap().streams.iter().zip(&told.theirs.as_ref().unwrap().streams) {
-        assert!(ours.packets > 1_000 && ours.packets.abs_diff(theirs.packets) < 100, "{ours:?} {theirs:?} {printed}");
+        assert!(ours.packets > 150 && ours.packets >= theirs.packets, "{ours:?} {theirs:?} {printed}");
         assert_eq!((ours.errors, theirs.errors), (0, 0), "{printed}");
     }
 }

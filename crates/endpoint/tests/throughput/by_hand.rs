@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use endpoint::clock::Monotonic;
 use endpoint::reflector::Settings;
-use measure::method::Direction;
-use measure::method::{Carrier, Pattern};
+use measure::method::{Carrier, Direction, Pattern};
 use measure::unit::{Bytes, Instant, Nanos};
 use protocol::bulk::{Mark, Numbering};
 use protocol::native::error::SessionError;

@@ -10,8 +10,7 @@ use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Task};
 use measure::event::Event;
-use measure::method::Direction;
-use measure::method::{Carrier, Pattern};
+use measure::method::{Carrier, Direction, Pattern};
 use measure::unit::{Instant, Nanos};
 use protocol::native::header::Token;
 use protocol::native::limits::Limits;
@@ -32,8 +31,8 @@ fn since(begun: Instant) -> Nanos {
 }
 
 fn long(carrier: Carrier, direction: Direction, address: SocketAddr) -> Task {
-    let asked = lasting(carrier, 2, 1_200, LONG);
-    Task { direction, interval: Nanos::millis(50), ..task(&asked, address) }
+    let asked = lasting(carrier, direction, 2, 1_200, LONG);
+    Task { interval: Nanos::millis(50), ..task(&asked, address) }
 }
 
 #[test_case(Carrier::Tcp, Direction::Send; "tcp, sent")]

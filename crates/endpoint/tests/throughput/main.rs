@@ -6,6 +6,7 @@
 mod by_hand;
 mod datagrams;
 mod lost;
+mod path;
 mod tcp;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,8 +16,8 @@ use endpoint::reflector::{self, Settings};
 use endpoint::rtt::Target;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding, Task};
-use measure::method::{Asked, Carrier, Pattern};
-use measure::unit::{Bytes, Nanos};
+use measure::method::{Asked, Carrier, Direction, Pattern, Schedule};
+use measure::unit::{Bytes, Nanos, Rate};
 
 const PROGRAM: &str = "sonde test";
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -50,11 +51,12 @@ fn with_reflector<T>(ip: IpAddr, body: impl FnOnce(SocketAddr) -> T) -> T {
 }
 
 /// Streams of calls of so many bytes, which end when they have carried `bytes` all together.
-fn asked(carrier: Carrier, streams: u32, call: u64, bytes: u64) -> Asked {
+fn asked(carrier: Carrier, direction: Direction, streams: u32, call: u64, bytes: u64) -> Asked {
     let stop = measure::method::Stop { bytes: Some(Bytes(bytes)), ..Default::default() };
     Asked {
         carrier: Some(carrier),
         pattern: Some(Pattern::Stream),
+        direction: Some(direction),
         request_bytes: Some(Bytes(call)),
         connections: Some(streams),
         stop,
@@ -63,14 +65,19 @@ fn asked(carrier: Carrier, streams: u32, call: u64, bytes: u64) -> Asked {
 }
 
 /// The same by time.
-fn lasting(carrier: Carrier, streams: u32, call: u64, time: Nanos) -> Asked {
+fn lasting(carrier: Carrier, direction: Direction, streams: u32, call: u64, time: Nanos) -> Asked {
     let stop = measure::method::Stop { after_ns: Some(time), ..Default::default() };
-    Asked { stop, ..asked(carrier, streams, call, 1) }
+    Asked { stop, ..asked(carrier, direction, streams, call, 1) }
 }
 
 fn task(asked: &Asked, address: SocketAddr) -> Task {
     let target = Target { host: address.to_string(), address };
     Task { target: Some(target), ..Task::new(asked.resolve().expect("makes sense"), PROGRAM) }
+}
+
+/// So many calls or datagrams a second, all streams of a way together.
+fn rate(per_second: u64) -> Option<Schedule> {
+    Rate::per_second(per_second).map(|rate_per_1000s| Schedule::Rate { rate_per_1000s })
 }
 
 fn measured(task: &Task) -> Finding {

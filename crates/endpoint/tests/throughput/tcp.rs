@@ -7,14 +7,12 @@ use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding, Task, Told};
 use measure::event::Event;
-use measure::method::Direction;
-use measure::method::Sending;
-use measure::method::{Asked, Carrier, Direction as Way, SocketOptions};
+use measure::method::{Asked, Carrier, Direction, Sending, SocketOptions};
 use measure::throughput::meter::Metered;
-use measure::unit::{Bytes, Nanos, Rate};
+use measure::unit::{Bytes, Nanos};
 use test_case::test_case;
 
-use crate::{V4, V6, asked, lasting, measured, task, with_reflector};
+use crate::{V4, V6, asked, lasting, measured, rate, task, with_reflector};
 
 const MIB: u64 = 1 << 20;
 
@@ -46,8 +44,8 @@ fn assert_exact(found: &Finding) {
 fn both_ends_count_every_octet(direction: Direction, ip: IpAddr, streams: u32) {
     with_reflector(ip, |address| {
         let bytes = 16 * MIB + 3;
-        let asked = asked(Carrier::Tcp, streams, 100_000, bytes);
-        let found = measured(&Task { direction, ..task(&asked, address) });
+        let asked = asked(Carrier::Tcp, direction, streams, 100_000, bytes);
+        let found = measured(&task(&asked, address));
         assert_exact(&found);
         let ways = usize::from(direction != Direction::Receive) + usize::from(direction != Direction::Send);
         assert_eq!(found.threads.len(), streams as usize * ways);
@@ -68,8 +66,8 @@ fn both_ends_count_every_octet(direction: Direction, ip: IpAddr, streams: u32) {
 fn by_time_with_a_warm_up_nothing_is_lost_either(direction: Direction) {
     with_reflector(V4, |address| {
         let time = Nanos::millis(400);
-        let asked = Asked { warm_up_ns: Some(Nanos::millis(200)), ..lasting(Carrier::Tcp, 2, 65_536, time) };
-        let found = measured(&Task { direction, interval: Nanos::millis(100), ..task(&asked, address) });
+        let asked = Asked { warm_up_ns: Some(Nanos::millis(200)), ..lasting(Carrier::Tcp, direction, 2, 65_536, time) };
+        let found = measured(&Task { interval: Nanos::millis(100), ..task(&asked, address) });
         assert_exact(&found);
         for metered in [&found.sent, &found.received].into_iter().flatten() {
             assert!(metered.streams.iter().all(|stream| stream.omitted.bytes.0 > 0), "{metered:?}");
@@ -94,14 +92,11 @@ fn by_time_with_a_warm_up_nothing_is_lost_either(direction: Direction) {
 #[test_case(Sending::File, Direction::Receive; "the reflector's from a file")]
 fn however_it_is_sent_and_taken_every_octet_counts(sending: Sending, direction: Direction) {
     with_reflector(V4, |address| {
-        let asked = asked(Carrier::Tcp, 2, 65_536, 32 * MIB);
-        let ways = Task { sending, peer_sending: sending, discard: true, peer_discard: true, ..task(&asked, address) };
-        let found = measured(&Task { direction, ..ways });
+        let asked = asked(Carrier::Tcp, direction, 2, 65_536, 32 * MIB);
+        let asked = Asked { sending: Some(sending), discard: true, ..asked };
+        let found = measured(&task(&asked, address));
         assert_exact(&found);
-        let copied = match direction {
-            Direction::Send => found.zero_copy,
-            _ => found.peer_sent[0].zero_copy,
-        };
+        let copied = if direction.sends() { found.zero_copy } else { found.peer_sent[0].zero_copy };
         assert_eq!(copied.is_some(), sending == Sending::ZeroCopy);
         if let Some(zero_copy) = copied {
             // On loopback the kernel copies after all, and says so.
@@ -113,8 +108,8 @@ fn however_it_is_sent_and_taken_every_octet_counts(sending: Sending, direction: 
 #[test]
 fn both_ends_tell_what_it_took_and_what_it_met() {
     with_reflector(V4, |address| {
-        let asked = lasting(Carrier::Tcp, 2, 131_072, Nanos::millis(600));
-        let found = measured(&Task { direction: Direction::Both, ..task(&asked, address) });
+        let asked = lasting(Carrier::Tcp, Direction::Both, 2, 131_072, Nanos::millis(600));
+        let found = measured(&task(&asked, address));
         assert_exact(&found);
         let took = |user: Option<Nanos>, system: Option<Nanos>| user.zip(system).is_some_and(|(u, s)| u.0 + s.0 > 0);
         assert!(found.threads.iter().all(|thread| took(Some(thread.cpu.user_ns), Some(thread.cpu.system_ns))));
@@ -129,9 +124,9 @@ fn both_ends_tell_what_it_took_and_what_it_met() {
         // Senders know their TCP, receivers do not.
         assert!(found.peer_sent.iter().all(|told| told.stream.tcp.is_some_and(|tcp| tcp.busy_ns.is_some())));
         assert!(found.peer_received.iter().all(|told| told.stream.tcp.is_none()));
-        let ours = found.throughput(Way::Send).unwrap();
+        let ours = found.throughput(Direction::Send).unwrap();
         assert!(ours.streams.iter().all(|stream| stream.tcp.is_some()), "{ours:?}");
-        assert!(found.throughput(Way::Receive).unwrap().received_bytes_per_s.unwrap() > 0.0);
+        assert!(found.throughput(Direction::Receive).unwrap().received_bytes_per_s.unwrap() > 0.0);
         let goodput = ours.received_bytes_per_s.unwrap();
         assert!(goodput > 0.0 && goodput <= ours.sent_bytes_per_s.unwrap(), "{goodput}");
     });
@@ -146,8 +141,8 @@ fn socket_options_reach_both_ends_and_are_read_back() {
             receive_buffer_bytes: Some(Bytes(50_000)),
             ..SocketOptions::default()
         };
-        let asked = Asked { socket, ..asked(Carrier::Tcp, 1, 8_192, 4 * MIB) };
-        let found = measured(&Task { direction: Direction::Both, ..task(&asked, address) });
+        let asked = Asked { socket, ..asked(Carrier::Tcp, Direction::Both, 1, 8_192, 4 * MIB) };
+        let found = measured(&task(&asked, address));
         assert_exact(&found);
         let tuned = found.autotuning.unwrap();
         assert!(!tuned.send && !tuned.receive);
@@ -168,8 +163,8 @@ fn socket_options_reach_both_ends_and_are_read_back() {
 fn a_rate_is_held_by_whoever_sends(direction: Direction) {
     with_reflector(V4, |address| {
         // 100 calls of 10 kB a second, for half a second, on each of two streams.
-        let asked = lasting(Carrier::Tcp, 2, 10_000, Nanos::millis(500));
-        let found = measured(&Task { direction, rate: Rate::per_second(100), ..task(&asked, address) });
+        let asked = lasting(Carrier::Tcp, direction, 2, 10_000, Nanos::millis(500));
+        let found = measured(&task(&Asked { schedule: rate(200), ..asked }, address));
         assert_exact(&found);
         let metered = found.sent.as_ref().or(found.received.as_ref()).unwrap();
         for bytes in carried(metered) {
@@ -182,8 +177,8 @@ fn a_rate_is_held_by_whoever_sends(direction: Direction) {
 #[test]
 fn events_tell_of_each_stream_while_it_runs() {
     with_reflector(V4, |address| {
-        let asked = lasting(Carrier::Tcp, 2, 65_536, Nanos::millis(350));
-        let task = Task { direction: Direction::Both, interval: Nanos::millis(100), ..task(&asked, address) };
+        let asked = lasting(Carrier::Tcp, Direction::Both, 2, 65_536, Nanos::millis(350));
+        let task = Task { interval: Nanos::millis(100), ..task(&asked, address) };
         let mut bytes = [0_u64; 4];
         let found = throughput::measure(&task, &Stop::default(), &mut |event| {
             if let Event::Carried { thread, interval } = event {
@@ -198,9 +193,9 @@ fn events_tell_of_each_stream_while_it_runs() {
 
 #[test]
 fn without_a_target_the_reflector_is_our_own() {
-    let asked = asked(Carrier::Tcp, 1, 65_536, MIB);
-    let method = asked.resolve().unwrap();
-    let found = measured(&Task::new(method, crate::PROGRAM));
+    let asked = asked(Carrier::Tcp, Direction::Send, 1, 65_536, MIB);
+    let nowhere = std::net::SocketAddr::new(V4, 1);
+    let found = measured(&Task { target: None, ..task(&asked, nowhere) });
     assert_exact(&found);
     assert!(found.own_reflector);
 }
@@ -210,7 +205,7 @@ fn a_key_is_asked_for_as_of_any_session() {
     let key = protocol::native::key::Key([7; 32]);
     let settings = Settings { key: Some(key.clone()), ..Settings::loopback(crate::PROGRAM) };
     crate::with_settings(settings, |address, _| {
-        let task = task(&asked(Carrier::Tcp, 1, 65_536, MIB), address);
+        let task = task(&asked(Carrier::Tcp, Direction::Send, 1, 65_536, MIB), address);
         assert!(throughput::measure(&task, &Stop::default(), &mut |_| ()).is_err());
         assert_exact(&measured(&Task { key: Some(key), ..task }));
     });
@@ -220,8 +215,9 @@ fn a_key_is_asked_for_as_of_any_session() {
 fn pinned_threads_stream_as_others() {
     with_reflector(V4, |address| {
         let cpu = a_cpu();
-        let asked = Asked { cpus: vec![cpu], peer_cpus: vec![cpu], ..asked(Carrier::Tcp, 2, 65_536, MIB) };
-        let found = measured(&Task { direction: Direction::Both, ..task(&asked, address) });
+        let asked =
+            Asked { cpus: vec![cpu], peer_cpus: vec![cpu], ..asked(Carrier::Tcp, Direction::Both, 2, 65_536, MIB) };
+        let found = measured(&task(&asked, address));
         assert_exact(&found);
         assert_eq!(found.peer.cpus, [cpu]);
     });

@@ -10,7 +10,7 @@ use measure::unit::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::native::message::{Got, Open, Reason, Refused};
-use crate::native::stream::{Ask, Flows, OCTETS};
+use crate::native::stream::{self, Ask, OCTETS};
 
 /// Flows a session of this protocol can have: counts for all of them fit one frame.
 pub const MOST_FLOWS: u32 = 4_096;
@@ -213,7 +213,7 @@ fn check_stream(open: &Open, ask: &Ask) -> Result<(), Refused> {
     if open.flows == 0 || sizes.contains(&0) {
         return Err(nonsense(Reason::NotUnderstood, "flows and sizes start at 1"));
     }
-    if ask.direction.flows(ask.direction.streams(open.flows)) != open.flows {
+    if stream::flows(ask.direction, stream::streams(ask.direction, open.flows)) != open.flows {
         return Err(nonsense(Reason::NotUnderstood, "streams that go both ways come in pairs"));
     }
     if datagrams && sizes.iter().any(|size| *size < OCTETS as u64) {
@@ -254,8 +254,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
-    use measure::method::Direction;
-    use measure::method::{Batch, BatchBy};
+    use measure::method::{Batch, BatchBy, Direction};
 
     fn open(carrier: Carrier, request: u64, response: u64) -> Open {
         Open {

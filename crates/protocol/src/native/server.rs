@@ -400,9 +400,9 @@ impl Server {
 /// out.
 fn shorten(report: &mut Report) -> bool {
     if report.streams.as_mut().is_some_and(stream::shorten) {
+        report.streams.take_if(|streams| streams.is_empty());
         return true;
     }
-    report.streams = None;
     let unread = vec!["environment: it did not fit into a message".to_owned()];
     if report.environment.unread == unread {
         return false;

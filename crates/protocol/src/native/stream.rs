@@ -6,7 +6,8 @@
 
 use measure::method::{Direction, Sending};
 use measure::outcome::SocketFacts;
-pub use measure::throughput::detail::ZeroCopied;
+use measure::throughput::arrivals::Datagrams;
+use measure::throughput::detail::ZeroCopied;
 use measure::throughput::{Carried, Stream};
 use measure::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use crate::native::header::Token;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ask {
-    /// Which way it goes.
+    /// Which way it goes, seen from the client.
     pub direction: Direction,
     /// How the reflector sends.
     pub sending: Sending,
@@ -45,41 +46,24 @@ pub struct Ask {
     pub tos: Option<u8>,
 }
 
-/// The flows of a session whose streams go one way or both.
-pub trait Flows {
-    /// Flows of a session of `streams` streams each way it goes.
-    fn flows(self, streams: u32) -> u32;
-
-    /// Streams each way of a session of so many flows.
-    fn streams(self, flows: u32) -> u32;
-
-    /// Whether `flow`, of so many, goes from the client to the reflector.
-    fn to_reflector(self, flow: u32, flows: u32) -> bool;
-
-    /// The place of `flow` among those that go the same way, from 0.
-    fn place(self, flow: u32, flows: u32) -> u32;
+/// Flows of a session of `streams` streams each way it goes.
+pub fn flows(direction: Direction, streams: u32) -> u32 {
+    if direction == Direction::Both { streams.saturating_mul(2) } else { streams }
 }
 
-impl Flows for Direction {
-    fn flows(self, streams: u32) -> u32 {
-        if self == Self::Both { streams.saturating_mul(2) } else { streams }
-    }
+/// Streams each way of a session of so many flows.
+pub fn streams(direction: Direction, flows: u32) -> u32 {
+    if direction == Direction::Both { flows / 2 } else { flows }
+}
 
-    fn streams(self, flows: u32) -> u32 {
-        if self == Self::Both { flows / 2 } else { flows }
-    }
+/// Whether `flow`, of so many, goes from the client to the reflector.
+pub fn goes_there(direction: Direction, flow: u32, flows: u32) -> bool {
+    direction.sends() && flow < streams(direction, flows)
+}
 
-    fn to_reflector(self, flow: u32, flows: u32) -> bool {
-        match self {
-            Self::Send => true,
-            Self::Receive => false,
-            Self::Both => flow < flows / 2,
-        }
-    }
-
-    fn place(self, flow: u32, flows: u32) -> u32 {
-        if self == Self::Both { flow % (flows / 2).max(1) } else { flow }
-    }
+/// The place of `flow`, of so many, among those that go the same way, from 0.
+pub fn place(direction: Direction, flow: u32, flows: u32) -> u32 {
+    flow % streams(direction, flows).max(1)
 }
 
 /// The share of `bytes` that stream number `place` of `streams` has: they add up, and no two differ by more than one.
@@ -130,6 +114,9 @@ pub struct HostCpu {
     pub irq_share: f64,
     /// Software interrupts: most of what receiving costs.
     pub softirq_share: f64,
+    /// The same of the CPU that has most of it.
+    #[serde(default)]
+    pub most_softirq_share: f64,
     /// Number of CPUs that is of.
     pub cpus: u32,
     /// Which one was the busiest.
@@ -252,6 +239,56 @@ pub fn shorten(streams: &mut Vec<Told>) -> bool {
     let any = !streams.is_empty();
     streams.clear();
     any
+}
+
+impl Told {
+    /// The same with no count beyond what thousands of them add up to without overflowing: whatever a peer tells, it can be
+    /// reckoned with.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        let stream = &mut self.stream;
+        for carried in [&mut stream.carried, &mut self.omitted] {
+            bound(carried);
+        }
+        stream.elapsed_ns = stream.elapsed_ns.min(Nanos(MOST));
+        for interval in &mut stream.intervals {
+            bound(&mut interval.carried);
+            interval.at_ns = interval.at_ns.min(Nanos(MOST));
+            interval.length_ns = interval.length_ns.min(Nanos(MOST));
+            interval.datagrams = interval.datagrams.map(sensible);
+        }
+        stream.datagrams = stream.datagrams.map(sensible);
+        self.sent_datagrams = self.sent_datagrams.map(|count| count.min(MOST));
+        self.user_ns = self.user_ns.map(|time| time.min(Nanos(MOST)));
+        self.system_ns = self.system_ns.map(|time| time.min(Nanos(MOST)));
+        self.zero_copy =
+            self.zero_copy.map(|told| ZeroCopied { sends: told.sends.min(MOST), copied: told.copied.min(MOST) });
+        self
+    }
+}
+
+/// As many flows as there can be, and as many intervals as a message holds, add up below the largest number: two petabytes,
+/// or 26 days.
+const MOST: u64 = u64::MAX >> 13;
+
+fn bound(carried: &mut Carried) {
+    *carried = Carried {
+        bytes: carried.bytes.min(Bytes(MOST)),
+        calls: carried.calls.min(MOST),
+        failed_calls: carried.failed_calls.min(MOST),
+    };
+}
+
+fn sensible(told: Datagrams) -> Datagrams {
+    Datagrams {
+        expected: told.expected.min(MOST),
+        received: told.received.min(MOST),
+        lost: told.lost.clamp(-MOST.cast_signed(), MOST.cast_signed()),
+        out_of_order: told.out_of_order.min(MOST),
+        duplicates: told.duplicates.min(MOST),
+        foreign: told.foreign.min(MOST),
+        ..told
+    }
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding, Task};
 use logbook::event::Line;
 use logbook::record::Record;
-use measure::method::{Carrier, Direction, Method, Schedule};
+use measure::method::{Direction, Method};
 use measure::throughput::Throughput;
-use measure::unit::{Nanos, Rate};
+use measure::unit::Nanos;
 use protocol::native::key::Key;
 
 use crate::PROGRAM;
@@ -25,7 +25,7 @@ use crate::command::rtt::conclude::{self, Around, Inquiry};
 use crate::command::rtt::progress::Tally;
 use crate::command::rtt::watch::Watch;
 use crate::command::rtt::{self, plan::Plan as Measurement};
-use crate::command::throughput::beside::{Beside, asked_for, segments};
+use crate::command::throughput::beside::{Beside, asked_for};
 use crate::command::throughput::evidence::{Way, is_of_the_path};
 use crate::command::throughput::options::ThroughputOptions;
 use crate::command::throughput::plan::Plan;
@@ -130,28 +130,7 @@ impl One<'_> {
 
 /// What the far side is asked for by `method`.
 fn task_of(method: Method, target: Option<Target>, key: Option<Key>, interval: Nanos) -> Task {
-    let segments = segments(method.batch);
-    let streams = u64::from(method.spread.connections.max(1));
-    // A schedule is of all streams of a way together; of calls, or of datagrams.
-    let rate = match method.schedule {
-        Schedule::Rate { rate_per_1000s } => {
-            std::num::NonZeroU64::new((rate_per_1000s.0.get() / streams).max(1)).map(Rate)
-        }
-        _ => None,
-    };
-    Task {
-        direction: method.direction.unwrap_or(Direction::Send),
-        rate,
-        sending: method.sending,
-        peer_sending: method.sending,
-        discard: method.discard,
-        peer_discard: method.discard,
-        segments: if method.carrier == Carrier::Udp { segments } else { 1 },
-        target,
-        key,
-        interval,
-        ..Task::new(method, PROGRAM)
-    }
+    Task { target, key, interval, ..Task::new(method, PROGRAM) }
 }
 
 fn around(found: Finding) -> Around {

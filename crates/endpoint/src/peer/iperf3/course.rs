@@ -142,6 +142,7 @@ pub struct Bounds {
 
 /// A way whose stream ends when the test does.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, looked at by itself")]
 pub struct Guarded<'a, B> {
     way: B,
     course: &'a Course,

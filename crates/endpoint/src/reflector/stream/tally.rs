@@ -62,6 +62,7 @@ pub fn host_cpu(usage: Usage) -> HostCpu {
         system_share: usage.system_share,
         irq_share: usage.irq_share,
         softirq_share: usage.softirq_share,
+        most_softirq_share: usage.most_softirq_share,
         cpus: usage.cpus,
         busiest: usage.busiest,
         busiest_share: usage.busiest_share,

@@ -43,13 +43,13 @@ fn what_is_not_of_this_flow_is_none_of_it() {
 #[test]
 fn flows_are_shared_out_by_direction() {
     let ways = |direction: Direction| {
-        let flows = direction.flows(2);
-        (0..flows).map(|flow| (direction.to_reflector(flow, flows), direction.place(flow, flows))).collect::<Vec<_>>()
+        let flows = flows(direction, 2);
+        (0..flows).map(|flow| (goes_there(direction, flow, flows), place(direction, flow, flows))).collect::<Vec<_>>()
     };
     assert_eq!(ways(Direction::Send), [(true, 0), (true, 1)]);
     assert_eq!(ways(Direction::Receive), [(false, 0), (false, 1)]);
     assert_eq!(ways(Direction::Both), [(true, 0), (true, 1), (false, 0), (false, 1)]);
-    assert_eq!((Direction::Both.streams(4), Direction::Send.streams(4)), (2, 4));
+    assert_eq!((streams(Direction::Both, 4), streams(Direction::Send, 4)), (2, 4));
 }
 
 #[test]
@@ -84,6 +84,21 @@ fn what_is_told_is_read_again() {
     let told = Told { user_ns: Some(Nanos(5)), zero_copy: Some(ZeroCopied { sends: 2, copied: 1 }), ..told(2) };
     let text = serde_json::to_string(&told).unwrap();
     assert_eq!(serde_json::from_str::<Told>(&text).unwrap(), told);
+}
+
+#[test]
+fn what_nobody_can_have_carried_is_cut_to_what_can_be_added_up() {
+    let all = Carried { bytes: Bytes(u64::MAX), calls: u64::MAX, failed_calls: u64::MAX };
+    let counted = Datagrams { expected: u64::MAX, lost: i64::MIN, ..Datagrams::default() };
+    let mut told = Told { omitted: all, user_ns: Some(Nanos(u64::MAX)), ..told(1) };
+    told.stream.carried = all;
+    told.stream.datagrams = Some(counted);
+    let told = told.bounded();
+    let sums = [told.stream.carried.bytes.0, told.omitted.calls, told.user_ns.unwrap().0];
+    assert!(sums.iter().all(|count| count.checked_mul(1 << 13).is_some() && *count > 1 << 50), "{sums:?}");
+    let counted = told.stream.datagrams.unwrap();
+    assert!(counted.lost.checked_mul(1 << 12).is_some() && counted.lost < -1 << 50, "{counted:?}");
+    assert_eq!(told.clone().bounded(), told);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use endpoint::error::EndpointError;
 use endpoint::rtt::{self, Target};
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding, Task};
-use measure::method::{Asked, Batch, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
+use measure::method::{Asked, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::latency::{Phase, UnderLoad};
 use measure::throughput::limit::{Leg, Moved};
@@ -141,11 +141,6 @@ fn inside(found: &Finding) -> Option<Nanos> {
     let ours = found.sent.iter().flat_map(|metered| metered.streams.iter()).flat_map(|stream| &stream.intervals);
     let theirs = found.peer_sent.iter().flat_map(|told| &told.stream.intervals);
     middle_rtt(ours.chain(theirs))
-}
-
-/// Datagrams of one call.
-pub fn segments(batch: Option<Batch>) -> u32 {
-    batch.map_or(1, |batch| batch.messages.max(1))
 }
 
 /// Bytes per second that a schedule of calls of `size` asks for; `None` where it asks for none.

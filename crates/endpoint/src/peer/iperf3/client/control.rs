@@ -98,8 +98,13 @@ impl Control {
     pub fn watch(&mut self, until: Instant) -> Option<Heard> {
         match self.hear(Step::Measure, until) {
             Err(failure) => Some(Heard::Failed(failure)),
-            Ok(()) => self.heard.iter().any(|event| *event == Event::ServerTerminated).then_some(Heard::Terminated),
+            Ok(()) => self.heard.contains(&Event::ServerTerminated).then_some(Heard::Terminated),
         }
+    }
+
+    /// Whether the server has said already that it has all streams.
+    pub fn has_streams(&self) -> bool {
+        self.heard.contains(&Event::MakeReady)
     }
 
     /// Says that the test is over.

@@ -149,6 +149,10 @@ fn flow(
             if let Some(super::Heard::Failed(failure)) = session.control.watch(now()) {
                 return Err(failure.error);
             }
+            // The answer to the last one was lost.
+            if session.control.has_streams() {
+                return Ok(socket);
+            }
         }
     }
     let waited = now().since(began).unwrap_or_default();

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use protocol::iperf3::datagram::REPLY;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recvfrom, send};
+use rustix::net::{RecvFlags, SendFlags, recv, recvfrom, send};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::Shared;
@@ -147,6 +147,17 @@ fn take_over(socket: &mut Socket, from: SocketAddr) -> Result<(Socket, Vec<Socke
     let flow = std::mem::replace(socket, fresh);
     let others = take_all(&flow).into_iter().filter(|other| *other != from).collect();
     Ok((flow, others))
+}
+
+/// A first datagram that is sent again, for its answer was lost, comes to the flow's own socket.
+pub(super) fn answer_again(flow: &Socket) {
+    let mut datagram = [0; FIRST + 1];
+    while let Ok((count, _)) = recv(flow, &mut datagram[..], RecvFlags::DONTWAIT) {
+        if count == FIRST {
+            // Best effort: it is sent once more.
+            let _answered = send(flow, &REPLY, SendFlags::NOSIGNAL);
+        }
+    }
 }
 
 fn answer(flow: Socket, from: SocketAddr, to: &Sender<Socket>, shared: &Shared) {

@@ -15,6 +15,7 @@ use socket2::Socket;
 use super::arrivals::{Arrived, Expecting};
 use super::control::{Control, Stopped};
 use super::event::Event;
+use super::flows;
 use super::settings::{Limits, RateLimit};
 use super::{Shared, Taken};
 use crate::clock::{Monotonic, wall};
@@ -137,6 +138,7 @@ impl Attendant<'_> {
         while arrived.len() < all {
             self.wait(give_up, Code::STREAM_ACCEPT)?;
             arrived.extend(turn.arrived());
+            arrived.iter().for_each(flows::answer_again);
         }
         Ok(arrived)
     }
