@@ -6,9 +6,12 @@ pub mod ready;
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread;
 
 use endpoint::error::{EndpointError, Step};
+use endpoint::peer::iperf3::server::event::Nobody;
+use endpoint::peer::iperf3::server::{self as iperf3, settings as iperf3_settings};
 use endpoint::peer::netperf::server::{self as netserver, Netserver};
 use endpoint::peer::sockperf::server as sockperf;
 use endpoint::peer::sockperf::server::settings::{Carriers, Place};
@@ -44,6 +47,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     let beside = Beside {
         netserver: plan.netperf.map(|port| netserver_beside(&addresses, port)).transpose()?,
         sockperf: plan.sockperf.map(|port| sockperf_beside(&addresses, port)).transpose()?,
+        iperf3: plan.iperf3.map(|port| iperf3_beside(&addresses, port)).transpose()?,
     };
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
@@ -60,6 +64,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
 struct Beside {
     netserver: Option<Netserver>,
     sockperf: Option<sockperf::Server>,
+    iperf3: Option<iperf3::Server>,
 }
 
 impl Beside {
@@ -68,11 +73,12 @@ impl Beside {
         let line = |what: &str, places: Vec<SocketAddr>| {
             let mut places: Vec<String> = places.iter().map(ToString::to_string).collect();
             places.dedup();
-            format!("sonde serve: a {what} on {}\n", places.join(" and "))
+            format!("sonde serve: {what} on {}\n", places.join(" and "))
         };
-        let netserver = self.netserver.as_ref().map(|server| line("netserver", server.addresses()));
-        let sockperf = self.sockperf.as_ref().map(|server| line("sockperf server", server.addresses()));
-        netserver.into_iter().chain(sockperf).collect()
+        let netserver = self.netserver.as_ref().map(|server| line("a netserver", server.addresses()));
+        let sockperf = self.sockperf.as_ref().map(|server| line("a sockperf server", server.addresses()));
+        let iperf3 = self.iperf3.as_ref().map(|server| line("an iperf3 server", server.addresses()));
+        netserver.into_iter().chain(sockperf).chain(iperf3).collect()
     }
 }
 
@@ -97,13 +103,21 @@ fn sockperf_beside(addresses: &[SocketAddr], port: u16) -> Result<sockperf::Serv
     })
 }
 
+/// An iperf3 server likewise.
+fn iperf3_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf3::Server, EndpointError> {
+    let listen: Vec<SocketAddr> = addresses.iter().map(|address| SocketAddr::new(address.ip(), port)).collect();
+    let settings = iperf3_settings::Settings::at(SocketAddr::from(([0; 4], port)));
+    iperf3::bind(iperf3_settings::Settings { listen, ..settings }, Arc::new(Nobody))
+}
+
 /// Runs the reflector and what is beside it; where one of them fails, all end.
 fn all(reflector: Reflector, beside: Beside, stop: &Stop) -> Result<(), EndpointError> {
-    let Beside { netserver, sockperf } = beside;
+    let Beside { netserver, sockperf, iperf3 } = beside;
     thread::scope(|scope| {
         let others = [
             netserver.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
             sockperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop).map(drop)))),
+            iperf3.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
         ];
         let end = stopping(stop, reflector.run(stop));
         let joined = |thread: thread::ScopedJoinHandle<'_, _>| {

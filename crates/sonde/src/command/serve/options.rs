@@ -17,6 +17,7 @@ Examples:
   sonde serve --open --listen 10.0.0.2          one address of a network you trust
   sonde serve --open --netperf                  a netserver beside it, on port 12865
   sonde serve --open --sockperf                 a sockperf server beside it, on port 11111
+  sonde serve --open --iperf3                   an iperf3 server beside it, on port 5201
   sonde serve --key fleet.key --wait spin --cpu 2,3 --max-sessions 2
 
 Under systemd: Type=notify; SIGTERM ends it in order with status 0.";
@@ -67,6 +68,11 @@ pub struct DoorOptions {
     /// sockperf's messages know no key, so it goes with loopback and --open alone.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "11111", conflicts_with = "key")]
     pub sockperf: Option<u16>,
+    /// Be an iperf3 server too, of any number of tests at once: on this port of the same addresses [default: 5201]
+    ///
+    /// It knows no key of ours, so it goes with loopback and --open alone; `sonde iperf3 -s` has iperf3's own logins.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "5201", conflicts_with = "key")]
+    pub iperf3: Option<u16>,
 }
 
 /// How it answers.

@@ -43,6 +43,9 @@ pub fn run(asked: &Asked, client: &Client, command: &[String], output: &Arc<Outp
         .map_err(|error| Answer::complaint(failure::line(&format!("cannot wait for signals: {}", said(&error)))))?;
     let course = Course { common: &asked.common, client, command, printer, stop, interruption };
     let test = task::test(&asked.common, client, credentials)?;
+    if client.record.is_some() {
+        record::check(&course, &test)?;
+    }
     Ok(course.run(&test, &record))
 }
 

@@ -91,6 +91,11 @@ pub fn slice(interval: &Interval, sends: bool, before: Option<&TcpGlance>) -> Sl
     }
 }
 
+/// An interval in which a sender sent nothing: what its TCP knew stands as it stood.
+pub fn idle(slice: Slice, tcp: &TcpGlance) -> Slice {
+    Slice { retransmits: Some(0), tcp: glance(tcp), ..slice }
+}
+
 fn glance(tcp: &TcpGlance) -> Tcp {
     let bytes = |bytes: Option<Bytes>| bytes.map_or(0, |bytes| bytes.0);
     let micros = |time: Option<Nanos>| time.map_or(0, |time| time.0 / 1_000);

@@ -92,7 +92,12 @@ impl Telling {
             }
         }
         let mut text = String::new();
-        while let Some(slices) = self.groups.rest(self.interval_ns) {
+        let (seen, sends) = (self.seen.clone(), self.sends());
+        let nothing = |stream: usize, slice: Slice| {
+            let tcp = seen.get(stream).copied().flatten().filter(|_| sends.get(stream) == Some(&true));
+            tcp.map_or(slice, |tcp| facts::idle(slice, &tcp))
+        };
+        while let Some(slices) = self.groups.rest(self.interval_ns, nothing) {
             text += &self.group(slices);
         }
         text
@@ -179,6 +184,10 @@ impl Telling {
             self.intervals.push(slices);
         }
         text
+    }
+
+    fn sends(&self) -> Vec<bool> {
+        self.test.as_ref().map_or_else(Vec::new, |test| test.streams.iter().map(|stream| stream.sends).collect())
     }
 
     fn as_text(&self, text: String) -> String {

@@ -90,11 +90,7 @@ impl End {
 
     fn signalled(signal: Signal, status: u8) -> Self {
         let text = failure::interrupted(true, words_of(signal), signal.number());
-        Self { text: Some(text), interrupted: false, hint: None, status }.as_interruption()
-    }
-
-    fn as_interruption(self) -> Self {
-        Self { interrupted: true, ..self }
+        Self { text: Some(text), interrupted: true, hint: None, status }
     }
 }
 

@@ -21,7 +21,7 @@ use crate::command::deliver;
 use crate::command::rtt::conclude::{self, Around};
 use crate::command::rtt::now;
 use crate::persona::answer::Answer;
-use crate::persona::iperf3::options::Client;
+use crate::persona::iperf3::options::{Client, usage};
 use crate::persona::iperf3::run::client::Course;
 
 /// The longest a method lasts: `-t 0` ends by a signal.
@@ -54,6 +54,15 @@ impl Keeping {
     }
 }
 
+/// Refuses a test that no record can describe, before it runs.
+///
+/// # Errors
+/// Why.
+pub fn check(course: &Course<'_>, test: &Test) -> Result<(), Answer> {
+    let method = asked(course, test, &test.parameters).resolve_towards(Far::Foreign);
+    method.map(drop).map_err(|refusal| usage::parameter_error(format!("--record: {refusal}")))
+}
+
 /// What is known of a run beside what it found.
 pub struct Inquiry<'a> {
     course: &'a Course<'a>,
@@ -69,7 +78,7 @@ impl<'a> Inquiry<'a> {
     }
 
     fn document(&self, measured: Measured) -> Result<String, String> {
-        let asked = self.asked(&measured.parameters);
+        let asked = asked(self.course, self.test, &measured.parameters);
         let method = asked.resolve_towards(Far::Foreign).map_err(|refusal| refusal.to_string())?;
         let target = Target { host: self.course.client.host.clone(), address: self.peer };
         let task = Task {
@@ -111,45 +120,46 @@ impl<'a> Inquiry<'a> {
         let record = inquiry.stream_record(stream, around, self.course.interruption.signal());
         record.to_json().map_err(|error| error.to_string())
     }
+}
 
-    /// The method with gaps.
-    fn asked(&self, parameters: &Parameters) -> Asked {
-        let udp = parameters.protocol == Protocol::Udp;
-        let timed = parameters.bytes == 0 && parameters.blocks == 0;
-        let seconds = Some(Nanos::secs(parameters.time.into())).filter(|time| *time > Nanos::ZERO);
-        let buffer = parameters.window.map(|bytes| Bytes(bytes.into()));
-        let schedule = endpoint::peer::iperf3::sockets::schedule(parameters);
-        let paced = parameters.rate.is_some();
-        Asked {
-            carrier: Some(if udp { Carrier::Udp } else { Carrier::Tcp }),
-            pattern: Some(Pattern::Stream),
-            direction: Some(direction(parameters.direction)),
-            schedule: paced.then_some(schedule),
-            pacing: paced.then_some(Pacing::Hybrid),
-            request_bytes: Some(Bytes(parameters.block_bytes().into())),
-            connections: Some(parameters.parallel),
-            cpus: self.test.cpu.into_iter().collect(),
-            peer_cpus: parameters.server_affinity.into_iter().collect(),
-            discard: parameters.skip_rx_copy,
-            stop: Stop {
-                after_ns: timed.then(|| seconds.unwrap_or(LONGEST)),
-                bytes: Some(Bytes(parameters.bytes)).filter(|bytes| bytes.0 > 0),
-                count: Some(parameters.blocks).filter(|blocks| *blocks > 0),
-                ..Stop::default()
-            },
-            warm_up_ns: Some(Nanos::secs(parameters.omit.into())),
-            socket: SocketOptions {
-                bind: None,
-                interface: self.course.common.device.clone(),
-                tos: (parameters.tos > 0).then_some(parameters.tos),
-                nodelay: parameters.nodelay,
-                congestion: parameters.congestion.clone(),
-                send_buffer_bytes: buffer,
-                receive_buffer_bytes: buffer,
-            },
-            nagle: !udp && !parameters.nodelay,
-            ..Asked::default()
-        }
+/// The method with gaps.
+fn asked(course: &Course<'_>, test: &Test, parameters: &Parameters) -> Asked {
+    let udp = parameters.protocol == Protocol::Udp;
+    let in_blocks = parameters.blocks.saturating_mul(parameters.block_bytes().into());
+    let timed = parameters.bytes == 0 && parameters.blocks == 0;
+    let seconds = Some(Nanos::secs(parameters.time.into())).filter(|time| *time > Nanos::ZERO);
+    let buffer = parameters.window.map(|bytes| Bytes(bytes.into()));
+    let schedule = endpoint::peer::iperf3::sockets::schedule(parameters);
+    // Who only receives paces nothing.
+    let paced = parameters.rate.is_some() && parameters.uploads() > 0;
+    Asked {
+        carrier: Some(if udp { Carrier::Udp } else { Carrier::Tcp }),
+        pattern: Some(Pattern::Stream),
+        direction: Some(direction(parameters.direction)),
+        schedule: paced.then_some(schedule),
+        pacing: paced.then_some(Pacing::Hybrid),
+        request_bytes: Some(Bytes(parameters.block_bytes().into())),
+        connections: Some(parameters.parallel),
+        cpus: test.cpu.into_iter().collect(),
+        peer_cpus: parameters.server_affinity.into_iter().collect(),
+        discard: parameters.skip_rx_copy,
+        stop: Stop {
+            after_ns: timed.then(|| seconds.unwrap_or(LONGEST)),
+            bytes: Some(Bytes(parameters.bytes.max(in_blocks))).filter(|bytes| bytes.0 > 0),
+            ..Stop::default()
+        },
+        warm_up_ns: Some(Nanos::secs(parameters.omit.into())),
+        socket: SocketOptions {
+            bind: None,
+            interface: course.common.device.clone(),
+            tos: (parameters.tos > 0).then_some(parameters.tos),
+            nodelay: parameters.nodelay,
+            congestion: parameters.congestion.clone(),
+            send_buffer_bytes: buffer,
+            receive_buffer_bytes: buffer,
+        },
+        nagle: !udp && !parameters.nodelay,
+        ..Asked::default()
     }
 }
 

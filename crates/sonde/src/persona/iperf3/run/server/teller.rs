@@ -153,7 +153,7 @@ impl Observer for Teller {
                 self.say(test, |test| test.telling.streams(connections.iter().map(facts::stream).collect(), buffers));
             }
             Event::Interval { test, stream, interval } => {
-                self.say(test, |test| test.telling.interval(stream, interval))
+                self.say(test, |test| test.telling.interval(stream, interval));
             }
             Event::Ran { test, streams, ours, theirs, .. } => self.say(test, |test| {
                 let intervals = streams.iter().map(|stream| stream.count.intervals.as_slice());
