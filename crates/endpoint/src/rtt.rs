@@ -70,6 +70,8 @@ pub enum Protocol {
     },
     /// sockperf's: measured by [`crate::peer::sockperf::client`] alone.
     Sockperf,
+    /// iperf 2's: measured by [`crate::peer::iperf::client`] alone.
+    Iperf,
     /// iperf3's: measured by [`crate::peer::iperf3::client`] alone.
     Iperf3,
 }
@@ -181,8 +183,8 @@ fn against(
         Protocol::Netperf { passphrase } => {
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
         }
-        Protocol::Sockperf => {
-            let words = "nothing is agreed on with a sockperf server: its client measures without".to_owned();
+        Protocol::Sockperf | Protocol::Iperf => {
+            let words = "nothing is agreed on with such a server: its client measures without".to_owned();
             return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
         }
         Protocol::Iperf3 => {

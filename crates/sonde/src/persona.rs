@@ -4,6 +4,7 @@
 //! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`.
 
 pub mod answer;
+pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
 #[expect(dead_code, reason = "what runs a test comes next")]
@@ -19,7 +20,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 4] = ["netperf", "netserver", "sockperf", "iperf3"];
+pub const NAMES: [&str; 5] = ["netperf", "netserver", "sockperf", "iperf", "iperf3"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub enum Persona {
     Netserver,
     /// sockperf, client and server.
     Sockperf,
+    /// iperf 2, client and server.
+    Iperf,
     /// iperf3, client and server.
     Iperf3,
 }
@@ -57,6 +60,7 @@ impl Persona {
             Self::Netperf => "netperf",
             Self::Netserver => "netserver",
             Self::Sockperf => "sockperf",
+            Self::Iperf => "iperf",
             Self::Iperf3 => "iperf3",
         }
     }
@@ -70,6 +74,7 @@ impl Persona {
             Self::Netperf => netperf::client(self.name(), words, &output),
             Self::Netserver => netperf::server(self.name(), words, &output),
             Self::Sockperf => sockperf::play(words, &output),
+            Self::Iperf => iperf::play(words, &output),
             Self::Iperf3 => iperf3::play(words, &output),
         };
         match output.fault() {
@@ -87,6 +92,7 @@ impl Persona {
             "netperf" => Some(Self::Netperf),
             "netserver" => Some(Self::Netserver),
             "sockperf" => Some(Self::Sockperf),
+            "iperf" => Some(Self::Iperf),
             "iperf3" => Some(Self::Iperf3),
             _ => None,
         }

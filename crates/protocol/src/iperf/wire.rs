@@ -41,6 +41,8 @@ pub struct OneWay {
     pub to: Transit,
     /// And back: our receive time less its send time.
     pub from: Transit,
+    /// How far the two of an exchange differ, whichever is longer.
+    pub asymmetry: Transit,
 }
 
 impl Delays {
@@ -51,8 +53,11 @@ impl Delays {
 
     fn add(&self, reply: &Bounce, now: Nanos) {
         let mut delays = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        delays.to.take(difference(reply.received.nanos(), reply.sent.nanos()));
-        delays.from.take(difference(now, reply.returned.nanos()));
+        let to = difference(reply.received.nanos(), reply.sent.nanos());
+        let from = difference(now, reply.returned.nanos());
+        delays.to.take(to);
+        delays.from.take(from);
+        delays.asymmetry.take(to.saturating_sub(from).saturating_abs());
     }
 }
 
@@ -147,8 +152,8 @@ mod tests {
         assert_eq!(wire.identify(&message, 0), Reading::Corrupt(Some(4)), "the server filled nothing in");
         bounce::answer(&mut message, at(1_002_300_000), at(1_002_500_000));
         assert_eq!(wire.identify(&message, 0), Reading::Reply(4));
-        let OneWay { to, from } = delays.read();
-        assert_eq!((to.count, to.min_ns, from.max_ns), (1, 300_000, 500_000));
+        let OneWay { to, from, asymmetry } = delays.read();
+        assert_eq!((to.count, to.min_ns, from.max_ns, asymmetry.max_ns), (1, 300_000, 500_000, 200_000));
         let mut late = early;
         bounce::answer(&mut late, at(1), at(1));
         assert_eq!(wire.identify(&late, 0), Reading::Stray);

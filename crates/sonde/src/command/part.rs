@@ -1,4 +1,5 @@
-//! `sonde netperf`, `sonde netserver`, `sonde sockperf` and `sonde iperf3` as commands among others: for help, man pages and completions.
+//! `sonde netperf`, `sonde netserver`, `sonde sockperf`, `sonde iperf` and `sonde iperf3` as commands among others: for help, man
+//! pages and completions.
 //! Their words are read in [`crate::persona`], before anything here sees them.
 
 use std::ffi::OsString;
@@ -7,6 +8,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::persona::Persona;
+use crate::persona::iperf::options::usage as iperf_usage;
 use crate::persona::iperf3::options::usage as iperf3_usage;
 use crate::persona::netperf::options::usage;
 use crate::persona::sockperf::options::usage as sockperf_usage;
@@ -34,6 +36,16 @@ Examples:
   sonde install-names ~/bin                              from then on as sockperf
 
 docs/sockperf.md says where it differs from the original.
+";
+
+const IPERF_EXAMPLES: &str = "\
+Examples:
+  sonde iperf -s                                         the far side, on TCP port 5001
+  sonde iperf -c db1 -t 5 -i 1 -P 4
+  sonde iperf -u -c db1 -b 100m --record run.json
+  sonde install-names ~/bin                              from then on as iperf
+
+docs/iperf.md says where it differs from the original.
 ";
 
 const IPERF3_EXAMPLES: &str = "\
@@ -68,6 +80,15 @@ pub struct NetserverOptions {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{SOCKPERF_EXAMPLES}\n{}", sockperf_usage::general()), disable_help_flag = true, disable_version_flag = true)]
 pub struct SockperfOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde iperf` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{IPERF_EXAMPLES}\n{}", iperf_usage::help()), disable_help_flag = true, disable_version_flag = true)]
+pub struct IperfOptions {
     /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::thread;
 
 use endpoint::error::{EndpointError, Step};
+use endpoint::peer::iperf::server as iperf;
+use endpoint::peer::iperf::server::event::Transport;
 use endpoint::peer::iperf3::server::event::Nobody;
 use endpoint::peer::iperf3::server::{self as iperf3, settings as iperf3_settings};
 use endpoint::peer::netperf::server::{self as netserver, Netserver};
@@ -47,6 +49,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     let beside = Beside {
         netserver: plan.netperf.map(|port| netserver_beside(&addresses, port)).transpose()?,
         sockperf: plan.sockperf.map(|port| sockperf_beside(&addresses, port)).transpose()?,
+        iperf: plan.iperf.map(|port| iperf_beside(&addresses, port)).transpose()?,
         iperf3: plan.iperf3.map(|port| iperf3_beside(&addresses, port)).transpose()?,
     };
     let status = status(&plan, &addresses);
@@ -64,6 +67,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
 struct Beside {
     netserver: Option<Netserver>,
     sockperf: Option<sockperf::Server>,
+    iperf: Option<iperf::Server>,
     iperf3: Option<iperf3::Server>,
 }
 
@@ -77,8 +81,12 @@ impl Beside {
         };
         let netserver = self.netserver.as_ref().map(|server| line("a netserver", server.addresses()));
         let sockperf = self.sockperf.as_ref().map(|server| line("a sockperf server", server.addresses()));
+        let iperf = self
+            .iperf
+            .as_ref()
+            .map(|server| line("an iperf 2 server", server.sockets().iter().map(|bound| bound.address).collect()));
         let iperf3 = self.iperf3.as_ref().map(|server| line("an iperf3 server", server.addresses()));
-        netserver.into_iter().chain(sockperf).chain(iperf3).collect()
+        netserver.into_iter().chain(sockperf).chain(iperf).chain(iperf3).collect()
     }
 }
 
@@ -103,6 +111,16 @@ fn sockperf_beside(addresses: &[SocketAddr], port: u16) -> Result<sockperf::Serv
     })
 }
 
+/// An iperf 2 server likewise.
+fn iperf_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf::Server, EndpointError> {
+    let both = [Transport::Tcp, Transport::Udp];
+    let of_host = |address: &SocketAddr| {
+        let address = SocketAddr::new(address.ip(), port);
+        both.map(|transport| iperf::settings::Place { address, transport })
+    };
+    iperf::bind(iperf::settings::Settings::at(addresses.iter().flat_map(of_host).collect()))
+}
+
 /// An iperf3 server likewise.
 fn iperf3_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf3::Server, EndpointError> {
     let listen: Vec<SocketAddr> = addresses.iter().map(|address| SocketAddr::new(address.ip(), port)).collect();
@@ -112,11 +130,12 @@ fn iperf3_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf3::Server, 
 
 /// Runs the reflector and what is beside it; where one of them fails, all end.
 fn all(reflector: Reflector, beside: Beside, stop: &Stop) -> Result<(), EndpointError> {
-    let Beside { netserver, sockperf, iperf3 } = beside;
+    let Beside { netserver, sockperf, iperf, iperf3 } = beside;
     thread::scope(|scope| {
         let others = [
             netserver.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
             sockperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop).map(drop)))),
+            iperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
             iperf3.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
         ];
         let end = stopping(stop, reflector.run(stop));

@@ -203,6 +203,21 @@ fn a_sockperf_server_beside_it_answers_over_udp_and_tcp() {
 }
 
 #[test]
+fn an_iperf_server_beside_it_answers_iperfs_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut reflector = Reflector::start(folder.path(), &["--listen", "127.0.0.1", "--iperf", "0"]);
+    let mut beside = String::new();
+    reflector.stderr.read_line(&mut beside).unwrap();
+    let places =
+        beside.trim_end().strip_prefix("sonde serve: an iperf 2 server on ").unwrap_or_else(|| panic!("{beside}"));
+    let ports: Vec<&str> = places.split(" and ").map(|place| place.rsplit_once(':').unwrap().1).collect();
+    let &[tcp, udp] = ports.as_slice() else { panic!("{beside}") };
+    sonde(&["iperf", "-c", "127.0.0.1", "-p", tcp, "-n", "64K"]).assert().success();
+    sonde(&["iperf", "-u", "-c", "127.0.0.1", "-p", udp, "-t", "0.1", "-b", "1m"]).assert().success();
+    assert_eq!(reflector.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
 fn a_sockperf_server_is_not_for_those_with_a_key() {
     let words = ["serve", "--key", "fleet.key", "--sockperf"];
     sonde(&words).assert().code(2).stderr(contains("--sockperf"));

@@ -209,6 +209,11 @@ pub struct Outcome {
     pub environment: Environment,
 }
 
+/// Makes a connection as a test would, says nothing over it and drops it.
+pub fn connect(test: &Test, stop: &Stop) -> Result<Opened, EndpointError> {
+    open::open(test, 0, stop).map(|(_, opened)| opened)
+}
+
 /// Makes a test. An error is one of the time before anything flowed.
 pub fn measure(test: &Test, stop: &Stop, on_told: &mut dyn FnMut(Told<'_>)) -> Result<Outcome, EndpointError> {
     stream::measure(test, stop, on_told)

@@ -21,6 +21,8 @@ pub struct Plan {
     pub netperf: Option<u16>,
     /// The port of the sockperf server beside it; absent: none.
     pub sockperf: Option<u16>,
+    /// The port of the iperf 2 server beside it; absent: none.
+    pub iperf: Option<u16>,
     /// The port of the iperf3 server beside it; absent: none.
     pub iperf3: Option<u16>,
     /// The file of its key.
@@ -44,12 +46,13 @@ impl Plan {
     /// An address that others can reach, with neither a key nor `--open`.
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
-        let DoorOptions { key, open, netperf, sockperf, iperf3, .. } = options.door;
+        let DoorOptions { key, open, netperf, sockperf, iperf, iperf3, .. } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
             netperf,
             sockperf,
+            iperf,
             iperf3,
             key,
             open,
@@ -149,6 +152,13 @@ mod tests {
     }
 
     #[test_case("", None; "none unasked")]
+    #[test_case("--iperf", Some(5_001); "on its usual port")]
+    #[test_case("--open --iperf 5002 --netperf", Some(5_002); "on another, beside a netserver")]
+    fn an_iperf_server_goes_beside_it(line: &str, port: Option<u16>) {
+        assert_eq!(plan(line).unwrap().iperf, port);
+    }
+
+    #[test_case("", None; "none unasked")]
     #[test_case("--iperf3", Some(5_201); "on its usual port")]
     #[test_case("--open --iperf3 5202 --netperf", Some(5_202); "on another, beside a netserver")]
     fn an_iperf3_server_goes_beside_it(line: &str, port: Option<u16>) {
@@ -157,6 +167,7 @@ mod tests {
 
     #[test_case("--netperf"; "netperf")]
     #[test_case("--sockperf"; "sockperf")]
+    #[test_case("--iperf"; "iperf")]
     #[test_case("--iperf3"; "iperf3")]
     fn others_protocols_know_no_key(option: &str) {
         assert!(Line::try_parse_from(["serve", "--key", "k", option]).is_err());

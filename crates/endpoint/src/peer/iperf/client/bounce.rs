@@ -7,7 +7,7 @@ use measure::event::Event;
 use protocol::iperf::bounce::{self, Bounce, BounceFlags};
 use protocol::iperf::wire::{BounceWire, Delays, OneWay, WallClock};
 
-use super::{Opened, Test, open};
+use super::{Opened, Test, Told, open};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError, Step};
@@ -57,7 +57,7 @@ pub fn measure(
     test: &Test,
     asked: Asked,
     stop: &Stop,
-    on_event: &mut dyn FnMut(Event),
+    on_told: &mut dyn FnMut(Told<'_>),
 ) -> Result<Bounced, EndpointError> {
     let size = test.method.request_bytes.0;
     if bounce::sound(u32::try_from(size).unwrap_or(u32::MAX)).is_none() || test.method.response_bytes.0 != size {
@@ -71,8 +71,10 @@ pub fn measure(
     for index in 0..test.streams {
         let (connection, open) = connect(test, asked, index, delays.as_ref(), stop, &halt)?;
         made.push(connection);
+        on_told(Told::Open(&open));
         opened.push(open);
     }
+    let on_event = &mut |event: Event| on_told(Told::Measured(event));
     let gathered = connections::measure(
         made.into_iter().collect(),
         &mut Scene {

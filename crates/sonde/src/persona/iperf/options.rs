@@ -1,0 +1,337 @@
+//! What was typed behind `iperf`, as plain values: no I/O, no name looked up, no file read.
+//!
+//! [`parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
+//! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
+
+mod client;
+mod either_end;
+pub mod environment;
+pub mod number;
+mod reading;
+pub mod refused;
+pub mod scan;
+mod server;
+pub mod table;
+pub mod tos;
+pub mod usage;
+
+use std::path::PathBuf;
+
+use measure::unit::Nanos;
+
+use crate::persona::answer::Answer;
+use crate::persona::iperf::options::reading::Reading;
+use crate::persona::iperf::options::table::Key;
+
+/// The port where none is asked for.
+pub const PORT: u16 = 5_001;
+/// Bytes of a write or a read of TCP where nothing is asked for.
+pub const TCP_LENGTH: u32 = 128 * 1024;
+/// Bytes of a datagram over IPv4 where nothing is asked for.
+pub const UDP_LENGTH: u32 = 1_470;
+/// Bytes of a datagram over IPv6 where nothing is asked for.
+pub const UDP_LENGTH_IPV6: u32 = 1_450;
+/// Bytes of a request of `--bounceback` where nothing is asked for.
+pub const BOUNCE_LENGTH: u32 = 100;
+/// Bits a second of UDP where nothing is asked for.
+pub const UDP_RATE: u64 = 1_048_576;
+/// How long a test is where nothing is asked for.
+pub const LENGTH: Nanos = Nanos::secs(10);
+
+/// A command line read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Which end it is, and what it does.
+    pub role: Role,
+    /// What the original has not.
+    pub own: Own,
+    /// Sentences for standard error: what has no effect here.
+    pub notes: Vec<String>,
+}
+
+/// Which end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Role {
+    /// `-s`.
+    Server(Server),
+    /// `-c`.
+    Client(Client),
+}
+
+/// The end that is connected to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// What both ends take.
+    pub common: Common,
+    /// `-p`: the first and the last port.
+    pub ports: (u16, u16),
+    /// `-P`: it ends after so many connections.
+    pub connections: Option<u32>,
+    /// `-t`: it ends after so long.
+    pub time: Option<Nanos>,
+    /// `-D`.
+    pub daemon: bool,
+}
+
+/// Bins of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Histograms {
+    /// Width of a bin in microseconds.
+    pub width_us: u32,
+    /// How many there are.
+    pub bins: u32,
+}
+
+/// The end that connects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Client {
+    /// What both ends take.
+    pub common: Common,
+    /// `-c`: name or address.
+    pub host: String,
+    /// `-p`.
+    pub port: u16,
+    /// What is done.
+    pub kind: Kind,
+    /// `-t` or `-n`.
+    pub amount: Amount,
+    /// `-b`; of UDP [`UDP_RATE`] where nothing is said, of TCP as fast as it goes.
+    pub rate: Option<Rate>,
+    /// `-P`.
+    pub streams: u32,
+    /// `-L`: where the server connects back to; the server's own port where nothing is said.
+    pub listen_port: Option<u16>,
+    /// `--trip-times`.
+    pub trip_times: bool,
+    /// `-X`.
+    pub detects: bool,
+    /// No exchange at the end of UDP: `--no-udp-fin`.
+    pub no_report: bool,
+    /// `--connect-retries`.
+    pub retries: u32,
+    /// `--txstart-time`, `--txdelay-time`.
+    pub start: Start,
+    /// `--fq-rate`: bits a second at which the kernel paces.
+    pub kernel_rate: Option<u64>,
+}
+
+/// What a client does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It sends.
+    Upload,
+    /// `-R`: the server sends.
+    Reverse,
+    /// `--full-duplex`: both over one socket.
+    FullDuplex,
+    /// `-d`: both at once, the server over a connection of its own.
+    Dual,
+    /// `-r`: the same, one after the other.
+    Tradeoff,
+    /// `--bounceback`.
+    Bounceback(Bounceback),
+    /// `--connect-only`, and how often.
+    ConnectOnly(Option<u32>),
+}
+
+/// Requests and replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounceback {
+    /// Requests at the start of each period.
+    pub burst: u32,
+    /// Time from one burst to the next; `None`: without pause.
+    pub period: Option<Nanos>,
+    /// How long the server waits before it replies, in milliseconds.
+    pub hold_ms: u32,
+    /// Whether the server's TCP acknowledges at once.
+    pub quickack: bool,
+}
+
+/// How much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// For so long.
+    Time(Nanos),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// How fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// Bits a second.
+    Bits(u64),
+    /// Datagrams a second.
+    Packets(u64),
+}
+
+/// When the first write is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At once.
+    Now,
+    /// At this time since the epoch.
+    At(Nanos),
+    /// So much later.
+    After(Nanos),
+}
+
+/// What both ends take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Common {
+    /// `-u`.
+    pub transport: Transport,
+    /// `-l`, where something was said.
+    pub length: Option<u32>,
+    /// `-w`: of the socket's buffer, in bytes.
+    pub window: Option<u32>,
+    /// `-B`.
+    pub bind: Bind,
+    /// `-M`: largest segment in bytes.
+    pub mss: Option<u32>,
+    /// `-N`.
+    pub nodelay: bool,
+    /// `-S`.
+    pub tos: Option<u8>,
+    /// `-Z`.
+    pub congestion: Option<String>,
+    /// `-V`.
+    pub ipv6: bool,
+    /// `-C`.
+    pub compatibility: bool,
+    /// `-o`.
+    pub output: Option<PathBuf>,
+    /// How it is told.
+    pub display: Display,
+}
+
+impl Common {
+    /// Bytes of a write, a read or a datagram.
+    pub fn bytes(&self, ipv6: bool) -> u32 {
+        let default = match self.transport {
+            Transport::Tcp => TCP_LENGTH,
+            Transport::Udp if ipv6 => UDP_LENGTH_IPV6,
+            Transport::Udp => UDP_LENGTH,
+        };
+        self.length.unwrap_or(default)
+    }
+}
+
+/// What carries the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// A stream.
+    #[default]
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+/// Our own address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bind {
+    /// Name or address.
+    pub host: Option<String>,
+    /// Port of a client; 0 lets the system choose.
+    pub port: u16,
+    /// Interface.
+    pub device: Option<String>,
+}
+
+/// How a result is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
+pub struct Display {
+    /// `-e`.
+    pub enhanced: bool,
+    /// `-f`.
+    pub unit: Unit,
+    /// `--hide-ips`.
+    pub hides: bool,
+    /// `-i`.
+    pub interval: Option<Nanos>,
+    /// `-m`.
+    pub mss: bool,
+    /// `--sum-only`.
+    pub sum_only: bool,
+    /// `-y C`.
+    pub csv: bool,
+    /// `-x`.
+    pub exclude: Exclude,
+    /// `--decimals`: of times, 4 or 2.
+    pub decimals: usize,
+}
+
+/// Reports left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a letter of its own behind -x")]
+pub struct Exclude {
+    /// C: lines of connections.
+    pub connections: bool,
+    /// D: lines of data.
+    pub data: bool,
+    /// S: what is said first.
+    pub settings: bool,
+    /// V: the server's report of UDP.
+    pub server: bool,
+}
+
+/// In which unit bytes and rates are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// `a`: bits, whichever power fits. What is told without `-f`.
+    #[default]
+    Bits,
+    /// `A`: bytes, whichever power fits.
+    Bytes,
+    /// `b k m g`: rates in this power of 1000 bits, amounts in the same power of 1024 bytes.
+    FixedBits(u8),
+    /// `B K M G`: both in this power of 1024 bytes.
+    FixedBytes(u8),
+}
+
+/// What the original has not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// `--json`: the record on standard output in place of the text.
+    pub json: bool,
+    /// `--record`: the record in a file beside the text.
+    pub record: Option<PathBuf>,
+}
+
+/// Reads the words behind the program's name. `variable` is the environment's value of a name.
+///
+/// # Errors
+/// What is printed in place of a run: the help, the version, or why these words cannot be.
+pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<Asked, Answer> {
+    let typed = scan::scan(words).map_err(|fault| reading::complaint(&fault.text()))?;
+    let given = typed.behind(environment::given(variable));
+    if given.has(Key::Help) {
+        return Err(Answer::complaint(usage::help()));
+    }
+    if given.has(Key::Version) {
+        return Err(usage::version());
+    }
+    let is_server = given.has(Key::Server);
+    match (is_server, given.has(Key::Client)) {
+        (false, false) => return Err(Answer::complaint(usage::brief())),
+        (true, true) => {
+            return Err(Answer::refusal("iperf", "-s -c", "one run is one end: leave one of them away"));
+        }
+        _ => {}
+    }
+    if let Some((option, why)) = refused::refusal(&given, is_server) {
+        return Err(Answer::refusal("iperf", &option, why));
+    }
+    let reading = Reading { notes: refused::notes(&given, is_server), given };
+    let common = either_end::read(&reading)?;
+    let (role, own) = if is_server {
+        (Role::Server(server::read(&reading, common)?), Own::default())
+    } else {
+        (Role::Client(client::read(&reading, common)?), either_end::own(&reading))
+    };
+    Ok(Asked { role, own, notes: reading.notes })
+}
+
+#[cfg(test)]
+mod tests;

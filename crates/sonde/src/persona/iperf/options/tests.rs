@@ -1,0 +1,209 @@
+//! Command lines and what they mean.
+
+use test_case::test_case;
+
+use super::*;
+use crate::persona::iperf::options::table::ENTRIES;
+use crate::persona::iperf::transcript;
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+fn asked(line: &str) -> Asked {
+    parse(&words(line), |_| None).unwrap_or_else(|answer| panic!("{line}: {answer:?}"))
+}
+
+fn answer(line: &str) -> Answer {
+    parse(&words(line), |_| None).unwrap_err()
+}
+
+fn client(line: &str) -> Client {
+    match asked(line).role {
+        Role::Client(client) => client,
+        Role::Server(_) => panic!("{line} is a server"),
+    }
+}
+
+fn server(line: &str) -> Server {
+    match asked(line).role {
+        Role::Server(server) => server,
+        Role::Client(_) => panic!("{line} is a client"),
+    }
+}
+
+/// What the help of 2.1.8 lists, seen there, and what 2.2.1 has beside it.
+const THEIRS: &str = "-b --bandwidth -e --enhanced -f --format --hide-ips -i --interval -l --len -m --print_mss -o --output -p \
+    --port --permit-key --sum-only -u --udp -w --window -z --realtime -B --bind -C --compatibility -M --mss -N --nodelay -S --tos -Z \
+    --tcp-congestion -s --server -1 --singleclient --histograms --permit-key-timeout --tcp-rx-window-clamp --tap-dev -t --time \
+    --udp-histogram -U --single_udp --sum-dstip -D --daemon -V --ipv6_domain --bounceback --bounceback-congest --bounceback-hold \
+    --bounceback-period --bounceback-no-quickack -c --client --connect-only --connect-retries -d --dualtest --fq-rate --full-duplex \
+    --ipg --isochronous --incr-dstip --incr-dstport --incr-srcip --incr-srcport --local-only --near-congestion --no-connect-sync \
+    --no-udp-fin -n --num -r --tradeoff --tcp-quickack --tcp-write-prefetch --tcp-write-times --trip-times --txdelay-time \
+    --txstart-time -F --fileinput -H --ssm-host -I --stdin -L --listenport -P --parallel -R --reverse -T --ttl -X --peer-detect -x \
+    --reportexclude -y --reportstyle -h --help -v --version \
+    --working-load --bounceback-request --bounceback-reply --burst-period --burst-size --sync-transfer-id --udp-l4s";
+
+#[test]
+fn every_option_of_the_original_is_known() {
+    for theirs in THEIRS.split_whitespace() {
+        let known = ENTRIES.iter().any(|entry| match theirs.strip_prefix("--") {
+            Some(name) => entry.names.contains(&name),
+            None => entry.letter == theirs.chars().nth(1),
+        });
+        assert!(known, "{theirs}");
+    }
+}
+
+#[test]
+fn no_spelling_belongs_to_two_options() {
+    let mut spellings: Vec<String> = ENTRIES
+        .iter()
+        .flat_map(|entry| entry.letter.map(String::from).into_iter().chain(entry.names.iter().map(ToString::to_string)))
+        .collect();
+    let all = spellings.len();
+    spellings.sort_unstable();
+    spellings.dedup();
+    assert_eq!(spellings.len(), all);
+}
+
+#[test]
+fn nothing_asked_of_a_client() {
+    let asked = client("-c db1");
+    assert_eq!((asked.host.as_str(), asked.port, asked.kind), ("db1", 5_001, Kind::Upload));
+    assert_eq!((asked.amount, asked.rate, asked.streams), (Amount::Time(Nanos::secs(10)), None, 1));
+    assert_eq!((asked.common.transport, asked.common.bytes(false)), (Transport::Tcp, 131_072));
+    let display = asked.common.display;
+    assert_eq!((display.unit, display.interval, display.decimals), (Unit::Bits, None, 4));
+}
+
+#[test]
+fn datagrams_have_a_rate_and_a_size_of_their_own() {
+    let asked = client("-u -c db1");
+    assert_eq!((asked.rate, asked.common.bytes(false)), (Some(Rate::Bits(1_048_576)), 1_470));
+    assert_eq!(asked.common.bytes(true), 1_450);
+}
+
+#[test_case("-b 10m", Some(Rate::Bits(10_000_000)); "small letters")]
+#[test_case("-b 10M", Some(Rate::Bits(10_485_760)); "large letters")]
+#[test_case("-u -b 1000pps", Some(Rate::Packets(1_000)); "datagrams")]
+#[test_case("-u -b 1kp", Some(Rate::Packets(1_000)); "datagrams, cut short")]
+#[test_case("-b 0", None; "none of TCP")]
+fn rates(line: &str, expected: Option<Rate>) {
+    assert_eq!(client(&format!("-c h {line}")).rate, expected);
+}
+
+#[test_case("-t 2", Amount::Time(Nanos::secs(2)); "a time")]
+#[test_case("-t 0.5", Amount::Time(Nanos::millis(500)); "a part of a second")]
+#[test_case("-n 10M", Amount::Bytes(10 << 20); "bytes")]
+#[test_case("-t 2 -n 1k", Amount::Bytes(1_000); "bytes behind a time")]
+#[test_case("-n 1k -t 2", Amount::Time(Nanos::secs(2)); "a time behind bytes")]
+fn amounts(line: &str, expected: Amount) {
+    assert_eq!(client(&format!("-c h {line}")).amount, expected);
+}
+
+#[test]
+fn a_bounce_says_more_each_second() {
+    let asked = client("-c h --bounceback=5 --bounceback-period 0.1 --bounceback-hold 10 -l 1000");
+    let expected = Bounceback { burst: 5, period: Some(Nanos::millis(100)), hold_ms: 10, quickack: true };
+    assert_eq!((asked.kind, asked.common.length), (Kind::Bounceback(expected), Some(1_000)));
+    assert_eq!(asked.common.display.interval, Some(Nanos::secs(1)));
+    assert!(asked.common.display.enhanced);
+    let Kind::Bounceback(bounce) = client("-c h --bounceback --bounceback-period 0 --bounceback-no-quickack").kind
+    else {
+        panic!("no bounce");
+    };
+    assert_eq!((bounce.period, bounce.quickack), (None, false));
+}
+
+#[test_case("-B 10.0.0.2", Some("10.0.0.2"), 0, None; "an address")]
+#[test_case("-B 10.0.0.2:6000", Some("10.0.0.2"), 6_000, None; "and a port")]
+#[test_case("-B 10.0.0.2:6000%eth0", Some("10.0.0.2"), 6_000, Some("eth0"); "and a device")]
+#[test_case("-B [::1]:6000", Some("::1"), 6_000, None; "IPv6 and a port")]
+#[test_case("-B fd00::2", Some("fd00::2"), 0, None; "IPv6")]
+#[test_case("-B %eth0", None, 0, Some("eth0"); "a device alone")]
+fn our_own_address(line: &str, host: Option<&str>, port: u16, device: Option<&str>) {
+    let bind = client(&format!("-c h {line}")).common.bind;
+    assert_eq!((bind.host.as_deref(), bind.port, bind.device.as_deref()), (host, port, device));
+}
+
+#[test]
+fn a_server_and_its_own() {
+    let asked = server("-s -u -e -i 1 -p 5001-5003 -P 2 -t 30 -D");
+    assert_eq!((asked.ports, asked.connections, asked.time), ((5_001, 5_003), Some(2), Some(Nanos::secs(30))));
+    assert!(asked.daemon);
+}
+
+#[test_case("-c h -R -d", "ERROR: options of --full-duplex, --reverse, -d and -r are mutually exclusive"; "two ways")]
+#[test_case("-c h -u -b 0", "ERROR: option of -b 0 not supported with -u UDP: say how fast, as -b 100m"; "no limit over UDP")]
+#[test_case("-s --histograms", "iperf: --histograms: histograms of what arrives are not made here: --bounceback has one, at the client"; "a histogram of what arrives")]
+#[test_case("-c h -u -X", "ERROR: option of -X or --peer-detect not supported with -u UDP"; "detecting over UDP")]
+#[test_case("-c h -b 1p", "ERROR: units of pps not supported with TCP"; "datagrams over TCP")]
+#[test_case("-c h -u --bounceback", "ERROR: option of --bounceback not supported with -u UDP"; "bouncing over UDP")]
+#[test_case("-c h -C -R", "ERROR: option of -C or --compatibility goes with a plain test alone: who reads no header cannot be asked"; "compatible and more")]
+#[test_case("-c h -L 6000", "ERROR: option of -L goes with -d and -r alone"; "waiting for nobody")]
+#[test_case("-c h -B 10.0.0.2:6000 -P 2", "ERROR: option of -B with a port goes with one stream: two cannot have the same"; "one port for two")]
+#[test_case("-c h -p 70000", "iperf: --port 70000: takes a port, from 1 to 65535"; "no port")]
+#[test_case("-c h -t 0", "iperf: --time 0: takes 0.01 seconds or more"; "no time")]
+#[test_case("-c h -n 0", "iperf: --num 0: takes a number of bytes above 0, as 10M"; "no bytes")]
+#[test_case("-c h -i 0.001", "iperf: --interval 0.001: takes 0.005 seconds or more, or 0 for none"; "too often")]
+#[test_case("-c h -u -l 70000", "iperf: --len 70000: takes 1 to 65507 bytes, as 1000, 8k or 128K"; "too long for a datagram")]
+#[test_case("-c h -b 10m,1m", "iperf: --bandwidth 10m,1m: rates that vary are not sent here: leave away what is behind the comma"; "a rate that varies")]
+#[test_case("-c h -y J", "iperf: --reportstyle J: takes C"; "another style")]
+#[test_case("-c h -f x", "iperf: --format x: takes a, b, k, m, g, A, B, K, M or G"; "no unit")]
+#[test_case("-c h --bounceback --bounceback-reply 300", "iperf: --bounceback-reply 300: a reply has the size of its request here: servers of 2.1 know no other, and leave the client waiting"; "another reply")]
+#[test_case("-s -c h", "iperf: -s -c: one run is one end: leave one of them away"; "both ends")]
+#[test_case("-c h --isochronous=60:1m,0", "iperf: --isochronous: frames are not sent here, and 2.1 and 2.2 do not understand each other's: leave it away"; "frames")]
+fn refusals(line: &str, expected: &str) {
+    let answer = answer(line);
+    assert_eq!((answer.stderr.trim_end(), answer.status), (expected, 1));
+}
+
+#[test_case("-s -R", &["--reverse: has no effect at a server"]; "a client's at a server")]
+#[test_case("-c h -D", &["--daemon: has no effect at a client"]; "a server's at a client")]
+#[test_case("-u -c h -M 1000 -N", &["--mss: has no effect on UDP", "--nodelay: has no effect on UDP"]; "of TCP over UDP")]
+#[test_case("-c h --bounceback-hold 1", &["--bounceback-hold: has no effect without --bounceback"]; "of a bounce without one")]
+#[test_case("-c h -n 1 -t 1", &["--num: has no effect before -t"]; "bytes before a time")]
+#[test_case("-c h", &[]; "nothing")]
+fn notes(line: &str, expected: &[&str]) {
+    assert_eq!(asked(line).notes, expected);
+}
+
+#[test]
+fn what_is_typed_counts_more_than_the_environment() {
+    let variable = |name: &str| (name == "IPERF_TIME").then(|| "3".to_owned());
+    let amount = |line: &str| match parse(&words(line), variable).unwrap().role {
+        Role::Client(client) => client.amount,
+        Role::Server(_) => panic!("a server"),
+    };
+    assert_eq!(amount("-c h"), Amount::Time(Nanos::secs(3)));
+    assert_eq!(amount("-c h -t 4"), Amount::Time(Nanos::secs(4)));
+}
+
+#[test]
+fn neither_end_is_a_complaint() {
+    let answer = answer("-u");
+    assert_eq!(answer.stderr, "Usage: iperf [-s|-c host] [options]\nTry `iperf --help' for more information.\n");
+    assert_eq!(answer.status, 1);
+}
+
+#[test]
+fn the_help_names_every_option_that_has_an_effect() {
+    let help = answer("-h").stderr;
+    for entry in ENTRIES {
+        assert!(help.contains(&entry.name()), "{}", entry.name());
+    }
+    assert!(answer("-v").stderr.starts_with("iperf version 2.1.8-sonde."));
+}
+
+#[test]
+fn every_option_of_the_transcripts_is_read() {
+    for run in transcript::all() {
+        let refused = ["isochronous", "write-times", "histograms"];
+        if run.file.starts_with("11-") || run.words.iter().any(|word| refused.iter().any(|name| word.contains(name))) {
+            continue;
+        }
+        let asked = run.asked().unwrap_or_else(|answer| panic!("{:?}: {answer:?}", run.words));
+        assert_eq!(asked.notes, Vec::<String>::new(), "{:?}", run.words);
+    }
+}

@@ -1,0 +1,72 @@
+//! What the help and the version say, in our words. First lines are the original's form.
+
+use std::fmt::Write;
+
+use crate::persona::answer::Answer;
+use crate::persona::iperf::options::table::{ENTRIES, Entry, Side, Takes};
+
+/// The version whose behaviour this is, and who behaves so: parsers find a number where they look for one.
+pub const VERSION: &str = concat!("2.1.8-sonde.", env!("CARGO_PKG_VERSION"));
+
+/// `-v`: on standard error and with status 1, as the original says it.
+pub fn version() -> Answer {
+    Answer::complaint(format!("iperf version {VERSION} ({} answers in its place) pthreads\n", crate::PROGRAM))
+}
+
+/// Neither end was asked for.
+pub fn brief() -> String {
+    "Usage: iperf [-s|-c host] [options]\nTry `iperf --help' for more information.\n".to_owned()
+}
+
+/// `-h`.
+pub fn help() -> String {
+    let mut text = "Usage: iperf [-s|-c host] [options]\n       iperf [-h|--help] [-v|--version]\n".to_owned();
+    for (side, title) in
+        [(Side::Both, "Client/Server"), (Side::Server, "Server specific"), (Side::Client, "Client specific")]
+    {
+        let _ = writeln!(text, "\n{title}:");
+        for entry in ENTRIES.iter().filter(|entry| entry.side == side && !is_refused(entry)) {
+            text.push_str(&option(entry));
+        }
+    }
+    let refused: Vec<String> = ENTRIES.iter().filter(|entry| is_refused(entry)).map(Entry::name).collect();
+    text.push_str("\nRefused, each with its reason:\n");
+    for line in wrapped(&refused) {
+        let _ = writeln!(text, "  {line}");
+    }
+    text + "\nNumbers may end in k, m, g (powers of 1000) or K, M, G (powers of 1024).\n\
+        Options may come from the environment, as IPERF_BANDWIDTH for --bandwidth.\n"
+}
+
+fn is_refused(entry: &Entry) -> bool {
+    super::refused::why(entry.key).is_some()
+}
+
+/// Words in lines of 76 columns.
+fn wrapped(words: &[String]) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in words {
+        let Some(line) = lines.last_mut() else { continue };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.len() + word.len() < 76 {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.clone());
+        }
+    }
+    lines
+}
+
+/// `  -t, --time seconds      how long` and so on.
+fn option(entry: &Entry) -> String {
+    let letter = entry.letter.map_or("    ".to_owned(), |letter| format!("-{letter}, "));
+    let (value, says) = match (entry.takes, entry.help.split_once("  ")) {
+        (Takes::Nothing, _) | (_, None) => (String::new(), entry.help),
+        (Takes::Value, Some((value, says))) => (format!(" {value}"), says),
+        (Takes::Perhaps, Some((value, says))) => (format!("[={value}]"), says),
+    };
+    let left = format!("  {letter}{}{value}", entry.names.first().map(|name| format!("--{name}")).unwrap_or_default());
+    format!("{left:<40} {says}\n")
+}

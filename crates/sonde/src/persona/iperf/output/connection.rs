@@ -1,0 +1,151 @@
+//! The line of a connection: its two ends, and what is special about it.
+
+use std::fmt::Write;
+use std::net::{IpAddr, SocketAddr};
+
+use measure::unit::Nanos;
+
+use crate::persona::iperf::output::line::Tag;
+
+/// A connection, or a flow of datagrams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connection {
+    /// Whose it is.
+    pub tag: Tag,
+    /// Our end.
+    pub local: SocketAddr,
+    /// Its interface; only with `-e`.
+    pub device: Option<String>,
+    /// The other end.
+    pub peer: SocketAddr,
+    /// What is special about it, in the order of [`Mark`].
+    pub marks: Vec<Mark>,
+}
+
+/// What is special about a connection, in the order in which it is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// `--bounceback`: bytes of a message, and how long the server holds it, in microseconds.
+    Bounces { quickack: bool, bytes: u32, hold_us: u64 },
+    /// `-R`, and what a server connects back.
+    Reverse,
+    /// `--full-duplex`.
+    FullDuplex,
+    /// No exchange at the end of UDP.
+    NoUdpFin,
+    /// `--trip-times`.
+    TripTimes,
+    /// The socket's number, which only the original tells.
+    #[cfg(test)]
+    Socket(i32),
+    /// Type of service, where it is not 0.
+    Service(u8),
+    /// The other end's version.
+    Peer(u16, u16, u16),
+    /// First congestion window in segments, segment in bytes, round trip of the handshake in microseconds.
+    Tcp { window: u32, segment: u32, rtt_us: u32 },
+    /// How long it took to connect.
+    Connected(Nanos),
+    /// The time of day.
+    On(String),
+}
+
+impl Connection {
+    /// The line; addresses are left out where `hides`.
+    pub fn line(&self, hides: bool) -> String {
+        let device = self.device.as_ref().map(|device| format!("%{device}")).unwrap_or_default();
+        let mut text = format!(
+            "{}local {}{device} port {} connected with {} port {}",
+            self.tag,
+            address(self.local.ip(), hides),
+            self.local.port(),
+            address(self.peer.ip(), hides),
+            self.peer.port()
+        );
+        for mark in &self.marks {
+            text.push(' ');
+            text.push_str(&mark.text());
+        }
+        text + "\n"
+    }
+}
+
+impl Mark {
+    fn text(&self) -> String {
+        match self {
+            Self::Bounces { quickack, bytes, hold_us } => {
+                let quickack = if *quickack { " w/quickack" } else { "" };
+                format!("(bb{quickack} len/hold={bytes}/{hold_us})")
+            }
+            Self::Reverse => "(reverse)".to_owned(),
+            Self::FullDuplex => "(full-duplex)".to_owned(),
+            Self::NoUdpFin => "(no-udp-fin)".to_owned(),
+            Self::TripTimes => "(trip-times)".to_owned(),
+            #[cfg(test)]
+            Self::Socket(number) => format!("(sock={number})"),
+            Self::Service(octet) => format!("(tos rx=0x{octet:x})"),
+            Self::Peer(major, minor, patch) => format!("(peer {major}.{minor}.{patch})"),
+            Self::Tcp { window, segment, rtt_us } => format!("(icwnd/mss/irtt={window}/{segment}/{rtt_us})"),
+            Self::Connected(time) => format!("(ct={:.2} ms)", time.as_secs_f64() * 1e3),
+            Self::On(moment) => format!("on {moment}"),
+        }
+    }
+}
+
+/// An address as it is told: of IPv4 only the last number where it is hidden, of IPv6 nothing.
+fn address(address: IpAddr, hides: bool) -> String {
+    let mut text = String::new();
+    match address.to_canonical() {
+        IpAddr::V4(address) if hides => {
+            let _ = write!(text, "*.*.*.{}", address.octets()[3]);
+        }
+        IpAddr::V6(_) if hides => text.push('*'),
+        address => {
+            let _ = write!(text, "{address}");
+        }
+    }
+    text
+}
+
+/// How long several connections took: the last line of a client with `-e` and several streams. `failed`: how many were
+/// not made.
+pub fn times(all: &[Nanos], failed: usize) -> Option<String> {
+    let count = all.len();
+    let (min, max) = (all.iter().min()?, all.iter().max()?);
+    let millis = |time: &Nanos| time.as_secs_f64() * 1e3;
+    let mean = all.iter().map(millis).sum::<f64>() / count as f64;
+    let squares: f64 = all.iter().map(|time| (millis(time) - mean).powi(2)).sum();
+    let deviation = if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 };
+    let (min, max) = (millis(min), millis(max));
+    Some(format!(
+        "[ CT] final connect times (min/avg/max/stdev) = {min:.3}/{mean:.3}/{max:.3}/{deviation:.3} ms (tot/err) = {count}/{failed}\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviations_are_milliseconds_too() {
+        let line = times(&[Nanos::micros(12), Nanos::micros(72)], 0).unwrap();
+        assert_eq!(
+            line,
+            "[ CT] final connect times (min/avg/max/stdev) = 0.012/0.042/0.072/0.042 ms (tot/err) = 2/0\n"
+        );
+        assert_eq!(times(&[], 1), None);
+    }
+
+    #[test]
+    fn hidden_addresses() {
+        let connection = Connection {
+            tag: Tag::Stream(1),
+            local: "192.0.2.7:1".parse().unwrap(),
+            device: Some("lo".into()),
+            peer: "[2001:db8::1]:2".parse().unwrap(),
+            marks: vec![],
+        };
+        assert_eq!(connection.line(true), "[  1] local *.*.*.7%lo port 1 connected with * port 2\n");
+        assert_eq!(connection.line(false), "[  1] local 192.0.2.7%lo port 1 connected with 2001:db8::1 port 2\n");
+    }
+}

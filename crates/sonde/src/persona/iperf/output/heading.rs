@@ -1,0 +1,103 @@
+//! Headings over lines, each printed once, and again when another connection has been told of in between.
+
+use crate::persona::iperf::output::line::Style;
+
+/// What stands over lines of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heading {
+    /// Bytes and rate alone.
+    Plain,
+    /// The same of a sum alone (`--sum-only`).
+    Sums,
+    /// A receiver of UDP.
+    Received,
+    /// Both ways of UDP in one.
+    BothWays,
+    /// `-e`: a writer of TCP.
+    Writer,
+    /// `-e`: a reader of TCP.
+    Reader,
+    /// `--trip-times`: a reader of TCP.
+    Bursts,
+    /// `-e`: a sender of UDP.
+    Sender,
+    /// `-e`: a receiver of UDP.
+    Receiver,
+    /// `--bounceback`.
+    Bounce,
+}
+
+impl Heading {
+    /// The line.
+    pub fn line(self, style: Style) -> String {
+        let (interval, rest) = match self {
+            Self::Plain | Self::Sums => ("", "Interval       Transfer     Bandwidth"),
+            Self::Received => ("", "Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams"),
+            Self::BothWays => ("", "Interval       Transfer     Bandwidth    Datagrams   PPS"),
+            Self::Writer => (WIDE, "Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr"),
+            Self::Reader => (WIDE, "Transfer    Bandwidth       Reads=Dist"),
+            Self::Bursts => {
+                (WIDE, "Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr  Reads=Dist")
+            }
+            Self::Sender => (WIDE, "Transfer     Bandwidth      Write/Err  PPS"),
+            Self::Receiver => (
+                WIDE,
+                "Transfer     Bandwidth        Jitter   Lost/Total  Latency avg/min/max/stdev PPS  Rx/inP  NetPwr",
+            ),
+            Self::Bounce => {
+                (WIDE, "Transfer    Bandwidth         BB cnt=avg/min/max/stdev         Rtry  Cwnd/RTT    RPS")
+            }
+        };
+        // Times with fewer decimals are four columns shorter.
+        let cut = if style.decimals < 4 { 4.min(interval.len()) } else { 0 };
+        let id = if self == Self::Sums { "[SUM-cnt]" } else { "[ ID]" };
+        format!("{id} {}{rest}\n", &interval[..interval.len() - cut])
+    }
+}
+
+const WIDE: &str = "Interval            ";
+
+/// Which headings stand already.
+#[derive(Debug, Default)]
+pub struct Headings {
+    standing: Vec<Heading>,
+}
+
+impl Headings {
+    /// The heading in front of a line of its kind; nothing where it stands already.
+    pub fn over(&mut self, heading: Heading, style: Style) -> String {
+        if self.standing.contains(&heading) {
+            return String::new();
+        }
+        self.standing.push(heading);
+        heading.line(style)
+    }
+
+    /// Another connection, or a server's report, has been told of: all are printed again but that of `-e` over UDP.
+    pub fn interrupted(&mut self) {
+        self.standing.retain(|heading| *heading == Heading::Receiver);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stands_once_until_something_comes_between() {
+        let (mut headings, style) = (Headings::default(), Style::default());
+        assert_eq!(headings.over(Heading::Plain, style), "[ ID] Interval       Transfer     Bandwidth\n");
+        assert_eq!(headings.over(Heading::Plain, style), "");
+        assert_ne!(headings.over(Heading::Receiver, style), "");
+        headings.interrupted();
+        assert_eq!(headings.over(Heading::Receiver, style), "");
+        assert_ne!(headings.over(Heading::Plain, style), "");
+    }
+
+    #[test]
+    fn two_decimals_take_less_room() {
+        let style = Style { decimals: 2, ..Style::default() };
+        assert!(Heading::Reader.line(style).starts_with("[ ID] Interval        Transfer  "));
+        assert_eq!(Heading::Plain.line(style), Heading::Plain.line(Style::default()));
+    }
+}

@@ -1,0 +1,98 @@
+//! Histograms in one line: `BB8-PDF: bin(w=100us):cnt(30)=1:29,3:1 (5.00/95.00/99.7%=1/1/3,Outliers=0,obl/obu=0/0)`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::persona::iperf::options::Histograms;
+use crate::persona::iperf::output::line::{Span, Style, Tag};
+
+/// Times in bins, numbered from 1: bin k holds what took more than (k−1) widths and no more than k.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    bins: Histograms,
+    counts: BTreeMap<u32, u64>,
+    /// Times below 0: clocks that do not agree.
+    below: u64,
+    /// Times beyond the last bin.
+    beyond: u64,
+}
+
+impl Histogram {
+    /// Nothing yet.
+    pub fn new(bins: Histograms) -> Self {
+        Self { bins, counts: BTreeMap::new(), below: 0, beyond: 0 }
+    }
+
+    /// Takes a time.
+    pub fn take(&mut self, nanos: i64) {
+        let Ok(nanos) = u64::try_from(nanos) else {
+            self.below += 1;
+            return;
+        };
+        let bin = nanos.div_ceil(u64::from(self.bins.width_us).max(1) * 1_000).max(1);
+        match u32::try_from(bin) {
+            Ok(bin) if bin <= self.bins.bins => *self.counts.entry(bin).or_default() += 1,
+            _ => self.beyond += 1,
+        }
+    }
+
+    #[cfg(test)]
+    /// A histogram of bins that are counted already.
+    pub fn of(bins: Histograms, counts: BTreeMap<u32, u64>, outside: (u64, u64)) -> Self {
+        Self { bins, counts, below: outside.0, beyond: outside.1 }
+    }
+
+    /// How many were taken.
+    pub fn count(&self) -> u64 {
+        self.counts.values().sum::<u64>() + self.below + self.beyond
+    }
+
+    /// The line of a stream; `name` says what of: `BB8`, `T8(f)`.
+    pub fn line(&self, tag: Tag, span: Span, name: &str, style: Style) -> String {
+        let mut text =
+            format!("{tag}{} {name}-PDF: bin(w={}us):cnt({})=", span.text(style), self.bins.width_us, self.count());
+        for (place, (bin, count)) in self.counts.iter().enumerate() {
+            let _ = write!(text, "{}{bin}:{count}", if place > 0 { "," } else { "" });
+        }
+        let [low, high, top] = [5.0, 95.0, 99.7].map(|share| self.reaches(share));
+        let (below, beyond) = (self.below, self.beyond);
+        let _ = writeln!(text, " (5.00/95.00/99.7%={low}/{high}/{top},Outliers=0,obl/obu={below}/{beyond})");
+        text
+    }
+
+    /// The bin where the share of all, in percent, is passed.
+    fn reaches(&self, percent: f64) -> u32 {
+        let all = self.count() as f64;
+        let mut sum = self.below;
+        for (bin, count) in &self.counts {
+            sum += count;
+            if sum as f64 * 100.0 > percent * all {
+                return *bin;
+            }
+        }
+        self.counts.keys().next_back().copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::unit::Nanos;
+
+    const BINS: Histograms = Histograms { width_us: 100, bins: 10 };
+
+    #[test]
+    fn what_lies_outside_is_counted_beside() {
+        let mut histogram = Histogram::new(BINS);
+        for micros in [-5, 0, 99, 100, 101, 1_000, 1_001] {
+            histogram.take(micros * 1_000);
+        }
+        let span = Span { from: Nanos::ZERO, to: Nanos::secs(1) };
+        let line = histogram.line(Tag::Stream(1), span, "T8(f)", Style::default());
+        assert_eq!(
+            line,
+            "[  1] 0.0000-1.0000 sec T8(f)-PDF: bin(w=100us):cnt(7)=1:3,2:1,10:1 \
+             (5.00/95.00/99.7%=1/10/10,Outliers=0,obl/obu=1/1)\n"
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! Lines of datagrams: receivers, senders, what was lost, the server's report.
+
+use crate::persona::iperf::output::line::{Carried, Moments, Span, Style, Tag};
+use crate::persona::iperf::output::number;
+
+/// What a receiver counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Received {
+    /// Smoothed difference of transit times.
+    pub jitter_ms: f64,
+    /// Datagrams that did not come.
+    pub lost: i64,
+    /// Datagrams that the numbers account for.
+    pub total: u64,
+    /// Datagrams that came after a later one.
+    pub out_of_order: u64,
+}
+
+impl Received {
+    /// The line of a stream.
+    pub fn line(&self, carried: &Carried, style: Style) -> String {
+        format!("{}  {:6.3} ms {}\n", carried.text(style), self.jitter_ms, self.share())
+    }
+
+    /// The line of a sum, which has no jitter.
+    pub fn sum(&self, carried: &Carried, style: Style) -> String {
+        format!("{}   {}\n", carried.text(style), self.share())
+    }
+
+    /// The line of a sum with `-e`.
+    pub fn sum_enhanced(&self, carried: &Carried, per_second: f64, style: Style) -> String {
+        format!("{}  {}/{} {per_second:8.0} pps\n", carried.text(style), self.lost, self.total)
+    }
+
+    /// `1/854 (0.12%)`.
+    fn share(&self) -> String {
+        format!("{}/{} ({}%)", self.lost, self.total, number::percent(self.lost, self.total))
+    }
+}
+
+/// What a receiver counted with `-e`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Receiver {
+    /// Counts and jitter.
+    pub received: Received,
+    /// From the sender's clock to the receiver's; `None` where these plainly do not agree.
+    pub latency: Option<Moments>,
+    /// Datagrams a second.
+    pub per_second: f64,
+    /// Datagrams that came.
+    pub count: u64,
+}
+
+impl Receiver {
+    /// The line of a stream.
+    pub fn line(&self, carried: &Carried, style: Style) -> String {
+        let Some(latency) = self.latency else {
+            return format!("{} -/-/-/- ms {:.0} pps\n", self.front(carried, style), self.per_second);
+        };
+        let power = number::power(carried.bytes_per_s, Some(latency.mean_ms * 1e-3));
+        self.line_with(carried, latency, &power, style)
+    }
+
+    /// The same with a network power of its own.
+    pub fn line_with(&self, carried: &Carried, latency: Moments, power: &str, style: Style) -> String {
+        let front = self.front(carried, style);
+        // Datagrams on the way at a time, by Little's law, and how much that varies.
+        let [flying, deviation] = [latency.mean_ms, latency.deviation_ms].map(|ms| ms * 1e-3 * self.per_second);
+        format!(
+            "{front} {latency} ms {:.0} pps {}/{flying:.0}({deviation:.0}) pkts {power}\n",
+            self.per_second, self.count
+        )
+    }
+
+    fn front(&self, carried: &Carried, style: Style) -> String {
+        format!("{}  {:6.3} ms {}", carried.text(style), self.received.jitter_ms, self.received.share())
+    }
+}
+
+/// What a sender counted with `-e`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sender {
+    /// Writes that took a datagram.
+    pub writes: u64,
+    /// Writes that failed.
+    pub errors: u64,
+    /// Datagrams a second.
+    pub per_second: f64,
+}
+
+impl Sender {
+    /// The line of a stream or a sum.
+    pub fn line(&self, carried: &Carried, style: Style) -> String {
+        format!("{}  {}/{} {:8.0} pps\n", carried.text(style), self.writes, self.errors, self.per_second)
+    }
+}
+
+/// Both ways of a socket, or of all.
+pub fn both_ways(carried: &Carried, datagrams: u64, per_second: f64, style: Style) -> String {
+    format!("{} {datagrams}{per_second:8.0} pps\n", carried.text(style))
+}
+
+/// How many came after a later one; nothing where none did.
+pub fn out_of_order(tag: Tag, span: Span, count: u64, style: Style) -> String {
+    if count == 0 {
+        return String::new();
+    }
+    format!("{tag}{}  {count} datagrams received out-of-order\n", span.text(style))
+}
+
+/// How many datagrams left, the last one that only ends the test among them.
+pub fn sent(tag: Tag, count: u64) -> String {
+    format!("{tag}Sent {count} datagrams\n")
+}
+
+/// What follows is what the server says.
+pub fn server_report(id: u32) -> String {
+    format!("{}Server Report:\n", Tag::Stream(id))
+}

@@ -1,0 +1,190 @@
+//! A run as a record: the same document that every other measurement leaves.
+
+use std::path::PathBuf;
+
+use endpoint::engine::Ended;
+use endpoint::peer::iperf::client::Outcome;
+use endpoint::peer::iperf::client::bounce::Bounced;
+use endpoint::resolution::clock_cost;
+use endpoint::rtt::{self, Ending, PeerFacts, Protocol, Target, Task};
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+use logbook::record::Record;
+use measure::method::Direction;
+use measure::throughput::meter::Metered;
+use measure::throughput::{Carried, Theirs, Throughput};
+use measure::unit::{Bytes, Nanos};
+use uuid::Uuid;
+
+use crate::PROGRAM;
+use crate::command::deliver;
+use crate::command::rtt::conclude::{self, Around};
+use crate::failure::Failure;
+use crate::persona::answer::Answer;
+use crate::persona::iperf::options::Own;
+use crate::persona::iperf::output::failure;
+use crate::persona::iperf::run::client::Course;
+use crate::persona::iperf::run::client::task::direction;
+
+pub use crate::command::rtt::now;
+
+/// The present moment, in the zone of this place.
+pub fn zoned() -> Zoned {
+    now().timestamp().to_zoned(TimeZone::system())
+}
+
+/// Where a record goes.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    path: Option<PathBuf>,
+    json: bool,
+}
+
+impl Keeping {
+    /// As asked for.
+    ///
+    /// # Errors
+    /// A file that cannot be made.
+    pub fn of(own: &Own) -> Result<Self, Answer> {
+        if let Some(path) = &own.record {
+            deliver::check_path(path).map_err(|error| told(&error))?;
+        }
+        Ok(Self { path: own.record.clone(), json: own.json })
+    }
+
+    /// The record of streams, in its file. Returns it where it is to be printed.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn streams(&self, course: &Course<'_>, outcome: Outcome) -> Result<Option<String>, Answer> {
+        self.deliver(|| of_streams(course, outcome))
+    }
+
+    /// The record of requests and replies, likewise.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn bounced(&self, course: &Course<'_>, bounced: Bounced) -> Result<Option<String>, Answer> {
+        self.deliver(|| {
+            let finding = rtt::found(bounced.gathered, bounced.environment, course.server(), course.offset_before);
+            let finding = rtt::Finding { peer: server(), ..finding };
+            inquiry(course).record(finding, course.interruption.signal(), None)
+        })
+    }
+
+    fn deliver(&self, record: impl FnOnce() -> Record) -> Result<Option<String>, Answer> {
+        if self.path.is_none() && !self.json {
+            return Ok(None);
+        }
+        let document = record().to_json().map_err(|error| failure::other(&error.to_string()))?;
+        if let Some(path) = &self.path {
+            deliver::write(path, &document).map_err(|error| told(&error))?;
+        }
+        Ok(self.json.then_some(document))
+    }
+}
+
+fn of_streams(course: &Course<'_>, outcome: Outcome) -> Record {
+    let direction = direction(&course.client.kind);
+    let theirs = reported(&outcome);
+    let ended = ending(&outcome);
+    let report_missing = (theirs.is_none() && wants_report(course)).then(|| "no report came".to_owned());
+    // Of both ways the one that we send is our stream; what came back is in the text.
+    let wanted = if direction == Direction::Receive { Direction::Receive } else { Direction::Send };
+    let of_way = outcome.found.iter().filter(|found| found.lane.sends == (wanted == Direction::Send));
+    let sockets = of_way.clone().map(|found| found.facts.clone()).collect();
+    let mut all: Option<Metered> = None;
+    for found in of_way {
+        let one = Metered {
+            carried: found.count.carried,
+            began: found.count.began,
+            ended: found.count.ended,
+            streams: vec![found.count.clone()],
+            calls: None,
+        };
+        match &mut all {
+            Some(all) => all.merge(one),
+            None => all = Some(one),
+        }
+    }
+    let mut inquiry = inquiry(course);
+    inquiry.task.method.request_bytes = Bytes(course.test.size() as u64);
+    inquiry.task.method.direction = Some(wanted);
+    let around = Around {
+        ours: outcome.environment,
+        theirs: None,
+        peer: server(),
+        ended,
+        target: course.server(),
+        own_reflector: false,
+        report_missing,
+    };
+    let metered = all.unwrap_or_else(|| Metered {
+        carried: Carried::default(),
+        streams: Vec::new(),
+        calls: None,
+        began: measure::unit::Instant(0),
+        ended: measure::unit::Instant(0),
+    });
+    let stream = Throughput::of(wanted, &metered, theirs, sockets);
+    inquiry.stream_record(stream, around, course.interruption.signal())
+}
+
+fn inquiry(course: &Course<'_>) -> conclude::Inquiry {
+    conclude::Inquiry {
+        id: Uuid::now_v7(),
+        started: course.started,
+        command: course.command.to_vec(),
+        asked: course.asked.clone(),
+        task: Task {
+            trace: None,
+            method: course.test.method.clone(),
+            target: Some(Target { host: course.client.host.clone(), address: course.server() }),
+            protocol: Protocol::Iperf,
+            key: None,
+            samples: false,
+            interval: course.test.interval,
+            program: PROGRAM.to_owned(),
+        },
+        instrument: conclude::instrument(&clock_cost()),
+    }
+}
+
+/// It tells no version but to those who wait for it.
+fn server() -> PeerFacts {
+    PeerFacts { program: Some("iperf".to_owned()), ..PeerFacts::default() }
+}
+
+fn wants_report(course: &Course<'_>) -> bool {
+    let test = &course.test;
+    test.datagrams && !test.silent && test.way == protocol::iperf::wish::Way::Upload
+}
+
+/// What the server's reports add up to; `None` where one is missing.
+fn reported(outcome: &Outcome) -> Option<Theirs> {
+    let mut theirs = Theirs { carried: Carried::default(), elapsed_ns: None };
+    for found in &outcome.found {
+        let report = found.report.as_ref()?;
+        let received = report.datagrams.saturating_sub(report.lost);
+        theirs.carried.add(&Carried { bytes: Bytes(report.bytes), calls: received, failed_calls: 0 });
+        let lasted = Nanos(u64::try_from(report.duration.nanos()).unwrap_or(0));
+        theirs.elapsed_ns = Some(theirs.elapsed_ns.map_or(lasted, |longest| longest.max(lasted)));
+    }
+    (!outcome.found.is_empty()).then_some(theirs)
+}
+
+fn ending(outcome: &Outcome) -> Ending {
+    let broken = outcome.found.iter().find_map(|found| match &found.ended {
+        Ended::Broken(fault) => Some(fault.to_string()),
+        _ => None,
+    });
+    match broken {
+        Some(reason) => Ending::PeerLost { reason },
+        None if outcome.found.iter().any(|found| found.ended == Ended::Stopped) => Ending::Stopped,
+        None => Ending::Complete,
+    }
+}
+
+fn told(error: &Failure) -> Answer {
+    Answer::complaint(error.text())
+}

@@ -1,0 +1,126 @@
+//! What was asked for, as a test the engines know.
+
+use std::net::{IpAddr, SocketAddr};
+
+use endpoint::peer::iperf::client::Test;
+use endpoint::socket::tuning::Tuning;
+use measure::event::INTERVAL;
+use measure::method::{Asked, Carrier, Direction, Far, Pattern, Schedule, SocketOptions, Stop, Window};
+use measure::unit::{Bytes, Nanos};
+use protocol::iperf::wish::{Back, Pace, Quantity, Way};
+
+use crate::PROGRAM;
+use crate::persona::answer::Answer;
+use crate::persona::iperf::options::{Amount, BOUNCE_LENGTH, Bounceback, Client, Kind, Rate, Transport};
+use crate::persona::iperf::output::failure;
+
+/// The method with gaps, as it stands in a record.
+pub fn asked(client: &Client, local: Option<IpAddr>) -> Asked {
+    let common = &client.common;
+    let bounce = match client.kind {
+        Kind::Bounceback(bounce) => Some(bounce),
+        _ => None,
+    };
+    let udp = common.transport == Transport::Udp;
+    let window = common.window.map(|bytes| Bytes(bytes.into()));
+    let size = common.length.map(|bytes| Bytes(bytes.into()));
+    Asked {
+        carrier: Some(if udp { Carrier::Udp } else { Carrier::Tcp }),
+        pattern: Some(if bounce.is_some() { Pattern::Exchange } else { Pattern::Stream }),
+        direction: bounce.is_none().then(|| direction(&client.kind)),
+        request_bytes: if bounce.is_some() { size.or(Some(Bytes(BOUNCE_LENGTH.into()))) } else { size },
+        response_bytes: if bounce.is_some() { size.or(Some(Bytes(BOUNCE_LENGTH.into()))) } else { None },
+        connections: Some(client.streams),
+        stop: stop(client.amount),
+        // A request that is held longer than this is not lost for it.
+        timeout_ns: bounce.map(|bounce| Nanos::secs(10 + u64::from(bounce.hold_ms) / 1_000)),
+        warm_up_ns: Some(Nanos::ZERO),
+        socket: SocketOptions {
+            bind: local,
+            interface: common.bind.device.clone(),
+            tos: common.tos,
+            nodelay: !udp && (common.nodelay || bounce.is_some()),
+            congestion: common.congestion.clone().filter(|_| !udp),
+            send_buffer_bytes: window,
+            receive_buffer_bytes: window,
+        },
+        nagle: !udp && !common.nodelay && bounce.is_none(),
+        stamps: bounce.map(|_| false),
+        ..Asked::default()
+    }
+}
+
+/// The test of a method.
+///
+/// # Errors
+/// A method that makes no sense, with the reason.
+pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, Answer> {
+    let mut method = asked.resolve_towards(Far::Foreign).map_err(|refusal| failure::other(&refusal.to_string()))?;
+    if let Kind::Bounceback(Bounceback { burst, period: Some(period), .. }) = client.kind {
+        // Each leaves after the reply before, a burst at the start of each period.
+        method.schedule = Schedule::Bursts { count: burst, interval_ns: period };
+        method.window = Window::Open { cap: 1 };
+    }
+    let common = &client.common;
+    Ok(Test {
+        datagrams: common.transport == Transport::Udp,
+        way: way(&client.kind),
+        back: back(client),
+        streams: client.streams,
+        quantity: match client.amount {
+            Amount::Time(time) => Quantity::Time(time),
+            Amount::Bytes(bytes) => Quantity::Bytes(bytes),
+        },
+        pace: client.rate.map(|rate| match rate {
+            Rate::Bits(bits) => Pace::Bits(bits),
+            Rate::Packets(packets) => Pace::Packets(packets),
+        }),
+        call_bytes: common.length,
+        trip_times: client.trip_times,
+        detects: client.detects,
+        plain: common.compatibility,
+        silent: client.no_report,
+        local_port: common.bind.port,
+        tuning: Tuning {
+            segment_bytes: common.mss.filter(|_| common.transport == Transport::Tcp),
+            pacing_bytes_per_s: client.kernel_rate.map(|bits| bits / 8),
+            ..Tuning::default()
+        },
+        interval: common.display.interval.unwrap_or(INTERVAL),
+        program: PROGRAM.to_owned(),
+        ..Test::new(server, method)
+    })
+}
+
+/// Which way a stream goes, seen from our end.
+pub fn direction(kind: &Kind) -> Direction {
+    match kind {
+        Kind::Reverse => Direction::Receive,
+        Kind::FullDuplex => Direction::Both,
+        _ => Direction::Send,
+    }
+}
+
+fn way(kind: &Kind) -> Way {
+    match kind {
+        Kind::Reverse => Way::Reverse,
+        Kind::FullDuplex => Way::Duplex,
+        _ => Way::Upload,
+    }
+}
+
+fn back(client: &Client) -> Option<Back> {
+    let now = match client.kind {
+        Kind::Dual => true,
+        Kind::Tradeoff => false,
+        _ => return None,
+    };
+    Some(Back { port: client.listen_port.unwrap_or(client.port), now })
+}
+
+fn stop(amount: Amount) -> Stop {
+    match amount {
+        Amount::Time(time) => Stop { after_ns: Some(time), ..Stop::default() },
+        Amount::Bytes(bytes) => Stop { bytes: Some(Bytes(bytes)), ..Stop::default() },
+    }
+}

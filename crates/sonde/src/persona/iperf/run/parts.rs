@@ -1,0 +1,161 @@
+//! What is known of a stream in a time: of an interval, or of all of it.
+
+use measure::throughput::arrivals::{Datagrams, Transit};
+use measure::throughput::glance::TcpGlance;
+use measure::throughput::meter::StreamCount;
+use measure::throughput::{self, Interval};
+use measure::unit::{Bytes, Nanos};
+use protocol::iperf::fin::AckFin;
+
+use crate::persona::iperf::output::line::{Moments, Span};
+use crate::persona::iperf::output::tcp::{Bursts, Reads, Writer};
+use crate::persona::iperf::output::udp::{Received, Receiver, Sender};
+
+/// A latency outside these bounds, in nanoseconds, says that the two clocks do not agree.
+const PLAUSIBLE: std::ops::RangeInclusive<i64> = -10_000_000..=60_000_000_000;
+
+/// What is known of a stream in a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// When.
+    pub span: Span,
+    /// Bytes carried.
+    pub bytes: u64,
+    /// Calls that carried them.
+    pub calls: u64,
+    /// Calls that failed.
+    pub failed: u64,
+    /// A sender's TCP; retransmissions are those of this time.
+    pub tcp: Option<TcpGlance>,
+    /// What a receiver of datagrams counted.
+    pub datagrams: Option<Datagrams>,
+    /// How a reader of TCP read; known of the whole alone.
+    pub reads: Option<Reads>,
+    /// How long bursts took; known of the whole alone.
+    pub bursts: Option<Transit>,
+}
+
+impl Parts {
+    /// Those of an interval; `before`: the sender's TCP at its beginning.
+    pub fn of(interval: &Interval, before: Option<&TcpGlance>) -> Self {
+        let from = interval.at_ns;
+        Self {
+            span: Span { from, to: Nanos(from.0 + interval.length_ns.0) },
+            bytes: interval.carried.bytes.0,
+            calls: interval.carried.calls,
+            failed: interval.carried.failed_calls,
+            tcp: interval.tcp.map(|tcp| before.map_or(tcp, |before| tcp.since(before))),
+            datagrams: interval.datagrams,
+            reads: None,
+            bursts: None,
+        }
+    }
+
+    /// Those of a whole stream.
+    pub fn of_all(count: &StreamCount, reads: Option<[u64; 8]>, bursts: Option<Transit>) -> Self {
+        let to = count.ended.since(count.began).unwrap_or_default();
+        Self {
+            span: Span { from: Nanos::ZERO, to },
+            bytes: count.carried.bytes.0,
+            calls: count.carried.calls,
+            failed: count.carried.failed_calls,
+            tcp: count.sight.tcp,
+            datagrams: count.sight.datagrams,
+            reads: reads.map(Reads),
+            bursts,
+        }
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        let time = Nanos(self.span.to.0.saturating_sub(self.span.from.0));
+        throughput::per_second(Bytes(count), time).unwrap_or(0.0)
+    }
+
+    /// As a writer of TCP.
+    pub fn writer(&self) -> Writer {
+        let tcp = self.tcp.unwrap_or_default();
+        let micros = |time: Option<Nanos>| time.map_or(0, |time| time.0 / 1_000);
+        Writer {
+            writes: self.calls,
+            errors: self.failed,
+            retries: tcp.retransmits.unwrap_or(0),
+            cwnd_bytes: tcp.cwnd_bytes.map(|bytes| bytes.0),
+            rtt_us: micros(tcp.rtt_ns),
+            deviation_us: micros(tcp.rttvar_ns),
+        }
+    }
+
+    /// As a sender of datagrams.
+    pub fn sender(&self) -> Sender {
+        Sender { writes: self.calls, errors: self.failed, per_second: self.per_second(self.calls) }
+    }
+
+    /// As a receiver of datagrams.
+    pub fn received(&self) -> Received {
+        let seen = self.datagrams.unwrap_or_default();
+        Received {
+            jitter_ms: seen.jitter_ns.unwrap_or(0.0) / 1e6,
+            lost: seen.lost,
+            total: seen.expected,
+            out_of_order: seen.out_of_order,
+        }
+    }
+
+    /// The same with what `-e` says more.
+    pub fn receiver(&self) -> Receiver {
+        let count = self.datagrams.map_or(0, |seen| seen.received);
+        let latency =
+            self.datagrams.and_then(|seen| seen.transit).filter(|transit| PLAUSIBLE.contains(&transit.min_ns));
+        let per_second = self.per_second(count);
+        Receiver { received: self.received(), latency: latency.as_ref().map(moments), per_second, count }
+    }
+
+    /// Datagrams that the numbers account for, or that left.
+    pub fn count(&self) -> u64 {
+        self.datagrams.map_or(self.calls, |seen| seen.expected)
+    }
+
+    /// Bursts of so many bytes.
+    pub fn bursts(&self) -> Option<Bursts> {
+        let transit = self.bursts?;
+        let bytes = self.bytes.checked_div(transit.count).unwrap_or(0);
+        Some(Bursts { count: transit.count, latency: moments(&transit), bytes })
+    }
+}
+
+/// Transit times as they are told.
+pub fn moments(transit: &Transit) -> Moments {
+    Moments::of(transit.count, transit.mean_ns, (transit.min_ns, transit.max_ns), transit.squares)
+}
+
+/// What a server reported, as a receiver's counts and the time that they are of.
+pub fn reported(report: &AckFin) -> Parts {
+    let span = |span: protocol::iperf::time::Span| span.nanos();
+    let transit = report.rest.filter(|_| report.has_rest()).map(|rest| Transit {
+        count: rest.count.into(),
+        min_ns: span(rest.min),
+        mean_ns: span(rest.mean) as f64,
+        max_ns: span(rest.max),
+        // Square seconds times 1e12 are square microseconds.
+        squares: span(rest.m2) as f64 / 1e9 * 1e6,
+    });
+    let received = report.datagrams.saturating_sub(report.lost);
+    Parts {
+        span: Span { from: Nanos::ZERO, to: Nanos(u64::try_from(span(report.duration)).unwrap_or(0)) },
+        bytes: report.bytes,
+        calls: received,
+        failed: 0,
+        tcp: None,
+        datagrams: Some(Datagrams {
+            expected: report.datagrams,
+            received,
+            lost: i64::try_from(report.lost).unwrap_or(i64::MAX),
+            out_of_order: report.out_of_order,
+            jitter_ns: Some(span(report.jitter) as f64),
+            transit,
+            ..Datagrams::default()
+        }),
+        reads: None,
+        bursts: None,
+    }
+}

@@ -1,0 +1,118 @@
+//! The server: where it listens is said, then each connection and flow as it comes, goes on and ends.
+
+mod desk;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::thread;
+
+use endpoint::clock::Monotonic;
+use endpoint::daemon::{self, Side, Streams};
+use endpoint::error::{Cause, EndpointError, Step};
+use endpoint::pace;
+use endpoint::peer::iperf::server as peer;
+use endpoint::peer::iperf::server::event::{Tell, Transport as Over};
+use endpoint::peer::iperf::server::settings::{Place, Settings};
+use endpoint::socket::GLANCE;
+use endpoint::stop::Stop;
+use measure::unit::Nanos;
+
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::persona::answer::Answer;
+use crate::persona::iperf::options::{Server, Transport};
+use crate::persona::iperf::output::banner::{self, Window};
+use crate::persona::iperf::output::failure;
+use crate::persona::iperf::run::place;
+use crate::persona::iperf::run::server::desk::Desk;
+use crate::signal;
+
+/// Listens and serves, in the foreground or the background, until a signal, a time or a number of connections ends it.
+///
+/// # Errors
+/// What is printed where it cannot.
+pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
+    if let Some(path) = &asked.common.output {
+        place::redirect(path, |text| {
+            output.result(text);
+        })?;
+    }
+    let stop = Stop::default();
+    let desk = Arc::new(Desk::new(asked, output, &stop));
+    let server = bind(asked, &desk)?;
+    let say = |text: &str| {
+        if !asked.common.display.csv && !asked.common.display.exclude.settings {
+            output.result(text);
+        }
+    };
+    for bound in server.sockets() {
+        let bytes = bound.receive_buffer.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(0);
+        let window = Window { bytes, asked: asked.common.window };
+        // A daemon's number is known behind the fork alone: what is said before is that of who started it.
+        say(&banner::server(asked, bound.address.port(), window, std::process::id()));
+    }
+    if asked.daemon && detach()? == Side::Foreground {
+        return Ok(Exit::Done);
+    }
+    let ask = stop.clone();
+    signal::watch(move || ask.request(), || {})
+        .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+    if let Some(time) = asked.time {
+        end_after(time, &stop).map_err(|error| failure::other(&format!("cannot wait for the end: {error}")))?;
+    }
+    server.run(&stop).map_err(place::told)?;
+    Ok(Exit::Done)
+}
+
+/// Threads are started behind this: none follows into the background. What it says there goes where it went before.
+fn detach() -> Result<Side, Answer> {
+    daemon::detach(Streams::OutputKept)
+        .map_err(|error| failure::other(&format!("cannot go into the background: {error}")))
+}
+
+/// Asks for the end after `time`.
+fn end_after(time: Nanos, stop: &Stop) -> std::io::Result<()> {
+    let stop = stop.clone();
+    let until = Monotonic::now().after(time);
+    let wait = move || {
+        while Monotonic::now() < until && !stop.requested() {
+            pace::sleep_until(until.min(Monotonic::now().after(GLANCE)));
+        }
+        stop.request();
+    };
+    thread::Builder::new().name("iperf-time".into()).spawn(wait).map(drop)
+}
+
+fn bind(asked: &Server, desk: &Arc<Desk>) -> Result<peer::Server, Answer> {
+    let common = &asked.common;
+    let any = place::anywhere(common.ipv6);
+    let address = place::local(&common.bind, any, &Stop::default())?.unwrap_or(any);
+    let transport = if common.transport == Transport::Udp { Over::Udp } else { Over::Tcp };
+    let (first, last) = asked.ports;
+    let places = (first..=last).map(|port| at(address, port, transport)).collect();
+    let desk = Arc::clone(desk);
+    let settings = Settings {
+        interval: common.display.interval,
+        read_bytes: common.length.filter(|_| common.transport == Transport::Tcp),
+        buffer_bytes: common.window,
+        tell: Some(Tell(Arc::new(move |event| desk.hear(event)))),
+        ..Settings::at(places)
+    };
+    peer::bind(settings).map_err(unable)
+}
+
+fn at(address: IpAddr, port: u16, transport: Over) -> Place {
+    Place { address: SocketAddr::new(address, port), transport }
+}
+
+/// Why it cannot listen, in the original's words; what to try behind it.
+fn unable(error: EndpointError) -> Answer {
+    match &error.cause {
+        Cause::System(cause) if error.step == Step::Listen => {
+            let hint = error.hint.as_ref().map(|hint| format!("hint:  {hint}\n")).unwrap_or_default();
+            let answer = failure::bind(&place::said(cause));
+            Answer { stderr: answer.stderr + &hint, ..answer }
+        }
+        _ => place::told(error),
+    }
+}

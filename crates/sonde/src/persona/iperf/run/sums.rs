@@ -1,0 +1,170 @@
+//! What several streams carried together: by interval, and in all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::unit::Nanos;
+
+use crate::persona::iperf::output::line::Span;
+use crate::persona::iperf::output::tcp::Reads;
+use crate::persona::iperf::run::parts::Parts;
+
+/// Streams that are told of together.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Streams by number and way; whether each has ended.
+    members: BTreeMap<(u32, bool), bool>,
+    intervals: BTreeMap<u64, (Sum, BTreeSet<(u32, bool)>)>,
+    whole: Option<Sum>,
+}
+
+/// What they carried.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum {
+    /// Of which time.
+    pub span: Span,
+    /// Bytes.
+    pub bytes: u64,
+    /// Writes of senders, and those that failed.
+    pub writes: (u64, u64),
+    /// Segments retransmitted.
+    pub retries: u64,
+    /// Datagrams lost, and all that the numbers account for, of receivers.
+    pub lost: (i64, u64),
+    /// Datagrams that came after a later one.
+    pub out_of_order: u64,
+    /// Datagrams of either way.
+    pub datagrams: u64,
+    /// How readers read; `None` where one does not tell.
+    pub reads: Option<Reads>,
+    /// Senders among them, and receivers.
+    pub ways: (u32, u32),
+}
+
+impl Sum {
+    fn of(parts: &Parts, sends: bool) -> Self {
+        let seen = parts.datagrams.filter(|_| !sends).unwrap_or_default();
+        Self {
+            span: parts.span,
+            bytes: parts.bytes,
+            writes: if sends { (parts.calls, parts.failed) } else { (0, 0) },
+            retries: parts.tcp.and_then(|tcp| tcp.retransmits).unwrap_or(0),
+            lost: (seen.lost, seen.expected),
+            out_of_order: seen.out_of_order,
+            datagrams: parts.count(),
+            reads: parts.reads,
+            ways: if sends { (1, 0) } else { (0, 1) },
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.span.from = Nanos(self.span.from.0.min(other.span.from.0));
+        self.span.to = Nanos(self.span.to.0.max(other.span.to.0));
+        self.bytes += other.bytes;
+        self.writes = (self.writes.0 + other.writes.0, self.writes.1 + other.writes.1);
+        self.retries += other.retries;
+        self.lost = (self.lost.0 + other.lost.0, self.lost.1 + other.lost.1);
+        self.out_of_order += other.out_of_order;
+        self.datagrams += other.datagrams;
+        self.reads = match (self.reads, other.reads) {
+            (Some(one), Some(other)) => Some(Reads(std::array::from_fn(|place| one.0[place] + other.0[place]))),
+            _ => None,
+        };
+        self.ways = (self.ways.0 + other.ways.0, self.ways.1 + other.ways.1);
+    }
+}
+
+impl Group {
+    /// A stream joins.
+    pub fn join(&mut self, id: u32, sends: bool) {
+        self.members.insert((id, sends), false);
+    }
+
+    /// Whether there are several: connections, or ways of one where `ways` count.
+    pub fn is_several(&self, ways: bool) -> bool {
+        let mut ids: Vec<u32> = self.members.keys().map(|(id, _)| *id).collect();
+        ids.dedup();
+        if ways { self.members.len() > 1 } else { ids.len() > 1 }
+    }
+
+    /// How many streams have joined.
+    pub fn count(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    /// An interval of a stream; `length`: of every interval. The sum, once all that go on have told theirs.
+    pub fn interval(&mut self, id: u32, parts: &Parts, sends: bool, length: Nanos) -> Option<Sum> {
+        let place = (parts.span.from.0 + length.0 / 2) / length.0.max(1);
+        let sum = Sum::of(parts, sends);
+        let (all, told) = match self.intervals.remove(&place) {
+            Some((mut all, told)) => {
+                all.add(&sum);
+                (all, told)
+            }
+            None => (sum, BTreeSet::new()),
+        };
+        let told: BTreeSet<(u32, bool)> = told.into_iter().chain([(id, sends)]).collect();
+        if self.members.iter().all(|(member, ended)| *ended || told.contains(member)) {
+            return Some(all);
+        }
+        self.intervals.insert(place, (all, told));
+        None
+    }
+
+    /// A stream ends. The sum of all, once all have.
+    pub fn ended(&mut self, id: u32, parts: &Parts, sends: bool) -> Option<Sum> {
+        self.members.insert((id, sends), true);
+        let sum = Sum::of(parts, sends);
+        match &mut self.whole {
+            Some(whole) => whole.add(&sum),
+            None => self.whole = Some(sum),
+        }
+        self.is_over().then_some(self.whole).flatten()
+    }
+
+    /// Whether all have ended.
+    pub fn is_over(&self) -> bool {
+        self.members.values().all(|ended| *ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(from: u64, to: u64, bytes: u64) -> Parts {
+        Parts {
+            span: Span { from: Nanos::millis(from), to: Nanos::millis(to) },
+            bytes,
+            calls: 1,
+            failed: 0,
+            tcp: None,
+            datagrams: None,
+            reads: None,
+            bursts: None,
+        }
+    }
+
+    #[test]
+    fn a_sum_waits_for_all_that_go_on() {
+        let mut group = Group::default();
+        group.join(1, true);
+        group.join(2, true);
+        let second = Nanos::secs(1);
+        assert!(group.interval(1, &parts(0, 1_000, 10), true, second).is_none());
+        assert!(group.interval(1, &parts(1_000, 2_000, 1), true, second).is_none());
+        let sum = group.interval(2, &parts(0, 1_000, 20), true, second).unwrap();
+        assert_eq!((sum.bytes, sum.ways, sum.span.to), (30, (2, 0), second));
+        assert!(group.ended(1, &parts(0, 2_500, 100), true).is_none());
+        let whole = group.ended(2, &parts(0, 2_400, 50), true).unwrap();
+        assert_eq!((whole.bytes, whole.writes, whole.span.to), (150, (2, 0), Nanos::millis(2_500)));
+        assert!(group.is_over() && group.is_several(false));
+    }
+
+    #[test]
+    fn two_ways_of_one_stream_are_several_where_ways_count() {
+        let mut group = Group::default();
+        group.join(1, true);
+        group.join(1, false);
+        assert!(group.is_several(true) && !group.is_several(false));
+    }
+}

@@ -1,0 +1,12 @@
+//! Ours beside the original iperf 2: each end against each, every kind of test, its printed form and whether both ends count
+//! the same; and what ours refuses.
+//!
+//! The original is used where it is installed (2.1.8, `make/needs`); else that is said aloud.
+
+mod bad;
+mod ends;
+mod pairs;
+mod record;
+
+#[path = "../netperf_pairs/process.rs"]
+mod process;
