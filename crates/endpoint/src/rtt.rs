@@ -72,6 +72,8 @@ pub enum Protocol {
     Sockperf,
     /// iperf 2's: measured by [`crate::peer::iperf::client`] alone.
     Iperf,
+    /// iperf3's: measured by [`crate::peer::iperf3::client`] alone.
+    Iperf3,
 }
 
 /// Whom to measure.
@@ -183,6 +185,10 @@ fn against(
         }
         Protocol::Sockperf | Protocol::Iperf => {
             let words = "nothing is agreed on with such a server: its client measures without".to_owned();
+            return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
+        }
+        Protocol::Iperf3 => {
+            let words = "an iperf3 server answers no requests: its client measures streams".to_owned();
             return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
         }
     }

@@ -96,7 +96,9 @@ enum Command {
     Sockperf(part::SockperfOptions),
     /// Be iperf 2: its command line and its output, either end; `sonde iperf --help` tells all
     Iperf(part::IperfOptions),
-    /// Make links by which this binary is called netperf, netserver, sockperf and iperf
+    /// Be iperf3: its command line and its output, either end; `sonde iperf3 --help` tells all
+    Iperf3(part::Iperf3Options),
+    /// Make links by which this binary is called netperf, netserver, sockperf, iperf and iperf3
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -143,6 +145,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
         Command::Iperf(_) => Err(part::misplaced(Persona::Iperf)),
+        Command::Iperf3(_) => Err(part::misplaced(Persona::Iperf3)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod iperf;
+pub mod iperf3;
 pub mod netperf;
 #[expect(dead_code, reason = "what runs a test comes next")]
 pub mod sockperf;
@@ -19,7 +20,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 4] = ["netperf", "netserver", "sockperf", "iperf"];
+pub const NAMES: [&str; 5] = ["netperf", "netserver", "sockperf", "iperf", "iperf3"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum Persona {
     Sockperf,
     /// iperf 2, client and server.
     Iperf,
+    /// iperf3, client and server.
+    Iperf3,
 }
 
 impl Persona {
@@ -58,12 +61,13 @@ impl Persona {
             Self::Netserver => "netserver",
             Self::Sockperf => "sockperf",
             Self::Iperf => "iperf",
+            Self::Iperf3 => "iperf3",
         }
     }
 
     /// Plays the part. Standard output that cannot be written to is a failure here too.
     pub fn play(self, words: &[String]) -> Exit {
-        // netperf knows no colours; those of sockperf are for a terminal.
+        // netperf and iperf3 know no colours; those of sockperf are for a terminal.
         let colours = if self == Self::Sockperf { ColorChoice::Auto } else { ColorChoice::Never };
         let output = Arc::new(Output::new(colours, false, false));
         let exit = match self {
@@ -71,6 +75,7 @@ impl Persona {
             Self::Netserver => netperf::server(self.name(), words, &output),
             Self::Sockperf => sockperf::play(words, &output),
             Self::Iperf => iperf::play(words, &output),
+            Self::Iperf3 => iperf3::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -88,6 +93,7 @@ impl Persona {
             "netserver" => Some(Self::Netserver),
             "sockperf" => Some(Self::Sockperf),
             "iperf" => Some(Self::Iperf),
+            "iperf3" => Some(Self::Iperf3),
             _ => None,
         }
     }

@@ -1,4 +1,5 @@
-//! `sonde netperf`, `sonde netserver`, `sonde sockperf` and `sonde iperf` as commands among others: for help, man pages and completions.
+//! `sonde netperf`, `sonde netserver`, `sonde sockperf`, `sonde iperf` and `sonde iperf3` as commands among others: for help, man
+//! pages and completions.
 //! Their words are read in [`crate::persona`], before anything here sees them.
 
 use std::ffi::OsString;
@@ -8,6 +9,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::persona::Persona;
 use crate::persona::iperf::options::usage as iperf_usage;
+use crate::persona::iperf3::options::usage as iperf3_usage;
 use crate::persona::netperf::options::usage;
 use crate::persona::sockperf::options::usage as sockperf_usage;
 
@@ -46,6 +48,16 @@ Examples:
 docs/iperf.md says where it differs from the original.
 ";
 
+const IPERF3_EXAMPLES: &str = "\
+Examples:
+  sonde iperf3 -s                                        the far side, on port 5201
+  sonde iperf3 -c db1 -t 5 -P 4                          here
+  sonde iperf3 -c db1 -u -b 100M -R -J --record run.json
+  sonde install-names ~/bin                              from then on as iperf3
+
+docs/iperf3.md says where it differs from the original.
+";
+
 /// What `sonde netperf` takes.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
@@ -77,6 +89,15 @@ pub struct SockperfOptions {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{IPERF_EXAMPLES}\n{}", iperf_usage::help()), disable_help_flag = true, disable_version_flag = true)]
 pub struct IperfOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde iperf3` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{IPERF3_EXAMPLES}\n{}", iperf3_usage::help()), disable_help_flag = true, disable_version_flag = true)]
+pub struct Iperf3Options {
     /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

@@ -6,11 +6,14 @@ pub mod ready;
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread;
 
 use endpoint::error::{EndpointError, Step};
 use endpoint::peer::iperf::server as iperf;
 use endpoint::peer::iperf::server::event::Transport;
+use endpoint::peer::iperf3::server::event::Nobody;
+use endpoint::peer::iperf3::server::{self as iperf3, settings as iperf3_settings};
 use endpoint::peer::netperf::server::{self as netserver, Netserver};
 use endpoint::peer::sockperf::server as sockperf;
 use endpoint::peer::sockperf::server::settings::{Carriers, Place};
@@ -47,6 +50,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
         netserver: plan.netperf.map(|port| netserver_beside(&addresses, port)).transpose()?,
         sockperf: plan.sockperf.map(|port| sockperf_beside(&addresses, port)).transpose()?,
         iperf: plan.iperf.map(|port| iperf_beside(&addresses, port)).transpose()?,
+        iperf3: plan.iperf3.map(|port| iperf3_beside(&addresses, port)).transpose()?,
     };
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
@@ -64,6 +68,7 @@ struct Beside {
     netserver: Option<Netserver>,
     sockperf: Option<sockperf::Server>,
     iperf: Option<iperf::Server>,
+    iperf3: Option<iperf3::Server>,
 }
 
 impl Beside {
@@ -80,7 +85,8 @@ impl Beside {
             .iperf
             .as_ref()
             .map(|server| line("an iperf 2 server", server.sockets().iter().map(|bound| bound.address).collect()));
-        netserver.into_iter().chain(sockperf).chain(iperf).collect()
+        let iperf3 = self.iperf3.as_ref().map(|server| line("an iperf3 server", server.addresses()));
+        netserver.into_iter().chain(sockperf).chain(iperf).chain(iperf3).collect()
     }
 }
 
@@ -115,14 +121,22 @@ fn iperf_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf::Server, En
     iperf::bind(iperf::settings::Settings::at(addresses.iter().flat_map(of_host).collect()))
 }
 
+/// An iperf3 server likewise.
+fn iperf3_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf3::Server, EndpointError> {
+    let listen: Vec<SocketAddr> = addresses.iter().map(|address| SocketAddr::new(address.ip(), port)).collect();
+    let settings = iperf3_settings::Settings::at(SocketAddr::from(([0; 4], port)));
+    iperf3::bind(iperf3_settings::Settings { listen, ..settings }, Arc::new(Nobody))
+}
+
 /// Runs the reflector and what is beside it; where one of them fails, all end.
 fn all(reflector: Reflector, beside: Beside, stop: &Stop) -> Result<(), EndpointError> {
-    let Beside { netserver, sockperf, iperf } = beside;
+    let Beside { netserver, sockperf, iperf, iperf3 } = beside;
     thread::scope(|scope| {
         let others = [
             netserver.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
             sockperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop).map(drop)))),
             iperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
+            iperf3.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
         ];
         let end = stopping(stop, reflector.run(stop));
         let joined = |thread: thread::ScopedJoinHandle<'_, _>| {

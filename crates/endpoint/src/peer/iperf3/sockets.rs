@@ -38,6 +38,10 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// Whether our end sends.
     pub sends: bool,
+    /// Bytes that its socket got to send; absent where the system does not tell.
+    pub send_buffer_bytes: Option<u64>,
+    /// Bytes that it got to receive, likewise.
+    pub receive_buffer_bytes: Option<u64>,
 }
 
 impl Connection {
@@ -50,6 +54,8 @@ impl Connection {
             local: socket.local_addr().and_then(address)?,
             remote: socket.peer_addr().and_then(address)?,
             sends,
+            send_buffer_bytes: socket.send_buffer_size().ok().map(|bytes| bytes as u64),
+            receive_buffer_bytes: socket.recv_buffer_size().ok().map(|bytes| bytes as u64),
         })
     }
 }

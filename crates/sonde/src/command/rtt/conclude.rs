@@ -211,6 +211,7 @@ fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
         (Carrier::Tcp | Carrier::Udp, Protocol::Netperf { .. }) => (PeerKind::Foreign, Some("netperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Sockperf) => (PeerKind::Foreign, Some("sockperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf) => (PeerKind::Foreign, Some("iperf".to_owned())),
+        (Carrier::Tcp | Carrier::Udp, Protocol::Iperf3) => (PeerKind::Foreign, Some("iperf3".to_owned())),
         (Carrier::Icmp, _) => (PeerKind::Kernel, None),
         (Carrier::TcpConnect, _) => (PeerKind::Unknown, None),
     };

@@ -18,6 +18,7 @@ Examples:
   sonde serve --open --netperf                  a netserver beside it, on port 12865
   sonde serve --open --sockperf                 a sockperf server beside it, on port 11111
   sonde serve --open --iperf                    an iperf 2 server beside it, on port 5001
+  sonde serve --open --iperf3                   an iperf3 server beside it, on port 5201
   sonde serve --key fleet.key --wait spin --cpu 2,3 --max-sessions 2
 
 Under systemd: Type=notify; SIGTERM ends it in order with status 0.";
@@ -73,6 +74,11 @@ pub struct DoorOptions {
     /// Its protocol knows no key, and has the server send to, and connect to, whoever asks: it goes with loopback and --open alone.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "5001", conflicts_with = "key")]
     pub iperf: Option<u16>,
+    /// Be an iperf3 server too, of any number of tests at once: on this port of the same addresses [default: 5201]
+    ///
+    /// It knows no key of ours, so it goes with loopback and --open alone; `sonde iperf3 -s` has iperf3's own logins.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "5201", conflicts_with = "key")]
+    pub iperf3: Option<u16>,
 }
 
 /// How it answers.

@@ -23,6 +23,8 @@ pub struct Plan {
     pub sockperf: Option<u16>,
     /// The port of the iperf 2 server beside it; absent: none.
     pub iperf: Option<u16>,
+    /// The port of the iperf3 server beside it; absent: none.
+    pub iperf3: Option<u16>,
     /// The file of its key.
     pub key: Option<PathBuf>,
     /// Whether anybody is answered without a key.
@@ -44,13 +46,14 @@ impl Plan {
     /// An address that others can reach, with neither a key nor `--open`.
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
-        let DoorOptions { key, open, netperf, sockperf, iperf, .. } = options.door;
+        let DoorOptions { key, open, netperf, sockperf, iperf, iperf3, .. } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
             netperf,
             sockperf,
             iperf,
+            iperf3,
             key,
             open,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
@@ -155,9 +158,17 @@ mod tests {
         assert_eq!(plan(line).unwrap().iperf, port);
     }
 
+    #[test_case("", None; "none unasked")]
+    #[test_case("--iperf3", Some(5_201); "on its usual port")]
+    #[test_case("--open --iperf3 5202 --netperf", Some(5_202); "on another, beside a netserver")]
+    fn an_iperf3_server_goes_beside_it(line: &str, port: Option<u16>) {
+        assert_eq!(plan(line).unwrap().iperf3, port);
+    }
+
     #[test_case("--netperf"; "netperf")]
     #[test_case("--sockperf"; "sockperf")]
     #[test_case("--iperf"; "iperf")]
+    #[test_case("--iperf3"; "iperf3")]
     fn others_protocols_know_no_key(option: &str) {
         assert!(Line::try_parse_from(["serve", "--key", "k", option]).is_err());
     }

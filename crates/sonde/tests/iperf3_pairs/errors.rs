@@ -1,0 +1,132 @@
+//! What goes wrong: nobody there, a busy server, one that goes away, a signal.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use rustix::process::Signal;
+use test_case::test_case;
+
+use crate::ends::{End, Server, free_port};
+use crate::process::LIMIT;
+
+#[test_case(""; "text")]
+#[test_case("-J"; "json")]
+fn nobody_listens(form: &str) {
+    let ended = End::Ours.client(free_port(), form);
+    let words = "unable to connect to server - server may have stopped running or use a different port, firewall \
+                 issue, etc.: Connection refused";
+    assert_eq!(ended.code, Some(1), "{}", ended.told());
+    if form.is_empty() {
+        assert!(ended.stderr.starts_with(&format!("iperf3: error - {words}\n")), "{}", ended.told());
+        assert_eq!(ended.stdout, "");
+    } else {
+        let document: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        assert_eq!((document["error"].as_str(), document["end"].as_object().unwrap().len()), (Some(words), 0));
+    }
+}
+
+#[test]
+fn a_name_that_is_none_is_told() {
+    let mut command = End::Ours.program();
+    let ended = crate::process::ended(command.args(["-c", "nosuch.invalid"]), LIMIT);
+    assert!(ended.code == Some(1) && ended.said("iperf3: error - unable to connect to server"), "{}", ended.told());
+}
+
+/// One test at a time, at either end, whoever comes.
+#[test_case(End::Ours, End::Ours; "ours at ours")]
+#[test_case(End::Ours, End::Real; "ours at a real one")]
+#[test_case(End::Real, End::Ours; "a real one at ours")]
+fn a_busy_server_says_so(client: End, server: End) {
+    if !(client.is_here("a busy server") && server.is_here("a busy server")) {
+        return;
+    }
+    let listening = Server::start(server, "");
+    let mut command = End::Ours.program();
+    command.args(["-c", "127.0.0.1", "-p", &listening.port.to_string(), "-t", "30", "-b", "1M"]);
+    let mut first = command.stdout(std::process::Stdio::piped()).spawn().expect("started");
+    // Its second line says that its streams are there.
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(first.stdout.take().expect("piped")));
+    assert!(lines.by_ref().take(2).all(|line| line.is_ok()));
+    let second = client.client(listening.port, "-t 1");
+    let pid = rustix::process::Pid::from_child(&first);
+    rustix::process::kill_process(pid, Signal::INT).expect("a child of ours");
+    drop(lines);
+    first.wait().expect("a child of ours");
+    assert_eq!(second.code, Some(1), "{}", second.told());
+    assert!(second.said("the server is busy running a test. try again later"), "{}", second.told());
+    drop(listening.end());
+}
+
+#[test]
+fn a_server_that_hangs_up_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let port = listener.local_addr().expect("an address").port();
+    let server = thread::spawn(move || {
+        let (mut connection, _) = listener.accept().expect("a client");
+        let mut cookie = [0; 37];
+        connection.read_exact(&mut cookie).expect("a cookie");
+        connection.write_all(&[9]).expect("asked");
+    });
+    let ended = End::Ours.client(port, "-t 1");
+    server.join().expect("the server");
+    assert_eq!(ended.code, Some(1), "{}", ended.told());
+    assert!(ended.said("iperf3: error - control socket has closed unexpectedly"), "{}", ended.told());
+}
+
+#[test_case(End::Ours; "ours")]
+#[test_case(End::Real; "real")]
+fn an_interrupt_ends_a_client_with_what_it_has(server: End) {
+    if !server.is_here("an interrupt") {
+        return;
+    }
+    let listening = Server::start(server, "");
+    let mut command = End::Ours.program();
+    let words = ["-t", "30", "-b", "10M", "-i", "0.2", "--logfile"];
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    command.args(["-c", "127.0.0.1", "-p", &listening.port.to_string()]).args(words).arg(&log);
+    let running = crate::process::started(&mut command);
+    // Two intervals are there.
+    let give_up = endpoint::clock::Monotonic::now().after(measure::unit::Nanos::secs(20));
+    let intervals = || std::fs::read_to_string(&log).unwrap_or_default().matches(" sec ").count();
+    while intervals() < 2 && endpoint::clock::Monotonic::now() < give_up {
+        thread::yield_now();
+    }
+    running.signal(Signal::INT);
+    let ended = running.end(LIMIT);
+    let text = std::fs::read_to_string(&log).expect("a log");
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), ""), "{}\n{text}", ended.told());
+    assert!(
+        text.contains("sender\n") && text.contains("0.00 Bytes  0.00 bits/sec                  receiver\n"),
+        "{text}"
+    );
+    assert!(text.contains("iperf3: interrupt - the client has terminated by signal Interrupt(2)\n"), "{text}");
+    let served = listening.end();
+    assert!(served.said("the client has terminated"), "{}", served.told());
+}
+
+#[test]
+fn a_congestion_control_that_is_none_is_told_as_the_original_tells_it() {
+    let listening = Server::start(End::Ours, "");
+    let ended = End::Ours.client(listening.port, "-t 1 -C nosuch");
+    assert_eq!(ended.code, Some(1), "{}", ended.told());
+    assert!(ended.stdout.starts_with("Connecting to host 127.0.0.1, port "), "{}", ended.told());
+    assert!(ended.said("iperf3: error - unable to set TCP_CONGESTION: Supplied congestion"), "{}", ended.told());
+    drop(listening.end());
+}
+
+#[test]
+fn a_server_says_what_it_does_not_allow() {
+    let listening = Server::start(End::Ours, "--server-bitrate-limit 1M --server-max-duration 5");
+    let rate = End::Ours.client(listening.port, "-t 1 -b 5M");
+    assert!(
+        rate.code == Some(1) && rate.said("total required bandwidth is larger than server limit"),
+        "{}",
+        rate.told()
+    );
+    let long = End::Ours.client(listening.port, "-t 50 -b 100K");
+    assert_eq!(long.code, Some(1), "{}", long.told());
+    assert!(End::Ours.client(listening.port, "-t 1 -b 500K -l 1000").code == Some(0));
+    drop(listening.end());
+}
