@@ -432,7 +432,7 @@ fn iperf3() -> Vec<Row> {
     let kinds = [
         ("iperf3-tcp", Streams::Plain, Target::RatioAtLeast(1.0)),
         ("iperf3-tcp-fast", Streams::Fast, Target::RatioAtLeast(1.0)),
-        ("iperf3-tcp-fast-to-plain", Streams::FastToPlain, Target::RatioAtLeast(1.3)),
+        ("iperf3-tcp-fast-plain", Streams::FastToPlain, Target::RatioAtLeast(1.3)),
         ("iperf3-tcp-8", Streams::Eight, Target::RatioAtLeast(1.0)),
         ("iperf3-tcp-cost", Streams::Cost, Target::RatioAtMost(1.0)),
         ("iperf3-udp-rate", Streams::Datagrams { segments: false }, Target::RatioAtLeast(1.0)),

@@ -33,15 +33,15 @@ fn a_name_that_is_none_is_told() {
     assert!(ended.code == Some(1) && ended.said("iperf3: error - unable to connect to server"), "{}", ended.told());
 }
 
-/// One test at a time, at either end, whoever comes.
-#[test_case(End::Ours, End::Ours; "ours at ours")]
-#[test_case(End::Ours, End::Real; "ours at a real one")]
-#[test_case(End::Real, End::Ours; "a real one at ours")]
-fn a_busy_server_says_so(client: End, server: End) {
+/// The original has one test at a time, and so has ours where it ends with its first.
+#[test_case(End::Ours, End::Ours, "-1"; "ours at ours")]
+#[test_case(End::Ours, End::Real, ""; "ours at a real one")]
+#[test_case(End::Real, End::Ours, "-1"; "a real one at ours")]
+fn a_busy_server_says_so(client: End, server: End, words: &str) {
     if !(client.is_here("a busy server") && server.is_here("a busy server")) {
         return;
     }
-    let listening = Server::start(server, "");
+    let listening = Server::start(server, words);
     let mut command = End::Ours.program();
     command.args(["-c", "127.0.0.1", "-p", &listening.port.to_string(), "-t", "30", "-b", "1M"]);
     let mut first = command.stdout(std::process::Stdio::piped()).spawn().expect("started");
@@ -56,6 +56,31 @@ fn a_busy_server_says_so(client: End, server: End) {
     assert_eq!(second.code, Some(1), "{}", second.told());
     assert!(second.said("the server is busy running a test. try again later"), "{}", second.told());
     drop(listening.end());
+}
+
+/// Ours serves whoever comes, and tells the tests one after the other.
+#[test_case(End::Ours; "ours")]
+#[test_case(End::Real; "real ones")]
+fn a_server_of_ours_has_many_tests_at_once(client: End) {
+    if !client.is_here("many tests at once") {
+        return;
+    }
+    let listening = Server::start(End::Ours, "");
+    let port = listening.port;
+    let ended: Vec<_> = thread::scope(|scope| {
+        let running: Vec<_> = (0..4).map(|_| scope.spawn(move || client.client(port, "-t 1 -b 1M"))).collect();
+        running.into_iter().map(|one| one.join().expect("a client")).collect()
+    });
+    for one in &ended {
+        assert_eq!(one.code, Some(0), "{}", one.told());
+    }
+    let told = listening.end().stdout;
+    // Each test has its lines together: from the connection that was accepted to its summary.
+    let tests: Vec<&str> = told.split("Accepted connection from ").skip(1).collect();
+    assert_eq!(tests.len(), 4, "{told}");
+    for test in tests {
+        assert_eq!((test.matches("connected to").count(), test.matches("receiver\n").count()), (1, 1), "{told}");
+    }
 }
 
 #[test]

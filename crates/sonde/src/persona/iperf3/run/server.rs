@@ -105,8 +105,13 @@ fn settings(common: &Common, server: &Server) -> Result<(Settings, Option<Socket
         ..RateLimit::new(bits_per_s)
     });
     let settings = Settings {
-        // As the original: whoever comes meanwhile is told that it is busy.
-        limits: Limits { tests: 1, rate, seconds: server.max_duration_s, ..Limits::default() },
+        // One that ends with its first test has no other: whoever comes meanwhile is told that it is busy.
+        limits: Limits {
+            tests: if server.one_off { 1 } else { Limits::default().tests },
+            rate,
+            seconds: server.max_duration_s,
+            ..Limits::default()
+        },
         login: login.map(Arc::new),
         one_off: server.one_off,
         idle_timeout: server.idle_timeout_s.map(|seconds| Nanos::secs(seconds.into())),

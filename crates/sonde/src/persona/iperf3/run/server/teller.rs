@@ -1,4 +1,7 @@
 //! What a server prints while it serves.
+//!
+//! The original has one test at a time. Of several at once the first to speak is told as it goes, and each of the others is
+//! told whole when its turn comes: lines of two tests never stand among each other, for nothing in them says whose they are.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,6 +20,9 @@ use crate::persona::iperf3::run::facts::{self, About};
 use crate::persona::iperf3::run::printer::Printer;
 use crate::persona::iperf3::run::telling::Telling;
 
+/// What is held back of tests that have no turn, octets.
+const HELD: usize = 1 << 20;
+
 /// Tells what happens, each test by itself.
 #[derive(Debug)]
 pub struct Teller {
@@ -29,6 +35,10 @@ pub struct Teller {
 #[derive(Debug, Default)]
 struct State {
     tests: BTreeMap<u64, Test>,
+    /// The test whose lines are printed as they come.
+    speaking: Option<u64>,
+    /// What tests said that are over and had no turn.
+    waiting: Vec<String>,
     /// Tests that are over.
     over: u64,
     failed: bool,
@@ -40,8 +50,18 @@ struct Test {
     cookie: String,
     asked: Option<Parameters>,
     telling: Telling,
-    /// All that was printed of it.
-    printed: String,
+    /// All that it said.
+    said: String,
+    /// How much of that was printed: octets.
+    printed: usize,
+}
+
+impl Test {
+    /// What it said and nobody has printed.
+    fn rest(&mut self) -> &str {
+        let from = std::mem::replace(&mut self.printed, self.said.len());
+        &self.said[from..]
+    }
 }
 
 impl Teller {
@@ -81,21 +101,36 @@ impl Teller {
     /// Has a test say something, and keeps what it said.
     fn say(&self, test: u64, what: impl FnOnce(&mut Test) -> String) {
         let mut state = self.state();
-        let Some(test) = state.tests.get_mut(&test) else { return };
-        let text = what(test);
-        test.printed += &text;
-        // Printed under the lock: the lines of a test keep their order.
-        self.printer.print(&text);
+        let State { tests, speaking, .. } = &mut *state;
+        let Some(found) = tests.get_mut(&test) else { return };
+        let text = what(found);
+        found.said += &text;
+        if *speaking.get_or_insert(test) == test {
+            // Printed under the lock: the lines of a test keep their order.
+            self.printer.print(found.rest());
+        }
     }
 
     /// A test is over. `error`: why it failed.
     fn over(&self, number: u64, error: Option<(Code, &str)>) {
         let mut state = self.state();
-        let Some(test) = state.tests.remove(&number) else { return };
+        let Some(mut test) = state.tests.remove(&number) else { return };
         state.over += 1;
         state.failed = error.is_some();
         let words = error.map(|(code, _)| code.to_string());
-        self.printer.print(&test.telling.over(words.as_deref(), None));
+        test.said += &test.telling.over(words.as_deref(), None);
+        if state.speaking.is_some_and(|speaking| speaking != number) {
+            state.waiting.push(test.rest().to_owned());
+            if state.waiting.iter().map(String::len).sum::<usize>() > HELD {
+                // A test of days is not waited for: the others stand among its lines then, each still whole.
+                for told in std::mem::take(&mut state.waiting) {
+                    self.printer.print(&told);
+                }
+            }
+        } else {
+            self.printer.print(test.rest());
+            state.speaking = None;
+        }
         if let Some((code, why)) = error {
             if self.common.form == Form::Text {
                 self.printer.error(&line(code));
@@ -105,9 +140,19 @@ impl Teller {
             }
         }
         let next = state.over + 1;
-        drop(state);
-        if !self.one_off || error.is_some() {
-            self.listen(next);
+        if state.speaking.is_none() {
+            for told in std::mem::take(&mut state.waiting) {
+                self.printer.print(&told);
+            }
+            if !self.one_off || error.is_some() {
+                self.listen(next);
+            }
+            // The longest of those that go on has the turn.
+            let State { tests, speaking, .. } = &mut *state;
+            if let Some((&next, test)) = tests.iter_mut().find(|(_, test)| !test.said.is_empty()) {
+                *speaking = Some(next);
+                self.printer.print(test.rest());
+            }
         }
     }
 
@@ -134,7 +179,7 @@ impl Observer for Teller {
         match *event {
             Event::Accepted { test, from, cookie } => {
                 let telling = Telling::new(&self.common);
-                let begun = Test { from, cookie: cookie.text(), asked: None, telling, printed: String::new() };
+                let begun = Test { from, cookie: cookie.text(), asked: None, telling, said: String::new(), printed: 0 };
                 self.state().tests.insert(test, begun);
             }
             Event::Asked { test, parameters, user } => {
@@ -182,7 +227,7 @@ impl Observer for Teller {
         let state = self.state();
         let test = state.tests.get(&test)?;
         Some(match self.common.form {
-            Form::Text => Output::Text(test.printed.clone()),
+            Form::Text => Output::Text(test.said.clone()),
             Form::Json | Form::Stream { .. } => Output::Json(test.telling.object()),
         })
     }
