@@ -9,7 +9,7 @@ use measure::event::Event;
 use measure::method::{Method, Pacing, Schedule};
 use measure::recorder::EXACT;
 use measure::schedule::Due;
-use measure::throughput::meter::{Meter, Metered};
+use measure::throughput::meter::{MOST, Meter, Metered};
 use measure::throughput::{Carried, Interval};
 use measure::unit::{Instant, Nanos};
 use protocol::bulk::{Bulk, Call};
@@ -41,6 +41,8 @@ pub struct Plan<'a> {
     pub calls: Option<u64>,
     /// Length of an interval of the series; at least a millisecond.
     pub interval: Nanos,
+    /// How many intervals are kept; where there are more, each two become one.
+    pub intervals: usize,
     /// How many durations of calls are kept as they are; 0: none is taken.
     pub keeps: usize,
     /// The number of this thread, from 0.
@@ -73,6 +75,7 @@ impl<'a> Plan<'a> {
             bytes: None,
             calls: None,
             interval: measure::event::INTERVAL,
+            intervals: MOST,
             keeps: 0,
             thread: 0,
             stop,
@@ -93,6 +96,7 @@ impl<'a> Plan<'a> {
             bytes: method.stop.bytes.map(|bytes| bytes.0 / count + u64::from(number < bytes.0 % count)),
             calls: None,
             interval,
+            intervals: MOST,
             keeps: if timed { EXACT / threads as usize } else { 0 },
             thread,
             stop,
@@ -115,7 +119,7 @@ pub struct Streamed<B> {
 /// Streams over `way` as `plan` says, on this thread, until it ends. Events go to `outlet`, where there is one.
 pub fn run<B: Bulk>(way: B, plan: &Plan<'_>, outlet: Option<Outlet>) -> Streamed<B> {
     let start = way.now();
-    let meter = Meter::new(plan.keeps);
+    let meter = Meter::new(plan.keeps).keeping(plan.intervals);
     let course = Course::new(start, plan);
     let due = Due::new(plan.schedule, start, 0, 1, plan.seed);
     Engine { way, plan, outlet, meter, course, due, pacer: Pacer::new(plan.pacing), owes: false }.run(start)

@@ -102,7 +102,8 @@ impl<'a> Flow<'a> {
             schedule: self.schedule(sends),
             seed: u64::from(self.number),
             warm_up: self.ask.warm_up_ns,
-            interval: limits::interval(self.ask, self.session.got.duration_ns),
+            interval: limits::interval(self.ask),
+            intervals: limits::INTERVALS,
             halt: Some(Halt(&halt)),
             ..Plan::unbounded(&self.shared.stop)
         };

@@ -134,6 +134,12 @@ pub(super) fn conclude(
     };
     peer.receive_buffer = report.receive_buffer_bytes;
     let told = told_by(task, report.streams.unwrap_or_default());
+    // To us the end of a sender looks alike, whatever it is for.
+    let broke = told.1.iter().find_map(|told| told.trouble.clone());
+    let ended = match broke {
+        Some(reason) if ended == Ending::Complete => Ending::PeerLost { reason },
+        _ => ended,
+    };
     let buffers = &task.method.socket;
     let tuned =
         Autotuning { send: buffers.send_buffer_bytes.is_none(), receive: buffers.receive_buffer_bytes.is_none() };

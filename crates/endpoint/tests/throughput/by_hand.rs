@@ -248,7 +248,7 @@ fn more_than_the_reflector_has_room_for_is_refused() {
             other => panic!("{other:?}"),
         })
     };
-    let few = Limits { memory_bytes: Bytes(8 << 20), ..Limits::default() };
+    let few = Limits { memory_bytes: Bytes(2 << 20), ..Limits::default() };
     assert_eq!(refused(few, streams(Carrier::Tcp, 4, Direction::Send)).reason, Reason::Memory);
     let unknown = Ask { direction: Direction::Receive, congestion: Some("nonesuch".into()), ..Ask::default() };
     let open = Open { stream: Some(Box::new(unknown)), ..streams(Carrier::Tcp, 1, Direction::Receive) };

@@ -8,8 +8,10 @@ use crate::method::LoopKind;
 use crate::recorder::{Recorder, Recording};
 use crate::unit::{Instant, Nanos};
 
-/// Intervals kept; where there are more, each two become one.
-const MOST: usize = 1 << 16;
+/// Intervals kept where nobody chose another number; where there are more, each two become one.
+pub const MOST: usize = 1 << 16;
+/// Intervals that there is room for from the start.
+const ROOM: usize = 4_096;
 
 /// The counts of one thread.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct Meter {
     /// What was carried and seen before the count began.
     omitted: Carried,
     intervals: Vec<Interval>,
+    /// Intervals kept at most; even.
+    most: usize,
     /// Only where durations are kept: it takes two readings of the clock to have one.
     calls: Option<Box<Recorder>>,
 }
@@ -39,9 +43,17 @@ impl Meter {
             seen: Sight::default(),
             seen_at_start: Sight::default(),
             omitted: Carried::default(),
-            intervals: Vec::with_capacity(4_096),
+            intervals: Vec::with_capacity(ROOM),
+            most: MOST,
             calls: (keeps > 0).then(|| Box::new(Recorder::new(LoopKind::Closed, keeps))),
         }
+    }
+
+    /// The same that keeps no more than `most` intervals, and two at least.
+    #[must_use]
+    pub fn keeping(self, most: usize) -> Self {
+        let most = (most.max(2)) & !1;
+        Self { intervals: Vec::with_capacity(ROOM.min(most)), most, ..self }
     }
 
     /// The count starts at `now`; what was counted before was the warm-up, and `seen` is what the way knew then.
@@ -106,7 +118,7 @@ impl Meter {
             omitted: false,
         };
         (self.edge, self.at_edge, self.seen) = (now, self.carried, sight);
-        if self.intervals.len() == MOST {
+        if self.intervals.len() == self.most {
             self.halve();
         }
         self.intervals.push(interval);
@@ -143,7 +155,7 @@ impl Meter {
     fn halve(&mut self) {
         let pairs = self.intervals.chunks_exact(2);
         self.intervals = pairs.map(|pair| pair[0].then(&pair[1])).collect();
-        self.intervals.reserve(MOST / 2);
+        self.intervals.reserve(self.most / 2);
     }
 }
 
@@ -207,6 +219,8 @@ impl Metered {
 
 #[cfg(test)]
 mod tests {
+    use test_case::test_case;
+
     use super::*;
     use crate::throughput::arrivals::Datagrams;
     use crate::unit::Bytes;
@@ -243,18 +257,20 @@ mod tests {
         assert_eq!(meter.finish(Instant(20), NOTHING).streams[0].intervals.len(), 1);
     }
 
-    #[test]
-    fn more_intervals_than_are_kept_become_longer_ones_that_still_add_up() {
-        let mut meter = Meter::new(0);
+    #[test_case(MOST, MOST; "as many as usual")]
+    #[test_case(7, 6; "an odd number")]
+    #[test_case(0, 2; "none")]
+    fn more_intervals_than_are_kept_become_longer_ones_that_still_add_up(asked: usize, most: usize) {
+        let mut meter = Meter::new(0).keeping(asked);
         meter.begin(Instant(0), NOTHING);
-        let count = MOST as u64 * 2 + 3;
+        let count = most as u64 * 2 + 3;
         for n in 1..=count {
             meter.moved(3);
             meter.interval(Instant(n * 10), NOTHING);
         }
         let metered = meter.finish(Instant(count * 10), NOTHING);
         let intervals = &metered.streams[0].intervals;
-        assert!(intervals.len() <= MOST);
+        assert!(intervals.len() <= most);
         assert_eq!(intervals.iter().map(|interval| interval.carried.bytes.0).sum::<u64>(), count * 3);
         assert!(intervals.windows(2).all(|pair| pair[0].at_ns.0 + pair[0].length_ns.0 == pair[1].at_ns.0));
     }

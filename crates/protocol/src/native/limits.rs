@@ -20,10 +20,10 @@ pub const BUFFER: Bytes = Bytes(256 * 1024);
 /// What a reflector keeps for each flow whose messages come many in one call, octets.
 pub const SEGMENTS: Bytes = Bytes(64 * 1024);
 
-/// What a reflector keeps of the series of one stream, octets; see [`interval`].
-pub const SERIES: Bytes = Bytes(2 << 20);
-/// Intervals of a stream's series that fit there.
-const INTERVALS: u64 = 4_096;
+/// What a reflector keeps of the series of one stream, octets.
+pub const SERIES: Bytes = Bytes(512 << 10);
+/// Intervals of a stream's series that fit there; where there are more, each two become one.
+pub const INTERVALS: usize = 1_024;
 /// No interval of a reflector's series is shorter.
 const SHORTEST_INTERVAL: Nanos = Nanos::millis(100);
 /// Segments of one call at most, on every kernel that knows them.
@@ -90,11 +90,9 @@ pub fn memory(open: &Open) -> Bytes {
     Bytes(messages.saturating_add(of_udp).saturating_mul(u64::from(open.flows)))
 }
 
-/// How long an interval of a stream's series is at a reflector that ends the session after `duration`: as long as asked
-/// for, unless that is too short, or too many of them would be kept.
-pub fn interval(ask: &Ask, duration: Nanos) -> Nanos {
-    let asked = ask.interval_ns.unwrap_or(measure::event::INTERVAL);
-    asked.max(SHORTEST_INTERVAL).max(Nanos(duration.0 / INTERVALS))
+/// How long an interval of a stream's series is at a reflector: as long as asked for, unless that is too short.
+pub fn interval(ask: &Ask) -> Nanos {
+    ask.interval_ns.unwrap_or(measure::event::INTERVAL).max(SHORTEST_INTERVAL)
 }
 
 impl Limits {
@@ -255,6 +253,7 @@ mod tests {
 
     use super::*;
     use measure::method::{Batch, BatchBy, Direction};
+    use measure::throughput::Interval;
 
     fn open(carrier: Carrier, request: u64, response: u64) -> Open {
         Open {
@@ -370,12 +369,13 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_bounded_by_longer_intervals() {
+    fn the_series_of_as_many_streams_as_tools_have_fit_the_usual_memory() {
         let ask = |millis| Ask { interval_ns: Some(Nanos::millis(millis)), ..Ask::default() };
-        assert_eq!(interval(&Ask::default(), Nanos::secs(60)), Nanos::secs(1));
-        assert_eq!(interval(&ask(1), Nanos::secs(10)), Nanos::millis(100));
-        assert_eq!(interval(&ask(500), Nanos::secs(10)), Nanos::millis(500));
-        assert_eq!(interval(&ask(500), Nanos::secs(4_096)), Nanos::secs(1));
+        let lengths = [interval(&Ask::default()), interval(&ask(1)), interval(&ask(500))];
+        assert_eq!(lengths, [Nanos::secs(1), Nanos::millis(100), Nanos::millis(500)]);
+        assert!(INTERVALS * size_of::<Interval>() <= SERIES.0 as usize, "{}", size_of::<Interval>());
+        let all = Ask { direction: Direction::Both, ..Ask::default() };
+        assert_eq!(Limits::default().check(&Open { flows: 256, ..streams(Carrier::Tcp, all) }), Ok(()));
     }
 
     #[test]

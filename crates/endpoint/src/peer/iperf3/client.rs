@@ -270,6 +270,7 @@ impl Session {
             patience: test.receive_timeout,
             course: &course,
             pacing: test.pacing,
+            closes: true,
         };
         let ran = streams::run(ready, how, &mut |event| on_progress(Progress::Engine(event)), &mut |began| {
             ending.look(began);
@@ -299,10 +300,14 @@ impl Session {
     /// The parameters with what only the connection knows: the size of datagrams, and who asks, as of now.
     fn complete(&mut self, test: &Test) -> Result<Parameters, Failure> {
         let mut parameters = test.parameters.clone();
-        if parameters.protocol == Protocol::Sctp {
-            let cause =
-                std::io::Error::new(std::io::ErrorKind::Unsupported, "SCTP is not supported: choose TCP or UDP");
-            return Err(Failure::new(Code::NO_SCTP, EndpointError::new(Step::OpenSocket("SCTP"), self.peer(), cause)));
+        let lacking = [
+            (parameters.protocol == Protocol::Sctp, Code::NO_SCTP, "SCTP is not supported: choose TCP or UDP"),
+            (parameters.flow_label.is_some(), Code(127), "flow labels of IPv6 are not supported: leave -L away"),
+            (parameters.mptcp, Code(13), "several paths of TCP are not supported: leave -m away"),
+        ];
+        if let Some((_, code, why)) = lacking.into_iter().find(|(wanted, ..)| *wanted) {
+            let cause = std::io::Error::new(std::io::ErrorKind::Unsupported, why);
+            return Err(Failure::new(code, EndpointError::new(Step::OpenSocket("data"), self.peer(), cause)));
         }
         if parameters.protocol == Protocol::Udp && parameters.block.is_none() {
             let segment = self.segment().and_then(|bytes| u32::try_from(bytes.0).ok());

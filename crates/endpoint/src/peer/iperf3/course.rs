@@ -15,6 +15,8 @@ use crate::stop::Stop;
 
 /// How long a receiver takes what still comes once it has seen that the test is over.
 const DRAIN: Nanos = Nanos::millis(500);
+/// How long one waits for the sender to close the connection, where it does that first.
+const CLOSE: Nanos = Nanos::secs(1);
 
 /// When a test is over by what was carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,6 +136,8 @@ pub struct Bounds {
     pub sends: bool,
     /// Bytes of one call.
     pub block: u32,
+    /// Whether the far end closes the stream once it knows that the test is over: what it sent is here then.
+    pub closes: bool,
     /// Whether something at the start is not counted.
     pub omits: bool,
     /// A stream that carries nothing for so long ends the test.
@@ -220,18 +224,11 @@ impl<'a, B: Bulk> Guarded<'a, B> {
     fn receive(&mut self) -> Result<Call, Fault> {
         let ended = self.course.ended_at();
         let called = self.way.call();
-        match (ended, called) {
-            (Some(_), Ok(Call::Nothing) | Err(_)) => Ok(Call::End),
-            (Some(ended), Ok(call)) if bytes_of(call).is_some() => {
-                // From its own look on: on a busy host a thread may come late to what has come long ago.
-                let now = self.way.now();
-                if now > *self.drains_until.get_or_insert(now.after(DRAIN)) {
-                    return Ok(Call::End);
-                }
-                self.last = Some(now.max(ended));
-                Ok(call)
-            }
-            (None, Ok(call)) if self.counting && self.course.limit != Limit::None => {
+        if let Some(ended) = ended {
+            return Ok(self.drain(ended, called));
+        }
+        match called {
+            Ok(call) if self.counting && self.course.limit != Limit::None => {
                 if let Some(bytes) = bytes_of(call) {
                     let block = u64::from(self.bounds.block);
                     self.of_block += bytes;
@@ -240,7 +237,23 @@ impl<'a, B: Bulk> Guarded<'a, B> {
                 }
                 Ok(call)
             }
-            (_, called) => called,
+            called => called,
+        }
+    }
+
+    /// What a call brought after the end of the test, from this stream's own look on: on a busy host a thread may come late
+    /// to what has come long ago.
+    fn drain(&mut self, ended: Instant, called: Result<Call, Fault>) -> Call {
+        let now = self.way.now();
+        let patience = if self.bounds.closes { CLOSE } else { DRAIN };
+        let late = now > *self.drains_until.get_or_insert(now.after(patience));
+        match called {
+            Ok(call) if bytes_of(call).is_some() && !late => {
+                self.last = Some(now.max(ended));
+                call
+            }
+            Ok(Call::Nothing) if self.bounds.closes && !late => Call::Nothing,
+            _ => Call::End,
         }
     }
 
@@ -346,118 +359,4 @@ impl Drop for AtIt<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-    use test_case::test_case;
-
-    /// A way that does what it is told, a step a call, and whose clock goes on by a tenth of a second each.
-    struct Told<'a> {
-        calls: &'a [Call],
-        now: Cell<u64>,
-    }
-
-    impl Bulk for Told<'_> {
-        fn now(&self) -> Instant {
-            Instant(self.now.get())
-        }
-
-        fn call(&mut self) -> Result<Call, Fault> {
-            self.now.set(self.now.get() + 100_000_000);
-            let Some((first, rest)) = self.calls.split_first() else { return Ok(Call::Nothing) };
-            self.calls = rest;
-            Ok(*first)
-        }
-
-        fn sleep(&self, _: Instant) {}
-
-        fn spin(&self, _: Instant) {}
-    }
-
-    const WHOLE: Call = Call::Moved(1_000);
-
-    fn guarded<'a>(course: &'a Course, sends: bool, calls: &'a [Call]) -> Guarded<'a, Told<'a>> {
-        let bounds = Bounds { sends, block: 1_000, omits: false, patience: Nanos::secs(2) };
-        let mut way = Guarded::new(Told { calls, now: Cell::new(0) }, course, bounds);
-        way.begin();
-        way
-    }
-
-    fn calls(way: &mut Guarded<'_, Told<'_>>) -> Vec<Call> {
-        let mut calls = Vec::new();
-        while calls.len() < 100 {
-            match way.call() {
-                Ok(Call::End) => return calls,
-                Ok(call) => calls.push(call),
-                Err(fault) => panic!("{fault}"),
-            }
-        }
-        calls
-    }
-
-    #[test_case(Limit::Bytes(2_500), 3; "bytes, in whole calls")]
-    #[test_case(Limit::Bytes(3_000), 3; "bytes that are whole calls")]
-    #[test_case(Limit::Calls(4), 4; "calls")]
-    fn senders_share_what_there_is_to_send(limit: Limit, most: usize) {
-        let course = Course::new(limit, true);
-        let (mut one, mut other) = (guarded(&course, true, &[WHOLE; 9]), guarded(&course, true, &[WHOLE; 9]));
-        let mut made = 0;
-        for _ in 0..9 {
-            for way in [&mut one, &mut other] {
-                made += usize::from(way.call() == Ok(WHOLE));
-            }
-        }
-        assert_eq!((made, course.moved()), (most, most as u64 * 1_000));
-    }
-
-    #[test]
-    fn a_call_in_parts_is_one_call_and_one_that_failed_is_made_again() {
-        let course = Course::new(Limit::Calls(2), false);
-        let parts = [Call::Failed, Call::Moved(400), Call::Nothing, Call::Moved(600), WHOLE, WHOLE];
-        assert_eq!(calls(&mut guarded(&course, true, &parts)), parts[..5]);
-    }
-
-    #[test]
-    fn what_is_left_out_at_the_start_counts_towards_no_limit() {
-        let course = Course::new(Limit::Calls(1), false);
-        let bounds = Bounds { sends: true, block: 1_000, omits: true, patience: Nanos::secs(2) };
-        let mut way = Guarded::new(Told { calls: &[WHOLE; 9], now: Cell::new(0) }, &course, bounds);
-        way.begin();
-        assert!((0..5).all(|_| way.call() == Ok(WHOLE)));
-        way.begin();
-        assert_eq!((way.call(), way.call()), (Ok(WHOLE), Ok(Call::End)));
-    }
-
-    #[test]
-    fn a_receiver_that_has_enough_ends_the_test_for_all() {
-        let course = Course::new(Limit::Bytes(2_500), false);
-        let mut way = guarded(&course, false, &[WHOLE; 9]);
-        for over in [false, false, true] {
-            way.call().unwrap();
-            assert_eq!(course.is_over(), over);
-        }
-        assert_eq!(guarded(&course, true, &[WHOLE; 9]).call(), Ok(Call::End));
-    }
-
-    #[test]
-    fn receivers_take_what_is_still_on_its_way_and_no_more() {
-        let course = Course::default();
-        let mut way = guarded(&course, false, &[WHOLE, WHOLE, WHOLE, Call::Nothing, WHOLE]);
-        way.call().unwrap();
-        course.end(Instant(100_000_000));
-        assert_eq!(calls(&mut way), [WHOLE; 2], "until nothing comes");
-        assert_eq!((way.last(), course.ended_at()), (Some(Instant(300_000_000)), Some(Instant(100_000_000))));
-        let course = Course::default();
-        course.end(Instant(0));
-        assert_eq!(calls(&mut guarded(&course, false, &[WHOLE; 99])).len(), 6, "half a second of it");
-    }
-
-    #[test]
-    fn silence_ends_the_test_and_traffic_does_not() {
-        let course = Course::default();
-        let quiet = [Call::Nothing; 19];
-        let all = [&quiet[..], &[WHOLE], &quiet].concat();
-        let seen = calls(&mut guarded(&course, false, &all));
-        assert!(course.is_silent() && course.is_over() && seen.len() >= 40, "{}", seen.len());
-    }
-}
+mod tests;

@@ -1,8 +1,8 @@
 //! An iperf3 server: any number of tests at once, a thread for each control connection and one for each stream.
 //!
-//! A connection shows by its first 37 octets whose it is ([`arrivals`]): a test's further stream, or a new test. Flows of
-//! datagrams are known by the address they come from alone ([`flows`]): one client's tests open theirs one after the other.
-//! What a test is, and how it ends, is in [`test`]. Nothing waits without bound, and nothing that comes by the network ends
+//! A connection shows by its first 37 octets whose it is (`arrivals`): a test's further stream, or a new test. Flows of
+//! datagrams are known by the address they come from alone (`flows`): one client's tests open theirs one after the other.
+//! What a test is, and how it ends, is in `test`. Nothing waits without bound, and nothing that comes by the network ends
 //! the server. Nothing is printed: an [`Observer`] is told.
 
 mod arrivals;

@@ -9,7 +9,7 @@ use measure::outcome::SocketFacts;
 use measure::throughput::meter::StreamCount;
 use measure::unit::{Instant, Nanos};
 use protocol::iperf3::datagram::Counter;
-use protocol::iperf3::parameters::Parameters;
+use protocol::iperf3::parameters::{Parameters, Protocol};
 use rtrb::{Consumer, RingBuffer};
 
 use super::course::{AtIt, Bounds, Course, Guarded};
@@ -79,6 +79,8 @@ pub struct Run<'a> {
     pub course: &'a Course,
     /// How a due call is waited for.
     pub pacing: Pacing,
+    /// Whether the far end closes its connections before it asks for results, as a server does.
+    pub closes: bool,
 }
 
 /// Runs `streams` until they end. Meanwhile `look` is called again and again, with when the threads were let go; it waits a
@@ -143,7 +145,13 @@ fn one(
     }
     let _pinned = pinned.inspect_err(|_| how.course.stop())?;
     let omits = how.parameters.omit > 0;
-    let bounds = Bounds { sends: connection.sends, block: how.parameters.block_bytes(), omits, patience: how.patience };
+    let bounds = Bounds {
+        sends: connection.sends,
+        block: how.parameters.block_bytes(),
+        closes: how.closes && how.parameters.protocol == Protocol::Tcp,
+        omits,
+        patience: how.patience,
+    };
     let never = Stop::default();
     let schedule = sockets::schedule(how.parameters);
     let plan = Plan {

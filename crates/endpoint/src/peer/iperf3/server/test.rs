@@ -170,6 +170,7 @@ impl Attendant<'_> {
             course: &course,
             // Of many tests at once none spins.
             pacing: Pacing::Sleep,
+            closes: false,
         };
         let mut on_event = |event: Engine| {
             if let Engine::Carried { thread, interval } = event {
