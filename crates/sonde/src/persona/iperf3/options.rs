@@ -4,7 +4,7 @@
 //! honoured is refused with a sentence ([`Answer`]) or, where the run makes sense without it, named in [`Asked::notes`].
 
 mod client;
-mod common;
+mod either_end;
 pub mod number;
 mod reading;
 pub mod refused;
@@ -241,7 +241,7 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     if let Some((option, why)) = refused::refusal(&reading.given) {
         return Err(usage::parameter_error(format!("{option}: {why}")));
     }
-    let mut common = common::read(&reading)?;
+    let mut common = either_end::read(&reading)?;
     let role = if server {
         Role::Server(server::read(&reading)?)
     } else {

@@ -8,7 +8,7 @@ use protocol::iperf3::parameters::{
 
 use crate::command::value;
 use crate::persona::answer::Answer;
-use crate::persona::iperf3::options::common::{affinity, split_device};
+use crate::persona::iperf3::options::either_end::{affinity, split_device};
 use crate::persona::iperf3::options::number::{self, Factor};
 use crate::persona::iperf3::options::reading::{Reading, error, scaled, takes};
 use crate::persona::iperf3::options::table::Key;
