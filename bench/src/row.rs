@@ -436,7 +436,7 @@ fn iperf3() -> Vec<Row> {
         ("iperf3-tcp-8", Streams::Eight, Target::RatioAtLeast(1.0)),
         ("iperf3-tcp-cost", Streams::Cost, Target::RatioAtMost(1.0)),
         ("iperf3-udp-rate", Streams::Datagrams { segments: false }, Target::RatioAtLeast(1.0)),
-        ("iperf3-udp-rate-offload", Streams::Datagrams { segments: true }, Target::RatioAtLeast(STREAM_OFFLOAD)),
+        ("iperf3-udp-offload", Streams::Datagrams { segments: true }, Target::RatioAtLeast(STREAM_OFFLOAD)),
     ];
     let paths = [(Path::Loopback, ""), (Path::Veth, "-veth")];
     let row = |(name, streams, target), (path, over)| {

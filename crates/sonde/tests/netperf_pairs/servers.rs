@@ -1,8 +1,9 @@
 //! Our netserver as a program: what it prints, how it is called, and how it becomes a daemon.
 
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,12 +33,19 @@ fn usage_goes_to_standard_error() {
 fn in_the_foreground_it_says_where_it_listens() {
     let console = fixture("netserver_3_foreground");
     let port = free_port().to_string();
-    let running = process::started(End::Ours.program("netserver").unwrap().args(["-D", "-p", &port]));
+    let mut command = End::Ours.program("netserver").unwrap();
+    let command = command.args(["-D", "-p", &port]).stdin(Stdio::null());
+    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let mut told = BufReader::new(running.stdout.take().expect("piped"));
+    let mut stdout = String::new();
+    // The port answers before it has said anything.
+    told.read_line(&mut stdout).expect("text");
     assert!(answers(&port), "nobody listens");
-    running.signal(Signal::TERM);
-    let ended = running.end(LIMIT);
-    assert_eq!(compared(&console.stdout, &ended.stdout, Layout::Lines), [""; 0], "{}", ended.told());
-    assert!(ended.stdout.contains(&format!("'{port}'")) && ended.stderr.is_empty(), "{}", ended.told());
+    kill_process(Pid::from_child(&running), Signal::TERM).expect("a child of ours");
+    told.read_to_string(&mut stdout).expect("text");
+    let ended = running.wait_with_output().expect("a child of ours");
+    assert_eq!(compared(&console.stdout, &stdout, Layout::Lines), [""; 0], "{ended:?}");
+    assert!(stdout.contains(&format!("'{port}'")) && ended.stderr.is_empty(), "{stdout} {ended:?}");
 }
 
 #[test]
