@@ -19,8 +19,8 @@ const CALL: &str = "128K";
 pub const DATAGRAM: u32 = 1_400;
 /// Datagrams of a call, where they go in segments: as many as 64 KiB hold.
 const SEGMENTS: u32 = 46;
-/// Buffers of both ends of a stream of datagrams: what is not lost in them is not lost.
-const ROOM: &str = "4M";
+/// Buffers of both ends of a stream of datagrams, bytes: what is not lost in them is not lost.
+const ROOM: u32 = 4 << 20;
 
 /// How bytes are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

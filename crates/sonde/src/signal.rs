@@ -5,7 +5,12 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use endpoint::clock::Monotonic;
 use endpoint::signal::{Signal, Signals, end_by};
+use measure::unit::Nanos;
+
+/// Signals within so long of the first are the same wish: no person is faster.
+const ONE_WISH: Nanos = Nanos::millis(50);
 
 /// Whether, and by which signal, a command was asked to end.
 #[derive(Clone, Debug, Default)]
@@ -28,10 +33,18 @@ pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'stati
     let interruption = Interruption::default();
     let seen = interruption.clone();
     thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut asked_at = None;
         while let Ok(signal) = signals.wait() {
+            let now = Monotonic::now();
+            let same = asked_at.is_some_and(|at| now.since(at) < Some(ONE_WISH));
             match signal {
                 Signal::Quit => interim(),
-                Signal::Interrupt | Signal::Terminate | Signal::Hangup if seen.0.set(signal).is_ok() => end(),
+                Signal::Interrupt | Signal::Terminate | Signal::Hangup if seen.0.set(signal).is_ok() => {
+                    asked_at = Some(now);
+                    end();
+                }
+                // Whoever hands signals on, as `timeout` does, sends them to us and to our group.
+                Signal::Interrupt | Signal::Terminate if same => {}
                 Signal::Interrupt | Signal::Terminate => end_by(signal),
                 // A terminal that goes is told by the kernel and by the shell: that is no impatience.
                 Signal::Hangup => {}
