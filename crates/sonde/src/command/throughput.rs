@@ -115,7 +115,7 @@ impl One<'_> {
     fn concluded(&self, task: &Task, beside: &Beside, found: &Finding) -> Option<Throughput> {
         let asked = asked_for(task.method.schedule, task.method.request_bytes);
         let conclude = |direction: Direction| {
-            let way = Way::of(found, direction, asked)?;
+            let way = Way::of(found, task, direction, asked)?;
             let worth = self.plan.tests_losses && !self.stop.requested() && way.evidence(None).wants_moving();
             let worth = worth && is_of_the_path(way.evidence(None).limit().limiter);
             let moved = worth.then(|| beside.moved(task, &way, self.stop)).flatten();

@@ -126,7 +126,7 @@ impl Beside {
         let method = asked.resolve().ok()?;
         let probe = super::task_of(method, self.target.clone(), self.key.clone(), measure::event::INTERVAL);
         let found = throughput::measure(&probe, stop, &mut |_| {}).ok()?;
-        let way = Way::of(&found, direction, None)?;
+        let way = Way::of(&found, &probe, direction, None)?;
         let datagrams = way.datagrams()?;
         Some(Leg {
             sent_bytes_per_s: way.throughput.sent_bytes_per_s?,

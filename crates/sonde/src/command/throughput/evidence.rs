@@ -1,6 +1,6 @@
 //! What both ends' counts say of one way, as the evidence for what limits it. No I/O.
 
-use endpoint::throughput::{Finding, HostCpu, Told};
+use endpoint::throughput::{Finding, HostCpu, Task, Told};
 use measure::environment::Environment;
 use measure::method::Direction;
 use measure::throughput::arrivals::Datagrams;
@@ -28,11 +28,13 @@ pub struct Way {
 
 impl Way {
     /// What `found` says of `direction`; `None` where nothing went that way. `asked`: bytes per second that were asked for.
-    pub fn of(found: &Finding, direction: Direction, asked: Option<f64>) -> Option<Self> {
+    pub fn of(found: &Finding, task: &Task, direction: Direction, asked: Option<f64>) -> Option<Self> {
         let throughput = found.throughput(direction)?;
         let sends = direction == Direction::Send;
         let told = if sends { &found.peer_received } else { &found.peer_sent };
-        let (near, far) = (processors(found, sends), far_processors(found, told));
+        // Threads tell their CPU time from the start of the warm-up on.
+        let warm_up = task.method.warm_up_ns;
+        let (near, far) = (processors(found, sends, warm_up), far_processors(found, told, warm_up));
         let theirs: Vec<Stream> = told.iter().map(|told| told.stream.clone()).collect();
         let receivers = if sends { &theirs } else { &throughput.streams };
         let datagrams = receivers.iter().filter_map(|stream| stream.datagrams).reduce(|one, other| one.and(&other));
@@ -41,7 +43,7 @@ impl Way {
             theirs,
             sender,
             receiver,
-            dropped: dropped(found, sends, datagrams.as_ref()),
+            dropped: dropped(found, sends, datagrams.as_ref(), task.method.batch.map_or(1, |batch| batch.messages)),
             asked,
             datagrams,
             throughput,
@@ -111,24 +113,36 @@ fn seen(end: &Processors, dropped: Option<f64>) -> EndSeen {
 }
 
 /// Our end's processors, of the threads that send or of those that receive.
-fn processors(found: &Finding, sends: bool) -> Processors {
+fn processors(found: &Finding, sends: bool, warm_up: Nanos) -> Processors {
     let threads = found.threads.iter().filter(|thread| thread.sent == sends);
     let times: Vec<Nanos> = threads.map(|thread| Nanos(thread.cpu.user_ns.0 + thread.cpu.system_ns.0)).collect();
     let metered = if sends { found.sent.as_ref() } else { found.received.as_ref() };
-    let carried = metered.map(|metered| metered.carried.bytes).unwrap_or_default();
-    end(times, carried, found.running, found.cpu.as_ref(), Some(&found.ours))
+    let mut carried = Carried::default();
+    for stream in metered.iter().flat_map(|metered| &metered.streams) {
+        carried.add(&stream.carried);
+        carried.add(&stream.omitted);
+    }
+    let whole = Nanos(found.running.0 + warm_up.0);
+    end(times, carried.bytes, whole, found.cpu.as_ref(), Some(&found.ours))
 }
 
 /// The peer's, as it told.
-fn far_processors(found: &Finding, told: &[Told]) -> Processors {
+fn far_processors(found: &Finding, told: &[Told], warm_up: Nanos) -> Processors {
     let time = |told: &Told| Some(Nanos(told.user_ns?.0 + told.system_ns?.0));
     let times: Vec<Nanos> = told.iter().map(time).collect::<Option<_>>().unwrap_or_default();
     let mut carried = Carried::default();
     for told in told {
         carried.add(&told.stream.carried);
+        carried.add(&told.omitted);
     }
     let elapsed = told.iter().map(|told| told.stream.elapsed_ns).max().unwrap_or(found.running);
-    end(times, carried.bytes, elapsed, found.peer_cpu.as_ref(), found.theirs.as_ref())
+    end(
+        times,
+        carried.bytes,
+        Nanos(elapsed.0.saturating_add(warm_up.0)),
+        found.peer_cpu.as_ref(),
+        found.theirs.as_ref(),
+    )
 }
 
 fn end(
@@ -154,13 +168,18 @@ fn end(
     }
 }
 
-/// What the receiver's kernel dropped at its sockets, of what the numbers account for.
-fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>) -> Option<f64> {
-    let expected = datagrams.filter(|datagrams| datagrams.expected > 0)?.expected as f64;
+/// What the receiver's kernel dropped at its sockets, of what the numbers account for. A buffer of `segments` that is dropped
+/// whole counts as one there: it is taken for full, as far as so many were lost.
+fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>, segments: u32) -> Option<f64> {
+    let datagrams = datagrams.filter(|datagrams| datagrams.expected > 0)?;
+    let (expected, lost) = (datagrams.expected as f64, datagrams.loss()?);
     let environment = if sends { found.theirs.as_ref()? } else { &found.ours };
     // The whole host's: what nobody took is somebody's, and nobody else streams so fast.
     let overflows = ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].iter().filter_map(|name| environment.counters.get(*name));
-    overflows.copied().reduce(|one, other| one + other).map(|dropped| dropped.max(0) as f64 / expected)
+    overflows.copied().reduce(|one, other| one + other).map(|dropped| {
+        let each = f64::from(segments.max(1));
+        (dropped.max(0) as f64 * each / expected).min(lost)
+    })
 }
 
 /// What the senders' TCP says, all together.
