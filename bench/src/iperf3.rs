@@ -7,9 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use lab::namespace::Pair;
 use serde_json::Value;
+use testbed::port;
 
 use crate::ladder::{Flood, Rung};
-use crate::process::{Call, Host, Priority, free_port, rest};
+use crate::process::{Call, Host, Priority, rest};
 use crate::row;
 use crate::sonde::{CLIENT_CPU, SERVER_CPU, Sonde, said_by};
 
@@ -62,7 +63,7 @@ impl Ends {
 
 /// iperf3's own two ends: what its client says at the end.
 fn original(ends: &Ends, words: &str, priority: Priority) -> Result<Value> {
-    let port = free_port()?;
+    let port = port::free();
     let server = Call::new(Path::new("iperf3"), &format!("-s -1 -p {port} -A {SERVER_CPU} --forceflush"));
     let server = server.at(ends.far.clone()).start(priority)?;
     rest();
@@ -77,7 +78,7 @@ fn original(ends: &Ends, words: &str, priority: Priority) -> Result<Value> {
 
 /// `sonde throughput` with `sonde serve`: the stream's part of the record.
 fn ours(sonde: &Sonde, ends: &Ends, words: &str, priority: Priority) -> Result<Value> {
-    let port = free_port()?;
+    let port = port::free();
     let server = format!("serve --listen {} --open --port {port} --cpu {SERVER_CPU}", ends.address);
     let server = Call::new(sonde.program(), &server).at(ends.far.clone()).start(priority)?;
     rest();

@@ -12,11 +12,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use lab::namespace;
 use serde::Serialize;
+use testbed::port;
 
 use crate::c_loop::CLoops;
 use crate::callgrind::{self, Part, Profile};
 use crate::netperf::Netperf;
-use crate::process::{Call, Priority, free_port};
+use crate::process::{Call, Priority};
 use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Row, Subject, Waiting};
 use crate::sonde::{Sonde, Stamps, said_by};
 use crate::trial::{Pair, alternate};
@@ -143,7 +144,7 @@ impl Bench {
     /// Sonde's measuring thread. Stamps are off: under valgrind exchanges are so slow that most would be stamped.
     fn our_client(&self, carrier: Carrier) -> Result<f64> {
         self.counted(|count, profile| {
-            let port = free_port()?;
+            let port = port::free();
             let reflector = self.sonde.serve(port, Waiting::Block).start(Priority::Normal)?;
             let client = self.sonde.rtt(port, carrier, Waiting::Block, &format!("-c {count} --warm-up 0 --no-stamps"));
             said_by(reflector, client.run_under_callgrind(&profile.prefix(), &["--separate-threads=yes"]))?;
@@ -154,7 +155,7 @@ impl Bench {
     /// The C loop's function that exchanges, without the sorting after it.
     fn their_client(&self, carrier: Carrier) -> Result<f64> {
         self.counted(|count, profile| {
-            let port = free_port()?;
+            let port = port::free();
             let reflector = self.c.rr("server", carrier, Waiting::Block, "0", port).start(Priority::Normal)?;
             let client = self.c.rr("client", carrier, Waiting::Block, &format!("{count}x"), port);
             said_by(reflector, client.run_under_callgrind(&profile.prefix(), &["--toggle-collect=exchange*"]))?;
@@ -165,7 +166,7 @@ impl Bench {
     /// All of `sonde serve`.
     fn our_reflector(&self, carrier: Carrier) -> Result<f64> {
         self.counted(|count, profile| {
-            let port = free_port()?;
+            let port = port::free();
             let reflector = self.sonde.serve(port, Waiting::Block).start_under_callgrind(&profile.prefix())?;
             let client = self.sonde.rtt(port, carrier, Waiting::Block, &format!("-c {count} --warm-up 0 --no-stamps"));
             said_by(reflector, client.run(Priority::Normal))?;
@@ -176,7 +177,7 @@ impl Bench {
     /// All of the C loop's server.
     fn their_reflector(&self, carrier: Carrier) -> Result<f64> {
         self.counted(|count, profile| {
-            let port = free_port()?;
+            let port = port::free();
             let reflector =
                 self.c.rr("server", carrier, Waiting::Block, "0", port).start_under_callgrind(&profile.prefix())?;
             let client = self.c.rr("client", carrier, Waiting::Block, &format!("{count}x"), port);

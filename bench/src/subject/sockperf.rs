@@ -1,11 +1,12 @@
 //! The rows against sockperf. Each side of a flood is first tried with every setting of its ends, and runs with its best.
 
 use anyhow::{Context, Result, bail};
+use testbed::port;
 
 use super::Bench;
 use crate::c_loop::figure;
 use crate::ladder::Ladder;
-use crate::process::{Priority, free_port, rest};
+use crate::process::{Priority, rest};
 use crate::row::{Carrier, Ends, Share, Waiting};
 use crate::sockperf::{Setting, Sockperf};
 use crate::sonde::Sonde;
@@ -101,7 +102,7 @@ impl Bench {
 
     /// Of the pacing errors of `maker`'s sender, microseconds.
     fn pacing_error(&self, maker: &Sockperf, per_s: u32, share: Share) -> Result<f64> {
-        let port = free_port()?;
+        let port = port::free();
         let receiver = self.c.arrivals(port, 1_000_000_000 / u64::from(per_s)).start(self.priority)?;
         rest();
         let sent = maker.paced(port, per_s, self.priority);

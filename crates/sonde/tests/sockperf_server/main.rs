@@ -6,7 +6,3 @@
 mod groups;
 mod program;
 mod words;
-
-#[expect(dead_code, reason = "other tests need all of it")]
-#[path = "../netperf_pairs/process.rs"]
-mod process;

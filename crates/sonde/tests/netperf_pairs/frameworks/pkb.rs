@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use test_case::test_case;
+use testbed::port;
 
-use crate::ends::free_port;
 use crate::transcripts::fixture;
 
 use super::{at_all_ends, words};
@@ -112,7 +112,7 @@ fn the_reader_reads_the_original() {
 fn its_omni_tests_are_read(test: &str, tcp: bool, with_histogram: bool) {
     let verbose = if with_histogram { "-v2" } else { "" };
     let line = |port| {
-        let data = free_port();
+        let data = port::free();
         let global = format!("-p {port} -j {verbose} -t OMNI -H 127.0.0.1 -L 127.0.0.1 -l 1");
         words(&format!("{global} -- {test} -P ,{data} -o {SELECTORS}"), port)
     };
