@@ -251,8 +251,8 @@ fn a_missing_arrow_and_a_missing_crate_are_complaints() {
     graph.insert("helpers".into(), Declared::default());
     assert_eq!(complaints(&graph), ["helpers is not drawn"]);
     graph.remove("helpers");
-    graph.remove("testbed");
-    assert_eq!(complaints(&graph), ["testbed is drawn and not there"]);
+    graph.remove("bench");
+    assert_eq!(complaints(&graph), ["bench is drawn and not there"]);
 }
 
 #[test]
