@@ -159,8 +159,8 @@ pub fn latencies(fields: &Fields, at: Ends) -> Result<(), String> {
         ensure(value >= low, || format!("{name} = {value} is below {} = {}", before.0, before.1))?;
         before = (name.as_str(), value);
     }
-    // A bucket of the original is a tenth of its range wide.
-    let most = if at.original_client { max * 1.1 + 1.0 } else { max };
+    // A bucket of the original is as wide as the largest power of ten in it.
+    let most = if at.original_client { max + 10_f64.powf(max.max(1.0).log10().floor()) } else { max };
     ensure(before.1 <= most, || format!("{} = {} is beyond MAX_LATENCY = {max}", before.0, before.1))?;
     // Least and largest are whole microseconds, cut off.
     between("MEAN_LATENCY", fields.number("MEAN_LATENCY")?, min, max + 1.0)?;
