@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::machine::Machine;
 use crate::process::Priority;
-use crate::row::Section;
+use crate::row::{Family, Section};
 use crate::sonde::{CLIENT_CPU, RECORDED_S, SERVER_CPU, SIZE, WARM_UP};
 use crate::subject::Seen;
 use crate::trial::PAIRS;
@@ -37,6 +37,9 @@ pub struct Report {
     pub pairs: usize,
     /// Seed of the order within pairs.
     pub seed: u64,
+    /// The family whose rows these are; absent where all were run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub family: Option<Family>,
     /// The rows, as they were run.
     pub rows: Vec<Seen>,
 }
@@ -191,6 +194,7 @@ mod tests {
             priority: Priority::RealTime,
             pairs,
             seed: 1,
+            family: None,
             rows: all().into_iter().map(seen).collect(),
         }
     }

@@ -4,6 +4,7 @@
 //! one on the path; else that is said aloud.
 
 mod groups;
+mod priority;
 mod program;
 mod words;
 
