@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use testbed::port;
 
+use crate::iperf3::Ends;
 use crate::process::{Call, Priority};
 use crate::row::{Carrier, Waiting};
 use crate::sonde::{CLIENT_CPU, RECORDED_S, SEGMENTS, SERVER_CPU, SIZE};
@@ -59,6 +60,22 @@ impl CLoops {
     pub fn flood(&self, segments: bool, priority: Priority) -> Result<f64> {
         let calls = if segments { "gso gro" } else { "sendto recv" };
         let arguments = format!("{calls} {RECORDED_S} {SIZE} {SEGMENTS} {} {CLIENT_CPU} {SERVER_CPU}", port::free());
+        figure(&self.call("udp_rate", &arguments).run(priority)?, "received/s=")
+    }
+
+    /// What TCP streams carry at the most, 10^6 bits of payload a second received.
+    pub fn streams(&self, fast: bool, streams: u32, chunk: u32, ends: &Ends, priority: Priority) -> Result<f64> {
+        let calls = if fast { "sendfile trunc" } else { "write read" };
+        let (port, place) = (port::free(), ends.place());
+        let arguments = format!("{calls} {RECORDED_S} {chunk} {streams} {port} {CLIENT_CPU} {SERVER_CPU} {place}");
+        figure(&self.call("tcp_stream", &arguments).run(priority)?, "received_mbit/s=")
+    }
+
+    /// Datagrams of `size` bytes a second that arrive of those that `udp_rate` sends as fast as it can.
+    pub fn datagrams(&self, segments: Option<u32>, size: u32, ends: &Ends, priority: Priority) -> Result<f64> {
+        let calls = if segments.is_some() { "gso gro" } else { "sendto recv" };
+        let (port, place, batch) = (port::free(), ends.place(), segments.unwrap_or(1));
+        let arguments = format!("{calls} {RECORDED_S} {size} {batch} {port} {CLIENT_CPU} {SERVER_CPU} {place}");
         figure(&self.call("udp_rate", &arguments).run(priority)?, "received/s=")
     }
 

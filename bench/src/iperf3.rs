@@ -15,11 +15,11 @@ use crate::row;
 use crate::sonde::{CLIENT_CPU, SERVER_CPU, Sonde, said_by};
 
 /// Bytes of a call over TCP.
-const CALL: &str = "128K";
+pub const CALL: u32 = 128 << 10;
 /// Bytes of a datagram.
 pub const DATAGRAM: u32 = 1_400;
 /// Datagrams of a call, where they go in segments: as many as 64 KiB hold.
-const SEGMENTS: u32 = 46;
+pub const SEGMENTS: u32 = 46;
 /// Buffers of both ends of a stream of datagrams, bytes: what is not lost in them is not lost.
 const ROOM: u32 = 4 << 20;
 
@@ -58,6 +58,16 @@ impl Ends {
         let pair = Arc::new(Pair::new()?);
         let address = pair.far().v4().to_string();
         Ok(Self { near: Host::Near(Arc::clone(&pair)), far: Host::Far(pair), address })
+    }
+
+    /// As the C loops take it, which go there themselves: the names of both namespaces and the far one's address.
+    pub fn place(&self) -> String {
+        match (&self.near, &self.far) {
+            (Host::Near(pair), Host::Far(_)) => {
+                format!("{} {} {}", pair.near().name(), pair.far().name(), self.address)
+            }
+            _ => format!("- - {}", self.address),
+        }
     }
 }
 
@@ -104,7 +114,7 @@ pub fn iperf3_tcp(ends: &Ends, way: Way, streams: u32, priority: Priority) -> Re
 /// The same by sonde.
 pub fn sonde_tcp(sonde: &Sonde, ends: &Ends, way: Way, streams: u32, priority: Priority) -> Result<Streamed> {
     let fast = if way == Way::Fast { "--send sendfile --discard" } else { "" };
-    let found = ours(sonde, ends, &format!("--size 128KiB -P {streams} {fast}"), priority)?;
+    let found = ours(sonde, ends, &format!("--size {CALL} -P {streams} {fast}"), priority)?;
     let cost = |end: &str| number(&found, &format!("/detail/{end}/ns_per_gigabyte"));
     Ok(Streamed {
         megabits: number(&found, "/received_bytes_per_s")? * 8.0 / 1e6,

@@ -61,6 +61,9 @@ pub struct Seen {
     pub row: Row,
     /// The pairs as they came.
     pub pairs: Vec<Pair>,
+    /// What a plain C loop reached of the same right behind them, the median of some runs; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
     /// The effect over them.
     pub effect: Option<Effect>,
     /// Whether the target is reached.
@@ -76,9 +79,22 @@ impl Bench {
             Ok(pairs) => (pairs, None),
             Err(fault) => (Vec::new(), Some(format!("{fault:#}"))),
         };
+        let (limit, fault) = match (self.limit_of(row.subject), fault) {
+            (limit, Some(fault)) => (limit.ok().flatten(), Some(fault)),
+            (Ok(limit), None) => (limit, None),
+            (Err(fault), None) => (None, Some(format!("{fault:#}"))),
+        };
         let effect = effect(row.target, &pairs);
         let verdict = effect.map_or(Verdict::NotRun, |effect| judge(row.target, effect, &pairs));
-        Seen { row: row.clone(), pairs, effect, verdict, fault }
+        Seen { row: row.clone(), pairs, limit, effect, verdict, fault }
+    }
+
+    /// What the system carries with nothing in the way, where a C loop of ours tells it.
+    fn limit_of(&self, subject: Subject) -> Result<Option<f64>> {
+        match subject {
+            Subject::Streams { streams, path } => self.streams_limit(streams, path),
+            _ => Ok(None),
+        }
     }
 
     fn pairs_of(&self, subject: Subject) -> Result<Vec<Pair>> {

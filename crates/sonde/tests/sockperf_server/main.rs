@@ -4,5 +4,6 @@
 //! one on the path; else that is said aloud.
 
 mod groups;
+mod priority;
 mod program;
 mod words;
