@@ -1,7 +1,8 @@
 //! Two hosts and the program on them.
 //!
-//! Tests of time have the machine to themselves, as far as this program goes, and real-time priority where the user may
-//! have it, so that other work does not decide what they see; the others run beside each other.
+//! Tests of time have the machine to themselves, as far as this program goes, and real-time priority, so that other work
+//! does not decide what they see: where the user may not have it they say so, and test nothing. The others run beside each
+//! other.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -32,11 +33,16 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// For a test of time; `None`: there are no namespaces here, which was said aloud.
+    /// For a test of time; `None`: there are no namespaces here or no real-time priority, which was said aloud.
     pub fn alone(what: &str) -> Option<Self> {
         let scene = Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })?;
-        let permitted = urgently(scene.near(), "true").output().is_ok_and(|output| output.status.success());
-        URGENT.store(permitted, Ordering::Relaxed);
+        if !urgently(scene.near(), "true").output().is_ok_and(|output| output.status.success()) {
+            testbed::skip::aloud(&format!(
+                "{what}: time is judged at real-time priority alone, which is not permitted here"
+            ));
+            return None;
+        }
+        URGENT.store(true, Ordering::Relaxed);
         Some(scene)
     }
 
