@@ -1,15 +1,16 @@
 //! What keeps a stream from being faster, as far as what was seen of it tells.
 //!
 //! Looked at in the order in which one cause hides the next: the rate that was asked for, a processor (an end that cannot
-//! keep up fills the other end's window and loses what it cannot take), a window, and only then the path. A path that loses
-//! is told apart by moving it: datagrams somewhat slower than the stream, and somewhat faster. What loses at any rate is a
-//! lossy path, what loses only above a rate and delays nothing a policer, and what delays is a queue. Where nothing shows a
-//! cause it is not determined, and that is said.
+//! keep up fills the other end's window and loses what it cannot take), a window, and only then the path. A path is never
+//! named for what the stream itself met alone, unless its round trips grew while nobody waited for a processor: it is told
+//! apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined, and that is said.
+
+pub mod moved;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::throughput::arrivals::Datagrams;
+use crate::throughput::limit::moved::Moved;
 use crate::unit::{Bytes, Nanos};
 
 /// What is looked at.
@@ -29,7 +30,7 @@ pub struct Evidence {
     pub tcp: Option<TcpSeen>,
     /// Share of the datagrams that were lost; absent of TCP.
     pub datagrams_lost: Option<f64>,
-    /// What slower and faster datagrams met; absent where nobody sent any.
+    /// What datagrams met that were sent slower and faster; absent where nobody sent any.
     pub moved: Option<Moved>,
 }
 
@@ -57,32 +58,12 @@ pub struct TcpSeen {
     pub buffer_limited: Option<f64>,
     /// Share of the bytes that were sent again, 0 to 1.
     pub retransmitted: Option<f64>,
-    /// The receiver's window, of a stream.
+    /// The receivers' windows, of all streams together.
     pub window: Option<Bytes>,
     /// Smoothed round trip.
     pub rtt: Option<Nanos>,
     /// Smallest round trip.
     pub min_rtt: Option<Nanos>,
-}
-
-/// What datagrams met that were sent somewhat slower and somewhat faster than the stream went.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Moved {
-    /// At the lower rate.
-    pub slower: Leg,
-    /// At the higher rate.
-    pub faster: Leg,
-}
-
-/// Datagrams at one rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Leg {
-    /// Bytes of payload per second that left.
-    pub sent_bytes_per_s: f64,
-    /// Bytes of payload per second that arrived.
-    pub received_bytes_per_s: f64,
-    /// What arrived, by number.
-    pub datagrams: Datagrams,
 }
 
 /// What limits a stream.
@@ -131,16 +112,22 @@ const THROTTLED: f64 = 0.1;
 const HELD: f64 = 0.5;
 /// Share of bytes sent again, or of datagrams lost, below which losses explain nothing.
 const LOSSES: f64 = 0.001;
-/// Delay that a queue adds, beyond the path's own, from which it is one.
+/// Delay that the stream's own round trips gain, beyond the path's own, from which a queue made it.
 const QUEUE: Nanos = Nanos::millis(5);
+/// Share of its time below which neither end's busiest thread is anywhere near its processor's limit.
+const IDLE: f64 = 0.5;
+/// Of what a window would let through in the shortest round trip, what must have gone through for it to be small: a window
+/// that is shut because nobody reads lets far more through.
+const FILLED: f64 = 0.3;
 
 impl Evidence {
-    /// Whether the path loses, so that only moving the rate tells why.
+    /// Whether something on the path may be what limits, so that only moving the rate tells: losses, longer round trips, or
+    /// nothing at all where both ends had time to spare.
     pub fn wants_moving(&self) -> bool {
-        self.by_rate().is_none()
-            && self.by_processor().is_none()
-            && self.by_window().is_none()
-            && self.losses().is_some()
+        let explained = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
+        let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < IDLE;
+        let idle = self.asked_bytes_per_s.is_none() && spare(&self.sender) && spare(&self.receiver);
+        explained.is_none() && (self.losses().is_some() || self.queue().is_some() || idle)
     }
 
     /// What limits, and what shows it.
@@ -193,15 +180,10 @@ impl Evidence {
     fn by_window(&self) -> Option<Limit> {
         let tcp = self.tcp.as_ref()?;
         if let Some(share) = tcp.window_limited.filter(|share| *share >= HELD) {
-            // A receiver that is not let run fills its window: that is no small one.
-            if let Some(waited) = self.receiver.waiting_thread.filter(|share| *share >= CROWDED) {
-                let because = format!(
-                    "its thread waited for a processor {} of the time, so that its window filled",
-                    percent(waited)
-                );
-                return Some(found(Limiter::ReceiverCpu, vec![because]));
-            }
             let mut because = vec![format!("TCP waited for the receiver's window {} of its busy time", percent(share))];
+            if !self.fills_the_window(tcp) {
+                return self.slow_reader(because);
+            }
             if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
                 because.push(format!("{} a round trip of {rtt}", kilobytes(window)));
             }
@@ -214,29 +196,57 @@ impl Evidence {
         ))
     }
 
+    /// Whether about as much went through as the window lets through in a round trip. Where that is not known, a receiver with
+    /// time to spare is taken to have read what came.
+    fn fills_the_window(&self, tcp: &TcpSeen) -> bool {
+        match (self.received_bytes_per_s, tcp.window, tcp.min_rtt) {
+            (Some(rate), Some(window), Some(rtt)) => rate * rtt.as_secs_f64() >= window.0 as f64 * FILLED,
+            _ => self.receiver.waiting_thread.is_none_or(|share| share < CROWDED),
+        }
+    }
+
+    /// The window is shut because what came is not read: by whom, where that shows.
+    fn slow_reader(&self, mut because: Vec<String>) -> Option<Limit> {
+        let taken = Some(self.receiver.taken()).filter(|share| *share >= IDLE);
+        let crowded = self.receiver.waiting_thread.filter(|share| *share >= CROWDED);
+        let share = taken.or(crowded)?;
+        because.push(format!("its thread was on a processor or waited for one {} of the time", percent(share)));
+        Some(found(Limiter::ReceiverCpu, because))
+    }
+
     /// The share of losses that the path is to explain.
     fn losses(&self) -> Option<f64> {
         let again = self.tcp.and_then(|tcp| tcp.retransmitted);
         again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
     }
 
+    /// How the stream's own round trips grew, in words; `None` where they did not, or where whoever waits for a processor
+    /// makes them.
+    fn queue(&self) -> Option<String> {
+        let (rtt, min) = self.tcp.and_then(|tcp| Some((tcp.rtt?, tcp.min_rtt?)))?;
+        let grew = rtt.0.saturating_sub(min.0) >= QUEUE.0.max(min.0);
+        let crowded = [&self.sender, &self.receiver].iter().any(|end| end.waiting_thread.unwrap_or(0.0) >= CROWDED);
+        (grew && !crowded).then(|| format!("round trips of {rtt} under load, where {min} is the shortest"))
+    }
+
     fn by_path(&self) -> Option<Limit> {
-        let queue = self.tcp.and_then(|tcp| Some((tcp.rtt?, tcp.min_rtt?)));
-        let queue = queue.filter(|(rtt, min)| rtt.0.saturating_sub(min.0) >= QUEUE.0.max(min.0));
-        let queued = queue.map(|(rtt, min)| format!("round trips of {rtt} under load, where {min} is the shortest"));
-        let Some(lost) = self.losses() else { return Some(found(Limiter::Congestion, vec![queued?])) };
-        let lost = match self.tcp {
+        let queue = self.queue();
+        let lost = self.losses().map(|lost| match self.tcp {
             Some(_) => format!("{} of the bytes had to be sent again", percent(lost)),
             None => format!("{} of the datagrams were lost", percent(lost)),
-        };
-        let Some(moved) = &self.moved else {
-            let unknown = "which of a queue, a policer and a lossy path it is was not tried".to_owned();
-            return Some(found(Limiter::Congestion, [lost].into_iter().chain(queued).chain([unknown]).collect()));
-        };
-        let (limiter, tried) = moved.tells();
-        let because =
-            [lost].into_iter().chain(tried).chain(queued.filter(|_| limiter == Limiter::Congestion)).collect();
-        Some(found(limiter, because))
+        });
+        let (told, tried) = self.moved.as_ref().map_or((None, None), |moved| {
+            let (told, tried) = moved.tells();
+            (told, Some(tried))
+        });
+        let limiter = told.or_else(|| queue.as_ref().map(|_| Limiter::Congestion));
+        let limiter = limiter.unwrap_or(Limiter::NotDetermined);
+        let untried = || vec!["which of a queue, a policer and a lossy path it is was not tried".to_owned()];
+        if limiter == Limiter::NotDetermined && lost.is_none() && tried.is_none() {
+            return None;
+        }
+        let queue = queue.filter(|_| limiter == Limiter::Congestion);
+        Some(found(limiter, lost.into_iter().chain(queue).chain(tried.unwrap_or_else(untried)).collect()))
     }
 
     /// What was looked at and shows nothing.
@@ -253,6 +263,11 @@ impl Evidence {
 }
 
 impl EndSeen {
+    /// Share of the time in which a thread was on a processor or waited for one: what it could not have been faster in.
+    fn taken(&self) -> f64 {
+        self.busiest_thread.unwrap_or(0.0) + self.waiting_thread.unwrap_or(0.0)
+    }
+
     fn is_throttled(&self) -> bool {
         self.throttled.is_some_and(|share| share >= THROTTLED)
     }
@@ -273,54 +288,6 @@ impl EndSeen {
             dropped.map(|share| format!("its kernel dropped {} of what arrived, for nobody took it", percent(share))),
         ];
         told.into_iter().flatten().collect()
-    }
-}
-
-impl Moved {
-    /// What moving the rate shows.
-    fn tells(&self) -> (Limiter, Vec<String>) {
-        let (slow, fast) = (self.slower.loss(), self.faster.loss());
-        let leg = |name: &str, leg: &Leg| {
-            format!(
-                "{} {name}, at {}: {} lost",
-                percent(leg.of(&self.faster)),
-                rate(leg.sent_bytes_per_s),
-                percent(leg.loss())
-            )
-        };
-        let mut tried = vec![
-            leg("of the faster rate", &self.slower),
-            format!("at {}: {} lost", rate(self.faster.sent_bytes_per_s), percent(fast)),
-        ];
-        // A share that stays where it is whatever the rate is the path's own.
-        if slow >= LOSSES && slow * 3.0 >= fast {
-            return (Limiter::Loss, tried);
-        }
-        let queue = self.faster.queue();
-        if let Some(queue) = queue {
-            tried.push(format!("which waited {queue} on average"));
-        }
-        if fast < LOSSES * 10.0 {
-            return (Limiter::Congestion, tried);
-        }
-        let policed = queue.is_none_or(|queue| queue < QUEUE);
-        (if policed { Limiter::Policer } else { Limiter::Congestion }, tried)
-    }
-}
-
-impl Leg {
-    fn loss(&self) -> f64 {
-        self.datagrams.loss().unwrap_or(0.0)
-    }
-
-    /// How much slower than `other` it left.
-    fn of(&self, other: &Self) -> f64 {
-        if other.sent_bytes_per_s > 0.0 { self.sent_bytes_per_s / other.sent_bytes_per_s } else { 1.0 }
-    }
-
-    /// How much longer datagrams took on average than the quickest.
-    fn queue(&self) -> Option<Nanos> {
-        self.datagrams.waited_ns.map(|waited| Nanos(waited as u64))
     }
 }
 

@@ -6,7 +6,8 @@ use measure::method::Direction;
 use measure::throughput::arrivals::Datagrams;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::glance::TcpGlance;
-use measure::throughput::limit::{EndSeen, Evidence, Limit, Limiter, Moved, TcpSeen};
+use measure::throughput::limit::moved::{Leg, Moved};
+use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
 
@@ -50,9 +51,20 @@ impl Way {
         })
     }
 
-    /// What the receiver of datagrams counted, all streams together.
-    pub fn datagrams(&self) -> Option<Datagrams> {
-        self.datagrams
+    /// What it tells as a leg of datagrams that were to leave at this rate; `None` where it is none, or nobody told of it.
+    pub fn leg(&self, asked_bytes_per_s: f64) -> Option<Leg> {
+        let receivers =
+            if self.throughput.direction == Direction::Send { &self.theirs } else { &self.throughput.streams };
+        let intervals = receivers.iter().flat_map(|stream| &stream.intervals);
+        let mut standing: Vec<f64> = intervals.filter_map(|interval| interval.datagrams?.standing_ns).collect();
+        standing.sort_unstable_by(f64::total_cmp);
+        Some(Leg {
+            asked_bytes_per_s,
+            sent_bytes_per_s: self.throughput.sent_bytes_per_s?,
+            datagrams: self.datagrams?,
+            dropped: self.dropped.unwrap_or(0.0),
+            standing: standing.get(standing.len() / 2).map(|nanos| Nanos(*nanos as u64)),
+        })
     }
 
     /// The evidence, with what datagrams met that were sent slower and faster, where any were.
@@ -66,7 +78,7 @@ impl Way {
             receiver: seen(&self.receiver, self.dropped),
             tcp: tcp(sender),
             datagrams_lost: self.datagrams.and_then(|datagrams| datagrams.loss()),
-            moved: moved.copied(),
+            moved: moved.cloned(),
         }
     }
 
@@ -94,11 +106,6 @@ impl Way {
         };
         Throughput { detail: Some(Box::new(detail)), ..self.throughput }
     }
-}
-
-/// Whether a limiter names the path, so that it is worth knowing which part of it.
-pub fn is_of_the_path(limiter: Limiter) -> bool {
-    matches!(limiter, Limiter::Congestion | Limiter::Policer | Limiter::Loss)
 }
 
 fn seen(end: &Processors, dropped: Option<f64>) -> EndSeen {
@@ -174,8 +181,10 @@ fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>, segments
     let datagrams = datagrams.filter(|datagrams| datagrams.expected > 0)?;
     let (expected, lost) = (datagrams.expected as f64, datagrams.loss()?);
     let environment = if sends { found.theirs.as_ref()? } else { &found.ours };
-    // The whole host's: what nobody took is somebody's, and nobody else streams so fast.
-    let overflows = ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].iter().filter_map(|name| environment.counters.get(*name));
+    // The whole host's: what nobody took is somebody's, and nobody else streams so fast. A backlog that is full is of packets
+    // that had arrived, too. Counters that did not move are left out there.
+    let overflows = ["Udp.RcvbufErrors", "Udp6.RcvbufErrors", "softnet.dropped"];
+    let overflows = overflows.iter().filter_map(|name| environment.counters.get(*name));
     overflows.copied().reduce(|one, other| one + other).map(|dropped| {
         let each = f64::from(segments.max(1));
         (dropped.max(0) as f64 * each / expected).min(lost)
@@ -201,7 +210,7 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
             sum(|glance| glance.retransmitted_bytes.map(|bytes| bytes.0)),
             sum(|glance| glance.sent_bytes.map(|bytes| bytes.0)),
         ),
-        window: glances.iter().filter_map(|glance| glance.snd_wnd_bytes).max(),
+        window: sum(|glance| glance.snd_wnd_bytes.map(|bytes| bytes.0)).map(Bytes),
         rtt: middle_rtt(intervals()).or(glances.iter().filter_map(|glance| glance.rtt_ns).max()),
         min_rtt: glances.iter().filter_map(|glance| glance.min_rtt_ns).min(),
     })

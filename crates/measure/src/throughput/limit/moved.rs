@@ -1,0 +1,125 @@
+//! What datagrams met that were sent slower and faster than a stream that the path may limit.
+//!
+//! A lossy path takes the same share whatever the rate. What takes nothing below a rate and much above it is a bottleneck: a
+//! queue where what arrives has waited, a policer where it has not. Waiting is judged by the shortest time on the way in each
+//! short interval: a queue that is full is so all the time, while a program that is late is so now and then.
+//!
+//! Legs that did not leave as fast as they should tell nothing, and neither do losses at the receiver's own sockets.
+
+use super::{LOSSES, Limiter, percent, rate};
+use crate::throughput::arrivals::Datagrams;
+use crate::unit::Nanos;
+
+/// Datagrams at several rates, slowest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moved {
+    /// In the order in which they were sent.
+    pub legs: Vec<Leg>,
+}
+
+/// Datagrams at one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leg {
+    /// Bytes of payload per second that were to leave.
+    pub asked_bytes_per_s: f64,
+    /// Bytes of payload per second that left.
+    pub sent_bytes_per_s: f64,
+    /// What arrived, by number.
+    pub datagrams: Datagrams,
+    /// Share of them that the receiver's own kernel dropped.
+    pub dropped: f64,
+    /// Middle one of the intervals' shortest waits.
+    pub standing: Option<Nanos>,
+}
+
+/// Of the rate asked for, what must have left for a leg to tell something.
+const LEFT: f64 = 0.9;
+/// Share lost from which a leg went beyond what the path carries.
+const BEYOND: f64 = 0.05;
+/// How much more a leg beyond it loses than the slowest.
+const STEEPER: f64 = 4.0;
+/// Losses in all from which they tell that their share is the same at any rate.
+const ENOUGH: f64 = 20.0;
+/// What never left the queue, from which there is one; and up to which there is none.
+const QUEUED: Nanos = Nanos::millis(1);
+const UNQUEUED: Nanos = Nanos::micros(500);
+
+impl Moved {
+    /// Whether there is nothing more to find out by going faster.
+    pub fn is_enough(&self) -> bool {
+        let unsent = self.legs.iter().any(|leg| !leg.left());
+        unsent || self.beyond().is_some() || self.queued().is_some() || (self.legs.len() > 2 && self.evenly())
+    }
+
+    /// What moving the rate shows; `None`: it does not.
+    pub(super) fn tells(&self) -> (Option<Limiter>, Vec<String>) {
+        let mut tried: Vec<String> = self.legs.iter().map(Leg::told).collect();
+        if !self.legs.first().is_some_and(Leg::left) {
+            tried.push("datagrams could not be sent as fast as the stream, so that they tell nothing of it".to_owned());
+            return (None, tried);
+        }
+        if let Some(queued) = self.queued() {
+            tried.push(format!("a queue of {queued} stood meanwhile"));
+            return (Some(Limiter::Congestion), tried);
+        }
+        if let Some(leg) = self.beyond() {
+            let without = leg.standing.filter(|standing| *standing <= UNQUEUED);
+            tried.extend(without.map(|_| "what arrived had not waited".to_owned()));
+            return (without.map(|_| Limiter::Policer), tried);
+        }
+        let even = self.evenly();
+        if even {
+            tried.push("the same share whatever the rate".to_owned());
+        }
+        (even.then_some(Limiter::Loss), tried)
+    }
+
+    /// The first leg that was too fast for the path, where a slower one was not.
+    fn beyond(&self) -> Option<&Leg> {
+        let (slowest, faster) = self.legs.split_first()?;
+        faster.iter().find(|leg| leg.left() && leg.loss() >= BEYOND.max(slowest.loss() * STEEPER))
+    }
+
+    /// The queue that stood in the fastest leg and did not in the slowest.
+    fn queued(&self) -> Option<Nanos> {
+        let (slowest, fastest) = (self.legs.first()?, self.legs.last()?);
+        // One that fills its own socket's buffer makes a queue there.
+        if fastest.dropped >= LOSSES {
+            return None;
+        }
+        let (before, stood) = (slowest.standing?, fastest.standing?);
+        (stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0).then_some(stood)
+    }
+
+    /// Whether all legs lost about the same share, and enough of it.
+    fn evenly(&self) -> bool {
+        let count = |leg: &Leg| leg.datagrams.expected as f64;
+        let (all, lost) =
+            self.legs.iter().fold((0.0, 0.0), |(all, lost), leg| (all + count(leg), lost + leg.loss() * count(leg)));
+        if lost < ENOUGH || lost < LOSSES * all || self.legs.len() < 2 {
+            return false;
+        }
+        let share = lost / all;
+        // Within five standard deviations of independent losses, and two for those that come together.
+        let even = |leg: &Leg| {
+            let expected = share * count(leg);
+            (leg.loss() * count(leg) - expected).abs() <= 5.0 * (expected * (1.0 - share)).sqrt() + 2.0
+        };
+        self.legs.iter().all(|leg| leg.left() && even(leg))
+    }
+}
+
+impl Leg {
+    /// What the path lost.
+    fn loss(&self) -> f64 {
+        (self.datagrams.loss().unwrap_or(0.0) - self.dropped).max(0.0)
+    }
+
+    fn left(&self) -> bool {
+        self.sent_bytes_per_s >= self.asked_bytes_per_s * LEFT
+    }
+
+    fn told(&self) -> String {
+        format!("datagrams at {}: {} lost", rate(self.sent_bytes_per_s), percent(self.loss()))
+    }
+}
