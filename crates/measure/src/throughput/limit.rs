@@ -60,6 +60,8 @@ pub struct TcpSeen {
     pub retransmitted: Option<f64>,
     /// The receivers' windows, of all streams together.
     pub window: Option<Bytes>,
+    /// The receivers' socket buffers at the end, of all streams together.
+    pub receive_buffer: Option<Bytes>,
     /// Smoothed round trip.
     pub rtt: Option<Nanos>,
     /// Smallest round trip.
@@ -116,9 +118,16 @@ const LOSSES: f64 = 0.001;
 const QUEUE: Nanos = Nanos::millis(5);
 /// Share of its time below which neither end's busiest thread is anywhere near its processor's limit.
 const IDLE: f64 = 0.5;
-/// Of what a window would let through in the shortest round trip, what must have gone through for it to be small: a window
-/// that is shut because nobody reads lets far more through.
-const FILLED: f64 = 0.3;
+/// Share of the time that TCP was held back by the window, from which that may be what limits: a sender that paces waits for
+/// itself the rest of the time.
+const SHUT: f64 = 0.1;
+/// Of what the window lets through in the shortest round trip, what went through where it is small: about all, or a good part
+/// where TCP says itself that it waited for it. More cannot be: then the window that was seen is not the one that it had.
+const FILLED: [f64; 2] = [0.7, 0.3];
+const OVERFILLED: f64 = 1.3;
+/// Likewise of the receiver's buffer, of which a window is some half. One that holds far more than goes through in a round trip
+/// is not small, whatever window a slow reader leaves.
+const FILLED_BUFFER: f64 = 0.2;
 
 impl Evidence {
     /// Whether something on the path may be what limits, so that only moving the rate tells: losses, longer round trips, or
@@ -145,12 +154,16 @@ impl Evidence {
     }
 
     fn by_processor(&self) -> Option<Limit> {
-        let ends = [(Limiter::ReceiverCpu, &self.receiver), (Limiter::SenderCpu, &self.sender)];
+        // A sender that keeps the rate asked for could do more: it waits for its instants busily.
+        let paced =
+            self.asked_bytes_per_s.zip(self.sent_bytes_per_s).is_some_and(|(asked, sent)| sent >= asked * REACHED);
+        let ends =
+            [Some((Limiter::ReceiverCpu, &self.receiver)), (!paced).then_some((Limiter::SenderCpu, &self.sender))];
         let strained = |(limiter, end): (Limiter, &EndSeen)| {
             let why = end.strain();
             (!why.is_empty()).then_some((limiter, why))
         };
-        let mut strained: Vec<_> = ends.into_iter().filter_map(strained).collect();
+        let mut strained: Vec<_> = ends.into_iter().flatten().filter_map(strained).collect();
         if strained.len() == 2 && self.throttled_alone().is_some() {
             // Who is kept from running by decree is the cause; the other waits busily.
             strained.retain(|(limiter, _)| Some(*limiter) == self.throttled_alone());
@@ -179,15 +192,17 @@ impl Evidence {
 
     fn by_window(&self) -> Option<Limit> {
         let tcp = self.tcp.as_ref()?;
-        if let Some(share) = tcp.window_limited.filter(|share| *share >= HELD) {
+        if let Some(share) = tcp.window_limited.filter(|share| *share >= SHUT) {
             let mut because = vec![format!("TCP waited for the receiver's window {} of its busy time", percent(share))];
-            if !self.fills_the_window(tcp) {
-                return self.slow_reader(because);
+            if self.fills_the_window(tcp, share >= HELD) {
+                if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
+                    because.push(format!("{} a round trip of {rtt}", kilobytes(window)));
+                }
+                return Some(found(Limiter::ReceiveWindow, because));
             }
-            if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
-                because.push(format!("{} a round trip of {rtt}", kilobytes(window)));
+            if share >= HELD {
+                return Some(self.slow_reader(because));
             }
-            return Some(found(Limiter::ReceiveWindow, because));
         }
         let share = tcp.buffer_limited.filter(|share| *share >= HELD)?;
         Some(found(
@@ -196,22 +211,25 @@ impl Evidence {
         ))
     }
 
-    /// Whether about as much went through as the window lets through in a round trip. Where that is not known, a receiver with
-    /// time to spare is taken to have read what came.
-    fn fills_the_window(&self, tcp: &TcpSeen) -> bool {
-        match (self.received_bytes_per_s, tcp.window, tcp.min_rtt) {
-            (Some(rate), Some(window), Some(rtt)) => rate * rtt.as_secs_f64() >= window.0 as f64 * FILLED,
-            _ => self.receiver.waiting_thread.is_none_or(|share| share < CROWDED),
-        }
+    /// Whether about as much went through as the window lets through in a round trip; `held`: whether that is what TCP waited for
+    /// most of the time.
+    fn fills_the_window(&self, tcp: &TcpSeen, held: bool) -> bool {
+        let (Some(rate), Some(rtt)) = (self.received_bytes_per_s, tcp.min_rtt) else { return false };
+        let fill = |room: Option<Bytes>| room.map(|room| rate * rtt.as_secs_f64() / room.0.max(1) as f64);
+        let window = fill(tcp.window).is_some_and(|fill| (FILLED[usize::from(held)]..=OVERFILLED).contains(&fill));
+        window && fill(tcp.receive_buffer).is_none_or(|fill| fill >= FILLED_BUFFER)
     }
 
-    /// The window is shut because what came is not read: by whom, where that shows.
-    fn slow_reader(&self, mut because: Vec<String>) -> Option<Limit> {
+    /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
+    fn slow_reader(&self, mut because: Vec<String>) -> Limit {
         let taken = Some(self.receiver.taken()).filter(|share| *share >= IDLE);
         let crowded = self.receiver.waiting_thread.filter(|share| *share >= CROWDED);
-        let share = taken.or(crowded)?;
+        let Some(share) = taken.or(crowded) else {
+            because.push("which is not small for the round trip: nothing shows why it is not read".to_owned());
+            return found(Limiter::NotDetermined, because);
+        };
         because.push(format!("its thread was on a processor or waited for one {} of the time", percent(share)));
-        Some(found(Limiter::ReceiverCpu, because))
+        found(Limiter::ReceiverCpu, because)
     }
 
     /// The share of losses that the path is to explain.

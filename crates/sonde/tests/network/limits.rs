@@ -1,7 +1,7 @@
 //! What limits a stream, planted on real sockets between two hosts, is what `sonde throughput` names; and where nothing is
 //! planted nobody but a CPU is named.
 //!
-//! Each case is run [`runs`] times: twice with all other tests, and as often as `SONDE_PLANTED` says. Not to be determined is no
+//! One case of each is run twice with all other tests; all of them as often as `SONDE_PLANTED` says. Not to be determined is no
 //! accusation, and may happen in one run of twenty; a wrong name may not happen at all.
 
 mod latency;
@@ -12,16 +12,28 @@ use serde_json::Value;
 use test_case::test_case;
 
 use crate::scene::{Reflector, Scene, document, installed, tell};
+use Case::{First, Further};
 use plant::{Forward, Quota, policer_of_buckets, policer_of_rules, sonde_of};
 
-/// Runs of each case.
-#[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
-fn runs() -> usize {
-    let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
-    if asked.is_none() {
-        testbed::skip::aloud("limiters planted in 20 runs each: `make planted`; here in 2");
+/// Whether a case is one of those that all other tests have beside them, or one of its variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    First,
+    Further,
+}
+
+impl Case {
+    /// How often it is run; `None`: not here.
+    #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
+    fn runs(self) -> Option<usize> {
+        let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
+        if asked.is_none() {
+            testbed::skip::aloud(
+                "limiters of streams, planted in 20 runs each and in variants: `make planted`; here in 2 runs",
+            );
+        }
+        asked.or((self == Self::First).then_some(2))
     }
-    asked.unwrap_or(2)
 }
 
 /// Runs `sonde throughput` with these words from `client`, and holds what it named against what is so.
@@ -29,6 +41,7 @@ struct Judge<'a> {
     scene: &'a Scene,
     what: &'a str,
     client: Option<&'a Quota>,
+    runs: usize,
 }
 
 impl Judge<'_> {
@@ -44,7 +57,7 @@ impl Judge<'_> {
 
     /// It is named, and nothing else ever.
     fn names(&self, planted: Limiter, words: &[&str]) {
-        let runs = runs();
+        let runs = self.runs;
         let found: Vec<_> = (0..runs).map(|_| self.limit(words)).collect();
         let named = found.iter().filter(|(limiter, _)| *limiter == planted).count();
         tell(&format!("{}: named in {named} of {runs}; {}", self.what, found[0].1));
@@ -56,7 +69,7 @@ impl Judge<'_> {
 
     /// Nobody is named but a CPU.
     fn names_nobody(&self, words: &[&str]) {
-        for _ in 0..runs() {
+        for _ in 0..self.runs {
             let (limiter, because) = self.limit(words);
             let allowed = [Limiter::SenderCpu, Limiter::ReceiverCpu, Limiter::NotDetermined];
             tell(&format!("{}: {limiter:?}; {because}", self.what));
@@ -72,40 +85,43 @@ fn reflector(scene: &Scene, quota: Option<&Quota>) -> Reflector {
     Reflector::started(command, "listening on")
 }
 
-#[test_case(true, &[]; "sender")]
-#[test_case(false, &[]; "receiver")]
-#[test_case(true, &["--reverse"]; "receiver of the reverse")]
-#[test_case(false, &["--reverse"]; "sender of the reverse")]
-fn a_quota_of_cpu_time_is_named_on_its_side(near: bool, words: &[&str]) {
+#[test_case(First, true, &[]; "sender")]
+#[test_case(First, false, &[]; "receiver")]
+#[test_case(Further, true, &["--reverse"]; "receiver of the reverse")]
+#[test_case(Further, false, &["--reverse"]; "sender of the reverse")]
+fn a_quota_of_cpu_time_is_named_on_its_side(case: Case, near: bool, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
     let what = format!("a CPU quota of the {} end {words:?}", if near { "near" } else { "far" });
-    let Some(quota) = Quota::fifth(&what) else { return };
+    let Some(quota) = Quota::tenth(&what) else { return };
     let Some(scene) = Scene::undisturbed(&what) else { return };
     let (ours, theirs) = if near { (Some(&quota), None) } else { (None, Some(&quota)) };
     let _reflector = reflector(&scene, theirs);
     let planted = if near == words.is_empty() { Limiter::SenderCpu } else { Limiter::ReceiverCpu };
-    let judge = Judge { scene: &scene, what: &what, client: ours };
+    let judge = Judge { scene: &scene, what: &what, client: ours, runs };
     judge.names(planted, &[&[&*scene.target(false), "-t", "1"], words].concat());
 }
 
-#[test_case("small receive buffer", Limiter::ReceiveWindow, &["--delay", "5ms"], &["--receive-buffer", "32KB"]; "receive window")]
-#[test_case("seeded loss", Limiter::Loss, &["--delay", "5ms", "--loss", "2%", "--one-way"], &["--congestion", "cubic"]; "loss")]
-#[test_case("drop-tail queue", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &[]; "drop tail")]
-#[test_case("drop-tail queue, cubic", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &["--congestion", "cubic"]; "drop tail and cubic")]
-#[test_case("drop-tail queue, datagrams", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &["--udp", "--rate", "80M"]; "drop tail and datagrams")]
-fn what_the_forwarder_does_is_named(what: &str, planted: Limiter, link: &[&str], words: &[&str]) {
+#[test_case(First, "small receive buffer", Limiter::ReceiveWindow, &["--delay", "5ms"], &["--receive-buffer", "32KB"]; "receive window")]
+#[test_case(First, "seeded loss", Limiter::Loss, &["--delay", "5ms", "--loss", "2%", "--one-way"], &["--congestion", "cubic"]; "loss")]
+#[test_case(First, "drop-tail queue", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &[]; "drop tail")]
+#[test_case(Further, "drop-tail queue, cubic", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &["--congestion", "cubic"]; "drop tail and cubic")]
+#[test_case(Further, "drop-tail queue, datagrams", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &["--udp", "--rate", "80M"]; "drop tail and datagrams")]
+fn what_the_forwarder_does_is_named(case: Case, what: &str, planted: Limiter, link: &[&str], words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
     let Some(scene) = Scene::undisturbed(what) else { return };
     let forward = Forward::start(&scene, link);
     let _reflector = reflector(&scene, None);
-    let judge = Judge { scene: &scene, what, client: None };
+    let judge = Judge { scene: &scene, what, client: None, runs };
     judge.names(planted, &[&[forward.target(), "-t", "1"], words].concat());
 }
 
 /// Either way of making one, on a path of 10 ms and on a bare cable.
-#[test_case(false, &[]; "of rules")]
-#[test_case(false, &["--congestion", "cubic"]; "of rules and cubic")]
-#[test_case(true, &["--congestion", "cubic"]; "of buckets and cubic")]
-#[test_case(true, &[]; "of buckets")]
-fn a_policer_is_named(buckets: bool, words: &[&str]) {
+#[test_case(First, false, &[]; "of rules")]
+#[test_case(Further, false, &["--congestion", "cubic"]; "of rules and cubic")]
+#[test_case(Further, true, &["--congestion", "cubic"]; "of buckets and cubic")]
+#[test_case(Further, true, &[]; "of buckets")]
+fn a_policer_is_named(case: Case, buckets: bool, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
     let what = format!("a policer {}{}", if buckets { "of buckets " } else { "of rules " }, words.concat());
     if !installed("tc", "iproute2", &what) || !installed("nft", "nftables", &what) {
         return;
@@ -119,30 +135,32 @@ fn a_policer_is_named(buckets: bool, words: &[&str]) {
     }
     let _reflector = reflector(&scene, None);
     let target = forward.as_ref().map_or_else(|| scene.target(false), |forward| forward.target().to_owned());
-    let judge = Judge { scene: &scene, what: &what, client: None };
+    let judge = Judge { scene: &scene, what: &what, client: None, runs };
     judge.names(Limiter::Policer, &[&[&*target, "-t", "1"], words].concat());
 }
 
-#[test_case(&["--rate", "100M"]; "tcp")]
-#[test_case(&["--rate", "100M", "--udp"]; "udp")]
-#[test_case(&["--rate", "50M", "--reverse"]; "reverse")]
-fn the_rate_that_was_asked_for_is_named(words: &[&str]) {
+#[test_case(First, &["--rate", "100M"]; "tcp")]
+#[test_case(Further, &["--rate", "100M", "--udp"]; "udp")]
+#[test_case(Further, &["--rate", "50M", "--reverse"]; "reverse")]
+fn the_rate_that_was_asked_for_is_named(case: Case, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
     let what = format!("a rate {words:?}");
     let Some(scene) = Scene::undisturbed(&what) else { return };
     let _reflector = reflector(&scene, None);
-    let judge = Judge { scene: &scene, what: &what, client: None };
+    let judge = Judge { scene: &scene, what: &what, client: None, runs };
     judge.names(Limiter::Rate, &[&[&*scene.target(false), "-t", "1"], words].concat());
 }
 
-#[test_case(&[]; "tcp")]
-#[test_case(&["-P", "4"]; "tcp in four streams")]
-#[test_case(&["--reverse"]; "tcp reverse")]
-#[test_case(&["--udp"]; "udp")]
-fn where_nothing_is_planted_nobody_is_accused(words: &[&str]) {
+#[test_case(First, &[]; "tcp")]
+#[test_case(Further, &["-P", "4"]; "tcp in four streams")]
+#[test_case(Further, &["--reverse"]; "tcp reverse")]
+#[test_case(Further, &["--udp"]; "udp")]
+fn where_nothing_is_planted_nobody_is_accused(case: Case, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
     let what = format!("a plain cable {words:?}");
     let Some(scene) = Scene::undisturbed(&what) else { return };
     let _reflector = reflector(&scene, None);
-    let judge = Judge { scene: &scene, what: &what, client: None };
+    let judge = Judge { scene: &scene, what: &what, client: None, runs };
     judge.names_nobody(&[&[&*scene.target(false), "-t", "1"], words].concat());
     // Over loopback, with a reflector of its own.
     let judge = Judge { what: "loopback", ..judge };

@@ -14,6 +14,7 @@ fn easy() -> Evidence {
         buffer_limited: Some(0.0),
         retransmitted: Some(0.0),
         window: Some(Bytes(3_000_000)),
+        receive_buffer: Some(Bytes(6_000_000)),
         rtt: Some(Nanos::millis(11)),
         min_rtt: Some(Nanos::millis(10)),
     };
@@ -29,7 +30,18 @@ fn easy() -> Evidence {
 
 /// A gigabyte a second in round trips of 10 ms is 10 MB a round trip, about what the window is.
 fn small_window() -> Evidence {
-    tcp(|tcp| (tcp.window_limited, tcp.window) = (Some(0.9), Some(Bytes(11_000_000))))
+    tcp(|tcp| {
+        (tcp.window_limited, tcp.window, tcp.receive_buffer) =
+            (Some(0.9), Some(Bytes(11_000_000)), Some(Bytes(20_000_000)));
+    })
+}
+
+/// The same with another share of the time, and another receive buffer.
+fn window(share: f64, buffer: u64) -> Evidence {
+    let mut small = small_window();
+    let tcp = small.tcp.as_mut().unwrap();
+    (tcp.window_limited, tcp.receive_buffer) = (Some(share), Some(Bytes(buffer)));
+    small
 }
 
 fn tcp(change: impl Fn(&mut TcpSeen)) -> Evidence {
@@ -73,6 +85,9 @@ fn lossy(moved: Moved) -> Evidence {
 #[test_case(&end(false, |end| (end.busiest_thread, end.throttled) = (Some(0.2), Some(0.8))), Limiter::SenderCpu; "a quota")]
 #[test_case(&end(true, |end| (end.busiest_thread, end.throttled) = (Some(0.2), Some(0.8))), Limiter::ReceiverCpu; "a quota there")]
 #[test_case(&small_window(), Limiter::ReceiveWindow; "the window")]
+#[test_case(&window(0.3, 20_000_000), Limiter::ReceiveWindow; "the window of a sender that paces")]
+#[test_case(&window(0.05, 20_000_000), Limiter::NotDetermined; "a window that is full and hardly waited for")]
+#[test_case(&window(0.9, 200_000_000), Limiter::NotDetermined; "a window that is what a slow reader leaves of a great buffer")]
 #[test_case(&tcp(|tcp| (tcp.window_limited, tcp.min_rtt) = (Some(0.9), Some(Nanos::micros(30)))), Limiter::NotDetermined; "a window that is shut and not small")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.9)), Limiter::SendBuffer; "the send buffer")]
 #[test_case(&tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))), Limiter::Congestion; "a queue without losses")]
@@ -96,6 +111,17 @@ fn a_thread_that_waits_for_a_processor_could_do_no_more() {
     let limit = end(false, |end| (end.busiest_thread, end.waiting_thread) = (Some(0.5), Some(0.45))).limit();
     assert_eq!(limit.limiter, Limiter::SenderCpu);
     assert_eq!(limit.because, ["its busiest thread was on a processor 50 % of the time, and waited for one 45 %"]);
+}
+
+#[test]
+fn a_sender_that_keeps_its_rate_is_not_what_limits() {
+    let mut paced = lossy(legs(&[0.0, 0.23], Nanos::millis(40)));
+    paced.sender.busiest_thread = Some(1.0);
+    assert_eq!(paced.limit().limiter, Limiter::SenderCpu);
+    (paced.asked_bytes_per_s, paced.received_bytes_per_s) = (Some(1e9), Some(0.7e9));
+    assert_eq!(paced.limit().limiter, Limiter::Congestion);
+    paced.asked_bytes_per_s = Some(2e9);
+    assert_eq!(paced.limit().limiter, Limiter::SenderCpu, "it does not keep it");
 }
 
 #[test]

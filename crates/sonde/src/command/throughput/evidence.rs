@@ -3,6 +3,7 @@
 use endpoint::throughput::{Finding, HostCpu, Task, Told};
 use measure::environment::Environment;
 use measure::method::Direction;
+use measure::outcome::SocketFacts;
 use measure::throughput::arrivals::Datagrams;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::glance::TcpGlance;
@@ -25,6 +26,8 @@ pub struct Way {
     /// Bytes per second that were asked for.
     asked: Option<f64>,
     datagrams: Option<Datagrams>,
+    /// The receivers' socket buffers.
+    receive_buffer: Option<Bytes>,
 }
 
 impl Way {
@@ -46,6 +49,7 @@ impl Way {
             receiver,
             dropped: dropped(found, sends, datagrams.as_ref(), task.method.batch.map_or(1, |batch| batch.messages)),
             asked,
+            receive_buffer: receive_buffer(found, sends, &throughput.sockets),
             datagrams,
             throughput,
         })
@@ -76,7 +80,7 @@ impl Way {
             received_bytes_per_s: self.throughput.received_bytes_per_s,
             sender: seen(&self.sender, None),
             receiver: seen(&self.receiver, self.dropped),
-            tcp: tcp(sender),
+            tcp: tcp(sender).map(|tcp| TcpSeen { receive_buffer: self.receive_buffer, ..tcp }),
             datagrams_lost: self.datagrams.and_then(|datagrams| datagrams.loss()),
             moved: moved.cloned(),
         }
@@ -191,6 +195,14 @@ fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>, segments
     })
 }
 
+/// The receivers' socket buffers, all together; `ours`: our sockets of this way.
+fn receive_buffer(found: &Finding, sends: bool, ours: &[SocketFacts]) -> Option<Bytes> {
+    let theirs = || found.peer_received.iter().map(|told| told.socket.as_ref()?.receive_buffer_bytes);
+    let all: Option<Vec<Bytes>> =
+        if sends { theirs().collect() } else { ours.iter().map(|socket| socket.receive_buffer_bytes).collect() };
+    all.filter(|all| !all.is_empty()).map(|all| Bytes(all.iter().map(|bytes| bytes.0).sum()))
+}
+
 /// What the senders' TCP says, all together.
 fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
     let glances: Vec<&TcpGlance> = senders.iter().filter_map(|stream| stream.tcp.as_ref()).collect();
@@ -211,6 +223,7 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
             sum(|glance| glance.sent_bytes.map(|bytes| bytes.0)),
         ),
         window: sum(|glance| glance.snd_wnd_bytes.map(|bytes| bytes.0)).map(Bytes),
+        receive_buffer: None,
         rtt: middle_rtt(intervals()).or(glances.iter().filter_map(|glance| glance.rtt_ns).max()),
         min_rtt: glances.iter().filter_map(|glance| glance.min_rtt_ns).min(),
     })

@@ -9,7 +9,7 @@ use lab::namespace::Namespace;
 
 use crate::scene::{Reflector, Scene, as_a_stranger, run};
 
-/// A control group that may run a fifth of the time of one CPU.
+/// A control group that may run a tenth of the time of one CPU.
 pub struct Quota {
     group: PathBuf,
 }
@@ -18,7 +18,7 @@ static GROUPS: AtomicU32 = AtomicU32::new(0);
 
 impl Quota {
     /// `None`: there are no such groups to be had here, which was said aloud.
-    pub fn fifth(what: &str) -> Option<Self> {
+    pub fn tenth(what: &str) -> Option<Self> {
         let name = format!("sonde-{}-{}", std::process::id(), GROUPS.fetch_add(1, Ordering::Relaxed));
         Self::make(&name).map_err(|reason| testbed::skip::aloud(&format!("{what}: no control group: {reason}"))).ok()
     }
@@ -26,9 +26,9 @@ impl Quota {
     fn make(name: &str) -> Result<Self, String> {
         let first = PathBuf::from("/sys/fs/cgroup/cpu");
         let (root, files): (_, &[(&str, &str)]) = if first.is_dir() {
-            (first, &[("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "4000")])
+            (first, &[("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "2000")])
         } else {
-            (PathBuf::from("/sys/fs/cgroup"), &[("cpu.max", "4000 20000")])
+            (PathBuf::from("/sys/fs/cgroup"), &[("cpu.max", "2000 20000")])
         };
         let told = |file: PathBuf| move |error: std::io::Error| format!("{}: {error}", file.display());
         let made = Self { group: root.join(name) };
