@@ -62,8 +62,10 @@ pub struct TcpSeen {
     pub window: Option<Bytes>,
     /// The receivers' socket buffers at the end, of all streams together.
     pub receive_buffer: Option<Bytes>,
-    /// Smoothed round trip.
+    /// Smoothed round trip: the middle one of those seen.
     pub rtt: Option<Nanos>,
+    /// How often it was looked at.
+    pub rtts: usize,
     /// Smallest round trip.
     pub min_rtt: Option<Nanos>,
 }
@@ -116,14 +118,16 @@ const HELD: f64 = 0.5;
 const LOSSES: f64 = 0.001;
 /// Delay that the stream's own round trips gain, beyond the path's own, from which a queue made it.
 const QUEUE: Nanos = Nanos::millis(5);
+/// Looks at the smoothed round trip from which its middle one is no accident: a relay that is late once lengthens it for a while.
+const LOOKS: usize = 5;
 /// Share of its time below which neither end's busiest thread is anywhere near its processor's limit.
 const IDLE: f64 = 0.5;
 /// Share of the time that TCP was held back by the window, from which that may be what limits: a sender that paces waits for
 /// itself the rest of the time.
 const SHUT: f64 = 0.1;
-/// Of what the window lets through in the shortest round trip, what went through where it is small: about all, or a good part
-/// where TCP says itself that it waited for it. More cannot be: then the window that was seen is not the one that it had.
-const FILLED: [f64; 2] = [0.7, 0.3];
+/// Of what the window lets through in the shortest round trip, what went through where it is small: the most of it on a path
+/// whose round trips are even, less where they are not, and less still where TCP says itself that it waited for it. More cannot be: then the window that was seen is not the one that it had.
+const FILLED: [f64; 2] = [0.4, 0.3];
 const OVERFILLED: f64 = 1.3;
 /// Likewise of the receiver's buffer, of which a window is some half. One that holds far more than goes through in a round trip
 /// is not small, whatever window a slow reader leaves.
@@ -238,33 +242,35 @@ impl Evidence {
         again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
     }
 
-    /// How the stream's own round trips grew, in words; `None` where they did not, or where whoever waits for a processor
-    /// makes them.
+    /// How the stream's own round trips grew, in words; `None` where they did not, or where whoever waits for a processor or a
+    /// reader makes them.
     fn queue(&self) -> Option<String> {
-        let (rtt, min) = self.tcp.and_then(|tcp| Some((tcp.rtt?, tcp.min_rtt?)))?;
+        let tcp = self.tcp.filter(|tcp| tcp.window_limited.unwrap_or(0.0) < SHUT)?;
+        let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);
         let grew = rtt.0.saturating_sub(min.0) >= QUEUE.0.max(min.0);
         let crowded = [&self.sender, &self.receiver].iter().any(|end| end.waiting_thread.unwrap_or(0.0) >= CROWDED);
         (grew && !crowded).then(|| format!("round trips of {rtt} under load, where {min} is the shortest"))
     }
 
     fn by_path(&self) -> Option<Limit> {
-        let queue = self.queue();
         let lost = self.losses().map(|lost| match self.tcp {
             Some(_) => format!("{} of the bytes had to be sent again", percent(lost)),
             None => format!("{} of the datagrams were lost", percent(lost)),
         });
-        let (told, tried) = self.moved.as_ref().map_or((None, None), |moved| {
-            let (told, tried) = moved.tells();
-            (told, Some(tried))
-        });
-        let limiter = told.or_else(|| queue.as_ref().map(|_| Limiter::Congestion));
+        let queue = self.queue();
+        let (limiter, tried) = match &self.moved {
+            Some(moved) => moved.tells(),
+            // The stream alone: a queue that it was seen to make, and never what its losses are of.
+            None => {
+                let seen = self.tcp.is_some_and(|tcp| tcp.rtts >= LOOKS) && queue.is_some();
+                let untried = "which of a queue, a policer and a lossy path it is was not tried".to_owned();
+                (seen.then_some(Limiter::Congestion), if seen || lost.is_none() { Vec::new() } else { vec![untried] })
+            }
+        };
         let limiter = limiter.unwrap_or(Limiter::NotDetermined);
-        let untried = || vec!["which of a queue, a policer and a lossy path it is was not tried".to_owned()];
-        if limiter == Limiter::NotDetermined && lost.is_none() && tried.is_none() {
-            return None;
-        }
         let queue = queue.filter(|_| limiter == Limiter::Congestion);
-        Some(found(limiter, lost.into_iter().chain(queue).chain(tried.unwrap_or_else(untried)).collect()))
+        let because: Vec<String> = lost.into_iter().chain(queue).chain(tried).collect();
+        (!because.is_empty()).then(|| found(limiter, because))
     }
 
     /// What was looked at and shows nothing.

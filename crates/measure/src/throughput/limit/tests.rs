@@ -16,6 +16,7 @@ fn easy() -> Evidence {
         window: Some(Bytes(3_000_000)),
         receive_buffer: Some(Bytes(6_000_000)),
         rtt: Some(Nanos::millis(11)),
+        rtts: 10,
         min_rtt: Some(Nanos::millis(10)),
     };
     Evidence {
@@ -194,6 +195,17 @@ fn faster_legs_are_sent_until_they_tell() {
     let mut unsent = legs(&[0.0, 0.0], Nanos::ZERO);
     unsent.legs[1].sent_bytes_per_s *= 0.5;
     assert!(unsent.is_enough());
+}
+
+#[test]
+fn a_round_trip_that_was_looked_at_once_is_no_queue() {
+    let once = tcp(|tcp| (tcp.rtt, tcp.rtts) = (Some(Nanos::millis(80)), 1));
+    assert_eq!(once.limit().limiter, Limiter::NotDetermined);
+    assert!(once.wants_moving(), "but it may be one");
+    // Where datagrams met none, what the stream saw was another thing.
+    let moved = Some(legs(&[0.0, 0.0], Nanos::micros(90)));
+    let met_none = Evidence { moved, ..tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))) };
+    assert_eq!(met_none.limit().limiter, Limiter::NotDetermined);
 }
 
 #[test]

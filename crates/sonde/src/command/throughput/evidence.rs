@@ -225,6 +225,7 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
         window: sum(|glance| glance.snd_wnd_bytes.map(|bytes| bytes.0)).map(Bytes),
         receive_buffer: None,
         rtt: middle_rtt(intervals()).or(glances.iter().filter_map(|glance| glance.rtt_ns).max()),
+        rtts: intervals().filter(|interval| interval.tcp.is_some_and(|tcp| tcp.rtt_ns.is_some())).count(),
         min_rtt: glances.iter().filter_map(|glance| glance.min_rtt_ns).min(),
     })
 }
