@@ -279,6 +279,8 @@ impl Evidence {
         let seen = [
             share("busiest thread: the sender's", self.sender.busiest_thread),
             share("the receiver's", self.receiver.busiest_thread),
+            share("longest wait for a processor: the sender's", self.sender.waiting_thread),
+            share("the receiver's", self.receiver.waiting_thread),
             share("held by the receiver's window", self.tcp.and_then(|tcp| tcp.window_limited)),
             share("sent again", self.tcp.and_then(|tcp| tcp.retransmitted)),
         ];

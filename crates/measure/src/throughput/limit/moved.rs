@@ -4,7 +4,8 @@
 //! queue where what arrives has waited, a policer where it has not. Waiting is judged by the shortest time on the way in each
 //! short interval: a queue that is full is so all the time, while a program that is late is so now and then.
 //!
-//! Legs that did not leave as fast as they should tell nothing, and neither do losses at the receiver's own sockets.
+//! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A sender that is
+//! late leaves out what was due, for many datagrams at once would overflow any bucket.
 
 use super::{LOSSES, Limiter, percent, rate};
 use crate::throughput::arrivals::Datagrams;
@@ -33,7 +34,7 @@ pub struct Leg {
 }
 
 /// Of the rate asked for, what must have left for a leg to tell something.
-const LEFT: f64 = 0.9;
+const LEFT: f64 = 0.5;
 /// Share lost from which a leg went beyond what the path carries.
 const BEYOND: f64 = 0.05;
 /// How much more a leg beyond it loses than the slowest.

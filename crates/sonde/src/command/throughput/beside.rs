@@ -25,8 +25,9 @@ const EXCHANGES: u64 = 100;
 const PATIENCE: Nanos = Nanos::secs(2);
 /// How long each of the legs is.
 const LEG: Nanos = Nanos::millis(600);
-/// Intervals of a leg: a queue that is full stays so for longer, a program that is late does not.
-const GLIMPSE: Nanos = Nanos::millis(50);
+/// Intervals of a leg, as short as a reflector makes them: a queue that is full stays so for longer, a program that is late does
+/// not.
+const GLIMPSE: Nanos = Nanos::millis(100);
 /// The legs' rates, of what arrived of the stream. A policer lets a TCP have as little as a third of its rate.
 const LEGS: [f64; 4] = [0.5, 1.5, 3.0, 6.0];
 /// Calls a second beyond which no leg is tried: they cannot be made.
@@ -142,7 +143,8 @@ impl Beside {
             ..Asked::default()
         };
         let method = asked.resolve().ok()?;
-        let probe = super::task_of(method, self.target.clone(), self.key.clone(), GLIMPSE);
+        let (target, key) = (self.target.clone(), self.key.clone());
+        let probe = Task { even: true, ..super::task_of(method, target, key, GLIMPSE) };
         let found = throughput::measure(&probe, stop, &mut |_| {}).ok()?;
         Way::of(&found, &probe, direction, None)?.leg(bytes_per_s)
     }
