@@ -202,7 +202,7 @@ impl PartialEq for Packet {
 
 impl Eq for Packet {}
 
-/// Seeded chance: the SplitMix64 generator (Steele, Lea, Flood 2014), the same on every machine.
+/// Seeded chance: the `SplitMix64` generator (Steele, Lea, Flood 2014), the same on every machine.
 #[derive(Clone, Debug)]
 struct Draws(u64);
 

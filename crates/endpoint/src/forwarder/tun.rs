@@ -1,4 +1,4 @@
-//! A TUN device: an interface whose packets a program reads and writes. Structures: include/uapi/linux/if_tun.h.
+//! A TUN device: an interface whose packets a program reads and writes. Structures: `include/uapi/linux/if_tun.h`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -258,19 +258,20 @@ impl Evidence {
             None => format!("{} of the datagrams were lost", percent(lost)),
         });
         let queue = self.queue();
-        let (limiter, tried) = match &self.moved {
-            Some(moved) => moved.tells(),
-            // The stream alone: a queue that it was seen to make, and never what its losses are of.
-            None => {
-                let seen = self.tcp.is_some_and(|tcp| tcp.rtts >= LOOKS) && queue.is_some();
-                let untried = "which of a queue, a policer and a lossy path it is was not tried".to_owned();
-                (seen.then_some(Limiter::Congestion), if seen || lost.is_none() { Vec::new() } else { vec![untried] })
-            }
-        };
+        let (limiter, tried) = self.moved.as_ref().map_or_else(|| self.untried(queue.is_some()), Moved::tells);
         let limiter = limiter.unwrap_or(Limiter::NotDetermined);
         let queue = queue.filter(|_| limiter == Limiter::Congestion);
         let because: Vec<String> = lost.into_iter().chain(queue).chain(tried).collect();
         (!because.is_empty()).then(|| found(limiter, because))
+    }
+
+    /// What the stream alone tells of the path: a queue that it was seen to make, and never what its losses are of.
+    fn untried(&self, queued: bool) -> (Option<Limiter>, Vec<String>) {
+        if queued && self.tcp.is_some_and(|tcp| tcp.rtts >= LOOKS) {
+            return (Some(Limiter::Congestion), Vec::new());
+        }
+        let lost = self.losses().map(|_| "which of a queue, a policer and a lossy path it is was not tried".to_owned());
+        (None, lost.into_iter().collect())
     }
 
     /// What was looked at and shows nothing.

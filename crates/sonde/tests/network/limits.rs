@@ -13,7 +13,7 @@ use test_case::test_case;
 
 use crate::scene::{Reflector, Scene, document, installed, tell};
 use Case::{First, Further};
-use plant::{Forward, Quota, policer_of_buckets, policer_of_rules, sonde_of};
+use plant::{FORWARDED, Forward, Quota, policer_of_buckets, policer_of_rules, sonde_of};
 
 /// Whether a case is one of those that all other tests have beside them, or one of its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,10 +109,10 @@ fn a_quota_of_cpu_time_is_named_on_its_side(case: Case, near: bool, words: &[&st
 fn what_the_forwarder_does_is_named(case: Case, what: &str, planted: Limiter, link: &[&str], words: &[&str]) {
     let Some(runs) = case.runs() else { return };
     let Some(scene) = Scene::undisturbed(what) else { return };
-    let forward = Forward::start(&scene, link);
+    let _forward = Forward::start(&scene, link);
     let _reflector = reflector(&scene, None);
     let judge = Judge { scene: &scene, what, client: None, runs };
-    judge.names(planted, &[&[forward.target(), "-t", "1"], words].concat());
+    judge.names(planted, &[&[FORWARDED, "-t", "1"], words].concat());
 }
 
 /// Either way of making one, on a path of 10 ms and on a bare cable.
@@ -134,7 +134,7 @@ fn a_policer_is_named(case: Case, buckets: bool, words: &[&str]) {
         policer_of_rules(&scene);
     }
     let _reflector = reflector(&scene, None);
-    let target = forward.as_ref().map_or_else(|| scene.target(false), |forward| forward.target().to_owned());
+    let target = if forward.is_some() { FORWARDED.to_owned() } else { scene.target(false) };
     let judge = Judge { scene: &scene, what: &what, client: None, runs };
     judge.names(Limiter::Policer, &[&[&*target, "-t", "1"], words].concat());
 }

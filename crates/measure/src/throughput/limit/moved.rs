@@ -35,6 +35,8 @@ pub struct Leg {
 
 /// Of the rate asked for, what must have left for a leg to tell something.
 const LEFT: f64 = 0.5;
+/// How much faster than the slowest leg another has to have left.
+const FASTER: f64 = 1.2;
 /// Share lost from which a leg went beyond what the path carries.
 const BEYOND: f64 = 0.05;
 /// How much more a leg beyond it loses than the slowest.
@@ -78,7 +80,8 @@ impl Moved {
     /// The first leg that was too fast for the path, where a slower one was not.
     fn beyond(&self) -> Option<&Leg> {
         let (slowest, faster) = self.legs.split_first()?;
-        faster.iter().find(|leg| leg.left() && leg.loss() >= BEYOND.max(slowest.loss() * STEEPER))
+        let is_faster = |leg: &&Leg| leg.sent_bytes_per_s >= slowest.sent_bytes_per_s * FASTER;
+        faster.iter().filter(is_faster).find(|leg| leg.loss() >= BEYOND.max(slowest.loss() * STEEPER))
     }
 
     /// The queue that stood in the fastest leg and did not in the slowest.

@@ -185,10 +185,13 @@ fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>, segments
     let datagrams = datagrams.filter(|datagrams| datagrams.expected > 0)?;
     let (expected, lost) = (datagrams.expected as f64, datagrams.loss()?);
     let environment = if sends { found.theirs.as_ref()? } else { &found.ours };
-    // The whole host's: what nobody took is somebody's, and nobody else streams so fast. A backlog that is full is of packets
-    // that had arrived, too. Counters that did not move are left out there.
-    let overflows = ["Udp.RcvbufErrors", "Udp6.RcvbufErrors", "softnet.dropped"];
-    let overflows = overflows.iter().filter_map(|name| environment.counters.get(*name));
+    // What nobody took at a socket is somebody's, and nobody else streams so fast; what the interface dropped had arrived, too.
+    // Counters that did not move are left out there.
+    let is_drop = |name: &str| {
+        ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].contains(&name)
+            || (name.starts_with("interface.") && name.ends_with(".rx_drop"))
+    };
+    let overflows = environment.counters.iter().filter(|(name, _)| is_drop(name)).map(|(_, count)| count);
     overflows.copied().reduce(|one, other| one + other).map(|dropped| {
         let each = f64::from(segments.max(1));
         (dropped.max(0) as f64 * each / expected).min(lost)

@@ -68,6 +68,9 @@ pub fn sonde_of(namespace: &Namespace, quota: Option<&Quota>) -> Command {
     command
 }
 
+/// The far side's address over a [`Forward`].
+pub const FORWARDED: &str = "10.181.8.2";
+
 /// A worse link between the two hosts of a scene, beside their cable.
 pub struct Forward {
     _running: Reflector,
@@ -79,11 +82,6 @@ impl Forward {
         let mut command = sonde_of(scene.near(), None);
         command.args(["forward", "-", scene.far().name(), "--addresses", "10.181.8.1,10.181.8.2"]).args(link);
         Self { _running: Reflector::started(command, "forwarding") }
-    }
-
-    /// The far side's address over it.
-    pub fn target(&self) -> &'static str {
-        "10.181.8.2"
     }
 }
 
