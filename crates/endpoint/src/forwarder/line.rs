@@ -26,7 +26,8 @@ pub struct Impairment {
     pub reorder: f64,
     /// Bits of IP a second that the line takes; `None`: as many as come.
     pub bits_per_s: Option<u64>,
-    /// Bytes that wait for the line at most, the one on it included; a packet beyond is dropped. Means nothing without a rate.
+    /// Bytes that wait for the line at most, the one on it included; a packet beyond is dropped. One that
+    /// finds the line free passes. Means nothing without a rate.
     pub queue: Bytes,
 }
 
@@ -152,7 +153,7 @@ impl Line {
         let begins = self.free_at.max(now);
         let passed = begins.after(time(length as u64));
         // What waits is known by the time that it takes: all of it has to fit, this packet included.
-        if passed.since(now)? > time(self.impairment.queue.0) {
+        if begins > now && passed.since(now)? > time(self.impairment.queue.0) {
             return None;
         }
         self.free_at = passed;

@@ -258,7 +258,8 @@ impl Evidence {
             None => format!("{} of the datagrams were lost", percent(lost)),
         });
         let queue = self.queue();
-        let (limiter, tried) = self.moved.as_ref().map_or_else(|| self.untried(queue.is_some()), Moved::tells);
+        let (limiter, tried) =
+            self.moved.as_ref().map_or_else(|| self.untried(queue.is_some()), |moved| moved.tells(self.losses()));
         let limiter = limiter.unwrap_or(Limiter::NotDetermined);
         let queue = queue.filter(|_| limiter == Limiter::Congestion);
         let because: Vec<String> = lost.into_iter().chain(queue).chain(tried).collect();

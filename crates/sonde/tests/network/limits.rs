@@ -2,7 +2,8 @@
 //! planted nobody but a CPU is named.
 //!
 //! One case of each is run twice with all other tests; all of them as often as `SONDE_PLANTED` says. Not to be determined is no
-//! accusation, and may happen in one run of twenty; a wrong name may not happen at all.
+//! accusation, and may happen in one run of twenty; a wrong name may not happen at all. Where something is planted both ends run
+//! ahead of what else this machine does, which would limit them too; where nothing is they run as users run them.
 
 mod latency;
 mod plant;
@@ -13,7 +14,7 @@ use test_case::test_case;
 
 use crate::scene::{Reflector, Scene, document, installed, tell};
 use Case::{First, Further};
-use plant::{FORWARDED, Forward, Quota, policer_of_buckets, policer_of_rules, sonde_of};
+use plant::{FORWARDED, Forward, Quota, Standing, policer_of_buckets, policer_of_rules, sonde_of};
 
 /// Whether a case is one of those that all other tests have beside them, or one of its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Case {
 struct Judge<'a> {
     scene: &'a Scene,
     what: &'a str,
-    client: Option<&'a Quota>,
+    client: Standing<'a>,
     runs: usize,
 }
 
@@ -78,9 +79,9 @@ impl Judge<'_> {
     }
 }
 
-/// A far side of no priority.
-fn reflector(scene: &Scene, quota: Option<&Quota>) -> Reflector {
-    let mut command = sonde_of(scene.far(), quota);
+/// A far side that anybody may measure against.
+fn reflector(scene: &Scene, standing: Standing<'_>) -> Reflector {
+    let mut command = sonde_of(scene.far(), standing);
     command.args(["serve", "--open"]);
     Reflector::started(command, "listening on")
 }
@@ -94,7 +95,8 @@ fn a_quota_of_cpu_time_is_named_on_its_side(case: Case, near: bool, words: &[&st
     let what = format!("a CPU quota of the {} end {words:?}", if near { "near" } else { "far" });
     let Some(quota) = Quota::tenth(&what) else { return };
     let Some(scene) = Scene::undisturbed(&what) else { return };
-    let (ours, theirs) = if near { (Some(&quota), None) } else { (None, Some(&quota)) };
+    let (held, free) = (Standing::Within(&quota), Standing::Ahead);
+    let (ours, theirs) = if near { (held, free) } else { (free, held) };
     let _reflector = reflector(&scene, theirs);
     let planted = if near == words.is_empty() { Limiter::SenderCpu } else { Limiter::ReceiverCpu };
     let judge = Judge { scene: &scene, what: &what, client: ours, runs };
@@ -110,8 +112,8 @@ fn what_the_forwarder_does_is_named(case: Case, what: &str, planted: Limiter, li
     let Some(runs) = case.runs() else { return };
     let Some(scene) = Scene::undisturbed(what) else { return };
     let _forward = Forward::start(&scene, link);
-    let _reflector = reflector(&scene, None);
-    let judge = Judge { scene: &scene, what, client: None, runs };
+    let _reflector = reflector(&scene, Standing::Ahead);
+    let judge = Judge { scene: &scene, what, client: Standing::Ahead, runs };
     judge.names(planted, &[&[FORWARDED, "-t", "1"], words].concat());
 }
 
@@ -133,9 +135,9 @@ fn a_policer_is_named(case: Case, buckets: bool, words: &[&str]) {
     } else {
         policer_of_rules(&scene);
     }
-    let _reflector = reflector(&scene, None);
+    let _reflector = reflector(&scene, Standing::Ahead);
     let target = if forward.is_some() { FORWARDED.to_owned() } else { scene.target(false) };
-    let judge = Judge { scene: &scene, what: &what, client: None, runs };
+    let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
     judge.names(Limiter::Policer, &[&[&*target, "-t", "1"], words].concat());
 }
 
@@ -146,8 +148,8 @@ fn the_rate_that_was_asked_for_is_named(case: Case, words: &[&str]) {
     let Some(runs) = case.runs() else { return };
     let what = format!("a rate {words:?}");
     let Some(scene) = Scene::undisturbed(&what) else { return };
-    let _reflector = reflector(&scene, None);
-    let judge = Judge { scene: &scene, what: &what, client: None, runs };
+    let _reflector = reflector(&scene, Standing::Ahead);
+    let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
     judge.names(Limiter::Rate, &[&[&*scene.target(false), "-t", "1"], words].concat());
 }
 
@@ -159,8 +161,8 @@ fn where_nothing_is_planted_nobody_is_accused(case: Case, words: &[&str]) {
     let Some(runs) = case.runs() else { return };
     let what = format!("a plain cable {words:?}");
     let Some(scene) = Scene::undisturbed(&what) else { return };
-    let _reflector = reflector(&scene, None);
-    let judge = Judge { scene: &scene, what: &what, client: None, runs };
+    let _reflector = reflector(&scene, Standing::Plain);
+    let judge = Judge { scene: &scene, what: &what, client: Standing::Plain, runs };
     judge.names_nobody(&[&[&*scene.target(false), "-t", "1"], words].concat());
     // Over loopback, with a reflector of its own.
     let judge = Judge { what: "loopback", ..judge };

@@ -93,6 +93,16 @@ fn a_queue_waits_as_long_as_its_bytes_take_and_drops_the_rest() {
 }
 
 #[test]
+fn without_a_queue_passes_what_finds_the_line_free() {
+    // A packet takes twice the time between two.
+    let mut line = line(Impairment { bits_per_s: Some(40_000_000), ..Impairment::default() });
+    let came = cross(&mut line, 100);
+    assert!(came.iter().copied().eq((0..100).step_by(2).map(|number| (number, Nanos::micros(200)))), "{came:?}");
+    assert_eq!(line.counts().dropped, 50);
+    balance(line.counts());
+}
+
+#[test]
 fn what_is_underway_at_the_end_is_held() {
     let mut line = line(Impairment { delay: Nanos::secs(1), ..Impairment::default() });
     line.take(Instant(5), &[0; 20]);

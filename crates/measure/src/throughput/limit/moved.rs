@@ -43,6 +43,12 @@ const BEYOND: f64 = 0.05;
 const STEEPER: f64 = 4.0;
 /// Losses in all from which they tell that their share is the same at any rate.
 const ENOUGH: f64 = 20.0;
+/// Of them, in the slowest leg.
+const FEW: f64 = 3.0;
+/// Part of the share of all that each leg has to have lost.
+const ALIKE: f64 = 1.0 / 3.0;
+/// How much more of a stream may be sent again than datagrams are lost, where the path loses both at random.
+const AGAIN: f64 = 4.0;
 /// What never left the queue, from which there is one; and up to which there is none.
 const QUEUED: Nanos = Nanos::millis(1);
 const UNQUEUED: Nanos = Nanos::micros(500);
@@ -51,11 +57,11 @@ impl Moved {
     /// Whether there is nothing more to find out by going faster.
     pub fn is_enough(&self) -> bool {
         let unsent = self.legs.iter().any(|leg| !leg.left());
-        unsent || self.beyond().is_some() || self.queued().is_some() || (self.legs.len() > 2 && self.evenly())
+        unsent || self.beyond().is_some() || self.queued().is_some() || (self.legs.len() > 2 && self.evenly().is_some())
     }
 
-    /// What moving the rate shows; `None`: it does not.
-    pub(super) fn tells(&self) -> (Option<Limiter>, Vec<String>) {
+    /// What moving the rate shows of a path on which the stream `lost` such a share; `None`: nothing.
+    pub(super) fn tells(&self, lost: Option<f64>) -> (Option<Limiter>, Vec<String>) {
         let mut tried: Vec<String> = self.legs.iter().map(Leg::told).collect();
         if !self.legs.first().is_some_and(Leg::left) {
             tried.push("datagrams could not be sent as fast as the stream, so that they tell nothing of it".to_owned());
@@ -70,11 +76,9 @@ impl Moved {
             tried.extend(without.map(|_| "what arrived had not waited".to_owned()));
             return (without.map(|_| Limiter::Policer), tried);
         }
-        let even = self.evenly();
-        if even {
-            tried.push("the same share whatever the rate".to_owned());
-        }
-        (even.then_some(Limiter::Loss), tried)
+        let even = self.evenly().filter(|share| lost.is_none_or(|lost| lost <= share * AGAIN));
+        tried.extend(even.map(|_| "the same share whatever the rate".to_owned()));
+        (even.map(|_| Limiter::Loss), tried)
     }
 
     /// The first leg that was too fast for the path, where a slower one was not.
@@ -95,21 +99,23 @@ impl Moved {
         (stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0).then_some(stood)
     }
 
-    /// Whether all legs lost about the same share, and enough of it.
-    fn evenly(&self) -> bool {
+    /// The share that all legs lost about alike, where it is enough to tell.
+    fn evenly(&self) -> Option<f64> {
+        let (slowest, others) = self.legs.split_first()?;
         let count = |leg: &Leg| leg.datagrams.expected as f64;
-        let (all, lost) =
-            self.legs.iter().fold((0.0, 0.0), |(all, lost), leg| (all + count(leg), lost + leg.loss() * count(leg)));
-        if lost < ENOUGH || lost < LOSSES * all || self.legs.len() < 2 {
-            return false;
+        let lost = |leg: &Leg| leg.loss() * count(leg);
+        let (all, total) = self.legs.iter().fold((0.0, 0.0), |(all, total), leg| (all + count(leg), total + lost(leg)));
+        if total < ENOUGH || total < LOSSES * all || others.is_empty() || lost(slowest) < FEW {
+            return None;
         }
-        let share = lost / all;
+        let share = total / all;
         // Within five standard deviations of independent losses, and two for those that come together.
         let even = |leg: &Leg| {
             let expected = share * count(leg);
-            (leg.loss() * count(leg) - expected).abs() <= 5.0 * (expected * (1.0 - share)).sqrt() + 2.0
+            let apart = (lost(leg) - expected).abs();
+            leg.loss() >= share * ALIKE && apart <= 5.0 * (expected * (1.0 - share)).sqrt() + 2.0
         };
-        self.legs.iter().all(|leg| leg.left() && even(leg))
+        self.legs.iter().all(|leg| leg.left() && even(leg)).then_some(share)
     }
 }
 

@@ -99,6 +99,8 @@ fn lossy(moved: Moved) -> Evidence {
 #[test_case(&lossy(legs(&[0.0, 0.0], Nanos::millis(40))), Limiter::Congestion; "a queue that loses nothing yet")]
 #[test_case(&lossy(legs(&[0.0, 0.23], Nanos::micros(700))), Limiter::NotDetermined; "a queue too short to be told from none")]
 #[test_case(&lossy(legs(&[0.019, 0.021], Nanos::micros(200))), Limiter::Loss; "losses at any rate")]
+#[test_case(&lossy(legs(&[0.0, 0.0, 0.025], Nanos::micros(200))), Limiter::NotDetermined; "losses of the fastest alone")]
+#[test_case(&lossy(legs(&[0.004, 0.004], Nanos::micros(200))), Limiter::NotDetermined; "far fewer losses than the stream had")]
 #[test_case(&lossy(legs(&[0.001, 0.0005], Nanos::micros(200))), Limiter::NotDetermined; "too few losses to tell")]
 #[test_case(&lossy(legs(&[0.0, 0.0, 0.0, 0.0], Nanos::micros(90))), Limiter::NotDetermined; "no datagram met what the stream did")]
 fn what_was_planted_is_named(evidence: &Evidence, limiter: Limiter) {

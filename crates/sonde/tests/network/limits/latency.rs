@@ -4,7 +4,7 @@ use serde_json::Value;
 use test_case::test_case;
 
 use super::Case::{self, First, Further};
-use super::plant::{FORWARDED, Forward, bucket, sonde_of};
+use super::plant::{FORWARDED, Forward, Standing, bucket, sonde_of};
 use super::reflector;
 use crate::scene::{Scene, document, installed, number, tell};
 
@@ -37,7 +37,7 @@ fn what_a_full_queue_adds_is_what_it_holds_by_its_rate(case: Case, of_tokens: bo
     if of_tokens {
         bucket(&scene, &format!("{rate}bit"), "5000", &queue);
     }
-    let _reflector = reflector(&scene, None);
+    let _reflector = reflector(&scene, Standing::Ahead);
     let target = if forward.is_some() { FORWARDED.to_owned() } else { scene.target(false) };
     // A run takes ten seconds: one with all other tests, and half as many as of other cases.
     for _ in 0..runs.div_ceil(2) {
@@ -54,7 +54,7 @@ fn what_a_full_queue_adds_is_what_it_holds_by_its_rate(case: Case, of_tokens: bo
 fn added_under_load(scene: &Scene, target: &str) -> u64 {
     let words =
         ["throughput", "--json", "-q", target, "-t", "3", "--udp", "--rate", "40M", "--with-latency", "--no-test"];
-    let output = sonde_of(scene.near(), None).args(words).output().expect("started");
+    let output = sonde_of(scene.near(), Standing::Ahead).args(words).output().expect("started");
     let record = document(&output);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(number(&record, "/stream/latency/loaded/scheduled") >= 250);

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use lab::namespace::Namespace;
 
 use crate::scene::{Reflector, Scene, as_a_stranger, run};
 
-/// A control group that may run a tenth of the time of one CPU.
+/// A control group that may run a tenth of the time of one CPU, and has that before others.
 pub struct Quota {
     group: PathBuf,
 }
@@ -26,9 +27,9 @@ impl Quota {
     fn make(name: &str) -> Result<Self, String> {
         let first = PathBuf::from("/sys/fs/cgroup/cpu");
         let (root, files): (_, &[(&str, &str)]) = if first.is_dir() {
-            (first, &[("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "2000")])
+            (first, &[("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "2000"), ("cpu.shares", "262144")])
         } else {
-            (PathBuf::from("/sys/fs/cgroup"), &[("cpu.max", "2000 20000")])
+            (PathBuf::from("/sys/fs/cgroup"), &[("cpu.max", "2000 20000"), ("cpu.weight", "10000")])
         };
         let told = |file: PathBuf| move |error: std::io::Error| format!("{}: {error}", file.display());
         let made = Self { group: root.join(name) };
@@ -48,24 +49,43 @@ impl Drop for Quota {
     }
 }
 
-/// The program in `namespace`, where it sees its control group; under `quota` from before its start. What else this machine does
-/// is no limiter that was planted, so that it goes before that where the user may say so; a quota holds all the same.
-pub fn sonde_of(namespace: &Namespace, quota: Option<&Quota>) -> Command {
+/// How the program runs.
+#[derive(Clone, Copy)]
+pub enum Standing<'a> {
+    /// As users run it, beside whatever else the machine does.
+    Plain,
+    /// Before that, at the lowest of the real-time priorities, where the user may have it: what else runs here is no limiter that
+    /// was planted.
+    Ahead,
+    /// Under a quota, from before its start.
+    Within(&'a Quota),
+}
+
+/// The program in `namespace`, where it sees its control group.
+pub fn sonde_of(namespace: &Namespace, standing: Standing<'_>) -> Command {
     let program = assert_cmd::cargo::cargo_bin!("sonde");
-    if quota.is_none() && rustix::process::geteuid().is_root() {
-        let mut command = namespace.command_with_host_sys("nice");
-        command.args(["-n", "-20"]).arg(program);
-        as_a_stranger(&mut command);
-        return command;
-    }
-    let mut command =
-        namespace.command_with_host_sys(if quota.is_some() { "sh".as_ref() } else { program.as_os_str() });
-    if let Some(quota) = quota {
-        command.args(["-c", "echo $$ > \"$1/cgroup.procs\" && shift && exec \"$@\"", "sh"]);
-        command.arg(&quota.group).arg(program);
-    }
+    let mut command = match standing {
+        Standing::Ahead if may_be_ahead() => {
+            let mut command = namespace.command_with_host_sys("chrt");
+            command.args(["--fifo", "1"]).arg(program);
+            command
+        }
+        Standing::Plain | Standing::Ahead => namespace.command_with_host_sys(program),
+        Standing::Within(quota) => {
+            let mut command = namespace.command_with_host_sys("sh");
+            command.args(["-c", "echo $$ > \"$1/cgroup.procs\" && shift && exec \"$@\"", "sh"]);
+            command.arg(&quota.group).arg(program);
+            command
+        }
+    };
     as_a_stranger(&mut command);
     command
+}
+
+fn may_be_ahead() -> bool {
+    static MAY: OnceLock<bool> = OnceLock::new();
+    let tried = || Command::new("chrt").args(["--fifo", "1", "true"]).output();
+    *MAY.get_or_init(|| tried().is_ok_and(|output| output.status.success()))
 }
 
 /// The far side's address over a [`Forward`].
@@ -79,7 +99,7 @@ pub struct Forward {
 impl Forward {
     /// With what `link` says of it.
     pub fn start(scene: &Scene, link: &[&str]) -> Self {
-        let mut command = sonde_of(scene.near(), None);
+        let mut command = sonde_of(scene.near(), Standing::Ahead);
         command.args(["forward", "-", scene.far().name(), "--addresses", "10.181.8.1,10.181.8.2"]).args(link);
         Self { _running: Reflector::started(command, "forwarding") }
     }
