@@ -126,7 +126,8 @@ const IDLE: f64 = 0.5;
 /// itself the rest of the time.
 const SHUT: f64 = 0.1;
 /// Of what the window lets through in the shortest round trip, what went through where it is small: the most of it on a path
-/// whose round trips are even, less where they are not, and less still where TCP says itself that it waited for it. More cannot be: then the window that was seen is not the one that it had.
+/// whose round trips are even, less where they are not, and less still where TCP says itself that it waited for it most of the
+/// time. More cannot be: then the window that was seen is not the one that it had.
 const FILLED: [f64; 2] = [0.4, 0.3];
 const OVERFILLED: f64 = 1.3;
 /// Likewise of the receiver's buffer, of which a window is some half. One that holds far more than goes through in a round trip
