@@ -10,6 +10,7 @@ pub mod engine;
 pub mod environment;
 pub mod error;
 pub mod facts;
+pub mod forwarder;
 pub mod link;
 pub mod name;
 pub mod pace;

@@ -4,6 +4,7 @@ pub mod argv;
 pub mod completions;
 pub mod deliver;
 pub mod foreign;
+pub mod forward;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
@@ -83,6 +84,11 @@ enum Command {
     Replay(replay::options::ReplayOptions),
     /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
     Serve(serve::options::ServeOptions),
+    /// Be a worse path: a link between two network namespaces that delays, loses, reorders and queues, and counts what it did
+    ///
+    /// Two TUN devices and a relay between them, for kernels without netem and for paths whose truth has to be known. Runs until
+    /// SIGINT (Ctrl-C), SIGTERM or SIGHUP, and then prints what became of the packets each way. Needs `CAP_NET_ADMIN`.
+    Forward(forward::ForwardOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
     Machine(machine::SelfOptions),
@@ -139,6 +145,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Throughput(options) => throughput::run(options, &words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Serve(options) => serve::run(options, output),
+        Command::Forward(options) => forward::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),

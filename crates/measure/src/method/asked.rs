@@ -107,6 +107,8 @@ pub enum Far {
     Native,
     /// Another program's: messages carry what its protocol says, and what it does cannot be told in our words.
     Foreign,
+    /// The same of a protocol that says at which rate the far side is to send.
+    ForeignPaced,
 }
 
 impl Asked {
@@ -133,7 +135,7 @@ impl Asked {
             waiting: self.waiting.unwrap_or(Waiting::Block),
             peer_waiting: match (carrier, far) {
                 (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
-                (Carrier::Icmp | Carrier::TcpConnect, _) | (_, Far::Foreign) => None,
+                (Carrier::Icmp | Carrier::TcpConnect, _) | (_, Far::Foreign | Far::ForeignPaced) => None,
             },
             reply_every: self.resolve_reply_every(pattern, far)?,
             batch: self.batch,
@@ -169,7 +171,7 @@ impl Asked {
     fn resolve_reply_every(&self, pattern: Pattern, far: Far) -> Result<u32, Refusal> {
         match self.reply_every {
             // A tool of the field may only send.
-            Some(0) if pattern == Pattern::Load && far == Far::Foreign => Ok(0),
+            Some(0) if pattern == Pattern::Load && far != Far::Native => Ok(0),
             Some(0) => Err(Refusal::ReplyEveryNothing),
             Some(n) if n > 1 && pattern != Pattern::Load => Err(Refusal::RepliesToEach),
             asked => Ok(asked.unwrap_or(1)),

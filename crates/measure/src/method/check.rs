@@ -26,7 +26,7 @@ impl Method {
         self.check_load(far)?;
         self.check_sizes(far)?;
         self.check_schedule(far)?;
-        if far == Far::Foreign && asked.peer_waiting.is_some() {
+        if far != Far::Native && asked.peer_waiting.is_some() {
             return Err(Refusal::ForeignWaiting);
         }
         if !self.needs_reflector() && (asked.peer_waiting.is_some() || !self.spread.peer_cpus.is_empty()) {
@@ -56,7 +56,7 @@ impl Method {
         }
         let (smallest, largest) = match self.carrier {
             Carrier::Tcp | Carrier::TcpConnect => (1, LARGEST_MESSAGE),
-            Carrier::Udp if far == Far::Foreign => (1, LARGEST_DATAGRAM),
+            Carrier::Udp if far != Far::Native => (1, LARGEST_DATAGRAM),
             Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
         };
@@ -101,7 +101,7 @@ impl Method {
             Schedule::BackToBack => Ok(()),
             Schedule::Trace { .. } if self.pattern != Pattern::Load => Err(Refusal::TracesAreLoads),
             Schedule::Trace { messages: 0, .. } => Err(Refusal::NothingToMeasure),
-            // Ours sends as it is asked to.
+            // Ours sends as it is asked to, and so do some others.
             _ if self.direction == Some(Direction::Receive) && far == Far::Foreign => Err(Refusal::PacedReceiver),
             _ if self.pattern == Pattern::Stream => Ok(()),
             // A burst of a foreign tool is so many exchanges, one after the other where its window is one.
@@ -126,9 +126,7 @@ impl Method {
                 (_, Some(_)) => Err(Refusal::BatchesAreLoads),
                 (Sizes::Fixed, None) => Ok(()),
                 // One program's messages say their own length, and so do the replies.
-                (_, None) if far == Far::Foreign && matches!(self.window, Window::Volley(_)) => {
-                    self.check_drawn_sizes()
-                }
+                (_, None) if far != Far::Native && matches!(self.window, Window::Volley(_)) => self.check_drawn_sizes(),
                 (_, None) => Err(Refusal::SizesAreLoads),
             };
         }

@@ -46,6 +46,11 @@ impl Scene {
         Some(scene)
     }
 
+    /// For a test that wants the machine as its users have it, at no priority, and yet to itself.
+    pub fn undisturbed(what: &str) -> Option<Self> {
+        Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })
+    }
+
     /// For a test of anything else.
     pub fn beside(what: &str) -> Option<Self> {
         Self::new(what, Turn::Beside { _guard: MACHINE.read().unwrap_or_else(PoisonError::into_inner) })
@@ -125,11 +130,16 @@ pub fn sonde_in(namespace: &Namespace) -> Command {
     let program = assert_cmd::cargo::cargo_bin!("sonde");
     let urgent = URGENT.load(Ordering::Relaxed);
     let mut command = if urgent { urgently(namespace, program) } else { namespace.command(program) };
+    as_a_stranger(&mut command);
+    command
+}
+
+/// Without the environment of whoever runs the tests, and without input.
+pub fn as_a_stranger(command: &mut Command) {
     for name in ["SONDE_KEY_FILE", "SONDE_COLOR", "NOTIFY_SOCKET", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null());
-    command
 }
 
 /// The one JSON document on standard output.
@@ -215,7 +225,7 @@ pub fn installed(program: &str, package: &str, what: &str) -> bool {
     there
 }
 
-/// `sonde serve` in a namespace; ended when it goes out of scope.
+/// `sonde serve` in a namespace, or what else serves; ended when it goes out of scope.
 pub struct Reflector {
     child: Child,
     _stderr: BufReader<ChildStderr>,
@@ -225,12 +235,17 @@ impl Reflector {
     /// Starts it with these words, and returns when it listens.
     pub fn start(namespace: &Namespace, words: &[&str]) -> Self {
         let mut command = sonde_in(namespace);
-        let child = command.arg("serve").args(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let mut child = child.expect("started");
+        command.arg("serve").args(words);
+        Self::started(command, "listening on")
+    }
+
+    /// Starts a command that serves until it is ended, and returns when it says `ready` on standard error.
+    pub fn started(mut command: Command, ready: &str) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("started");
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut status = String::new();
         stderr.read_line(&mut status).expect("a line");
-        assert!(status.contains("listening on"), "{status}");
+        assert!(status.contains(ready), "{status}");
         Self { child, _stderr: stderr }
     }
 }
