@@ -83,9 +83,8 @@ impl Envelope {
     /// counting more, within what is possible.
     pub fn drift(&self, (slowest, fastest): (f64, f64)) -> f64 {
         let edges = [edge_at_middle(&self.ceiling), edge_at_middle(&self.floor)];
-        let (weighted, weight) = edges.iter().flatten().fold((0.0, 0.0), |(sum, all), (slope, length)| {
-            (sum + slope * length, all + length)
-        });
+        let (weighted, weight) =
+            edges.iter().flatten().fold((0.0, 0.0), |(sum, all), (slope, length)| (sum + slope * length, all + length));
         let drift = if weight > 0.0 { weighted / weight } else { 0.0 };
         drift.clamp(slowest, fastest)
     }

@@ -73,7 +73,12 @@ mod tests {
         let count = 3 * MOST as u64 + 7;
         for at in 0..count {
             let path = if at == 70_001 { 5 } else { 100 + at % 7 };
-            gathered.add(FourTimes { sent: at * 1_000, received: at * 1_000 + path, left: at * 1_000 + path, came: at * 1_000 + path });
+            gathered.add(FourTimes {
+                sent: at * 1_000,
+                received: at * 1_000 + path,
+                left: at * 1_000 + path,
+                came: at * 1_000 + path,
+            });
         }
         gathered.close();
         assert_eq!(gathered.seen, count);

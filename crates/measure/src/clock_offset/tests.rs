@@ -44,7 +44,10 @@ fn a_planted_offset_and_drift_are_within_the_bound_every_time() {
         assert!(clock.steps.is_empty() && clock.rate_changes == 0, "seed {seed}: {clock:?}");
         assert_true(&scene, &clock, seed);
         for window in &clock.windows {
-            assert!(window.drift_low_ppm <= ppm && ppm <= window.drift_high_ppm, "seed {seed}: {ppm} not in {window:?}");
+            assert!(
+                window.drift_low_ppm <= ppm && ppm <= window.drift_high_ppm,
+                "seed {seed}: {ppm} not in {window:?}"
+            );
         }
     }
 }

@@ -11,10 +11,8 @@ use crate::unit::Nanos;
 /// Both directions of the path, and the clocks at its ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OneWay {
-    /// How many exchanges had all four times, warm-up included.
+    /// How many exchanges had all four times, warm-up included; of more than 65,536 an even thinning makes the delays below.
     pub exchanges: u64,
-    /// Of how many of them, evenly thinned, the delays below were made.
-    pub examined: u64,
     /// Of how many our kernel told when they left; of the others it was read just before the call.
     pub left_by_kernel: u64,
     /// Of how many our kernel told when the answer came; of the others it was read just after the call.
@@ -35,7 +33,7 @@ pub struct OneWay {
     /// The far side's clock, as its last answer says.
     pub theirs: ClockState,
     /// Whether the far side numbers its answers by itself, which tells losses there from losses back; otherwise it repeats
-    /// the numbers that it is sent. Absent where that could not be told.
+    /// the numbers that it is sent. Absent where nobody asked.
     pub counts_answers: Option<bool>,
     /// Count of the lost of which the way is not known, because no later answer tells; absent where no way of any is.
     pub lost_either_way: Option<u64>,

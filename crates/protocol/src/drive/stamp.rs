@@ -39,7 +39,6 @@ fn read(session: &Session, packet: &[u8]) {
         assert_eq!(answer.number, session.number(packet, true));
         let _error = answer.error.error();
     }
-    let _departure = session.departure(packet, AT);
 }
 
 fn answer(session: &Session, reflector: &mut Reflector, packet: &[u8]) {
@@ -52,7 +51,8 @@ fn answer(session: &Session, reflector: &mut Reflector, packet: &[u8]) {
         assert!(silence != Silence::TooMany && answer == packet, "what is not answered is left alone");
         return;
     }
-    let asked = Session { session: u16::from_be_bytes(layout::take(packet, session_place(session))), ..session.clone() };
+    let asked =
+        Session { session: u16::from_be_bytes(layout::take(packet, session_place(session))), ..session.clone() };
     if let Ok(read) = asked.read(&answer, AT) {
         assert_eq!((read.number, read.received, read.left), (asked.number(packet, false), AT, AT + 9));
     } else {

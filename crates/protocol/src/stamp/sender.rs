@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::layout::{self, Layout, SHORTEST_ANSWER, put, take};
-use super::time::{ErrorEstimate, Format};
+use super::time::ErrorEstimate;
 use super::tlv;
 
 /// What a sender's packets have in common.
@@ -101,16 +101,6 @@ impl Session {
         let place = if is_answer { Layout::of(self.key.as_ref()).number } else { 0 };
         u32::from_be_bytes(take(message, place))
     }
-
-    /// The time of departure in a packet of ours that was written near `near`.
-    pub fn departure(&self, packet: &[u8], near: u64) -> Option<u64> {
-        let layout = Layout::of(self.key.as_ref());
-        self.format().decode(take(packet, layout.timestamp), near)
-    }
-
-    fn format(&self) -> Format {
-        self.error.format
-    }
 }
 
 #[cfg(test)]
@@ -122,6 +112,7 @@ mod tests {
 
     use super::*;
     use crate::stamp::reflector::{Arrival, Manner, Reflector};
+    use crate::stamp::time::Format;
 
     const AT: u64 = 1_700_000_000_000_000_000;
 
@@ -148,7 +139,7 @@ mod tests {
         let mut packet = vec![7; length];
         session.open(&mut packet);
         session.write(&mut packet, 77, AT);
-        assert_eq!((session.number(&packet, false), session.departure(&packet, AT)), (77, Some(AT)));
+        assert_eq!(session.number(&packet, false), 77);
         let answer = reflected(&session, &packet, true);
         assert_eq!(session.number(&answer, true), 77);
         let expected = Answer {
