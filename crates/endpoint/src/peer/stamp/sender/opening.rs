@@ -11,9 +11,9 @@ use crate::error::Cause;
 use crate::stop::Stop;
 
 /// A packet is sent so often before silence is told: one that is lost is no closed port.
-const TRIES: u32 = 5;
+const TRIES: u32 = 3;
 /// So long is waited for the answer to each of them.
-const PATIENCE: Nanos = Nanos::millis(400);
+const PATIENCE: Nanos = Nanos::millis(1_500);
 
 /// A number of ours and the far side's own number of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
