@@ -26,7 +26,7 @@ fn asked(count: u64) -> Asked {
         response_bytes: Some(Bytes(44)),
         stop: StopAt { count: Some(count), ..StopAt::default() },
         warm_up_ns: Some(Nanos::ZERO),
-        timeout_ns: Some(Nanos::secs(5)),
+        timeout_ns: Some(Nanos::secs(3)),
         ..Asked::default()
     }
 }
