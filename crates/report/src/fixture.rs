@@ -9,7 +9,6 @@ use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Recor
 use measure::environment::{Disturbance, Environment, Interface};
 use measure::event::Fate;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, LoopKind, Pattern, Schedule, Share, Sizes, Stop};
-use measure::outcome::one_way::{ClockDifference, ClockState, ClockStep, ClockWindow, OneWay, Spread};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::{Held, Recorder, Recording, Sequence};
 use measure::statistics::loss::PeerCounts;
@@ -19,8 +18,10 @@ use measure::throughput::{Carried, Sight, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
+mod one_way;
 mod search;
 
+pub(crate) use self::one_way::{one_way, one_way_with_a_step};
 pub(crate) use self::search::search;
 
 /// Numbers that look drawn, the same on every machine: `SplitMix64`, from a seed.
@@ -89,80 +90,6 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
         ours: None,
         theirs: None,
     }
-}
-
-/// Exchanges with a session-reflector: each direction apart.
-pub(crate) fn one_way() -> Record {
-    let mut rng = Draw(11);
-    let mut recorder = Recorder::new(LoopKind::Closed, 2_000);
-    let mut now = Instant(5_000);
-    recorder.begin(now, Some(Nanos::micros(900)));
-    for _ in 0..1_200 {
-        let sent = now;
-        now = now.after(trip(&mut rng));
-        recorder.answered(sent, now);
-    }
-    let spread = |min_ns: i64| Spread {
-        min_ns,
-        p50_ns: Some(min_ns + 1_400),
-        p90_ns: Some(min_ns + 9_000),
-        p99_ns: Some(min_ns + 41_000),
-        max_ns: min_ns + 960_000,
-    };
-    let window = ClockWindow {
-        begin_ns: Nanos::ZERO,
-        end_ns: Nanos::secs(10),
-        exchanges: 1_400,
-        offset_ns: -12_345_678,
-        bound_ns: Nanos(5_210),
-        drift_ppm: 12.34,
-        drift_low_ppm: 11.9,
-        drift_high_ppm: 12.7,
-    };
-    let clock = ClockDifference {
-        bound_ns: Nanos(5_210),
-        grain_ns: Nanos(50),
-        windows: vec![window],
-        steps: Vec::new(),
-        rate_changes: 0,
-    };
-    let both = OneWay {
-        exchanges: 1_400,
-        left_by_kernel: 1_400,
-        came_by_kernel: 1_400,
-        path: Some(spread(10_400)),
-        held: Some(spread(3_100)),
-        forward: Some(spread(-120)),
-        reverse: Some(spread(9_800)),
-        clock: Some(clock),
-        ours: ClockState { synchronised: Some(true), error_ns: Some(Nanos::micros(1_800)) },
-        theirs: ClockState { synchronised: Some(false), error_ns: None },
-        counts_answers: Some(true),
-        lost_either_way: Some(0),
-        time_to_live: Some(63),
-    };
-    let extra = Extra { one_way: Some(both), ..Extra::default() };
-    let asked = Asked { carrier: Some(Carrier::Udp), ..Asked::default() };
-    record(asked, &recorder.finish(now), extra)
-}
-
-/// The same with clocks that were not even.
-pub(crate) fn one_way_with_a_step() -> Record {
-    let mut record = one_way();
-    let both = record.outcome.as_mut().and_then(|outcome| outcome.one_way.as_mut()).unwrap();
-    both.left_by_kernel = 1_100;
-    (both.counts_answers, both.lost_either_way) = (Some(false), None);
-    let clock = both.clock.as_mut().unwrap();
-    clock.rate_changes = 1;
-    clock.windows.push(clock.windows[0]);
-    let step = ClockStep {
-        after_ns: Nanos::millis(4_310),
-        before_ns: Nanos::millis(4_330),
-        by_ns: -2_000_400,
-        bound_ns: Nanos(6_000),
-    };
-    clock.steps.push(step);
-    record
 }
 
 /// A closed loop over tcp with all that a record can hold.

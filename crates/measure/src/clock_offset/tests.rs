@@ -15,7 +15,7 @@ fn found(scene: &Scene, seed: u64) -> ClockDifference {
 #[track_caller]
 fn assert_true(scene: &Scene, clock: &ClockDifference, seed: u64) {
     for window in &clock.windows {
-        let middle = (window.begin_ns.0 + window.end_ns.0) / 2;
+        let middle = u64::midpoint(window.begin_ns.0, window.end_ns.0);
         for at in [window.begin_ns.0, middle, window.end_ns.0] {
             let estimate = window.offset_ns as f64 + (at as f64 - middle as f64) * window.drift_ppm / 1e6;
             let off = (estimate - scene.ahead(BEGIN + at)).abs();

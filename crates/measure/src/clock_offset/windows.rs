@@ -48,8 +48,8 @@ pub(super) fn cut(exchanges: &[FourTimes], grain: Nanos) -> Cut {
         let mut end = reach(begin + 1, full, |end| fits(begin..end));
         let next = end;
         if end < full {
-            end = contested(exchanges, begin, end, full, &fits);
-            if let Some(found) = judge(exchanges, begin..end, next, full, grain, &fits) {
+            end = contested(exchanges, begin, end, full, fits);
+            if let Some(found) = judge(exchanges, begin..end, next, full, grain, fits) {
                 cut.breaks.push(found);
             }
         }

@@ -24,7 +24,7 @@ impl Format {
         let (seconds, nanos) = (at / SECOND, at % SECOND);
         let (seconds, part) = match self {
             // Rounded up, so that the same nanosecond is read from it.
-            Self::Ntp => (seconds.wrapping_add(NTP_OF_1970), ((nanos << 32) + SECOND - 1) / SECOND),
+            Self::Ntp => (seconds.wrapping_add(NTP_OF_1970), (nanos << 32).div_ceil(SECOND)),
             Self::Ptp => (seconds, nanos),
         };
         (((seconds & 0xffff_ffff) << 32) | part).to_be_bytes()
@@ -75,7 +75,8 @@ impl ErrorEstimate {
 
     /// The error in nanoseconds, rounded up; `None` where the multiplier is 0, which is no estimate.
     pub fn error(self) -> Option<u64> {
-        let error = (u128::from(self.multiplier) * u128::from(SECOND) << self.scale).div_ceil(1 << 32);
+        let seconds = u128::from(self.multiplier) << self.scale;
+        let error = (seconds * u128::from(SECOND)).div_ceil(1 << 32);
         (self.multiplier > 0).then(|| u64::try_from(error).unwrap_or(u64::MAX))
     }
 

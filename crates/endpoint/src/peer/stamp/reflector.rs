@@ -28,7 +28,7 @@ use crate::socket::{GLANCE, option, queue};
 use crate::stop::Stop;
 
 /// Packets a second from each address where nothing else is said: more than a core answers to one that waits for each.
-pub const PER_SECOND: NonZeroU32 = NonZeroU32::new(200_000).unwrap();
+pub const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199_999);
 /// Ports below it belong to services, and no session-sender sends from there.
 const SERVICES: u16 = 1_024;
 /// How often the state of our clock is asked for.
