@@ -7,6 +7,7 @@
 //! so every number can be checked in virtual time.
 
 pub mod clock;
+pub mod clock_offset;
 pub mod environment;
 pub mod event;
 pub mod method;

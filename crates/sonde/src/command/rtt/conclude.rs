@@ -174,7 +174,12 @@ pub fn tool() -> Tool {
 }
 
 fn outcome(finding: &Finding, task: &Task) -> Outcome {
-    let extra = Extra { split: split(finding), sockets: finding.sockets.clone(), peer: finding.peer_counts };
+    let extra = Extra {
+        split: split(finding),
+        one_way: finding.one_way.clone(),
+        sockets: finding.sockets.clone(),
+        peer: finding.peer_counts,
+    };
     summarise(&finding.recording, &task.method, extra)
 }
 
@@ -209,6 +214,7 @@ fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
     let (kind, protocol) = match (carrier, protocol) {
         (Carrier::Tcp | Carrier::Udp, Protocol::Native) => (PeerKind::Native, None),
         (Carrier::Tcp | Carrier::Udp, Protocol::Netperf { .. }) => (PeerKind::Foreign, Some("netperf".to_owned())),
+        (Carrier::Tcp | Carrier::Udp, Protocol::Stamp { .. }) => (PeerKind::Foreign, Some("stamp".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Sockperf) => (PeerKind::Foreign, Some("sockperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf) => (PeerKind::Foreign, Some("iperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf3) => (PeerKind::Foreign, Some("iperf3".to_owned())),
