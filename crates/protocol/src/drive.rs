@@ -30,18 +30,20 @@ mod iperf3;
 mod netperf;
 mod schedules;
 mod sockperf;
+mod syn;
 
 pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
 pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_results, iperf3_server};
 pub use self::netperf::{netperf_client, netperf_server};
 pub use self::schedules::{capture, trace_text};
 pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
+pub use self::syn::syn_probe;
 
 /// A driving function, by the name of its fuzz target.
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 25] = [
+pub const ALL: [(&str, Drive); 26] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -67,6 +69,7 @@ pub const ALL: [(&str, Drive); 25] = [
     ("iperf3_parameters", iperf3_parameters),
     ("iperf3_results", iperf3_results),
     ("iperf3_server", iperf3_server),
+    ("syn_probe", syn_probe),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.
