@@ -73,6 +73,7 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
         },
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
+        probes: None,
         asked,
         method,
         ended: Ended::Complete,
@@ -353,6 +354,7 @@ pub(crate) fn stream() -> Record {
         peer: Peer { kind: PeerKind::Foreign, protocol: Some("netperf".to_owned()), ..nobody() },
         outcome: None,
         stream: Some(found),
+        probes: None,
         ..base
     }
 }

@@ -6,6 +6,7 @@
 mod facts;
 mod figures;
 mod load;
+mod probes;
 mod stream;
 
 use logbook::record::{Ended, Record, Target};
@@ -33,6 +34,9 @@ pub fn render(record: &Record, style: &Style) -> String {
         if let Some(split) = &outcome.split {
             where_the_time_went(&mut page, split);
         }
+    }
+    if let Some(probes) = &record.probes {
+        probes::answers(&mut page, probes);
     }
     if let Some(stream) = &record.stream {
         stream::figures(&mut page, stream);

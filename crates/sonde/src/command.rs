@@ -18,6 +18,7 @@ pub mod result_options;
 pub mod rtt;
 pub mod serve;
 pub mod show;
+pub mod syn;
 pub mod throughput;
 pub mod value;
 
@@ -79,6 +80,12 @@ enum Command {
     /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
     /// to go. A second Ctrl-C or SIGTERM ends it at once.
     Throughput(throughput::options::ThroughputOptions),
+    /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
+    ///
+    /// Sends SYNs through a raw socket, which needs CAP_NET_RAW, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
+    /// whom) and silence (filtered) apart, each with its TTL, window and options. No connection is ever made: the kernel resets
+    /// what is accepted.
+    Syn(syn::options::SynOptions),
     /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),
     /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
@@ -137,6 +144,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Rtt(options) => rtt::run(options, words, output),
         Command::Load(options) => load::run(options, words, output),
         Command::Throughput(options) => throughput::run(options, &words, output),
+        Command::Syn(options) => syn::run(options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Machine(options) => machine::run(&options, output),

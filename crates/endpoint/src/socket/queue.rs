@@ -197,7 +197,7 @@ pub(super) fn message(
 }
 
 /// The same, with the sender's address.
-fn message_from(
+pub(super) fn message_from(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
     flags: c_int,
@@ -237,7 +237,7 @@ pub(super) fn errno() -> i32 {
 }
 
 /// The software stamp: the first of the three timespecs of `scm_timestamping`; all zero is none.
-fn first_stamp(data: &[u8]) -> Option<u64> {
+pub(super) fn first_stamp(data: &[u8]) -> Option<u64> {
     let seconds = i64::from_ne_bytes(*data.first_chunk()?);
     let nanos = i64::from_ne_bytes(*data.get(8..)?.first_chunk()?);
     let at = u64::try_from(seconds).ok()? * 1_000_000_000 + u64::try_from(nanos).ok()?;

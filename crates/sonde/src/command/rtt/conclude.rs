@@ -112,6 +112,7 @@ impl Inquiry {
             method,
             outcome: None,
             stream: None,
+            probes: None,
             ended: how(ended, signal),
             instrument: self.instrument.clone(),
             ours: Some(ours),
