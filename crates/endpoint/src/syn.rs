@@ -6,6 +6,8 @@
 
 mod open;
 
+pub use open::local_address;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -109,6 +111,8 @@ pub struct Measured {
     pub gathered: Gathered,
     /// This host.
     pub environment: Environment,
+    /// Probes that left, those still out when it was stopped among them.
+    pub departed: u64,
     /// Answers that came too fast to be looked at one by one.
     pub unseen: u64,
 }
@@ -129,6 +133,7 @@ pub fn measure(probing: &Probing, stop: &Stop, ears: Ears<'_>) -> Result<Measure
     let unseen = Arc::new(AtomicU64::new(0));
     let halt = Stop::default();
     let opened = open::connection(probing, Post { ring: producer, unseen: Arc::clone(&unseen) }, &halt)?;
+    let departed = opened.flow.link.departed();
     let mut watch = Watch::start(Reader::host(probing.program.clone()).towards(probing.peer.ip()));
     let Ears { on_event, on_answer } = ears;
     let mut hand_over = |event: Option<Event>| {
@@ -151,7 +156,8 @@ pub fn measure(probing: &Probing, stop: &Stop, ears: Ears<'_>) -> Result<Measure
     };
     let gathered = connections::measure([opened].into_iter().collect(), &mut scene, |link: &RawTcp| Some(link.socket()))?;
     hand_over(None);
-    Ok(Measured { gathered, environment: watch.finish(), unseen: unseen.load(Ordering::Relaxed) })
+    let (departed, unseen) = (departed.load(Ordering::Relaxed), unseen.load(Ordering::Relaxed));
+    Ok(Measured { gathered, environment: watch.finish(), departed, unseen })
 }
 
 /// Where answers go on their way to whoever wants to know of them.

@@ -105,7 +105,9 @@ enum Command {
     Iperf(part::IperfOptions),
     /// Be iperf3: its command line and its output, either end; `sonde iperf3 --help` tells all
     Iperf3(part::Iperf3Options),
-    /// Make links by which this binary is called netperf, netserver, sockperf, iperf and iperf3
+    /// Be hping3: its command line and its output, for TCP probes; `sonde hping3 --help` tells all
+    Hping3(part::Hping3Options),
+    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3 and hping3
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -154,6 +156,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
         Command::Iperf(_) => Err(part::misplaced(Persona::Iperf)),
         Command::Iperf3(_) => Err(part::misplaced(Persona::Iperf3)),
+        Command::Hping3(_) => Err(part::misplaced(Persona::Hping3)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::method::Waiting;
 use measure::unit::{Instant, Nanos};
@@ -40,6 +42,7 @@ pub struct RawTcp {
     /// Refusals that a send call came upon.
     pending: VecDeque<([u8; HEAD + QUOTE], usize)>,
     room: Room,
+    departed: Arc<AtomicU64>,
     stop: Stop,
 }
 
@@ -65,6 +68,7 @@ impl RawTcp {
             hops,
             pending: VecDeque::new(),
             room: Room::default(),
+            departed: Arc::default(),
             stop,
         }
     }
@@ -72,6 +76,11 @@ impl RawTcp {
     /// The socket itself, to read back what it got.
     pub fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// Counts what left, for whoever wants to know at the end: a run that is stopped forgets what was still out.
+    pub fn departed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.departed)
     }
 
     /// Takes what is there. `Err`: nothing, or an error that no ICMP message explains.
@@ -133,7 +142,11 @@ impl RawTcp {
     fn send_with(&mut self, mut call: impl FnMut(&Socket, &mut Room) -> Result<usize, Errno>) -> Result<(), Fault> {
         loop {
             match call(&self.socket, &mut self.room) {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    // Nobody else writes it.
+                    self.departed.store(self.departed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    return Ok(());
+                }
                 Err(errno) if self.set_aside() && errno != Errno::AGAIN => {}
                 Err(errno) => return Err(own(errno)),
             }

@@ -72,7 +72,7 @@ pub fn connection(
 }
 
 /// The address probes come from: the checksum covers it. Connecting a UDP socket looks the route up, and sends nothing.
-fn local_address(peer: SocketAddr, options: &SocketOptions) -> Result<SocketAddr, EndpointError> {
+pub fn local_address(peer: SocketAddr, options: &SocketOptions) -> Result<SocketAddr, EndpointError> {
     let mut anywhere = peer;
     anywhere.set_port(peer.port().max(1));
     let options = SocketOptions { send_buffer_bytes: None, receive_buffer_bytes: None, ..options.clone() };

@@ -78,7 +78,7 @@ impl Run<'_> {
         stop: &Stop,
         output: &Output,
     ) -> Result<Exit, Failure> {
-        let Measured { gathered, environment, unseen } = measured;
+        let Measured { gathered, environment, unseen, .. } = measured;
         let finding = measuring::found(gathered, environment, self.probing.peer, self.offset_before);
         let resets = counter.of(Class::RstAck) + counter.of(Class::Rst);
         let origin = (resets > 0).then(|| compare::origin(self.probing, self.plan.compare_port, stop));
