@@ -6,6 +6,8 @@
 pub mod options;
 pub mod output;
 pub mod run;
+#[cfg(test)]
+mod transcript;
 
 use std::sync::Arc;
 

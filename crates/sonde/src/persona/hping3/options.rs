@@ -2,6 +2,8 @@
 
 mod scan;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod usage;
 
 use std::net::IpAddr;

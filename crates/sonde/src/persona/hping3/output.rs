@@ -1,5 +1,7 @@
 //! The text of hping3, from plain values: a line for each reply, and the summary.
 
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write;
 use std::net::IpAddr;
