@@ -154,7 +154,8 @@ pub fn measure(probing: &Probing, stop: &Stop, ears: Ears<'_>) -> Result<Measure
         watch: &mut watch,
         on_event: &mut |event| hand_over(Some(event)),
     };
-    let gathered = connections::measure([opened].into_iter().collect(), &mut scene, |link: &RawTcp| Some(link.socket()))?;
+    let gathered =
+        connections::measure([opened].into_iter().collect(), &mut scene, |link: &RawTcp| Some(link.socket()))?;
     hand_over(None);
     let (departed, unseen) = (departed.load(Ordering::Relaxed), unseen.load(Ordering::Relaxed));
     Ok(Measured { gathered, environment: watch.finish(), departed, unseen })

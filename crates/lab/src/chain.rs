@@ -31,7 +31,8 @@ impl Chain {
             let v6 = Ipv6Addr::new(0xfd00, 0x50de, network.into(), 0, 0, 0, 0, host.into());
             Namespace::at(&entry, names(end), end, Ipv4Addr::new(10, 181, network, host), v6)
         };
-        let chain = Self { near: namespace("near", 8, 1)?, middle: namespace("middle", 8, 254)?, far: namespace("far", 9, 2)? };
+        let chain =
+            Self { near: namespace("near", 8, 1)?, middle: namespace("middle", 8, 254)?, far: namespace("far", 9, 2)? };
         let Self { near, middle, far } = &chain;
         let cable = |from: &Namespace, end: &str| {
             from.ip(&["link", "add", from.interface(), "type", "veth", "peer", "name", end, "netns", middle.name()])

@@ -285,9 +285,9 @@ impl fmt::Display for Origin {
         let (against, otherwise, same) = (told(Fit::Impossible), told(Fit::Otherwise), told(Fit::Same));
         match self.verdict {
             Verdict::AnotherHop => write!(f, "probably another hop: {against}"),
-            Verdict::NotShown if self.compared_port.is_none() => {
-                f.write_str("who answered is not shown: no port of the host where connections are accepted was compared")
-            }
+            Verdict::NotShown if self.compared_port.is_none() => f.write_str(
+                "who answered is not shown: no port of the host where connections are accepted was compared",
+            ),
             Verdict::NotShown if self.traits.is_empty() => write!(
                 f,
                 "who answered is not shown: {} answers and {} of an open port are too few to compare",
@@ -372,7 +372,8 @@ mod tests {
 
     #[test]
     fn some_of_another_ttl_are_enough_and_few_are_not() {
-        let some = |strangers: u64| answers(50, true, |place| (63 + u8::from(place < strangers), 0, Nanos::micros(300)));
+        let some =
+            |strangers: u64| answers(50, true, |place| (63 + u8::from(place < strangers), 0, Nanos::micros(300)));
         assert_eq!(judge(Some(80), &host(50), &some(10)).verdict, Verdict::AnotherHop);
         assert_eq!(judge(Some(80), &host(50), &some(2)).verdict, Verdict::NotShown);
     }
@@ -386,7 +387,8 @@ mod tests {
 
     #[test]
     fn ids_beside_the_host_s_counter_are_somebody_else_s() {
-        let rising = |start: u16, odd| answers(20, odd, move |place| (63, start + place as u16 * 4, Nanos::micros(300)));
+        let rising =
+            |start: u16, odd| answers(20, odd, move |place| (63, start + place as u16 * 4, Nanos::micros(300)));
         let one_counter = judge(Some(80), &rising(100, false), &rising(102, true));
         assert_eq!(one_counter.verdict, Verdict::NotShown);
         let two_counters = judge(Some(80), &rising(100, false), &rising(30_000, true));

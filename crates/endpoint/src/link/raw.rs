@@ -20,12 +20,13 @@ use super::room::Room;
 use super::stamping::{self, Stamping};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
-use crate::socket::{queue, raw};
+use crate::socket::queue::{self, Notice, Point};
+use crate::socket::raw::{self, Queued, Refusal};
 use crate::stop::Stop;
 
 /// Of a quoted segment so much is kept: ports and number stand in its first eight octets.
 const QUOTE: usize = 20;
-/// So many refusals are kept that came while something was sent; more of them at once say nothing new.
+/// So many refusals are kept at once; more than that say nothing new.
 const KEPT: usize = 64;
 
 /// A raw socket for TCP.
@@ -39,8 +40,10 @@ pub struct RawTcp {
     /// Kernel timestamps, where they were asked for.
     pub stamping: Stamping,
     hops: Hops,
-    /// Refusals that a send call came upon.
+    /// ICMP errors that nobody has asked for yet.
     pending: VecDeque<([u8; HEAD + QUOTE], usize)>,
+    /// Stamps of the latest departure.
+    stamps: Departure,
     room: Room,
     departed: Arc<AtomicU64>,
     stop: Stop,
@@ -67,6 +70,7 @@ impl RawTcp {
             stamping: Stamping::default(),
             hops,
             pending: VecDeque::new(),
+            stamps: Departure::default(),
             room: Room::default(),
             departed: Arc::default(),
             stop,
@@ -86,10 +90,8 @@ impl RawTcp {
     /// Takes what is there. `Err`: nothing, or an error that no ICMP message explains.
     #[inline]
     fn take(&mut self, buffer: &mut [u8], flags: libc::c_int) -> Result<Stamped, Errno> {
-        if let Some((head, length)) = self.pending.pop_front() {
-            let length = length.min(buffer.len());
-            buffer[..length].copy_from_slice(&head[..length]);
-            return Ok(Stamped { length, kernel: None, application: Some(wall()) });
+        if let Some(refusal) = self.pending(buffer) {
+            return Ok(refusal);
         }
         let Some((head, rest)) = buffer.split_at_mut_checked(HEAD) else { return Err(Errno::MSGSIZE) };
         match raw::receive(self.socket.as_fd(), rest, flags) {
@@ -106,37 +108,42 @@ impl RawTcp {
             }
             Err(errno @ (libc::EAGAIN | libc::EINTR)) => Err(Errno::from_raw_os_error(errno)),
             Err(errno) => {
-                let length = self.refusal(buffer).ok_or(Errno::from_raw_os_error(errno))?;
-                Ok(Stamped { length, kernel: None, application: None })
+                self.drain();
+                self.pending(buffer).ok_or(Errno::from_raw_os_error(errno))
             }
         }
     }
 
-    /// The oldest ICMP error that waits, put into `buffer`.
+    /// Empties the error queue: ICMP errors are kept until they are asked for, and so are the stamps of the latest
+    /// departure. Taking an error off the queue is what makes the kernel forget it. `true`: there were errors.
     #[cold]
-    fn refusal(&self, buffer: &mut [u8]) -> Option<usize> {
-        let (head, rest) = buffer.split_at_mut_checked(HEAD)?;
-        loop {
-            let refusal = raw::next_refusal(self.socket.as_fd(), rest)?;
-            let Some(icmp) = refusal.icmp else { continue };
-            let form = Form::Icmp { kind: icmp.kind, code: icmp.code, info: icmp.info };
-            Head { form, from: icmp.from.unwrap_or(self.peer), at: Monotonic::now() }.write(head);
-            return Some(HEAD + refusal.length);
-        }
-    }
-
-    /// A send call failed. Where it came upon ICMP errors of earlier probes these are kept, and it is worth another try.
-    #[cold]
-    fn set_aside(&mut self) -> bool {
+    fn drain(&mut self) -> bool {
         let mut found = false;
-        let mut quote = [0; HEAD + QUOTE];
-        while let Some(length) = self.refusal(&mut quote) {
-            found = true;
-            if self.pending.len() < KEPT {
-                self.pending.push_back((quote, length.min(quote.len())));
+        let mut kept = [0; HEAD + QUOTE];
+        while let Some(queued) = raw::queued(self.socket.as_fd(), &mut kept[HEAD..]) {
+            match queued {
+                Queued::Other(Notice::Stamp { point: Point::Sched, at, .. }) => self.stamps.sched = Some(at),
+                Queued::Other(Notice::Stamp { point: Point::Driver, at, .. }) => self.stamps.driver = Some(at),
+                Queued::Refusal(Refusal { icmp: Some(icmp), length, .. }) => {
+                    found = true;
+                    let form = Form::Icmp { kind: icmp.kind, code: icmp.code, info: icmp.info };
+                    Head { form, from: icmp.from.unwrap_or(self.peer), at: Monotonic::now() }.write(&mut kept);
+                    if self.pending.len() < KEPT {
+                        self.pending.push_back((kept, HEAD + length.min(QUOTE)));
+                    }
+                }
+                Queued::Refusal(_) | Queued::Other(_) => {}
             }
         }
         found
+    }
+
+    /// The oldest ICMP error that was kept.
+    fn pending(&mut self, buffer: &mut [u8]) -> Option<Stamped> {
+        let (kept, length) = self.pending.pop_front()?;
+        let length = length.min(buffer.len());
+        buffer[..length].copy_from_slice(&kept[..length]);
+        Some(Stamped { length, kernel: None, application: None })
     }
 
     fn send_with(&mut self, mut call: impl FnMut(&Socket, &mut Room) -> Result<usize, Errno>) -> Result<(), Fault> {
@@ -147,7 +154,7 @@ impl RawTcp {
                     self.departed.store(self.departed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                     return Ok(());
                 }
-                Err(errno) if self.set_aside() && errno != Errno::AGAIN => {}
+                Err(errno) if self.drain() && errno != Errno::AGAIN => {}
                 Err(errno) => return Err(own(errno)),
             }
         }
@@ -285,6 +292,7 @@ impl Link for RawTcp {
     }
 
     fn departure(&mut self) -> Departure {
-        stamping::departure(self.socket.as_fd())
+        self.drain();
+        std::mem::take(&mut self.stamps)
     }
 }

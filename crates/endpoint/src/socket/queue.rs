@@ -246,7 +246,7 @@ pub(super) fn first_stamp(data: &[u8]) -> Option<u64> {
 
 /// `struct sock_extended_err` (include/uapi/linux/errqueue.h): errno, origin, type, code, pad, info, data.
 #[derive(Clone, Copy)]
-struct Extended {
+pub(super) struct Extended {
     errno: u32,
     origin: u8,
     kind: u8,
@@ -256,7 +256,7 @@ struct Extended {
 }
 
 impl Extended {
-    fn read(data: &[u8]) -> Option<Self> {
+    pub(super) fn read(data: &[u8]) -> Option<Self> {
         let word = |at: usize| data.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
         Some(Self {
             errno: word(0)?,
@@ -268,7 +268,7 @@ impl Extended {
         })
     }
 
-    fn notice(self, stamp: Option<u64>) -> Option<Notice> {
+    pub(super) fn notice(self, stamp: Option<u64>) -> Option<Notice> {
         if self.origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
             let point = match self.info {
                 0 => Point::Driver,

@@ -8,7 +8,7 @@ use libc::c_int;
 use socket2::{SockFilter, Socket};
 
 use super::option::set_int;
-use super::queue::{address_of, first_stamp, message_from};
+use super::queue::{Extended, Notice, address_of, first_stamp, message_from};
 
 /// A segment as it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,21 +68,34 @@ pub struct Icmp {
     pub from: Option<IpAddr>,
 }
 
-/// Takes the oldest refusal off the error queue, and puts the segment it quotes into `buffer`. `None`: there is none. A
-/// departure stamp that stands before it is passed over.
-pub fn next_refusal(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Option<Refusal> {
+/// What stood on the error queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queued {
+    /// Somebody refuses what was sent; the segment that is quoted is in the buffer.
+    Refusal(Refusal),
+    /// A departure stamp, or something else of ours.
+    Other(Notice),
+}
+
+/// Takes the oldest off the error queue, and puts the segment it quotes into `buffer`. `None`: it is empty.
+pub fn queued(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Option<Queued> {
     loop {
-        let mut refusal = None;
+        let (mut refusal, mut other, mut stamp) = (None, None, None);
         let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-        let length = message_from(socket, buffer, flags, None, |level, kind, data| {
-            let ours = [(libc::IPPROTO_IP, libc::IP_RECVERR), (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)];
-            if ours.contains(&(level, kind)) {
+        let length = message_from(socket, buffer, flags, None, |level, kind, data| match (level, kind) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
+            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
                 refusal = extended(data);
+                other = Extended::read(data);
             }
+            _ => {}
         })
         .ok()?;
         if let Some((errno, icmp)) = refusal {
-            return Some(Refusal { errno, icmp, length });
+            return Some(Queued::Refusal(Refusal { errno, icmp, length }));
+        }
+        if let Some(notice) = other.and_then(|other| other.notice(stamp)) {
+            return Some(Queued::Other(notice));
         }
     }
 }

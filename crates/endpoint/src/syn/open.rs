@@ -44,7 +44,8 @@ pub fn connection(
         From::Always(first) => (Sources { first, count: 1 }, Vec::new()),
     };
     let socket = raw_socket(probing, peer, local, sources)?;
-    let draw = random::bytes::<4>().map_err(|cause| EndpointError::new(Step::OpenSocket("raw TCP"), peer.ip(), cause))?;
+    let draw =
+        random::bytes::<4>().map_err(|cause| EndpointError::new(Step::OpenSocket("raw TCP"), peer.ip(), cause))?;
     let shape = Shape {
         flags: probing.flags,
         window: probing.window,
@@ -55,8 +56,7 @@ pub fn connection(
         bad_checksum: probing.bad_checksum,
         ..Shape::syn(local.ip(), peer.ip(), sources, probing.aim, u32::from_be_bytes(draw))
     };
-    let stamping =
-        if method.stamps.is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
+    let stamping = if method.stamps.is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let refused = stamping.refused.clone();
     let facts = socket_facts(&socket);
     let hops = match (probing.ttl_rises, probing.ttl) {
@@ -153,9 +153,7 @@ fn raw_socket(
     }
     socket::set_waiting(&socket, peer.ip(), method.waiting)?;
     socket::set_glance(&socket).map_err(set("timeouts"))?;
-    socket
-        .connect(&SockAddr::from(peer))
-        .map_err(|cause| EndpointError::new(Step::ConnectData, peer.ip(), cause))?;
+    socket.connect(&SockAddr::from(peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer.ip(), cause))?;
     Ok(socket)
 }
 

@@ -339,7 +339,8 @@ mod tests {
 
     /// What a kernel answers to `probe`, delivered: `open` accepts it.
     fn answer(probe: &[u8], open: bool, from: [u8; 4]) -> Vec<u8> {
-        let sent = segment::read(Packet { length: 0, ttl: 0, tos: None, ip_id: None, dont_fragment: None }, probe).unwrap();
+        let sent =
+            segment::read(Packet { length: 0, ttl: 0, tos: None, ip_id: None, dont_fragment: None }, probe).unwrap();
         let mut packet = Vec::new();
         let builder = PacketBuilder::ipv4(from, HERE, 63);
         let ports = (sent.destination_port, sent.source_port);

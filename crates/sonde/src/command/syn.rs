@@ -90,7 +90,9 @@ impl Run<'_> {
         let delivered = deliver::record(&record, &self.plan.inner.result, output);
         stream.faults().into_iter().next().map_or(delivered, Err)?;
         if self.plan.compare_port.is_none() && resets > 0 && !stop.requested() {
-            output.note("hint:  --compare-port PORT, one where the host accepts connections, tells more of who answers\n");
+            output.note(
+                "hint:  --compare-port PORT, one where the host accepts connections, tells more of who answers\n",
+            );
         }
         Ok(conclude::exit(&record, self.plan.inner.strict, signal))
     }

@@ -7,7 +7,10 @@ use crate::scene::{CLOSED, OPEN, Scene, counts};
 
 fn kinds(record: &Value) -> Vec<(u64, String)> {
     let kinds = record["probes"]["kinds"].as_array().expect("kinds");
-    kinds.iter().map(|kind| (kind["count"].as_u64().unwrap_or(0), kind["class"].as_str().unwrap_or("").into())).collect()
+    kinds
+        .iter()
+        .map(|kind| (kind["count"].as_u64().unwrap_or(0), kind["class"].as_str().unwrap_or("").into()))
+        .collect()
 }
 
 #[test_case(false, OPEN, "syn-ack", 63; "open over v4")]

@@ -100,8 +100,7 @@ fn an_interface_that_goes_down_in_the_middle_costs_what_was_not_sent() {
     stdout.read_to_string(&mut rest).expect("text");
     let status = child.wait().expect("ended");
     assert!(status.success(), "{status}: {rest}");
-    let record: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(&file).expect("a record")).expect("JSON");
+    let record: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).expect("a record")).expect("JSON");
     let fates = counts(&record);
     assert_eq!((fates.scheduled, record["ended"]["how"].as_str()), (20, Some("complete")), "{}", record["ended"]);
     assert!(fates.answered >= 3 && fates.send_failed > 0, "{fates:?}");

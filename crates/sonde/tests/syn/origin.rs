@@ -24,7 +24,8 @@ fn found(scene: &Scene, six: bool, verdict: &str) -> (usize, Vec<Value>) {
     (origins.iter().filter(|origin| origin["verdict"] == verdict).count(), origins)
 }
 
-const RESET: &str = "table inet box { chain forward { type filter hook forward priority 0; tcp dport 9 reject with tcp reset; }; }";
+const RESET: &str =
+    "table inet box { chain forward { type filter hook forward priority 0; tcp dport 9 reject with tcp reset; }; }";
 
 #[test_case(false; "v4")]
 #[test_case(true; "v6")]

@@ -61,8 +61,10 @@ impl Plan {
         if self.force || method.schedule.mean_gap().is_some_and(|gap| gap >= CLOSEST) {
             return Ok(());
         }
-        Err(Failure::usage("more than 1000 SYNs a second look like an attack, to the host and to what stands before it")
-            .hint("lower the rate, or say --force where the network is yours"))
+        Err(Failure::usage(
+            "more than 1000 SYNs a second look like an attack, to the host and to what stands before it",
+        )
+        .hint("lower the rate, or say --force where the network is yours"))
     }
 }
 

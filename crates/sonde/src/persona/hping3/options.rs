@@ -197,9 +197,11 @@ fn interval(given: &Given) -> Result<Nanos, Answer> {
     let value = digits.parse::<u64>().ok().filter(|value| *value <= 86_400_000_000);
     match value.and_then(|value| value.checked_mul(unit)) {
         Some(nanos) if nanos > 0 => Ok(Nanos(nanos)),
-        _ => {
-            Err(Answer::refusal("hping3", "-i", format!("`{text}` is no interval: write seconds, or uN for microseconds")))
-        }
+        _ => Err(Answer::refusal(
+            "hping3",
+            "-i",
+            format!("`{text}` is no interval: write seconds, or uN for microseconds"),
+        )),
     }
 }
 

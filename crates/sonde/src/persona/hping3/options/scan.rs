@@ -43,7 +43,8 @@ pub fn scan(words: &[String]) -> Result<Given, String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word.starts_with("--") && word.len() > 2 {
-            let (name, joined) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+            let (name, joined) =
+                word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
             let entry = ENTRIES.iter().find(|entry| entry.name == name);
             let entry = entry.ok_or_else(|| format!("unrecognized option `{word}'"))?;
             let value = match (entry.value, joined) {

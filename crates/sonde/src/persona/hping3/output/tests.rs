@@ -10,12 +10,7 @@ use crate::persona::hping3::options;
 use crate::persona::hping3::transcript::{self, Run};
 
 fn place() -> Place {
-    Place {
-        interface: "sya".to_owned(),
-        local: [10, 91, 1, 1].into(),
-        mtu: Some(1_500),
-        remote: [10, 91, 2, 1].into(),
-    }
+    Place { interface: "sya".to_owned(), local: [10, 91, 1, 1].into(), mtu: Some(1_500), remote: [10, 91, 2, 1].into() }
 }
 
 /// Runs of ours too: those that were told of replies.
@@ -29,7 +24,8 @@ fn runs() -> Vec<(Run, Asked)> {
 /// The replies of a run as it printed them.
 fn replies(run: &Run) -> Vec<String> {
     let mut replies: Vec<String> = Vec::new();
-    for line in run.stdout.split_inclusive('\n').filter(|line| !line.starts_with("using ") && !line.starts_with("HPING "))
+    for line in
+        run.stdout.split_inclusive('\n').filter(|line| !line.starts_with("using ") && !line.starts_with("HPING "))
     {
         let begins = ["len=", "DUP! len="].iter().any(|start| line.starts_with(start)) || line.contains(" from ip=");
         match replies.last_mut().filter(|_| !begins) {
@@ -42,12 +38,15 @@ fn replies(run: &Run) -> Vec<String> {
 
 /// `name=value` wherever it stands.
 fn values(text: &str) -> BTreeMap<&str, &str> {
-    text.split_whitespace().filter_map(|word| word.split_once('=')).fold(BTreeMap::new(), |mut values, (name, value)| {
-        // Of a verbose reply the second `seq` is TCP's.
-        let name = if name == "seq" && values.contains_key("seq") { "number" } else { name };
-        values.insert(name, value);
-        values
-    })
+    text.split_whitespace().filter_map(|word| word.split_once('=')).fold(
+        BTreeMap::new(),
+        |mut values, (name, value)| {
+            // Of a verbose reply the second `seq` is TCP's.
+            let name = if name == "seq" && values.contains_key("seq") { "number" } else { name };
+            values.insert(name, value);
+            values
+        },
+    )
 }
 
 fn number<T: std::str::FromStr + Default>(values: &BTreeMap<&str, &str>, name: &str) -> T {
@@ -94,10 +93,12 @@ fn segment(text: &str, values: &BTreeMap<&str, &str>) -> Content {
 
 /// The error whose words these are.
 fn error(text: &str) -> Content {
-    let words = text.split(" from ").next().unwrap().rsplit_once("hop=1 ").map_or_else(
-        || text.split(" from ").next().unwrap().to_owned(),
-        |(_, words)| words.to_owned(),
-    );
+    let words = text
+        .split(" from ")
+        .next()
+        .unwrap()
+        .rsplit_once("hop=1 ")
+        .map_or_else(|| text.split(" from ").next().unwrap().to_owned(), |(_, words)| words.to_owned());
     let codes = (0..16).map(|code| (3, code)).chain([(11, 0), (11, 1)]);
     let (kind, code) = codes.into_iter().find(|(kind, code)| told(false, *kind, *code) == words).unwrap();
     Content::Icmp { kind, code, info: 0 }
