@@ -242,7 +242,9 @@ mod tests {
     fn options_keep_their_order() {
         let mut options = Options { mss: Some(1_460), window_scale: Some(7), ..Options::default() };
         assert_eq!(options.to_string(), "none");
-        [2, 4, 8, 1, 3, 77].into_iter().for_each(|kind| options.push(kind));
+        for kind in [2, 4, 8, 1, 3, 77] {
+            options.push(kind);
+        }
         assert_eq!(options.to_string(), "mss 1460, sack, timestamps, nop, wscale 7, kind 77");
         (0..40).for_each(|_| options.push(1));
         assert_eq!(options.kinds().len(), Options::ROOM);

@@ -111,7 +111,9 @@ mod tests {
     #[test]
     fn alike_are_counted_together_the_most_frequent_first() {
         let mut counter = Counter::default();
-        [3, 13, 13].into_iter().for_each(|code| counter.take(&icmp(code)));
+        for code in [3, 13, 13] {
+            counter.take(&icmp(code));
+        }
         assert_eq!(counter.of(Class::Icmp), 3);
         let probes = counter.finish(0, None);
         let told: Vec<_> = probes.kinds.iter().map(|kind| (kind.count, kind.icmp)).collect();
