@@ -30,7 +30,7 @@ use crate::rtt::workers::Gathered;
 use crate::stop::Stop;
 
 /// Answers that may wait to be looked at.
-const RING: usize = 1 << 14;
+const RING: usize = 1 << 16;
 
 /// What is probed, and how.
 #[derive(Clone, Debug)]

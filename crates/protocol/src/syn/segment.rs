@@ -168,14 +168,16 @@ fn options(mut octets: &[u8]) -> Options {
         match (kind, content) {
             (2, &[high, low]) => options.mss = Some(u16::from_be_bytes([high, low])),
             (3, &[shift]) => options.window_scale = Some(shift),
-            (8, &[a, b, c, d, e, f, g, h]) => {
-                options.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
-            }
+            (8, content) => options.timestamps = word(content, 0).zip(word(content, 4)),
             _ => {}
         }
         octets = &octets[length..];
     }
     options
+}
+
+fn word(octets: &[u8], at: usize) -> Option<u32> {
+    octets.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 
 #[cfg(test)]

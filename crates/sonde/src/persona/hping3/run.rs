@@ -57,7 +57,7 @@ pub fn run(asked: &Asked, command: &[String], output: &Arc<Output>) -> Result<Ex
         on_answer: &mut |answer| printer.borrow_mut().answer(answer),
     };
     let measured = syn::measure(&probing, &stop, ears).map_err(|error| told(&error))?;
-    let printed = printer.into_inner().finish(measured.departed);
+    let printed = printer.into_inner().finish(measured.departed, measured.unseen);
     output.aside(&printed.summary.text(&asked.host));
     if let Some(path) = &asked.record {
         let inquiry = record::Inquiry {

@@ -14,15 +14,13 @@ use crate::persona::hping3::output::{self, Reply, Summary};
 
 /// Packets whose departure is remembered: a reply to an older one is no longer timed, and not told.
 const REMEMBERED: usize = 1 << 16;
-/// Replies that wait for their packet's departure to be told.
-const WAITING: usize = 1 << 12;
-
 /// Tells of replies.
 pub struct Printer<'a> {
     asked: &'a Asked,
     output: &'a Output,
     sent: BTreeMap<u64, Departed>,
-    waiting: Vec<Answer>,
+    /// Replies whose packet's departure has not been told, by its number.
+    waiting: BTreeMap<u64, Vec<Answer>>,
     id: Option<u16>,
     printed: Printed,
 }
@@ -47,7 +45,7 @@ struct Departed {
 impl<'a> Printer<'a> {
     /// Of a run.
     pub fn new(asked: &'a Asked, output: &'a Output) -> Self {
-        Self { asked, output, sent: BTreeMap::new(), waiting: Vec::new(), id: None, printed: Printed::default() }
+        Self { asked, output, sent: BTreeMap::new(), waiting: BTreeMap::new(), id: None, printed: Printed::default() }
     }
 
     /// A reply came.
@@ -57,8 +55,8 @@ impl<'a> Printer<'a> {
         }
         if self.sent.contains_key(&answer.seq) {
             self.tell(&answer);
-        } else if self.waiting.len() < WAITING {
-            self.waiting.push(answer);
+        } else {
+            self.waiting.entry(answer.seq).or_default().push(answer);
         }
     }
 
@@ -70,10 +68,7 @@ impl<'a> Printer<'a> {
         if self.sent.len() > REMEMBERED {
             self.sent.pop_first();
         }
-        let (ready, waiting) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|answer| answer.seq == exchange.seq);
-        self.waiting = waiting;
-        let ready: Vec<Answer> = ready;
+        let ready = self.waiting.remove(&exchange.seq).unwrap_or_default();
         ready.iter().for_each(|answer| self.tell(answer));
         if self.output.fault().is_some() {
             stop.request();
@@ -104,9 +99,11 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// No reply comes any more.
-    pub fn finish(mut self, departed: u64) -> Printed {
+    /// No reply comes any more. `unseen` came too fast to be looked at: they count, as do those whose departure was not told.
+    pub fn finish(mut self, departed: u64, unseen: u64) -> Printed {
+        let untold: usize = self.waiting.values().map(Vec::len).sum();
         self.printed.summary.sent = departed;
+        self.printed.summary.received += unseen + untold as u64;
         self.printed
     }
 }
