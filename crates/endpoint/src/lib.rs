@@ -22,6 +22,7 @@ pub mod rtt;
 pub mod signal;
 pub mod socket;
 pub mod stop;
+pub mod syn;
 pub mod tcp_info;
 pub mod thread;
 pub mod throughput;

@@ -13,6 +13,8 @@ pub const SMALLEST_NATIVE_DATAGRAM: u64 = 32;
 pub const LARGEST_DATAGRAM: u64 = 65_507;
 /// The smallest ICMP echo payload that still tells one run's replies from another's: a sequence of 64 bits.
 pub const SMALLEST_ECHO: u64 = 8;
+/// The largest payload of a TCP segment on its own: 65,535 less 20 bytes of IP and 60 of TCP with all its options.
+pub const LARGEST_PROBE: u64 = 65_455;
 /// The largest message on a stream.
 pub const LARGEST_MESSAGE: u64 = 1 << 30;
 /// Datagrams that one `sendmmsg` takes: `UIO_MAXIOV` of Linux.
@@ -54,11 +56,15 @@ impl Method {
         if self.pattern == Pattern::Stream {
             return self.check_calls();
         }
+        if self.carrier == Carrier::TcpSyn {
+            return self.check_probe();
+        }
         let (smallest, largest) = match self.carrier {
             Carrier::Tcp | Carrier::TcpConnect => (1, LARGEST_MESSAGE),
             Carrier::Udp if far != Far::Native => (1, LARGEST_DATAGRAM),
             Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
+            Carrier::TcpSyn => (0, LARGEST_PROBE),
         };
         let response = if self.reply_every == 0 { self.request_bytes } else { self.response_bytes };
         for bytes in [self.smallest_request(), self.request_bytes, response] {
@@ -73,6 +79,14 @@ impl Method {
         let smallest = self.smallest_request();
         if self.carrier == Carrier::Udp && far == Far::Native && self.response_bytes > smallest {
             return Err(Refusal::Amplifies { request: smallest, response: self.response_bytes });
+        }
+        Ok(())
+    }
+
+    fn check_probe(&self) -> Result<(), Refusal> {
+        if self.request_bytes.0 > LARGEST_PROBE {
+            let (carrier, bytes) = (self.carrier, self.request_bytes);
+            return Err(Refusal::Size { carrier, bytes, smallest: 0, largest: LARGEST_PROBE });
         }
         Ok(())
     }
