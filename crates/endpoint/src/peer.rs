@@ -3,4 +3,5 @@
 pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
+pub mod ping;
 pub mod sockperf;

@@ -197,7 +197,7 @@ pub(super) fn message(
 }
 
 /// The same, with the sender's address.
-fn message_from(
+pub(super) fn message_from(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
     flags: c_int,

@@ -16,8 +16,14 @@ use test_case::test_case;
 use crate::exchanges::results;
 use crate::server::{Netserver, V4, V6, free_port, measured};
 
-pub const SECOND: StopAt =
-    StopAt { after_ns: Some(Nanos::secs(1)), count: None, bytes: None, settled: None, linger_ns: None };
+pub const SECOND: StopAt = StopAt {
+    after_ns: Some(Nanos::secs(1)),
+    count: None,
+    bytes: None,
+    settled: None,
+    linger_ns: None,
+    linger_answered_ns: None,
+};
 
 fn bytes(count: u64) -> StopAt {
     StopAt { bytes: Some(Bytes(count)), ..StopAt::default() }

@@ -3,7 +3,7 @@
 mod rates;
 
 use crate::event::{Counts, Second};
-use crate::method::{LoopKind, Method, Pattern, Schedule};
+use crate::method::{LoopKind, Method, Pattern};
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
 use crate::recorder::{Kept, Recording, Series, Values};
 use crate::statistics::correlation::{self, Effective};
@@ -44,7 +44,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     let service = recording.service.as_ref().map(|service| Sample::of(service, &series, from_send));
     let rates = Rates::of(recording, method, &extra.peer);
     let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
-    let saturating = recording.kind == LoopKind::Closed && method.schedule == Schedule::BackToBack;
+    let saturating = recording.kind == LoopKind::Closed && !method.schedule.has_instants();
     Outcome {
         loop_kind: recording.kind,
         elapsed_ns: elapsed(recording),

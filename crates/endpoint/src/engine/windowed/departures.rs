@@ -20,7 +20,11 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 if lane.blocked {
                     lane.blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
                 }
-                if self.budget == 0 || lane.blocked || lane.requests.waiting() >= self.window {
+                if self.budget == 0 || lane.blocked {
+                    break;
+                }
+                let room = lane.requests.waiting() < self.window;
+                if !self.gap.map_or(room, |gap| gap.lets(room, self.sent, *now)) {
                     break;
                 }
                 let intended = if self.scheduled {
@@ -87,6 +91,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             return Ok(sent);
         }
         lane.requests.note(seq, intended, sent, result.is_ok());
+        if let Some(gap) = &mut self.gap {
+            gap.tried(result.is_ok());
+        }
         match result {
             Ok(()) => {
                 lane.blocked = !link.flush().map_err(Ended::Broken)?;
