@@ -3,6 +3,8 @@
 //! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; what a reader must be
 //! warned of is in [`crate::verdict`].
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -284,6 +286,9 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
+    /// ICMP errors that came in place of replies, counted by what they say; absent: none, or nobody looked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub icmp_errors: BTreeMap<String, u64>,
     /// How one-way messages left in batches, warm-up included; absent where they were not to.
     pub batched: Option<Batched>,
 }

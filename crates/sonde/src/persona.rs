@@ -7,6 +7,7 @@ pub mod answer;
 pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
+pub mod ping;
 #[expect(dead_code, reason = "some of what its files read and compute is looked at by tests alone")]
 pub mod sockperf;
 
@@ -20,7 +21,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 5] = ["netperf", "netserver", "sockperf", "iperf", "iperf3"];
+pub const NAMES: [&str; 6] = ["netperf", "netserver", "sockperf", "iperf", "iperf3", "ping"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum Persona {
     Iperf,
     /// iperf3, client and server.
     Iperf3,
+    /// ping of iputils.
+    Ping,
 }
 
 impl Persona {
@@ -62,6 +65,7 @@ impl Persona {
             Self::Sockperf => "sockperf",
             Self::Iperf => "iperf",
             Self::Iperf3 => "iperf3",
+            Self::Ping => "ping",
         }
     }
 
@@ -76,6 +80,7 @@ impl Persona {
             Self::Sockperf => sockperf::play(words, &output),
             Self::Iperf => iperf::play(words, &output),
             Self::Iperf3 => iperf3::play(words, &output),
+            Self::Ping => ping::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -94,6 +99,7 @@ impl Persona {
             "sockperf" => Some(Self::Sockperf),
             "iperf" => Some(Self::Iperf),
             "iperf3" => Some(Self::Iperf3),
+            "ping" => Some(Self::Ping),
             _ => None,
         }
     }
