@@ -305,7 +305,10 @@ fn valued(options: &mut Options, letter: char, value: &str) -> Result<(), Answer
             ask_hops(options, asked)?;
         }
         'F' => {
-            return Err(complain(2, "-F: flow labels are left to the kernel here, which gives each run one of its own"));
+            return Err(complain(
+                2,
+                "-F: flow labels are left to the kernel here, which gives each run one of its own",
+            ));
         }
         'w' => {
             let deadline = whole(value, 0, i64::from(i32::MAX))?.unsigned_abs();

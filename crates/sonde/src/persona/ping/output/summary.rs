@@ -65,15 +65,14 @@ pub fn interim(statistics: &Statistics) -> String {
 
 /// A number as C's `%g` has it: six significant digits, no zeros at its end.
 fn general(value: f32) -> String {
-    let value = f64::from(value);
-    let exponent = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
-    // A share of requests in percent never gets so large or so small that there would be an exponent, but for runs of
-    // more than a million.
-    if exponent < -4 {
-        let scaled = trimmed(&format!("{:.5}", value / 10_f64.powi(exponent)));
-        return format!("{scaled}e-{:02}", -exponent);
+    let scientific = format!("{:.5e}", f64::from(value));
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>() {
+        // A share of requests in percent never gets so large, and so small only in runs of more than a million.
+        Ok(exponent) if exponent < -4 => format!("{}e-{:02}", trimmed(digits), -exponent),
+        Ok(exponent) => trimmed(&format!("{value:.*}", usize::try_from(5 - exponent).unwrap_or(0))),
+        Err(_) => scientific,
     }
-    trimmed(&format!("{value:.*}", usize::try_from(5 - exponent).unwrap_or(0)))
 }
 
 fn trimmed(digits: &str) -> String {
