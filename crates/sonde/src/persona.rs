@@ -71,8 +71,13 @@ impl Persona {
 
     /// Plays the part. Standard output that cannot be written to is a failure here too.
     pub fn play(self, words: &[String]) -> Exit {
-        // netperf and iperf3 know no colours; those of sockperf are for a terminal.
-        let colours = if self == Self::Sockperf { ColorChoice::Auto } else { ColorChoice::Never };
+        // netperf and iperf3 know no colours; those of sockperf are for a terminal. ping has none either, but bells and
+        // backspaces, which are not to be taken for colours and left out.
+        let colours = match self {
+            Self::Sockperf => ColorChoice::Auto,
+            Self::Ping => ColorChoice::AlwaysAnsi,
+            _ => ColorChoice::Never,
+        };
         let output = Arc::new(Output::new(colours, false, false));
         let exit = match self {
             Self::Netperf => netperf::client(self.name(), words, &output),
