@@ -152,6 +152,26 @@ pub enum Streams {
     },
 }
 
+/// Whom our ping is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pinger {
+    /// iputils' ping.
+    Iputils,
+    /// fping.
+    Fping,
+}
+
+impl Pinger {
+    /// As rows are named.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Iputils => "ping",
+            Self::Fping => "fping",
+        }
+    }
+}
+
 /// What of a distribution of pacing errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -267,6 +287,18 @@ pub enum Subject {
         /// Over what.
         path: Path,
     },
+    /// ICMP round trips a second back to back, of `sonde ping` and of another.
+    PingFlood {
+        /// Of whom.
+        pinger: Pinger,
+    },
+    /// How far from its interval a request leaves, of `sonde ping` and of another.
+    PingSlip {
+        /// Of whom.
+        pinger: Pinger,
+        /// The interval, milliseconds.
+        every_ms: u32,
+    },
     /// One-way UDP messages a second that arrive, ours and the C loop's, as fast as they go.
     Flood {
         /// Whether they go in segments.
@@ -367,6 +399,8 @@ impl Subject {
             }
             Self::Streams { streams: Streams::Cost, .. } => section("iperf3, CPU s/GB", "sonde", "iperf3", "ratio", 3),
             Self::Streams { .. } => section("iperf3, 10^6 bit/s", "sonde", "iperf3", "ratio", 0),
+            Self::PingFlood { .. } => section("ICMP round trips/s", "sonde ping", "other", "ratio", 0),
+            Self::PingSlip { .. } => section("ICMP p90 gap error, us", "sonde ping", "other", "ratio", 1),
             Self::Flood { .. } => section("messages/s one way", "sonde", "C loop", "ratio", 0),
         }
     }
@@ -421,6 +455,22 @@ pub fn all() -> Vec<Row> {
     rows.extend(netperf());
     rows.extend(sockperf());
     rows.extend(iperf3());
+    rows.extend(ping());
+    rows
+}
+
+/// The rows against iputils' ping and fping.
+fn ping() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for pinger in [Pinger::Iputils, Pinger::Fping] {
+        let name = format!("{}-flood", pinger.word());
+        rows.push(Row { name, subject: Subject::PingFlood { pinger }, target: Target::RatioAtLeast(1.0) });
+        for every_ms in [10, 1] {
+            let (name, subject) =
+                (format!("{}-slip-{every_ms}ms", pinger.word()), Subject::PingSlip { pinger, every_ms });
+            rows.push(Row { name, subject, target: Target::RatioAtMost(1.0) });
+        }
+    }
     rows
 }
 

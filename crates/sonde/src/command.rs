@@ -98,7 +98,9 @@ enum Command {
     Iperf(part::IperfOptions),
     /// Be iperf3: its command line and its output, either end; `sonde iperf3 --help` tells all
     Iperf3(part::Iperf3Options),
-    /// Make links by which this binary is called netperf, netserver, sockperf, iperf and iperf3
+    /// Be ping: iputils' command line and its output; `sonde ping --help` tells all
+    Ping(part::PingOptions),
+    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3 and ping
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -146,6 +148,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
         Command::Iperf(_) => Err(part::misplaced(Persona::Iperf)),
         Command::Iperf3(_) => Err(part::misplaced(Persona::Iperf3)),
+        Command::Ping(_) => Err(part::misplaced(Persona::Ping)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

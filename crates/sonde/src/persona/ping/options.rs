@@ -4,7 +4,7 @@
 
 mod number;
 mod pattern;
-mod usage;
+pub mod usage;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
