@@ -10,7 +10,7 @@ use bench::c_loop::CLoops;
 use bench::machine::Machine;
 use bench::process::Priority;
 use bench::results;
-use bench::row::{self, Row};
+use bench::row::{self, Family, Row};
 use bench::sonde::Sonde;
 use bench::subject::Bench;
 use bench::table::Report;
@@ -27,6 +27,9 @@ struct Arguments {
     /// Run only these rows; what comes of it is not kept
     #[arg(long, value_name = "NAME", num_args = 1..)]
     rows: Vec<String>,
+    /// Run the rows of one family, and keep what comes of it beside those of the others
+    #[arg(long, value_enum, conflicts_with = "rows")]
+    family: Option<Family>,
     /// Fewer pairs: to try the bench itself, not a result
     #[arg(long)]
     quick: bool,
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let rows = chosen(&arguments.rows)?;
+    let rows = chosen(&arguments.rows, arguments.family)?;
     if arguments.list {
         for row in &rows {
             println!("{}", row.name);
@@ -72,6 +75,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         priority: bench.priority,
         pairs: bench.pairs,
         seed: bench.seed,
+        family: arguments.family,
         rows: Vec::with_capacity(rows.len()),
     };
     for (index, row) in rows.iter().enumerate() {
@@ -82,14 +86,14 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.rows.is_empty() && !arguments.quick {
         eprintln!("kept: {}", results::keep(&report, &arguments.results)?.display());
     } else {
-        eprintln!("not kept: only a whole run of all rows is");
+        eprintln!("not kept: only a whole run of all rows, or of a family's, is");
     }
     let all_ran = report.rows.iter().all(|seen| seen.verdict != Verdict::NotRun);
     Ok(if all_ran { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn chosen(names: &[String]) -> Result<Vec<Row>> {
-    let mut rows = row::all();
+fn chosen(names: &[String], family: Option<Family>) -> Result<Vec<Row>> {
+    let mut rows = family.map_or_else(row::all, Family::rows);
     if let Some(unknown) = names.iter().find(|name| rows.iter().all(|row| row.name != **name)) {
         anyhow::bail!("there is no row `{unknown}`; --list names them");
     }

@@ -344,6 +344,8 @@ pub struct Section {
     pub effect: &'static str,
     /// Decimals of the figures.
     pub decimals: usize,
+    /// Whether a plain C loop says beside them what the system carries.
+    pub limited: bool,
 }
 
 /// How many times the usual number of pairs the rows on stamps have: they are to show 0.99 with 0.03 to spare, and 63
@@ -366,17 +368,19 @@ impl Subject {
 
     /// Where the row belongs.
     pub fn section(self) -> Section {
-        let section = |title, ours, theirs, effect, decimals| Section { title, ours, theirs, effect, decimals };
+        let limited = matches!(self, Self::Streams { streams, .. } if streams != Streams::Cost);
+        let section =
+            |title, ours, theirs, effect, decimals| Section { title, ours, theirs, effect, decimals, limited };
         match self {
             Self::Itself { .. } => section("check: exchanges/s", "C loop", "C loop", "ratio", 0),
             Self::Exchanges { .. } => section("exchanges/s", "sonde", "C loop", "ratio", 0),
-            Self::StampSampling { .. } => section("exchanges/s, sonde", "default", "no stamps", "ratio", 0),
+            Self::StampSampling { .. } => section("exchanges/s, sonde", "default", "without", "ratio", 0),
             Self::StampEach { .. } => section("exchanges/s, C loop", "stamps", "none", "ratio", 0),
             Self::Slip { .. } => section("p99 slip, us", "sonde", "C loop", "difference", 3),
             Self::Idle { .. } => section("p50 each 1 ms, us", "sonde", "C loop", "ratio", 2),
             Self::Instructions { .. } => section("instructions/exchange", "sonde", "C loop", "ratio", 1),
             Self::Recording { .. } => section("instructions/record", "recorder", "", "figure", 1),
-            Self::RecordingTime { .. } => section("ns/record", "recorded", "loop alone", "difference", 1),
+            Self::RecordingTime { .. } => section("ns/record", "recorded", "alone", "difference", 1),
             Self::Memory { .. } => section("peak memory, MiB", "10^9", "10^6", "ratio", 1),
             Self::Netperf { figure: Figure::Rate, test: NetperfTest::TcpStream, .. } => {
                 section("netperf, 10^6 bit/s", "sonde", "netperf", "ratio", 0)
@@ -399,21 +403,74 @@ impl Subject {
             }
             Self::Streams { streams: Streams::Cost, .. } => section("iperf3, CPU s/GB", "sonde", "iperf3", "ratio", 3),
             Self::Streams { .. } => section("iperf3, 10^6 bit/s", "sonde", "iperf3", "ratio", 0),
-            Self::PingFlood { .. } => section("ICMP round trips/s", "sonde ping", "other", "ratio", 0),
-            Self::PingSlip { .. } => section("ICMP p90 gap error, us", "sonde ping", "other", "ratio", 1),
+            Self::PingFlood { .. } => section("ICMP round trips/s", "sonde", "other", "ratio", 0),
+            Self::PingSlip { .. } => section("p90 gap error, us", "sonde", "other", "ratio", 1),
             Self::Flood { .. } => section("messages/s one way", "sonde", "C loop", "ratio", 0),
         }
     }
 }
 
+/// Rows that make a run of their own: what ours are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Plain C loops, and what of ours is counted alone.
+    Loops,
+    /// netperf.
+    Netperf,
+    /// sockperf.
+    Sockperf,
+    /// iperf3.
+    Iperf3,
+    /// iputils' ping and fping.
+    Ping,
+}
+
+impl Family {
+    /// All of them, in the order in which they are run.
+    pub const ALL: [Self; 5] = [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3, Self::Ping];
+
+    /// As it is asked for, and as the files of its results end.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Loops => "loops",
+            Self::Netperf => "netperf",
+            Self::Sockperf => "sockperf",
+            Self::Iperf3 => "iperf3",
+            Self::Ping => "ping",
+        }
+    }
+
+    /// Its rows, behind the one that says whether the method can be believed.
+    pub fn rows(self) -> Vec<Row> {
+        let rows = match self {
+            Self::Loops => loops(),
+            Self::Netperf => netperf(),
+            Self::Sockperf => sockperf(),
+            Self::Iperf3 => iperf3(),
+            Self::Ping => ping(),
+        };
+        std::iter::once(check()).chain(rows).collect()
+    }
+}
+
 /// All rows, in the order in which they are run and printed.
 pub fn all() -> Vec<Row> {
+    let others = Family::ALL.into_iter().flat_map(|family| family.rows().into_iter().skip(1));
+    std::iter::once(check()).chain(others).collect()
+}
+
+fn check() -> Row {
+    let subject = Subject::Itself { carrier: Carrier::Tcp, waiting: Waiting::Block };
+    Row { name: "check".to_owned(), subject, target: Target::RatioIsOne }
+}
+
+/// The rows against plain C loops, and those of ours alone.
+fn loops() -> Vec<Row> {
     use Carrier::{Tcp, Udp};
     use Waiting::{Block, Spin};
     let row = |name: String, subject, target| Row { name, subject, target };
     let mut rows = Vec::new();
-    let check = Subject::Itself { carrier: Tcp, waiting: Block };
-    rows.push(row("check".to_owned(), check, Target::RatioIsOne));
     for (waiting, least) in [(Block, 0.97), (Spin, 0.95)] {
         for carrier in [Tcp, Udp] {
             let name = format!("{}-{}", carrier.word(), waiting.word());
@@ -452,10 +509,6 @@ pub fn all() -> Vec<Row> {
         let target = Target::GrowthAtMost { ratio: GROWTH, most: MEMORY_MIB };
         rows.push(row(format!("memory-{}", feed.word()), Subject::Memory { feed }, target));
     }
-    rows.extend(netperf());
-    rows.extend(sockperf());
-    rows.extend(iperf3());
-    rows.extend(ping());
     rows
 }
 
@@ -482,7 +535,7 @@ fn iperf3() -> Vec<Row> {
     let kinds = [
         ("iperf3-tcp", Streams::Plain, Target::RatioAtLeast(1.0)),
         ("iperf3-tcp-fast", Streams::Fast, Target::RatioAtLeast(1.0)),
-        ("iperf3-tcp-fast-plain", Streams::FastToPlain, Target::RatioAtLeast(1.3)),
+        ("iperf3-fast-to-plain", Streams::FastToPlain, Target::RatioAtLeast(1.3)),
         ("iperf3-tcp-8", Streams::Eight, Target::RatioAtLeast(1.0)),
         ("iperf3-tcp-cost", Streams::Cost, Target::RatioAtMost(1.0)),
         ("iperf3-udp-rate", Streams::Datagrams { segments: false }, Target::RatioAtLeast(1.0)),
@@ -514,7 +567,7 @@ fn sockperf() -> Vec<Row> {
     }
     for (share, ending) in [(Share::Half, "p50"), (Share::AllBut1In1000, "p99.9")] {
         for (per_s, word) in [(10_000, "10k"), (100_000, "100k")] {
-            let name = format!("sockperf-pacing-{word}-{ending}");
+            let name = format!("sockperf-pace-{word}-{ending}");
             rows.push(row(&name, Subject::SockperfPacing { per_s, share }, Target::RatioAtMost(1.0)));
         }
     }
@@ -574,6 +627,7 @@ mod tests {
 
     #[test]
     fn the_check_of_the_method_comes_first() {
-        assert!(matches!(all()[0].subject, Subject::Itself { .. }));
+        let runs = Family::ALL.map(Family::rows).into_iter().chain([all()]);
+        assert!(runs.into_iter().all(|rows| matches!(rows[0].subject, Subject::Itself { .. })));
     }
 }

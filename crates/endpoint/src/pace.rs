@@ -3,7 +3,7 @@
 //! Instants are absolute; nothing here waits relative to "now". The caller's schedule decides what is late.
 
 use measure::unit::{Instant, Nanos};
-use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use rustix::thread::{ClockId, clock_nanosleep_absolute, sched_yield};
 
 /// The margin before anything was seen, as method section 2 starts it.
 const START: Nanos = Nanos::micros(60);
@@ -29,6 +29,27 @@ pub fn be_punctual() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer, touches no memory of ours and concerns this thread alone. Its only
     // failure is an unknown request on a kernel before 2.6.28, where the slack stays as it was.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
+/// Turns of a busy thread after which others of its priority may run: some milliseconds of looking in vain.
+const TURNS: u32 = 4_096;
+
+/// Lets others run now and then. A thread that is never without work, or polls, at real-time priority keeps its CPU from all
+/// of the same priority for ever: from those too that are to tell it to stop.
+#[derive(Debug, Default)]
+pub struct Courtesy {
+    turns: u32,
+}
+
+impl Courtesy {
+    /// Counts a turn; now and then others have theirs behind it.
+    #[inline]
+    pub fn turn(&mut self) {
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(TURNS) {
+            sched_yield();
+        }
+    }
 }
 
 /// How long before an instant to wake: a high quantile of the lateness of wake-ups seen so far.

@@ -109,7 +109,7 @@ impl<'t> Due<'t> {
             // Bursts are whole: they are shared out by their instants, or each connection has its own.
             Schedule::Bursts { .. } => self.next += 1,
             Schedule::Every { .. } | Schedule::Preloaded { .. } | Schedule::Rate { .. } | Schedule::Trace { .. } => {
-                self.next += self.share
+                self.next += self.share;
             }
         }
     }

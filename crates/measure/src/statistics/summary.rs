@@ -175,7 +175,7 @@ pub fn merged<'a>(seconds: impl Iterator<Item = &'a Second> + Clone) -> Second {
 mod tests {
     use super::*;
     use crate::event::Fate;
-    use crate::method::{Asked, Settled, Stop};
+    use crate::method::{Asked, Schedule, Settled, Stop};
     use crate::outcome::{Standing, Steady};
     use crate::recorder::{Recorder, Sequence};
     use crate::statistics::simulated::latencies;

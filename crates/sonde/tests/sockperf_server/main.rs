@@ -4,9 +4,6 @@
 //! one on the path; else that is said aloud.
 
 mod groups;
+mod priority;
 mod program;
 mod words;
-
-#[expect(dead_code, reason = "other tests need all of it")]
-#[path = "../netperf_pairs/process.rs"]
-mod process;

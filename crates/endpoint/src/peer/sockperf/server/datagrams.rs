@@ -22,7 +22,7 @@ use super::event::Event;
 use super::tally::Count;
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
-use crate::pace;
+use crate::pace::{self, Courtesy};
 use crate::socket::GLANCE;
 use crate::socket::envelope::Envelope;
 use crate::socket::envelopes::{self, Answer, Envelopes};
@@ -73,6 +73,7 @@ struct Server<'a> {
     /// Those to datagrams of `many` that are to be sent.
     answers: Vec<Answer>,
     backlog: Backlog,
+    courtesy: Courtesy,
     seen: Seen,
 }
 
@@ -85,6 +86,7 @@ impl<'a> Server<'a> {
             many: Envelopes::default(),
             answers: Vec::with_capacity(envelopes::MOST),
             backlog: Backlog::default(),
+            courtesy: Courtesy::default(),
             seen: Seen::default(),
         }
     }
@@ -145,6 +147,7 @@ impl<'a> Server<'a> {
     /// Takes one datagram, and those that wait behind it where that has been worth a look; whether there was one.
     #[inline]
     fn take(&mut self, socket: &Bound, flags: libc::c_int) -> bool {
+        self.courtesy.turn();
         let taken = self.one(socket, flags);
         if taken && self.backlog.is_worth_a_look() {
             let found = self.behind(socket);

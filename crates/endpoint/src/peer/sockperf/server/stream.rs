@@ -22,7 +22,7 @@ use super::event::Event;
 use super::tally::Count;
 use super::{SHORTAGE, Shared};
 use crate::clock::Monotonic;
-use crate::pace;
+use crate::pace::{self, Courtesy};
 use crate::reflector::Counted;
 use crate::thread::{cpu_for, settle};
 
@@ -135,7 +135,9 @@ enum Over {
 impl Connection<'_> {
     fn serve(&mut self) {
         let mut framer = Framer::new(self.shared.settings.rules.largest);
+        let mut courtesy = Courtesy::default();
         let over = loop {
+            courtesy.turn();
             if let Err(over) = self.take(&mut framer).and_then(|()| self.answer(&mut framer)) {
                 break over;
             }
@@ -227,6 +229,7 @@ fn send_all(socket: &Socket, mut rest: &[u8]) -> Result<(), Over> {
 #[derive(Default)]
 struct Patience {
     turns: u32,
+    courtesy: Courtesy,
     until: Option<Instant>,
 }
 
@@ -234,6 +237,7 @@ impl Patience {
     #[inline]
     fn lasts(&mut self) -> bool {
         self.turns = self.turns.wrapping_add(1);
+        self.courtesy.turn();
         std::hint::spin_loop();
         if !self.turns.is_multiple_of(64) {
             return true;
