@@ -3,8 +3,8 @@
 use test_case::test_case;
 use testbed::form::differences;
 
-use crate::process::Ended;
 use crate::scene::{PING, Scene};
+use testbed::process::Ended;
 
 /// Times have more digits the shorter they are, and on a busy host a reply may come when the next request has left: neither
 /// is a matter of form.

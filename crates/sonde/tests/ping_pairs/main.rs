@@ -10,7 +10,3 @@ mod privileges;
 mod record;
 mod scene;
 mod signals;
-
-#[expect(dead_code, reason = "the pairs of other programs need more of it")]
-#[path = "../netperf_pairs/process.rs"]
-mod process;

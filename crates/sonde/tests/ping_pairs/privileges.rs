@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
-use crate::process::{Ended, LIMIT, ended};
 use crate::scene::Scene;
+use testbed::process::{Ended, LIMIT, ended};
 
 /// The number of `nobody` on every Linux system.
 const NOBODY: &str = "65534";

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use lab::namespace::{Namespace, NamespaceError, Pair};
 
-use crate::process::{Ended, LIMIT, Running, ended, started};
+use testbed::process::{Ended, LIMIT, Running, ended, started};
 
 /// Two hosts joined by a cable.
 pub struct Scene {

@@ -37,11 +37,10 @@ impl Header<'_> {
         if self.source.is_some() || self.interface.is_some() {
             let _ = write!(text, "from {} {}: ", self.source.unwrap_or_default(), self.interface.unwrap_or_default());
         }
-        let _ = match self.six {
-            true => writeln!(text, "{} data bytes", self.size),
-            // Header of ICMP, header of IP.
-            false => writeln!(text, "{}({}) bytes of data.", self.size, self.size + 8 + 20 + self.options),
-        };
-        text
+        if self.six {
+            return text + &format!("{} data bytes\n", self.size);
+        }
+        // With the headers of ICMP and IP.
+        text + &format!("{}({}) bytes of data.\n", self.size, self.size + 8 + 20 + self.options)
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 /// What the line of a reply says.
+#[expect(clippy::struct_excessive_bools, reason = "each is a note of its own behind the line")]
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
     /// Octets of the ICMP message.

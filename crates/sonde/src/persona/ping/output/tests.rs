@@ -213,28 +213,21 @@ fn what_hops_wrote_is_told(name: &str) {
     let address = |text: &str| text.parse::<std::net::Ipv4Addr>().unwrap().octets().to_vec();
     let route = ["10.9.1.1", "10.9.2.254", "10.9.2.1", "10.9.2.1", "10.9.1.254", "10.9.1.1"];
     let times = ["10.9.1.1", "10.9.1.254", "10.9.2.1", "10.9.2.1"];
-    let at = |line: usize| number(original.split("TS: ").nth(line).unwrap(), "", " absolute");
-    match name {
-        "record-route" => {
-            let option = [vec![1, 7, 39, 28], route.map(address).concat(), vec![0; 12]].concat();
-            assert!(original.contains(&format!("time=0.028 ms{}\n64 bytes", told(&option))));
-            assert!(original.contains(&format!("time=0.021 ms{}\n\n---", told(&option))));
-        }
-        _ => {
-            let with_addresses = name == "timestamp-addr";
-            let stamp = |text: &str| original.split(text).nth(1).unwrap().to_owned();
-            let first = stamp("TS: \t");
-            let first: u32 = first.trim_start_matches("10.9.1.1\t").split(' ').next().unwrap().parse().unwrap();
-            let each =
-                |hop: &str| [if with_addresses { address(hop) } else { vec![] }, first.to_be_bytes().to_vec()].concat();
-            let hops = if with_addresses { times.map(each).concat() } else { route.map(each).concat() };
-            let head = if with_addresses { [68, 36, 37, 0x21] } else { [68, 40, 29, 0] };
-            let padding = vec![0; usize::from(head[1]) - head.len() - hops.len()];
-            let told = told(&[head.to_vec(), hops, padding].concat());
-            assert!(original.contains(&format!("ms{told}\n64 bytes")), "{told}");
-            assert!(at(0).is_none());
-        }
+    if name == "record-route" {
+        let option = [vec![1, 7, 39, 28], route.map(address).concat(), vec![0; 12]].concat();
+        assert!(original.contains(&format!("time=0.028 ms{}\n64 bytes", told(&option))));
+        assert!(original.contains(&format!("time=0.021 ms{}\n\n---", told(&option))));
+        return;
     }
+    let with_addresses = name == "timestamp-addr";
+    let first = original.split("TS: \t").nth(1).unwrap().trim_start_matches("10.9.1.1\t");
+    let first: u32 = first.split(' ').next().unwrap().parse().unwrap();
+    let each = |hop: &str| [if with_addresses { address(hop) } else { vec![] }, first.to_be_bytes().to_vec()].concat();
+    let hops = if with_addresses { times.map(each).concat() } else { route.map(each).concat() };
+    let head = if with_addresses { [68, 36, 37, 0x21] } else { [68, 40, 29, 0] };
+    let padding = vec![0; usize::from(head[1]) - head.len() - hops.len()];
+    let told = told(&[head.to_vec(), hops, padding].concat());
+    assert!(original.contains(&format!("ms{told}\n64 bytes")), "{told}");
 }
 
 #[test]
@@ -255,9 +248,9 @@ fn whatever_hops_wrote_it_ends() {
     }
 }
 
-#[test_case("adaptive", 40 * 4)]
-#[test_case("interval-0", 0)]
-fn a_run_that_replies_pace_tells_its_gaps(name: &str, _elapsed: u64) {
+#[test_case("adaptive")]
+#[test_case("interval-0")]
+fn a_run_that_replies_pace_tells_its_gaps(name: &str) {
     let original = transcript::of(name).stdout;
     let gap = micros(between(&original, "ipg/ewma ", "/").unwrap());
     let mut statistics = Statistics::default();
