@@ -286,7 +286,7 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
-    /// ICMP errors that came in place of replies, counted by what they say; absent: none, or nobody looked.
+    /// ICMP errors that came in place of replies, a count of each by what it says; absent: none, or nobody looked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub icmp_errors: BTreeMap<String, u64>,
     /// How one-way messages left in batches, warm-up included; absent where they were not to.

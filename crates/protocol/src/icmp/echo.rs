@@ -115,7 +115,7 @@ impl Echo {
     /// The request near `oldest` that has this number in its header: from 16,384 before it to 49,151 behind.
     pub fn number_near(&self, oldest: u64, header_number: u16) -> u64 {
         let low = oldest.saturating_sub(0x4000);
-        low + u64::from(header_number.wrapping_sub(self.header_number(low)))
+        low.wrapping_add(u64::from(header_number.wrapping_sub(self.header_number(low))))
     }
 
     /// Of an echo request that somebody quotes, from its first octet on: the number in its header. `None` where it is

@@ -1,3 +1,5 @@
+//! The command line, by cases, and against runs of the original.
+
 use super::*;
 use crate::persona::ping::transcript;
 use test_case::test_case;
