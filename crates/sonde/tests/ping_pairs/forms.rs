@@ -133,7 +133,7 @@ fn what_replies_pace_is_answered_and_summed_up_alike(line: &str, count: u64) {
         ours.stdout.contains(&format!("\n{count} packets transmitted, {count} received, 0% packet loss")),
         "{told}"
     );
-    let dots = |ended: &Ended| ended.stdout.lines().nth(1).map(|line| line.contains('.')).unwrap_or_default();
+    let dots = |ended: &Ended| ended.stdout.lines().nth(1).is_some_and(|line| line.contains('.'));
     assert_eq!(dots(&ours), dots(&theirs), "{told}");
 }
 
@@ -153,7 +153,7 @@ fn what_the_firewall_drops_is_lost_on_both_sides_alike() {
     let what = "a lost request";
     let Some(scene) = Scene::new(what, &[PING]) else { return };
     let Some(()) = scene.filter(what, "input", "icmp type echo-request icmp sequence 2 drop") else { return };
-    for line in ["-c 4 -i 0.2 D", "-O -c 4 -i 0.2 D", "-q -W 2 -c 4 -i 0.2 D"] {
+    for line in ["-c 4 -i 0.2 D", "-O -c 4 -i 0.2 D", "-q -W 2 -c 4 -i 0.2 D", "-f -q -c 4 D", "-A -q -c 4 D"] {
         let (ours, theirs) = scene.both(line);
         assert_same(line, &ours, &theirs);
         assert!(ours.stdout.contains("4 packets transmitted, 3 received, 25% packet loss"), "{}", ours.told());

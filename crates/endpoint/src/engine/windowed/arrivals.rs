@@ -111,8 +111,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         lane.requests.settle(request.seq, State::Done);
         self.recorder.arrived(&mut lane.sequence, request.ordinal - lane.first);
         self.latest = received;
-        if let (Some(gap), Some(round_trip)) = (&mut self.gap, received.since(request.sent)) {
-            gap.saw(round_trip);
+        if let Some(gap) = &mut self.gap {
+            lane.settle(request.ordinal);
+            gap.saw(received.since(request.sent).unwrap_or_default());
         }
         match request.intended {
             Some(due) if self.open => self.recorder.answered_as_scheduled(due, request.sent, received),
@@ -182,6 +183,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.make_room(turn, now);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, if fate == Fate::Lost { given_up::<W>() } else { State::Done });
+        lane.settle(request.ordinal);
         let ordinal = request.ordinal - lane.first;
         self.recorder.ended(fate, &mut lane.sequence, ordinal, slip(request.intended, request.sent));
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {

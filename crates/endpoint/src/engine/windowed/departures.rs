@@ -9,6 +9,7 @@ use protocol::wire::Wire;
 use super::stamping::{Stamp, stamped};
 use super::{AT_ONCE, Ended, Windowed};
 use crate::engine::edge::Edges;
+use crate::engine::gap::Gap;
 use crate::engine::{fate_of, sample, slip};
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
@@ -23,8 +24,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 if self.budget == 0 || lane.blocked {
                     break;
                 }
-                let room = lane.requests.waiting() < self.window;
-                if !self.gap.map_or(room, |gap| gap.lets(room, self.sent, *now)) {
+                let room = |out: u64| out < self.window;
+                let lets = |gap: Gap| gap.lets(room(lane.behind()), self.sent, *now);
+                if !self.gap.map_or(room(lane.requests.waiting()), lets) {
                     break;
                 }
                 let intended = if self.scheduled {
