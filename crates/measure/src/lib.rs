@@ -11,6 +11,7 @@ pub mod environment;
 pub mod event;
 pub mod method;
 pub mod outcome;
+pub mod reach;
 pub mod recorder;
 pub mod resolution;
 pub mod schedule;
