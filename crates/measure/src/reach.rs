@@ -358,17 +358,38 @@ pub enum ServiceFinding {
     },
 }
 
+/// A port that is asked for: it answers when it is open over one of what it is asked over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its number.
+    pub port: u16,
+    /// Over this alone; `None`: whichever answers.
+    pub over: Option<Transport>,
+}
+
 impl Reach {
-    /// Whether all that was asked for answers. Where ports were named, each of them has to be open at each address, and there
-    /// has to be no hole in the path's MTU; where none was, a sign of life from each address is enough.
-    pub fn holds(&self, ports_named: bool) -> bool {
-        let hole = |address: &AddressReach| matches!(address.mtu, MtuFinding::Hole { .. });
-        let lives = |address: &AddressReach| {
-            address.echo.is_sign_of_life() || address.ports.iter().any(|port| port.seen.is_sign_of_life())
+    /// Whether all that was asked for answers. Each port that is `wanted` has to be open at each address, and there may be no
+    /// hole in the path's MTU; where none was named, a sign of life from each address is enough.
+    pub fn holds(&self, wanted: &[Wanted]) -> bool {
+        let answers = |address: &AddressReach| {
+            let all = wanted.iter().all(|wanted| address.has(*wanted));
+            all && (!wanted.is_empty() || address.lives()) && !matches!(address.mtu, MtuFinding::Hole { .. })
         };
-        let open = |address: &AddressReach| address.ports.iter().all(|port| port.verdict == Verdict::Open);
-        let answers = |address: &AddressReach| if ports_named { open(address) } else { lives(address) };
-        !self.cut_short && !self.addresses.is_empty() && self.addresses.iter().all(|it| answers(it) && !hole(it))
+        !self.cut_short && !self.addresses.is_empty() && self.addresses.iter().all(answers)
+    }
+}
+
+impl AddressReach {
+    /// Whether anything was answered in the host's name.
+    pub fn lives(&self) -> bool {
+        self.echo.is_sign_of_life() || self.ports.iter().any(|port| port.seen.is_sign_of_life())
+    }
+
+    fn has(&self, wanted: Wanted) -> bool {
+        let of_it = |found: &&PortFinding| {
+            found.port == wanted.port && wanted.over.is_none_or(|transport| found.transport == transport)
+        };
+        self.ports.iter().filter(of_it).any(|found| found.verdict == Verdict::Open)
     }
 }
 
@@ -412,18 +433,20 @@ mod tests {
         let (answer, reset) = (Seen::Answer { after_ns: Nanos(1) }, Seen::Reset { after_ns: Nanos(1) });
         let silence = Seen::Silence { waited_ns: Nanos(1) };
         let whole = MtuFinding::Whole { bytes: 1_500 };
-        let refused = reach(vec![port(answer.clone()), port(reset)], silence.clone(), whole.clone());
-        assert!(!refused.holds(true) && refused.holds(false));
+        let wanted = |over| [Wanted { port: 80, over }];
+        let refused = reach(vec![port(reset)], silence.clone(), whole.clone());
+        assert!(!refused.holds(&wanted(None)) && refused.holds(&[]));
         let open = reach(vec![port(answer.clone())], silence.clone(), whole.clone());
-        assert!(open.holds(true) && open.holds(false));
+        assert!(open.holds(&wanted(None)) && open.holds(&wanted(Some(Transport::Tcp))) && open.holds(&[]));
+        assert!(!open.holds(&wanted(Some(Transport::Udp))), "it was asked over TCP");
         let dark = reach(vec![port(silence.clone())], silence.clone(), whole.clone());
-        assert!(!dark.holds(true) && !dark.holds(false));
+        assert!(!dark.holds(&wanted(None)) && !dark.holds(&[]));
         let pings = reach(vec![port(silence.clone())], answer.clone(), whole);
-        assert!(!pings.holds(true) && pings.holds(false));
+        assert!(!pings.holds(&wanted(None)) && pings.holds(&[]));
         let hole = MtuFinding::Hole { bytes: 1_300, vanishing_bytes: 1_301 };
-        assert!(!reach(vec![port(answer.clone())], answer.clone(), hole).holds(true));
+        assert!(!reach(vec![port(answer.clone())], answer.clone(), hole).holds(&wanted(None)));
         let cut = Reach { cut_short: true, ..open };
-        assert!(!cut.holds(true), "what was not asked does not answer");
+        assert!(!cut.holds(&wanted(None)), "what was not asked does not answer");
     }
 
     #[test]

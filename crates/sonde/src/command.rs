@@ -1,6 +1,7 @@
 //! The command line: what there is to say, and who acts on it.
 
 pub mod argv;
+pub mod check;
 pub mod completions;
 pub mod deliver;
 pub mod foreign;
@@ -81,6 +82,8 @@ enum Command {
     Throughput(throughput::options::ThroughputOptions),
     /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),
+    /// Does anyone answer there, and how? Addresses, route, MTU, echo, ports, and which known program is at each
+    Check(check::CheckOptions),
     /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
     Serve(serve::options::ServeOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
@@ -138,6 +141,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Load(options) => load::run(options, words, output),
         Command::Throughput(options) => throughput::run(options, &words, output),
         Command::Replay(options) => replay::run(options, words, output),
+        Command::Check(options) => check::run(&options, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),

@@ -33,7 +33,7 @@ impl Remark {
     /// What there is to say of `address`.
     pub fn about(address: &AddressReach) -> Vec<Self> {
         let mut remarks = Vec::new();
-        let lives = address.echo.is_sign_of_life() || address.ports.iter().any(|port| port.seen.is_sign_of_life());
+        let lives = address.lives();
         let nobody = address.route.as_ref().filter(|route| route.nobody_on_the_link() && !lives);
         if let Some(route) = nobody {
             let next_hop = route.next_hop.clone().unwrap_or_else(|| address.address.clone());
