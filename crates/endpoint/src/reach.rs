@@ -211,7 +211,8 @@ fn run(address: SocketAddr, plan: &Plan, mtu: Option<u32>, no_route: Option<&str
     }
     let all = Mutex::new(AllSeen::nothing(plan.ports.len(), "a signal ended the check"));
     // The path first: it takes longest. `None` is the path, a number that of a port in the plan.
-    let jobs: Mutex<VecDeque<Option<usize>>> = Mutex::new([None].into_iter().chain((0..plan.ports.len()).map(Some)).collect());
+    let jobs: Mutex<VecDeque<Option<usize>>> =
+        Mutex::new([None].into_iter().chain((0..plan.ports.len()).map(Some)).collect());
     let work = || {
         while !stop.requested() {
             let Some(job) = lock(&jobs).pop_front() else { break };

@@ -55,8 +55,7 @@ mod tests {
     #[test]
     fn a_document_is_read_back_as_it_was_written() {
         let lookup = Lookup { by: LookedUp::HostsFile, took_ns: Some(Nanos(7)), addresses: vec!["::1".into()] };
-        let check =
-            Reach { host: "db1".into(), lookup, addresses: Vec::new(), took_ns: Nanos(9), cut_short: false };
+        let check = Reach { host: "db1".into(), lookup, addresses: Vec::new(), took_ns: Nanos(9), cut_short: false };
         let document = ReachDocument::new("sonde test", false, check);
         let text = document.to_json();
         assert!(

@@ -178,9 +178,8 @@ mod tests {
     fn found() -> Reach {
         let answer = || Seen::Answer { after_ns: Nanos::micros(41) };
         let silence = || Seen::Silence { waited_ns: Nanos::secs(3) };
-        let known = |service, state: Option<&str>| {
-            Some(ServiceFinding::Known { service, state: state.map(str::to_owned) })
-        };
+        let known =
+            |service, state: Option<&str>| Some(ServiceFinding::Known { service, state: state.map(str::to_owned) });
         let (tcp, udp) = (Transport::Tcp, Transport::Udp);
         let ports = vec![
             port(tcp, 7, Seen::Reset { after_ns: Nanos::micros(30) }, None),
@@ -201,14 +200,8 @@ mod tests {
             ..Route::default()
         };
         let mtu = MtuFinding::Hole { bytes: 1_372, vanishing_bytes: 1_373 };
-        let one = AddressReach {
-            address: "10.0.1.2".into(),
-            route: Some(route),
-            no_route: None,
-            echo: answer(),
-            mtu,
-            ports,
-        };
+        let one =
+            AddressReach { address: "10.0.1.2".into(), route: Some(route), no_route: None, echo: answer(), mtu, ports };
         let two = AddressReach {
             address: "fd00::2".into(),
             route: None,

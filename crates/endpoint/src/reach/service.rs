@@ -16,7 +16,9 @@ use crate::stop::Stop;
 /// What a question met with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    Known { state: Option<String> },
+    Known {
+        state: Option<String>,
+    },
     Other,
     Silent,
     Closed,

@@ -18,7 +18,9 @@ use crate::stop::Stop;
 pub(super) fn probe(peer: SocketAddr, port: &Port, plan: &Plan, stop: &Stop) -> (Seen, Option<ServiceFinding>) {
     let patience = Nanos(plan.timeout.0.saturating_mul(plan.tries.into()));
     let (seen, connected) = connect(peer, patience, stop);
-    let Some(mut socket) = connected.filter(|_| plan.services && !port.services.is_empty()) else { return (seen, None) };
+    let Some(mut socket) = connected.filter(|_| plan.services && !port.services.is_empty()) else {
+        return (seen, None);
+    };
     let mut asked: Vec<Service> = Vec::new();
     let mut last = None;
     for service in &port.services {

@@ -36,7 +36,10 @@ pub(super) fn probe(peer: SocketAddr, plan: &Plan, stop: &Stop) -> (Seen, Option
         // An error that came for the try before is taken by the send after it, which then sends nothing: once more.
         let gone = socket.send(datagram).or_else(|_| socket.send(datagram));
         if let Err(error) = gone {
-            return (reported(&socket, peer, local, start).unwrap_or_else(|| seen::of_error(&error, since(start))), None);
+            return (
+                reported(&socket, peer, local, start).unwrap_or_else(|| seen::of_error(&error, since(start))),
+                None,
+            );
         }
         let mut answer = [0; 2_048];
         match hear(&socket, peer, local, sent, plan.timeout, &mut answer, stop) {

@@ -30,7 +30,8 @@ pub fn next(socket: BorrowedFd<'_>) -> Option<Report> {
         let mut found = None;
         let mut about = [0; 8];
         queue::message(socket, &mut about, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| {
-            if matches!((level, kind), (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)) {
+            if matches!((level, kind), (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR))
+            {
                 found = read(data);
             }
         })

@@ -52,11 +52,15 @@ impl Remark {
     pub fn advice(&self) -> String {
         match self {
             Self::NobodyOnTheLink { .. } => "it is off, elsewhere, or has another address".into(),
-            Self::Hole { .. } => "a filter drops the ICMP errors that would tell: let them through, or set a smaller MTU \
+            Self::Hole { .. } => {
+                "a filter drops the ICMP errors that would tell: let them through, or set a smaller MTU \
                                   (or clamp TCP's MSS) at the ends"
-                .into(),
+                    .into()
+            }
             Self::Dark => "a firewall, or no such host: ask one nearer to it".into(),
-            Self::RefusedByAnother { .. } => "a filter on the way answers: what the host itself would say does not show".into(),
+            Self::RefusedByAnother { .. } => {
+                "a filter on the way answers: what the host itself would say does not show".into()
+            }
         }
     }
 }
@@ -114,7 +118,8 @@ mod tests {
 
     #[test]
     fn who_refuses_in_the_hosts_place_is_named() {
-        let by = |by| Seen::Error { says: Says::PortUnreachable, from: Some("10.0.0.1".into()), by, after_ns: Nanos(1) };
+        let by =
+            |by| Seen::Error { says: Says::PortUnreachable, from: Some("10.0.0.1".into()), by, after_ns: Nanos(1) };
         let echo = Seen::Answer { after_ns: Nanos(1) };
         let remark = Remark::RefusedByAnother { by: "10.0.0.1".into() };
         assert_eq!(Remark::about(&address(echo.clone(), "reachable", by(Reporter::Hop))), [remark]);

@@ -130,7 +130,8 @@ fn plan(options: &CheckOptions) -> Result<(Plan, Vec<Wanted>), Failure> {
         }
     }
     let named = [(behind, None), (&tcp, Some(Transport::Tcp)), (&udp, Some(Transport::Udp))];
-    let wanted = named.iter().flat_map(|(list, over)| list.iter().map(|wish| Wanted { port: wish.number, over: *over }));
+    let wanted =
+        named.iter().flat_map(|(list, over)| list.iter().map(|wish| Wanted { port: wish.number, over: *over }));
     let wanted: Vec<Wanted> = wanted.collect();
     if ports.is_empty() {
         ports = Port::of_known_services();
