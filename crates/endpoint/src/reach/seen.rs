@@ -76,7 +76,7 @@ mod tests {
         Report { from: from.map(IpAddr::from), errno, kind, code, info: 0, about: [0; 8] }
     }
 
-    fn who(seen: Option<Seen>) -> (Says, Reporter) {
+    fn who(seen: Option<&Seen>) -> (Says, Reporter) {
         let Some(Seen::Error { says, by, .. }) = seen else { panic!("{seen:?}") };
         (says, by)
     }
@@ -84,12 +84,12 @@ mod tests {
     #[test]
     fn who_says_it_is_told_by_the_address() {
         let local = Some(IpAddr::from([10, 0, 0, 1]));
-        let seen = |from| who(of_report(&report(from, 3, 3, libc::ECONNREFUSED), PEER, local, Nanos(1)));
+        let seen = |from| who(of_report(&report(from, 3, 3, libc::ECONNREFUSED), PEER, local, Nanos(1)).as_ref());
         assert_eq!(seen(Some([10, 0, 0, 2])), (Says::PortUnreachable, Reporter::Host));
         assert_eq!(seen(Some([10, 0, 0, 254])), (Says::PortUnreachable, Reporter::Hop));
         assert_eq!(seen(Some([10, 0, 0, 1])), (Says::PortUnreachable, Reporter::Ourselves));
         let own = of_report(&report(None, 0, 0, libc::EHOSTUNREACH), PEER, local, Nanos(1));
-        assert_eq!(who(own), (Says::HostUnreachable, Reporter::Ourselves));
+        assert_eq!(who(own.as_ref()), (Says::HostUnreachable, Reporter::Ourselves));
     }
 
     #[test]
@@ -102,6 +102,6 @@ mod tests {
         let seen = of_error(&io::Error::from_raw_os_error(libc::EPERM), Nanos(1));
         assert!(matches!(&seen, Seen::NotAsked { why } if why.contains("filter")), "{seen:?}");
         let seen = of_error(&io::Error::from_raw_os_error(libc::ENETUNREACH), Nanos(1));
-        assert_eq!(who(Some(seen)), (Says::NetworkUnreachable, Reporter::Ourselves));
+        assert_eq!(who(Some(&seen)), (Says::NetworkUnreachable, Reporter::Ourselves));
     }
 }

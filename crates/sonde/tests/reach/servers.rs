@@ -157,21 +157,79 @@ fn an_iperf_2_over_udp_goes_on_after_the_question() {
     assert!(said.contains("Server Report"), "{said}");
 }
 
+/// A server of a few lines in another language, written from the RFC alone.
+fn in_python(chain: &Chain, script: &str, at: &[&str]) -> Server {
+    let mut command = chain.far().command("python3");
+    command.args(["-c", script]);
+    Server::start(chain.far(), command, at)
+}
+
+/// RFC 8762 section 4.3.1: number, time, error estimate, session, time of arrival, then what the sender sent, its hop limit.
+const STAMP: &str = "\
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.bind(('::', 862))
+while True:
+    q, a = s.recvfrom(2048)
+    s.sendto(q[:4] + b'TRANSMIT' + b'\\x01\\x01' + bytes(2) + b'RECEIVED' + q[:14] + bytes(2) + b'\\x40' + bytes(3), a)
+";
+
+/// RFC 862, over UDP and TCP.
+const ECHO: &str = "\
+import socket, threading
+def give_back():
+    u = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    u.bind(('::', 7))
+    while True:
+        q, a = u.recvfrom(2048)
+        u.sendto(q, a)
+threading.Thread(target=give_back, daemon=True).start()
+s = socket.create_server(('::', 7), family=socket.AF_INET6, dualstack_ipv6=True, backlog=64)
+while True:
+    c, _ = s.accept()
+    for piece in iter(lambda: c.recv(2048), b''):
+        c.sendall(piece)
+    c.close()
+";
+
 #[test]
-fn a_program_of_no_known_kind_is_not_given_a_name() {
-    let Some(chain) = chain("a check of an unknown server") else { return };
-    let mut command = chain.far().command("sh");
-    // Says its own name, whatever it is asked: as many servers do.
-    let script = "import socket,threading\ns=socket.create_server(('0.0.0.0',5201),backlog=64)\n\
-                  while True:\n c,_=s.accept(); c.sendall(b'220 mail ready\\r\\n'); threading.Thread(target=c.recv,args=(64,)).start()";
+fn stamp_and_echo_are_named() {
     if !installed("python3", "python3") {
         return;
     }
-    command.args(["-c", &format!("exec python3 -c \"{script}\"")]);
-    let _server = Server::start(chain.far(), command, &["tcp 5201"]);
+    let Some(chain) = chain("a check of STAMP and echo") else { return };
+    let _stamp = in_python(&chain, STAMP, &["udp 862"]);
+    let _echo = in_python(&chain, ECHO, &["udp 7", "tcp 7"]);
+    for six in [false, true] {
+        let words = [&*address(chain.far(), six), "--tcp", "7", "--udp", "7,862"];
+        each_check(&chain, &words, |found| {
+            let names = ["tcp 7", "udp 7", "udp 862"].map(|port| named(found, port).0);
+            assert_eq!(names, ["echo", "echo", "stamp"], "{}", found.address);
+            assert_eq!(found.status, 0);
+        });
+    }
+}
+
+/// Says its own name, whatever it is asked, as many servers do.
+const MAIL: &str = "\
+import socket, threading
+s = socket.create_server(('::', 5201), family=socket.AF_INET6, dualstack_ipv6=True, backlog=64)
+while True:
+    c, _ = s.accept()
+    c.sendall(b'220 mail ready\\r\\n')
+    threading.Thread(target=c.recv, args=(64,)).start()
+";
+
+#[test]
+fn a_program_of_no_known_kind_is_not_given_a_name() {
+    let Some(chain) = chain("a check of an unknown server") else { return };
+    if !installed("python3", "python3") {
+        return;
+    }
+    let _server = in_python(&chain, MAIL, &["tcp 5201"]);
     each_check(&chain, &[&target(&chain, false, "5201=any"), "--tries", "1"], |found| {
         let service = &found.port("tcp 5201")["service"];
-        assert!(service["answer"] != "known", "{service}");
+        assert_eq!(service["answer"], "other", "{service}");
         assert_eq!(found.told("tcp 5201")[0], "open");
     });
 }
