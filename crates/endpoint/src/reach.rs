@@ -7,6 +7,7 @@
 //!
 //! Not here: what follows from what was seen (`measure::reach`), and who sent a reset (`sonde syn`).
 
+mod datagram;
 mod echo;
 mod mtu;
 mod seen;
@@ -21,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use measure::reach::mtu::MtuFinding;
-use measure::reach::{AddressReach, LookedUp, Lookup, PortFinding, Reach, Seen, Service, Transport, Verdict};
+use measure::reach::{AddressReach, LookedUp, Lookup, MtuBy, PortFinding, Reach, Seen, Service, Transport, Verdict};
 use measure::unit::Nanos;
 
 use crate::clock::Monotonic;
@@ -118,10 +119,12 @@ pub fn check(host: &str, plan: &Plan, stop: &Stop, tell: impl Fn(&str)) -> Resul
     for address in &found {
         refuse_many(*address)?;
     }
-    let by = match given {
-        true => LookedUp::Given,
-        false if all_in_hosts_file(host, &found) => LookedUp::HostsFile,
-        false => LookedUp::Resolver,
+    let by = if given {
+        LookedUp::Given
+    } else if all_in_hosts_file(host, &found) {
+        LookedUp::HostsFile
+    } else {
+        LookedUp::Resolver
     };
     let lookup = Lookup {
         by,
@@ -177,7 +180,7 @@ fn check_address(address: SocketAddr, plan: &Plan, stop: &Stop) -> AddressReach 
         Ok(way) => (Some(way.route.clone()), None),
         Err(error) => (None, Some(plain(error))),
     };
-    let seen = run(address, plan, route.as_ref().and_then(|route| route.mtu_bytes), no_route.as_deref(), stop);
+    let mut seen = run(address, plan, route.as_ref().and_then(|route| route.mtu_bytes), no_route.as_deref(), stop);
     if let (Some(route), Ok(way)) = (&mut route, &way) {
         route.neighbour = way.neighbour();
     }
@@ -186,14 +189,16 @@ fn check_address(address: SocketAddr, plan: &Plan, stop: &Stop) -> AddressReach 
         let verdict = Verdict::of(port.transport, &seen, nobody);
         PortFinding { transport: port.transport, port: port.number, verdict, seen, service }
     };
-    let ports = plan.ports.iter().zip(seen.ports).map(finding).collect();
-    AddressReach { address: shown(address), route, no_route, echo: seen.echo, mtu: seen.mtu, ports }
+    let ports = plan.ports.iter().zip(std::mem::take(&mut seen.ports)).map(finding).collect();
+    let AllSeen { echo, mtu, mtu_by, .. } = seen;
+    AddressReach { address: shown(address), route, no_route, echo, mtu, mtu_by, ports }
 }
 
 /// What all probes of one address met with; ports in the plan's order.
 struct AllSeen {
     echo: Seen,
     mtu: MtuFinding,
+    mtu_by: Option<MtuBy>,
     ports: Vec<(Seen, Option<measure::reach::ServiceFinding>)>,
 }
 
@@ -201,7 +206,7 @@ impl AllSeen {
     fn nothing(ports: usize, why: &str) -> Self {
         let unasked = || Seen::NotAsked { why: why.to_owned() };
         let mtu = MtuFinding::NotFound { why: why.to_owned() };
-        Self { echo: unasked(), mtu, ports: (0..ports).map(|_| (unasked(), None)).collect() }
+        Self { echo: unasked(), mtu, mtu_by: None, ports: (0..ports).map(|_| (unasked(), None)).collect() }
     }
 }
 
@@ -218,9 +223,9 @@ fn run(address: SocketAddr, plan: &Plan, mtu: Option<u32>, no_route: Option<&str
             let Some(job) = lock(&jobs).pop_front() else { break };
             match job.map(|number| (number, &plan.ports[number])) {
                 None => {
-                    let (echo, mtu) = mtu::path(address, mtu, plan, stop);
+                    let (echo, mtu, by) = mtu::path(address, mtu, plan, stop);
                     let mut all = lock(&all);
-                    (all.echo, all.mtu) = (echo, mtu);
+                    (all.echo, all.mtu, all.mtu_by) = (echo, mtu, by);
                 }
                 Some((number, port)) => {
                     let to = SocketAddr::new(address.ip(), port.number);

@@ -66,8 +66,20 @@ pub struct AddressReach {
     pub echo: Seen,
     /// The largest packet that gets there.
     pub mtu: MtuFinding,
+    /// By which packets that was found; absent where it was not.
+    pub mtu_by: Option<MtuBy>,
     /// The ports that were asked, TCP first, each in the order asked for.
     pub ports: Vec<PortFinding>,
+}
+
+/// Packets by which the path's MTU is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MtuBy {
+    /// Echo requests: their replies are as long, so the path back counts too.
+    Echo,
+    /// Datagrams to a port that the host refuses: its refusal shows that they got there.
+    RefusedDatagram,
 }
 
 /// How packets leave this host.
@@ -418,7 +430,8 @@ mod tests {
     }
 
     fn reach(ports: Vec<PortFinding>, echo: Seen, mtu: MtuFinding) -> Reach {
-        let address = AddressReach { address: "10.0.0.2".into(), route: None, no_route: None, echo, mtu, ports };
+        let address =
+            AddressReach { address: "10.0.0.2".into(), route: None, no_route: None, echo, mtu, mtu_by: None, ports };
         let lookup = Lookup { by: LookedUp::Given, took_ns: None, addresses: vec!["10.0.0.2".into()] };
         Reach { host: "10.0.0.2".into(), lookup, addresses: vec![address], took_ns: Nanos(1), cut_short: false }
     }

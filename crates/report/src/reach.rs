@@ -5,7 +5,7 @@
 use measure::reach::mtu::MtuFinding;
 use measure::reach::remark::Remark;
 use measure::reach::{
-    AddressReach, LookedUp, PortFinding, Reach, Reporter, Route, Says, Seen, Service, ServiceFinding, Verdict,
+    AddressReach, LookedUp, MtuBy, PortFinding, Reach, Reporter, Route, Says, Seen, Service, ServiceFinding, Verdict,
 };
 use measure::unit::Nanos;
 
@@ -65,7 +65,7 @@ fn one_address(page: &mut Page, address: &AddressReach) {
             other => seen(other),
         };
         labelled(page, "ICMP echo", &echo);
-        labelled(page, "path MTU", &mtu(&address.mtu));
+        labelled(page, "path MTU", &mtu(&address.mtu, address.mtu_by));
         for port in &address.ports {
             one_port(page, port);
         }
@@ -90,8 +90,9 @@ fn route(route: &Route) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn mtu(found: &MtuFinding) -> String {
+fn mtu(found: &MtuFinding, by: Option<MtuBy>) -> String {
     match found {
+        MtuFinding::Whole { bytes } if by == Some(MtuBy::RefusedDatagram) => format!("{bytes} B, there"),
         MtuFinding::Whole { bytes } => format!("{bytes} B, there and back"),
         MtuFinding::Told { bytes, by: Some(by) } => format!("{bytes} B: {by} says that more is too big for its link"),
         MtuFinding::Told { bytes, by: None } => format!("{bytes} B: more is said to be too big"),
@@ -208,6 +209,7 @@ mod tests {
             no_route: Some("network is unreachable".into()),
             echo: Seen::NotAsked { why: "there is no route".into() },
             mtu: MtuFinding::NotFound { why: "there is no route".into() },
+            mtu_by: None,
             ports: Vec::new(),
         };
         let addresses = vec!["10.0.1.2".into(), "fd00::2".into()];

@@ -28,15 +28,24 @@ pub(super) struct Echoer {
     /// Size and time of each request, by its number.
     sent: Vec<(u32, Instant)>,
     buffer: Vec<u8>,
-    pub(super) peer: SocketAddr,
     pub(super) local: Option<IpAddr>,
+}
+
+/// Packets of any size that show whether they got there.
+pub(super) trait Prober {
+    /// Bytes of a packet that carries a payload of `payload` bytes.
+    fn packet(&self, payload: u32) -> u32;
+    /// Sends a packet of `size` bytes, IP header included.
+    fn send(&mut self, size: u32) -> io::Result<()>;
+    /// What comes next of any of them, until `instant`.
+    fn hear(&mut self, instant: Instant, stop: &Stop) -> Heard;
 }
 
 /// What came.
 pub(super) enum Heard {
-    /// The reply to a request of this many bytes, its IP header included.
+    /// A packet of this many bytes got there, its IP header included.
     Reply { size: u32, after: Nanos },
-    /// An error about a request of this many bytes.
+    /// An error about a packet of this many bytes.
     Report { size: u32, report: Report },
     /// Nothing, until the instant.
     Nothing,
@@ -71,16 +80,23 @@ impl Echoer {
         socket.connect(&SockAddr::from(to)).map_err(fail)?;
         let local = socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip());
         let echo = Echo::new(family, kind, identifier, nonce);
-        Ok(Self { socket, echo, header, sent: Vec::new(), buffer: vec![0; 1 << 17], peer, local })
+        Ok(Self { socket, echo, header, sent: Vec::new(), buffer: vec![0; 1 << 17], local })
     }
 
-    /// Bytes of a packet that carries a payload of `payload` bytes.
-    pub(super) fn packet(&self, payload: u32) -> u32 {
+    /// The size of the request that an error is about: by its number in what is quoted, else the latest.
+    fn size_of(&self, report: &Report) -> u32 {
+        let number = usize::from(u16::from_be_bytes([report.about[6], report.about[7]]));
+        let quoted = self.sent.get(number).filter(|_| report.from.is_some());
+        quoted.or(self.sent.last()).map_or(0, |(size, _)| *size)
+    }
+}
+
+impl Prober for Echoer {
+    fn packet(&self, payload: u32) -> u32 {
         self.header + HEADER as u32 + payload
     }
 
-    /// Sends a packet of `size` bytes, IP header included.
-    pub(super) fn send(&mut self, size: u32) -> io::Result<()> {
+    fn send(&mut self, size: u32) -> io::Result<()> {
         let length = (size.saturating_sub(self.header) as usize).max(Echo::message_length(12));
         let mut message = vec![0; length];
         self.echo.prepare(&mut message, self.sent.len() as u64, Flags::NONE);
@@ -89,8 +105,7 @@ impl Echoer {
         self.socket.send(&message).or_else(|_| self.socket.send(&message)).map(drop)
     }
 
-    /// The next reply to any of the requests, or the next error about one, until `instant`.
-    pub(super) fn hear(&mut self, instant: Instant, stop: &Stop) -> Heard {
+    fn hear(&mut self, instant: Instant, stop: &Stop) -> Heard {
         loop {
             match wait::until(&self.socket, PollFlags::IN, instant, stop) {
                 Waited::Stopped => return Heard::Stopped,
@@ -115,13 +130,6 @@ impl Echoer {
             }
         }
     }
-
-    /// The size of the request that an error is about: by its number in what is quoted, else the latest.
-    fn size_of(&self, report: &Report) -> u32 {
-        let number = usize::from(u16::from_be_bytes([report.about[6], report.about[7]]));
-        let quoted = self.sent.get(number).filter(|_| report.from.is_some());
-        quoted.or(self.sent.last()).map_or(0, |(size, _)| *size)
-    }
 }
 
 fn closed(unprivileged: &io::Error, raw: &io::Error) -> String {
@@ -133,7 +141,7 @@ fn closed(unprivileged: &io::Error, raw: &io::Error) -> String {
 }
 
 /// `IP_PMTUDISC_PROBE`: packets leave whole whatever was learnt of the path, and may not be cut on it.
-fn never_cut(socket: &Socket, ipv6: bool) -> io::Result<()> {
+pub(super) fn never_cut(socket: &Socket, ipv6: bool) -> io::Result<()> {
     if ipv6 {
         option::set_int(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
         return option::set_int(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, 1);

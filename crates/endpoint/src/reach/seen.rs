@@ -78,7 +78,7 @@ mod tests {
 
     fn who(seen: Option<&Seen>) -> (Says, Reporter) {
         let Some(Seen::Error { says, by, .. }) = seen else { panic!("{seen:?}") };
-        (says, by)
+        (*says, *by)
     }
 
     #[test]

@@ -44,13 +44,13 @@ pub(super) fn probe(peer: SocketAddr, plan: &Plan, stop: &Stop) -> (Seen, Option
         let mut answer = [0; 2_048];
         match hear(&socket, peer, local, sent, plan.timeout, &mut answer, stop) {
             Heard::Seen(seen) => return (seen, None),
-            Heard::Answer(length) if !plan.services => return answered(sent, length, None),
+            Heard::Answer(_) if !plan.services => return answered(sent, None),
             Heard::Answer(length) => {
                 let service = match read_udp(&question, &answer[..length]) {
                     Reading::Known { service, state } => ServiceFinding::Known { service, state },
                     _ => ServiceFinding::Other { asked: ASKED.to_vec() },
                 };
-                return answered(sent, length, Some(service));
+                return answered(sent, Some(service));
             }
             Heard::Nothing => {}
         }
@@ -58,7 +58,7 @@ pub(super) fn probe(peer: SocketAddr, plan: &Plan, stop: &Stop) -> (Seen, Option
     (Seen::Silence { waited_ns: since(start) }, None)
 }
 
-fn answered(sent: Instant, _length: usize, service: Option<ServiceFinding>) -> (Seen, Option<ServiceFinding>) {
+fn answered(sent: Instant, service: Option<ServiceFinding>) -> (Seen, Option<ServiceFinding>) {
     (Seen::Answer { after_ns: since(sent) }, service)
 }
 

@@ -105,7 +105,15 @@ mod tests {
         let port = PortFinding { transport: Transport::Udp, port: 7, verdict, seen, service: None };
         let route = Route { interface: "eth0".into(), neighbour: Some(neighbour.into()), ..Route::default() };
         let mtu = MtuFinding::Whole { bytes: 1_500 };
-        AddressReach { address: "10.0.0.2".into(), route: Some(route), no_route: None, echo, mtu, ports: vec![port] }
+        AddressReach {
+            address: "10.0.0.2".into(),
+            route: Some(route),
+            no_route: None,
+            echo,
+            mtu,
+            mtu_by: None,
+            ports: vec![port],
+        }
     }
 
     #[test]

@@ -49,7 +49,10 @@ fn a_host_that_answers_no_echo_is_not_dead(six: bool, setting: &str) {
     set(chain.far(), setting, "1");
     each_check(&chain, &[&address(chain.far(), six), "--tcp", "80"], |found| {
         assert_eq!(found.address["echo"]["seen"], "silence");
-        assert_eq!(found.address["mtu"]["found"], "not-found");
+        assert_eq!(
+            (&found.address["mtu"]["bytes"], &found.address["mtu_by"]),
+            (&1_500.into(), &"refused-datagram".into())
+        );
         assert_eq!(found.told("tcp 80"), ["refused", "reset", "", ""]);
     });
     assert_eq!(check(&chain, &[&address(chain.far(), six)]).status, 0, "a refusal is a sign of life");

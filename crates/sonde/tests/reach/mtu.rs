@@ -30,6 +30,17 @@ fn an_honest_hop_is_believed_and_named(six: bool) {
     }
 }
 
+#[test_case(false, "ipv4/icmp_echo_ignore_all"; "v4")]
+#[test_case(true, "ipv6/icmp/echo_ignore_all"; "v6")]
+fn without_echo_datagrams_that_are_refused_find_it(six: bool, setting: &str) {
+    let Some(chain) = narrow("a small MTU without echo") else { return };
+    set(chain.far(), setting, "1");
+    each_check(&chain, &[&address(chain.far(), six), "--tcp", "9"], |found| {
+        let told = json!({"found": "told", "bytes": 1_300, "by": address(chain.middle(), six)});
+        assert_eq!((&found.address["mtu"], &found.address["mtu_by"]), (&told, &"refused-datagram".into()));
+    });
+}
+
 #[test_case(false; "v4")]
 #[test_case(true; "v6")]
 fn a_hole_is_told_with_its_edge(six: bool) {
