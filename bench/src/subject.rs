@@ -53,6 +53,15 @@ pub struct Bench {
     pub original: OnceCell<Side>,
 }
 
+/// Why a row was not run, with the names of programs and files and without where they lie here: it is kept.
+fn told(fault: &anyhow::Error) -> String {
+    let name = |word: &str| match word.rsplit_once('/') {
+        Some((folder, name)) if folder.trim_start_matches('`').starts_with('/') => name.to_owned(),
+        _ => word.to_owned(),
+    };
+    format!("{fault:#}").split(' ').map(name).collect::<Vec<_>>().join(" ")
+}
+
 /// What a row gave.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
@@ -77,12 +86,12 @@ impl Bench {
     pub fn run(&self, row: &Row) -> Seen {
         let (pairs, fault) = match self.pairs_of(row.subject) {
             Ok(pairs) => (pairs, None),
-            Err(fault) => (Vec::new(), Some(format!("{fault:#}"))),
+            Err(fault) => (Vec::new(), Some(told(&fault))),
         };
         let (limit, fault) = match (self.limit_of(row.subject), fault) {
             (limit, Some(fault)) => (limit.ok().flatten(), Some(fault)),
             (Ok(limit), None) => (limit, None),
-            (Err(fault), None) => (None, Some(format!("{fault:#}"))),
+            (Err(fault), None) => (None, Some(told(&fault))),
         };
         let effect = effect(row.target, &pairs);
         let verdict = effect.map_or(Verdict::NotRun, |effect| judge(row.target, effect, &pairs));
@@ -248,4 +257,15 @@ pub fn peak_mib(program: &std::path::Path, feed: Feed, count: u64) -> Result<f64
 #[expect(clippy::unnecessary_wraps, reason = "one arm of many that can fail")]
 fn one(ours: f64, theirs: f64) -> Result<Vec<Pair>> {
     Ok(vec![Pair { ours, theirs, ours_first: true }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_names_programs_and_not_where_they_lie() {
+        let fault = anyhow::anyhow!("`taskset -c 0 /some/where/sonde -r 1/2` ended: /some/where/else: no such file");
+        assert_eq!(told(&fault), "`taskset -c 0 sonde -r 1/2` ended: else: no such file");
+    }
 }
