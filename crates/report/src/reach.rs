@@ -201,8 +201,15 @@ mod tests {
             ..Route::default()
         };
         let mtu = MtuFinding::Hole { bytes: 1_372, vanishing_bytes: 1_373 };
-        let one =
-            AddressReach { address: "10.0.1.2".into(), route: Some(route), no_route: None, echo: answer(), mtu, ports };
+        let one = AddressReach {
+            address: "10.0.1.2".into(),
+            route: Some(route),
+            no_route: None,
+            echo: answer(),
+            mtu,
+            mtu_by: Some(MtuBy::Echo),
+            ports,
+        };
         let two = AddressReach {
             address: "fd00::2".into(),
             route: None,
