@@ -16,6 +16,7 @@ pub mod name;
 pub mod pace;
 pub mod peer;
 pub mod random;
+pub mod reach;
 pub mod reflector;
 pub mod resolution;
 pub mod rtt;

@@ -10,6 +10,7 @@ pub mod option;
 pub mod own;
 pub mod queue;
 pub mod raw;
+pub mod report;
 pub mod tuning;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -15,6 +15,7 @@ pub mod method;
 pub mod origin;
 pub mod outcome;
 pub mod probes;
+pub mod reach;
 pub mod recorder;
 pub mod resolution;
 pub mod schedule;

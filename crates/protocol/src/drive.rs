@@ -25,6 +25,7 @@ use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::native::stream::{self, Numbers};
 use crate::wire::{Reading, Wire};
 
+mod inquiry;
 mod iperf;
 mod iperf3;
 mod netperf;
@@ -33,6 +34,7 @@ mod sockperf;
 mod stamp;
 mod syn;
 
+pub use self::inquiry::inquiry;
 pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
 pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_results, iperf3_server};
 pub use self::netperf::{netperf_client, netperf_server};
@@ -45,7 +47,7 @@ pub use self::syn::syn_probe;
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 27] = [
+pub const ALL: [(&str, Drive); 28] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -62,6 +64,7 @@ pub const ALL: [(&str, Drive); 27] = [
     ("sockperf_feed", sockperf_feed),
     ("sockperf_playback", sockperf_playback),
     ("sockperf_stream", sockperf_stream),
+    ("inquiry", inquiry),
     ("iperf_first", iperf_first),
     ("iperf_datagram", iperf_datagram),
     ("iperf_bursts", iperf_bursts),

@@ -1,6 +1,7 @@
 //! The command line: what there is to say, and who acts on it.
 
 pub mod argv;
+pub mod check;
 pub mod completions;
 pub mod deliver;
 pub mod foreign;
@@ -89,6 +90,8 @@ enum Command {
     Syn(syn::options::SynOptions),
     /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),
+    /// Does anyone answer there, and how? Addresses, route, MTU, echo, ports, and which known program is at each
+    Check(check::CheckOptions),
     /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
     Serve(serve::options::ServeOptions),
     /// Be a worse path: a link between two network namespaces that delays, loses, reorders and queues, and counts what it did
@@ -156,6 +159,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Throughput(options) => throughput::run(options, &words, output),
         Command::Syn(options) => syn::run(options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
+        Command::Check(options) => check::run(&options, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
