@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use measure::environment::Environment;
 
 use files::{Files, Notes};
+pub use interface::Towards;
 
 /// Reads the facts of a host.
 #[derive(Clone, Debug)]

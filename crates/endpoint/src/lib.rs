@@ -24,3 +24,4 @@ pub mod stop;
 pub mod tcp_info;
 pub mod thread;
 pub mod throughput;
+pub mod wire;

@@ -34,6 +34,7 @@ fn task(asked: &Asked, target: Option<SocketAddr>) -> Task {
         samples: false,
         interval: INTERVAL,
         program: PROGRAM.into(),
+        verify: None,
     }
 }
 

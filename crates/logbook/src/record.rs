@@ -14,6 +14,7 @@ use measure::outcome::{Outcome, SocketFacts};
 use measure::throughput::Throughput;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
+use measure::wire::finding::Wire;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -54,6 +55,9 @@ pub struct Record {
     pub outcome: Option<Outcome>,
     /// What was found of a stream; absent where exchanges were measured.
     pub stream: Option<Throughput>,
+    /// What the wire said of it; absent where it was not watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Box<Wire>>,
     /// How the measurement ended.
     pub ended: Ended,
     /// What a reader must know to judge the numbers.

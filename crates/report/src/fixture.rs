@@ -73,6 +73,7 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
         },
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
+        wire: None,
         asked,
         method,
         ended: Ended::Complete,

@@ -7,6 +7,7 @@ mod facts;
 mod figures;
 mod load;
 mod stream;
+mod wire;
 
 use logbook::record::{Ended, Record, Target};
 use measure::outcome::{Distribution, Split};
@@ -36,6 +37,9 @@ pub fn render(record: &Record, style: &Style) -> String {
     }
     if let Some(stream) = &record.stream {
         stream::figures(&mut page, stream);
+    }
+    if let Some(wire) = &record.wire {
+        wire::tell(&mut page, wire);
     }
     if style.verbose {
         facts::all(&mut page, record);

@@ -20,6 +20,7 @@ pub mod serve;
 pub mod show;
 pub mod throughput;
 pub mod value;
+pub mod verify;
 
 use std::ffi::OsString;
 use std::sync::Arc;

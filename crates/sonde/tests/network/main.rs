@@ -16,3 +16,4 @@ mod scene;
 mod search;
 mod stall;
 mod unprivileged;
+mod verify;

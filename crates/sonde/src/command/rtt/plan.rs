@@ -18,6 +18,7 @@ use crate::command::rtt::options::{
     ShapeOptions, WaitingOptions,
 };
 use crate::command::value::{self, CpuList, Far, SampleFile};
+use crate::command::verify::Verify;
 use crate::failure::Failure;
 
 /// What a person asked `sonde rtt` for.
@@ -37,6 +38,8 @@ pub struct Plan {
     pub strict: bool,
     /// The file of every exchange.
     pub samples: Option<SampleFile>,
+    /// Whether the wire is watched, and how.
+    pub verify: Option<Verify>,
     /// Where the result goes.
     pub result: ResultOptions,
 }
@@ -65,7 +68,8 @@ impl Plan {
         let native = protocol == Protocol::Native;
         let key = options.path.reach.key.filter(|_| native && target.is_some());
         let KeptOptions { strict, samples, .. } = options.recording.kept;
-        Ok(Self { asked, trace: None, target, protocol, key, strict, samples, result: options.result })
+        let verify = Verify::of(options.verify)?;
+        Ok(Self { asked, trace: None, target, protocol, key, strict, samples, verify, result: options.result })
     }
 
     /// What can be asked of the far side.
