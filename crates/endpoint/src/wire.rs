@@ -108,7 +108,7 @@ fn setting(method: &Method, target: &Target, towards: &Towards) -> Setting {
             .then_some(method.request_bytes.0 as u32),
         in_turn: target.marks == Marks::None
             && method.window == Window::Closed(1)
-            && matches!(method.pattern, Pattern::Exchange | Pattern::ConnectExchange),
+            && method.pattern == Pattern::Exchange,
     }
 }
 

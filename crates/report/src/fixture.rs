@@ -19,8 +19,10 @@ use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
 mod search;
+mod wire;
 
 pub(crate) use self::search::search;
+pub(crate) use self::wire::{contradicted, verified};
 
 /// Numbers that look drawn, the same on every machine: `SplitMix64`, from a seed.
 struct Draw(u64);
@@ -446,7 +448,18 @@ pub(crate) fn load_at_max() -> Record {
 
 /// Each of them.
 pub(crate) fn all() -> Vec<Record> {
-    vec![closed(), open_with_losses(), icmp(), interrupted(), silent(), stream(), load(), load_at_max()]
+    vec![
+        closed(),
+        open_with_losses(),
+        icmp(),
+        interrupted(),
+        silent(),
+        stream(),
+        load(),
+        load_at_max(),
+        verified(),
+        contradicted(),
+    ]
 }
 
 #[test]

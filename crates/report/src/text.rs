@@ -265,6 +265,16 @@ mod tests {
     }
 
     #[test]
+    fn a_measurement_that_was_verified() {
+        assert_snapshot!(quiet(&fixture::verified()));
+    }
+
+    #[test]
+    fn a_measurement_that_the_wire_contradicts() {
+        assert_snapshot!(quiet(&fixture::contradicted()));
+    }
+
+    #[test]
     fn in_ascii() {
         let text = render(&fixture::interrupted(), &Style { ascii: true, ..Style::default() });
         assert!(text.is_ascii());

@@ -35,9 +35,9 @@ pub(super) fn against(
 ) -> Result<Finding, EndpointError> {
     if task.verify.is_some() {
         let what = "a netserver names the ports of its data connections too late for the wire to be watched".to_owned();
-        return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what)).on(Side::Ours).with_hint(
-            "leave --verify away, or measure with `sonde serve` on the far side",
-        ));
+        return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what))
+            .on(Side::Ours)
+            .with_hint("leave --verify away, or measure with `sonde serve` on the far side"));
     }
     let test = test(task, method, peer)?;
     let mut sessions = (0..test.method.spread.connections)

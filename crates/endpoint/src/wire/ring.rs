@@ -73,10 +73,8 @@ impl Ring {
     pub fn open(program: &[Instruction]) -> io::Result<Self> {
         // Of no protocol it is given nothing, until it is bound with its filter and its memory in place.
         let socket = Socket::new(Domain::from(libc::AF_PACKET), Type::DGRAM, None)?;
-        let program: Vec<SockFilter> = program
-            .iter()
-            .map(|step| SockFilter::new(step.code, step.then, step.otherwise, step.operand))
-            .collect();
+        let program: Vec<SockFilter> =
+            program.iter().map(|step| SockFilter::new(step.code, step.then, step.otherwise, step.operand)).collect();
         socket.attach_filter(&program)?;
         set(&socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V3 as c_int))?;
         let blocks = share(&socket)?;

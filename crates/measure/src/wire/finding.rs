@@ -99,6 +99,8 @@ pub struct WireWay {
 /// Times on the wire: from a request's departure to its reply's arrival at this host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WireTimes {
+    /// Whether they are of handshakes, from SYN to SYN-ACK.
+    pub of_handshakes: bool,
     /// How many exchanges, a count.
     pub count: u64,
     /// Shortest, nanoseconds.
@@ -145,6 +147,19 @@ impl Wire {
 }
 
 impl Subject {
+    /// Its name, of so many.
+    pub fn of(self, count: u64) -> &'static str {
+        match self {
+            Self::ConnectionsAsked if count == 1 => "connection asked for",
+            Self::Handshakes if count == 1 => "handshake",
+            Self::Requests if count == 1 => "request",
+            Self::Replies if count == 1 => "reply",
+            Self::OctetsSent if count == 1 => "octet sent",
+            Self::OctetsReceived if count == 1 => "octet received",
+            _ => self.name(),
+        }
+    }
+
     /// Its name, of several.
     pub fn name(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use super::finding::{CaptureFacts, Check, Subject, Verdict, Wire, WireTimes, WireWay};
 use super::observer::{Flow, Handshakes, Observed, Total};
 use crate::statistics::quantile::{needed, rank};
-use crate::unit::Nanos;
+use crate::unit::{Nanos, grouped};
 
 /// What a measurement counted, and which packets were its own.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -142,16 +142,17 @@ impl Scene<'_> {
             return Some(format!("others exchanged the like with this peer: more than {most} flows were seen"));
         }
         if self.beyond > 0 {
-            return Some(format!("{} packets were of more flows than the capture tells apart", self.beyond));
+            let beyond = grouped(self.beyond);
+            return Some(format!("{beyond} packets were of more flows than the capture tells apart"));
         }
-        (dropped > 0 && seen < counted).then(|| format!("the capture itself dropped {dropped} packets"))
+        (dropped > 0 && seen < counted).then(|| format!("the capture itself dropped {} packets", grouped(dropped)))
     }
 
     fn explanation(&self, subject: Subject, counted: u64, seen: u64, way: &Total) -> Option<String> {
         if let Some((index, count)) = way.elsewhere.filter(|_| seen < counted) {
             let known = self.place.others.iter().find(|(other, _)| *other == index);
             let name = known.map_or_else(|| format!("interface {index}"), |(_, name)| name.clone());
-            return Some(format!("{count} packets passed {name} instead"));
+            return Some(format!("{} packets passed {name} instead", grouped(count)));
         }
         let text = match (subject, seen < counted) {
             (Subject::Requests | Subject::OctetsSent | Subject::ConnectionsAsked, true) => {
@@ -180,6 +181,7 @@ fn times(observed: &Observed, counted: &Counted, own: &[usize]) -> Option<WireTi
     let p50 = at(0.5)?;
     let less = |ours: Option<Nanos>, wire: Option<i64>| Some(ours?.0.cast_signed() - wire?);
     Some(WireTimes {
+        of_handshakes: counted.of_handshakes,
         count,
         min_ns: *took.first()?,
         p50_ns: p50,

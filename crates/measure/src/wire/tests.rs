@@ -45,12 +45,8 @@ fn segment(at_ns: u64, way: Way, segment: Segment, length: u32) -> Seen {
 fn handshake(at: u64, ours: u32, theirs: u32) -> [Seen; 3] {
     let syn = Segment { number: ours, syn: true, ..Segment::default() };
     let syn_ack = Segment { number: theirs, acknowledges: ours.wrapping_add(1), syn: true, ack: true, ..syn };
-    let ack = Segment {
-        number: ours.wrapping_add(1),
-        acknowledges: theirs.wrapping_add(1),
-        ack: true,
-        ..Segment::default()
-    };
+    let ack =
+        Segment { number: ours.wrapping_add(1), acknowledges: theirs.wrapping_add(1), ack: true, ..Segment::default() };
     [segment(at, Way::Out, syn, 0), segment(at + 20_000, Way::In, syn_ack, 0), segment(at + 25_000, Way::Out, ack, 0)]
 }
 
@@ -88,7 +84,8 @@ fn exchanges(count: u64) -> Vec<Seen> {
 #[test]
 fn exchanges_that_all_crossed_are_verified() {
     let counted = claims(&[(Subject::Requests, 2_000), (Subject::Replies, 2_000)]);
-    let counted = Counted { application: (Some(Nanos(38_000)), Some(Nanos(70_000))), kernel_p50: Some(Nanos(30_100)), ..counted };
+    let counted =
+        Counted { application: (Some(Nanos(38_000)), Some(Nanos(70_000))), kernel_p50: Some(Nanos(30_100)), ..counted };
     let wire = watched(Setting::default(), &exchanges(2_000), &counted, 0);
     assert_eq!(wire.verdict(), Verdict::Verified);
     let times = wire.times.unwrap();
@@ -189,7 +186,11 @@ fn a_handshake_without_its_last_word_is_not_made() {
 fn octets_seen_twice_are_retransmissions_and_counted_once() {
     let mut packets = handshake(0, u32::MAX - 50, u32::MAX).to_vec();
     let first = u32::MAX - 49;
-    packets.extend([data(1, Way::Out, first, 64), data(2, Way::Out, first, 64), data(3, Way::Out, first.wrapping_add(64), 64)]);
+    packets.extend([
+        data(1, Way::Out, first, 64),
+        data(2, Way::Out, first, 64),
+        data(3, Way::Out, first.wrapping_add(64), 64),
+    ]);
     packets.extend([data(4, Way::In, 0, 64), data(5, Way::In, 128, 64), data(6, Way::In, 64, 64)]);
     let counted = claims(&[(Subject::OctetsSent, 128), (Subject::OctetsReceived, 192)]);
     let wire = watched(Setting::default(), &packets, &counted, 0);
@@ -225,10 +226,9 @@ fn a_control_connection_is_not_counted() {
     let mut packets = exchanges(3);
     packets.push(Seen { local: control, ..data(7, Way::Out, 1, 500) });
     let counted = claims(&[(Subject::Requests, 3), (Subject::OctetsSent, 0)]);
-    for counted in [
-        Counted { apart: vec![control], ..counted.clone() },
-        Counted { flows: Some(vec![local()]), ..counted },
-    ] {
+    for counted in
+        [Counted { apart: vec![control], ..counted.clone() }, Counted { flows: Some(vec![local()]), ..counted }]
+    {
         assert_eq!(watched(Setting::default(), &packets, &counted, 0).verdict(), Verdict::Verified);
     }
 }

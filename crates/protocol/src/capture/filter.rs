@@ -234,7 +234,11 @@ mod tests {
         PacketBuilder::ipv4(NEAR, FAR, 64).icmpv4_echo_request(1, 1).write(&mut request, &[0; 8]).unwrap();
         assert_eq!(run(&program(&target, 96), &request, true), 96);
         request[20] = 0;
-        assert_eq!(run(&program(&target, 96), &request, true), 0, "a reply of ours to the peer is not the measurement's");
+        assert_eq!(
+            run(&program(&target, 96), &request, true),
+            0,
+            "a reply of ours to the peer is not the measurement's"
+        );
     }
 
     #[test]

@@ -235,7 +235,11 @@ mod tests {
         let seen = look(&packet[..60], passage(false, &packet), &target(Carrier::Udp, Marks::None)).unwrap();
         assert_eq!((seen.way, seen.payload_bytes, seen.packet_bytes), (Way::In, 900, 928));
         for cut in 0..28 {
-            assert_eq!(look(&packet[..cut], passage(false, &packet), &target(Carrier::Udp, Marks::None)), None, "{cut}");
+            assert_eq!(
+                look(&packet[..cut], passage(false, &packet), &target(Carrier::Udp, Marks::None)),
+                None,
+                "{cut}"
+            );
         }
     }
 

@@ -49,7 +49,7 @@ fn verdicts(wire: &Wire) -> Vec<String> {
 }
 
 fn count(check: &Check, seen: u64) -> String {
-    format!("{} {}", grouped(seen), check.subject.name())
+    format!("{} {}", grouped(seen), check.subject.of(seen))
 }
 
 /// What happened to packets that is worth a word.
@@ -89,7 +89,8 @@ fn trouble(way: &WireWay) -> Vec<String> {
 
 fn times(times: &WireTimes) -> String {
     let p99 = times.p99_ns.map_or_else(String::new, |p99| format!(" p99 {}", signed(p99, false)));
-    let mut text = format!("there and back p50 {}{p99}", signed(times.p50_ns, false));
+    let what = if times.of_handshakes { "handshake" } else { "there and back" };
+    let mut text = format!("{what} p50 {}{p99}", signed(times.p50_ns, false));
     if let Some(more) = times.application_less_p50_ns {
         let p99 = times.application_less_p99_ns.map_or_else(String::new, |more| format!(" {}", signed(more, true)));
         text += &format!(" · as measured {}{p99}", signed(more, true));
@@ -118,6 +119,7 @@ fn capture(capture: &CaptureFacts) -> String {
         format!("the capture took {packets}, all there were")
     };
     let Some(file) = &capture.file else { return dropped };
-    let left_out = if capture.left_out > 0 { format!(", {} left out", grouped(capture.left_out)) } else { String::new() };
+    let left_out =
+        if capture.left_out > 0 { format!(", {} left out", grouped(capture.left_out)) } else { String::new() };
     format!("{dropped}; {} in {file}{left_out}", grouped(capture.kept))
 }

@@ -91,9 +91,8 @@ impl Verify {
     pub fn open(&self) -> Result<Option<Pcap>, Failure> {
         let Some((path, _)) = &self.file else { return Ok(None) };
         let name = path.display().to_string();
-        let file = File::create(path).map_err(|error| {
-            Failure::usage(format!("{name}: cannot write packets: {error}")).about(&name)
-        })?;
+        let file = File::create(path)
+            .map_err(|error| Failure::usage(format!("{name}: cannot write packets: {error}")).about(&name))?;
         Ok(Some(Pcap { file, name }))
     }
 }

@@ -48,15 +48,16 @@ fn what_was_counted_crossed_the_cable(carrier: &[&str], subjects: &[&str], six: 
     let Some(scene) = Scene::beside("a verified measurement") else { return };
     let _reflector = scene.reflector(&[]);
     let_ping(scene.near(), "0 2147483647");
-    let words = [&[&scene.target(six), "-c", "300", "--warm-up", "20ms", "--verify"], carrier].concat();
+    let target = scene.target(six);
+    let words = [&[&target, "-c", "300", "--warm-up", "20ms", "--verify"], carrier].concat();
     let record = scene.record(&words);
     verified(&record, subjects);
     assert_eq!(record["wire"]["interface"], scene.near().interface());
     assert_eq!(number(&record, "/wire/sent/elsewhere") + number(&record, "/wire/received/elsewhere"), 0);
     assert!(number(&record, "/wire/times/count") >= 250, "{}", record["wire"]);
-    // Both ends of a time are within this host on the way out and in: what was measured contains it.
-    let less = record["wire"]["times"]["application_less_p50_ns"].as_i64().expect("a median");
-    assert!(less > 0, "{}", record["wire"]);
+    // What was measured contains what the capture saw of it; of a connection for each exchange only the handshake is timed.
+    let less = record["wire"]["times"]["application_less_p50_ns"].as_i64();
+    assert!(if carrier == ["--crr"] { less.is_none() } else { less > Some(0) }, "{}", record["wire"]);
 }
 
 #[test_case(&["--udp"], &DATAGRAMS; "udp")]
@@ -85,8 +86,8 @@ fn echoes_over_loopback_count_once() {
 #[test_case(&["load", "--tcp", "--rate", "2k", "--reply-every", "10", "-c", "600"], &CONNECTION; "a load over tcp")]
 #[test_case(&["throughput", "--bytes", "20MB"], &CONNECTION; "a stream")]
 #[test_case(&["throughput", "--reverse", "-P", "2", "-t", "300ms", "--rate", "400M"], &CONNECTION; "streams from there")]
-#[test_case(&["throughput", "--udp", "--rate", "50M", "-t", "500ms", "--no-test"], &DATAGRAMS; "a stream of datagrams")]
-#[test_case(&["throughput", "--udp", "--reverse", "--rate", "50M", "-t", "500ms", "--no-test"], &DATAGRAMS; "datagrams from there")]
+#[test_case(&["throughput", "--udp", "--rate", "50M", "-t", "500ms", "--no-test"], &["requests"]; "a stream of datagrams")]
+#[test_case(&["throughput", "--udp", "--reverse", "--rate", "50M", "-t", "500ms", "--no-test"], &["replies"]; "datagrams from there")]
 fn every_command_that_measures_is_verified(words: &[&str], subjects: &[&str]) {
     let Some(scene) = Scene::beside("a verified command") else { return };
     let _reflector = scene.reflector(&[]);
@@ -147,7 +148,8 @@ fn what_a_rule_of_this_host_takes_did_not_cross_the_interface() {
     let _reflector = scene.reflector(&[]);
     drop_each_tenth(scene.near(), "output", &format!("udp dport 7663 {RECORDED}"));
     // A socket is told of a datagram that a rule of its own host drops: it was not sent, and is not counted as sent.
-    let words = [&scene.target(false), "--udp", "-c", "200", "--every", "1ms", "--timeout", "500ms", "--verify"];
+    let target = scene.target(false);
+    let words = [&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "500ms", "--verify"];
     let record = scene.record(&words);
     let fates = counts(&record);
     let taken = dropped(scene.near());
@@ -170,7 +172,10 @@ fn replies_that_came_and_did_not_reach_the_program_are_told_and_strict_minds() {
     let record = document(&output);
     let replies = check(&record, "replies");
     assert_eq!((dropped(scene.near()), counts(&record).lost), (20, 20));
-    assert_eq!((&replies["verdict"], &replies["counted"], &replies["seen"]), (&"contradicted".into(), &180.into(), &200.into()));
+    assert_eq!(
+        (&replies["verdict"], &replies["counted"], &replies["seen"]),
+        (&"contradicted".into(), &180.into(), &200.into())
+    );
     assert_eq!(check(&record, "requests")["verdict"], "verified");
     let warnings = record["warnings"].as_array().expect("warnings");
     let told = warnings.iter().find(|warning| warning["kind"] == "wire-contradicts").expect("told");
@@ -183,10 +188,12 @@ fn losses_of_the_path_contradict_nothing() {
     let _reflector = scene.reflector(&[]);
     drop_each_tenth(scene.far(), "input", &format!("udp dport 7663 {RECORDED}"));
     let target = scene.target(false);
-    let record =
-        scene.record(&[&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "500ms", "--verify"]);
+    let record = scene.record(&[&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "500ms", "--verify"]);
     verified(&record, &DATAGRAMS);
-    assert_eq!((check(&record, "requests")["seen"].as_u64(), check(&record, "replies")["seen"].as_u64()), (Some(200), Some(180)));
+    assert_eq!(
+        (check(&record, "requests")["seen"].as_u64(), check(&record, "replies")["seen"].as_u64()),
+        (Some(200), Some(180))
+    );
 }
 
 /// Segments that the far side drops behind our interface are sent again: each of them is seen twice. What comes again
@@ -252,7 +259,8 @@ fn kept_packets_are_read_by_tcpdump_and_bounds_hold() {
         scene.record(&[&words[..], more].concat())
     };
     let read = || {
-        let output = scene.near().command("tcpdump").args(["-nn", "-tt", "--nano", "-r", &file]).output().expect("started");
+        let output =
+            scene.near().command("tcpdump").args(["-nn", "-tt", "--nano", "-r", &file]).output().expect("started");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect::<Vec<_>>()
     };
@@ -284,7 +292,12 @@ fn without_the_capability_it_is_refused_with_its_name_and_what_still_works() {
         let mut command = scene.near().command("setpriv");
         command.args(["--bounding-set", "-net_raw", "--inh-caps", "-net_raw"]);
         command.arg(assert_cmd::cargo::cargo_bin!("sonde")).args(["rtt", &scene.target(false), "--json", "-q"]);
-        command.args(["--udp", "-c", "20", "--warm-up", "0"]).args(words).stdin(Stdio::null()).output().expect("started")
+        command
+            .args(["--udp", "-c", "20", "--warm-up", "0"])
+            .args(words)
+            .stdin(Stdio::null())
+            .output()
+            .expect("started")
     };
     let output = measure(&["--verify"]);
     assert_eq!(output.status.code(), Some(2), "a permission is missing: {}", String::from_utf8_lossy(&output.stdout));
@@ -306,5 +319,5 @@ fn a_person_reads_it_in_a_few_lines() {
     let start = text.lines().position(|line| line.starts_with("  on the wire")).unwrap_or_else(|| panic!("{text}"));
     let lines: Vec<&str> = text.lines().skip(start).take_while(|line| !line.is_empty()).collect();
     assert!((2..=6).contains(&lines.len()) && lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
-    assert!(lines[0].contains("verified on") && lines[0].contains("1 handshakes"), "{lines:#?}");
+    assert!(lines[0].contains("verified on") && lines[0].contains("1 handshake,"), "{lines:#?}");
 }

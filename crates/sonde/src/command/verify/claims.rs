@@ -69,8 +69,13 @@ pub fn of_exchanges(outcome: &Outcome, method: &Method, finding: &Finding, watch
         claims,
         data_echoed: echoes(method).then_some(outcome.counts.answered > 0),
         began_ns: watched.began_ns,
-        of_handshakes: method.carrier == Carrier::TcpConnect,
-        application: (quantile(times, 0.5), quantile(times, 0.99)),
+        of_handshakes: anew,
+        // Where a handshake is a part of what is measured, the two are no comparison.
+        application: if method.pattern == Pattern::ConnectExchange {
+            (None, None)
+        } else {
+            (quantile(times, 0.5), quantile(times, 0.99))
+        },
         kernel_p50: outcome.split.as_ref().and_then(|split| split.outside_ns),
     }
 }
@@ -150,10 +155,13 @@ pub fn of_streams(found: &Streams, method: &Method, watched: &Watched) -> Counte
         if whole { Ok(number) } else { Err(cut()) }
     };
     let (sent, received) = (carried(found.sent.as_ref()), carried(found.received.as_ref()));
-    let (all, sources) = (found.threads.len() as u64, found.threads.iter().filter(|thread| !thread.sent).count() as u64);
+    let (all, sources) =
+        (found.threads.len() as u64, found.threads.iter().filter(|thread| !thread.sent).count() as u64);
     let claims = if method.carrier == Carrier::Udp {
         let datagrams = found.threads.iter().filter_map(|thread| thread.sent_datagrams).sum();
-        vec![claim(Subject::Requests, number(datagrams)), claim(Subject::Replies, number(received.calls))]
+        let sends = found.sent.is_some().then(|| claim(Subject::Requests, number(datagrams)));
+        let receives = found.received.is_some().then(|| claim(Subject::Replies, number(received.calls)));
+        sends.into_iter().chain(receives).collect()
     } else {
         vec![
             claim(Subject::Handshakes, Ok(all)),
