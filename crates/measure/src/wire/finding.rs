@@ -37,7 +37,7 @@ pub struct Check {
     /// What the measurement counted, warm-up included where the packets do not tell it; in the subject's unit. Absent where
     /// it has no such count.
     pub counted: Option<u64>,
-    /// What passed the interface, in the subject's unit; absent where that could not be told.
+    /// How many passed the interface, in the subject's unit; absent where that could not be told.
     pub seen: Option<u64>,
     /// Why it is not established, or what may explain a contradiction.
     pub reason: Option<String>,

@@ -56,7 +56,9 @@ fn data(at: u64, way: Way, number: u32, length: u32) -> Seen {
 
 fn watched(setting: Setting, packets: &[Seen], counted: &Counted, dropped: u64) -> Wire {
     let mut observer = Observer::new(Setting { interface: ROUTE, mtu_bytes: Some(1_500), ..setting });
-    packets.iter().for_each(|seen| observer.take(seen));
+    for seen in packets {
+        observer.take(seen);
+    }
     let place = Place {
         interface: "eth0".into(),
         mtu_bytes: Some(1_500),

@@ -1,6 +1,6 @@
 //! Which packets the kernel is to hand over, as a program of its classic packet filter.
 //!
-//! The machine and the numbers of its instructions: `linux/filter.h`, and McCanne and Jacobson, "The BSD Packet Filter".
+//! The machine and the numbers of its instructions: `linux/filter.h`, and "The BSD Packet Filter" (USENIX 1993).
 //! Packets begin with the header of IP, as a packet socket of the kind `SOCK_DGRAM` has them.
 
 use std::net::IpAddr;

@@ -64,10 +64,8 @@ pub fn look(packet: &[u8], passage: Passage, target: &Target) -> Option<Seen> {
     if inner.protocol != target.protocol() {
         return None;
     }
-    let (way, ours, theirs) = match passage.outgoing {
-        true => (Way::Out, inner.ends.0, inner.ends.1),
-        false => (Way::In, inner.ends.1, inner.ends.0),
-    };
+    let (from, to) = inner.ends;
+    let (way, ours, theirs) = if passage.outgoing { (Way::Out, from, to) } else { (Way::In, to, from) };
     if theirs != target.peer.ip().to_canonical() {
         return None;
     }

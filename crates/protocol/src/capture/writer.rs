@@ -1,5 +1,5 @@
 //! Writes captures in the classic form of pcap: nanoseconds, in the byte order of the network, with the "cooked" header of
-//! Linux in front of each packet, which says which way it went (LINKTYPE_LINUX_SLL, 113).
+//! Linux in front of each packet, which says which way it went (`LINKTYPE_LINUX_SLL`, 113).
 
 /// Nanoseconds.
 const MAGIC: u32 = 0xa1b2_3c4d;

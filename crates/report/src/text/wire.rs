@@ -92,7 +92,8 @@ fn times(times: &WireTimes) -> String {
     let what = if times.of_handshakes { "handshake" } else { "there and back" };
     let mut text = format!("{what} p50 {}{p99}", signed(times.p50_ns, false));
     if let Some(more) = times.application_less_p50_ns {
-        let p99 = times.application_less_p99_ns.map_or_else(String::new, |more| format!(" {}", signed(more, true)));
+        let p99 =
+            times.application_less_p99_ns.map_or_else(String::new, |more| format!(", p99 {}", signed(more, true)));
         text += &format!(" · as measured {}{p99}", signed(more, true));
     }
     if let Some(more) = times.kernel_less_p50_ns {

@@ -6,7 +6,7 @@ use endpoint::rtt::{Ending, Finding};
 use endpoint::throughput::Finding as Streams;
 use endpoint::wire::Watched;
 use measure::event::Counts;
-use measure::method::{Carrier, Method, Pattern, Sizes};
+use measure::method::{Carrier, Method, Pattern};
 use measure::outcome::{Distribution, Outcome, SocketFacts, Standing};
 use measure::throughput::Carried;
 use measure::throughput::meter::Metered;
@@ -25,7 +25,7 @@ type Number = Result<u64, String>;
 
 /// What exchanges claim.
 pub fn of_exchanges(outcome: &Outcome, method: &Method, finding: &Finding, watched: &Watched) -> Counted {
-    let shape = Exchanges::of(outcome, method, finding);
+    let shape = Exchanges::of(outcome, finding);
     let claims = match (method.carrier, method.pattern) {
         (Carrier::Udp, _) => {
             vec![claim(Subject::Requests, shape.whole(shape.sent)), claim(Subject::Replies, shape.whole(shape.came))]
@@ -49,7 +49,8 @@ pub fn of_exchanges(outcome: &Outcome, method: &Method, finding: &Finding, watch
         }
         (Carrier::Tcp, _) => {
             let connections = u64::from(method.spread.connections);
-            let requests = shape.of_one_size().map(|all| connections * PREAMBLE + all * method.request_bytes.0);
+            let requests =
+                shape.whole(shape.sent + shape.tried).map(|all| connections * PREAMBLE + all * method.request_bytes.0);
             let replies = shape.whole(shape.came + shape.warm);
             vec![
                 claim(Subject::Handshakes, Ok(connections)),
@@ -90,8 +91,7 @@ fn echoes(method: &Method) -> bool {
 }
 
 /// What became of the exchanges, in sums.
-struct Exchanges<'a> {
-    method: &'a Method,
+struct Exchanges {
     counts: Counts,
     complete: bool,
     /// Recorded messages that left.
@@ -105,12 +105,11 @@ struct Exchanges<'a> {
     warm: u64,
 }
 
-impl<'a> Exchanges<'a> {
-    fn of(outcome: &Outcome, method: &'a Method, finding: &Finding) -> Self {
+impl Exchanges {
+    fn of(outcome: &Outcome, finding: &Finding) -> Self {
         let counts = outcome.counts;
         let in_time_or_late = counts.answered + counts.late;
         Self {
-            method,
             counts,
             complete: finding.ended == Ending::Complete,
             sent: counts.scheduled - counts.send_failed + counts.one_way,
@@ -136,14 +135,6 @@ impl<'a> Exchanges<'a> {
             return self.whole(number);
         }
         Err("of exchanges that failed it is not counted how far they came".to_owned())
-    }
-
-    /// Messages that left, where octets tell their number.
-    fn of_one_size(&self) -> Number {
-        if self.method.sizes == Sizes::Fixed {
-            return self.whole(self.sent + self.tried);
-        }
-        Err("messages are of several sizes, and octets do not tell how many there were".to_owned())
     }
 }
 
