@@ -43,22 +43,35 @@ static inline void pin(int cpu) {
   if (sched_setaffinity(0, sizeof s, &s)) DIE("sched_setaffinity");
 }
 
-static inline struct sockaddr_in loopback(int port) {
-  return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+// Goes into the network namespace of this name; none, or "-": stays.
+static inline void enter(const char *name) {
+  char path[256];
+  if (!name || !strcmp(name, "-")) return;
+  snprintf(path, sizeof path, "/run/netns/%s", name);
+  int f = open(path, O_RDONLY | O_CLOEXEC);
+  if (f < 0 || setns(f, CLONE_NEWNET)) DIE(path);
+  close(f);
 }
 
-// A socket that listens (TCP) or receives (UDP) on loopback.
+// Where the far end is; IPv4.
+static const char *far_address = "127.0.0.1";
+
+static inline struct sockaddr_in far_end(int port) {
+  return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = inet_addr(far_address)};
+}
+
+// A socket that listens (TCP) or receives (UDP) at the far end.
 static inline int server_socket(int tcp, int port) {
-  struct sockaddr_in a = loopback(port);
+  struct sockaddr_in a = far_end(port);
   int one = 1, s = socket(AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0);
   if (s < 0) DIE("socket");
   setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  if (bind(s, (void *)&a, sizeof a) || (tcp && listen(s, 1))) DIE("bind");
+  if (bind(s, (void *)&a, sizeof a) || (tcp && listen(s, 64))) DIE("bind");
   return s;
 }
 
 static inline int client_socket(int tcp, int port) {
-  struct sockaddr_in a = loopback(port);
+  struct sockaddr_in a = far_end(port);
   int one = 1, s = socket(AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0);
   if (s < 0 || connect(s, (void *)&a, sizeof a)) DIE("connect");
   if (tcp) setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

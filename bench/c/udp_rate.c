@@ -1,7 +1,7 @@
-// How many UDP datagrams a second go one way over loopback, by which calls: the fewest instructions around them.
+// How many UDP datagrams a second go one way, by which calls: the fewest instructions around them.
 // build: cc -O2 -o udp_rate udp_rate.c
-// use:   udp_rate sendto|mmsg|gso recv|mmsg|gro SECONDS SIZE BATCH PORT [CLIENT_CPU SERVER_CPU]
-// mmsg takes up to BATCH datagrams a call, gso sends one buffer that is cut into BATCH segments (128 and 65507 bytes at the
+// use:   udp_rate sendto|mmsg|gso recv|mmsg|gro SECONDS SIZE BATCH PORT [CLIENT_CPU SERVER_CPU [NEAR FAR ADDRESS]]
+// NEAR and FAR are network namespaces, ADDRESS is FAR's. mmsg takes up to BATCH datagrams a call, gso sends one buffer that is cut into BATCH segments (128 and 65507 bytes at the
 // most), gro takes such a buffer whole; sendto and recv take one. As fast as it goes: what the receiver cannot take is lost.
 // Prints `sent/s=`, `received/s=` and `lost=`, the share in percent.
 #include "lim.h"
@@ -49,7 +49,7 @@ static void receive(int s, const char *how, int batch, volatile uint64_t *count)
 
 int main(int c, char **v) {
   if (c < 7) {
-    fprintf(stderr, "use: udp_rate sendto|mmsg|gso recv|mmsg|gro SECONDS SIZE BATCH PORT [CLIENT_CPU SERVER_CPU]\n");
+    fprintf(stderr, "use: udp_rate sendto|mmsg|gso recv|mmsg|gro SECONDS SIZE BATCH PORT [CLIENT_CPU SERVER_CPU [NEAR FAR ADDRESS]]\n");
     return 2;
   }
   const char *tx = v[1], *rx = v[2];
@@ -60,10 +60,12 @@ int main(int c, char **v) {
   while (gso && ((long)size * batch > 65507 || batch > 128)) batch--;
   volatile uint64_t *count = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   char junk;
+  if (c > 11) far_address = v[11];
   if (pipe(ready)) DIE("pipe");
   pid_t child = fork();
   if (!child) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    enter(c > 10 ? v[10] : 0);
     pin(c > 8 ? atoi(v[8]) : 1);
     struct sigaction action = {.sa_handler = on};
     sigaction(SIGTERM, &action, 0);
@@ -77,6 +79,7 @@ int main(int c, char **v) {
     _exit(0);
   }
   if (read(ready[0], &junk, 1) != 1) DIE("the receiver");
+  enter(c > 9 ? v[9] : 0);
   pin(c > 7 ? atoi(v[7]) : 0);
   int s = client_socket(0, port);
   if (gso && setsockopt(s, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size)) DIE("UDP_SEGMENT");

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use testbed::port;
 
-use crate::process::{Call, Priority, free_port};
+use crate::iperf3::Ends;
+use crate::process::{Call, Priority};
 use crate::row::{Carrier, Waiting};
 use crate::sonde::{CLIENT_CPU, RECORDED_S, SEGMENTS, SERVER_CPU, SIZE};
 
@@ -22,7 +24,7 @@ impl CLoops {
 
     /// Exchanges a second of `rr`.
     pub fn exchanges(&self, carrier: Carrier, waiting: Waiting, priority: Priority) -> Result<f64> {
-        figure(&self.rr("both", carrier, waiting, &RECORDED_S.to_string(), free_port()?).run(priority)?, "trans/s=")
+        figure(&self.rr("both", carrier, waiting, &RECORDED_S.to_string(), port::free()).run(priority)?, "trans/s=")
     }
 
     /// `rr` in one role; `stop` is seconds, or a count with an `x`.
@@ -33,7 +35,7 @@ impl CLoops {
 
     /// Exchanges a second of `tstamp`, every exchange stamped or none.
     pub fn stamped(&self, carrier: Carrier, stamps: bool, priority: Priority) -> Result<f64> {
-        let (carrier, stamps, port) = (carrier.word(), if stamps { "on" } else { "off" }, free_port()?);
+        let (carrier, stamps, port) = (carrier.word(), if stamps { "on" } else { "off" }, port::free());
         // A third of a second at 50 us a round trip.
         let arguments = format!("{carrier} {stamps} 6000 {SIZE} {port} {CLIENT_CPU} {SERVER_CPU}");
         figure(&self.call("tstamp", &arguments).run(priority)?, "trans/s=")
@@ -48,7 +50,7 @@ impl CLoops {
 
     /// Median round trip of `interval`, blocking, one exchange each `every_us` microseconds, in microseconds.
     pub fn idle(&self, carrier: Carrier, every_us: u64, priority: Priority) -> Result<f64> {
-        let (carrier, port, count) = (carrier.word(), free_port()?, (RECORDED_S * 1e6) as u64 / every_us);
+        let (carrier, port, count) = (carrier.word(), port::free(), (RECORDED_S * 1e6) as u64 / every_us);
         let arguments =
             format!("{carrier} sleep block block {every_us} {count} {SIZE} {port} {CLIENT_CPU} {SERVER_CPU}");
         figure(&self.call("interval", &arguments).run(priority)?, "p50=")
@@ -57,7 +59,23 @@ impl CLoops {
     /// UDP messages a second that arrive of those that `udp_rate` sends as fast as it can, alone or in segments.
     pub fn flood(&self, segments: bool, priority: Priority) -> Result<f64> {
         let calls = if segments { "gso gro" } else { "sendto recv" };
-        let arguments = format!("{calls} {RECORDED_S} {SIZE} {SEGMENTS} {} {CLIENT_CPU} {SERVER_CPU}", free_port()?);
+        let arguments = format!("{calls} {RECORDED_S} {SIZE} {SEGMENTS} {} {CLIENT_CPU} {SERVER_CPU}", port::free());
+        figure(&self.call("udp_rate", &arguments).run(priority)?, "received/s=")
+    }
+
+    /// What TCP streams carry at the most, 10^6 bits of payload a second received.
+    pub fn streams(&self, fast: bool, streams: u32, chunk: u32, ends: &Ends, priority: Priority) -> Result<f64> {
+        let calls = if fast { "sendfile trunc" } else { "write read" };
+        let (port, place) = (port::free(), ends.place());
+        let arguments = format!("{calls} {RECORDED_S} {chunk} {streams} {port} {CLIENT_CPU} {SERVER_CPU} {place}");
+        figure(&self.call("tcp_stream", &arguments).run(priority)?, "received_mbit/s=")
+    }
+
+    /// Datagrams of `size` bytes a second that arrive of those that `udp_rate` sends as fast as it can.
+    pub fn datagrams(&self, segments: Option<u32>, size: u32, ends: &Ends, priority: Priority) -> Result<f64> {
+        let calls = if segments.is_some() { "gso gro" } else { "sendto recv" };
+        let (port, place, batch) = (port::free(), ends.place(), segments.unwrap_or(1));
+        let arguments = format!("{calls} {RECORDED_S} {size} {batch} {port} {CLIENT_CPU} {SERVER_CPU} {place}");
         figure(&self.call("udp_rate", &arguments).run(priority)?, "received/s=")
     }
 

@@ -7,18 +7,19 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use lab::namespace::Pair;
 use serde_json::Value;
+use testbed::port;
 
 use crate::ladder::{Flood, Rung};
-use crate::process::{Call, Host, Priority, free_port, rest};
+use crate::process::{Call, Host, Priority, rest};
 use crate::row;
 use crate::sonde::{CLIENT_CPU, SERVER_CPU, Sonde, said_by};
 
 /// Bytes of a call over TCP.
-const CALL: &str = "128K";
+pub const CALL: u32 = 128 << 10;
 /// Bytes of a datagram.
 pub const DATAGRAM: u32 = 1_400;
 /// Datagrams of a call, where they go in segments: as many as 64 KiB hold.
-const SEGMENTS: u32 = 46;
+pub const SEGMENTS: u32 = 46;
 /// Buffers of both ends of a stream of datagrams, bytes: what is not lost in them is not lost.
 const ROOM: u32 = 4 << 20;
 
@@ -58,11 +59,21 @@ impl Ends {
         let address = pair.far().v4().to_string();
         Ok(Self { near: Host::Near(Arc::clone(&pair)), far: Host::Far(pair), address })
     }
+
+    /// As the C loops take it, which go there themselves: the names of both namespaces and the far one's address.
+    pub fn place(&self) -> String {
+        match (&self.near, &self.far) {
+            (Host::Near(pair), Host::Far(_)) => {
+                format!("{} {} {}", pair.near().name(), pair.far().name(), self.address)
+            }
+            _ => format!("- - {}", self.address),
+        }
+    }
 }
 
 /// iperf3's own two ends: what its client says at the end.
 fn original(ends: &Ends, words: &str, priority: Priority) -> Result<Value> {
-    let port = free_port()?;
+    let port = port::free();
     let server = Call::new(Path::new("iperf3"), &format!("-s -1 -p {port} -A {SERVER_CPU} --forceflush"));
     let server = server.at(ends.far.clone()).start(priority)?;
     rest();
@@ -77,7 +88,7 @@ fn original(ends: &Ends, words: &str, priority: Priority) -> Result<Value> {
 
 /// `sonde throughput` with `sonde serve`: the stream's part of the record.
 fn ours(sonde: &Sonde, ends: &Ends, words: &str, priority: Priority) -> Result<Value> {
-    let port = free_port()?;
+    let port = port::free();
     let server = format!("serve --listen {} --open --port {port} --cpu {SERVER_CPU}", ends.address);
     let server = Call::new(sonde.program(), &server).at(ends.far.clone()).start(priority)?;
     rest();
@@ -103,7 +114,7 @@ pub fn iperf3_tcp(ends: &Ends, way: Way, streams: u32, priority: Priority) -> Re
 /// The same by sonde.
 pub fn sonde_tcp(sonde: &Sonde, ends: &Ends, way: Way, streams: u32, priority: Priority) -> Result<Streamed> {
     let fast = if way == Way::Fast { "--send sendfile --discard" } else { "" };
-    let found = ours(sonde, ends, &format!("--size 128KiB -P {streams} {fast}"), priority)?;
+    let found = ours(sonde, ends, &format!("--size {CALL} -P {streams} {fast}"), priority)?;
     let cost = |end: &str| number(&found, &format!("/detail/{end}/ns_per_gigabyte"));
     Ok(Streamed {
         megabits: number(&found, "/received_bytes_per_s")? * 8.0 / 1e6,

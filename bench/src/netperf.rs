@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use lab::namespace::Pair;
+use testbed::port;
 
-use crate::process::{Call, Host, Priority, free_port};
+use crate::process::{Call, Host, Priority};
 use crate::row::{self, Figure, NetperfTest};
 use crate::sonde::{CLIENT_CPU, SERVER_CPU, SIZE, said_by};
 
@@ -43,7 +44,7 @@ impl Netperf {
             (row::Path::Veth, None) => anyhow::bail!("there are no namespaces here"),
             (row::Path::Loopback, _) => (Host::Here, Host::Here, "127.0.0.1".to_owned()),
         };
-        let port = free_port()?;
+        let port = port::free();
         let server = self.call("netserver", &format!("-D -p {port}")).at(far).start(priority)?;
         let size = if test == NetperfTest::TcpStream { String::new() } else { format!("-r {SIZE},{SIZE}") };
         let selectors = figures.map(selector).join(",");

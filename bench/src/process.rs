@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader, PipeReader, Read};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
@@ -242,18 +241,6 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop(Signal::Terminate);
     }
-}
-
-/// A port that is free for both TCP and UDP on loopback, just now.
-pub fn free_port() -> Result<u16> {
-    for _ in 0..100 {
-        let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let port = tcp.local_addr()?.port();
-        if UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return Ok(port);
-        }
-    }
-    bail!("no port of 127.0.0.1 is free for both TCP and UDP");
 }
 
 /// Waits as between two runs.

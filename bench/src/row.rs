@@ -312,6 +312,8 @@ pub struct Section {
     pub effect: &'static str,
     /// Decimals of the figures.
     pub decimals: usize,
+    /// Whether a plain C loop says beside them what the system carries.
+    pub limited: bool,
 }
 
 /// How many times the usual number of pairs the rows on stamps have: they are to show 0.99 with 0.03 to spare, and 63
@@ -334,17 +336,19 @@ impl Subject {
 
     /// Where the row belongs.
     pub fn section(self) -> Section {
-        let section = |title, ours, theirs, effect, decimals| Section { title, ours, theirs, effect, decimals };
+        let limited = matches!(self, Self::Streams { streams, .. } if streams != Streams::Cost);
+        let section =
+            |title, ours, theirs, effect, decimals| Section { title, ours, theirs, effect, decimals, limited };
         match self {
             Self::Itself { .. } => section("check: exchanges/s", "C loop", "C loop", "ratio", 0),
             Self::Exchanges { .. } => section("exchanges/s", "sonde", "C loop", "ratio", 0),
-            Self::StampSampling { .. } => section("exchanges/s, sonde", "default", "no stamps", "ratio", 0),
+            Self::StampSampling { .. } => section("exchanges/s, sonde", "default", "without", "ratio", 0),
             Self::StampEach { .. } => section("exchanges/s, C loop", "stamps", "none", "ratio", 0),
             Self::Slip { .. } => section("p99 slip, us", "sonde", "C loop", "difference", 3),
             Self::Idle { .. } => section("p50 each 1 ms, us", "sonde", "C loop", "ratio", 2),
             Self::Instructions { .. } => section("instructions/exchange", "sonde", "C loop", "ratio", 1),
             Self::Recording { .. } => section("instructions/record", "recorder", "", "figure", 1),
-            Self::RecordingTime { .. } => section("ns/record", "recorded", "loop alone", "difference", 1),
+            Self::RecordingTime { .. } => section("ns/record", "recorded", "alone", "difference", 1),
             Self::Memory { .. } => section("peak memory, MiB", "10^9", "10^6", "ratio", 1),
             Self::Netperf { figure: Figure::Rate, test: NetperfTest::TcpStream, .. } => {
                 section("netperf, 10^6 bit/s", "sonde", "netperf", "ratio", 0)
@@ -478,7 +482,7 @@ fn iperf3() -> Vec<Row> {
     let kinds = [
         ("iperf3-tcp", Streams::Plain, Target::RatioAtLeast(1.0)),
         ("iperf3-tcp-fast", Streams::Fast, Target::RatioAtLeast(1.0)),
-        ("iperf3-tcp-fast-plain", Streams::FastToPlain, Target::RatioAtLeast(1.3)),
+        ("iperf3-fast-to-plain", Streams::FastToPlain, Target::RatioAtLeast(1.3)),
         ("iperf3-tcp-8", Streams::Eight, Target::RatioAtLeast(1.0)),
         ("iperf3-tcp-cost", Streams::Cost, Target::RatioAtMost(1.0)),
         ("iperf3-udp-rate", Streams::Datagrams { segments: false }, Target::RatioAtLeast(1.0)),
@@ -510,7 +514,7 @@ fn sockperf() -> Vec<Row> {
     }
     for (share, ending) in [(Share::Half, "p50"), (Share::AllBut1In1000, "p99.9")] {
         for (per_s, word) in [(10_000, "10k"), (100_000, "100k")] {
-            let name = format!("sockperf-pacing-{word}-{ending}");
+            let name = format!("sockperf-pace-{word}-{ending}");
             rows.push(row(&name, Subject::SockperfPacing { per_s, share }, Target::RatioAtMost(1.0)));
         }
     }

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use testbed::port;
 
 use crate::ladder::{Flood, Rung};
-use crate::process::{Call, Priority, Signal, free_port, rest};
+use crate::process::{Call, Priority, Signal, rest};
 use crate::row::{Carrier, Waiting};
 use crate::sonde::{CLIENT_CPU, SERVER_CPU, SIZE};
 
@@ -52,7 +53,7 @@ impl Sockperf {
 
     /// Messages one way as `rung` says, against a server of `server`'s maker.
     pub fn flood(&self, server: &Self, setting: Setting, rung: Rung, priority: Priority) -> Result<Flood> {
-        let (port, buffers) = (free_port()?, format!("--buffer-size {ROOM}"));
+        let (port, buffers) = (port::free(), format!("--buffer-size {ROOM}"));
         let polls = if setting.polls { "--nonblocked" } else { "" };
         let cpu = SERVER_CPU.to_string();
         let running = server.call(&cpu, &format!("server -i 127.0.0.1 -p {port} {buffers} {polls}")).start(priority)?;
@@ -75,7 +76,7 @@ impl Sockperf {
 
     /// Exchanges a second of ping-pong, both ends of this maker.
     pub fn exchanges(&self, carrier: Carrier, waiting: Waiting, priority: Priority) -> Result<f64> {
-        let port = free_port()?;
+        let port = port::free();
         let tcp = if carrier == Carrier::Tcp { "--tcp" } else { "" };
         let polls = if waiting == Waiting::Spin { "--nonblocked" } else { "" };
         let ends = format!("-i 127.0.0.1 -p {port} {tcp} {polls}");

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use testbed::port;
 
 use crate::ladder::{Flood, Rung};
-use crate::process::{Call, Priority, Running, free_port};
+use crate::process::{Call, Priority, Running};
 use crate::row::{Carrier, Waiting};
 use crate::sockperf::REPLY_EVERY;
 
@@ -78,7 +79,7 @@ impl Sonde {
             Rung::Rate(rate) => rate.to_string(),
         };
         let batch = if segments { format!("--segments {SEGMENTS}") } else { String::new() };
-        let port = free_port()?;
+        let port = port::free();
         let reflector = self.serve(port, Waiting::Block).start(priority)?;
         let ends = format!("--cpu {CLIENT_CPU} --peer-cpu {SERVER_CPU}");
         let load = format!(
@@ -109,7 +110,7 @@ impl Sonde {
 
     /// A reflector of its own for each run, as the C loop has one.
     fn measure(&self, carrier: Carrier, waiting: Waiting, how: &str, priority: Priority) -> Result<Value> {
-        let port = free_port()?;
+        let port = port::free();
         let reflector = self.serve(port, waiting).start(priority)?;
         let printed = self.rtt(port, carrier, waiting, how).run(priority);
         let printed = said_by(reflector, printed)?;

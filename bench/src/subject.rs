@@ -12,11 +12,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use lab::namespace;
 use serde::Serialize;
+use testbed::port;
 
 use crate::c_loop::CLoops;
 use crate::callgrind::{self, Part, Profile};
 use crate::netperf::Netperf;
-use crate::process::{Call, Priority, free_port};
+use crate::process::{Call, Priority};
 use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Row, Subject, Waiting};
 use crate::sonde::{Sonde, Stamps, said_by};
 use crate::trial::{Pair, alternate};
@@ -52,6 +53,15 @@ pub struct Bench {
     pub original: OnceCell<Side>,
 }
 
+/// Why a row was not run, with the names of programs and files and without where they lie here: it is kept.
+fn told(fault: &anyhow::Error) -> String {
+    let name = |word: &str| match word.rsplit_once('/') {
+        Some((folder, name)) if folder.trim_start_matches('`').starts_with('/') => name.to_owned(),
+        _ => word.to_owned(),
+    };
+    format!("{fault:#}").split(' ').map(name).collect::<Vec<_>>().join(" ")
+}
+
 /// What a row gave.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
@@ -60,6 +70,9 @@ pub struct Seen {
     pub row: Row,
     /// The pairs as they came.
     pub pairs: Vec<Pair>,
+    /// What a plain C loop reached of the same right behind them, the median of some runs; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<f64>,
     /// The effect over them.
     pub effect: Option<Effect>,
     /// Whether the target is reached.
@@ -73,11 +86,24 @@ impl Bench {
     pub fn run(&self, row: &Row) -> Seen {
         let (pairs, fault) = match self.pairs_of(row.subject) {
             Ok(pairs) => (pairs, None),
-            Err(fault) => (Vec::new(), Some(format!("{fault:#}"))),
+            Err(fault) => (Vec::new(), Some(told(&fault))),
+        };
+        let (limit, fault) = match (self.limit_of(row.subject), fault) {
+            (limit, Some(fault)) => (limit.ok().flatten(), Some(fault)),
+            (Ok(limit), None) => (limit, None),
+            (Err(fault), None) => (None, Some(told(&fault))),
         };
         let effect = effect(row.target, &pairs);
         let verdict = effect.map_or(Verdict::NotRun, |effect| judge(row.target, effect, &pairs));
-        Seen { row: row.clone(), pairs, effect, verdict, fault }
+        Seen { row: row.clone(), pairs, limit, effect, verdict, fault }
+    }
+
+    /// What the system carries with nothing in the way, where a C loop of ours tells it.
+    fn limit_of(&self, subject: Subject) -> Result<Option<f64>> {
+        match subject {
+            Subject::Streams { streams, path } => self.streams_limit(streams, path),
+            _ => Ok(None),
+        }
     }
 
     fn pairs_of(&self, subject: Subject) -> Result<Vec<Pair>> {
@@ -143,7 +169,7 @@ impl Bench {
     /// Sonde's measuring thread. Stamps are off: under valgrind exchanges are so slow that most would be stamped.
     fn our_client(&self, carrier: Carrier) -> Result<f64> {
         self.counted(|count, profile| {
-            let port = free_port()?;
+            let port = port::free();
             let reflector = self.sonde.serve(port, Waiting::Block).start(Priority::Normal)?;
             let client = self.sonde.rtt(port, carrier, Waiting::Block, &format!("-c {count} --warm-up 0 --no-stamps"));
             said_by(reflector, client.run_under_callgrind(&profile.prefix(), &["--separate-threads=yes"]))?;
@@ -154,7 +180,7 @@ impl Bench {
     /// The C loop's function that exchanges, without the sorting after it.
     fn their_client(&self, carrier: Carrier) -> Result<f64> {
         self.counted(|count, profile| {
-            let port = free_port()?;
+            let port = port::free();
             let reflector = self.c.rr("server", carrier, Waiting::Block, "0", port).start(Priority::Normal)?;
             let client = self.c.rr("client", carrier, Waiting::Block, &format!("{count}x"), port);
             said_by(reflector, client.run_under_callgrind(&profile.prefix(), &["--toggle-collect=exchange*"]))?;
@@ -165,7 +191,7 @@ impl Bench {
     /// All of `sonde serve`.
     fn our_reflector(&self, carrier: Carrier) -> Result<f64> {
         self.counted(|count, profile| {
-            let port = free_port()?;
+            let port = port::free();
             let reflector = self.sonde.serve(port, Waiting::Block).start_under_callgrind(&profile.prefix())?;
             let client = self.sonde.rtt(port, carrier, Waiting::Block, &format!("-c {count} --warm-up 0 --no-stamps"));
             said_by(reflector, client.run(Priority::Normal))?;
@@ -176,7 +202,7 @@ impl Bench {
     /// All of the C loop's server.
     fn their_reflector(&self, carrier: Carrier) -> Result<f64> {
         self.counted(|count, profile| {
-            let port = free_port()?;
+            let port = port::free();
             let reflector =
                 self.c.rr("server", carrier, Waiting::Block, "0", port).start_under_callgrind(&profile.prefix())?;
             let client = self.c.rr("client", carrier, Waiting::Block, &format!("{count}x"), port);
@@ -231,4 +257,15 @@ pub fn peak_mib(program: &std::path::Path, feed: Feed, count: u64) -> Result<f64
 #[expect(clippy::unnecessary_wraps, reason = "one arm of many that can fail")]
 fn one(ours: f64, theirs: f64) -> Result<Vec<Pair>> {
     Ok(vec![Pair { ours, theirs, ours_first: true }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_names_programs_and_not_where_they_lie() {
+        let fault = anyhow::anyhow!("`taskset -c 0 /some/where/sonde -r 1/2` ended: /some/where/else: no such file");
+        assert_eq!(told(&fault), "`taskset -c 0 sonde -r 1/2` ended: else: no such file");
+    }
 }

@@ -45,13 +45,13 @@ pub enum Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::RatioAtLeast(ratio) => format!(">= {ratio:.2}"),
-            Self::RatioAtMost(ratio) => format!("<= {ratio:.2}"),
+            Self::RatioAtLeast(ratio) => format!(">={ratio:.2}"),
+            Self::RatioAtMost(ratio) => format!("<={ratio:.2}"),
             Self::RatioIsOne => "has 1".to_owned(),
-            Self::DifferenceAtMost(most) => format!("<= {most}"),
-            Self::CountRatioAtMost(most) => format!("<= {most:.2}"),
-            Self::FigureAtMost(most) => format!("<= {most:.0}"),
-            Self::GrowthAtMost { ratio, most } => format!("<= {ratio:.2}, {most:.0}"),
+            Self::DifferenceAtMost(most) => format!("<={most}"),
+            Self::CountRatioAtMost(most) => format!("<={most:.2}"),
+            Self::FigureAtMost(most) => format!("<={most:.0}"),
+            Self::GrowthAtMost { ratio, most } => format!("<={ratio:.2},{most:.0}"),
             Self::None => "none".to_owned(),
         };
         f.pad(&text)

@@ -9,7 +9,30 @@ use crate::ladder::Ladder;
 use crate::row::{Path, Streams};
 use crate::trial::Pair;
 
+/// Runs of a C loop whose median is the limit.
+const LIMIT_RUNS: usize = 5;
+
 impl Bench {
+    /// What the C loops reach of what a row measures; `None` of CPU time, which they do not tell.
+    pub(super) fn streams_limit(&self, streams: Streams, path: Path) -> Result<Option<f64>> {
+        let ends = Ends::over(path)?;
+        let (c, priority) = (&self.c, self.priority);
+        let tcp = |fast, count| c.streams(fast, count, iperf3::CALL, &ends, priority);
+        let run = || match streams {
+            Streams::Cost => Ok(None),
+            Streams::Plain => tcp(false, 1).map(Some),
+            Streams::Fast | Streams::FastToPlain => tcp(true, 1).map(Some),
+            Streams::Eight => tcp(false, 8).map(Some),
+            Streams::Datagrams { segments } => {
+                let segments = segments.then_some(iperf3::SEGMENTS);
+                c.datagrams(segments, iperf3::DATAGRAM, &ends, priority).map(Some)
+            }
+        };
+        let mut reached = (0..LIMIT_RUNS).filter_map(|_| run().transpose()).collect::<Result<Vec<f64>>>()?;
+        reached.sort_unstable_by(f64::total_cmp);
+        Ok(reached.get(reached.len() / 2).copied())
+    }
+
     pub(super) fn streams(&self, streams: Streams, path: Path) -> Result<Vec<Pair>> {
         let ends = Ends::over(path)?;
         let (sonde, priority) = (&self.sonde, self.priority);

@@ -93,17 +93,23 @@ impl Told<'_> {
     }
 }
 
+/// How often it is looked whether the reader of a ring keeps up, events.
+const LOOK: u32 = 1_024;
+/// Unread events that are no sign of a reader who cannot run.
+const USUAL: usize = 4_096;
+
 /// The way events leave a measuring thread: a wait-free ring that is emptied elsewhere.
 #[derive(Debug)]
 pub struct Outlet {
     ring: Producer<Event>,
+    pushed: u32,
     dropped: u64,
 }
 
 impl Outlet {
     /// An outlet into `ring`.
     pub fn new(ring: Producer<Event>) -> Self {
-        Self { ring, dropped: 0 }
+        Self { ring, pushed: 0, dropped: 0 }
     }
 
     /// Hands an event over; a full ring drops samples, counted, rather than hold the measurement.
@@ -111,6 +117,19 @@ impl Outlet {
     pub fn push(&mut self, event: Event) {
         if self.ring.push(event).is_err() {
             self.dropped += 1;
+        }
+        self.pushed = self.pushed.wrapping_add(1);
+        if self.pushed.is_multiple_of(LOOK) {
+            self.let_read();
+        }
+    }
+
+    /// A thread that polls at real-time priority keeps its reader from their CPU for ever: one that is far behind is let
+    /// run, between two exchanges.
+    #[cold]
+    fn let_read(&self) {
+        if self.ring.buffer().capacity() - self.ring.slots() > USUAL {
+            rustix::thread::sched_yield();
         }
     }
 

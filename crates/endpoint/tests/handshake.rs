@@ -13,6 +13,7 @@ use measure::method::{SocketOptions, Waiting};
 use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
 use test_case::test_case;
+use testbed::port;
 
 const REPLY: usize = 3;
 
@@ -32,14 +33,14 @@ fn link(peer: SocketAddr, content: Content, waiting: Waiting, ports: Ports) -> H
     Handshake::new(peer, &SocketOptions::default(), waiting, content, course, Stop::default()).unwrap()
 }
 
-/// A few ports from one on that the system says is free.
+/// Some ports that nobody else has.
 fn some_ports() -> Ports {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().min(65_000);
-    Ports::from(free..=free + 400, free).unwrap()
+    let row = port::row();
+    Ports::from(row.start..=row.end - 1, row.start).unwrap()
 }
 
 fn soon() -> Instant {
-    Monotonic::now().after(Nanos::secs(10))
+    Monotonic::now().after(Nanos::secs(60))
 }
 
 /// Answers `count` connections and closes each; tells the ports they came from.
@@ -91,10 +92,11 @@ fn a_connection_alone_lasts_until_the_peer_closes_it() {
 #[test]
 fn a_taken_port_is_passed_over() {
     let (listener, peer) = listener(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let taken = TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port();
-    let keep = TcpListener::bind(("0.0.0.0", taken)).expect("free a moment ago");
+    let row = port::row();
+    let taken = row.start;
+    let keep = TcpListener::bind(("0.0.0.0", taken)).unwrap();
     let server = thread::spawn(move || answer(&listener, 1, b"abc"));
-    let ports = Ports::from(taken.min(65_000)..=taken.min(65_000) + 400, taken).unwrap();
+    let ports = Ports::from(taken..=row.end - 1, taken).unwrap();
     assert_eq!(transact(&mut link(peer, exchange(), Waiting::Block, ports)), Ok(Some(REPLY)));
     assert_ne!(server.join().unwrap(), [taken]);
     drop(keep);
@@ -125,8 +127,7 @@ fn a_wrong_reply_is_refused_and_the_next_is_sound(wrong: &'static [u8], what: &s
 
 #[test]
 fn nobody_there_is_a_refusal_that_ends_no_run() {
-    let (listener, peer) = listener(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    drop(listener);
-    let fault = transact(&mut link(peer, exchange(), Waiting::Block, some_ports().without(peer.port()))).unwrap_err();
+    let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, port::free()));
+    let fault = transact(&mut link(peer, exchange(), Waiting::Block, some_ports())).unwrap_err();
     assert!(matches!(fault, Fault::Refused(_)) && !fault.ends_the_run(), "{fault:?}");
 }

@@ -10,6 +10,7 @@ use measure::event::INTERVAL;
 use measure::method::{Asked, Carrier, Pattern, Schedule, Stop as StopAt, Waiting};
 use measure::unit::{Bytes, Nanos, Rate};
 use test_case::test_case;
+use testbed::port;
 
 const PROGRAM: &str = "sonde test";
 
@@ -203,9 +204,7 @@ fn a_handshake_needs_no_program_but_a_listener() {
 
 #[test]
 fn a_closed_port_refuses_each_handshake() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
-    let address = listener.local_addr().expect("bound");
-    drop(listener);
+    let address = ([127, 0, 0, 1], port::free()).into();
     let finding = measured(&asked(Carrier::TcpConnect, 10), Some(address));
     let counts = finding.recording.counts;
     assert_eq!((counts.scheduled, counts.refused), (10, 10), "{counts:?}");

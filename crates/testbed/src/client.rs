@@ -14,7 +14,7 @@ use protocol::native::message::{Open, Opened, Report};
 use protocol::native::preamble::{Data, DataAnswer};
 
 /// Far longer than anything here takes: a test that waits so long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Time stands still for the machine: sockets have timeouts of their own.
 const NOW: Instant = Instant(0);

@@ -12,6 +12,7 @@ use endpoint::stop::Stop;
 use measure::unit::{Bytes, Nanos};
 use protocol::iperf3::parameters::{Direction, Parameters, Protocol};
 use test_case::test_case;
+use testbed::port;
 
 use super::relay::Relay;
 use super::{bytes, complete};
@@ -62,7 +63,7 @@ fn bytes_are_the_same_at_both_ends_without_a_rate(host: &str, direction: Directi
         assert_eq!(ours, intervals[stream], "intervals add up");
     }
     assert!(bytes(&measured).iter().map(|stream| stream.0).sum::<u64>() > 1 << 20);
-    assert!(measured.streams.iter().all(|stream| stream.elapsed < Nanos::secs(3)));
+    assert!(measured.streams.iter().all(|stream| stream.elapsed < Nanos::secs(20)));
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn a_rate_is_kept_by_both_ends() {
         let sender = if ours.id <= 3 { ours } else { theirs };
         let most = 2_000_000.0 * sender.times_s.unwrap().1;
         assert_eq!(ours.bytes, theirs.bytes);
-        assert!((most * 0.5..=most + 100_000.0).contains(&(ours.bytes as f64)), "{ours:?} {theirs:?}");
+        assert!((most * 0.25..=most + 100_000.0).contains(&(ours.bytes as f64)), "{ours:?} {theirs:?}");
     }
 }
 
@@ -165,8 +166,7 @@ fn options_reach_both_ends() {
 #[test]
 fn streams_leave_from_the_ports_that_were_asked_for() {
     let server = Ours::start();
-    // Three that follow each other, free a moment ago.
-    let first = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().clamp(1_024, 65_000);
+    let first = port::row().start;
     let mut test =
         Test::new(Parameters { protocol: Protocol::Udp, blocks: 5, time: 0, ..one_second(Direction::Upload, 3) });
     test.local_port = Some(first);
@@ -200,18 +200,24 @@ fn datagrams_have_the_size_of_a_segment_where_nobody_says() {
     assert_eq!(bytes(&measured), [(3 * segment, 3 * segment)]);
 }
 
+/// Of a hundred octets, 250 a second.
+fn datagrams(direction: Direction) -> Parameters {
+    Parameters { protocol: Protocol::Udp, rate: Some(200_000), block: Some(100), ..one_second(direction, 1) }
+}
+
 #[test_case(Direction::Upload; "to the server")]
 #[test_case(Direction::Reverse; "from the server")]
 fn what_the_path_loses_is_what_is_told(direction: Direction) {
     let server = Ours::start();
     let relay = Relay::start(server.at("127.0.0.1"));
     let parameters =
-        Parameters { protocol: Protocol::Udp, rate: Some(200_000), block: Some(100), ..one_second(direction, 1) };
+        // So many, however long they take.
+        Parameters { blocks: 250, time: 0, ..datagrams(direction) };
     let (measured, _) = complete(relay.address, &Test::new(parameters));
     let theirs = measured.theirs.as_ref().unwrap();
     let receiver = if direction == Direction::Upload { theirs.streams[0] } else { measured.ours.streams[0] };
     let (dropped, swapped) = relay.done();
-    assert!(dropped >= 8 && swapped == 3, "{dropped} {swapped}");
+    assert_eq!((dropped, swapped), (9, 3));
     assert_eq!(receiver.errors, dropped, "{receiver:?}");
     assert_eq!(receiver.packets - dropped as u64, receiver.bytes / 100);
 }

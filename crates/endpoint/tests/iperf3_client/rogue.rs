@@ -11,6 +11,7 @@ use protocol::iperf3::code::Code;
 use protocol::iperf3::parameters::{Direction, Parameters, Protocol};
 use protocol::iperf3::results::{Results, StreamResults};
 use test_case::test_case;
+use testbed::port;
 
 use super::{complete, run, run_test};
 
@@ -73,7 +74,7 @@ fn whatever_a_server_says_before_the_test_is_an_error_with_its_number(said: &'st
 
 #[test]
 fn nobody_there_is_told_at_once() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = ([127, 0, 0, 1], port::free()).into();
     let failure = run(address, Parameters::default()).unwrap_err();
     assert_eq!((failure.code, failure.errno), (Code::CONNECT, Some(111)));
     assert!(failure.error.hint.unwrap().contains("iperf3 -s"));

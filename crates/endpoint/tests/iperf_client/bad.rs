@@ -10,8 +10,8 @@ use endpoint::stop::Stop;
 use measure::unit::Nanos;
 use protocol::iperf::fin::{self, AckFin};
 use protocol::iperf::wish::{Quantity, Way};
+use testbed::port;
 
-use crate::theirs::free_port;
 use crate::{Made, by_bytes, flow};
 
 fn localhost(port: u16) -> SocketAddr {
@@ -20,7 +20,7 @@ fn localhost(port: u16) -> SocketAddr {
 
 #[test]
 fn nobody_listens() {
-    let test = by_bytes(localhost(free_port()), Way::Upload);
+    let test = by_bytes(localhost(port::free()), Way::Upload);
     let error = client::measure(&test, &Stop::default(), &mut |_| {}).expect_err("nobody there");
     assert_eq!(error.side, Side::Theirs, "{error}");
     assert!(error.hint.is_some_and(|hint| hint.contains("iperf 2 server")));

@@ -7,9 +7,10 @@ use endpoint::peer::iperf::client::Test;
 use measure::unit::Nanos;
 use protocol::iperf::wish::{Back, Pace, Quantity, Way};
 use test_case::test_case;
+use testbed::port;
 
 use crate::relay::Relay;
-use crate::theirs::{Theirs, V4, V6, free_port, number};
+use crate::theirs::{Theirs, V4, V6, number};
 use crate::{Made, by_bytes, flow};
 
 #[test_case(V4, Way::Upload, false; "upload v4")]
@@ -98,7 +99,7 @@ fn nothing_is_said_where_that_is_wanted() {
 #[test_case(V6, true; "at once v6")]
 fn the_server_connects_back(host: IpAddr, now: bool) {
     let Some(server) = Theirs::start(host, false, &[]) else { return };
-    let back = Some(Back { port: free_port(), now });
+    let back = Some(Back { port: port::free(), now });
     let made = Made::by(&Test { back, ..by_bytes(server.address, Way::Upload) });
     assert_eq!((made.bytes(true), made.outcome.missing_back), (307_200, 0));
     let back: Vec<u64> = made.back.iter().map(|ended| ended.count.carried.bytes.0).collect();
@@ -145,7 +146,7 @@ fn the_server_sends_datagrams(host: IpAddr) {
     let found = &made.outcome.found[0];
     let told = found.count.sight.datagrams.expect("datagrams");
     assert_eq!((told.lost, told.expected - told.received, found.closed), (0, 0, true), "{found:?}");
-    assert_eq!(told.received, 250);
+    assert_eq!(told.received, 60);
     assert!(told.transit.is_some_and(|transit| transit.min_ns > 0), "one clock");
 }
 
@@ -155,21 +156,21 @@ fn datagrams_go_both_ways() {
     let made = Made::by(&flow(server.address, Way::Duplex));
     let told = made.lanes(false).next().unwrap().count.sight.datagrams.expect("datagrams");
     assert_eq!(told.lost, 0);
-    assert_eq!(told.received, 250);
-    assert_eq!(made.bytes(true), 250_000);
+    assert_eq!(told.received, 60);
+    assert_eq!(made.bytes(true), 30_000);
 }
 
 #[test_case(true; "at once")]
 #[test_case(false; "afterwards")]
 fn a_flow_comes_back(now: bool) {
     let Some(server) = Theirs::start(V4, true, &[]) else { return };
-    let back = Some(Back { port: free_port(), now });
+    let back = Some(Back { port: port::free(), now });
     let made = Made::by(&Test { back, ..flow(server.address, Way::Upload) });
     assert!(made.outcome.found[0].report.is_some());
     assert_eq!((made.back.len(), made.outcome.missing_back), (1, 0));
     let told = made.back[0].count.sight.datagrams.expect("datagrams");
     assert_eq!((told.lost, made.back[0].cut_short.as_ref()), (0, None));
-    assert!((250..=251).contains(&told.received), "{told:?}, with the one that ends it");
+    assert!((60..=61).contains(&told.received), "{told:?}, with the one that ends it");
 }
 
 #[test]
@@ -178,6 +179,6 @@ fn loss_is_reported_to_the_datagram() {
     let relay = Relay::to(server.address);
     let made = Made::by(&flow(relay.address, Way::Upload));
     let report = made.outcome.found[0].report.expect("a report");
-    assert_eq!(relay.lost(), 250 / crate::relay::EVERY);
-    assert_eq!((report.lost, report.datagrams, report.out_of_order), (relay.lost(), 251, 0));
+    assert_eq!(relay.lost(), 60 / crate::relay::EVERY);
+    assert_eq!((report.lost, report.datagrams, report.out_of_order), (relay.lost(), 61, 0));
 }

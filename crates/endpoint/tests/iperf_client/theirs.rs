@@ -1,13 +1,13 @@
 //! The real iperf's server, one process for each test: 2.1.8's by datagrams serves no client soon after another.
 
-use std::io::Read;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::Command;
 use std::sync::OnceLock;
 
-use endpoint::clock::Monotonic;
-use endpoint::pace;
-use measure::unit::Nanos;
+use measure::method::Carrier;
+use rustix::process::Signal;
+use testbed::port;
+use testbed::process::{self, LIMIT, Running};
 
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
@@ -25,21 +25,10 @@ fn is_here() -> bool {
     here
 }
 
-/// A port that is free for both transports.
-pub fn free_port() -> u16 {
-    loop {
-        let listener = TcpListener::bind("[::]:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        if UdpSocket::bind(("::", port)).is_ok() {
-            return port;
-        }
-    }
-}
-
 /// A server of theirs that ends with this.
 pub struct Theirs {
     pub address: SocketAddr,
-    child: Option<Child>,
+    running: Running,
 }
 
 impl Theirs {
@@ -48,59 +37,25 @@ impl Theirs {
         if !is_here() {
             return None;
         }
-        let port = free_port();
+        let port = port::free();
         let mut command = Command::new("iperf");
         command.args(["-s", "-y", "C", "-p", &port.to_string()]).args(options);
         command.args(datagrams.then_some("-u")).args(host.is_ipv6().then_some("-V"));
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let address = SocketAddr::new(host, port);
-        let theirs = Self { address, child: Some(child) };
-        let give_up = Monotonic::now().after(Nanos::secs(20));
-        while !is_taken(address, datagrams) {
-            assert!(Monotonic::now() < give_up, "it does not listen");
-            pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
-        }
-        Some(theirs)
+        let running = process::started(&mut command);
+        running.until_listening(if datagrams { Carrier::Udp } else { Carrier::Tcp }, port);
+        Some(Self { address: SocketAddr::new(host, port), running })
     }
 
     /// Ends it once it has told of `lines` tests; the fields of each line.
-    pub fn end(mut self, lines: usize) -> Vec<Vec<String>> {
-        let mut child = self.child.take().expect("it ends once");
-        let mut text = String::new();
-        let mut output = child.stdout.take().expect("a pipe");
-        let mut piece = [0; 4_096];
-        while text.lines().count() < lines {
-            let count = output.read(&mut piece).unwrap();
-            if count == 0 {
-                break;
-            }
-            text.push_str(&String::from_utf8_lossy(&piece[..count]));
-        }
-        end(&mut child);
-        output.read_to_string(&mut text).unwrap();
-        text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+    pub fn end(self, lines: usize) -> Vec<Vec<String>> {
+        self.running.until("a line for each test", |said| said.matches('\n').count() >= lines);
+        self.running.signal(Signal::KILL);
+        let ended = self.running.end(LIMIT);
+        ended.stdout.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
     }
 }
 
 /// The number in a field of a line.
 pub fn number(fields: &[String], at: usize) -> u64 {
     fields.get(at).and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{fields:?}"))
-}
-
-fn is_taken(address: SocketAddr, datagrams: bool) -> bool {
-    if datagrams { UdpSocket::bind(address).is_err() } else { TcpListener::bind(address).is_err() }
-}
-
-fn end(child: &mut Child) {
-    // It may have ended by itself.
-    let _ended = child.kill();
-    let _waited = child.wait();
-}
-
-impl Drop for Theirs {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            end(child);
-        }
-    }
 }

@@ -196,7 +196,7 @@ fn intervals_add_up() {
     let mut socket = connected(&server);
     let ask = Ask {
         way: Way::Reverse,
-        amount: Amount::time(Nanos::millis(500)),
+        amount: Amount::time(Nanos::secs(1)),
         buffer: Some(1_000),
         pace: Some(Pace::Bits(800_000)),
         ..Ask::default()
@@ -209,7 +209,7 @@ fn intervals_add_up() {
         _ => None,
     };
     let intervals: Vec<u64> = server.events().iter().filter_map(each).collect();
-    assert!(intervals.len() >= 4, "{intervals:?}");
+    assert!(intervals.len() >= 2, "{intervals:?}");
     assert_eq!(intervals.iter().sum::<u64>(), came);
     assert_eq!(server.bytes(), (came, 0));
 }

@@ -1,12 +1,12 @@
 //! The real iperf's client against our server: what it prints is what we counted, to the octet.
 
-use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use endpoint::peer::iperf::server::event::{Event, Kind, Transport};
 use protocol::iperf::wish::Way;
 use test_case::test_case;
+use testbed::port;
 
 use crate::relay::Relay;
 use crate::{Ours, until};
@@ -110,11 +110,6 @@ fn a_client_without_a_header_is_served() {
     assert!(server.events().iter().any(|event| matches!(event, Event::Began(began) if began.kind == Kind::Plain)));
 }
 
-/// A port that nothing listens at.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 #[test_case("-d"; "at once")]
 #[test_case("-r"; "afterwards")]
 fn we_connect_back(when: &str) {
@@ -122,7 +117,7 @@ fn we_connect_back(when: &str) {
         return;
     }
     let server = Ours::start(Transport::Tcp);
-    let output = iperf(&server, &format!("-n 300K -l 32K {when} -L {} -y C", free_port()));
+    let output = iperf(&server, &format!("-n 300K -l 32K {when} -L {} -y C", port::free()));
     server.await_ended(2);
     assert_eq!(server.bytes(), (307_200, 307_200), "{output:?}");
     let told = bytes(&output);
@@ -203,7 +198,7 @@ fn one_client_after_the_other_is_served_without_a_pause() {
     }
     let server = Ours::start(Transport::Udp);
     for _ in 0..4 {
-        let output = iperf(&server, "-u -b 4m -l 1000 -t 0.2");
+        let output = iperf(&server, "-u -b 400k -l 500 -t 0.2");
         assert_eq!(reported(&output).0, 0, "{output:?}");
     }
     assert_eq!(server.await_ended(4).len(), 4);
@@ -215,13 +210,15 @@ fn several_flows_at_once_are_told_apart() {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    iperf(&server, "-u -b 1m -l 500 -t 0.5 -P 4");
+    iperf(&server, "-u -b 160k -l 500 -t 0.5 -P 4");
     let ended = server.await_ended(4);
     for one in &ended {
         let told = one.count.sight.datagrams.unwrap();
         assert_eq!((told.lost, told.expected), (0, one.count.carried.calls), "{one:?}");
     }
 }
+
+// Where nothing may be lost, all datagrams of a flow fit a socket's buffer, whatever keeps its reader away.
 
 /// Octets, lost and all datagrams of a line of `-y C`.
 fn received(output: &Output) -> Option<(u64, u64, u64)> {
@@ -236,13 +233,13 @@ fn we_send_datagrams(words: &str) {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    let output = iperf(&server, &format!("-u -b 4m -l 1000 -t 0.5 {words} -y C"));
+    let output = iperf(&server, &format!("-u -b 400k -l 500 -t 0.5 {words} -y C"));
     let ended = server.await_ended(1).remove(0);
     assert!(ended.sends && ended.cut_short.is_none(), "{ended:?}");
     let (bytes, lost, all) = received(&output).unwrap_or_else(|| panic!("{output:?}"));
     let sent = ended.count.carried;
     // Theirs counts the datagram that says that it was the last.
-    assert_eq!((bytes, lost, all), (sent.bytes.0 + 1_000, 0, sent.calls + 1), "{output:?}");
+    assert_eq!((bytes, lost, all), (sent.bytes.0 + 500, 0, sent.calls + 1), "{output:?}");
 }
 
 #[test]
@@ -251,7 +248,7 @@ fn datagrams_go_both_ways() {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    let output = iperf(&server, "-u -b 4m -l 1000 -t 0.5 --full-duplex -y C");
+    let output = iperf(&server, "-u -b 400k -l 500 -t 0.5 --full-duplex -y C");
     let ended = server.await_ended(2);
     let theirs = ended.iter().find(|one| !one.sends).unwrap().count.sight.datagrams.unwrap();
     assert_eq!(theirs.lost, 0, "{output:?}");
@@ -265,7 +262,7 @@ fn a_flow_goes_back(when: &str) {
         return;
     }
     let server = Ours::start(Transport::Udp);
-    let output = iperf(&server, &format!("-u -b 4m -l 1000 -t 0.5 {when} -L {}", free_port()));
+    let output = iperf(&server, &format!("-u -b 400k -l 500 -t 0.5 {when} -L {}", port::free()));
     let ended = server.await_ended(2);
     let sent = ended.iter().find(|one| one.sends).unwrap();
     let report = sent.report.unwrap_or_else(|| panic!("no report: {output:?}"));
@@ -279,7 +276,7 @@ fn loss_is_reported_to_the_datagram() {
     }
     let server = Ours::start(Transport::Udp);
     let relay = Relay::to(server.address());
-    let output = iperf_to(relay.address.port(), "-u -b 4m -l 1000 -t 0.5");
+    let output = iperf_to(relay.address.port(), "-u -b 400k -l 500 -t 0.5");
     let told = server.await_ended(1).remove(0).count.sight.datagrams.unwrap();
     assert!(relay.lost() > 0);
     assert_eq!(reported(&output), (relay.lost(), told.expected), "{output:?}");

@@ -17,8 +17,9 @@ use protocol::netperf::ask;
 use protocol::netperf::server::{Action, Server};
 use rustix::process::Signal;
 use test_case::test_case;
+use testbed::port;
 
-use crate::server::{Netserver, V4, by_count, by_time, free_port, passphrase, setup};
+use crate::server::{Netserver, V4, by_count, by_time, passphrase, setup};
 
 fn refused(setup: Setup) -> EndpointError {
     let stop = Stop::default();
@@ -38,7 +39,7 @@ fn impostor(serve: impl FnOnce(std::net::TcpStream) + Send + 'static) -> SocketA
 
 #[test]
 fn nobody_listens() {
-    let error = refused(setup(([127, 0, 0, 1], free_port()).into()));
+    let error = refused(setup(([127, 0, 0, 1], port::free()).into()));
     assert_eq!(error.side, Side::Theirs);
     assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("netserver")), "{error:?}");
 }
@@ -68,7 +69,7 @@ fn an_old_server_is_known_by_its_messages() {
 
 #[test]
 fn a_data_port_that_is_closed_is_told_apart_from_no_server() {
-    let closed = free_port();
+    let closed = port::free();
     let server = impostor(move |mut stream| {
         let mut server = Server::new(None, Calibration { rate: None, count: 1 });
         let mut buffer = [0; MESSAGE];

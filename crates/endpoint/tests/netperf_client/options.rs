@@ -5,8 +5,9 @@ use endpoint::stop::Stop;
 use measure::method::{Carrier, Pattern};
 use measure::unit::Bytes;
 use protocol::netperf::ask::Flags;
+use testbed::port;
 
-use crate::server::{Netserver, V4, V6, by_count, free_port, measured, passphrase, setup};
+use crate::server::{Netserver, V4, V6, by_count, measured, passphrase, setup};
 
 #[test]
 fn buffers_nodelay_tos_and_congestion_control_are_set_at_both_ends() {
@@ -45,7 +46,7 @@ fn ports_and_addresses_are_those_that_were_asked_for() {
     let Some(server) = Netserver::start(&[]) else { return };
     let mut session = server.session(V4);
     for carrier in [Carrier::Tcp, Carrier::Udp] {
-        let (ours, theirs) = (free_port(), free_port());
+        let (ours, theirs) = (port::free(), port::free());
         let mut test = by_count(carrier, Pattern::Exchange, 10);
         test.data.local_port = ours;
         test.method.socket.bind = Some("127.0.0.3".parse().expect("an address"));
@@ -59,9 +60,9 @@ fn ports_and_addresses_are_those_that_were_asked_for() {
 #[test]
 fn connections_for_each_transaction_come_from_the_ports_given() {
     let Some(server) = Netserver::start(&[]) else { return };
-    let first = free_port().clamp(1_024, 60_000);
+    let row = port::row();
     let mut test = by_count(Carrier::Tcp, Pattern::ConnectExchange, 60);
-    test.data.ports = first..=first + 40;
+    test.data.ports = row.start..=row.start + 40;
     let measured = measured(&mut server.session(V6), &test);
     assert!(test.data.ports.contains(&measured.course.local.port()));
     assert_eq!(measured.course.results.expect("results").transactions, Some(60), "more than there are ports");
@@ -70,9 +71,9 @@ fn connections_for_each_transaction_come_from_the_ports_given() {
 #[test]
 fn the_control_connection_comes_from_where_it_was_asked_to() {
     let Some(server) = Netserver::start(&[]) else { return };
-    let local = format!("127.0.0.4:{}", free_port()).parse().expect("an address");
+    let local = format!("127.0.0.4:{}", port::free()).parse().expect("an address");
     // The first address has no server: the next is tried.
-    let servers = vec![([127, 0, 0, 1], free_port()).into(), server.at(V4)];
+    let servers = vec![([127, 0, 0, 1], port::free()).into(), server.at(V4)];
     let mut session = Session::open(Setup { servers, local: Some(local), ..setup(server.at(V4)) }, &Stop::default())
         .expect("the second");
     assert_eq!(session.peer(), server.at(V4));

@@ -1,47 +1,39 @@
 //! The real netserver as a child of a test, and what a test asks of it.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::{Command, Stdio};
 
-use endpoint::clock::Monotonic;
-use endpoint::pace;
 use endpoint::peer::netperf::client::{Measured, Session, Setup, Test};
 use endpoint::stop::Stop;
 use measure::method::{Asked, Carrier, Far, Method, Pattern, Stop as StopAt, Window};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::ask::{self, Ask, Length};
 use protocol::netperf::passphrase::Passphrase;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
+use testbed::port;
+use testbed::process::{self, Running};
 
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
 /// A netserver that ends with the test, and whatever it started for its clients.
 pub struct Netserver {
-    child: Child,
+    running: Running,
     pub port: u16,
 }
 
 impl Netserver {
     /// One on a free port; `None`, said aloud, where there is none on this machine.
     pub fn start(arguments: &[&str]) -> Option<Self> {
-        for _ in 0..10 {
-            let port = free_port();
-            let mut command = Command::new("netserver");
-            command.args(["-D", "-N", "-p", &port.to_string()]).args(arguments);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-            let Ok(mut child) = command.spawn() else {
-                testbed::skip::aloud("our netperf client with a real netserver: no netserver on this machine");
-                return None;
-            };
-            if listens(port, &mut child) {
-                return Some(Self { child, port });
-            }
-            child.kill().expect("ours");
-            child.wait().expect("ours");
+        if Command::new("netserver").arg("-V").stdin(Stdio::null()).output().is_err() {
+            testbed::skip::aloud("our netperf client with a real netserver: no netserver on this machine");
+            return None;
         }
-        panic!("no netserver came up on ten ports");
+        let port = port::free();
+        let mut command = Command::new("netserver");
+        let running = process::started(command.args(["-D", "-N", "-p", &port.to_string()]).args(arguments));
+        running.until_listening(Carrier::Tcp, port);
+        Some(Self { running, port })
     }
 
     pub fn at(&self, host: IpAddr) -> SocketAddr {
@@ -55,15 +47,7 @@ impl Netserver {
 
     /// The netserver and whatever it started.
     pub fn signal(&self, signal: Signal) {
-        let group = Pid::from_child(&self.child);
-        kill_process_group(group, signal).expect("a group of our own");
-    }
-}
-
-impl Drop for Netserver {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
-        let _status = self.child.wait();
+        self.running.signal_all(signal);
     }
 }
 
@@ -73,21 +57,6 @@ pub fn setup(server: SocketAddr) -> Setup {
 
 pub fn passphrase(text: &str) -> Passphrase {
     Passphrase::new(text).expect("short enough")
-}
-
-pub fn free_port() -> u16 {
-    TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).expect("a port").local_addr().expect("bound").port()
-}
-
-fn listens(port: u16, child: &mut Child) -> bool {
-    let give_up = Monotonic::now().after(Nanos::secs(20));
-    while Monotonic::now() < give_up && child.try_wait().expect("ours").is_none() {
-        if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return true;
-        }
-        pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
-    }
-    false
 }
 
 /// Requests and replies until both ends have `count` of them; nothing before that is unrecorded.

@@ -1,7 +1,7 @@
 //! A server that falls silent in the middle of a test, and one that is merely slow to tell what it saw.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
 use endpoint::clock::Monotonic;
@@ -15,6 +15,7 @@ use protocol::netperf::MESSAGE;
 use protocol::netperf::answer::{Calibration, Ready, Results};
 use protocol::netperf::server::{Action, Server};
 use test_case::test_case;
+use testbed::port;
 
 use crate::exchanges::{counts, results};
 use crate::server::{by_count, by_time, measured, setup};
@@ -78,13 +79,8 @@ fn server(manner: impl FnOnce(&mut Stage) + Send + 'static) -> SocketAddr {
 
 /// For data, both on one port.
 fn sockets() -> (TcpListener, UdpSocket) {
-    for _ in 0..100 {
-        let udp = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-        if let Ok(tcp) = TcpListener::bind(udp.local_addr().expect("bound")) {
-            return (tcp, udp);
-        }
-    }
-    panic!("no port is free for TCP and UDP");
+    let place = (Ipv4Addr::LOCALHOST, port::free());
+    (TcpListener::bind(place).expect("a listener"), UdpSocket::bind(place).expect("a socket"))
 }
 
 fn answers(data: &mut TcpStream, count: usize) {

@@ -112,10 +112,10 @@ fn datagrams_to_the_client_are_paced_and_end_as_a_client_ends_its_own() {
         pacing: Some(Pacing { burst: 2, interval_us: 10_000 }),
         ..Ask::omni(Carrier::Udp, true, false, Length::Count(2_000))
     };
+    let began = Monotonic::now();
     let ready = session.ask(&ask).unwrap();
     assert_eq!(ready.pacing, ask.pacing);
     let mut lengths = Vec::new();
-    let began = Monotonic::now();
     while lengths.last() != Some(&0) {
         lengths.push(data.recv(&mut [0; 200]).unwrap());
     }
@@ -131,8 +131,8 @@ fn responses_are_paced_where_that_was_asked_for() {
     let mut session = Session::open(&server);
     let pacing = Some(Pacing { burst: 3, interval_us: 20_000 });
     let ready = session.ask(&Ask { pacing, ..tcp_rr(Length::Count(10)) }).unwrap();
-    let mut data = TcpStream::connect(at(&ready)).unwrap();
     let began = Monotonic::now();
+    let mut data = TcpStream::connect(at(&ready)).unwrap();
     (0..10).for_each(|_| exchange(&mut data));
     let took = Monotonic::now().since(began).unwrap();
     assert!(took >= Nanos::millis(40), "three waits, the first of which may be short: {took}");

@@ -8,6 +8,7 @@ use measure::unit::Nanos;
 use protocol::netperf::data::PAD;
 use protocol::netperf::passphrase::Passphrase;
 use test_case::test_case;
+use testbed::port;
 
 use super::Ours;
 
@@ -191,8 +192,8 @@ fn what_is_asked_of_the_socket_is_set() {
 #[test]
 fn the_data_port_is_the_one_asked_for_or_the_test_is_refused() {
     let server = Ours::start();
-    let taken = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
+    let port = port::free();
+    let taken = std::net::TcpListener::bind(("0.0.0.0", port)).unwrap();
     let specific = |port: u16| format!(",{port}");
     let words = |port: &str| ["-t", "TCP_RR", "-l", "-10", "--", "-P", port].map(str::to_owned);
     let asked = words(&specific(port));

@@ -19,8 +19,11 @@ use crate::{settings, with_limits, with_reflector};
 use testbed::client::open;
 use testbed::client::{self, Session, asked, udp};
 
+/// As long as a session may be idle: a busy machine keeps no client from it for as long.
+const IDLE: Nanos = Nanos::secs(2);
+
 fn brief() -> Limits {
-    Limits { idle_ns: Nanos::millis(300), ..Limits::default() }
+    Limits { idle_ns: IDLE, ..Limits::default() }
 }
 
 fn fault(error: &SessionError) -> Ending {
@@ -35,7 +38,7 @@ fn fault(error: &SessionError) -> Ending {
 fn a_client_that_vanished_is_given_up(carrier: Carrier) {
     with_limits(brief(), |address, _| {
         let session = Session::open(address, open(carrier)).unwrap();
-        assert_eq!(session.opened.got.idle_ns, Nanos::millis(300), "told beforehand");
+        assert_eq!(session.opened.got.idle_ns, IDLE, "told beforehand");
         let (token, request) = (session.token(), session.request(0, Flags::NONE, 64, 64));
         let stream = (carrier == Carrier::Tcp).then(|| session.data(0).unwrap());
         assert_eq!(fault(&session.until_ended()), Ending::Idle);
@@ -55,12 +58,12 @@ fn a_client_that_vanished_is_given_up(carrier: Carrier) {
 
 #[test]
 fn data_keeps_a_session_alive_and_its_duration_ends_it() {
-    let limits = Limits { duration_ns: Nanos::millis(900), ..brief() };
+    let limits = Limits { duration_ns: Nanos(2 * IDLE.0), ..brief() };
     with_limits(limits, |address, _| {
         let session = Session::open(address, open(Carrier::Tcp)).unwrap();
         let mut stream = session.data(0).unwrap();
         let request = session.request(0, Flags::NONE, 64, 64);
-        // Until the reflector ends it: three times as long as it may be idle.
+        // Until the reflector ends it: twice as long as it may be idle.
         let mut exchanged = 0_u64;
         while stream.write_all(&request).is_ok() && stream.read_exact(&mut [0; 64]).is_ok() {
             exchanged += 1;
@@ -87,7 +90,7 @@ fn a_stop_is_told_to_every_client_and_does_not_wait_for_the_silent() {
     });
     // The reflector's own end is waited for above. One that waited for the silent connection would take ten seconds.
     let took = Monotonic::now().since(ended.unwrap()).unwrap();
-    assert!(took < Nanos::secs(3), "{took}");
+    assert!(took < Nanos::secs(9), "{took}");
 }
 
 #[test]

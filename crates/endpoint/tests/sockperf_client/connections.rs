@@ -1,7 +1,7 @@
 //! Connections: pieces of messages and several at once, a server that closes, does not read, or sends nonsense.
 
 use std::io::Read;
-use std::net::{Ipv4Addr, Shutdown, TcpListener};
+use std::net::{Ipv4Addr, Shutdown};
 use std::time::Duration;
 
 use endpoint::engine::Ended;
@@ -14,6 +14,7 @@ use protocol::link::Fault;
 use protocol::sockperf::wire::Tallied;
 use rustix::io::Errno;
 use test_case::test_case;
+use testbed::port;
 
 use crate::rogue::{Rogue, messages, write};
 use crate::{load, over_tcp, ping_pong, place, run, test, test_with};
@@ -151,10 +152,7 @@ fn sockets_of_both_kinds_serve_one_test() {
 
 #[test]
 fn a_closed_port_refuses_the_connection() {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    let address = listener.local_addr().expect("bound");
-    drop(listener);
-    let test = test(&over_tcp(ping_pong(1)), address);
+    let test = test(&over_tcp(ping_pong(1)), (Ipv4Addr::LOCALHOST, port::free()).into());
     let error = client::prepare(&test).expect("a socket").connect(&test, &Stop::default()).expect_err("nobody listens");
     assert_eq!(error.step, Step::ConnectData);
     assert!(error.to_string().contains("connection refused"), "{error}");

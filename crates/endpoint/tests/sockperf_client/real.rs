@@ -1,46 +1,37 @@
 //! The original as the server, where it is installed.
 
-use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Command, Stdio};
 
 use endpoint::peer::sockperf::client::Test;
 use measure::method::{Asked, Carrier};
 use measure::unit::Bytes;
 use protocol::sockperf::wire::Tallied;
-use rustix::process::{Pid, Signal, kill_process};
 use test_case::test_case;
+use testbed::port;
+use testbed::process::{self, Running};
 
 use crate::{load, over_tcp, ping_pong, run, test};
 
 /// A sockperf server that ends with the test.
 struct Sockperf {
-    child: Child,
     address: SocketAddr,
+    _running: Running,
 }
 
 impl Sockperf {
     /// One on a free port; `None`, said aloud, where there is none on this machine.
     fn start(arguments: &[&str]) -> Option<Self> {
-        let port =
-            UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr()).expect("a port").port();
-        let mut command = Command::new("sockperf");
-        command.args(["server", "-i", "127.0.0.1", "-p", &port.to_string()]).args(arguments);
-        let Ok(mut child) = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn() else {
+        if Command::new("sockperf").arg("--version").stdin(Stdio::null()).output().is_err() {
             testbed::skip::aloud("our sockperf client with a real server: no sockperf on this machine");
             return None;
-        };
-        let mut lines = BufReader::new(child.stdout.as_mut().expect("piped")).lines();
-        let up = lines.any(|line| line.is_ok_and(|line| line.contains("to block on socket(s)")));
-        assert!(up, "a sockperf server says that it waits");
-        Some(Self { child, address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)) })
-    }
-}
-
-impl Drop for Sockperf {
-    fn drop(&mut self) {
-        let _ended = kill_process(Pid::from_child(&self.child), Signal::KILL);
-        let _status = self.child.wait();
+        }
+        let port = port::free();
+        let mut command = Command::new("sockperf");
+        command.args(["server", "-i", "127.0.0.1", "-p", &port.to_string()]).args(arguments);
+        let running = process::started(&mut command);
+        running.until("it waits", |said| said.contains("to block on socket(s)"));
+        Some(Self { address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), _running: running })
     }
 }
 

@@ -8,6 +8,7 @@ use measure::event::Fate;
 use measure::unit::Nanos;
 use protocol::sockperf::wire::Tallied;
 use test_case::test_case;
+use testbed::port;
 
 use crate::rogue::{Came, Rogue};
 use crate::{Seen, load, ping_pong, run, test};
@@ -135,7 +136,7 @@ fn a_stranger_is_not_heard() {
 
 #[test]
 fn a_port_that_nobody_listens_at_refuses() {
-    let free = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
+    let free = ([127, 0, 0, 1], port::free()).into();
     let seen = run(&test(&ping_pong(10), free));
     assert_eq!((seen.counts().refused, seen.counts().answered), (10, 0), "{:?}", seen.counts());
     let seen = run(&test(&load(10, 0), free));

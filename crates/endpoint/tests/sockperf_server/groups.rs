@@ -8,6 +8,7 @@ use endpoint::peer::sockperf::server::{Server, bind, bound::Kind};
 use endpoint::socket::multicast::{self, Interface, Outgoing};
 use protocol::sockperf::message::{Flags, Header, LARGEST_DATAGRAM};
 use socket2::{Domain, SockAddr, Socket, Type};
+use testbed::port;
 
 use crate::hand::{ASKING, PATIENCE, answered, message, receive};
 use crate::{Ours, bound};
@@ -117,7 +118,7 @@ fn without_a_warm_up_nothing_is_sent_unasked() {
 #[test]
 fn groups_on_one_port_share_a_socket_and_answer_the_sender() {
     let groups = [group(), group()];
-    let port = UdpSocket::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port();
+    let port = port::free();
     let server = joining(groups[0], |settings| {
         let place = |group| Place { address: SocketAddr::new(group, port), carriers: Carriers::Udp, source: None };
         settings.places = groups.map(place).into();

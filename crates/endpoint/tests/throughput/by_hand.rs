@@ -179,7 +179,7 @@ fn a_sink_of_datagrams_knows_what_came_and_what_did_not() {
 fn a_client_that_says_nothing_is_given_up(carrier: Carrier, direction: Direction) {
     with_reflector(V4, |address| {
         let ask = Ask { direction, ..Ask::default() };
-        let idle = Nanos::millis(500);
+        let idle = Nanos::secs(2);
         let wanted = Open { idle_ns: idle, stream: Some(Box::new(ask)), ..streams(carrier, 1, direction) };
         let session = Session::open(address, wanted).unwrap();
         let (begun, socket) = (Monotonic::now(), udp(address));
@@ -198,7 +198,7 @@ fn a_client_that_says_nothing_is_given_up(carrier: Carrier, direction: Direction
             matches!(&ended, SessionError::Fault(notice) if notice.reason == protocol::native::message::Ending::Idle),
             "{ended:?}"
         );
-        assert!(since(begun) < Nanos::secs(5), "{}", since(begun));
+        assert!(since(begun) < Nanos::secs(30), "{}", since(begun));
     });
 }
 
@@ -217,7 +217,7 @@ fn a_source_of_datagrams_stops_with_its_control_connection() {
         socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         let begun = Monotonic::now();
         while socket.recv(&mut [0; 2_000]).is_ok() {
-            assert!(since(begun) < Nanos::secs(5), "it goes on");
+            assert!(since(begun) < Nanos::secs(30), "it goes on");
         }
     });
 }

@@ -6,26 +6,26 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use endpoint::clock::Monotonic;
-use measure::unit::Nanos;
 use rustix::process::Signal;
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 use test_case::test_case;
+use testbed::wait;
 
 use crate::rogue::{Deed, Rogue, Seen, well};
-use crate::{Running, Serve, count, since};
+use crate::{Running, SOON, Serve, count, since};
 
-/// Ctrl-C now: how it ended, within two seconds.
+/// Ctrl-C now: how it ended, long before it would have by itself.
 fn interrupted(running: Running, signal: Signal) -> (Option<i32>, Value) {
     running.signal(signal);
     let asked = Monotonic::now();
     let (code, last, said) = running.end();
-    assert!(since(asked) < Duration::from_secs(2), "{:?} {said}", since(asked));
+    assert!(since(asked) < SOON, "{:?} {said}", since(asked));
     (code, last)
 }
 
 fn wait_for(seen: &Receiver<Seen>, wanted: Seen) {
-    while seen.recv_timeout(Duration::from_secs(10)).expect("the client goes on") != wanted {}
+    while seen.recv_timeout(SOON).expect("the client goes on") != wanted {}
 }
 
 /// A measurement of a name whose server never says anything: in a network of its own, behind a cable that swallows all.
@@ -58,11 +58,7 @@ fn while_it_looks_a_name_up() {
     let Some(running) = asking_a_silent_server(folder.path()) else {
         return testbed::skip::aloud("Ctrl-C while a name is looked up: no namespace is granted here");
     };
-    let give_up = Monotonic::now().after(Nanos::secs(10));
-    while !running.has_thread("sonde-look-up") {
-        assert!(Monotonic::now() < give_up, "it never looked the name up");
-        std::thread::yield_now();
-    }
+    wait::until("it looks the name up", || running.has_thread("sonde-look-up"));
     let (code, last) = interrupted(running, Signal::INT);
     assert_eq!((code, &last["event"]), (Some(130), &"error".into()), "{last:#}");
     assert_eq!(
@@ -101,7 +97,7 @@ fn while_it_agrees() {
 #[test_case(&["--tcp", "--window", "4"]; "a window")]
 fn while_it_warms_up(words: &[&str]) {
     let (address, seen) = Rogue::default().start();
-    let running = Running::start(&[words, &[&address, "--warm-up", "60s", "-t", "60"]].concat());
+    let running = Running::start(&[words, &[&address, "--warm-up", "600s", "-t", "600"]].concat());
     wait_for(&seen, Seen::Requests(50));
     let (code, last) = interrupted(running, Signal::INT);
     let record = &last["data"];
@@ -114,7 +110,7 @@ fn while_it_warms_up(words: &[&str]) {
 #[test_case(Signal::HUP, 129, "SIGHUP")]
 fn while_it_measures(signal: Signal, code: i32, name: &str) {
     let serve = Serve::start(&[]);
-    let mut running = Running::start(&[&serve.address, "-t", "60", "--warm-up", "0", "--every", "1ms"]);
+    let mut running = Running::start(&[&serve.address, "-t", "600", "--warm-up", "0", "--every", "1ms"]);
     running.event("second");
     let (ended, last) = interrupted(running, signal);
     let record = &last["data"];
@@ -129,7 +125,7 @@ fn a_terminal_that_goes_is_nothing_to_a_run_that_ignores_it() {
     let program = crate::sonde(&[""; 0]).get_program().to_string_lossy().into_owned();
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "trap '' HUP && exec \"$0\" \"$@\"", &program, "rtt", "--json-lines", &serve.address]);
-    command.args(["-t", "60", "--warm-up", "0", "--every", "1ms"]);
+    command.args(["-t", "600", "--warm-up", "0", "--every", "1ms"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = Running::of(&mut command);
     running.event("second");
@@ -144,7 +140,7 @@ fn a_terminal_that_goes_is_nothing_to_a_run_that_ignores_it() {
 #[test]
 fn a_terminal_that_goes_is_told_twice_and_the_result_is_whole() {
     let serve = Serve::start(&[]);
-    let mut running = Running::start(&[&serve.address, "-t", "60", "--warm-up", "0", "--every", "1ms"]);
+    let mut running = Running::start(&[&serve.address, "-t", "600", "--warm-up", "0", "--every", "1ms"]);
     running.event("second");
     running.signal(Signal::HUP);
     let (code, last) = interrupted(running, Signal::HUP);
@@ -157,7 +153,7 @@ fn while_the_last_replies_are_awaited(words: &[&str]) {
     // Over UDP a hello comes before the hundred.
     let manner = |n, request: &[u8]| if n <= 50 { well(n, request) } else { Deed::Silence };
     let (address, seen) = Rogue { manner, ..Rogue::default() }.start();
-    let run = ["-c", "100", "--warm-up", "0", "--timeout", "60s"];
+    let run = ["-c", "100", "--warm-up", "0", "--timeout", "600s"];
     let running = Running::start(&[words, &[&address], &run].concat());
     wait_for(&seen, Seen::Requests(100));
     let (code, last) = interrupted(running, Signal::INT);

@@ -38,6 +38,10 @@ fn sonde(words: &[impl AsRef<OsStr>]) -> Command {
     command
 }
 
+/// No end by itself takes as long, nor does a patience of the program: what ends within it was ended by what the test did,
+/// however busy the machine is.
+const SOON: Duration = Duration::from_mins(1);
+
 /// The time from `began` to now.
 fn since(began: Instant) -> Duration {
     Monotonic::now().since(began).unwrap().into()

@@ -13,6 +13,7 @@ use protocol::native::limits::Limits;
 use protocol::native::message::{Open, Report};
 use protocol::native::preamble::{DataAnswer, Versions};
 use protocol::native::server::{Server, ServerEvent, Terms};
+use testbed::port;
 
 /// What to do with one request.
 pub enum Deed {
@@ -82,9 +83,9 @@ struct Shared {
 impl Rogue {
     /// Starts it; it lives as long as the tests do.
     pub fn start(self) -> (String, Receiver<Seen>) {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = tcp.local_addr().unwrap();
-        let udp = UdpSocket::bind(address).unwrap();
+        // Both transports at one port: the system by itself gives one that may be taken for the other.
+        let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
+        let (tcp, udp) = (TcpListener::bind(address).unwrap(), UdpSocket::bind(address).unwrap());
         let (seen, told) = mpsc::channel();
         let shared = Arc::new(Shared {
             rogue: self,

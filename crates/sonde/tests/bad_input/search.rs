@@ -1,12 +1,10 @@
 //! A search that is ended early: by hand, or because the far side went away. What was found until then is kept.
 
-use std::time::Duration;
-
 use endpoint::clock::Monotonic;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{Running, Serve, since, sonde};
+use crate::{Running, SOON, Serve, since, sonde};
 
 /// A search that has made its first probe and is at its second.
 fn searching(serve: &Serve) -> Running {
@@ -34,7 +32,7 @@ fn ctrl_c_ends_it_with_what_was_found() {
     running.signal(Signal::INT);
     let asked = Monotonic::now();
     let (code, last, said) = running.end();
-    assert!(since(asked) < Duration::from_secs(2), "{:?} {said}", since(asked));
+    assert!(since(asked) < SOON, "{:?} {said}", since(asked));
     assert_eq!((code, &kept(&last)["signal"]), (Some(130), &"SIGINT".into()), "{said}");
 }
 

@@ -3,11 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
-use std::time::Duration;
 
 use test_case::test_case;
+use testbed::port;
 
-use crate::{Ended, assert_error, rtt, sonde};
+use crate::{Ended, SOON, assert_error, rtt, sonde};
 
 /// Answers every connection by `manner`, for as long as the tests run.
 fn stranger(manner: fn(TcpStream)) -> String {
@@ -38,13 +38,13 @@ fn an_unknown_host_is_our_side_and_nothing_was_measured() {
 #[test_case(&["--udp"]; "udp, whose session is TCP")]
 #[test_case(&["--crr"]; "a connection for each exchange")]
 fn a_closed_port_refuses(words: &[&str]) {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let closed = format!("127.0.0.1:{}", port::free());
     assert_error(&closed, &[words, &["-c", "5"]].concat(), 1, "theirs", &["connection refused", "`sonde serve`"]);
 }
 
 #[test]
 fn a_handshake_with_a_closed_port_is_counted_as_refused() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let closed = format!("127.0.0.1:{}", port::free());
     let ended = rtt(&closed, &["--connect", "-c", "5"]);
     let record = ended.record();
     assert_eq!((ended.code, crate::count(&record, "refused")), (Some(1), 5));
@@ -72,7 +72,7 @@ fn a_handshake_with_a_closed_port_is_counted_as_refused() {
 fn whoever_else_answers_is_named(manner: fn(TcpStream), said: &str) {
     let address = stranger(manner);
     let ended = assert_error(&address, &["-c", "5"], 1, "theirs", &["that is no sonde", said, "`sonde serve`"]);
-    assert!(ended.took < Duration::from_secs(5), "{:?}", ended.took);
+    assert!(ended.took < SOON, "{:?}", ended.took);
 }
 
 fn echo(mut connection: TcpStream) {
@@ -90,5 +90,5 @@ fn a_server_that_waits_for_more_is_given_up_in_time() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     let ended = assert_error(&address, &["-c", "5"], 1, "theirs", &["it says nothing"]);
-    assert!(ended.took < Duration::from_secs(15), "{:?}", ended.took);
+    assert!(ended.took < SOON, "{:?}", ended.took);
 }

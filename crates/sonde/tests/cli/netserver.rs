@@ -1,56 +1,39 @@
 //! Measurements against the real netserver: the record of one is as whole as of one against ours.
 
-use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
 
 use endpoint::clock::Monotonic;
-use endpoint::pace;
 use measure::event::Counts;
-use measure::method::{Asked, Far, Method};
+use measure::method::{Asked, Carrier, Far, Method};
 use measure::unit::Nanos;
 use predicates::prelude::*;
 use predicates::str::contains;
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use test_case::test_case;
+use testbed::port;
+use testbed::process::{self, Running};
 
 use crate::{document, printed, sonde};
 
 /// A netserver that ends with the test, and whatever it started for its clients.
 struct Netserver {
-    child: Child,
     port: String,
+    _running: Running,
 }
 
 impl Netserver {
     /// One on a free port; `None`, said aloud, where there is none on this machine.
     fn start(words: &[&str]) -> Option<Self> {
-        for _ in 0..10 {
-            let free = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).unwrap().local_addr().unwrap().port();
-            let mut command = Command::new("netserver");
-            command.args(["-D", "-N", "-p", &free.to_string()]).args(words).process_group(0);
-            let Ok(child) = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
-                testbed::skip::aloud("sonde rtt --peer netperf with a real netserver: no netserver on this machine");
-                return None;
-            };
-            let mut server = Self { child, port: free.to_string() };
-            if server.listens(free) {
-                return Some(server);
-            }
+        if Command::new("netserver").arg("-V").stdin(Stdio::null()).output().is_err() {
+            testbed::skip::aloud("sonde rtt --peer netperf with a real netserver: no netserver on this machine");
+            return None;
         }
-        panic!("no netserver came up on ten ports");
-    }
-
-    fn listens(&mut self, port: u16) -> bool {
-        let give_up = Monotonic::now().after(Nanos::secs(20));
-        while Monotonic::now() < give_up && self.child.try_wait().unwrap().is_none() {
-            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
-                return true;
-            }
-            pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
-        }
-        false
+        let port = port::free();
+        let mut command = Command::new("netserver");
+        let running = process::started(command.args(["-D", "-N", "-p", &port.to_string()]).args(words));
+        running.until_listening(Carrier::Tcp, port);
+        Some(Self { port: port.to_string(), _running: running })
     }
 
     /// `sonde rtt` with it at `host`.
@@ -60,14 +43,6 @@ impl Netserver {
 
     fn record(&self, host: &str, words: &[&str]) -> Value {
         document(printed(&mut self.rtt(host, &[&["--json", "-q"], words].concat())).as_bytes())
-    }
-}
-
-impl Drop for Netserver {
-    fn drop(&mut self) {
-        // Where it came to nothing there is no group any more.
-        let _gone = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        let _status = self.child.wait();
     }
 }
 

@@ -71,7 +71,7 @@ fn ctrl_c_prints_what_was_measured() {
 
 #[test]
 fn ctrl_backslash_tells_the_numbers_so_far_and_goes_on() {
-    let mut session = on_terminal(&["rtt", "-t", "3", "--warm-up", "0"]);
+    let mut session = on_terminal(&["rtt", "-t", "6", "--warm-up", "0"]);
     session.expect("answered").unwrap();
     session.send(ControlCode::FileSeparator).unwrap();
     session.expect("so far: ").unwrap();

@@ -2,10 +2,13 @@
 
 use std::process::Command;
 
+use measure::method::Carrier;
 use rustix::process::{Pid, Signal, kill_process};
+use testbed::port;
+use testbed::process::{self, LIMIT};
+use testbed::wait;
 
-use crate::ends::{End, Server, free_port, is_listened_at};
-use crate::process::{self, LIMIT};
+use crate::ends::{End, Server};
 
 fn sonde(words: &[&str]) -> process::Ended {
     process::ended(Command::new(assert_cmd::cargo::cargo_bin!("sonde")).args(words), LIMIT)
@@ -56,24 +59,20 @@ impl Drop for Daemon {
 fn a_daemon_says_its_number_and_writes_its_log() {
     let folder = tempfile::tempdir().expect("a folder");
     let (pidfile, log) = (folder.path().join("pid"), folder.path().join("log"));
-    let port = free_port();
+    let port = port::free();
     let mut command = End::Ours.program();
     command.args(["-s", "-D", "-p", &port.to_string(), "--pidfile"]).arg(&pidfile).arg("--logfile").arg(&log);
     // All it printed is read to the end: a daemon that kept the pipe would not let this return.
     let ended = process::ended(&mut command, LIMIT);
     assert_eq!((ended.overdue, ended.code, ended.stdout.as_str()), (false, Some(0), ""), "{}", ended.told());
-    assert!(is_listened_at(port));
+    wait::until("it listens", || port::listens(Carrier::Tcp, port));
     assert_eq!(End::Ours.client(port, "-t 1 -b 10M").code, Some(0));
     let number: i32 = std::fs::read_to_string(&pidfile).expect("a file").trim().parse().expect("a number");
     let daemon = Daemon(number);
     let text = std::fs::read_to_string(&log).expect("a log");
     assert!(text.contains("Accepted connection from 127.0.0.1") && text.contains("receiver\n"), "{text}");
     kill_process(Pid::from_raw(number).expect("a number"), Signal::TERM).expect("it runs");
-    let give_up = endpoint::clock::Monotonic::now().after(measure::unit::Nanos::secs(20));
-    while pidfile.exists() && endpoint::clock::Monotonic::now() < give_up {
-        std::thread::yield_now();
-    }
-    assert!(!pidfile.exists(), "it takes its file with it");
+    wait::until("it takes its file with it", || !pidfile.exists());
     drop(daemon);
 }
 
@@ -102,11 +101,11 @@ fn a_run_leaves_a_record() {
 
 #[test]
 fn a_server_goes_beside_the_reflector() {
-    let (port, own) = (free_port().to_string(), free_port().to_string());
+    let (port, own) = (port::free().to_string(), port::free().to_string());
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sonde"));
     let serving = process::started(command.args(["serve", "--port", &own, "--iperf3", &port]));
     let number: u16 = port.parse().expect("a number");
-    assert!(is_listened_at(number));
+    serving.until_listening(Carrier::Tcp, number);
     let several: Vec<_> = (0..3).map(|_| End::Ours.running(number, "-t 1 -b 5M")).collect();
     for running in several {
         let ended = running.end(LIMIT);

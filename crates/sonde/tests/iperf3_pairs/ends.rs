@@ -1,17 +1,14 @@
 //! The two ends of a run: ours and the real one, as client and as server.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU16, Ordering};
 
-use endpoint::clock::Monotonic;
-use measure::unit::Nanos;
+use measure::method::Carrier;
 use rustix::process::Signal;
-
-use crate::process::{self, Ended, LIMIT, Running};
+use testbed::port;
+use testbed::process::{self, Ended, LIMIT, Running};
 
 /// Whose program stands at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,23 +71,6 @@ fn installed() -> bool {
     *HERE.get_or_init(runs)
 }
 
-/// A port that is free for TCP and UDP, below those that the system hands out by itself.
-pub fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Several test programs may run at once: each begins elsewhere.
-    let begin = (std::process::id() % 200) as u16 * 100;
-    for _ in 0..10_000 {
-        let port = 12_000 + (begin + NEXT.fetch_add(1, Ordering::Relaxed)) % 20_000;
-        let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-        let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-        let tcp = TcpListener::bind(v4).is_ok() && TcpListener::bind(v6).is_ok();
-        if tcp && UdpSocket::bind(v4).is_ok() && UdpSocket::bind(v6).is_ok() {
-            return port;
-        }
-    }
-    panic!("no port is free");
-}
-
 /// A server that listens.
 pub struct Server {
     running: Running,
@@ -101,11 +81,11 @@ pub struct Server {
 impl Server {
     /// Starts one of `end` with these words, and returns when it listens.
     pub fn start(end: End, words: &str) -> Self {
-        let port = free_port();
+        let port = port::free();
         let mut command = end.program();
         command.args(["-s", "-p", &port.to_string(), "--forceflush"]).args(words.split_whitespace());
         let running = process::started(&mut command);
-        assert!(is_listened_at(port), "{end} server: nobody listens");
+        running.until_listening(Carrier::Tcp, port);
         Self { running, port }
     }
 
@@ -119,25 +99,4 @@ impl Server {
     pub fn ended(self) -> Ended {
         self.running.end(LIMIT)
     }
-}
-
-/// Whether somebody listens on a port within a bounded time, as the kernel tells it: a connection would be a test.
-pub fn is_listened_at(port: u16) -> bool {
-    let give_up = Monotonic::now().after(Nanos::secs(20));
-    let wanted = format!(":{port:04X} ");
-    let listens = |table: &str| {
-        let text = std::fs::read_to_string(table).unwrap_or_default();
-        text.lines().any(|line| {
-            let mut words = line.split_whitespace().skip(1);
-            let local = words.next().unwrap_or_default();
-            format!("{local} ").ends_with(&wanted) && words.nth(1) == Some("0A")
-        })
-    };
-    while Monotonic::now() < give_up {
-        if listens("/proc/net/tcp") || listens("/proc/net/tcp6") {
-            return true;
-        }
-        std::thread::yield_now();
-    }
-    false
 }

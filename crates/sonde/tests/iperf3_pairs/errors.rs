@@ -6,14 +6,16 @@ use std::thread;
 
 use rustix::process::Signal;
 use test_case::test_case;
+use testbed::port;
+use testbed::process::LIMIT;
+use testbed::wait;
 
-use crate::ends::{End, Server, free_port};
-use crate::process::LIMIT;
+use crate::ends::{End, Server};
 
 #[test_case(""; "text")]
 #[test_case("-J"; "json")]
 fn nobody_listens(form: &str) {
-    let ended = End::Ours.client(free_port(), form);
+    let ended = End::Ours.client(port::free(), form);
     let words = "unable to connect to server - server may have stopped running or use a different port, firewall \
                  issue, etc.: Connection refused";
     assert_eq!(ended.code, Some(1), "{}", ended.told());
@@ -29,7 +31,7 @@ fn nobody_listens(form: &str) {
 #[test]
 fn a_name_that_is_none_is_told() {
     let mut command = End::Ours.program();
-    let ended = crate::process::ended(command.args(["-c", "nosuch.invalid"]), LIMIT);
+    let ended = testbed::process::ended(command.args(["-c", "nosuch.invalid"]), LIMIT);
     assert!(ended.code == Some(1) && ended.said("iperf3: error - unable to connect to server"), "{}", ended.told());
 }
 
@@ -43,16 +45,12 @@ fn a_busy_server_says_so(client: End, server: End, words: &str) {
     }
     let listening = Server::start(server, words);
     let mut command = End::Ours.program();
-    command.args(["-c", "127.0.0.1", "-p", &listening.port.to_string(), "-t", "30", "-b", "1M"]);
-    let mut first = command.stdout(std::process::Stdio::piped()).spawn().expect("started");
-    // Its second line says that its streams are there.
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(first.stdout.take().expect("piped")));
-    assert!(lines.by_ref().take(2).all(|line| line.is_ok()));
+    command.args(["-c", "127.0.0.1", "-p", &listening.port.to_string(), "-t", "600", "-b", "1M"]);
+    let first = testbed::process::started(&mut command);
+    first.until("its second line, which says that its streams are there", |said| said.matches('\n').count() >= 2);
     let second = client.client(listening.port, "-t 1");
-    let pid = rustix::process::Pid::from_child(&first);
-    rustix::process::kill_process(pid, Signal::INT).expect("a child of ours");
-    drop(lines);
-    first.wait().expect("a child of ours");
+    first.signal(Signal::INT);
+    first.end(LIMIT);
     assert_eq!(second.code, Some(1), "{}", second.told());
     assert!(second.said("the server is busy running a test. try again later"), "{}", second.told());
     drop(listening.end());
@@ -107,17 +105,13 @@ fn an_interrupt_ends_a_client_with_what_it_has(server: End) {
     }
     let listening = Server::start(server, "");
     let mut command = End::Ours.program();
-    let words = ["-t", "30", "-b", "10M", "-i", "0.2", "--logfile"];
+    let words = ["-t", "600", "-b", "10M", "-i", "0.2", "--logfile"];
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log");
     command.args(["-c", "127.0.0.1", "-p", &listening.port.to_string()]).args(words).arg(&log);
-    let running = crate::process::started(&mut command);
-    // Two intervals are there.
-    let give_up = endpoint::clock::Monotonic::now().after(measure::unit::Nanos::secs(20));
+    let running = testbed::process::started(&mut command);
     let intervals = || std::fs::read_to_string(&log).unwrap_or_default().matches(" sec ").count();
-    while intervals() < 2 && endpoint::clock::Monotonic::now() < give_up {
-        thread::yield_now();
-    }
+    wait::until("two intervals", || intervals() >= 2);
     running.signal(Signal::INT);
     let ended = running.end(LIMIT);
     let text = std::fs::read_to_string(&log).expect("a log");

@@ -9,6 +9,3 @@ mod errors;
 mod forms;
 mod json;
 mod pairs;
-
-#[path = "../netperf_pairs/process.rs"]
-mod process;

@@ -1,22 +1,23 @@
 //! What cannot be ends with a sentence and a status that says so.
 
-use std::time::Duration;
-
 use rustix::process::Signal;
 use test_case::test_case;
+use testbed::port;
+use testbed::process::LIMIT;
+use testbed::wait;
 
-use crate::ends::{End, Server, free_port};
+use crate::ends::{End, Server};
 
 #[test]
 fn a_connection_refused_is_a_failure() {
-    let ended = End::Ours.client(&format!("-c 127.0.0.1 -p {} -t 0.2", free_port()));
+    let ended = End::Ours.client(&format!("-c 127.0.0.1 -p {} -t 0.2", port::free()));
     assert_eq!(ended.code, Some(1), "{}", ended.told());
     assert!(ended.stderr.starts_with("tcp connect failed: Connection refused\n"), "{}", ended.told());
 }
 
 #[test]
 fn datagrams_that_nobody_reports_are_worth_nothing() {
-    let ended = End::Ours.client(&format!("-u -c 127.0.0.1 -p {} -t 0.2 -b 1m", free_port()));
+    let ended = End::Ours.client(&format!("-u -c 127.0.0.1 -p {} -t 0.2 -b 1m", port::free()));
     assert_eq!(ended.code, Some(1), "{}", ended.told());
     assert!(ended.said("WARNING: did not receive ack of last datagram after 10 tries."), "{}", ended.told());
 }
@@ -50,34 +51,21 @@ fn what_is_not_honoured_is_refused(words: &str) {
 #[test]
 fn an_interrupted_run_by_time_is_a_shorter_run() {
     let server = Server::start(End::Ours, "");
-    let running = End::Ours.started(&format!("-c 127.0.0.1 -p {} -t 60 -b 10m -o /dev/stdout", server.port));
+    let running = End::Ours.started(&format!("-c 127.0.0.1 -p {} -t 600 -b 10m -o /dev/stdout", server.port));
     // Its connection shows at the server that it runs.
-    running.signal_once_it_runs(&server);
-    let ended = running.end(Duration::from_secs(20));
+    wait::until("it connects", || connections(server.port) >= 2);
+    running.signal(Signal::INT);
+    let ended = running.end(LIMIT);
     assert_eq!(ended.code, Some(0), "{}", ended.told());
     assert!(ended.stdout.contains("[  1] 0.0000-"), "{}", ended.told());
     server.end();
 }
 
-/// Interrupts a client that has begun to send.
-trait Interrupt {
-    fn signal_once_it_runs(&self, server: &Server);
-}
-
-impl Interrupt for crate::process::Running {
-    fn signal_once_it_runs(&self, server: &Server) {
-        let established = || {
-            let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
-            let port = format!(":{:04X} ", server.port);
-            table.lines().filter(|line| line.contains(&port) && line.contains(" 01 ")).count() >= 2
-        };
-        let give_up = endpoint::clock::Monotonic::now().after(measure::unit::Nanos::secs(20));
-        while !established() {
-            assert!(endpoint::clock::Monotonic::now() < give_up, "it does not connect");
-            endpoint::pace::sleep_until(endpoint::clock::Monotonic::now().after(measure::unit::Nanos::millis(10)));
-        }
-        self.signal(Signal::INT);
-    }
+/// Ends of established connections to `port` on this host.
+fn connections(port: u16) -> usize {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let port = format!(":{port:04X} ");
+    table.lines().filter(|line| line.contains(&port) && line.contains(" 01 ")).count()
 }
 
 #[test]
@@ -94,7 +82,7 @@ fn a_server_ends_after_as_many_connections_as_it_is_told() {
 
 #[test]
 fn a_server_ends_by_itself_after_its_time() {
-    let ended = End::Ours.client(&format!("-s -p {} -t 0.2", free_port()));
+    let ended = End::Ours.client(&format!("-s -p {} -t 0.2", port::free()));
     assert_eq!(ended.code, Some(0), "{}", ended.told());
 }
 
@@ -102,7 +90,7 @@ fn a_server_ends_by_itself_after_its_time() {
 fn what_is_said_goes_to_a_file_where_one_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("said");
-    let ended = End::Ours.client(&format!("-s -p {} -t 0.2 -o {}", free_port(), file.display()));
+    let ended = End::Ours.client(&format!("-s -p {} -t 0.2 -o {}", port::free(), file.display()));
     let first = format!("Output from stdout and stderr will be redirected to file {}\n", file.display());
     assert_eq!((ended.code, ended.stdout), (Some(0), first));
     assert!(std::fs::read_to_string(file).unwrap().contains("Server listening on TCP port"));

@@ -7,6 +7,3 @@ mod bad;
 mod ends;
 mod pairs;
 mod record;
-
-#[path = "../netperf_pairs/process.rs"]
-mod process;

@@ -19,18 +19,6 @@ fn serves(server: &Server) {
     assert_eq!((ended.overdue, ended.code), (false, Some(0)), "it serves nobody any more: {}", ended.told());
 }
 
-/// Waits until `done`, for as long as a server may take to give up on somebody.
-fn eventually(seconds: u64, mut done: impl FnMut() -> bool) -> bool {
-    let give_up = endpoint::clock::Monotonic::now().after(measure::unit::Nanos::secs(seconds));
-    while endpoint::clock::Monotonic::now() < give_up {
-        if done() {
-            return true;
-        }
-        std::thread::yield_now();
-    }
-    false
-}
-
 /// Entries of a folder of this process below `/proc`.
 fn entries(pid: u32, what: &str) -> usize {
     std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join(what)).map_or(0, Iterator::count)

@@ -1,20 +1,14 @@
 //! The two ends of a run: ours and the real one, as client and as server.
 
 use std::fmt;
-use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
-use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-
-use crate::process::{self, Ended, LIMIT, Running};
+use rustix::process::Signal;
+use testbed::port;
+use testbed::process::{self, Ended, LIMIT, Running};
 
 /// Whose program stands at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,30 +101,11 @@ fn built(name: &str) -> Option<PathBuf> {
     folder.join("netserver").exists().then_some(folder)
 }
 
-/// A port that is free for TCP and UDP, below those that the system hands out by itself: no data connection of a test
-/// that runs at the same time comes by it.
-pub fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Several test programs may run at once: each begins elsewhere.
-    let begin = (std::process::id() % 200) as u16 * 100;
-    for _ in 0..10_000 {
-        let port = 12_000 + (begin + NEXT.fetch_add(1, Ordering::Relaxed)) % 20_000;
-        let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-        let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-        let tcp = TcpListener::bind(v4).is_ok() && TcpListener::bind(v6).is_ok();
-        if tcp && UdpSocket::bind(v4).is_ok() && UdpSocket::bind(v6).is_ok() {
-            return port;
-        }
-    }
-    panic!("no port is free");
-}
-
 /// A netserver in the foreground, with all it starts; ended when it goes out of scope.
 pub struct Server {
-    child: Child,
+    running: Running,
     /// Its control port.
     pub port: u16,
-    lines: Receiver<String>,
 }
 
 impl Server {
@@ -139,53 +114,22 @@ impl Server {
         Self::of(|| end.program("netserver").expect("asked for what is here"), words)
     }
 
-    /// Starts what `program` gives, as a netserver.
-    pub fn of(program: impl Fn() -> Command, words: &[&str]) -> Self {
-        let mut said = String::new();
-        // A port may be taken between the choice and the start.
-        for _ in 0..5 {
-            let port = free_port();
-            let mut command = program();
-            command.args(["-D", "-p", &port.to_string()]).args(words);
-            match Self::spawn(command, port) {
-                Ok(server) => return server,
-                Err(line) => said = line,
-            }
-        }
-        panic!("no netserver listens: {said}");
-    }
-
-    fn spawn(mut command: Command, port: u16) -> Result<Self, String> {
-        let (reader, writer) = std::io::pipe().expect("a pipe");
-        command.stdin(Stdio::null()).stdout(writer.try_clone().expect("a pipe's end")).stderr(writer);
-        // A group of its own: the original starts a process for each client.
-        let child = command.process_group(0).spawn().expect("started");
-        drop(command);
-        let (told, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(reader).lines().map_while(Result::ok) {
-                // The test may have gone; what is printed is read all the same.
-                let _ = told.send(line);
-            }
-        });
-        let server = Self { child, port, lines };
-        let first = server.lines.recv_timeout(Duration::from_secs(10));
-        match first {
-            Ok(line) if line.starts_with("Starting netserver with host") => Ok(server),
-            Ok(line) => Err(line),
-            Err(error) => Err(format!("it said nothing: {error}")),
-        }
+    /// Starts what `program` gives, as a netserver; in another network namespace too, whose sockets only it can tell of.
+    pub fn of(program: impl FnOnce() -> Command, words: &[&str]) -> Self {
+        let port = port::free();
+        let mut command = program();
+        let running = process::started(command.args(["-D", "-p", &port.to_string()]).args(words));
+        running.until("listening", |said| said.contains("Starting netserver with host") && said.contains('\n'));
+        Self { running, port }
     }
 
     /// Its process id.
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.running.id()
     }
-}
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        let _ = self.child.wait();
+    /// Stops it, and the processes that the original starts for its clients.
+    pub fn stop(&self) {
+        self.running.signal_all(Signal::STOP);
     }
 }

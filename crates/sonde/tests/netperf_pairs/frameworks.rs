@@ -9,8 +9,9 @@ mod scripts;
 
 use std::thread;
 
+use testbed::process::Ended;
+
 use crate::ends::{End, Server};
-use crate::process::Ended;
 
 /// Ours with both servers, and the original where its build can do the same.
 const ENDS: [(End, End); 3] = [(End::Ours, End::Ours), (End::Ours, End::Real), (End::Built("spin"), End::Real)];
@@ -28,7 +29,7 @@ fn at_all_ends(
         }
         let server = Server::start(with, &[]);
         let mut command = client.program("netperf").expect("asked for what is here");
-        let ended = crate::process::ended(command.args(words(server.port)), crate::process::LIMIT);
+        let ended = testbed::process::ended(command.args(words(server.port)), testbed::process::LIMIT);
         if ended.overdue || ended.code != Some(0) {
             return Some(format!("{what}: {}", ended.told()));
         }

@@ -14,6 +14,5 @@ mod frameworks;
 mod odd;
 mod pace;
 mod pairs;
-mod process;
 mod servers;
 mod transcripts;

@@ -4,10 +4,10 @@
 use test_case::test_case;
 use testbed::console::Console;
 use testbed::form::columns::columns;
+use testbed::process::Ended;
 
 use crate::ends::{End, Server};
 use crate::forms::{Layout, compared};
-use crate::process::Ended;
 use crate::transcripts::fixture;
 
 /// Ours, called as the transcript says, and the transcript.

@@ -5,12 +5,13 @@ use std::io::Write;
 use std::thread;
 
 use test_case::test_case;
+use testbed::port;
+use testbed::process::Ended;
 
 use crate::agreement::{self, Ends};
-use crate::ends::{End, PAIRINGS, Server, free_port};
+use crate::ends::{End, PAIRINGS, Server};
 use crate::fields::{Fields, interims};
 use crate::forms::{Layout, compared};
-use crate::process::Ended;
 use crate::transcripts;
 
 /// What else a result must show.
@@ -36,11 +37,13 @@ fn filled(words: &str, address: &str) -> (Vec<String>, tempfile::NamedTempFile) 
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&vec![7; 1 << 20]).unwrap();
     let path = file.path().to_str().unwrap().to_owned();
-    let [a, b] = [free_port().to_string(), free_port().to_string()];
-    let words = words.split_whitespace();
-    let replaced = [("{file}", &path), ("{a}", &a), ("{b}", &b), ("{address}", &address.to_owned())];
-    let fill = |word: &str| replaced.iter().fold(word.to_owned(), |word, (name, text)| word.replace(name, text));
-    (words.map(fill).collect(), file)
+    let mut filled = words.replace("{file}", &path).replace("{address}", address);
+    for name in ["{a}", "{b}"] {
+        if filled.contains(name) {
+            filled = filled.replace(name, &port::free().to_string());
+        }
+    }
+    (filled.split_whitespace().map(str::to_owned).collect(), file)
 }
 
 /// Runs `words` in each pairing over each family, all at the same time, and tells what `check` found wrong in which.
@@ -83,9 +86,10 @@ fn agrees(at: Ends, ended: &Ended, stop: Stop, facts: &[(&str, &str)]) -> Result
     let mut wrong = agreement::complaints(&fields, at);
     match stop {
         Time => {
-            // A sender's second may begin before the receiver's; what lies behind the end of a clock is waiting.
+            // A sender's second may begin before the receiver's; what lies behind the end of a clock is waiting. Either may be
+            // long where the machine has other work to do.
             let elapsed = fields.number("ELAPSED_TIME")?;
-            if !(0.5..=4.0).contains(&elapsed) {
+            if !(0.1..=20.0).contains(&elapsed) {
                 wrong.push(format!("ELAPSED_TIME = {elapsed} of a second"));
             }
         }
@@ -219,6 +223,6 @@ fn intervals_sum_to_the_total(global: &str, own: &str) {
         if interims.len() < 2 {
             return Err(format!("{} interim results", interims.len()));
         }
-        agreement::intervals(&Fields::of(&ended.stdout), &interims)
+        agreement::intervals(&Fields::of(&ended.stdout), &interims, at)
     });
 }

@@ -1,18 +1,19 @@
 //! Our netserver as a program: what it prints, how it is called, and how it becomes a daemon.
 
-use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
+use measure::method::Carrier;
 use rustix::process::{Pid, Signal, kill_process};
+use testbed::port;
+use testbed::process::{self, Ended, LIMIT};
+use testbed::wait;
 
-use crate::ends::{End, Server, free_port};
+use crate::ends::{End, Server};
 use crate::fields::Fields;
 use crate::forms::{Layout, compared};
 use crate::odd::explained;
-use crate::process::{self, Ended, LIMIT};
 use crate::transcripts::fixture;
 
 fn netserver(words: &[&str]) -> Ended {
@@ -32,20 +33,15 @@ fn usage_goes_to_standard_error() {
 #[test]
 fn in_the_foreground_it_says_where_it_listens() {
     let console = fixture("netserver_3_foreground");
-    let port = free_port().to_string();
-    let mut command = End::Ours.program("netserver").unwrap();
-    let command = command.args(["-D", "-p", &port]).stdin(Stdio::null());
-    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-    let mut told = BufReader::new(running.stdout.take().expect("piped"));
-    let mut stdout = String::new();
+    let port = port::free();
+    let running = process::started(End::Ours.program("netserver").unwrap().args(["-D", "-p", &port.to_string()]));
     // The port answers before it has said anything.
-    told.read_line(&mut stdout).expect("text");
-    assert!(answers(&port), "nobody listens");
-    kill_process(Pid::from_child(&running), Signal::TERM).expect("a child of ours");
-    told.read_to_string(&mut stdout).expect("text");
-    let ended = running.wait_with_output().expect("a child of ours");
-    assert_eq!(compared(&console.stdout, &stdout, Layout::Lines), [""; 0], "{ended:?}");
-    assert!(stdout.contains(&format!("'{port}'")) && ended.stderr.is_empty(), "{stdout} {ended:?}");
+    running.until("its first line", |said| said.contains('\n'));
+    running.until_listening(Carrier::Tcp, port);
+    running.signal(Signal::TERM);
+    let ended = running.end(LIMIT);
+    assert_eq!(compared(&console.stdout, &ended.stdout, Layout::Lines), [""; 0], "{}", ended.told());
+    assert!(ended.said(&format!("'{port}'")) && ended.stderr.is_empty(), "{}", ended.told());
 }
 
 #[test]
@@ -58,18 +54,6 @@ fn a_port_in_use_is_told_in_the_original_s_words() {
     // The reason may stand behind it.
     let first = ended.stderr.split_inclusive('\n').next().unwrap_or_default();
     assert_eq!(compared(&console.stderr, first, Layout::Lines), [""; 0], "{}", ended.told());
-}
-
-/// Whether somebody listens on a port of loopback within a bounded time.
-fn answers(port: &str) -> bool {
-    let give_up = endpoint::clock::Monotonic::now().after(measure::unit::Nanos::secs(10));
-    while endpoint::clock::Monotonic::now() < give_up {
-        if TcpStream::connect(format!("127.0.0.1:{port}")).is_ok() {
-            return true;
-        }
-        std::thread::yield_now();
-    }
-    false
 }
 
 /// The processes whose command line holds this word.
@@ -96,14 +80,15 @@ impl Drop for Daemon {
 #[test]
 fn a_daemon_lets_go_of_its_terminal_and_serves() {
     let console = fixture("netserver_5_default");
-    let port = free_port().to_string();
+    let number = port::free();
+    let port = number.to_string();
     let daemon = Daemon(port.clone());
     // All it printed is read to the end: a daemon that kept the pipe would not let this return.
     let ended = netserver(&["-p", &port, "-4"]);
     assert_eq!((ended.overdue, ended.code), (false, Some(console.status)), "{}", ended.told());
     assert_eq!(compared(&console.stdout, &ended.stdout, Layout::Lines), [""; 0], "{}", ended.told());
-    assert!(answers(&port));
-    let client = End::Ours.client(port.parse().unwrap(), &["-H", "127.0.0.1", "-t", "TCP_RR", "-l", "-100"]);
+    wait::until("it listens", || port::listens(Carrier::Tcp, number));
+    let client = End::Ours.client(number, &["-H", "127.0.0.1", "-t", "TCP_RR", "-l", "-100"]);
     assert_eq!(client.code, Some(0), "{}", client.told());
     let pids = processes_with(&port);
     assert!(!pids.is_empty());
@@ -145,15 +130,8 @@ fn a_family_is_listened_on_alone_where_asked_for() {
     for (option, yes, no) in [("-4", "127.0.0.1", "::1"), ("-6", "::1", "127.0.0.1")] {
         let server = Server::start(End::Ours, &[option]);
         assert!(TcpStream::connect((yes, server.port)).is_ok(), "{option}");
-        let other = TcpStream::connect_timeout(
-            &format!("{}:{}", bracketed(no), server.port).parse().unwrap(),
-            Duration::from_secs(2),
-        );
+        let other = TcpStream::connect((no, server.port));
         // With -6 the original's one socket takes both.
         assert!(option == "-6" || other.is_err(), "{option}");
     }
-}
-
-fn bracketed(address: &str) -> String {
-    if address.contains(':') { format!("[{address}]") } else { address.to_owned() }
 }

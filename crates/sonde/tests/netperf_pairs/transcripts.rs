@@ -10,10 +10,11 @@ use std::time::Duration;
 use rustix::process::Signal;
 use test_case::test_case;
 use testbed::console::Console;
+use testbed::port;
+use testbed::process::{self, Ended, LIMIT};
 
-use crate::ends::{End, Server, free_port};
+use crate::ends::{End, Server};
 use crate::forms::{self, Layout, compared};
-use crate::process::{self, Ended, LIMIT};
 
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/netperf"))
@@ -63,9 +64,9 @@ fn shortened(console: &Console) -> Vec<String> {
     }
     for word in &mut words {
         match word.as_str() {
-            ",20001" => *word = format!(",{}", free_port()),
-            "24001,24002" => *word = format!("{},{}", free_port(), free_port()),
-            "4444" => *word = free_port().to_string(),
+            ",20001" => *word = format!(",{}", port::free()),
+            "24001,24002" => *word = format!("{},{}", port::free(), port::free()),
+            "4444" => *word = port::free().to_string(),
             _ => {}
         }
     }

@@ -14,13 +14,16 @@ fn behind(what: &str, rule: &str) -> Option<Scene> {
     Some(scene)
 }
 
-/// The document of a measurement that finds nothing, within `bound`.
-fn in_vain(scene: &Scene, words: &[&str], bound: Nanos) -> Value {
+/// No patience of the program is as long, and without one it would wait for ever.
+const BOUND: Nanos = Nanos::secs(60);
+
+/// The document of a measurement that finds nothing, in bounded time.
+fn in_vain(scene: &Scene, words: &[&str]) -> Value {
     let start: Instant = endpoint::clock::Monotonic::now();
     let output = scene.rtt(words);
     let took = endpoint::clock::Monotonic::now().since(start).expect("a clock that goes on");
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(took < bound, "took {took}");
+    assert!(took < BOUND, "took {took}");
     document(&output)
 }
 
@@ -30,7 +33,7 @@ fn udp_blocked_where_tcp_gets_through_is_told_as_that(six: bool) {
     let Some(scene) = behind("a firewall against UDP", "udp dport 7663 drop") else { return };
     let _reflector = scene.reflector(&[]);
     let target = scene.target(six);
-    let error = &in_vain(&scene, &[&target, "--udp", "-c", "10"], Nanos::secs(10))["error"];
+    let error = &in_vain(&scene, &[&target, "--udp", "-c", "10"])["error"];
     assert_eq!(error["side"], "path", "{error}");
     assert!(error["what"].as_str().is_some_and(|what| what.contains("UDP")), "{error}");
     let hint = error["hint"].as_str().expect("a hint");
@@ -46,7 +49,7 @@ fn udp_blocked_where_tcp_gets_through_is_told_as_that(six: bool) {
 fn icmp_blocked_is_lost_to_the_last(six: bool, rule: &str) {
     let Some(scene) = behind("a firewall against ICMP", rule) else { return };
     let words = [&scene.target(six), "--icmp", "-c", "5", "--timeout", "100ms"];
-    let record = in_vain(&scene, &words, Nanos::secs(10));
+    let record = in_vain(&scene, &words);
     let fates = counts(&record);
     assert_eq!((fates.scheduled, fates.lost), (5, 5), "{fates:?}");
     let response = &record["outcome"]["response"];
@@ -62,9 +65,9 @@ fn tcp_rejected_is_refused(six: bool) {
     let Some(scene) = behind("a firewall that rejects TCP", rule) else { return };
     let _reflector = scene.reflector(&[]);
     let target = scene.target(six);
-    let error = &in_vain(&scene, &[&target, "--tcp", "-c", "5"], Nanos::secs(5))["error"];
+    let error = &in_vain(&scene, &[&target, "--tcp", "-c", "5"])["error"];
     assert!(error["what"].as_str().is_some_and(|text| text.contains("refused")), "{error}");
-    let record = in_vain(&scene, &[&target, "--connect", "-c", "5"], Nanos::secs(5));
+    let record = in_vain(&scene, &[&target, "--connect", "-c", "5"]);
     assert_eq!(counts(&record).refused, 5);
     assert_eq!(refusal(&record)["by"], "reset");
 }
@@ -80,12 +83,12 @@ fn who_refuses_a_handshake_is_told() {
     let Some(scene) = behind("a firewall that rejects by ICMP", rule) else { return };
     // IPv4: over a cable without delay an ICMPv6 error meets a socket that is still in use, and the kernel keeps it.
     let words = [&scene.target(false), "--connect", "-c", "3", "--warm-up", "0"];
-    let record = in_vain(&scene, &words, Nanos::secs(5));
+    let record = in_vain(&scene, &words);
     let told = refusal(&record);
     assert_eq!((&told["by"], &told["count"], &told["sent"]), (&"icmp-error".into(), &3.into(), &3.into()), "{told}");
     let rules = "table inet own { chain output { type filter hook output priority 0; tcp dport 7663 reject; }; }";
     run(scene.near(), &["nft", rules]);
-    assert_eq!(refusal(&in_vain(&scene, &words, Nanos::secs(5)))["by"], "our-kernel");
+    assert_eq!(refusal(&in_vain(&scene, &words))["by"], "our-kernel");
 }
 
 #[test_case("--connect"; "handshakes")]
@@ -93,7 +96,7 @@ fn who_refuses_a_handshake_is_told() {
 #[test_case("--tcp"; "a session")]
 fn without_a_route_nothing_is_measured(carrier: &str) {
     let Some(scene) = Scene::beside("an address without a route") else { return };
-    let error = &in_vain(&scene, &["198.51.100.1:9", carrier, "-c", "3"], Nanos::secs(5))["error"];
+    let error = &in_vain(&scene, &["198.51.100.1:9", carrier, "-c", "3"])["error"];
     assert_eq!(error["side"], "path", "{error}");
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("no route")), "{error}");
 }
@@ -109,7 +112,7 @@ fn the_control_connection_goes_by_the_interface_too(words: &[&str]) {
     let through = [&[&*target, "-c", "5", "--interface", &name], words].concat();
     assert_eq!(counts(&scene.record(&through)).answered, 5);
     let astray = [&[&*target, "-c", "5", "--interface", "lo"], words].concat();
-    let error = &in_vain(&scene, &astray, Nanos::secs(15))["error"];
+    let error = &in_vain(&scene, &astray)["error"];
     let what = error["what"].as_str().unwrap_or_default();
     assert!(what.contains("cannot open the control connection"), "{error}");
 }
@@ -127,9 +130,9 @@ fn tcp_dropped_is_silence(six: bool) {
     let Some(scene) = behind("a firewall that drops TCP", "tcp dport 7663 drop") else { return };
     let _reflector = scene.reflector(&[]);
     let target = scene.target(six);
-    let error = &in_vain(&scene, &[&target, "--tcp", "-c", "5"], Nanos::secs(15))["error"];
+    let error = &in_vain(&scene, &[&target, "--tcp", "-c", "5"])["error"];
     assert!(error["hint"].as_str().is_some_and(|text| text.contains("firewall")), "{error}");
-    let record = in_vain(&scene, &[&target, "--connect", "-c", "5", "--timeout", "100ms"], Nanos::secs(5));
+    let record = in_vain(&scene, &[&target, "--connect", "-c", "5", "--timeout", "100ms"]);
     assert_eq!(counts(&record).lost, 5);
 }
 

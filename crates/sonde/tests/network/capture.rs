@@ -251,7 +251,7 @@ impl Capture {
 
     /// Ends it when the mark has come by; all its packets.
     fn end(mut self) -> Vec<Packet> {
-        self.marked.recv_timeout(Duration::from_secs(10)).expect("the mark is captured");
+        self.marked.recv_timeout(Duration::from_mins(1)).expect("the mark is captured");
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("ended");
         self.child.wait().expect("ended");
         self.reader.join().expect("read")

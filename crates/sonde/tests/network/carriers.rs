@@ -125,7 +125,7 @@ fn icmp_takes_a_ping_socket_where_it_may_and_a_raw_one_otherwise(six: bool) {
         let methods: [&[&str]; 5] =
             [&["--window", "1"], &["--window", "8"], &["--rate", "5k/s"], &["--wait", "spin"], &["--connections", "8"]];
         for method in methods {
-            let words = [&[&target, "--icmp", "-c", "200", "--warm-up", "0"], method].concat();
+            let words = [&[&target, "--icmp", "-c", "200", "--warm-up", "0"], &PATIENT[..], method].concat();
             let record = scene.record(&words);
             all_answered(&record, 200);
             assert_eq!(record["outcome"]["sockets"][0]["icmp_socket"], kind, "{words:?}");

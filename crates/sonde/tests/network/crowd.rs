@@ -18,7 +18,8 @@ fn each_is_told_its_own(clients: u64) {
             let count = 100 + client;
             let carrier = ["--tcp", "--udp", "--crr", "--tcp", "--udp"][client as usize % 5];
             let target = if client % 2 == 0 { &v4 } else { &v6 };
-            let words = [target, carrier, "-c", &count.to_string(), "--rate", "200/s", "--warm-up", "0"];
+            let words =
+                [target, carrier, "-c", &count.to_string(), "--rate", "200/s", "--warm-up", "0", "--timeout", "60s"];
             let child = rtt_in(scene.near(), &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
             (count, child.expect("started"))
         })

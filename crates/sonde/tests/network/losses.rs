@@ -45,7 +45,7 @@ fn agrees(record: &Value, sent: u64, dropped: u64) {
 /// An open loop, and a closed one that waits for each lost reply: how many, and how. No machine is so busy that a reply
 /// which was not dropped takes as long as the timeout.
 const LOOPS: [(u64, &[&str]); 2] =
-    [(500, &["--every", "1ms", "--timeout", "500ms"]), (100, &["--window", "1", "--timeout", "500ms"])];
+    [(500, &["--every", "1ms", "--timeout", "5s"]), (50, &["--window", "1", "--timeout", "2s"])];
 
 #[test_case(LOOPS[0], false; "open v4")]
 #[test_case(LOOPS[0], true; "open v6")]
@@ -77,7 +77,7 @@ fn losses_on_the_way_back((sent, method): (u64, &[&str]), six: bool) {
 fn losses_of_echoes(six: bool, matching: &str) {
     let Some(scene) = scene("counted losses of echoes") else { return };
     drop_each_tenth(scene.far(), matching);
-    let words = [&scene.target(six), "--icmp", "-c", "500", "--warm-up", "0", "--every", "1ms", "--timeout", "500ms"];
+    let words = [&scene.target(six), "--icmp", "-c", "500", "--warm-up", "0", "--every", "1ms", "--timeout", "5s"];
     let record = scene.record(&words);
     agrees(&record, 500, dropped(scene.far()));
     assert_eq!(record["outcome"]["loss"]["peer_received"], Value::Null, "a kernel does not tell");
@@ -89,7 +89,7 @@ fn a_lost_handshake_is_lost_and_the_next_is_none_of_its_business(six: bool) {
     let Some(scene) = scene("counted losses of handshakes") else { return };
     let _listener = scene.reflector(&["--port", "9999"]);
     drop_each_tenth(scene.far(), "tcp dport 9999 tcp flags & (syn | ack) == syn");
-    let words = ["--port", "9999", "--connect", "-c", "100", "--warm-up", "0", "--timeout", "100ms"];
+    let words = ["--port", "9999", "--connect", "-c", "100", "--warm-up", "0", "--timeout", "800ms"];
     let record = scene.record(&[&[scene.target(six).as_str()], &words[..]].concat());
     let fates = counts(&record);
     assert_eq!((dropped(scene.far()), fates.lost, fates.late, fates.answered), (10, 10, 0, 90), "{fates:?}");
@@ -99,7 +99,7 @@ fn a_lost_handshake_is_lost_and_the_next_is_none_of_its_business(six: bool) {
 fn what_our_own_socket_has_no_room_for_is_lost_as_the_kernel_counts_it() {
     let Some(scene) = Scene::beside("losses in a full receive buffer") else { return };
     let _reflector = scene.reflector(&[]);
-    let shape = ["--every", "20ms", "--burst", "200", "-c", "2000", "--receive-buffer", "2304", "--timeout", "300ms"];
+    let shape = ["--every", "20ms", "--burst", "200", "-c", "2000", "--receive-buffer", "2304", "--timeout", "5s"];
     let record = scene.record(&[&[&scene.target(false), "--udp", "--warm-up", "0"], &shape[..]].concat());
     let fates = counts(&record);
     assert!(fates.lost > 0, "200 replies at once do not fit the smallest buffer: {fates:?}");

@@ -3,9 +3,10 @@
 use std::net::UdpSocket;
 
 use test_case::test_case;
+use testbed::port;
+use testbed::process::{Ended, LIMIT};
 
-use crate::ends::{End, Server, free_port, ours};
-use crate::process::{Ended, LIMIT};
+use crate::ends::{End, Server, ours};
 use crate::rogue::{Rogue, answer};
 
 fn failed(ended: &Ended, code: i32, says: &str) {
@@ -18,7 +19,7 @@ fn failed(ended: &Ended, code: i32, says: &str) {
 #[test_case("throughput --mps 1000", 1, "nobody listens there"; "throughput")]
 #[test_case("ping-pong --tcp", 1, "Can`t connect socket (errno=111 Connection refused)"; "over TCP")]
 fn a_closed_port_is_told(words: &str, code: i32, says: &str) {
-    failed(&ours(&format!("{words} -i 127.0.0.1 -p {}", free_port())), code, says);
+    failed(&ours(&format!("{words} -i 127.0.0.1 -p {}", port::free())), code, says);
 }
 
 #[test]
@@ -34,7 +35,7 @@ fn a_tcp_server_that_vanishes_is_told_with_what_was_measured(with: End) {
     if !with.is_here("a server that vanishes") {
         return;
     }
-    let port = free_port().to_string();
+    let port = port::free().to_string();
     let server = Server::start(with, &["--tcp", "-i", "127.0.0.1", "-p", &port]);
     let running = End::Ours.running(&["ping-pong", "--tcp", "-i", "127.0.0.1", "-p", &port, "-t", "60", "-a", "1"]);
     // It has to have begun, which nobody but the client knows: a long run that ends soon after its server.

@@ -1,19 +1,12 @@
 //! The two ends of a run: ours and the real one, as client and as server.
 
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
-use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
-
-use crate::process::{self, Ended, LIMIT, Running};
+use rustix::process::Signal;
+use testbed::process::{self, Ended, LIMIT, Running};
 
 /// Whose program stands at an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,35 +77,8 @@ fn installed() -> bool {
     *HERE.get_or_init(runs)
 }
 
-/// A port that is free for TCP and UDP, below those that the system hands out by itself.
-pub fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Several test programs may run at once: each begins elsewhere.
-    let begin = (std::process::id() % 200) as u16 * 100;
-    for _ in 0..10_000 {
-        let port = 12_000 + (begin + NEXT.fetch_add(1, Ordering::Relaxed)) % 20_000;
-        let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-        let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-        let tcp = TcpListener::bind(v4).is_ok() && TcpListener::bind(v6).is_ok();
-        if tcp && UdpSocket::bind(v4).is_ok() && UdpSocket::bind(v6).is_ok() {
-            return port;
-        }
-    }
-    panic!("no port is free");
-}
-
 /// A server in the foreground; ended when it goes out of scope.
-pub struct Server {
-    child: Child,
-    lines: Receiver<Line>,
-    /// Its standard output so far.
-    said: String,
-}
-
-enum Line {
-    Out(String),
-    Err(String),
-}
+pub struct Server(Running);
 
 impl Server {
     /// Starts one of `end` with these words, and returns when it serves.
@@ -122,28 +88,13 @@ impl Server {
 
     /// The same with all words of the command, its name among them.
     pub fn of(end: End, words: &[impl AsRef<str>]) -> Self {
+        let running = end.running(words);
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-        let mut command = end.program();
-        command.args(&words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("started");
-        let (told, lines) = mpsc::channel();
-        read(child.stdout.take().expect("piped"), told.clone(), Line::Out);
-        read(child.stderr.take().expect("piped"), told, Line::Err);
-        let mut server = Self { child, lines, said: String::new() };
         let threads = words.iter().position(|word| *word == "--threads-num").and_then(|at| words[at + 1].parse().ok());
-        server.until_serving(threads.unwrap_or(1), end);
-        server
-    }
-
-    fn until_serving(&mut self, threads: usize, end: End) {
-        let mut complaints = String::new();
-        while self.said.matches("[tid ").count() < threads {
-            match self.lines.recv_timeout(Duration::from_secs(20)) {
-                Ok(Line::Out(line)) => self.said += &line,
-                Ok(Line::Err(line)) => complaints += &line,
-                Err(error) => panic!("{end} server: {error}: {} {complaints}", self.said),
-            }
-        }
+        let threads: usize = threads.unwrap_or(1);
+        // Each of its threads says that it waits, in a line of its own.
+        running.until("serving", |said| said.split_inclusive('\n').filter(|line| serves(line)).count() >= threads);
+        Self(running)
     }
 
     /// Ends it. How many messages it says that it took; absent where it says nothing of them.
@@ -152,43 +103,24 @@ impl Server {
     }
 
     /// The same, with all of its standard output.
-    pub fn end_told(mut self) -> (Option<u64>, String) {
-        self.signal(Signal::INT);
-        let status = self.child.wait().expect("a child of ours");
-        assert!(status.success(), "{status}");
-        let mut said = std::mem::take(&mut self.said);
-        said.extend(self.lines.iter().filter_map(|line| if let Line::Out(line) = line { Some(line) } else { None }));
+    pub fn end_told(self) -> (Option<u64>, String) {
+        self.0.signal(Signal::INT);
+        let ended = self.0.end(LIMIT);
+        assert!(ended.code == Some(0) && !ended.overdue, "{}", ended.told());
         let total = |line: &str| {
             let (_, rest) = line.split_once("Total ")?;
             rest.split_once(" messages received and handled")?.0.parse().ok()
         };
-        (said.lines().find_map(total), said)
+        (ended.stdout.lines().find_map(total), ended.stdout)
     }
 
     /// Ends it without a word.
     pub fn kill(&self) {
-        self.signal(Signal::KILL);
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("a child that was not waited for");
+        self.0.signal(Signal::KILL);
     }
 }
 
-/// Hands each line on, with its end, as what it is.
-fn read(from: impl Read + Send + 'static, told: Sender<Line>, as_what: fn(String) -> Line) {
-    thread::spawn(move || {
-        for line in BufReader::new(from).lines().map_while(Result::ok) {
-            // The test may have gone; what is printed is read all the same.
-            let _ = told.send(as_what(line + "\n"));
-        }
-    });
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Ended already where the test asked for its count.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Whether a whole line says that a thread waits for messages.
+fn serves(line: &str) -> bool {
+    line.contains("[tid ") && line.ends_with('\n')
 }

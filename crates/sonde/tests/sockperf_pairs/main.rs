@@ -13,6 +13,3 @@ mod forms;
 mod pairs;
 mod rogue;
 mod transcripts;
-
-#[path = "../netperf_pairs/process.rs"]
-mod process;

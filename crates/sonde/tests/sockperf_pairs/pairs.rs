@@ -4,11 +4,12 @@
 use std::thread;
 
 use test_case::test_case;
+use testbed::port;
+use testbed::process::Ended;
 
 use crate::agreement;
-use crate::ends::{End, PAIRINGS, Server, free_port};
+use crate::ends::{End, PAIRINGS, Server};
 use crate::forms::{compared, model, told};
-use crate::process::Ended;
 
 /// What a result must show.
 #[derive(Clone, Copy)]
@@ -44,7 +45,7 @@ fn places(what: &str) -> Vec<Place> {
 /// Runs `words` in each pairing, all at the same time, and tells what is wrong in which. `{port}` stands for the port.
 fn in_all_pairings(words: &str, check: impl Fn(Place, &Ended, Option<u64>) -> Result<(), String> + Sync) {
     let run = |place: Place| {
-        let port = free_port().to_string();
+        let port = port::free().to_string();
         let tcp: &[&str] = if words.contains("--tcp") { &["--tcp"] } else { &[] };
         let large: &[&str] = if words.contains("-m 100000") { &["-m", "100000"] } else { &[] };
         let server = Server::start(place.server, &[&["-i", place.address, "-p", &port], tcp, large].concat());
@@ -145,7 +146,7 @@ fn a_count_is_reached_to_the_message() {
         if !server.is_here("ping-pong by count") {
             continue;
         }
-        let port = free_port().to_string();
+        let port = port::free().to_string();
         let running = Server::start(server, &["-i", "127.0.0.1", "-p", &port]);
         let ended = End::Ours.client(&["ping-pong", "-n", "500", "-i", "127.0.0.1", "-p", &port]);
         let place = Place { client: End::Ours, server, address: "127.0.0.1" };
@@ -170,7 +171,7 @@ fn sockets_of_a_feed_file_agree(words: &str, name: &str, kind: Kind) {
             scope.spawn(move || {
                 let folder = tempfile::tempdir().expect("a folder");
                 let feed = folder.path().join("feed.txt");
-                let lines = ["U", "U", "T", "T"].map(|letter| format!("{letter}:127.0.0.1:{}\n", free_port()));
+                let lines = ["U", "U", "T", "T"].map(|letter| format!("{letter}:127.0.0.1:{}\n", port::free()));
                 std::fs::write(&feed, lines.concat()).expect("written");
                 let feed = feed.to_str().expect("text");
                 let running = Server::start(server, &["-f", feed]);

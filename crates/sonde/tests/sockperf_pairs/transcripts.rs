@@ -12,9 +12,11 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use testbed::port;
+use testbed::process::{Ended, LIMIT};
+use testbed::wait;
 
-use crate::ends::{End, Server, free_port};
-use crate::process::{Ended, LIMIT};
+use crate::ends::{End, Server};
 use read::{Transcript, names};
 
 /// How a scene is played, and what ours does otherwise.
@@ -194,9 +196,9 @@ impl Play {
     fn new(with: End) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("pb.csv"), read::file("17-playback.pb.csv")).expect("written");
-        let lines = ["U", "U", "T", "T"].map(|letter| format!("{letter}:127.0.0.1:{}\n", free_port()));
+        let lines = ["U", "U", "T", "T"].map(|letter| format!("{letter}:127.0.0.1:{}\n", port::free()));
         std::fs::write(folder.path().join("feed.txt"), lines.concat()).expect("written");
-        Self { with, port: free_port().to_string(), folder }
+        Self { with, port: port::free().to_string(), folder }
     }
 
     /// The words of a command as it is run here.
@@ -209,7 +211,7 @@ impl Play {
             if [".csv", "feed.txt"].iter().any(|end| word.ends_with(end)) {
                 *word = self.folder.path().join(&*word).display().to_string();
             } else if word == "4321" {
-                *word = free_port().to_string();
+                *word = port::free().to_string();
             }
         }
         if !words.iter().any(|word| word == "-f") {
@@ -313,14 +315,14 @@ impl Play {
         let started = command.args(self.words(&of[0])).stdin(std::process::Stdio::null()).stdout(file).status();
         assert!(started.expect("started").success());
         let said = || std::fs::read_to_string(&out).expect("its output");
-        until(|| said().contains("[tid "));
+        wait::until("it serves", || said().split_once("[tid ").is_some_and(|(_, rest)| rest.contains('\n')));
         let wrong = self.client(&of[1], Same, &mut 0.0);
         let text = said();
         let thread = text.split_once("[tid ").and_then(|(_, rest)| rest.split_once(']')).expect("a thread").0;
         // Its first thread has its number.
         let process = thread.parse().ok().and_then(rustix::process::Pid::from_raw).expect("a number");
         rustix::process::kill_process(process, Signal::INT).expect("a server of this test");
-        until(|| said().contains("cleanupAfterLoop() exit"));
+        wait::until("its end", || said().contains("cleanupAfterLoop() exit"));
         [wrong, judged::server(&of[0], &said())].concat()
     }
 }
@@ -341,13 +343,4 @@ fn told(of: &Transcript, wrong: &[String], ended: &Ended) -> Vec<String> {
 fn pause(seconds: u64) {
     let (_keep, never) = std::sync::mpsc::channel::<()>();
     let _ = never.recv_timeout(Duration::from_secs(seconds));
-}
-
-/// Waits for what has to come to pass, far longer than it takes.
-fn until(mut done: impl FnMut() -> bool) {
-    let give_up = endpoint::clock::Monotonic::now().after(measure::unit::Nanos::secs(30));
-    while !done() {
-        assert!(endpoint::clock::Monotonic::now() < give_up, "it never came to pass");
-        thread::yield_now();
-    }
 }

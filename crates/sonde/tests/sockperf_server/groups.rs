@@ -6,8 +6,8 @@ use std::process::Command;
 use lab::namespace::{Namespace, NamespaceError, Pair};
 use rustix::process::Signal;
 use test_case::test_case;
+use testbed::process::{self, Ended, LIMIT};
 
-use crate::process::{self, Ended, LIMIT};
 use crate::program::{Server, bare, file, is_here};
 
 /// Two hosts, or a skip said aloud.

@@ -7,7 +7,3 @@ mod groups;
 mod priority;
 mod program;
 mod words;
-
-#[expect(dead_code, reason = "other tests need all of it")]
-#[path = "../netperf_pairs/process.rs"]
-mod process;

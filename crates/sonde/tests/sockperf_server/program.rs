@@ -1,12 +1,10 @@
 //! A server of ours as a process, and the original's client.
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
-
-use crate::process::{self, Ended, LIMIT};
+use rustix::process::Signal;
+use testbed::process::{self, Ended, LIMIT, Running};
 
 /// `sonde sockperf` without the environment of whoever runs the tests.
 pub fn ours() -> Command {
@@ -29,8 +27,7 @@ pub fn ended(words: &[&str]) -> Ended {
 
 /// A server of ours that serves; killed when it goes out of scope.
 pub struct Server {
-    child: Child,
-    stdout: BufReader<ChildStdout>,
+    running: Running,
     /// What it has printed so far.
     pub said: String,
 }
@@ -43,10 +40,7 @@ impl Server {
 
     /// Started by `command` with these words; it serves once so many threads say so.
     pub fn of(mut command: Command, words: &[&str], threads: usize) -> Self {
-        let spawned = command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = spawned.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let stdout = BufReader::new(child.stdout.take().expect("piped"));
-        let mut server = Self { child, stdout, said: String::new() };
+        let mut server = Self { running: process::started(command.args(words)), said: String::new() };
         for _ in 0..threads {
             server.until("[tid ");
         }
@@ -55,15 +49,14 @@ impl Server {
 
     /// Reads on until a line holds this.
     pub fn until(&mut self, holds: &str) {
-        loop {
-            let mut line = String::new();
-            let length = self.stdout.read_line(&mut line).expect("text");
-            self.said += &line;
-            if line.contains(holds) {
-                return;
-            }
-            assert!(length > 0, "it never said {holds}: {}", self.said);
-        }
+        let read = self.said.len();
+        let mut end = None;
+        self.running.until(holds, |said| {
+            let line = said[read..].find(holds).and_then(|at| said[read + at..].find('\n').map(|rest| at + rest));
+            end = line.map(|length| read + length + 1);
+            end.is_some()
+        });
+        self.running.stdout()[..end.expect("it came to it")].clone_into(&mut self.said);
     }
 
     /// The ports it listens at, in their order.
@@ -73,21 +66,11 @@ impl Server {
     }
 
     /// Ends it by `signal`: its status, and all that it has said on either output.
-    pub fn end(mut self, signal: Signal) -> (Option<i32>, String, String) {
-        kill_process(Pid::from_child(&self.child), signal).expect("a child that was not waited for");
-        let mut stderr = String::new();
-        self.stdout.read_to_string(&mut self.said).expect("text");
-        self.child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("text");
-        let status = self.child.wait().expect("a child of ours");
-        (status.code(), std::mem::take(&mut self.said), stderr)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Ended already where the test went well.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub fn end(self, signal: Signal) -> (Option<i32>, String, String) {
+        self.running.signal(signal);
+        let ended = self.running.end(LIMIT);
+        assert!(!ended.overdue, "{}", ended.told());
+        (ended.code, ended.stdout, ended.stderr)
     }
 }
 

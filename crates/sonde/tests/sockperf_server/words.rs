@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use test_case::test_case;
+use testbed::process::{self, LIMIT};
+use testbed::wait;
 
-use crate::process::{self, LIMIT};
 use crate::program::{Server, ended, file, is_here, ours};
 
 /// A message of 14 bytes.
@@ -225,7 +226,7 @@ fn a_daemon_goes_on_behind_its_caller_and_keeps_its_output() {
     let status = command.stdin(Stdio::null()).stdout(out).status().unwrap();
     assert!(status.success());
     let text = || std::fs::read_to_string(&path).unwrap();
-    wait_until(|| text().contains("[tid "));
+    wait::until("it serves", || text().split_once("[tid ").is_some_and(|(_, rest)| rest.contains('\n')));
     let port: u16 = text().split("PORT = ").nth(1).unwrap().split_whitespace().next().unwrap().parse().unwrap();
     // Its first thread has its number.
     let tid: i32 = text().split("[tid ").nth(1).unwrap().split(']').next().unwrap().parse().unwrap();
@@ -233,19 +234,9 @@ fn a_daemon_goes_on_behind_its_caller_and_keeps_its_output() {
     let pid = pid.lines().find_map(|line| line.strip_prefix("Tgid:")).unwrap().trim().parse().unwrap();
     talk(port, &[message(1, 3, 14)]);
     rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
-    wait_until(|| text().contains("cleanupAfterLoop() exit"));
+    wait::until("its end", || text().contains("cleanupAfterLoop() exit\n"));
     assert!(text().starts_with("sockperf: Running as daemon\n"), "{}", text());
     assert!(text().contains("Total 1 messages received and handled"), "{}", text());
-}
-
-/// Waits for what has to come to pass, far longer than it takes.
-fn wait_until(mut done: impl FnMut() -> bool) {
-    use endpoint::clock::Monotonic;
-    let give_up = Monotonic::now().after(measure::unit::Nanos::secs(30));
-    while !done() {
-        assert!(Monotonic::now() < give_up, "it never came to pass");
-        std::thread::yield_now();
-    }
 }
 
 #[test]

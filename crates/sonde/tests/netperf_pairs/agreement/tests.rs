@@ -137,21 +137,32 @@ fn a_count_is_exact() {
 
 #[test]
 fn intervals_are_the_whole() {
-    let fields = Fields::of(INTERIMS).with("ELAPSED_TIME", "2.00");
     let all = interims(INTERIMS).unwrap();
-    assert_eq!(intervals(&fields, &all), Ok(()));
-    assert!(intervals(&fields, &all[..3]).is_err(), "one is missing");
+    let bytes: f64 = all.iter().map(|interim| interim.rate * interim.seconds * 1e9 / 8.0).sum();
+    let fields = Fields::of(INTERIMS).with("ELAPSED_TIME", "2.00").with("LOCAL_BYTES_XFERD", &format!("{bytes:.0}"));
+    let original = Ends { original_client: true, original_server: true };
+    for at in [OURS, original] {
+        assert_eq!(intervals(&fields, &all, at), Ok(()));
+        assert!(intervals(&fields, &all[..3], at).is_err(), "one is missing");
+        let more = fields.with("LOCAL_BYTES_XFERD", &format!("{:.0}", bytes * 1.01));
+        assert!(intervals(&more, &all, at).is_err(), "a hundredth was moved outside of them");
+    }
     for index in 0..all.len() {
-        let changed = |change: fn(&mut Interim)| {
+        let changed = |at: Ends, change: fn(&mut Interim)| {
             let mut all = all.clone();
             change(&mut all[index]);
-            intervals(&fields, &all).is_err()
+            intervals(&fields, &all, at).is_err()
         };
-        assert!(changed(|interim| interim.rate *= 1.1), "a rate of {index}");
-        assert!(changed(|interim| interim.seconds += 0.15), "a time of {index}");
-        assert!(changed(|interim| interim.ending += 0.01), "an end of {index}");
+        assert!(changed(OURS, |interim| interim.rate *= 1.1), "a rate of {index}");
+        assert!(changed(original, |interim| interim.rate *= 1.1), "a rate of {index}");
+        assert!(changed(OURS, |interim| interim.seconds += 0.05), "a time of {index}");
+        assert!(changed(OURS, |interim| interim.ending += 0.01), "an end of {index}");
+        // The original may read its clock late, but not before.
+        assert!(!changed(original, |interim| interim.ending += 0.01), "an end of {index}");
+        assert!(index == 0 || changed(original, |interim| interim.ending -= 1.0), "an end of {index}");
     }
-    assert!(intervals(&fields.with("THROUGHPUT", "32.00"), &all).is_err());
+    let short = fields.with("ELAPSED_TIME", "1.90");
+    assert!(intervals(&short, &all, OURS).is_err() && intervals(&short, &all, original).is_ok());
 }
 
 #[test]

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use test_case::test_case;
+use testbed::process::LIMIT;
+use testbed::wait;
 
 use super::message::{Message, SIZE};
-use super::{entries, eventually, peak_kib, serves};
+use super::{entries, peak_kib, serves};
 use crate::ends::{End, Server};
-use crate::process::LIMIT;
 
 fn connect(server: &Server) -> TcpStream {
     TcpStream::connect(("127.0.0.1", server.port)).unwrap()
@@ -236,7 +237,8 @@ fn clients_that_vanish_leave_nothing_behind() {
         }
     }
     let left = || (entries(server.id(), "fd"), entries(server.id(), "task"));
-    assert!(eventually(20, || left() == (descriptors, threads)), "{:?}, not {:?}", left(), (descriptors, threads));
+    let came = wait::within(wait::LIMIT, || left() == (descriptors, threads));
+    assert!(came, "{:?}, not {:?}", left(), (descriptors, threads));
 }
 
 #[test_case(End::Ours; "ours")]
@@ -249,11 +251,11 @@ fn a_client_that_is_stopped_mid_test_holds_up_nobody(client: End) {
     let before = entries(server.id(), "fd");
     // Its interim results tell when its test is under way.
     let running = client.running(server.port, &["-H", "127.0.0.1", "-t", "TCP_RR", "-l", "2"]);
-    assert!(eventually(10, || entries(server.id(), "fd") > before + 1), "the test has not begun");
+    wait::until("the test begins", || entries(server.id(), "fd") > before + 1);
     running.signal(Signal::STOP);
     serves(&server);
     serves(&server);
     running.signal(Signal::CONT);
     assert!(!running.end(LIMIT).overdue);
-    assert!(eventually(20, || entries(server.id(), "fd") <= before), "something of it is left");
+    wait::until("nothing of it is left", || entries(server.id(), "fd") <= before);
 }

@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::net::TcpStream;
 
+use testbed::wait;
+
 use super::message::Message;
-use super::{entries, eventually, peak_kib, serves};
+use super::{entries, peak_kib, serves};
 use crate::ends::{End, Server};
 
 #[test]
@@ -32,6 +34,6 @@ fn a_thousand_idle_connections_hold_up_nobody() {
     }
     assert!(peak_kib(server.id()) < 256 << 10, "{} KiB", peak_kib(server.id()));
     drop(crowd);
-    assert!(eventually(20, || entries(server.id(), "fd") <= before), "{} descriptors", entries(server.id(), "fd"));
+    wait::until("all are let go of", || entries(server.id(), "fd") <= before);
     serves(&server);
 }

@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use lab::namespace::{Namespace, NamespaceError, Pair};
 use test_case::test_case;
+use testbed::port;
+use testbed::process::{self, LIMIT};
 
 use super::serves;
-use crate::ends::{End, Server, free_port};
-use crate::process::{self, LIMIT};
+use crate::ends::{End, Server};
 
 #[test_case("TCP_RR"; "TCP")]
 #[test_case("UDP_RR"; "UDP")]
 fn a_data_port_that_is_taken_is_told(test: &str) {
     let server = Server::start(End::Ours, &[]);
-    let port = free_port();
+    let port = port::free();
     let (_tcp, _udp) = (TcpListener::bind(("::", port)).unwrap(), UdpSocket::bind(("::", port)).unwrap());
     let words = ["-H", "127.0.0.1", "-t", test, "-l", "-100", "--", "-P", &format!(",{port}")];
     let ended = End::Ours.client(server.port, &words);
@@ -28,7 +29,7 @@ fn a_data_port_that_is_taken_is_told(test: &str) {
 #[test_case("UDP_RR"; "UDP")]
 fn a_port_of_our_own_that_is_taken_is_told(test: &str) {
     let server = Server::start(End::Ours, &[]);
-    let port = free_port();
+    let port = port::free();
     let (_tcp, _udp) = (TcpListener::bind(("::", port)).unwrap(), UdpSocket::bind(("::", port)).unwrap());
     let words = ["-H", "127.0.0.1", "-t", test, "-l", "-100", "--", "-P", &format!("{port},")];
     let ended = End::Ours.client(server.port, &words);
@@ -88,7 +89,7 @@ fn a_data_port_behind_a_firewall_is_told(rule: &str, test: &str) {
 
 #[test]
 fn nobody_at_the_control_port_is_told_in_the_original_s_words() {
-    let port = free_port();
+    let port = port::free();
     let ended = End::Ours.client(port, &["-H", "127.0.0.1", "-t", "TCP_RR", "-l", "1"]);
     assert_eq!((ended.overdue, ended.code), (false, Some(255)), "{}", ended.told());
     let words = format!("are you sure there is a netserver listening on 127.0.0.1 at port {port}?");

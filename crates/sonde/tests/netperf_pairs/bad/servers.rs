@@ -5,14 +5,14 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use test_case::test_case;
+use testbed::port;
+use testbed::process::{self, Ended};
+use testbed::wait;
 
-use super::eventually;
 use super::message::{Message, SIZE};
 use crate::ends::{End, Server};
 use crate::fields::Fields;
-use crate::process::{self, Ended};
 
 /// How long our client may take to give up on who is silent where an answer is due: the original's 120 seconds, and its test.
 const PATIENCE: Duration = Duration::from_secs(200);
@@ -75,8 +75,7 @@ fn names_no_port(stream: &mut TcpStream) {
 }
 
 fn names_a_closed_port(stream: &mut TcpStream) {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    says(stream, &Message::ready(port.into()).0);
+    says(stream, &Message::ready(port::free().into()).0);
     waits(stream);
 }
 
@@ -299,10 +298,10 @@ fn against_one_that_stops(words: &[&str], limit: Duration) -> Ended {
     let server = Server::start(End::Ours, &[]);
     let before = super::entries(server.id(), "fd");
     let running = End::Ours.running(server.port, &[&["-H", "127.0.0.1"], words].concat());
-    assert!(eventually(10, || super::entries(server.id(), "fd") > before + 1), "the test has not begun");
+    wait::until("the test begins", || super::entries(server.id(), "fd") > before + 1);
     // With its socket open it may not have said so yet: one that is stopped there may still answer. Data flow once it works.
     let idle = ticks(server.id());
-    assert!(eventually(10, || ticks(server.id()) > idle + 2), "no data flow");
-    kill_process_group(Pid::from_raw(server.id() as i32).unwrap(), Signal::STOP).unwrap();
+    wait::until("data flow", || ticks(server.id()) > idle + 2);
+    server.stop();
     running.end(limit)
 }

@@ -67,11 +67,11 @@ fn its_series_are_read(tos: &str, test: &str, unit: &str, own: &str, seen: &str)
     };
     at_all_ends("a command line of flent", line, |ended| {
         let (points, fields) = read(&ended.stdout)?;
-        // Two seconds by fifths; a machine under load may lump a few together.
-        if !(5..=12).contains(&points.len()) {
+        // Two seconds by fifths; a machine under load may lump some together.
+        if !(2..=12).contains(&points.len()) {
             return Err(format!("{} points", points.len()));
         }
-        if points.iter().filter(|point| point.1 > 0.0).count() < 5 || fields.number("THROUGHPUT")? <= 0.0 {
+        if points.iter().filter(|point| point.1 > 0.0).count() < 2 || fields.number("THROUGHPUT")? <= 0.0 {
             return Err(format!("nothing was moved: {points:?}"));
         }
         let tos = [fields.text("LOCAL_SOCKET_TOS")?, fields.text("REMOTE_SOCKET_TOS")?];

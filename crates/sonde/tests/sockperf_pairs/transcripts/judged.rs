@@ -1,12 +1,12 @@
 //! What is wrong with what ours printed in a transcript's place.
 
 use testbed::form::{differences, same_line};
+use testbed::process::Ended;
 
 use super::Plan;
 use super::read::{Transcript, file};
 use crate::agreement::{self, number};
 use crate::forms::{compared, told};
-use crate::process::Ended;
 
 /// Lines that `-d` has the original print, which ours does not.
 const DEBUGGING: [&str; 5] = ["sockperf: +INFO", "\t", "sockperf: thread", "sockperf: [fd=", "sockperf: testStart"];

@@ -1,0 +1,253 @@
+//! Numbers of ports for programs that must be told one, and what the kernel says of a port.
+//!
+//! A number is given out once: to one test, of one process, while it runs. It lies apart from those that the system gives
+//! by itself, so that no connection of a test nearby comes by it between the choice and the program's `bind`.
+//!
+//! Invariant: a process gives numbers only of blocks that it holds. A block is held by a name in the abstract namespace
+//! of Unix sockets, which is that of the network namespace, as ports are, and is let go of when the process ends, however
+//! that comes. Not here: sockets of our own, which bind port 0.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::Range;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use measure::method::Carrier;
+use socket2::{Domain, Socket, Type};
+
+/// The least number given out: above those that programs of this kind have by custom (5001, 5201, 11111, 12865).
+const LEAST: u16 = 15_000;
+/// Numbers in a block. One for the many test programs that need a few; few enough that dozens of programs find one each.
+const BLOCK: u16 = 50;
+/// What the system gives by itself where it does not tell.
+const USUAL: Range<u32> = 32_768..61_000;
+/// What a held block is called.
+const NAME: &str = "sonde-testbed-ports";
+
+static BLOCKS: LazyLock<Mutex<Blocks>> =
+    LazyLock::new(|| Mutex::new(Blocks::new(NAME.to_owned(), &given_by_the_system(), std::process::id())));
+
+/// A number that nobody has bound, neither for TCP nor for UDP, on no address of IPv4 or IPv6; and that nobody else is
+/// given, in this process or another.
+///
+/// # Panics
+/// Where every number is taken.
+pub fn free() -> u16 {
+    // A test that panicked in here has left nothing half done.
+    let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    blocks.next(is_free).expect("a port that no other test was given and nothing has bound")
+}
+
+/// Fifty numbers in a row, of which the same holds.
+///
+/// # Panics
+/// As [`free`].
+pub fn row() -> Range<u16> {
+    let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+    blocks.whole(is_free).expect("a row of ports that no other test was given and nothing has bound")
+}
+
+/// Whether somebody listens for connections at `port`, or takes datagrams there, by the kernel's own table: a connection
+/// to find out would be a client, and a socket bound to find out would be in the way of who is about to bind.
+///
+/// # Panics
+/// For a carrier that has no ports, and where the kernel's table cannot be read.
+pub fn listens(carrier: Carrier, port: u16) -> bool {
+    let (tables, state) = match carrier {
+        Carrier::Tcp | Carrier::TcpConnect => (["/proc/net/tcp", "/proc/net/tcp6"], Some("0A")),
+        Carrier::Udp => (["/proc/net/udp", "/proc/net/udp6"], None),
+        Carrier::Icmp => panic!("an echo has no port"),
+    };
+    let read = |path: &str| match std::fs::read_to_string(path) {
+        Ok(table) => table,
+        // A kernel without IPv6.
+        Err(error) if error.kind() == ErrorKind::NotFound && path.ends_with('6') => String::new(),
+        Err(error) => panic!("{path}: {error}"),
+    };
+    tables.iter().any(|path| holds(&read(path), port, state))
+}
+
+/// Whether a table as in `proc_net(5)` has a socket with this local port, in this state where one is named.
+fn holds(table: &str, port: u16, state: Option<&str>) -> bool {
+    let place = format!(":{port:04X}");
+    table.lines().skip(1).any(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let local = words.next().is_some_and(|local| local.ends_with(&place));
+        local && (state.is_none() || words.nth(1) == state)
+    })
+}
+
+/// The blocks that a process holds, and what it has not tried yet.
+#[derive(Debug)]
+struct Blocks {
+    name: String,
+    untried: VecDeque<Range<u16>>,
+    held: Vec<UnixDatagram>,
+    present: Range<u16>,
+}
+
+impl Blocks {
+    /// Of all numbers from [`LEAST`] on that `given` has not; processes begin at different ones.
+    fn new(name: String, given: &Range<u32>, process: u32) -> Self {
+        let end = u32::from(u16::MAX) + 1;
+        let blocks = (u32::from(LEAST)..end - u32::from(BLOCK)).step_by(BLOCK.into());
+        let apart = |first: &u32| first + u32::from(BLOCK) <= given.start || *first >= given.end;
+        let block = |first: u32| first as u16..first as u16 + BLOCK;
+        let mut untried: VecDeque<Range<u16>> = blocks.filter(apart).map(block).collect();
+        let begin = process as usize % untried.len().max(1);
+        untried.rotate_left(begin);
+        Self { name, untried, held: Vec::new(), present: 0..0 }
+    }
+
+    /// The next number that is free; `None`: there is none left.
+    fn next(&mut self, is_free: impl Fn(u16) -> bool) -> Option<u16> {
+        loop {
+            if let Some(port) = self.present.by_ref().find(|port| is_free(*port)) {
+                return Some(port);
+            }
+            self.present = self.another()?;
+        }
+    }
+
+    /// The next block in which all are free.
+    fn whole(&mut self, is_free: impl Fn(u16) -> bool) -> Option<Range<u16>> {
+        std::iter::from_fn(|| self.another()).find(|block| block.clone().all(&is_free))
+    }
+
+    /// A block that nobody else has, held from now on.
+    fn another(&mut self) -> Option<Range<u16>> {
+        loop {
+            let block = self.untried.pop_front()?;
+            if let Some(hold) = self.hold(&block) {
+                self.held.push(hold);
+                return Some(block);
+            }
+        }
+    }
+
+    /// Takes a block; `None` where another process has it.
+    fn hold(&self, block: &Range<u16>) -> Option<UnixDatagram> {
+        let name = format!("{}-{}", self.name, block.start);
+        let address = UnixAddress::from_abstract_name(&name).expect("a short name");
+        match UnixDatagram::bind_addr(&address) {
+            Ok(socket) => Some(socket),
+            Err(error) if error.kind() == ErrorKind::AddrInUse => None,
+            Err(error) => panic!("{name}: cannot hold a block of ports: {error}"),
+        }
+    }
+}
+
+/// Whether nothing is bound at `port`. Unlike a listener of the standard library this says no of a port with connections
+/// that have ended a moment ago: a program that does not ask for its reuse would not get it.
+fn is_free(port: u16) -> bool {
+    let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    let all = [(v4, Type::STREAM), (v6, Type::STREAM), (v4, Type::DGRAM), (v6, Type::DGRAM)];
+    // What fails otherwise, as IPv6 on a host without it, has nothing bound.
+    all.iter()
+        .all(|(address, kind)| bound(*address, *kind).err().is_none_or(|error| error.kind() != ErrorKind::AddrInUse))
+}
+
+fn bound(address: SocketAddr, kind: Type) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), kind, None)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.bind(&address.into())?;
+    Ok(socket)
+}
+
+/// The numbers that a socket without a wish may get.
+fn given_by_the_system() -> Range<u32> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let mut ends = text.split_whitespace().map_while(|word| word.parse::<u32>().ok());
+    ends.next().zip(ends.next()).map_or(USUAL, |(first, last)| first..last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::thread;
+
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test]
+    fn a_number_is_free_apart_from_the_systems_and_given_once() {
+        let ports: Vec<u16> = thread::scope(|scope| {
+            let many = || (0..40).map(|_| free()).collect::<Vec<_>>();
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(many)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(ports.iter().collect::<BTreeSet<_>>().len(), 160);
+        let given = given_by_the_system();
+        assert!(ports.iter().all(|port| *port >= LEAST && !given.contains(&u32::from(*port))), "{ports:?}");
+        assert!(ports.iter().all(|port| is_free(*port)));
+        let row = row();
+        assert!(row.len() == 50 && !ports.iter().any(|port| row.contains(port)));
+    }
+
+    #[test_case("0.0.0.0"; "any address")]
+    #[test_case("127.0.0.1"; "loopback")]
+    #[test_case("::"; "any address of both families")]
+    #[test_case("::1"; "loopback of the other family")]
+    fn what_is_bound_for_either_transport_is_not_free(host: &str) {
+        let port = free();
+        let tcp = TcpListener::bind((host, port)).unwrap();
+        assert!(!is_free(port) && listens(Carrier::Tcp, port) && !listens(Carrier::Udp, port));
+        drop(tcp);
+        let udp = UdpSocket::bind((host, port)).unwrap();
+        assert!(!is_free(port) && listens(Carrier::Udp, port) && !listens(Carrier::Tcp, port));
+        drop(udp);
+        assert!(is_free(port) && !listens(Carrier::Udp, port));
+    }
+
+    #[test]
+    fn a_port_whose_connections_have_just_ended_is_not_free() {
+        let port = free();
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        // The server ends it first, and so keeps its memory.
+        drop(listener.accept().unwrap());
+        drop((listener, client));
+        assert!(!listens(Carrier::Tcp, port) && !is_free(port));
+    }
+
+    #[test]
+    fn blocks_of_another_process_are_passed_over() {
+        let of = |process| Blocks::new(format!("{NAME}-tested-{}", std::process::id()), &(15_200..65_536), process);
+        let (mut one, mut other) = (of(8), of(8));
+        let all = |blocks: &mut Blocks| std::iter::from_fn(|| blocks.next(|_| true)).take(100).collect::<Vec<_>>();
+        assert_eq!(all(&mut one), (15_000..15_100).collect::<Vec<_>>());
+        assert_eq!(all(&mut other), (15_100..15_200).collect::<Vec<_>>());
+        assert_eq!((one.next(|_| true), other.next(|_| true)), (None, None));
+        drop(one);
+        let mut next = of(9);
+        assert_eq!(next.next(|port| port % 7 == 0), Some(15_050), "what is not free is passed over too");
+        assert_eq!((next.whole(|port| port != 15_020), next.next(|_| true)), (None, Some(15_051)));
+    }
+
+    #[test_case(15_000..16_000, 16_000; "the system's begin where ours do")]
+    #[test_case(32_768..61_000, 15_000; "as usual")]
+    fn numbers_are_taken_from_where_the_system_gives_none(given: Range<u32>, first: u16) {
+        let mut blocks = Blocks::new(format!("{NAME}-elsewhere-{}", std::process::id()), &given, 0);
+        assert_eq!(blocks.next(|_| true), Some(first));
+        let left = &blocks.untried;
+        assert!(left.iter().all(|block| u32::from(block.end) <= given.start || u32::from(block.start) >= given.end));
+    }
+
+    #[test]
+    fn a_table_is_read() {
+        let table = "  sl  local_address rem_address   st tx_queue\n   \
+                     0: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n   \
+                     1: 0100007F:A001 0100007F:1F91 01 00000000:00000000\n";
+        assert!(holds(table, 0x1F90, Some("0A")) && holds(table, 0xA001, None) && holds(table, 0xA001, Some("01")));
+        assert!(!holds(table, 0xA001, Some("0A")) && !holds(table, 0x1F91, None) && !holds(table, 0xF90, None));
+        assert!(!holds("", 1, None));
+    }
+}
