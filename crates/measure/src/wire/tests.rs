@@ -7,6 +7,7 @@ use super::judge::{Claim, Counted, Place, judge};
 use super::observer::{Observer, Setting};
 use super::{Mark, Seen, Segment, Way, What};
 use crate::unit::Nanos;
+use crate::verdict::judge::contradictions;
 
 const ROUTE: u32 = 4;
 const OTHER: u32 = 5;
@@ -104,6 +105,18 @@ fn a_request_that_never_left_is_a_contradiction_with_both_numbers() {
     let found = [(Verdict::Contradicted, Some(10), Some(9)), (Verdict::Verified, Some(10), Some(10))];
     assert_eq!(verdicts(&wire), found);
     assert!(wire.checks[0].reason.as_ref().unwrap().contains("did not leave"), "{:?}", wire.checks[0]);
+}
+
+#[test]
+fn a_contradiction_is_a_warning_and_what_is_not_established_is_none() {
+    let claims = claims(&[(Subject::Requests, 12_000), (Subject::Replies, 10)]);
+    let wire = watched(Setting::default(), &exchanges(10), &claims, 0);
+    let warnings = contradictions(&wire);
+    assert_eq!(warnings.len(), 1);
+    let text = warnings[0].to_string();
+    assert!(text.starts_with("requests: 12 000 were counted, 10 passed eth0: what is missing"), "{text}");
+    assert!(warnings[0].advice().is_some());
+    assert_eq!(contradictions(&watched(Setting::default(), &exchanges(10), &claims, 1)), []);
 }
 
 #[test]
