@@ -10,6 +10,7 @@ pub mod observer;
 pub mod stream;
 #[cfg(test)]
 mod tests;
+mod total;
 
 use std::net::SocketAddr;
 

@@ -6,7 +6,8 @@
 use std::net::SocketAddr;
 
 use super::finding::{CaptureFacts, Check, Subject, Verdict, Wire, WireTimes, WireWay};
-use super::observer::{Flow, Handshakes, Observed, Total};
+use super::observer::{Flow, Handshakes, Observed};
+use super::total::Total;
 use crate::statistics::quantile::{needed, rank};
 use crate::unit::{Nanos, grouped};
 

@@ -8,6 +8,7 @@ use measure::wire::{Mark, Seen, Segment, Way, What};
 use crate::capture::packet::{Inner, Part, datagram_length, inner};
 use crate::icmp::echo::HEADER as ECHO;
 use crate::native::header::{Flags, Header};
+use crate::native::preamble::MAGIC;
 
 /// Whose packets are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +156,8 @@ impl Target {
         }
         match self.marks {
             Marks::None => Mark::None,
+            // What a data connection says before its first message.
+            Marks::Header if front.starts_with(&MAGIC) => Mark::Aside,
             Marks::Header => match Header::read(front) {
                 Some(header) if header.flags.has(Flags::WARM_UP) || header.flags.has(Flags::START) => Mark::Aside,
                 Some(header) => Mark::Number(header.seq),

@@ -70,8 +70,10 @@ impl Plan {
         let KeptOptions { strict, samples, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
         if verify.is_some() && !native {
-            return Err(Failure::usage("--verify cannot watch a netserver: it names its data connections' ports too late")
-                .hint("measure with `sonde serve` on the far side, or leave --verify away"));
+            return Err(Failure::usage(
+                "--verify cannot watch a netserver: it names its data connections' ports too late",
+            )
+            .hint("measure with `sonde serve` on the far side, or leave --verify away"));
         }
         Ok(Self { asked, trace: None, target, protocol, key, strict, samples, verify, result: options.result })
     }
