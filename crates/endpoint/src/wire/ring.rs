@@ -3,7 +3,7 @@
 //! The memory is a ring of blocks. A block is the kernel's until it is full, or until it has held packets for a few
 //! milliseconds; then it is ours until we give it back. What the kernel has no block for it drops, and counts.
 //!
-//! Layout of blocks and packets: `linux/if_packet.h` and Documentation/networking/packet_mmap.
+//! Layout of blocks and packets: `linux/if_packet.h` and `Documentation/networking/packet_mmap`.
 
 use std::ffi::c_void;
 use std::io;

@@ -88,18 +88,16 @@ fn trouble(way: &WireWay) -> Vec<String> {
 }
 
 fn times(times: &WireTimes) -> String {
-    let p99 = times.p99_ns.map_or_else(String::new, |p99| format!(" p99 {}", signed(p99, false)));
     let what = if times.of_handshakes { "handshake" } else { "there and back" };
-    let mut text = format!("{what} p50 {}{p99}", signed(times.p50_ns, false));
-    if let Some(more) = times.application_less_p50_ns {
+    let p99 = times.p99_ns.map_or_else(String::new, |p99| format!(" p99 {}", signed(p99, false)));
+    let measured = times.application_less_p50_ns.map(|more| {
         let p99 =
             times.application_less_p99_ns.map_or_else(String::new, |more| format!(", p99 {}", signed(more, true)));
-        text += &format!(" · as measured {}{p99}", signed(more, true));
-    }
-    if let Some(more) = times.kernel_less_p50_ns {
-        text += &format!(" · by kernel stamps {}", signed(more, true));
-    }
-    text
+        format!("as measured {}{p99}", signed(more, true))
+    });
+    let stamped = times.kernel_less_p50_ns.map(|more| format!("by kernel stamps {}", signed(more, true)));
+    let first = format!("{what} p50 {}{p99}", signed(times.p50_ns, false));
+    [Some(first), measured, stamped].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// A time that may lie below zero; of a difference the sign is shown.
