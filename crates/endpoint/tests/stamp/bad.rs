@@ -75,9 +75,9 @@ fn a_flood_is_answered_in_part_and_does_no_harm_to_others() {
     let slow = |settings| Settings { per_second: NonZeroU32::new(20).unwrap(), ..settings };
     with_reflector("::", slow, |address| {
         let flooding = client(SocketAddr::new("127.0.0.1".parse().unwrap(), address.port()));
-        for _ in 0..500 {
-            // A full queue refuses some, as it may.
-            let _sent = flooding.send(&[0; 44]);
+        // Not more than the queue of a socket holds: what is left out there says nothing of the reflector.
+        for _ in 0..100 {
+            flooding.send(&[0; 44]).unwrap();
         }
         // Another address has its own share.
         let other = client(SocketAddr::new("::1".parse().unwrap(), address.port()));
@@ -85,8 +85,8 @@ fn a_flood_is_answered_in_part_and_does_no_harm_to_others() {
         assert_eq!(other.recv(&mut [0; 64]).unwrap(), 44);
         // One thread answers in the order in which packets came: those to the flood have been answered by now.
         flooding.set_nonblocking(true).unwrap();
-        let answered = (0..500).take_while(|_| flooding.recv(&mut [0; 64]).is_ok()).count();
-        assert!((1..500).contains(&answered), "{answered} of 500 at once, of 20 a second");
+        let answered = (0..100).take_while(|_| flooding.recv(&mut [0; 64]).is_ok()).count();
+        assert!((1..100).contains(&answered), "{answered} of 100 at once, of 20 a second");
     });
 }
 
