@@ -16,6 +16,7 @@ mod netlink;
 mod settings;
 mod timekeeping;
 pub mod watch;
+pub mod way;
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -75,6 +75,7 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
         },
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
+        probes: None,
         asked,
         method,
         ended: Ended::Complete,
@@ -356,6 +357,7 @@ pub(crate) fn stream() -> Record {
         peer: Peer { kind: PeerKind::Foreign, protocol: Some("netperf".to_owned()), ..nobody() },
         outcome: None,
         stream: Some(found),
+        probes: None,
         ..base
     }
 }

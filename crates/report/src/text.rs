@@ -7,6 +7,7 @@ mod facts;
 mod figures;
 mod load;
 mod one_way;
+mod probes;
 mod stream;
 
 use logbook::record::{Ended, Record, Target};
@@ -37,6 +38,9 @@ pub fn render(record: &Record, style: &Style) -> String {
         if let Some(both) = &outcome.one_way {
             one_way::both(&mut page, both);
         }
+    }
+    if let Some(probes) = &record.probes {
+        probes::answers(&mut page, probes);
     }
     if let Some(stream) = &record.stream {
         stream::figures(&mut page, stream);

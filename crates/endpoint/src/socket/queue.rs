@@ -244,7 +244,7 @@ pub(super) fn message(
 }
 
 /// The same, with the sender's address.
-fn message_from(
+pub(super) fn message_from(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
     flags: c_int,
@@ -284,7 +284,7 @@ pub(super) fn errno() -> i32 {
 }
 
 /// The software stamp: the first of the three timespecs of `scm_timestamping`; all zero is none.
-fn first_stamp(data: &[u8]) -> Option<u64> {
+pub(super) fn first_stamp(data: &[u8]) -> Option<u64> {
     let seconds = i64::from_ne_bytes(*data.first_chunk()?);
     let nanos = i64::from_ne_bytes(*data.get(8..)?.first_chunk()?);
     let at = u64::try_from(seconds).ok()? * 1_000_000_000 + u64::try_from(nanos).ok()?;
@@ -293,7 +293,7 @@ fn first_stamp(data: &[u8]) -> Option<u64> {
 
 /// `struct sock_extended_err` (include/uapi/linux/errqueue.h): errno, origin, type, code, pad, info, data.
 #[derive(Clone, Copy)]
-struct Extended {
+pub(super) struct Extended {
     errno: u32,
     origin: u8,
     kind: u8,
@@ -303,7 +303,7 @@ struct Extended {
 }
 
 impl Extended {
-    fn read(data: &[u8]) -> Option<Self> {
+    pub(super) fn read(data: &[u8]) -> Option<Self> {
         let word = |at: usize| data.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
         Some(Self {
             errno: word(0)?,
@@ -315,7 +315,7 @@ impl Extended {
         })
     }
 
-    fn notice(self, stamp: Option<u64>) -> Option<Notice> {
+    pub(super) fn notice(self, stamp: Option<u64>) -> Option<Notice> {
         if self.origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
             let point = match self.info {
                 0 => Point::Driver,

@@ -112,6 +112,7 @@ impl Inquiry {
             method,
             outcome: None,
             stream: None,
+            probes: None,
             ended: how(ended, signal),
             instrument: self.instrument.clone(),
             ours: Some(ours),
@@ -219,7 +220,7 @@ fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf) => (PeerKind::Foreign, Some("iperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf3) => (PeerKind::Foreign, Some("iperf3".to_owned())),
         (Carrier::Icmp, _) => (PeerKind::Kernel, None),
-        (Carrier::TcpConnect, _) => (PeerKind::Unknown, None),
+        (Carrier::TcpConnect | Carrier::TcpSyn, _) => (PeerKind::Unknown, None),
     };
     let named = facts.program.as_deref().map(|program| program.split_once(' ').unwrap_or((program, "")));
     Peer {

@@ -208,7 +208,8 @@ fn carrier(options: &CarrierOptions) -> Option<Carrier> {
     options.carrier.or(word)
 }
 
-fn schedule(options: &ScheduleOptions) -> Option<Schedule> {
+/// When requests are due, where it was said.
+pub fn schedule(options: &ScheduleOptions) -> Option<Schedule> {
     match (options.every, options.burst) {
         (Some(interval_ns), None) => Some(Schedule::Every { interval_ns }),
         (Some(interval_ns), Some(count)) => Some(Schedule::Bursts { count, interval_ns }),
@@ -236,7 +237,8 @@ pub fn socket(options: &ReachOptions) -> SocketOptions {
     }
 }
 
-fn stamps(options: &RecordingOptions) -> Option<bool> {
+/// Whether there are to be kernel timestamps, where it was said.
+pub fn stamps(options: &RecordingOptions) -> Option<bool> {
     match (options.stamps, options.no_stamps) {
         (true, _) => Some(true),
         (_, true) => Some(false),
