@@ -5,6 +5,7 @@
 
 pub mod c_loop;
 pub mod callgrind;
+pub mod hping3;
 pub mod iperf3;
 pub mod ladder;
 pub mod machine;

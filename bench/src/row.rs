@@ -267,6 +267,8 @@ pub enum Subject {
         /// Over what.
         path: Path,
     },
+    /// SYN probes a second over a pair of virtual interfaces, by ours under hping3's name and by the original: `-i u1`.
+    Probes,
     /// One-way UDP messages a second that arrive, ours and the C loop's, as fast as they go.
     Flood {
         /// Whether they go in segments.
@@ -371,6 +373,7 @@ impl Subject {
             }
             Self::Streams { streams: Streams::Cost, .. } => section("iperf3, CPU s/GB", "sonde", "iperf3", "ratio", 3),
             Self::Streams { .. } => section("iperf3, 10^6 bit/s", "sonde", "iperf3", "ratio", 0),
+            Self::Probes => section("hping3, probes/s", "sonde", "hping3", "ratio", 0),
             Self::Flood { .. } => section("messages/s one way", "sonde", "C loop", "ratio", 0),
         }
     }
@@ -388,11 +391,13 @@ pub enum Family {
     Sockperf,
     /// iperf3.
     Iperf3,
+    /// hping3.
+    Hping3,
 }
 
 impl Family {
     /// All of them, in the order in which they are run.
-    pub const ALL: [Self; 4] = [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3];
+    pub const ALL: [Self; 5] = [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3, Self::Hping3];
 
     /// As it is asked for, and as the files of its results end.
     pub fn word(self) -> &'static str {
@@ -401,6 +406,7 @@ impl Family {
             Self::Netperf => "netperf",
             Self::Sockperf => "sockperf",
             Self::Iperf3 => "iperf3",
+            Self::Hping3 => "hping3",
         }
     }
 
@@ -411,6 +417,7 @@ impl Family {
             Self::Netperf => netperf(),
             Self::Sockperf => sockperf(),
             Self::Iperf3 => iperf3(),
+            Self::Hping3 => hping3(),
         };
         std::iter::once(check()).chain(rows).collect()
     }
@@ -494,6 +501,12 @@ fn iperf3() -> Vec<Row> {
         Row { name, subject, target }
     };
     kinds.into_iter().flat_map(|kind| paths.map(|path| row(kind, path))).collect()
+}
+
+/// The row against hping3.
+fn hping3() -> Vec<Row> {
+    let target = Target::RatioAtLeast(1.0);
+    vec![Row { name: "hping3-syn-rate".to_owned(), subject: Subject::Probes, target }]
 }
 
 /// The rows against sockperf, and their ceilings.

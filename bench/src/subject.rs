@@ -16,6 +16,7 @@ use testbed::port;
 
 use crate::c_loop::CLoops;
 use crate::callgrind::{self, Part, Profile};
+use crate::hping3::Hping3;
 use crate::netperf::Netperf;
 use crate::process::{Call, Priority};
 use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Row, Subject, Waiting};
@@ -144,6 +145,7 @@ impl Bench {
             Subject::SockperfExchanges { carrier, waiting } => self.sockperf_exchanges(carrier, waiting),
             Subject::SockperfPacing { per_s, share } => self.sockperf_pacing(per_s, share),
             Subject::Streams { streams, path } => self.streams(streams, path),
+            Subject::Probes => self.probes(),
             Subject::Flood { segments } => {
                 self.alternate(|| sonde.flood_unbounded(segments, priority), || c.flood(segments, priority))
             }
@@ -153,6 +155,14 @@ impl Bench {
 
     fn alternate(&self, ours: impl FnMut() -> Result<f64>, theirs: impl FnMut() -> Result<f64>) -> Result<Vec<Pair>> {
         alternate(self.pairs, &mut fastrand::Rng::with_seed(self.seed), ours, theirs)
+    }
+
+    /// Probes a second by both makers, between two namespaces.
+    fn probes(&self) -> Result<Vec<Pair>> {
+        let hosts = Arc::new(namespace::Pair::new()?);
+        let run = |maker: &Hping3| maker.rate(&hosts, self.priority);
+        let (ours, theirs) = (Hping3::Ours(self.sonde.program().to_owned()), Hping3::Original);
+        self.alternate(|| run(&ours), || run(&theirs))
     }
 
     /// One figure of netperf's test by both makers.

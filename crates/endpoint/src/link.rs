@@ -7,6 +7,7 @@ pub mod datagram;
 pub mod framed;
 pub mod group;
 pub mod handshake;
+pub mod raw;
 pub mod ring;
 pub mod room;
 pub mod stamping;

@@ -4,3 +4,4 @@ pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
 pub mod sockperf;
+pub mod stamp;

@@ -8,6 +8,7 @@ pub mod multicast;
 pub mod option;
 pub mod own;
 pub mod queue;
+pub mod raw;
 pub mod report;
 pub mod tuning;
 

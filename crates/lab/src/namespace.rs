@@ -166,6 +166,14 @@ impl Namespace {
         command
     }
 
+    /// The same in the network namespace alone: with the host's `/sys`, where its control groups are, and which `ip netns exec`
+    /// hides behind one that shows this namespace's interfaces.
+    pub fn command_with_host_sys(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = self.entry.command("nsenter");
+        command.arg(format!("--net=/run/netns/{}", self.name)).arg(program);
+        command
+    }
+
     pub(crate) fn plug(&self) -> Result<(), NamespaceError> {
         // No link-local address: its making sends packets of its own for seconds, into what may be a measurement.
         self.ip(&["link", "set", self.interface, "addrgenmode", "none", "up"])?;
@@ -404,6 +412,21 @@ mod tests {
         let Some(pair) = pair() else { return };
         let status = pair.near().command("sh").args(["-c", "exit 7"]).status().unwrap();
         assert_eq!(status.code(), Some(7));
+        let status = pair.near().command_with_host_sys("sh").args(["-c", "exit 8"]).status().unwrap();
+        assert_eq!(status.code(), Some(8));
+    }
+
+    #[test]
+    fn the_network_alone_is_entered_with_the_hosts_sys() {
+        let Some(pair) = pair() else { return };
+        let inside = |mut command: Command| said(command.args(["-c", "readlink /proc/self/ns/net; ls /sys/fs/cgroup"]));
+        let (network, groups) =
+            inside(pair.near().command("sh")).split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        assert!(groups.is_empty(), "hidden: {groups}");
+        let with_sys = inside(pair.near().command_with_host_sys("sh"));
+        assert_eq!(with_sys.lines().next(), Some(&*network));
+        let ours = said(Command::new("ls").arg("/sys/fs/cgroup"));
+        assert!(with_sys.ends_with(&ours), "{with_sys}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use measure::environment::Environment;
 use measure::method::{Asked, Batch, Method};
 use measure::outcome::{Outcome, SocketFacts};
+use measure::probes::Probes;
 use measure::throughput::Throughput;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
@@ -54,6 +55,9 @@ pub struct Record {
     pub outcome: Option<Outcome>,
     /// What was found of a stream; absent where exchanges were measured.
     pub stream: Option<Throughput>,
+    /// What probes of the bare wire were answered with; absent where something else was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Probes>,
     /// How the measurement ended.
     pub ended: Ended,
     /// What a reader must know to judge the numbers.

@@ -148,7 +148,7 @@ mod tests {
 
     /// `within`: the description of the object it belongs to, where that names one unit for all its fields.
     fn tells_unit(key: &str, within: &str, property: &Value, root: &Value) -> bool {
-        const KEYS: [&str; 8] = ["_ns", "_bytes", "_per_s", "_per_1000s", "_mbps", "_usecs", "share", "count"];
+        const KEYS: [&str; 9] = ["_ns", "_ppm", "_bytes", "_per_s", "_per_1000s", "_mbps", "_usecs", "share", "count"];
         const WORDS: [&str; 33] = [
             "nanosecond",
             "microsecond",

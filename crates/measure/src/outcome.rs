@@ -3,12 +3,15 @@
 //! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; what a reader must be
 //! warned of is in [`crate::verdict`].
 
+pub mod one_way;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
+use one_way::OneWay;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +58,8 @@ pub struct Outcome {
     pub seconds: Vec<Second>,
     /// Where the time went, from kernel timestamps.
     pub split: Option<Split>,
+    /// Both directions apart, and how far the clocks differ; only where the far side told its own times with each answer.
+    pub one_way: Option<OneWay>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
 }
@@ -182,7 +187,7 @@ pub struct Loss {
     pub periods: u64,
     /// The longest of them, requests.
     pub longest_period: u64,
-    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours, and only where it can tell them from those of the warm-up.
+    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours or a session-reflector of STAMP that numbers its answers, and only where it can tell them from those of the warm-up.
     pub peer_received: Option<u64>,
     /// Recorded requests the peer replied to; as `peer_received`.
     pub peer_replied: Option<u64>,

@@ -31,6 +31,8 @@ mod iperf3;
 mod netperf;
 mod schedules;
 mod sockperf;
+mod stamp;
+mod syn;
 
 pub use self::inquiry::inquiry;
 pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
@@ -38,12 +40,14 @@ pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_re
 pub use self::netperf::{netperf_client, netperf_server};
 pub use self::schedules::{capture, trace_text};
 pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
+pub use self::stamp::stamp;
+pub use self::syn::syn_probe;
 
 /// A driving function, by the name of its fuzz target.
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 26] = [
+pub const ALL: [(&str, Drive); 28] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -70,6 +74,8 @@ pub const ALL: [(&str, Drive); 26] = [
     ("iperf3_parameters", iperf3_parameters),
     ("iperf3_results", iperf3_results),
     ("iperf3_server", iperf3_server),
+    ("stamp", stamp),
+    ("syn_probe", syn_probe),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.

@@ -18,8 +18,10 @@ use measure::throughput::{Carried, Sight, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
+mod one_way;
 mod search;
 
+pub(crate) use self::one_way::{one_way, one_way_with_a_step};
 pub(crate) use self::search::search;
 
 /// Numbers that look drawn, the same on every machine: `SplitMix64`, from a seed.
@@ -73,6 +75,7 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
         },
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
+        probes: None,
         asked,
         method,
         ended: Ended::Complete,
@@ -106,7 +109,8 @@ pub(crate) fn closed() -> Record {
             edge = now;
         }
     }
-    let extra = Extra { split: Some(split()), sockets: vec![socket()], peer: counted(40_000, 40_000) };
+    let extra =
+        Extra { split: Some(split()), sockets: vec![socket()], peer: counted(40_000, 40_000), ..Extra::default() };
     Record {
         ours: Some(environment("probe-1")),
         theirs: Some(Environment { disturbance: None, interface: None, ..environment("db-1") }),
@@ -353,6 +357,7 @@ pub(crate) fn stream() -> Record {
         peer: Peer { kind: PeerKind::Foreign, protocol: Some("netperf".to_owned()), ..nobody() },
         outcome: None,
         stream: Some(found),
+        probes: None,
         ..base
     }
 }
@@ -445,7 +450,18 @@ pub(crate) fn load_at_max() -> Record {
 
 /// Each of them.
 pub(crate) fn all() -> Vec<Record> {
-    vec![closed(), open_with_losses(), icmp(), interrupted(), silent(), stream(), load(), load_at_max()]
+    vec![
+        closed(),
+        open_with_losses(),
+        icmp(),
+        interrupted(),
+        silent(),
+        stream(),
+        load(),
+        load_at_max(),
+        one_way(),
+        one_way_with_a_step(),
+    ]
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`.
 
 pub mod answer;
+pub mod hping3;
 pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
@@ -20,7 +21,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 5] = ["netperf", "netserver", "sockperf", "iperf", "iperf3"];
+pub const NAMES: [&str; 6] = ["netperf", "netserver", "sockperf", "iperf", "iperf3", "hping3"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum Persona {
     Iperf,
     /// iperf3, client and server.
     Iperf3,
+    /// hping3, its TCP mode.
+    Hping3,
 }
 
 impl Persona {
@@ -62,6 +65,7 @@ impl Persona {
             Self::Sockperf => "sockperf",
             Self::Iperf => "iperf",
             Self::Iperf3 => "iperf3",
+            Self::Hping3 => "hping3",
         }
     }
 
@@ -76,6 +80,7 @@ impl Persona {
             Self::Sockperf => sockperf::play(words, &output),
             Self::Iperf => iperf::play(words, &output),
             Self::Iperf3 => iperf3::play(words, &output),
+            Self::Hping3 => hping3::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -94,6 +99,7 @@ impl Persona {
             "sockperf" => Some(Self::Sockperf),
             "iperf" => Some(Self::Iperf),
             "iperf3" => Some(Self::Iperf3),
+            "hping3" => Some(Self::Hping3),
             _ => None,
         }
     }

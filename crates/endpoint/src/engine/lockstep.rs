@@ -51,6 +51,8 @@ enum Answer {
     /// Sound, but after the timeout: a wait may end later than it was asked to.
     Late,
     Corrupt,
+    /// Somebody says that none will come.
+    Refused,
     Nothing,
     Fault(Fault),
 }
@@ -109,7 +111,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let now = self.flow.link.now();
             let trial = match answer {
                 Answer::Sound => Trial::Answered(now.since(sent)),
-                Answer::Late | Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
+                Answer::Late | Answer::Corrupt | Answer::Refused | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };
             if !matches!(trial, Trial::Answered(_)) {
@@ -246,6 +248,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         loop {
             match self.flow.read(length, self.oldest(seq)) {
                 Reading::Reply(number) if number == seq => return Answer::Sound,
+                Reading::Refused(number) if number == seq => return Answer::Refused,
                 Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
                 other => self.unexpected(other, seq),
             }
@@ -290,6 +293,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             Answer::Nothing => Fate::Lost,
             Answer::Late => Fate::Late,
             Answer::Corrupt | Answer::Sound => Fate::Corrupt,
+            Answer::Refused => Fate::Refused,
             Answer::Fault(fault) => fate_of(fault),
         };
         if fate == Fate::Lost {
@@ -446,6 +450,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     }
                     return (sent, Some(received), Answer::Sound);
                 }
+                Reading::Refused(number) if number == seq => return (sent, Some(received), Answer::Refused),
                 Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => {
                     return (sent, Some(received), Answer::Corrupt);
                 }

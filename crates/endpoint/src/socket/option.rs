@@ -77,6 +77,15 @@ pub fn tell_destination(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     }
 }
 
+/// Asks with each datagram for what was left of its time to live (`IP_RECVTTL`, `IPV6_RECVHOPLIMIT`). A socket of IPv6 may
+/// be given datagrams of IPv4 too.
+pub fn tell_time_to_live(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
+    if ipv6 {
+        set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT, 1)?;
+    }
+    set_int(socket, libc::IPPROTO_IP, libc::IP_RECVTTL, 1)
+}
+
 /// `SO_TIMESTAMPING` with these flags.
 pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()> {
     set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)

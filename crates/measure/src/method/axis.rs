@@ -19,6 +19,8 @@ pub enum Carrier {
     Icmp,
     /// The TCP handshake alone, to any port: a new connection each time, no peer program needed.
     TcpConnect,
+    /// A TCP segment on its own, usually a SYN, through a raw socket: no connection, answered by a kernel or a box before it.
+    TcpSyn,
 }
 
 impl fmt::Display for Carrier {
@@ -28,6 +30,7 @@ impl fmt::Display for Carrier {
             Self::Udp => "udp",
             Self::Icmp => "icmp",
             Self::TcpConnect => "tcp-connect",
+            Self::TcpSyn => "tcp-syn",
         })
     }
 }

@@ -4,6 +4,7 @@ mod rates;
 
 use crate::event::{Counts, Second};
 use crate::method::{LoopKind, Method, Pattern, Schedule};
+use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
 use crate::recorder::{Kept, Recording, Series, Values};
 use crate::statistics::correlation::{self, Effective};
@@ -24,6 +25,8 @@ const SMALLEST_BEHIND: Nanos = Nanos::micros(1);
 pub struct Extra {
     /// Where the time went, from kernel timestamps.
     pub split: Option<Split>,
+    /// Both directions apart, from a peer that told its own times.
+    pub one_way: Option<OneWay>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
     /// What the peer counted, from a reflector of ours.
@@ -65,6 +68,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         steady: steady(&response.series, series.stride),
         seconds: merged_seconds(&recording.seconds),
         split: extra.split,
+        one_way: extra.one_way,
         sockets: extra.sockets,
     }
 }

@@ -1,4 +1,4 @@
-//! `sonde netperf`, `sonde netserver`, `sonde sockperf`, `sonde iperf` and `sonde iperf3` as commands among others: for help, man
+//! `sonde netperf`, `sonde netserver`, `sonde sockperf`, `sonde iperf`, `sonde iperf3` and `sonde hping3` as commands among others: for help, man
 //! pages and completions.
 //! Their words are read in [`crate::persona`], before anything here sees them.
 
@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::persona::Persona;
+use crate::persona::hping3::options::usage as hping3_usage;
 use crate::persona::iperf::options::usage as iperf_usage;
 use crate::persona::iperf3::options::usage as iperf3_usage;
 use crate::persona::netperf::options::usage;
@@ -58,6 +59,15 @@ Examples:
 docs/iperf3.md says where it differs from the original.
 ";
 
+const HPING3_EXAMPLES: &str = "\
+Examples:
+  sonde hping3 -S -p 5432 -c 4 db1                       needs CAP_NET_RAW, as the original does
+  sonde hping3 -S -p 5432 -i u10000 -q -c 1000 db1
+  sonde install-names ~/bin                              from then on as hping3
+
+docs/hping3.md says where it differs from the original.
+";
+
 /// What `sonde netperf` takes.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
@@ -98,6 +108,15 @@ pub struct IperfOptions {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{IPERF3_EXAMPLES}\n{}", iperf3_usage::help()), disable_help_flag = true, disable_version_flag = true)]
 pub struct Iperf3Options {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde hping3` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{HPING3_EXAMPLES}\n{}", hping3_usage::help()), disable_help_flag = true, disable_version_flag = true)]
+pub struct Hping3Options {
     /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

@@ -135,12 +135,25 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
 
     #[cold]
     fn unsound(&mut self, turn: usize, reading: Reading) {
-        let Reading::Corrupt(number) = reading else { return self.recorder.stray() };
+        let number = match reading {
+            Reading::Corrupt(number) => number,
+            Reading::Refused(seq) => return self.refusal(turn, seq),
+            Reading::Reply(_) | Reading::Stray => return self.recorder.stray(),
+        };
         // Where it cannot be told which request it answers, the oldest outstanding one ends by it.
         let requests = &mut self.lanes[turn].requests;
         let named = number.and_then(|seq| requests.find(seq)).filter(|request| request.state == State::Waiting);
         match named.or_else(|| requests.oldest_waiting()) {
             Some(request) => self.end_early(turn, request, Fate::Corrupt),
+            None => self.recorder.stray(),
+        }
+    }
+
+    /// Somebody refuses this request, which ends by it where it is still waited for.
+    #[cold]
+    fn refusal(&mut self, turn: usize, seq: u64) {
+        match self.lanes[turn].requests.find(seq).filter(|request| request.state == State::Waiting) {
+            Some(request) => self.end_early(turn, request, Fate::Refused),
             None => self.recorder.stray(),
         }
     }

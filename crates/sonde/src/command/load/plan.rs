@@ -25,7 +25,7 @@ pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
     let key = options.reach.key.filter(|_| target.is_some());
     let KeptOptions { strict, samples, .. } = options.kept;
     let (trace, protocol) = (None, Protocol::Native);
-    Ok(Plan { asked, trace, target, protocol, key, strict, samples, result: options.result })
+    Ok(Plan { asked, trace, target, protocol, key, stamp_key: None, strict, samples, result: options.result })
 }
 
 fn asked(options: &LoadOptions) -> Asked {
