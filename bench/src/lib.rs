@@ -10,6 +10,7 @@ pub mod iperf3;
 pub mod ladder;
 pub mod machine;
 pub mod netperf;
+pub mod ping;
 pub mod process;
 pub mod results;
 pub mod row;

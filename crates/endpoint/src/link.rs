@@ -4,6 +4,7 @@ pub mod batching;
 pub mod bulk;
 pub mod clockwork;
 pub mod datagram;
+pub mod echo;
 pub mod framed;
 pub mod group;
 pub mod handshake;

@@ -1,5 +1,6 @@
 //! Opening sockets as a method asks, and reading back what they got.
 
+pub mod echo;
 pub mod envelope;
 pub mod envelopes;
 pub mod icmp;

@@ -150,7 +150,7 @@ impl fmt::Display for Method {
         if self.discard {
             f.write_str(" · payload not read")?;
         }
-        if self.schedule != Schedule::BackToBack {
+        if self.schedule.has_instants() {
             write!(f, " · pace {}", self.pacing)?;
         }
         write!(f, " · {}", self.waiting)?;

@@ -5,6 +5,8 @@
 
 pub mod one_way;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -289,6 +291,9 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
+    /// ICMP errors that came in place of replies, a count of each by what it says; absent: none, or nobody looked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub icmp_errors: BTreeMap<String, u64>,
     /// How one-way messages left in batches, warm-up included; absent where they were not to.
     pub batched: Option<Batched>,
 }

@@ -507,6 +507,16 @@ pub fn icmp_echo(data: &[u8]) {
             let mut request = input.0.to_vec();
             echo.prepare(&mut request, u64::from(nonce), Flags::NONE);
             assert_eq!(request.len(), input.0.len());
+            let mut short = Echo::new(family, socket, identifier, nonce).counting_from(identifier).for_payload(0);
+            let oldest = u64::from(nonce);
+            let number = short.message(input.0).map(|message| u16::from_be_bytes([message[6], message[7]]));
+            if let Reading::Reply(seq) = short.identify(input.0, oldest) {
+                assert_eq!(Some(short.header_number(seq)), number, "its number is that of the header");
+                assert!(seq >= oldest.saturating_sub(0x4000) && seq <= oldest + 0xFFFF);
+            }
+            if let Some(number) = short.quoted(input.0) {
+                assert_eq!(short.header_number(short.number_near(oldest, number)), number);
+            }
             let again = Echo::new(family, Socket::Ping, identifier, nonce).identify(&request, 0);
             assert!(again == Reading::Stray || request == input.0, "a request is no reply");
         }

@@ -116,7 +116,9 @@ enum Command {
     Iperf3(part::Iperf3Options),
     /// Be hping3: its command line and its output, for TCP probes; `sonde hping3 --help` tells all
     Hping3(part::Hping3Options),
-    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3 and hping3
+    /// Be ping: iputils' command line and its output; `sonde ping --help` tells all
+    Ping(part::PingOptions),
+    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3, hping3 and ping
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -168,6 +170,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Iperf(_) => Err(part::misplaced(Persona::Iperf)),
         Command::Iperf3(_) => Err(part::misplaced(Persona::Iperf3)),
         Command::Hping3(_) => Err(part::misplaced(Persona::Hping3)),
+        Command::Ping(_) => Err(part::misplaced(Persona::Ping)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

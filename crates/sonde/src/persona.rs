@@ -8,6 +8,7 @@ pub mod hping3;
 pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
+pub mod ping;
 #[expect(dead_code, reason = "some of what its files read and compute is looked at by tests alone")]
 pub mod sockperf;
 
@@ -21,7 +22,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 6] = ["netperf", "netserver", "sockperf", "iperf", "iperf3", "hping3"];
+pub const NAMES: [&str; 7] = ["netperf", "netserver", "sockperf", "iperf", "iperf3", "hping3", "ping"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub enum Persona {
     Iperf3,
     /// hping3, its TCP mode.
     Hping3,
+    /// ping of iputils.
+    Ping,
 }
 
 impl Persona {
@@ -66,13 +69,19 @@ impl Persona {
             Self::Iperf => "iperf",
             Self::Iperf3 => "iperf3",
             Self::Hping3 => "hping3",
+            Self::Ping => "ping",
         }
     }
 
     /// Plays the part. Standard output that cannot be written to is a failure here too.
     pub fn play(self, words: &[String]) -> Exit {
-        // netperf and iperf3 know no colours; those of sockperf are for a terminal.
-        let colours = if self == Self::Sockperf { ColorChoice::Auto } else { ColorChoice::Never };
+        // netperf and iperf3 know no colours; those of sockperf are for a terminal. ping has none either, but bells and
+        // backspaces, which are not to be taken for colours and left out.
+        let colours = match self {
+            Self::Sockperf => ColorChoice::Auto,
+            Self::Ping => ColorChoice::AlwaysAnsi,
+            _ => ColorChoice::Never,
+        };
         let output = Arc::new(Output::new(colours, false, false));
         let exit = match self {
             Self::Netperf => netperf::client(self.name(), words, &output),
@@ -81,6 +90,7 @@ impl Persona {
             Self::Iperf => iperf::play(words, &output),
             Self::Iperf3 => iperf3::play(words, &output),
             Self::Hping3 => hping3::play(words, &output),
+            Self::Ping => ping::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -100,6 +110,7 @@ impl Persona {
             "iperf" => Some(Self::Iperf),
             "iperf3" => Some(Self::Iperf3),
             "hping3" => Some(Self::Hping3),
+            "ping" => Some(Self::Ping),
             _ => None,
         }
     }

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use measure::event::{Event, Fate};
-use measure::method::Schedule;
 use measure::recorder::{Recorder, Sequence};
 use measure::schedule::Due;
 use measure::unit::{Instant, Nanos};
@@ -62,7 +61,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     pub fn new(mut flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
         flow.wire.open(&mut flow.request);
         let recorder = Recorder::new(told.method.loop_kind(), told.exact());
-        let scheduled = told.method.schedule != Schedule::BackToBack;
+        let scheduled = told.method.schedule.has_instants();
         let timeout = told.method.timeout_ns;
         Self {
             flow,

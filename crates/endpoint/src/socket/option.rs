@@ -113,6 +113,16 @@ pub fn set_max_pacing_rate(socket: &Socket, bytes_per_s: u64) -> io::Result<()> 
     set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate.cast_signed())
 }
 
+/// IP options of all that leaves the socket (`IP_OPTIONS`), at most 40 octets.
+pub fn set_ip_options(socket: &Socket, options: &[u8]) -> io::Result<()> {
+    // SAFETY: as in `set_int`; the pointer and length describe the slice.
+    let result = unsafe {
+        let length = options.len() as libc::socklen_t;
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_OPTIONS, options.as_ptr().cast(), length)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Sets an integer option.
 pub fn set_int(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     // SAFETY: the descriptor is open for the borrow's life; the pointer and length describe one c_int that outlives

@@ -293,7 +293,7 @@ impl Asked {
     }
 
     fn resolve_window(&self, schedule: Schedule, pattern: Pattern) -> Result<Window, Refusal> {
-        let on_schedule = schedule != Schedule::BackToBack;
+        let on_schedule = schedule.has_instants();
         match self.window {
             _ if self.volley.is_some() => self.resolve_volley(pattern),
             Some(_) if pattern == Pattern::Stream => Err(Refusal::StreamHasNoWindow),

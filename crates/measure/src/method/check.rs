@@ -34,7 +34,7 @@ impl Method {
         if !self.needs_reflector() && (asked.peer_waiting.is_some() || !self.spread.peer_cpus.is_empty()) {
             return Err(Refusal::NoPeerProgram { carrier: self.carrier });
         }
-        if asked.pacing.is_some() && self.schedule == Schedule::BackToBack {
+        if asked.pacing.is_some() && !self.schedule.has_instants() {
             return Err(Refusal::NothingToPace);
         }
         if self.timeout_ns == Nanos::ZERO || self.timeout_ns > Nanos::secs(3_600) {
@@ -63,6 +63,8 @@ impl Method {
             Carrier::Tcp | Carrier::TcpConnect => (1, LARGEST_MESSAGE),
             Carrier::Udp if far != Far::Native => (1, LARGEST_DATAGRAM),
             Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
+            // Without a number of ours in its payload an echo has the 16 bits of its header alone.
+            Carrier::Icmp if far == Far::Foreign => (0, LARGEST_DATAGRAM),
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
             Carrier::TcpSyn => (0, LARGEST_PROBE),
         };
@@ -108,10 +110,11 @@ impl Method {
 
     fn check_schedule(&self, far: Far) -> Result<(), Refusal> {
         match self.schedule {
-            Schedule::Every { interval_ns: Nanos::ZERO } | Schedule::Bursts { interval_ns: Nanos::ZERO, .. } => {
-                Err(Refusal::ZeroInterval)
-            }
-            Schedule::Bursts { count: 0, .. } => Err(Refusal::EmptyBurst),
+            Schedule::Every { interval_ns: Nanos::ZERO }
+            | Schedule::Preloaded { interval_ns: Nanos::ZERO, .. }
+            | Schedule::AtLatest { gap_ns: Nanos::ZERO, .. }
+            | Schedule::Bursts { interval_ns: Nanos::ZERO, .. } => Err(Refusal::ZeroInterval),
+            Schedule::Bursts { count: 0, .. } | Schedule::Preloaded { count: 0, .. } => Err(Refusal::EmptyBurst),
             Schedule::BackToBack => Ok(()),
             Schedule::Trace { .. } if self.pattern != Pattern::Load => Err(Refusal::TracesAreLoads),
             Schedule::Trace { messages: 0, .. } => Err(Refusal::NothingToMeasure),

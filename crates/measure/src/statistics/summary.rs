@@ -3,7 +3,7 @@
 mod rates;
 
 use crate::event::{Counts, Second};
-use crate::method::{LoopKind, Method, Pattern, Schedule};
+use crate::method::{LoopKind, Method, Pattern};
 use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
 use crate::recorder::{Kept, Recording, Series, Values};
@@ -47,7 +47,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     let service = recording.service.as_ref().map(|service| Sample::of(service, &series, from_send));
     let rates = Rates::of(recording, method, &extra.peer);
     let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
-    let saturating = recording.kind == LoopKind::Closed && method.schedule == Schedule::BackToBack;
+    let saturating = recording.kind == LoopKind::Closed && !method.schedule.has_instants();
     Outcome {
         loop_kind: recording.kind,
         elapsed_ns: elapsed(recording),
@@ -179,7 +179,7 @@ pub fn merged<'a>(seconds: impl Iterator<Item = &'a Second> + Clone) -> Second {
 mod tests {
     use super::*;
     use crate::event::Fate;
-    use crate::method::{Asked, Settled, Stop};
+    use crate::method::{Asked, Schedule, Settled, Stop};
     use crate::outcome::{Standing, Steady};
     use crate::recorder::{Recorder, Sequence};
     use crate::statistics::simulated::latencies;

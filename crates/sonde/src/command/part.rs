@@ -1,5 +1,5 @@
-//! `sonde netperf`, `sonde netserver`, `sonde sockperf`, `sonde iperf`, `sonde iperf3` and `sonde hping3` as commands among others: for help, man
-//! pages and completions.
+//! `sonde netperf`, `sonde ping` and the other programs whose place is taken as commands among others: for help, man pages and
+//! completions.
 //! Their words are read in [`crate::persona`], before anything here sees them.
 
 use std::ffi::OsString;
@@ -12,6 +12,7 @@ use crate::persona::hping3::options::usage as hping3_usage;
 use crate::persona::iperf::options::usage as iperf_usage;
 use crate::persona::iperf3::options::usage as iperf3_usage;
 use crate::persona::netperf::options::usage;
+use crate::persona::ping::options::usage as ping_usage;
 use crate::persona::sockperf::options::usage as sockperf_usage;
 
 const CLIENT_EXAMPLES: &str = "\
@@ -68,6 +69,16 @@ Examples:
 docs/hping3.md says where it differs from the original.
 ";
 
+const PING_EXAMPLES: &str = "\
+Examples:
+  sonde ping -c 100 db1
+  sonde ping -c 1000 -i 0.0005 -q db1                    every 500 us, which no other ping does
+  sonde ping -c 1000 -i 0.01 --record run.json db1       and what ping does not tell: sonde show run.json
+  sonde install-names ~/bin                              from then on as ping
+
+docs/ping.md says where it differs from the original.
+";
+
 /// What `sonde netperf` takes.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
@@ -117,6 +128,15 @@ pub struct Iperf3Options {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{HPING3_EXAMPLES}\n{}", hping3_usage::help()), disable_help_flag = true, disable_version_flag = true)]
 pub struct Hping3Options {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde ping` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{PING_EXAMPLES}{}", ping_usage::text()), disable_help_flag = true, disable_version_flag = true)]
+pub struct PingOptions {
     /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

@@ -111,6 +111,10 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         lane.requests.settle(request.seq, State::Done);
         self.recorder.arrived(&mut lane.sequence, request.ordinal - lane.first);
         self.latest = received;
+        if let Some(gap) = &mut self.gap {
+            lane.settle(request.ordinal);
+            gap.saw(received.since(request.sent).unwrap_or_default());
+        }
         match request.intended {
             Some(due) if self.open => self.recorder.answered_as_scheduled(due, request.sent, received),
             _ => self.recorder.answered(request.sent, received),
@@ -158,13 +162,17 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         }
     }
 
-    /// The link reports an error that belongs to something sent before: the oldest outstanding request ends by it.
+    /// The link reports an error that belongs to something sent before: the request it names ends by it, or the oldest
+    /// outstanding one where it names none.
     #[cold]
     pub(super) fn refused(&mut self, turn: usize, fault: Fault) -> Result<(), Ended> {
         if fault.ends_the_run() {
             return Err(Ended::Broken(fault));
         }
-        match self.lanes[turn].requests.oldest_waiting() {
+        let blamed = self.links[turn].blamed();
+        let requests = &mut self.lanes[turn].requests;
+        let named = blamed.map(|seq| requests.find(seq).filter(|request| request.state == State::Waiting));
+        match named.unwrap_or_else(|| requests.oldest_waiting()) {
             Some(request) => self.end_early(turn, request, fate_of(fault)),
             None if self.is_load() => self.recorder.one_way_refused(),
             None => {}
@@ -188,6 +196,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.make_room(turn, now);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, if fate == Fate::Lost { given_up::<W>() } else { State::Done });
+        lane.settle(request.ordinal);
         let ordinal = request.ordinal - lane.first;
         self.recorder.ended(fate, &mut lane.sequence, ordinal, slip(request.intended, request.sent));
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {

@@ -94,6 +94,7 @@ fn each_axis_arrives_where_it_belongs() {
             bytes: None,
             settled: Some(Settled { quantile: 0.99, within: Some(0.05) }),
             linger_ns: None,
+            linger_answered_ns: None,
         },
         timeout_ns: Some(Nanos::secs(2)),
         warm_up_ns: Some(Nanos::ZERO),
