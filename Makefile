@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build test bench fuzz docs transcripts image install coverage mutants clean help
+.PHONY: all build test bench fuzz docs transcripts planted image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -23,6 +23,9 @@ fuzz: ## the decoders, FUZZ_RUNS inputs each
 
 transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and the original (twelve minutes)
 	SONDE_TRANSCRIPTS=1 $(CARGO) test --locked --package sonde --test netperf_pairs --test sockperf_pairs transcripts
+
+planted: ## what limits a stream, planted on real paths: 20 runs of each case (half an hour, as root)
+	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits::
 
 docs: ## writes what is generated: docs/reference and the record's schema
 	make/docs

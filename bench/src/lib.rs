@@ -5,10 +5,12 @@
 
 pub mod c_loop;
 pub mod callgrind;
+pub mod hping3;
 pub mod iperf3;
 pub mod ladder;
 pub mod machine;
 pub mod netperf;
+pub mod ping;
 pub mod process;
 pub mod results;
 pub mod row;

@@ -152,6 +152,26 @@ pub enum Streams {
     },
 }
 
+/// Whom our ping is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pinger {
+    /// iputils' ping.
+    Iputils,
+    /// fping.
+    Fping,
+}
+
+impl Pinger {
+    /// As rows are named.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Iputils => "ping",
+            Self::Fping => "fping",
+        }
+    }
+}
+
 /// What of a distribution of pacing errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -267,6 +287,20 @@ pub enum Subject {
         /// Over what.
         path: Path,
     },
+    /// SYN probes a second over a pair of virtual interfaces, by ours under hping3's name and by the original: `-i u1`.
+    Probes,
+    /// ICMP round trips a second back to back, of `sonde ping` and of another.
+    PingFlood {
+        /// Of whom.
+        pinger: Pinger,
+    },
+    /// How far from its interval a request leaves, of `sonde ping` and of another.
+    PingSlip {
+        /// Of whom.
+        pinger: Pinger,
+        /// The interval, milliseconds.
+        every_ms: u32,
+    },
     /// One-way UDP messages a second that arrive, ours and the C loop's, as fast as they go.
     Flood {
         /// Whether they go in segments.
@@ -371,6 +405,9 @@ impl Subject {
             }
             Self::Streams { streams: Streams::Cost, .. } => section("iperf3, CPU s/GB", "sonde", "iperf3", "ratio", 3),
             Self::Streams { .. } => section("iperf3, 10^6 bit/s", "sonde", "iperf3", "ratio", 0),
+            Self::Probes => section("hping3, probes/s", "sonde", "hping3", "ratio", 0),
+            Self::PingFlood { .. } => section("ICMP round trips/s", "sonde", "other", "ratio", 0),
+            Self::PingSlip { .. } => section("p90 gap error, us", "sonde", "other", "ratio", 1),
             Self::Flood { .. } => section("messages/s one way", "sonde", "C loop", "ratio", 0),
         }
     }
@@ -388,11 +425,15 @@ pub enum Family {
     Sockperf,
     /// iperf3.
     Iperf3,
+    /// hping3.
+    Hping3,
+    /// iputils' ping and fping.
+    Ping,
 }
 
 impl Family {
     /// All of them, in the order in which they are run.
-    pub const ALL: [Self; 4] = [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3];
+    pub const ALL: [Self; 6] = [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3, Self::Ping, Self::Hping3];
 
     /// As it is asked for, and as the files of its results end.
     pub fn word(self) -> &'static str {
@@ -401,6 +442,8 @@ impl Family {
             Self::Netperf => "netperf",
             Self::Sockperf => "sockperf",
             Self::Iperf3 => "iperf3",
+            Self::Hping3 => "hping3",
+            Self::Ping => "ping",
         }
     }
 
@@ -411,6 +454,8 @@ impl Family {
             Self::Netperf => netperf(),
             Self::Sockperf => sockperf(),
             Self::Iperf3 => iperf3(),
+            Self::Hping3 => hping3(),
+            Self::Ping => ping(),
         };
         std::iter::once(check()).chain(rows).collect()
     }
@@ -474,6 +519,21 @@ fn loops() -> Vec<Row> {
     rows
 }
 
+/// The rows against iputils' ping and fping.
+fn ping() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for pinger in [Pinger::Iputils, Pinger::Fping] {
+        let name = format!("{}-flood", pinger.word());
+        rows.push(Row { name, subject: Subject::PingFlood { pinger }, target: Target::RatioAtLeast(1.0) });
+        for every_ms in [10, 1] {
+            let (name, subject) =
+                (format!("{}-slip-{every_ms}ms", pinger.word()), Subject::PingSlip { pinger, every_ms });
+            rows.push(Row { name, subject, target: Target::RatioAtMost(1.0) });
+        }
+    }
+    rows
+}
+
 /// How many times iperf3's best received rate ours must be where segments leave and come in one call.
 pub const STREAM_OFFLOAD: f64 = 10.0;
 
@@ -494,6 +554,12 @@ fn iperf3() -> Vec<Row> {
         Row { name, subject, target }
     };
     kinds.into_iter().flat_map(|kind| paths.map(|path| row(kind, path))).collect()
+}
+
+/// The row against hping3.
+fn hping3() -> Vec<Row> {
+    let target = Target::RatioAtLeast(1.0);
+    vec![Row { name: "hping3-syn-rate".to_owned(), subject: Subject::Probes, target }]
 }
 
 /// The rows against sockperf, and their ceilings.

@@ -16,9 +16,11 @@ use testbed::port;
 
 use crate::c_loop::CLoops;
 use crate::callgrind::{self, Part, Profile};
+use crate::hping3::Hping3;
 use crate::netperf::Netperf;
+use crate::ping::Ping;
 use crate::process::{Call, Priority};
-use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Row, Subject, Waiting};
+use crate::row::{self, Carrier, End, Feed, Figure, NetperfTest, Pinger, Row, Subject, Waiting};
 use crate::sonde::{Sonde, Stamps, said_by};
 use crate::trial::{Pair, alternate};
 use crate::verdict::{Effect, Verdict, effect, judge};
@@ -144,6 +146,11 @@ impl Bench {
             Subject::SockperfExchanges { carrier, waiting } => self.sockperf_exchanges(carrier, waiting),
             Subject::SockperfPacing { per_s, share } => self.sockperf_pacing(per_s, share),
             Subject::Streams { streams, path } => self.streams(streams, path),
+            Subject::Probes => self.probes(),
+            Subject::PingFlood { pinger } => self.ping(pinger, |ping, pair| ping.round_trips(pair, priority)),
+            Subject::PingSlip { pinger, every_ms } => {
+                self.ping(pinger, |ping, pair| ping.slip(pair, every_ms, priority))
+            }
             Subject::Flood { segments } => {
                 self.alternate(|| sonde.flood_unbounded(segments, priority), || c.flood(segments, priority))
             }
@@ -155,6 +162,14 @@ impl Bench {
         alternate(self.pairs, &mut fastrand::Rng::with_seed(self.seed), ours, theirs)
     }
 
+    /// Probes a second by both makers, between two namespaces.
+    fn probes(&self) -> Result<Vec<Pair>> {
+        let hosts = Arc::new(namespace::Pair::new()?);
+        let run = |maker: &Hping3| maker.rate(&hosts, self.priority);
+        let (ours, theirs) = (Hping3::Ours(self.sonde.program().to_owned()), Hping3::Original);
+        self.alternate(|| run(&ours), || run(&theirs))
+    }
+
     /// One figure of netperf's test by both makers.
     fn netperf(&self, test: NetperfTest, figure: Figure, path: row::Path) -> Result<Vec<Pair>> {
         let hosts = if path == row::Path::Veth { Some(Arc::new(namespace::Pair::new()?)) } else { None };
@@ -164,6 +179,14 @@ impl Bench {
         };
         let (ours, theirs) = (Netperf::Ours(self.sonde.program().to_owned()), Netperf::Original);
         self.alternate(|| run(&ours), || run(&theirs))
+    }
+
+    /// One figure of `sonde ping` and of `pinger`, between the same two hosts.
+    fn ping(&self, pinger: Pinger, run: impl Fn(&Ping, &Arc<namespace::Pair>) -> Result<f64>) -> Result<Vec<Pair>> {
+        let hosts = Arc::new(namespace::Pair::new()?);
+        let theirs = if pinger == Pinger::Iputils { Ping::Original } else { Ping::Fping };
+        let ours = Ping::Ours(self.sonde.program().to_owned());
+        self.alternate(|| run(&ours, &hosts), || run(&theirs, &hosts))
     }
 
     /// Sonde's measuring thread. Stamps are off: under valgrind exchanges are so slow that most would be stamped.

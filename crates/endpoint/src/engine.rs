@@ -6,6 +6,7 @@
 //! behind a single comparison with the next [`edge::Edges`].
 
 pub mod edge;
+pub mod gap;
 pub mod lockstep;
 pub mod outstanding;
 pub mod pacing;
@@ -16,7 +17,7 @@ pub mod warm_up;
 pub mod windowed;
 
 use measure::event::{Event, Exchange, Fate};
-use measure::method::Method;
+use measure::method::{Method, Schedule, Window};
 use measure::recorder::{Recorder, Recording};
 use measure::trace::Trace;
 use measure::unit::{Instant, Nanos};
@@ -170,7 +171,9 @@ pub struct Run {
 
 /// Runs `flows` as the method says, on this thread, until it ends.
 pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet: Outlet) -> Run {
-    let one_at_a_time = matches!(told.method.window, measure::method::Window::Closed(1));
+    // A loss holds up a loop that does nothing but wait for its one reply.
+    let waits = !matches!(told.method.schedule, Schedule::AtLatest { .. });
+    let one_at_a_time = waits && matches!(told.method.window, Window::Closed(1));
     match flows.pop() {
         Some(only) if flows.is_empty() && one_at_a_time => lockstep::Lockstep::new(only, told, outlet).run(),
         Some(last) => {

@@ -16,6 +16,7 @@ mod netlink;
 mod settings;
 mod timekeeping;
 pub mod watch;
+pub mod way;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use measure::environment::Environment;
 
 use files::{Files, Notes};
 pub use interface::Towards;
+pub use timekeeping::clock_state;
 
 /// Reads the facts of a host.
 #[derive(Clone, Debug)]

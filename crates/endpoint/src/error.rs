@@ -83,6 +83,12 @@ pub enum Step {
     StartThread,
     /// Pinning a thread to a CPU.
     Pin(u32),
+    /// Going into a network namespace.
+    EnterNamespace,
+    /// Making an interface.
+    MakeInterface,
+    /// Passing packets on.
+    Forward,
 }
 
 impl fmt::Display for Step {
@@ -102,6 +108,9 @@ impl fmt::Display for Step {
             Self::Calibrate => f.write_str("learn how the peer's CPUs count"),
             Self::StartThread => f.write_str("start a measuring thread"),
             Self::Pin(cpu) => write!(f, "pin a thread to CPU {cpu}"),
+            Self::EnterNamespace => f.write_str("enter that network namespace"),
+            Self::MakeInterface => f.write_str("make that interface"),
+            Self::Forward => f.write_str("pass packets on"),
         }
     }
 }
@@ -168,9 +177,17 @@ pub(crate) fn plain(error: &io::Error) -> String {
 
 fn judge(step: &Step, cause: &Cause) -> (Side, Option<String>) {
     match (step, cause) {
-        (Step::Listen | Step::OpenSocket(_) | Step::Set(_) | Step::StartThread | Step::Pin(_), cause) => {
-            (Side::Ours, own_hint(step, cause))
-        }
+        (
+            Step::Listen
+            | Step::OpenSocket(_)
+            | Step::Set(_)
+            | Step::StartThread
+            | Step::Pin(_)
+            | Step::EnterNamespace
+            | Step::MakeInterface
+            | Step::Forward,
+            cause,
+        ) => (Side::Ours, own_hint(step, cause)),
         (_, Cause::Stopped) => (Side::Ours, None),
         (Step::LookUp, _) => (Side::Ours, Some("check the name, or give an address".into())),
         (_, Cause::System(error)) => network(error),
@@ -230,6 +247,15 @@ fn own_hint(step: &Step, cause: &Cause) -> Option<String> {
         }
         (Step::Set("interface"), io::ErrorKind::PermissionDenied) => "binding to an interface needs CAP_NET_RAW here",
         (Step::Set("interface"), _) => "no such interface here: `ip link` lists them",
+        (Step::EnterNamespace, io::ErrorKind::NotFound) => "`ip netns list` names the namespaces of this host",
+        (Step::EnterNamespace | Step::MakeInterface, io::ErrorKind::PermissionDenied) => {
+            "needs CAP_NET_ADMIN over the namespaces: be root, or in a user namespace of your own (`unshare --user --map-root-user --net`)"
+        }
+        (Step::MakeInterface, io::ErrorKind::NotFound) => "there is no /dev/net/tun: load the kernel module `tun`",
+        (Step::MakeInterface, io::ErrorKind::ResourceBusy) => {
+            "an interface of that name is there already: choose another --interface"
+        }
+        (Step::Forward, _) => "an interface of the link is gone, or its namespace",
         (Step::Pin(_), _) => "this process may not run there: see the CPUs allowed in `taskset -p $$`",
         _ => return None,
     };

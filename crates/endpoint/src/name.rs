@@ -1,9 +1,12 @@
 //! From a host's name to the address that is measured.
 
+use std::ffi::CStr;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
+
+use socket2::SockAddr;
 
 use crate::error::{Cause, EndpointError, Step};
 use crate::socket::GLANCE;
@@ -98,6 +101,30 @@ fn use_files_and_dns_when_static() {
             __nss_configure_lookup(c"hosts".as_ptr(), c"files dns".as_ptr());
         });
     }
+}
+
+/// The name of an address, where the resolver has one. It blocks as long as that takes.
+pub fn of(address: IpAddr) -> Option<String> {
+    use_files_and_dns_when_static();
+    let name = SockAddr::from(SocketAddr::new(address, 0));
+    let mut text = [0_u8; libc::NI_MAXHOST as usize];
+    // SAFETY: the address and its length describe each other, the buffer is ours and as long as is said, and a service is
+    // not asked for.
+    let failed = unsafe {
+        let (into, room) = (text.as_mut_ptr().cast::<libc::c_char>(), text.len() as libc::socklen_t);
+        libc::getnameinfo(name.as_ptr().cast(), name.len(), into, room, std::ptr::null_mut(), 0, libc::NI_NAMEREQD)
+    };
+    let name = CStr::from_bytes_until_nul(&text).ok().filter(|_| failed == 0)?;
+    name.to_str().ok().map(str::to_owned)
+}
+
+/// The name of the interface with this number, where there is one.
+pub fn interface(index: u32) -> Option<String> {
+    if index == 0 {
+        return None;
+    }
+    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None).ok()?;
+    rustix::net::netdevice::index_to_name(socket, index).ok()
 }
 
 #[cfg(test)]

@@ -3,4 +3,6 @@
 pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
+pub mod ping;
 pub mod sockperf;
+pub mod stamp;

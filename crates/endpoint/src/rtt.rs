@@ -5,6 +5,7 @@ pub mod connections;
 mod netserver;
 pub mod open;
 pub mod scene;
+mod stamp;
 pub mod threads;
 pub mod workers;
 
@@ -15,6 +16,7 @@ use std::thread;
 use measure::environment::Environment;
 use measure::event::Event;
 use measure::method::{Batch, Carrier, Method, Pattern, Waiting};
+use measure::outcome::one_way::OneWay;
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
@@ -23,6 +25,7 @@ use measure::unit::{Bytes, Nanos};
 use protocol::native::key::Key;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
+use protocol::stamp::key::Key as StampKey;
 
 use crate::clock::wall_offset;
 use crate::control::Control;
@@ -72,6 +75,11 @@ pub enum Protocol {
         /// What is said in front of the first question.
         passphrase: Option<Passphrase>,
     },
+    /// STAMP's (RFC 8762): a session-reflector, over UDP.
+    Stamp {
+        /// The key of authenticated packets; without one they are not.
+        key: Option<StampKey>,
+    },
     /// sockperf's: measured by [`crate::peer::sockperf::client`] alone.
     Sockperf,
     /// iperf 2's: measured by [`crate::peer::iperf::client`] alone.
@@ -96,6 +104,8 @@ pub struct Finding {
     pub recording: Recording,
     /// Where the time went.
     pub split: Option<Split>,
+    /// Both directions apart, where the peer told its own times.
+    pub one_way: Option<OneWay>,
     /// What each connection's socket got.
     pub sockets: Vec<SocketFacts>,
     /// This host.
@@ -191,6 +201,7 @@ fn against(
         Protocol::Netperf { passphrase } => {
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
         }
+        Protocol::Stamp { key } => return stamp::against(task, &method, peer, key.as_ref(), stop, on_event),
         Protocol::Sockperf | Protocol::Iperf => {
             let words = "nothing is agreed on with such a server: its client measures without".to_owned();
             return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
@@ -331,6 +342,7 @@ fn conclude(
     };
     Finding {
         split: splits.finish(median, clock_stepped),
+        one_way: None,
         recording,
         sockets,
         ours,

@@ -1,5 +1,6 @@
 //! Opening sockets as a method asks, and reading back what they got.
 
+pub mod echo;
 pub mod envelope;
 pub mod envelopes;
 pub mod icmp;
@@ -8,6 +9,8 @@ pub mod multicast;
 pub mod option;
 pub mod own;
 pub mod queue;
+pub mod raw;
+pub mod report;
 pub mod tuning;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

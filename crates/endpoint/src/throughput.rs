@@ -43,6 +43,9 @@ pub struct Task {
     /// make together, evenly, whichever end sends ([`calls_for`] makes a rate of bytes a second); `batch` in how many
     /// segments; `sending` and `discard` hold for both ends.
     pub method: Method,
+    /// Whether a sender leaves out what is late, so that it never sends many at once: datagrams that probe a path are to be as
+    /// far apart as their rate says, and their number is known.
+    pub even: bool,
     /// Whether the durations of our calls are kept.
     pub timed: bool,
     /// Whom; absent: a reflector of our own, over loopback.
@@ -61,7 +64,7 @@ impl Task {
     /// Streams as `method` has it, to and from a reflector of our own.
     pub fn new(method: Method, program: &str) -> Self {
         let (interval, program) = (measure::event::INTERVAL, program.to_owned());
-        Self { method, timed: false, target: None, key: None, interval, program, verify: None }
+        Self { method, even: false, timed: false, target: None, key: None, interval, program, verify: None }
     }
 
     /// Which way.

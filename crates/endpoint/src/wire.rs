@@ -79,7 +79,7 @@ struct Taken {
 /// Whose packets a measurement by `method` with `peer` has; `None` where its connections cannot be told from others'.
 fn target(method: &Method, peer: SocketAddr) -> Target {
     let carrier = match method.carrier {
-        Carries::Tcp | Carries::TcpConnect => Carrier::Tcp,
+        Carries::Tcp | Carries::TcpConnect | Carries::TcpSyn => Carrier::Tcp,
         Carries::Udp => Carrier::Udp,
         Carries::Icmp => Carrier::Icmp,
     };

@@ -36,7 +36,7 @@ pub struct Namespace {
 
 /// How this process may work on namespaces.
 #[derive(Debug)]
-enum Entry {
+pub(crate) enum Entry {
     /// Directly, being root.
     Direct,
     /// Inside a user namespace that this child holds open: it ends when its standard input does, so also when this
@@ -86,9 +86,8 @@ impl Pair {
     pub fn new() -> Result<Self, NamespaceError> {
         let entry = Arc::new(Entry::open()?);
         entry.sweep();
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let namespace =
-            |end, host| Namespace::new(&entry, format!("{PREFIX}{}-{count}-{end}", std::process::id()), end, host);
+        let names = names();
+        let namespace = |end, host| Namespace::new(&entry, names(end), end, host);
         let pair = Self { near: namespace("near", 1)?, far: namespace("far", 2)? };
         let (near, far) = (&pair.near, &pair.far);
         near.ip(&["link", "add", near.interface, "type", "veth", "peer", "name", far.interface, "netns", &far.name])?;
@@ -114,17 +113,29 @@ impl Pair {
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
+/// Names for the namespaces of one arrangement, by their ends.
+pub(crate) fn names() -> impl Fn(&str) -> String {
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    move |end| format!("{PREFIX}{}-{count}-{end}", std::process::id())
+}
+
 impl Namespace {
     fn new(entry: &Arc<Entry>, name: String, interface: &'static str, host: u8) -> Result<Self, NamespaceError> {
-        run(entry.command("ip").args(["netns", "add", &name]))?;
         let [a, b, c] = NETWORK_V4;
-        Ok(Self {
-            name,
-            interface,
-            v4: Ipv4Addr::new(a, b, c, host),
-            v6: Ipv6Addr::new(0xfd00, 0x50de, 0, 0, 0, 0, 0, host.into()),
-            entry: Arc::clone(entry),
-        })
+        let v6 = Ipv6Addr::new(0xfd00, 0x50de, 0, 0, 0, 0, 0, host.into());
+        Self::at(entry, name, interface, Ipv4Addr::new(a, b, c, host), v6)
+    }
+
+    /// One with these addresses, which it gets when it is configured.
+    pub(crate) fn at(
+        entry: &Arc<Entry>,
+        name: String,
+        interface: &'static str,
+        v4: Ipv4Addr,
+        v6: Ipv6Addr,
+    ) -> Result<Self, NamespaceError> {
+        run(entry.command("ip").args(["netns", "add", &name]))?;
+        Ok(Self { name, interface, v4, v6, entry: Arc::clone(entry) })
     }
 
     /// Its name, as `ip netns` lists it.
@@ -155,24 +166,36 @@ impl Namespace {
         command
     }
 
-    fn plug(&self) -> Result<(), NamespaceError> {
+    /// The same in the network namespace alone: with the host's `/sys`, where its control groups are, and which `ip netns exec`
+    /// hides behind one that shows this namespace's interfaces.
+    pub fn command_with_host_sys(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = self.entry.command("nsenter");
+        command.arg(format!("--net=/run/netns/{}", self.name)).arg(program);
+        command
+    }
+
+    pub(crate) fn plug(&self) -> Result<(), NamespaceError> {
         // No link-local address: its making sends packets of its own for seconds, into what may be a measurement.
         self.ip(&["link", "set", self.interface, "addrgenmode", "none", "up"])?;
         self.ip(&["link", "set", "lo", "up"])
     }
 
-    fn configure(&self) -> Result<(), NamespaceError> {
+    pub(crate) fn configure(&self) -> Result<(), NamespaceError> {
         self.add_address(self.v4.into(), 24)?;
         self.add_address(self.v6.into(), 64)
     }
 
-    fn add_address(&self, address: IpAddr, bits: u8) -> Result<(), NamespaceError> {
-        let address = format!("{address}/{bits}");
-        // Without detection of duplicates, an IPv6 address is usable at once and not a second later.
-        self.ip(&["address", "add", &address, "dev", self.interface, "nodad"])
+    /// Gives one of its interfaces another address.
+    pub(crate) fn add_address_to(&self, interface: &str, address: IpAddr, bits: u8) -> Result<(), NamespaceError> {
+        self.ip(&["address", "add", &format!("{address}/{bits}"), "dev", interface, "nodad"])
     }
 
-    fn ip(&self, arguments: &[&str]) -> Result<(), NamespaceError> {
+    fn add_address(&self, address: IpAddr, bits: u8) -> Result<(), NamespaceError> {
+        // Without detection of duplicates, an IPv6 address is usable at once and not a second later.
+        self.add_address_to(self.interface, address, bits)
+    }
+
+    pub(crate) fn ip(&self, arguments: &[&str]) -> Result<(), NamespaceError> {
         run(self.entry.command("ip").args(["-n", &self.name]).args(arguments))
     }
 }
@@ -193,7 +216,7 @@ pub fn command_in(namespace: &Namespace, program: impl AsRef<OsStr>) -> Command 
 
 impl Entry {
     /// Finds a way that works, by making and removing a namespace.
-    fn open() -> Result<Self, NamespaceError> {
+    pub(crate) fn open() -> Result<Self, NamespaceError> {
         let refused = |result: Result<(), NamespaceError>| match result {
             Ok(()) => Ok(None),
             Err(NamespaceError::Step { said, .. }) => Ok(Some(said)),
@@ -258,7 +281,7 @@ impl Entry {
     }
 
     /// Removes the namespaces of processes that are no more. What cannot be removed stays: it does no harm.
-    fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         let Ok(listed) = self.command("ip").args(["netns", "list"]).output() else { return };
         for name in abandoned(&String::from_utf8_lossy(&listed.stdout), process_lives) {
             let _ = run(self.command("ip").args(["netns", "delete", name]));
@@ -389,6 +412,21 @@ mod tests {
         let Some(pair) = pair() else { return };
         let status = pair.near().command("sh").args(["-c", "exit 7"]).status().unwrap();
         assert_eq!(status.code(), Some(7));
+        let status = pair.near().command_with_host_sys("sh").args(["-c", "exit 8"]).status().unwrap();
+        assert_eq!(status.code(), Some(8));
+    }
+
+    #[test]
+    fn the_network_alone_is_entered_with_the_hosts_sys() {
+        let Some(pair) = pair() else { return };
+        let inside = |mut command: Command| said(command.args(["-c", "readlink /proc/self/ns/net; ls /sys/fs/cgroup"]));
+        let (network, groups) =
+            inside(pair.near().command("sh")).split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        assert!(groups.is_empty(), "hidden: {groups}");
+        let with_sys = inside(pair.near().command_with_host_sys("sh"));
+        assert_eq!(with_sys.lines().next(), Some(&*network));
+        let ours = said(Command::new("ls").arg("/sys/fs/cgroup"));
+        assert!(with_sys.ends_with(&ours), "{with_sys}");
     }
 
     #[test]

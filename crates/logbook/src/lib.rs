@@ -10,6 +10,7 @@ pub mod failure;
 #[cfg(test)]
 mod fixture;
 pub mod moment;
+pub mod reach;
 pub mod read;
 pub mod record;
 pub mod resolution;

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use measure::environment::Environment;
 use measure::method::{Asked, Batch, Method};
 use measure::outcome::{Outcome, SocketFacts};
+use measure::probes::Probes;
 use measure::throughput::Throughput;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
@@ -58,6 +59,9 @@ pub struct Record {
     /// What the wire said of it; absent where it was not watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Box<Wire>>,
+    /// What probes of the bare wire were answered with; absent where something else was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Probes>,
     /// How the measurement ended.
     pub ended: Ended,
     /// What a reader must know to judge the numbers.

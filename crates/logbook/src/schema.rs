@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::event::Line;
 use crate::failure::ErrorDocument;
+use crate::reach::ReachDocument;
 use crate::record::Record;
 use crate::resolution::ResolutionDocument;
 use crate::search::SearchDocument;
@@ -31,6 +32,11 @@ pub fn event_schema() -> Value {
 /// Schema of what a machine can resolve: `schema/self.v1.json`.
 pub fn self_schema() -> Value {
     of::<ResolutionDocument>()
+}
+
+/// Schema of a check of a host: `schema/check.v1.json`.
+pub fn check_schema() -> Value {
+    of::<ReachDocument>()
 }
 
 /// Schema of a search: `schema/search.v1.json`.
@@ -57,6 +63,7 @@ mod tests {
     #[test_case("event.v2.json", &event_schema(); "event")]
     #[test_case("search.v1.json", &search_schema(); "of a search")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
+    #[test_case("check.v1.json", &check_schema(); "of a check")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema").join(name);
         let present = serde_json::to_string_pretty(schema).unwrap() + "\n";
@@ -76,6 +83,7 @@ mod tests {
     #[test_case(&event_schema(); "event")]
     #[test_case(&search_schema(); "of a search")]
     #[test_case(&self_schema(); "of the machine")]
+    #[test_case(&check_schema(); "of a check")]
     fn every_number_tells_its_unit(schema: &Value) {
         let mut without = Vec::new();
         units(schema, schema, "", &mut without);
@@ -140,7 +148,7 @@ mod tests {
 
     /// `within`: the description of the object it belongs to, where that names one unit for all its fields.
     fn tells_unit(key: &str, within: &str, property: &Value, root: &Value) -> bool {
-        const KEYS: [&str; 8] = ["_ns", "_bytes", "_per_s", "_per_1000s", "_mbps", "_usecs", "share", "count"];
+        const KEYS: [&str; 9] = ["_ns", "_ppm", "_bytes", "_per_s", "_per_1000s", "_mbps", "_usecs", "share", "count"];
         const WORDS: [&str; 33] = [
             "nanosecond",
             "microsecond",

@@ -6,11 +6,16 @@
 //! Nothing here opens a socket or a file, starts a thread or reads the OS clock: time and chance come in as arguments,
 //! so every number can be checked in virtual time.
 
+pub mod answer;
 pub mod clock;
+pub mod clock_offset;
 pub mod environment;
 pub mod event;
 pub mod method;
+pub mod origin;
 pub mod outcome;
+pub mod probes;
+pub mod reach;
 pub mod recorder;
 pub mod resolution;
 pub mod schedule;

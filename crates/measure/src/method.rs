@@ -25,7 +25,7 @@ pub use axis::{
     Waiting, Window,
 };
 pub use check::{
-    LARGEST_DATAGRAM, LARGEST_MESSAGE, MOST_DATAGRAMS_A_CALL, MOST_SEGMENTS_A_CALL, SMALLEST_ECHO,
+    LARGEST_DATAGRAM, LARGEST_MESSAGE, LARGEST_PROBE, MOST_DATAGRAMS_A_CALL, MOST_SEGMENTS_A_CALL, SMALLEST_ECHO,
     SMALLEST_NATIVE_DATAGRAM,
 };
 pub use message::{Batch, BatchBy, Draws, Share, Sizes};
@@ -118,6 +118,7 @@ impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.carrier, self.pattern) {
             (Carrier::TcpConnect, _) => f.write_str("tcp handshake")?,
+            (Carrier::TcpSyn, _) => f.write_str("tcp-syn probe")?,
             (carrier, Pattern::ConnectExchange) => write!(f, "{carrier} connect + exchange")?,
             (carrier, Pattern::ConnectClose) => write!(f, "{carrier} connect + close")?,
             (carrier, Pattern::Exchange) => write!(f, "{carrier} exchange")?,
@@ -149,7 +150,7 @@ impl fmt::Display for Method {
         if self.discard {
             f.write_str(" · payload not read")?;
         }
-        if self.schedule != Schedule::BackToBack {
+        if self.schedule.has_instants() {
             write!(f, " · pace {}", self.pacing)?;
         }
         write!(f, " · {}", self.waiting)?;
@@ -170,6 +171,8 @@ impl Method {
     fn write_sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.pattern, &self.sizes) {
             _ if self.carrier == Carrier::TcpConnect => return Ok(()),
+            _ if self.carrier == Carrier::TcpSyn && self.request_bytes == Bytes(0) => return Ok(()),
+            _ if self.carrier == Carrier::TcpSyn => return write!(f, " · {} of payload", self.request_bytes),
             (Pattern::Stream, _) => return write!(f, " · {} a call", self.request_bytes),
             (Pattern::ConnectClose, _) => return Ok(()),
             (_, Sizes::Fixed) => match self.smallest_request() {

@@ -3,12 +3,17 @@
 //! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; what a reader must be
 //! warned of is in [`crate::verdict`].
 
+pub mod one_way;
+
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
+use one_way::OneWay;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +60,8 @@ pub struct Outcome {
     pub seconds: Vec<Second>,
     /// Where the time went, from kernel timestamps.
     pub split: Option<Split>,
+    /// Both directions apart, and how far the clocks differ; only where the far side told its own times with each answer.
+    pub one_way: Option<OneWay>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
 }
@@ -182,7 +189,7 @@ pub struct Loss {
     pub periods: u64,
     /// The longest of them, requests.
     pub longest_period: u64,
-    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours, and only where it can tell them from those of the warm-up.
+    /// Recorded requests the peer received; what is missing from the sent was lost on the way there. Only from a reflector of ours or a session-reflector of STAMP that numbers its answers, and only where it can tell them from those of the warm-up.
     pub peer_received: Option<u64>,
     /// Recorded requests the peer replied to; as `peer_received`.
     pub peer_replied: Option<u64>,
@@ -284,6 +291,9 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Which kind of socket carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
+    /// ICMP errors that came in place of replies, a count of each by what it says; absent: none, or nobody looked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub icmp_errors: BTreeMap<String, u64>,
     /// How one-way messages left in batches, warm-up included; absent where they were not to.
     pub batched: Option<Batched>,
 }

@@ -7,7 +7,7 @@
 //! Invariant: `counts.scheduled` is the sum of the fates. Not here: what the numbers mean (`statistics`).
 
 use crate::event::{Counts, Fate, Second};
-use crate::method::{LoopKind, Method, Schedule};
+use crate::method::{LoopKind, Method};
 use crate::unit::{Instant, Nanos};
 
 mod order;
@@ -66,7 +66,7 @@ impl Recorder {
     /// A recorder for one thread of a measurement by `method`, keeping at most `exact` values as they came.
     pub fn of(method: &Method, exact: usize) -> Self {
         let kind = method.loop_kind();
-        Self::scheduled(kind, kind == LoopKind::Open && method.schedule != Schedule::BackToBack, exact)
+        Self::scheduled(kind, kind == LoopKind::Open && method.schedule.has_instants(), exact)
     }
 
     fn scheduled(kind: LoopKind, scheduled: bool, exact: usize) -> Self {

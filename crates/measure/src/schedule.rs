@@ -79,8 +79,11 @@ impl<'t> Due<'t> {
     #[inline]
     pub fn peek(&self) -> Option<Instant> {
         let offset = match self.schedule {
-            Schedule::BackToBack => return None,
+            Schedule::BackToBack | Schedule::AtLatest { .. } => return None,
             Schedule::Every { interval_ns } => interval_ns.0.saturating_mul(self.next),
+            Schedule::Preloaded { count, interval_ns } => {
+                interval_ns.0.saturating_mul(self.next.saturating_sub(u64::from(count.max(1)) - 1))
+            }
             Schedule::Rate { rate_per_1000s } => {
                 (u128::from(self.next) * 1_000_000_000_000 / u128::from(rate_per_1000s.0.get())) as u64
             }
@@ -101,11 +104,13 @@ impl<'t> Due<'t> {
     #[inline]
     pub fn advance(&mut self) {
         match self.schedule {
-            Schedule::BackToBack => {}
+            Schedule::BackToBack | Schedule::AtLatest { .. } => {}
             Schedule::Poisson { .. } => self.draw(),
             // Bursts are whole: they are shared out by their instants, or each connection has its own.
             Schedule::Bursts { .. } => self.next += 1,
-            Schedule::Every { .. } | Schedule::Rate { .. } | Schedule::Trace { .. } => self.next += self.share,
+            Schedule::Every { .. } | Schedule::Preloaded { .. } | Schedule::Rate { .. } | Schedule::Trace { .. } => {
+                self.next += self.share;
+            }
         }
     }
 
@@ -194,6 +199,13 @@ mod tests {
         let instants = take(Due::new(Schedule::Every { interval_ns: Nanos(100) }, Instant(1_000), 0, 1, 7), 4);
         assert!((1_000..1_100).contains(&instants[0]));
         assert!(instants.windows(2).all(|w| w[1] - w[0] == 100));
+    }
+
+    #[test]
+    fn what_is_preloaded_leaves_at_once_and_the_rest_evenly() {
+        let preloaded = |count| Schedule::Preloaded { count, interval_ns: Nanos(100) };
+        assert_eq!(take(Due::new(preloaded(1), Instant(7), 0, 1, 3), 3), [7, 107, 207]);
+        assert_eq!(take(Due::new(preloaded(3), Instant(7), 0, 1, 3), 5), [7, 7, 7, 107, 207]);
     }
 
     #[test]

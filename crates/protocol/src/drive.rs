@@ -25,23 +25,29 @@ use crate::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use crate::native::stream::{self, Numbers};
 use crate::wire::{Reading, Wire};
 
+mod inquiry;
 mod iperf;
 mod iperf3;
 mod netperf;
 mod schedules;
 mod sockperf;
+mod stamp;
+mod syn;
 
+pub use self::inquiry::inquiry;
 pub use self::iperf::{iperf_bounce, iperf_bursts, iperf_datagram, iperf_first};
 pub use self::iperf3::{iperf3_client, iperf3_login, iperf3_parameters, iperf3_results, iperf3_server};
 pub use self::netperf::{netperf_client, netperf_server};
 pub use self::schedules::{capture, trace_text};
 pub use self::sockperf::{sockperf_client, sockperf_datagram, sockperf_feed, sockperf_playback, sockperf_stream};
+pub use self::stamp::stamp;
+pub use self::syn::syn_probe;
 
 /// A driving function, by the name of its fuzz target.
 pub type Drive = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Drive); 25] = [
+pub const ALL: [(&str, Drive); 28] = [
     ("native_header", native_header),
     ("native_preamble", native_preamble),
     ("native_frames", native_frames),
@@ -58,6 +64,7 @@ pub const ALL: [(&str, Drive); 25] = [
     ("sockperf_feed", sockperf_feed),
     ("sockperf_playback", sockperf_playback),
     ("sockperf_stream", sockperf_stream),
+    ("inquiry", inquiry),
     ("iperf_first", iperf_first),
     ("iperf_datagram", iperf_datagram),
     ("iperf_bursts", iperf_bursts),
@@ -67,6 +74,8 @@ pub const ALL: [(&str, Drive); 25] = [
     ("iperf3_parameters", iperf3_parameters),
     ("iperf3_results", iperf3_results),
     ("iperf3_server", iperf3_server),
+    ("stamp", stamp),
+    ("syn_probe", syn_probe),
 ];
 
 /// Arbitrary octets, taken piece by piece; zeros and nothing where they have run out.
@@ -498,6 +507,16 @@ pub fn icmp_echo(data: &[u8]) {
             let mut request = input.0.to_vec();
             echo.prepare(&mut request, u64::from(nonce), Flags::NONE);
             assert_eq!(request.len(), input.0.len());
+            let mut short = Echo::new(family, socket, identifier, nonce).counting_from(identifier).for_payload(0);
+            let oldest = u64::from(nonce);
+            let number = short.message(input.0).map(|message| u16::from_be_bytes([message[6], message[7]]));
+            if let Reading::Reply(seq) = short.identify(input.0, oldest) {
+                assert_eq!(Some(short.header_number(seq)), number, "its number is that of the header");
+                assert!(seq >= oldest.saturating_sub(0x4000) && seq <= oldest + 0xFFFF);
+            }
+            if let Some(number) = short.quoted(input.0) {
+                assert_eq!(short.header_number(short.number_near(oldest, number)), number);
+            }
             let again = Echo::new(family, Socket::Ping, identifier, nonce).identify(&request, 0);
             assert!(again == Reading::Stray || request == input.0, "a request is no reply");
         }

@@ -103,6 +103,12 @@ pub trait Link {
         Ok(self.try_receive(buffer)?.map(Many::one))
     }
 
+    /// The number of the request that the latest [`Fault::Refused`] of a receive is about, where the link can tell; taken
+    /// by this call.
+    fn blamed(&mut self) -> Option<u64> {
+        None
+    }
+
     /// The kernel's stamps of the latest [`Link::send_stamped`], which come back after the reply.
     fn departure(&mut self) -> Departure {
         Departure::default()

@@ -23,6 +23,7 @@ mod omni;
 mod pass;
 pub mod passphrase;
 pub mod server;
+pub mod system;
 
 /// Octets of every message since netperf 2.6.
 pub const MESSAGE: usize = 656;

@@ -45,6 +45,8 @@ pub trait Wire {
 pub enum Reading {
     /// The reply to this request of ours.
     Reply(u64),
+    /// Somebody says that this request will get no reply.
+    Refused(u64),
     /// Nothing of this run.
     Stray,
     /// A reply of this run whose content is wrong.

@@ -18,9 +18,11 @@ use measure::throughput::{Carried, Sight, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
+mod one_way;
 mod search;
 mod wire;
 
+pub(crate) use self::one_way::{one_way, one_way_with_a_step};
 pub(crate) use self::search::search;
 pub(crate) use self::wire::{contradicted, verified};
 
@@ -76,6 +78,7 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
         wire: None,
+        probes: None,
         asked,
         method,
         ended: Ended::Complete,
@@ -109,7 +112,8 @@ pub(crate) fn closed() -> Record {
             edge = now;
         }
     }
-    let extra = Extra { split: Some(split()), sockets: vec![socket()], peer: counted(40_000, 40_000) };
+    let extra =
+        Extra { split: Some(split()), sockets: vec![socket()], peer: counted(40_000, 40_000), ..Extra::default() };
     Record {
         ours: Some(environment("probe-1")),
         theirs: Some(Environment { disturbance: None, interface: None, ..environment("db-1") }),
@@ -356,6 +360,7 @@ pub(crate) fn stream() -> Record {
         peer: Peer { kind: PeerKind::Foreign, protocol: Some("netperf".to_owned()), ..nobody() },
         outcome: None,
         stream: Some(found),
+        probes: None,
         ..base
     }
 }
@@ -459,6 +464,8 @@ pub(crate) fn all() -> Vec<Record> {
         load_at_max(),
         verified(),
         contradicted(),
+        one_way(),
+        one_way_with_a_step(),
     ]
 }
 

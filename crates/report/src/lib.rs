@@ -11,6 +11,7 @@ pub mod layout;
 pub mod machine;
 pub mod number;
 pub mod progress;
+pub mod reach;
 pub mod samples;
 pub mod scaling;
 pub mod search;

@@ -6,6 +6,8 @@
 mod facts;
 mod figures;
 mod load;
+mod one_way;
+mod probes;
 mod stream;
 mod wire;
 
@@ -34,6 +36,12 @@ pub fn render(record: &Record, style: &Style) -> String {
         if let Some(split) = &outcome.split {
             where_the_time_went(&mut page, split);
         }
+        if let Some(both) = &outcome.one_way {
+            one_way::both(&mut page, both);
+        }
+    }
+    if let Some(probes) = &record.probes {
+        probes::answers(&mut page, probes);
     }
     if let Some(stream) = &record.stream {
         stream::figures(&mut page, stream);
@@ -272,6 +280,16 @@ mod tests {
     #[test]
     fn a_measurement_that_the_wire_contradicts() {
         assert_snapshot!(quiet(&fixture::contradicted()));
+    }
+
+    #[test]
+    fn each_direction_apart() {
+        assert_snapshot!(quiet(&fixture::one_way()));
+    }
+
+    #[test]
+    fn a_clock_that_was_set() {
+        assert_snapshot!(quiet(&fixture::one_way_with_a_step()));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The command line: what there is to say, and who acts on it.
 
 pub mod argv;
+pub mod check;
 pub mod completions;
 pub mod deliver;
 pub mod foreign;
+pub mod forward;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
@@ -18,6 +20,7 @@ pub mod result_options;
 pub mod rtt;
 pub mod serve;
 pub mod show;
+pub mod syn;
 pub mod throughput;
 pub mod value;
 pub mod verify;
@@ -80,10 +83,23 @@ enum Command {
     /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
     /// to go. A second Ctrl-C or SIGTERM ends it at once.
     Throughput(throughput::options::ThroughputOptions),
+    /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
+    ///
+    /// Sends SYNs through a raw socket, which needs CAP_NET_RAW, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
+    /// whom) and silence (filtered) apart, each with its TTL, window and options. No connection is ever made: the kernel resets
+    /// what is accepted.
+    Syn(syn::options::SynOptions),
     /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),
+    /// Does anyone answer there, and how? Addresses, route, MTU, echo, ports, and which known program is at each
+    Check(check::CheckOptions),
     /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
     Serve(serve::options::ServeOptions),
+    /// Be a worse path: a link between two network namespaces that delays, loses, reorders and queues, and counts what it did
+    ///
+    /// Two TUN devices and a relay between them, for kernels without netem and for paths whose truth has to be known. Runs until
+    /// SIGINT (Ctrl-C), SIGTERM or SIGHUP, and then prints what became of the packets each way. Needs `CAP_NET_ADMIN`.
+    Forward(forward::ForwardOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
     Machine(machine::SelfOptions),
@@ -99,7 +115,11 @@ enum Command {
     Iperf(part::IperfOptions),
     /// Be iperf3: its command line and its output, either end; `sonde iperf3 --help` tells all
     Iperf3(part::Iperf3Options),
-    /// Make links by which this binary is called netperf, netserver, sockperf, iperf and iperf3
+    /// Be hping3: its command line and its output, for TCP probes; `sonde hping3 --help` tells all
+    Hping3(part::Hping3Options),
+    /// Be ping: iputils' command line and its output; `sonde ping --help` tells all
+    Ping(part::PingOptions),
+    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3, hping3 and ping
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -138,8 +158,11 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Rtt(options) => rtt::run(options, words, output),
         Command::Load(options) => load::run(options, words, output),
         Command::Throughput(options) => throughput::run(options, &words, output),
+        Command::Syn(options) => syn::run(options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
+        Command::Check(options) => check::run(&options, output),
         Command::Serve(options) => serve::run(options, output),
+        Command::Forward(options) => forward::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
@@ -147,6 +170,8 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
         Command::Iperf(_) => Err(part::misplaced(Persona::Iperf)),
         Command::Iperf3(_) => Err(part::misplaced(Persona::Iperf3)),
+        Command::Hping3(_) => Err(part::misplaced(Persona::Hping3)),
+        Command::Ping(_) => Err(part::misplaced(Persona::Ping)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

@@ -4,9 +4,11 @@
 //! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`.
 
 pub mod answer;
+pub mod hping3;
 pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
+pub mod ping;
 #[expect(dead_code, reason = "some of what its files read and compute is looked at by tests alone")]
 pub mod sockperf;
 
@@ -20,7 +22,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 5] = ["netperf", "netserver", "sockperf", "iperf", "iperf3"];
+pub const NAMES: [&str; 7] = ["netperf", "netserver", "sockperf", "iperf", "iperf3", "hping3", "ping"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,10 @@ pub enum Persona {
     Iperf,
     /// iperf3, client and server.
     Iperf3,
+    /// hping3, its TCP mode.
+    Hping3,
+    /// ping of iputils.
+    Ping,
 }
 
 impl Persona {
@@ -62,13 +68,20 @@ impl Persona {
             Self::Sockperf => "sockperf",
             Self::Iperf => "iperf",
             Self::Iperf3 => "iperf3",
+            Self::Hping3 => "hping3",
+            Self::Ping => "ping",
         }
     }
 
     /// Plays the part. Standard output that cannot be written to is a failure here too.
     pub fn play(self, words: &[String]) -> Exit {
-        // netperf and iperf3 know no colours; those of sockperf are for a terminal.
-        let colours = if self == Self::Sockperf { ColorChoice::Auto } else { ColorChoice::Never };
+        // netperf and iperf3 know no colours; those of sockperf are for a terminal. ping has none either, but bells and
+        // backspaces, which are not to be taken for colours and left out.
+        let colours = match self {
+            Self::Sockperf => ColorChoice::Auto,
+            Self::Ping => ColorChoice::AlwaysAnsi,
+            _ => ColorChoice::Never,
+        };
         let output = Arc::new(Output::new(colours, false, false));
         let exit = match self {
             Self::Netperf => netperf::client(self.name(), words, &output),
@@ -76,6 +89,8 @@ impl Persona {
             Self::Sockperf => sockperf::play(words, &output),
             Self::Iperf => iperf::play(words, &output),
             Self::Iperf3 => iperf3::play(words, &output),
+            Self::Hping3 => hping3::play(words, &output),
+            Self::Ping => ping::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -94,6 +109,8 @@ impl Persona {
             "sockperf" => Some(Self::Sockperf),
             "iperf" => Some(Self::Iperf),
             "iperf3" => Some(Self::Iperf3),
+            "hping3" => Some(Self::Hping3),
+            "ping" => Some(Self::Ping),
             _ => None,
         }
     }

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use measure::event::{Event, Fate};
-use measure::method::Schedule;
 use measure::recorder::{Recorder, Sequence};
 use measure::schedule::Due;
 use measure::unit::{Instant, Nanos};
@@ -51,6 +50,8 @@ enum Answer {
     /// Sound, but after the timeout: a wait may end later than it was asked to.
     Late,
     Corrupt,
+    /// Somebody says that none will come.
+    Refused,
     Nothing,
     Fault(Fault),
 }
@@ -60,7 +61,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     pub fn new(mut flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
         flow.wire.open(&mut flow.request);
         let recorder = Recorder::new(told.method.loop_kind(), told.exact());
-        let scheduled = told.method.schedule != Schedule::BackToBack;
+        let scheduled = told.method.schedule.has_instants();
         let timeout = told.method.timeout_ns;
         Self {
             flow,
@@ -110,7 +111,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             let now = self.flow.link.now();
             let trial = match answer {
                 Answer::Sound => Trial::Answered(now.since(sent)),
-                Answer::Late | Answer::Corrupt | Answer::Nothing => Trial::Unanswered,
+                Answer::Late | Answer::Corrupt | Answer::Refused | Answer::Nothing => Trial::Unanswered,
                 Answer::Fault(fault) => Trial::Fault(fault),
             };
             if !matches!(trial, Trial::Answered(_)) {
@@ -247,6 +248,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         loop {
             match self.flow.read(length, self.oldest(seq)) {
                 Reading::Reply(number) if number == seq => return Answer::Sound,
+                Reading::Refused(number) if number == seq => return Answer::Refused,
                 Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => return Answer::Corrupt,
                 other => self.unexpected(other, seq),
             }
@@ -291,6 +293,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             Answer::Nothing => Fate::Lost,
             Answer::Late => Fate::Late,
             Answer::Corrupt | Answer::Sound => Fate::Corrupt,
+            Answer::Refused => Fate::Refused,
             Answer::Fault(fault) => fate_of(fault),
         };
         if fate == Fate::Lost {
@@ -447,6 +450,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     }
                     return (sent, Some(received), Answer::Sound);
                 }
+                Reading::Refused(number) if number == seq => return (sent, Some(received), Answer::Refused),
                 Reading::Corrupt(number) if number.is_none_or(|number| number == seq) => {
                     return (sent, Some(received), Answer::Corrupt);
                 }

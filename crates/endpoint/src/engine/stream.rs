@@ -29,6 +29,9 @@ pub struct Plan<'a> {
     pub schedule: Schedule,
     /// How a due instant is waited for.
     pub pacing: Pacing,
+    /// Whether calls whose instant passed while another went on, or while the thread did not run, are left out: fewer, and never
+    /// many at once.
+    pub even: bool,
     /// Seed of the schedule's draws.
     pub seed: u64,
     /// What goes through for so long at the start is not counted.
@@ -69,6 +72,7 @@ impl<'a> Plan<'a> {
         Self {
             schedule: Schedule::BackToBack,
             pacing: Pacing::Hybrid,
+            even: false,
             seed: 0,
             warm_up: Nanos::ZERO,
             after: None,
@@ -90,6 +94,7 @@ impl<'a> Plan<'a> {
         Self {
             schedule: method.schedule,
             pacing: method.pacing,
+            even: false,
             seed: method.seed,
             warm_up: method.warm_up_ns,
             after: method.stop.after_ns,
@@ -200,7 +205,7 @@ impl<B: Bulk> Engine<'_, B> {
         Ok(now)
     }
 
-    /// Waits for the next due instant. What is late goes out at once: nothing is based anew.
+    /// Waits for the next due instant. What is late goes out at once, unless it is to be left out: nothing is based anew.
     fn await_due(&mut self) -> Result<(), Ended> {
         while let Some(at) = self.due.peek() {
             let mut now = self.way.now();
@@ -228,6 +233,9 @@ impl<B: Bulk> Engine<'_, B> {
             }
         }
         self.due.advance();
+        if self.plan.even {
+            self.due.skip_to(self.way.now());
+        }
         Ok(())
     }
 

@@ -22,6 +22,7 @@ use protocol::link::Link;
 use protocol::wire::Wire;
 
 use super::edge::Edges;
+use super::gap::Gap;
 use super::outstanding::State;
 use super::pacing::Pacer;
 use super::spell::Spells;
@@ -54,6 +55,8 @@ pub struct Windowed<'a, L, W> {
     open: bool,
     scheduled: bool,
     polling: bool,
+    /// After so long a full window holds nothing back.
+    gap: Option<Gap>,
     window: u64,
     budget: u64,
     /// The lane whose turn it is first.
@@ -87,8 +90,9 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             recorder: Recorder::of(told.method, told.exact()),
             pacer: Pacer::new(told.method.pacing),
             open: matches!(told.method.window, Window::Open { .. }),
-            scheduled: told.method.schedule != Schedule::BackToBack,
+            scheduled: told.method.schedule.has_instants(),
             polling: told.method.waiting == Waiting::Spin,
+            gap: Gap::of(told.method.schedule),
             budget: budget(&told),
             first: 0,
             volley: Volley::of(told.method),

@@ -21,18 +21,29 @@ pub(super) struct Route {
     pub(super) next_hop: Option<IpAddr>,
     /// MTU set on the route, or learnt for it.
     pub(super) mtu: Option<u32>,
+    /// What the destination is to this host: `RTN_UNICAST`, `RTN_LOCAL`, `RTN_BROADCAST` …
+    pub(super) kind: u8,
 }
 
 /// The route to `peer`, policy rules included, without mark or bound interface.
 pub(super) fn route(peer: IpAddr) -> io::Result<Route> {
+    route_by(peer, 0)
+}
+
+/// The same by the interface of this index, unless it is 0.
+pub(super) fn route_by(peer: IpAddr, interface: u32) -> io::Result<Route> {
     let (family, address) = family_and_bytes(peer);
     let mut request = vec![family, (address.len() * 8) as u8, 0, 0, 0, 0, 0, 0];
     request.extend(0_u32.to_ne_bytes());
     push_attribute(&mut request, libc::RTA_DST, &address);
+    if interface != 0 {
+        push_attribute(&mut request, libc::RTA_OIF, &interface.to_ne_bytes());
+    }
     let mut found = None;
     ask(libc::RTM_GETROUTE, 0, &request, |kind, body| {
         if kind == libc::RTM_NEWROUTE {
-            found = body.get(12..).and_then(parse_route);
+            let kind = body.get(7).copied().unwrap_or_default();
+            found = body.get(12..).and_then(parse_route).map(|route| Route { kind, ..route });
         }
     })?;
     found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))

@@ -2,7 +2,18 @@
 
 use std::io;
 
+use measure::outcome::one_way::ClockState;
+use measure::unit::Nanos;
+
 use super::files::{Files, Notes};
+
+/// Whether a time service keeps the system clock, and how far from UTC it may be at the most, as the kernel reckons it.
+pub fn clock_state() -> ClockState {
+    let Ok((state, timex)) = adjtimex() else { return ClockState::default() };
+    let error = u64::try_from(timex.maxerror).ok().map(|micros| Nanos(micros.saturating_mul(1_000)));
+    let synchronised = is_synchronised(state, &timex);
+    ClockState { synchronised: Some(synchronised), error_ns: error.filter(|_| synchronised) }
+}
 
 /// Whether a time service keeps the system clock, from `adjtimex(2)`; its frequency correction and error bounds go to
 /// the settings.
@@ -17,13 +28,17 @@ pub(super) fn synchronised(files: &Files, notes: &mut Notes) -> Option<bool> {
             notes.set("adjtimex.frequency_ppm", format!("{:.3}", timex.freq as f64 / 65_536.0));
             notes.set("adjtimex.maxerror_us", timex.maxerror);
             notes.set("adjtimex.esterror_us", timex.esterror);
-            Some(state != libc::TIME_ERROR && timex.status & libc::STA_UNSYNC == 0)
+            Some(is_synchronised(state, &timex))
         }
         Err(error) => {
             notes.unread("adjtimex", error);
             None
         }
     }
+}
+
+fn is_synchronised(state: libc::c_int, timex: &libc::timex) -> bool {
+    state != libc::TIME_ERROR && timex.status & libc::STA_UNSYNC == 0
 }
 
 fn adjtimex() -> io::Result<(libc::c_int, libc::timex)> {

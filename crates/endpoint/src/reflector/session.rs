@@ -71,8 +71,9 @@ impl SocketEnd {
     }
 }
 
-/// How long the end of a session waits for its threads, which look up every tenth of a second.
-const LAST_WORDS: Nanos = Nanos::millis(400);
+/// How long the end of a session waits for its threads, which look up every tenth of a second, and later where the machine
+/// has other work to do. A client waits five seconds for the report.
+const LAST_WORDS: Nanos = Nanos::secs(2);
 
 /// Counts of one flow; written by its thread alone, read by the control connection.
 #[derive(Debug, Default)]

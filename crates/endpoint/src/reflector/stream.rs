@@ -100,6 +100,7 @@ impl<'a> Flow<'a> {
         };
         let mut plan = Plan {
             schedule: self.schedule(sends),
+            even: self.ask.even && sends,
             seed: u64::from(self.number),
             warm_up: self.ask.warm_up_ns,
             interval: limits::interval(self.ask),

@@ -86,7 +86,7 @@ fn test(task: &Task, method: Method, peer: SocketAddr) -> Result<Test, EndpointE
     let carrier = match method.carrier {
         Carrier::Tcp => ask::Carrier::Tcp,
         Carrier::Udp => ask::Carrier::Udp,
-        Carrier::Icmp | Carrier::TcpConnect => {
+        Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn => {
             return Err(refuse(format!("no netserver is needed for {}", method.carrier)));
         }
     };

@@ -182,7 +182,8 @@ pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Ga
     let opening = Opening { method: scene.method, peer: scene.peer, admission, stop: scene.stop, halt: scene.halt };
     let method = opening.method;
     match (method.carrier, method.pattern) {
-        (_, Pattern::ConnectClose | Pattern::Stream) => Err(opening.not_native()),
+        // Probes have their own opening: `crate::syn`.
+        (Carrier::TcpSyn, _) | (_, Pattern::ConnectClose | Pattern::Stream) => Err(opening.not_native()),
         (Carrier::Tcp, Pattern::Exchange | Pattern::Load)
             if headed(method) && method.response_bytes.0 >= LENGTH as u64 =>
         {

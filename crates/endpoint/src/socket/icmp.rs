@@ -47,8 +47,50 @@ pub fn request_length(method: &Method) -> usize {
     Echo::message_length(method.request_bytes.0 as usize)
 }
 
+/// What ping lets its users ask of a socket, beside what every method has.
+#[expect(clippy::struct_excessive_bools, reason = "each is a socket option of its own, on or off by itself")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// TTL or hop limit of requests, to one host and to many.
+    pub ttl: Option<u8>,
+    /// What becomes of requests that are longer than a link on the way takes.
+    pub fragments: Option<Fragments>,
+    /// Whether a broadcast address is asked for.
+    pub broadcast: bool,
+    /// Whether only hosts on the same link are reached.
+    pub link_only: bool,
+    /// Whether requests to a group do not come back to this host.
+    pub no_loopback: bool,
+    /// Firewall mark; it needs `CAP_NET_ADMIN`.
+    pub mark: Option<u32>,
+    /// Whether the kernel debugs the socket; it needs `CAP_NET_ADMIN`.
+    pub debug: bool,
+    /// The identifier of the requests, where it is not the kernel's or chance's.
+    pub identifier: Option<u16>,
+    /// IP options of requests, IPv4 alone.
+    pub ip_options: Option<Vec<u8>>,
+    /// Whether anybody may answer: the socket is not connected.
+    pub anybody: bool,
+}
+
+/// What becomes of requests that are too long for a link on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fragments {
+    /// They are never cut, not even here.
+    Never,
+    /// They are cut here, and on the way they are not.
+    Here,
+    /// They are cut wherever they have to be.
+    Anywhere,
+}
+
 /// Opens an ICMP socket towards `peer`, whose port has no meaning.
 pub fn open(peer: SocketAddr, method: &Method) -> Result<Opened, EndpointError> {
+    open_as(peer, method, &Wishes::default())
+}
+
+/// The same with wishes of a user of ping.
+pub fn open_as(peer: SocketAddr, method: &Method, wishes: &Wishes) -> Result<Opened, EndpointError> {
     let name = peer.ip();
     let (family, protocol) =
         if peer.is_ipv4() { (Family::V4, Protocol::ICMPV4) } else { (Family::V6, Protocol::ICMPV6) };
@@ -62,20 +104,74 @@ pub fn open(peer: SocketAddr, method: &Method) -> Result<Opened, EndpointError> 
     };
     super::prepare(&socket, peer, &method.socket)?;
     option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
+    grant(&socket, peer, wishes)?;
     let fail = |cause: io::Error| EndpointError::new(Step::OpenSocket("ICMP"), name, cause);
     let draw = random::bytes::<6>().map_err(fail)?;
-    let identifier = u16::from_be_bytes([draw[0], draw[1]]);
+    let identifier = wishes.identifier.unwrap_or(u16::from_be_bytes([draw[0], draw[1]]));
     let nonce = u32::from_be_bytes([draw[2], draw[3], draw[4], draw[5]]);
-    if kind == SocketName::Raw {
-        option::only_echo_replies(socket.as_fd(), peer.is_ipv6())
+    match (kind, wishes.identifier) {
+        (SocketName::Raw, _) => option::only_echo_replies(socket.as_fd(), peer.is_ipv6())
             .and_then(|()| option::only_identifier(&socket, peer.is_ipv6(), identifier))
-            .map_err(|cause| EndpointError::new(Step::Set("ICMP filter"), name, cause))?;
+            .map_err(|cause| EndpointError::new(Step::Set("ICMP filter"), name, cause))?,
+        // The identifier of a ping socket is its port.
+        (SocketName::Ping, Some(identifier)) => {
+            let local = method.socket.bind.unwrap_or_else(|| super::any(peer));
+            super::set(peer, "identifier", || socket.bind(&SockAddr::from(SocketAddr::new(local, identifier))))?;
+        }
+        (SocketName::Ping, None) => {}
     }
-    socket
-        .connect(&SockAddr::from(SocketAddr::new(peer.ip(), 0)))
-        .map_err(|cause| EndpointError::new(Step::ConnectData, name, cause))?;
+    if !wishes.anybody {
+        socket
+            .connect(&SockAddr::from(SocketAddr::new(peer.ip(), 0)))
+            .map_err(|cause| EndpointError::new(Step::ConnectData, name, cause))?;
+    }
     let as_seen = if kind == SocketName::Ping { Kind::Ping } else { Kind::Raw };
     Ok(Opened { socket, kind, echo: Echo::new(family, as_seen, identifier, nonce) })
+}
+
+fn grant(socket: &Socket, peer: SocketAddr, wishes: &Wishes) -> Result<(), EndpointError> {
+    let six = peer.is_ipv6();
+    let set = |name, value: i32, v4: (i32, i32), v6: (i32, i32)| {
+        let (level, option) = if six { v6 } else { v4 };
+        super::set(peer, name, || option::set_int(socket.as_fd(), level, option, value))
+    };
+    let both = |option| ((libc::SOL_SOCKET, option), (libc::SOL_SOCKET, option));
+    let flag = |name, option| set(name, 1, both(option).0, both(option).1);
+    if let Some(ttl) = wishes.ttl {
+        let (ip, ipv6) = (libc::IPPROTO_IP, libc::IPPROTO_IPV6);
+        set("multicast time-to-live", ttl.into(), (ip, libc::IP_MULTICAST_TTL), (ipv6, libc::IPV6_MULTICAST_HOPS))?;
+        set("unicast time-to-live", ttl.into(), (ip, libc::IP_TTL), (ipv6, libc::IPV6_UNICAST_HOPS))?;
+    }
+    if let Some(fragments) = wishes.fragments {
+        // The numbers are the same in both families.
+        let how = match fragments {
+            Fragments::Never => libc::IP_PMTUDISC_DO,
+            Fragments::Here => libc::IP_PMTUDISC_WANT,
+            Fragments::Anywhere => libc::IP_PMTUDISC_DONT,
+        };
+        let v4 = (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
+        set("path MTU discovery", how, v4, (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER))?;
+    }
+    if wishes.broadcast {
+        flag("broadcast", libc::SO_BROADCAST)?;
+    }
+    if wishes.link_only {
+        flag("SO_DONTROUTE", libc::SO_DONTROUTE)?;
+    }
+    if wishes.debug {
+        flag("SO_DEBUG", libc::SO_DEBUG)?;
+    }
+    if wishes.no_loopback {
+        let v4 = (libc::IPPROTO_IP, libc::IP_MULTICAST_LOOP);
+        set("multicast loopback", 0, v4, (libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP))?;
+    }
+    if let Some(mark) = wishes.mark {
+        super::set(peer, "mark", || socket.set_mark(mark))?;
+    }
+    match &wishes.ip_options {
+        Some(options) if !six => super::set(peer, "IP options", || option::set_ip_options(socket, options)),
+        _ => Ok(()),
+    }
 }
 
 fn forbidden(peer: SocketAddr, unprivileged: &io::Error, raw: io::Error) -> EndpointError {

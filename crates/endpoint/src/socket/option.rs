@@ -77,6 +77,15 @@ pub fn tell_destination(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     }
 }
 
+/// Asks with each datagram for what was left of its time to live (`IP_RECVTTL`, `IPV6_RECVHOPLIMIT`). A socket of IPv6 may
+/// be given datagrams of IPv4 too.
+pub fn tell_time_to_live(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
+    if ipv6 {
+        set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT, 1)?;
+    }
+    set_int(socket, libc::IPPROTO_IP, libc::IP_RECVTTL, 1)
+}
+
 /// `SO_TIMESTAMPING` with these flags.
 pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()> {
     set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)
@@ -102,6 +111,16 @@ pub fn never_fragment(socket: &Socket, ipv6: bool) -> io::Result<()> {
 pub fn set_max_pacing_rate(socket: &Socket, bytes_per_s: u64) -> io::Result<()> {
     let rate = u32::try_from(bytes_per_s).unwrap_or(u32::MAX);
     set_int(socket.as_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate.cast_signed())
+}
+
+/// IP options of all that leaves the socket (`IP_OPTIONS`), at most 40 octets.
+pub fn set_ip_options(socket: &Socket, options: &[u8]) -> io::Result<()> {
+    // SAFETY: as in `set_int`; the pointer and length describe the slice.
+    let result = unsafe {
+        let length = options.len() as libc::socklen_t;
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_OPTIONS, options.as_ptr().cast(), length)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Sets an integer option.

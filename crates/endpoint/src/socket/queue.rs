@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use libc::{c_int, c_void};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
+use socket2::SockAddr;
 
 /// include/uapi/linux/errqueue.h.
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
@@ -99,11 +100,15 @@ pub struct Addressed {
     pub from: Option<SocketAddr>,
     /// Our address it was sent to, where the socket tells (`option::tell_destination`).
     pub to: Option<IpAddr>,
+    /// Wall clock of the kernel's receive stamp, ns since 1970, where the socket stamps.
+    pub stamp: Option<u64>,
+    /// What was left of its time to live, where the socket tells (`option::tell_time_to_live`).
+    pub time_to_live: Option<u8>,
 }
 
 /// Receives one datagram with both its addresses.
 pub fn receive_from(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Addressed, i32> {
-    let mut to = None;
+    let (mut to, mut stamp, mut time_to_live) = (None, None, None);
     // SAFETY: all-zero is a valid sockaddr_storage.
     let mut name: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
     let length = message_from(socket, buffer, 0, Some(&mut name), |level, kind, data| match (level, kind) {
@@ -113,9 +118,51 @@ pub fn receive_from(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<Address
         }
         // struct in6_pktinfo: destination address, interface index.
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => to = data.first_chunk::<16>().map(|b| IpAddr::from(*b)),
+        (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
+            time_to_live = data.first_chunk::<4>().map(|b| i32::from_ne_bytes(*b) as u8);
+        }
+        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
         _ => {}
     })?;
-    Ok(Addressed { length, from: address_of(&name), to })
+    Ok(Addressed { length, from: address_of(&name), to, stamp, time_to_live })
+}
+
+/// Sends one datagram to `to`, from this address of ours alone: a host with several would answer from the one that its
+/// routes prefer. An address that nothing is sent from, a group's or that of all hosts of a link, is refused.
+pub fn send_from(socket: BorrowedFd<'_>, message: &[u8], to: SocketAddr, from: IpAddr) -> Result<usize, Errno> {
+    let name = SockAddr::from(to);
+    let mut control = Control::default();
+    let mut part = libc::iovec { iov_base: message.as_ptr().cast_mut().cast::<c_void>(), iov_len: message.len() };
+    let (level, kind, length) = match from {
+        IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_PKTINFO, size_of::<libc::in_pktinfo>()),
+        IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, size_of::<libc::in6_pktinfo>()),
+    };
+    // SAFETY: all-zero is a valid msghdr (null pointers, zero lengths).
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_name = name.as_ptr().cast_mut().cast();
+    header.msg_namelen = name.len();
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = (&raw mut control).cast();
+    // SAFETY: CMSG_SPACE and CMSG_LEN only compute.
+    header.msg_controllen = unsafe { libc::CMSG_SPACE(length as u32) } as usize;
+    // SAFETY: the control buffer is aligned, zeroed and longer than CMSG_SPACE of either structure, so the first header and
+    // its data lie within it; struct in_pktinfo has the local address in its octets 4 to 7, struct in6_pktinfo in its first
+    // 16, both an interface of 0, which leaves the choice to the routes. sendmsg reads what the header describes, all of
+    // which outlives the call.
+    let sent = unsafe {
+        let first = libc::CMSG_FIRSTHDR(&raw const header);
+        (*first).cmsg_level = level;
+        (*first).cmsg_type = kind;
+        (*first).cmsg_len = libc::CMSG_LEN(length as u32) as usize;
+        let data = libc::CMSG_DATA(first);
+        match from {
+            IpAddr::V4(address) => data.add(4).cast::<[u8; 4]>().write_unaligned(address.octets()),
+            IpAddr::V6(address) => data.cast::<[u8; 16]>().write_unaligned(address.octets()),
+        }
+        libc::sendmsg(socket.as_raw_fd(), &raw const header, libc::MSG_NOSIGNAL)
+    };
+    usize::try_from(sent).map_err(|_| Errno::from_raw_os_error(errno()))
 }
 
 /// The address that the kernel wrote; `None` where it is of another family than IP.
@@ -197,7 +244,7 @@ pub(super) fn message(
 }
 
 /// The same, with the sender's address.
-fn message_from(
+pub(super) fn message_from(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
     flags: c_int,
@@ -237,7 +284,7 @@ pub(super) fn errno() -> i32 {
 }
 
 /// The software stamp: the first of the three timespecs of `scm_timestamping`; all zero is none.
-fn first_stamp(data: &[u8]) -> Option<u64> {
+pub(super) fn first_stamp(data: &[u8]) -> Option<u64> {
     let seconds = i64::from_ne_bytes(*data.first_chunk()?);
     let nanos = i64::from_ne_bytes(*data.get(8..)?.first_chunk()?);
     let at = u64::try_from(seconds).ok()? * 1_000_000_000 + u64::try_from(nanos).ok()?;
@@ -246,7 +293,7 @@ fn first_stamp(data: &[u8]) -> Option<u64> {
 
 /// `struct sock_extended_err` (include/uapi/linux/errqueue.h): errno, origin, type, code, pad, info, data.
 #[derive(Clone, Copy)]
-struct Extended {
+pub(super) struct Extended {
     errno: u32,
     origin: u8,
     kind: u8,
@@ -256,7 +303,7 @@ struct Extended {
 }
 
 impl Extended {
-    fn read(data: &[u8]) -> Option<Self> {
+    pub(super) fn read(data: &[u8]) -> Option<Self> {
         let word = |at: usize| data.get(at..)?.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
         Some(Self {
             errno: word(0)?,
@@ -268,7 +315,7 @@ impl Extended {
         })
     }
 
-    fn notice(self, stamp: Option<u64>) -> Option<Notice> {
+    pub(super) fn notice(self, stamp: Option<u64>) -> Option<Notice> {
         if self.origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
             let point = match self.info {
                 0 => Point::Driver,

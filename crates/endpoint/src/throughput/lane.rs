@@ -149,6 +149,7 @@ fn plan<'a>(task: &Task, place: u32, sends: bool, post: &Post<'a>) -> Plan<'a> {
     Plan {
         schedule: if sends { schedule(task) } else { Schedule::BackToBack },
         pacing: method.pacing,
+        even: task.even && sends,
         seed: method.seed,
         warm_up: method.warm_up_ns,
         // The reflector ends what it sends, and we see the end; our own bound is for one that does not.

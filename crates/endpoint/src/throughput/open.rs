@@ -58,6 +58,7 @@ pub fn request(task: &Task) -> Open {
         congestion: method.socket.congestion.clone(),
         send_buffer_bytes: method.socket.send_buffer_bytes,
         tos: method.socket.tos,
+        even: task.even,
     };
     Open {
         program: task.program.clone(),

@@ -17,8 +17,14 @@ use testbed::port;
 use crate::exchanges::results;
 use crate::server::{Netserver, V4, V6, measured};
 
-pub const SECOND: StopAt =
-    StopAt { after_ns: Some(Nanos::secs(1)), count: None, bytes: None, settled: None, linger_ns: None };
+pub const SECOND: StopAt = StopAt {
+    after_ns: Some(Nanos::secs(1)),
+    count: None,
+    bytes: None,
+    settled: None,
+    linger_ns: None,
+    linger_answered_ns: None,
+};
 
 fn bytes(count: u64) -> StopAt {
     StopAt { bytes: Some(Bytes(count)), ..StopAt::default() }

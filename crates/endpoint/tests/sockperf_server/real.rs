@@ -48,15 +48,17 @@ impl Told {
         self.number(if self.text.contains("SentMessages=") { "SentMessages=" } else { "Total of " })
     }
 
-    /// Every message that asked was answered once, and in order.
-    fn assert_whole(&self) {
-        self.assert_answered();
-        assert!(self.text.contains("# out-of-order messages = 0"), "{self}");
+    /// No message was answered twice, or out of its order; all were answered but those, `under_way` at most, whose answer
+    /// the client did not wait for when its time was over.
+    fn assert_in_order(&self, under_way: u64) {
+        assert_eq!(self.number("# out-of-order messages = "), 0, "{self}");
+        self.assert_once(under_way);
     }
 
-    /// Every message that asked was answered once.
-    fn assert_answered(&self) {
-        assert!(self.text.contains("# dropped messages = 0; # duplicated messages = 0;"), "{self}");
+    /// The same in any order.
+    fn assert_once(&self, under_way: u64) {
+        assert_eq!(self.number("# duplicated messages = "), 0, "{self}");
+        assert!(self.number("# dropped messages = ") <= under_way, "{self}");
     }
 }
 
@@ -65,6 +67,10 @@ impl std::fmt::Display for Told {
         write!(f, "by sockperf {}:\n{}", self.words, self.text)
     }
 }
+
+/// A client that asks on schedule ends with as many under way as a busy machine makes of them: that all were answered is
+/// the server's to tell ([`assert_counted`]).
+const ANY: u64 = u64::MAX;
 
 /// Runs the client towards `server` with these words.
 fn sockperf(server: &Ours, words: &str) -> Told {
@@ -100,7 +106,7 @@ fn ping_pong(words: &str) {
     }
     let server = Ours::start();
     let told = sockperf(&server, &format!("{words} -t 1"));
-    told.assert_whole();
+    told.assert_in_order(8);
     assert!(told.number("ReceivedMessages=") >= told.sent().saturating_sub(8), "{told}");
     assert_counted(server, &told, words.contains("--tcp"));
 }
@@ -119,7 +125,7 @@ fn under_load(words: &str) {
     }
     let server = Ours::start();
     let told = sockperf(&server, &format!("{words} -t 1"));
-    told.assert_whole();
+    told.assert_in_order(ANY);
     assert!(told.number("ReceivedMessages=") > 0, "{told}");
     assert_counted(server, &told, words.contains("--tcp"));
 }
@@ -145,7 +151,7 @@ fn a_large_message_over_tcp() {
     }
     let server = Ours::with(|settings| settings.rules = Rules { largest: 100_000, ..Rules::default() });
     let told = sockperf(&server, "ping-pong --tcp -m 100000 --mps 200 -t 1 --data-integrity");
-    told.assert_whole();
+    told.assert_in_order(1);
     assert_counted(server, &told, true);
 }
 
@@ -170,8 +176,9 @@ fn playback(carrier: &str) {
     let (_folder, path) = file("playback.txt", &text);
     let server = Ours::start();
     let told = sockperf(&server, &format!("playback --data-file {} --reply-every 3 {carrier}", path.display()));
-    told.assert_whole();
-    assert_eq!((told.sent(), told.number("ReceivedMessages=")), (300, 100), "{told}");
+    told.assert_in_order(ANY);
+    assert_eq!(told.sent(), 300, "{told}");
+    assert!((1..=100).contains(&told.number("ReceivedMessages=")), "{told}");
     assert_counted(server, &told, !carrier.is_empty());
 }
 
@@ -194,7 +201,7 @@ fn four_sockets_of_a_feed_file(words: &str, threads: u32) {
     let output = Command::new("sockperf").args(words.split_whitespace()).output().unwrap();
     let told = Told::of(words, &output);
     // Between sockets, which have threads of their own, there is no order.
-    told.assert_answered();
+    told.assert_once(ANY);
     assert_counted(server, &told, false);
 }
 
@@ -210,7 +217,9 @@ fn two_clients_at_once(words: &str) {
         let both = [(); 2].map(|()| scope.spawn(|| sockperf(&server, words)));
         both.map(|client| client.join().unwrap())
     });
-    told.iter().for_each(Told::assert_whole);
+    for told in &told {
+        told.assert_in_order(1);
+    }
     let totals = server.end();
     let sent: u64 = told.iter().map(Told::sent).sum();
     assert_eq!(totals.messages + totals.dropped.unwrap(), sent, "{totals:?} {} {}", told[0], told[1]);

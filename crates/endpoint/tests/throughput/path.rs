@@ -15,6 +15,7 @@ use protocol::bulk::{Mark, Numbering};
 use protocol::native::header::Header;
 use protocol::native::stream::Numbers;
 use test_case::test_case;
+use testbed::port;
 
 use crate::{V4, V6, asked, measured, rate, task, with_reflector};
 
@@ -67,9 +68,8 @@ impl Way {
 
 /// Passes on what comes at an address of its own to `to` and back, over TCP as it is.
 fn with_path<T>(to: SocketAddr, body: impl FnOnce(SocketAddr) -> T) -> T {
-    let listener = TcpListener::bind((to.ip(), 0)).unwrap();
-    let address = listener.local_addr().unwrap();
-    let socket = UdpSocket::bind(address).expect("the port of TCP is free in UDP, as good as always");
+    let address = SocketAddr::new(to.ip(), port::free());
+    let (listener, socket) = (TcpListener::bind(address).unwrap(), UdpSocket::bind(address).unwrap());
     listener.set_nonblocking(true).unwrap();
     socket.set_read_timeout(Some(LOOK)).unwrap();
     let over = Stop::default();
@@ -145,7 +145,8 @@ fn copy(mut from: TcpStream, mut to: TcpStream, over: &Stop) {
 fn what_the_path_did_is_what_is_told(direction: Direction, ip: IpAddr, streams: u32) {
     with_reflector(ip, |reflector| {
         with_path(reflector, |address| {
-            let each = 400;
+            // All of them together fit a socket's buffer, whatever keeps its reader away.
+            let each = 160 / u64::from(streams);
             let bytes = u64::from(streams) * each * 100;
             let asked = asked(Carrier::Udp, direction, streams, 100, bytes);
             let found = measured(&task(&Asked { schedule: rate(2_000), ..asked }, address));

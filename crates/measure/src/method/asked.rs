@@ -107,6 +107,8 @@ pub enum Far {
     Native,
     /// Another program's: messages carry what its protocol says, and what it does cannot be told in our words.
     Foreign,
+    /// The same of a protocol that says at which rate the far side is to send.
+    ForeignPaced,
 }
 
 impl Asked {
@@ -133,7 +135,9 @@ impl Asked {
             waiting: self.waiting.unwrap_or(Waiting::Block),
             peer_waiting: match (carrier, far) {
                 (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
-                (Carrier::Icmp | Carrier::TcpConnect, _) | (_, Far::Foreign) => None,
+                (Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn, _) | (_, Far::Foreign | Far::ForeignPaced) => {
+                    None
+                }
             },
             reply_every: self.resolve_reply_every(pattern, far)?,
             batch: self.batch,
@@ -145,7 +149,7 @@ impl Asked {
             spread: self.resolve_spread()?,
             stop: self.resolve_stop(pattern, schedule)?,
             timeout_ns: self.timeout_ns.unwrap_or(default::TIMEOUT),
-            warm_up_ns: self.warm_up_ns.unwrap_or(if pattern == Pattern::Stream {
+            warm_up_ns: self.warm_up_ns.unwrap_or(if pattern == Pattern::Stream || carrier == Carrier::TcpSyn {
                 Nanos::ZERO
             } else {
                 default::WARM_UP
@@ -169,7 +173,7 @@ impl Asked {
     fn resolve_reply_every(&self, pattern: Pattern, far: Far) -> Result<u32, Refusal> {
         match self.reply_every {
             // A tool of the field may only send.
-            Some(0) if pattern == Pattern::Load && far == Far::Foreign => Ok(0),
+            Some(0) if pattern == Pattern::Load && far != Far::Native => Ok(0),
             Some(0) => Err(Refusal::ReplyEveryNothing),
             Some(n) if n > 1 && pattern != Pattern::Load => Err(Refusal::RepliesToEach),
             asked => Ok(asked.unwrap_or(1)),
@@ -190,6 +194,13 @@ impl Asked {
             (_, Pattern::Load) => return self.resolve_load_sizes(schedule),
             (_, Pattern::Exchange) if self.sizes.range().is_some() => return self.resolve_load_sizes(schedule),
             (_, Pattern::Exchange | Pattern::ConnectExchange) => {}
+        }
+        if carrier == Carrier::TcpSyn {
+            return match self.response_bytes {
+                // An answer is a bare segment.
+                None => Ok((self.request_bytes.unwrap_or(Bytes(0)), Bytes(0))),
+                Some(_) => Err(Refusal::ProbesGetNoPayload),
+            };
         }
         let request = self.request_bytes.unwrap_or(default::SIZE);
         let response = self.response_bytes.unwrap_or(if carrier == Carrier::Icmp { request } else { default::SIZE });
@@ -282,7 +293,7 @@ impl Asked {
     }
 
     fn resolve_window(&self, schedule: Schedule, pattern: Pattern) -> Result<Window, Refusal> {
-        let on_schedule = schedule != Schedule::BackToBack;
+        let on_schedule = schedule.has_instants();
         match self.window {
             _ if self.volley.is_some() => self.resolve_volley(pattern),
             Some(_) if pattern == Pattern::Stream => Err(Refusal::StreamHasNoWindow),

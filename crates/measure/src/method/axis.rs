@@ -19,6 +19,8 @@ pub enum Carrier {
     Icmp,
     /// The TCP handshake alone, to any port: a new connection each time, no peer program needed.
     TcpConnect,
+    /// A TCP segment on its own, usually a SYN, through a raw socket: no connection, answered by a kernel or a box before it.
+    TcpSyn,
 }
 
 impl fmt::Display for Carrier {
@@ -28,6 +30,7 @@ impl fmt::Display for Carrier {
             Self::Udp => "udp",
             Self::Icmp => "icmp",
             Self::TcpConnect => "tcp-connect",
+            Self::TcpSyn => "tcp-syn",
         })
     }
 }
@@ -144,6 +147,22 @@ pub enum Schedule {
         /// The interval in nanoseconds.
         interval_ns: Nanos,
     },
+    /// So many at the very start, and from then on one every so many nanoseconds: no random phase.
+    Preloaded {
+        /// Requests at the start, at least 1.
+        count: u32,
+        /// The interval in nanoseconds.
+        interval_ns: Nanos,
+    },
+    /// As soon as the window allows, and at the latest so long after the request before it, answered or not: a loss does
+    /// not hold the rest up, and no reply is given up for it.
+    AtLatest {
+        /// The longest gap in nanoseconds.
+        gap_ns: Nanos,
+        /// Whether the gap becomes the smoothed round trip (RFC 6298, alpha 1/8) as soon as there is one, but never shorter
+        /// than [`Schedule::LEAST_GAP`].
+        adapts: bool,
+    },
     /// This many a second, evenly.
     Rate {
         /// Requests per 1000 seconds.
@@ -178,11 +197,19 @@ pub enum Schedule {
 }
 
 impl Schedule {
+    /// A gap that adapts is never shorter: a path that loses all gets a hundred requests a second.
+    pub const LEAST_GAP: Nanos = Nanos::millis(10);
+
+    /// Whether requests are due at instants; where not, replies make room for them.
+    pub fn has_instants(&self) -> bool {
+        !matches!(self, Self::BackToBack | Self::AtLatest { .. })
+    }
+
     /// Mean time between requests; `None` back to back, where the path decides, and for a trace of one instant.
     pub fn mean_gap(&self) -> Option<Nanos> {
         match *self {
-            Self::BackToBack => None,
-            Self::Every { interval_ns } => Some(interval_ns),
+            Self::BackToBack | Self::AtLatest { .. } => None,
+            Self::Every { interval_ns } | Self::Preloaded { interval_ns, .. } => Some(interval_ns),
             Self::Rate { rate_per_1000s } | Self::Poisson { rate_per_1000s } => Some(rate_per_1000s.period()),
             Self::Bursts { count, interval_ns } => Some(Nanos(interval_ns.0 / u64::from(count.max(1)))),
             // From the first departure to the last there is one gap less than there are messages.
@@ -197,7 +224,12 @@ impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BackToBack => f.write_str("back to back"),
-            Self::Every { interval_ns } => write!(f, "every {interval_ns}"),
+            Self::Every { interval_ns } | Self::Preloaded { count: 1, interval_ns } => write!(f, "every {interval_ns}"),
+            Self::Preloaded { count, interval_ns } => write!(f, "{count} at once, then every {interval_ns}"),
+            Self::AtLatest { gap_ns, adapts: false } => write!(f, "back to back, at the latest after {gap_ns}"),
+            Self::AtLatest { gap_ns, adapts: true } => {
+                write!(f, "back to back, at the latest after a round trip, {gap_ns} at first")
+            }
             Self::Rate { rate_per_1000s } => write!(f, "{rate_per_1000s}"),
             Self::Poisson { rate_per_1000s } => write!(f, "poisson {rate_per_1000s}"),
             Self::Bursts { count, interval_ns } => write!(f, "bursts of {count} every {interval_ns}"),
@@ -282,6 +314,10 @@ pub struct Stop {
     /// So many nanoseconds after the last departure replies are no longer waited for; absent: each until its timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linger_ns: Option<Nanos>,
+    /// The same where something was answered: twice the longest round trip so far, and at least so many nanoseconds.
+    /// Absent: as `linger_ns` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linger_answered_ns: Option<Nanos>,
 }
 
 /// "Known well enough": the 95 % confidence interval of a quantile is no wider than a share of its value.

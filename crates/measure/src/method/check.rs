@@ -13,6 +13,8 @@ pub const SMALLEST_NATIVE_DATAGRAM: u64 = 32;
 pub const LARGEST_DATAGRAM: u64 = 65_507;
 /// The smallest ICMP echo payload that still tells one run's replies from another's: a sequence of 64 bits.
 pub const SMALLEST_ECHO: u64 = 8;
+/// The largest payload of a TCP segment on its own: 65,535 less 20 bytes of IP and 60 of TCP with all its options.
+pub const LARGEST_PROBE: u64 = 65_455;
 /// The largest message on a stream.
 pub const LARGEST_MESSAGE: u64 = 1 << 30;
 /// Datagrams that one `sendmmsg` takes: `UIO_MAXIOV` of Linux.
@@ -26,13 +28,13 @@ impl Method {
         self.check_load(far)?;
         self.check_sizes(far)?;
         self.check_schedule(far)?;
-        if far == Far::Foreign && asked.peer_waiting.is_some() {
+        if far != Far::Native && asked.peer_waiting.is_some() {
             return Err(Refusal::ForeignWaiting);
         }
         if !self.needs_reflector() && (asked.peer_waiting.is_some() || !self.spread.peer_cpus.is_empty()) {
             return Err(Refusal::NoPeerProgram { carrier: self.carrier });
         }
-        if asked.pacing.is_some() && self.schedule == Schedule::BackToBack {
+        if asked.pacing.is_some() && !self.schedule.has_instants() {
             return Err(Refusal::NothingToPace);
         }
         if self.timeout_ns == Nanos::ZERO || self.timeout_ns > Nanos::secs(3_600) {
@@ -54,11 +56,17 @@ impl Method {
         if self.pattern == Pattern::Stream {
             return self.check_calls();
         }
+        if self.carrier == Carrier::TcpSyn {
+            return self.check_probe();
+        }
         let (smallest, largest) = match self.carrier {
             Carrier::Tcp | Carrier::TcpConnect => (1, LARGEST_MESSAGE),
-            Carrier::Udp if far == Far::Foreign => (1, LARGEST_DATAGRAM),
+            Carrier::Udp if far != Far::Native => (1, LARGEST_DATAGRAM),
             Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
+            // Without a number of ours in its payload an echo has the 16 bits of its header alone.
+            Carrier::Icmp if far == Far::Foreign => (0, LARGEST_DATAGRAM),
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
+            Carrier::TcpSyn => (0, LARGEST_PROBE),
         };
         let response = if self.reply_every == 0 { self.request_bytes } else { self.response_bytes };
         for bytes in [self.smallest_request(), self.request_bytes, response] {
@@ -73,6 +81,14 @@ impl Method {
         let smallest = self.smallest_request();
         if self.carrier == Carrier::Udp && far == Far::Native && self.response_bytes > smallest {
             return Err(Refusal::Amplifies { request: smallest, response: self.response_bytes });
+        }
+        Ok(())
+    }
+
+    fn check_probe(&self) -> Result<(), Refusal> {
+        if self.request_bytes.0 > LARGEST_PROBE {
+            let (carrier, bytes) = (self.carrier, self.request_bytes);
+            return Err(Refusal::Size { carrier, bytes, smallest: 0, largest: LARGEST_PROBE });
         }
         Ok(())
     }
@@ -94,14 +110,15 @@ impl Method {
 
     fn check_schedule(&self, far: Far) -> Result<(), Refusal> {
         match self.schedule {
-            Schedule::Every { interval_ns: Nanos::ZERO } | Schedule::Bursts { interval_ns: Nanos::ZERO, .. } => {
-                Err(Refusal::ZeroInterval)
-            }
-            Schedule::Bursts { count: 0, .. } => Err(Refusal::EmptyBurst),
+            Schedule::Every { interval_ns: Nanos::ZERO }
+            | Schedule::Preloaded { interval_ns: Nanos::ZERO, .. }
+            | Schedule::AtLatest { gap_ns: Nanos::ZERO, .. }
+            | Schedule::Bursts { interval_ns: Nanos::ZERO, .. } => Err(Refusal::ZeroInterval),
+            Schedule::Bursts { count: 0, .. } | Schedule::Preloaded { count: 0, .. } => Err(Refusal::EmptyBurst),
             Schedule::BackToBack => Ok(()),
             Schedule::Trace { .. } if self.pattern != Pattern::Load => Err(Refusal::TracesAreLoads),
             Schedule::Trace { messages: 0, .. } => Err(Refusal::NothingToMeasure),
-            // Ours sends as it is asked to.
+            // Ours sends as it is asked to, and so do some others.
             _ if self.direction == Some(Direction::Receive) && far == Far::Foreign => Err(Refusal::PacedReceiver),
             _ if self.pattern == Pattern::Stream => Ok(()),
             // A burst of a foreign tool is so many exchanges, one after the other where its window is one.
@@ -126,9 +143,7 @@ impl Method {
                 (_, Some(_)) => Err(Refusal::BatchesAreLoads),
                 (Sizes::Fixed, None) => Ok(()),
                 // One program's messages say their own length, and so do the replies.
-                (_, None) if far == Far::Foreign && matches!(self.window, Window::Volley(_)) => {
-                    self.check_drawn_sizes()
-                }
+                (_, None) if far != Far::Native && matches!(self.window, Window::Volley(_)) => self.check_drawn_sizes(),
                 (_, None) => Err(Refusal::SizesAreLoads),
             };
         }

@@ -251,6 +251,9 @@ pub enum Refusal {
         /// The size of the largest.
         bytes: Bytes,
     },
+    /// A reply's size asked of a carrier whose answers are bare.
+    #[error("a probe's answer is a bare segment: leave --response-size away")]
+    ProbesGetNoPayload,
     /// Concurrent handshakes on one thread.
     #[error("handshakes are made one at a time a connection: raise --connections instead of --window")]
     OneHandshakeAtATime,
@@ -260,6 +263,7 @@ fn size_reason(carrier: Carrier) -> &'static str {
     match carrier {
         Carrier::Udp => " (the header with token and sequence takes 32; one datagram carries 65507 at most)",
         Carrier::Icmp => " (8 tell our replies from others')",
+        Carrier::TcpSyn => " (one segment is one packet)",
         Carrier::Tcp | Carrier::TcpConnect => "",
     }
 }

@@ -7,6 +7,20 @@ use test_case::test_case;
 const EVERY_MS: Option<Schedule> = Some(Schedule::Every { interval_ns: Nanos::millis(1) });
 
 #[test]
+fn what_a_foreign_server_sends_has_a_rate_only_where_its_protocol_says_one() {
+    let asked = Asked {
+        pattern: Some(Pattern::Stream),
+        direction: Some(Direction::Receive),
+        schedule: Some(Schedule::Every { interval_ns: Nanos::millis(1) }),
+        ..Asked::default()
+    };
+    assert_eq!(asked.resolve_towards(Far::Foreign).unwrap_err(), Refusal::PacedReceiver);
+    for far in [Far::Native, Far::ForeignPaced] {
+        assert_eq!(asked.resolve_towards(far).unwrap().schedule, Schedule::Every { interval_ns: Nanos::millis(1) });
+    }
+}
+
+#[test]
 fn nothing_said_is_a_closed_tcp_exchange() {
     let method = Asked::default().resolve().unwrap();
     assert_eq!(method.window, Window::Closed(1));

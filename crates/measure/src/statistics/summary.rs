@@ -3,7 +3,8 @@
 mod rates;
 
 use crate::event::{Counts, Second};
-use crate::method::{LoopKind, Method, Pattern, Schedule};
+use crate::method::{LoopKind, Method, Pattern};
+use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
 use crate::recorder::{Kept, Recording, Series, Values};
 use crate::statistics::correlation::{self, Effective};
@@ -24,6 +25,8 @@ const SMALLEST_BEHIND: Nanos = Nanos::micros(1);
 pub struct Extra {
     /// Where the time went, from kernel timestamps.
     pub split: Option<Split>,
+    /// Both directions apart, from a peer that told its own times.
+    pub one_way: Option<OneWay>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
     /// What the peer counted, from a reflector of ours.
@@ -44,7 +47,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     let service = recording.service.as_ref().map(|service| Sample::of(service, &series, from_send));
     let rates = Rates::of(recording, method, &extra.peer);
     let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
-    let saturating = recording.kind == LoopKind::Closed && method.schedule == Schedule::BackToBack;
+    let saturating = recording.kind == LoopKind::Closed && !method.schedule.has_instants();
     Outcome {
         loop_kind: recording.kind,
         elapsed_ns: elapsed(recording),
@@ -65,6 +68,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         steady: steady(&response.series, series.stride),
         seconds: merged_seconds(&recording.seconds),
         split: extra.split,
+        one_way: extra.one_way,
         sockets: extra.sockets,
     }
 }
@@ -175,7 +179,7 @@ pub fn merged<'a>(seconds: impl Iterator<Item = &'a Second> + Clone) -> Second {
 mod tests {
     use super::*;
     use crate::event::Fate;
-    use crate::method::{Asked, Settled, Stop};
+    use crate::method::{Asked, Schedule, Settled, Stop};
     use crate::outcome::{Standing, Steady};
     use crate::recorder::{Recorder, Sequence};
     use crate::statistics::simulated::latencies;

@@ -38,6 +38,10 @@ pub struct Datagrams {
     /// to drift. Absent where nothing came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<f64>,
+    /// In an interval: shortest time on the way beyond the shortest there ever was, in nanoseconds. A queue that never empties
+    /// shows here, and a receiver that is now and then late does not. Absent of a whole stream, and where nothing came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing_ns: Option<f64>,
     /// Times from sending to receiving; absent where the two clocks are not of one kind, or nothing came.
     pub transit: Option<Transit>,
 }
@@ -118,7 +122,8 @@ impl Arrivals {
     /// What is known now. Each call begins a new interval of transit times, and returns those of the one that ends.
     pub fn sight(&mut self) -> Datagrams {
         let transit = std::mem::take(&mut self.transits[0]);
-        self.with(&transit)
+        let standing = transit.min_ns.saturating_sub(self.transits[1].min_ns).max(0) as f64;
+        Datagrams { standing_ns: (transit.count > 0).then_some(standing), ..self.with(&transit) }
     }
 
     /// What is known now, of all that came.
@@ -143,6 +148,7 @@ impl Arrivals {
             foreign: self.foreign,
             jitter_ns: self.smoothed,
             waited_ns: taken.then(|| (transit.mean_ns - transit.min_ns as f64).max(0.0)),
+            standing_ns: None,
             transit: (taken && self.comparable).then_some(*transit),
         }
     }
@@ -271,6 +277,7 @@ impl Datagrams {
             foreign: self.foreign.saturating_sub(earlier.foreign),
             jitter_ns: self.jitter_ns,
             waited_ns: self.waited_ns,
+            standing_ns: self.standing_ns,
             transit: self.transit,
         }
     }
@@ -299,6 +306,8 @@ impl Datagrams {
             foreign: self.foreign + other.foreign,
             jitter_ns: mean(self.jitter_ns, other.jitter_ns),
             waited_ns: mean(self.waited_ns, other.waited_ns),
+            // Two intervals of one stream, or two streams of one path: what never emptied did not in either.
+            standing_ns: self.standing_ns.into_iter().chain(other.standing_ns).reduce(f64::min),
             transit,
         }
     }

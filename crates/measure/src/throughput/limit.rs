@@ -1,15 +1,16 @@
 //! What keeps a stream from being faster, as far as what was seen of it tells.
 //!
 //! Looked at in the order in which one cause hides the next: the rate that was asked for, a processor (an end that cannot
-//! keep up fills the other end's window and loses what it cannot take), a window, and only then the path. A path that loses
-//! is told apart by moving it: datagrams somewhat slower than the stream, and somewhat faster. What loses at any rate is a
-//! lossy path, what loses only above a rate and delays nothing a policer, and what delays is a queue. Where nothing shows a
-//! cause it is not determined, and that is said.
+//! keep up fills the other end's window and loses what it cannot take), a window, and only then the path. A path is never
+//! named for what the stream itself met alone, unless its round trips grew while nobody waited for a processor: it is told
+//! apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined, and that is said.
+
+pub mod moved;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::throughput::arrivals::Datagrams;
+use crate::throughput::limit::moved::Moved;
 use crate::unit::{Bytes, Nanos};
 
 /// What is looked at.
@@ -29,7 +30,7 @@ pub struct Evidence {
     pub tcp: Option<TcpSeen>,
     /// Share of the datagrams that were lost; absent of TCP.
     pub datagrams_lost: Option<f64>,
-    /// What slower and faster datagrams met; absent where nobody sent any.
+    /// What datagrams met that were sent slower and faster; absent where nobody sent any.
     pub moved: Option<Moved>,
 }
 
@@ -57,32 +58,16 @@ pub struct TcpSeen {
     pub buffer_limited: Option<f64>,
     /// Share of the bytes that were sent again, 0 to 1.
     pub retransmitted: Option<f64>,
-    /// The receiver's window, of a stream.
+    /// The receivers' windows, of all streams together.
     pub window: Option<Bytes>,
-    /// Smoothed round trip.
+    /// The receivers' socket buffers at the end, of all streams together.
+    pub receive_buffer: Option<Bytes>,
+    /// Smoothed round trip: the middle one of those seen.
     pub rtt: Option<Nanos>,
+    /// How often it was looked at.
+    pub rtts: usize,
     /// Smallest round trip.
     pub min_rtt: Option<Nanos>,
-}
-
-/// What datagrams met that were sent somewhat slower and somewhat faster than the stream went.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Moved {
-    /// At the lower rate.
-    pub slower: Leg,
-    /// At the higher rate.
-    pub faster: Leg,
-}
-
-/// Datagrams at one rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Leg {
-    /// Bytes of payload per second that left.
-    pub sent_bytes_per_s: f64,
-    /// Bytes of payload per second that arrived.
-    pub received_bytes_per_s: f64,
-    /// What arrived, by number.
-    pub datagrams: Datagrams,
 }
 
 /// What limits a stream.
@@ -131,16 +116,32 @@ const THROTTLED: f64 = 0.1;
 const HELD: f64 = 0.5;
 /// Share of bytes sent again, or of datagrams lost, below which losses explain nothing.
 const LOSSES: f64 = 0.001;
-/// Delay that a queue adds, beyond the path's own, from which it is one.
+/// Delay that the stream's own round trips gain, beyond the path's own, from which a queue made it.
 const QUEUE: Nanos = Nanos::millis(5);
+/// Looks at the smoothed round trip from which its middle one is no accident: a relay that is late once lengthens it for a while.
+const LOOKS: usize = 5;
+/// Share of its time below which neither end's busiest thread is anywhere near its processor's limit.
+const IDLE: f64 = 0.5;
+/// Share of the time that TCP was held back by the window, from which that may be what limits: a sender that paces waits for
+/// itself the rest of the time.
+const SHUT: f64 = 0.1;
+/// Of what the window lets through in the shortest round trip, what went through where it is small: the most of it on a path
+/// whose round trips are even, less where they are not, and less still where TCP says itself that it waited for it most of the
+/// time. More cannot be: then the window that was seen is not the one that it had.
+const FILLED: [f64; 2] = [0.4, 0.3];
+const OVERFILLED: f64 = 1.3;
+/// Likewise of the receiver's buffer, of which a window is some half. One that holds far more than goes through in a round trip
+/// is not small, whatever window a slow reader leaves.
+const FILLED_BUFFER: f64 = 0.2;
 
 impl Evidence {
-    /// Whether the path loses, so that only moving the rate tells why.
+    /// Whether something on the path may be what limits, so that only moving the rate tells: losses, longer round trips, or
+    /// nothing at all where both ends had time to spare.
     pub fn wants_moving(&self) -> bool {
-        self.by_rate().is_none()
-            && self.by_processor().is_none()
-            && self.by_window().is_none()
-            && self.losses().is_some()
+        let explained = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
+        let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < IDLE;
+        let idle = self.asked_bytes_per_s.is_none() && spare(&self.sender) && spare(&self.receiver);
+        explained.is_none() && (self.losses().is_some() || self.queue().is_some() || idle)
     }
 
     /// What limits, and what shows it.
@@ -158,12 +159,16 @@ impl Evidence {
     }
 
     fn by_processor(&self) -> Option<Limit> {
-        let ends = [(Limiter::ReceiverCpu, &self.receiver), (Limiter::SenderCpu, &self.sender)];
+        // A sender that keeps the rate asked for could do more: it waits for its instants busily.
+        let paced =
+            self.asked_bytes_per_s.zip(self.sent_bytes_per_s).is_some_and(|(asked, sent)| sent >= asked * REACHED);
+        let ends =
+            [Some((Limiter::ReceiverCpu, &self.receiver)), (!paced).then_some((Limiter::SenderCpu, &self.sender))];
         let strained = |(limiter, end): (Limiter, &EndSeen)| {
             let why = end.strain();
             (!why.is_empty()).then_some((limiter, why))
         };
-        let mut strained: Vec<_> = ends.into_iter().filter_map(strained).collect();
+        let mut strained: Vec<_> = ends.into_iter().flatten().filter_map(strained).collect();
         if strained.len() == 2 && self.throttled_alone().is_some() {
             // Who is kept from running by decree is the cause; the other waits busily.
             strained.retain(|(limiter, _)| Some(*limiter) == self.throttled_alone());
@@ -192,20 +197,17 @@ impl Evidence {
 
     fn by_window(&self) -> Option<Limit> {
         let tcp = self.tcp.as_ref()?;
-        if let Some(share) = tcp.window_limited.filter(|share| *share >= HELD) {
-            // A receiver that is not let run fills its window: that is no small one.
-            if let Some(waited) = self.receiver.waiting_thread.filter(|share| *share >= CROWDED) {
-                let because = format!(
-                    "its thread waited for a processor {} of the time, so that its window filled",
-                    percent(waited)
-                );
-                return Some(found(Limiter::ReceiverCpu, vec![because]));
-            }
+        if let Some(share) = tcp.window_limited.filter(|share| *share >= SHUT) {
             let mut because = vec![format!("TCP waited for the receiver's window {} of its busy time", percent(share))];
-            if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
-                because.push(format!("{} a round trip of {rtt}", kilobytes(window)));
+            if self.fills_the_window(tcp, share >= HELD) {
+                if let (Some(window), Some(rtt)) = (tcp.window, tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)) {
+                    because.push(format!("{} a round trip of {rtt}", kilobytes(window)));
+                }
+                return Some(found(Limiter::ReceiveWindow, because));
             }
-            return Some(found(Limiter::ReceiveWindow, because));
+            if share >= HELD {
+                return Some(self.slow_reader(because));
+            }
         }
         let share = tcp.buffer_limited.filter(|share| *share >= HELD)?;
         Some(found(
@@ -214,29 +216,64 @@ impl Evidence {
         ))
     }
 
+    /// Whether about as much went through as the window lets through in a round trip; `held`: whether that is what TCP waited for
+    /// most of the time.
+    fn fills_the_window(&self, tcp: &TcpSeen, held: bool) -> bool {
+        let (Some(rate), Some(rtt)) = (self.received_bytes_per_s, tcp.min_rtt) else { return false };
+        let fill = |room: Option<Bytes>| room.map(|room| rate * rtt.as_secs_f64() / room.0.max(1) as f64);
+        let window = fill(tcp.window).is_some_and(|fill| (FILLED[usize::from(held)]..=OVERFILLED).contains(&fill));
+        window && fill(tcp.receive_buffer).is_none_or(|fill| fill >= FILLED_BUFFER)
+    }
+
+    /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
+    fn slow_reader(&self, mut because: Vec<String>) -> Limit {
+        let taken = Some(self.receiver.taken()).filter(|share| *share >= IDLE);
+        let crowded = self.receiver.waiting_thread.filter(|share| *share >= CROWDED);
+        let Some(share) = taken.or(crowded) else {
+            because.push("which is not small for the round trip: nothing shows why it is not read".to_owned());
+            return found(Limiter::NotDetermined, because);
+        };
+        because.push(format!("its thread was on a processor or waited for one {} of the time", percent(share)));
+        found(Limiter::ReceiverCpu, because)
+    }
+
     /// The share of losses that the path is to explain.
     fn losses(&self) -> Option<f64> {
         let again = self.tcp.and_then(|tcp| tcp.retransmitted);
         again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
     }
 
+    /// How the stream's own round trips grew, in words; `None` where they did not, or where whoever waits for a processor or a
+    /// reader makes them.
+    fn queue(&self) -> Option<String> {
+        let tcp = self.tcp.filter(|tcp| tcp.window_limited.unwrap_or(0.0) < SHUT)?;
+        let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);
+        let grew = rtt.0.saturating_sub(min.0) >= QUEUE.0.max(min.0);
+        let crowded = [&self.sender, &self.receiver].iter().any(|end| end.waiting_thread.unwrap_or(0.0) >= CROWDED);
+        (grew && !crowded).then(|| format!("round trips of {rtt} under load, where {min} is the shortest"))
+    }
+
     fn by_path(&self) -> Option<Limit> {
-        let queue = self.tcp.and_then(|tcp| Some((tcp.rtt?, tcp.min_rtt?)));
-        let queue = queue.filter(|(rtt, min)| rtt.0.saturating_sub(min.0) >= QUEUE.0.max(min.0));
-        let queued = queue.map(|(rtt, min)| format!("round trips of {rtt} under load, where {min} is the shortest"));
-        let Some(lost) = self.losses() else { return Some(found(Limiter::Congestion, vec![queued?])) };
-        let lost = match self.tcp {
+        let lost = self.losses().map(|lost| match self.tcp {
             Some(_) => format!("{} of the bytes had to be sent again", percent(lost)),
             None => format!("{} of the datagrams were lost", percent(lost)),
-        };
-        let Some(moved) = &self.moved else {
-            let unknown = "which of a queue, a policer and a lossy path it is was not tried".to_owned();
-            return Some(found(Limiter::Congestion, [lost].into_iter().chain(queued).chain([unknown]).collect()));
-        };
-        let (limiter, tried) = moved.tells();
-        let because =
-            [lost].into_iter().chain(tried).chain(queued.filter(|_| limiter == Limiter::Congestion)).collect();
-        Some(found(limiter, because))
+        });
+        let queue = self.queue();
+        let (limiter, tried) =
+            self.moved.as_ref().map_or_else(|| self.untried(queue.is_some()), |moved| moved.tells(self.losses()));
+        let limiter = limiter.unwrap_or(Limiter::NotDetermined);
+        let queue = queue.filter(|_| limiter == Limiter::Congestion);
+        let because: Vec<String> = lost.into_iter().chain(queue).chain(tried).collect();
+        (!because.is_empty()).then(|| found(limiter, because))
+    }
+
+    /// What the stream alone tells of the path: a queue that it was seen to make, and never what its losses are of.
+    fn untried(&self, queued: bool) -> (Option<Limiter>, Vec<String>) {
+        if queued && self.tcp.is_some_and(|tcp| tcp.rtts >= LOOKS) {
+            return (Some(Limiter::Congestion), Vec::new());
+        }
+        let lost = self.losses().map(|_| "which of a queue, a policer and a lossy path it is was not tried".to_owned());
+        (None, lost.into_iter().collect())
     }
 
     /// What was looked at and shows nothing.
@@ -245,6 +282,8 @@ impl Evidence {
         let seen = [
             share("busiest thread: the sender's", self.sender.busiest_thread),
             share("the receiver's", self.receiver.busiest_thread),
+            share("longest wait for a processor: the sender's", self.sender.waiting_thread),
+            share("the receiver's", self.receiver.waiting_thread),
             share("held by the receiver's window", self.tcp.and_then(|tcp| tcp.window_limited)),
             share("sent again", self.tcp.and_then(|tcp| tcp.retransmitted)),
         ];
@@ -253,6 +292,11 @@ impl Evidence {
 }
 
 impl EndSeen {
+    /// Share of the time in which a thread was on a processor or waited for one: what it could not have been faster in.
+    fn taken(&self) -> f64 {
+        self.busiest_thread.unwrap_or(0.0) + self.waiting_thread.unwrap_or(0.0)
+    }
+
     fn is_throttled(&self) -> bool {
         self.throttled.is_some_and(|share| share >= THROTTLED)
     }
@@ -273,54 +317,6 @@ impl EndSeen {
             dropped.map(|share| format!("its kernel dropped {} of what arrived, for nobody took it", percent(share))),
         ];
         told.into_iter().flatten().collect()
-    }
-}
-
-impl Moved {
-    /// What moving the rate shows.
-    fn tells(&self) -> (Limiter, Vec<String>) {
-        let (slow, fast) = (self.slower.loss(), self.faster.loss());
-        let leg = |name: &str, leg: &Leg| {
-            format!(
-                "{} {name}, at {}: {} lost",
-                percent(leg.of(&self.faster)),
-                rate(leg.sent_bytes_per_s),
-                percent(leg.loss())
-            )
-        };
-        let mut tried = vec![
-            leg("of the faster rate", &self.slower),
-            format!("at {}: {} lost", rate(self.faster.sent_bytes_per_s), percent(fast)),
-        ];
-        // A share that stays where it is whatever the rate is the path's own.
-        if slow >= LOSSES && slow * 3.0 >= fast {
-            return (Limiter::Loss, tried);
-        }
-        let queue = self.faster.queue();
-        if let Some(queue) = queue {
-            tried.push(format!("which waited {queue} on average"));
-        }
-        if fast < LOSSES * 10.0 {
-            return (Limiter::Congestion, tried);
-        }
-        let policed = queue.is_none_or(|queue| queue < QUEUE);
-        (if policed { Limiter::Policer } else { Limiter::Congestion }, tried)
-    }
-}
-
-impl Leg {
-    fn loss(&self) -> f64 {
-        self.datagrams.loss().unwrap_or(0.0)
-    }
-
-    /// How much slower than `other` it left.
-    fn of(&self, other: &Self) -> f64 {
-        if other.sent_bytes_per_s > 0.0 { self.sent_bytes_per_s / other.sent_bytes_per_s } else { 1.0 }
-    }
-
-    /// How much longer datagrams took on average than the quickest.
-    fn queue(&self) -> Option<Nanos> {
-        self.datagrams.waited_ns.map(|waited| Nanos(waited as u64))
     }
 }
 

@@ -200,6 +200,7 @@ pub fn iperf_bounce(data: &[u8]) {
             Read::Reply(seq) | Read::Corrupt(Some(seq)) => assert_eq!(seq + 1, prepared, "the latest"),
             Read::Corrupt(None) => panic!("whose it is, is known"),
             Read::Stray => {}
+            Read::Refused(_) => panic!("a server of datagrams refuses nothing"),
         }
     }
 }

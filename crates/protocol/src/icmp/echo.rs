@@ -73,13 +73,57 @@ pub struct Echo {
     socket: Socket,
     identifier: u16,
     nonce: u32,
+    /// What stands in the header's sequence field of request 0.
+    first: u16,
+    /// Whether the payload has no room for the 64-bit number.
+    short: bool,
 }
 
 impl Echo {
     /// Requests with this identifier (constant for the run, for load balancers may hash it; a ping socket has the kernel
     /// set it) and this random number.
     pub fn new(family: Family, socket: Socket, identifier: u16, nonce: u32) -> Self {
-        Self { family, socket, identifier, nonce }
+        Self { family, socket, identifier, nonce, first: 0, short: false }
+    }
+
+    /// The same, with request 0 numbered `first` in the header, for those who look at the wire.
+    pub fn counting_from(self, first: u16) -> Self {
+        Self { first, ..self }
+    }
+
+    /// The same for a payload of `octets`. With fewer than [`SMALLEST_PAYLOAD`] the header's 16 bits are all there is to
+    /// tell replies apart: one to a request 49,152 or more before the oldest unanswered one is taken for a later one's.
+    pub fn for_payload(self, octets: usize) -> Self {
+        Self { short: octets < SMALLEST_PAYLOAD, ..self }
+    }
+
+    /// Which ICMP it is.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The identifier of the requests; of a ping socket the kernel has another.
+    pub fn identifier(&self) -> u16 {
+        self.identifier
+    }
+
+    /// What the header's sequence field has of request `seq`.
+    pub fn header_number(&self, seq: u64) -> u16 {
+        self.first.wrapping_add(seq as u16)
+    }
+
+    /// The request near `oldest` that has this number in its header: from 16,384 before it to 49,151 behind.
+    pub fn number_near(&self, oldest: u64, header_number: u16) -> u64 {
+        let low = oldest.saturating_sub(0x4000);
+        low.wrapping_add(u64::from(header_number.wrapping_sub(self.header_number(low))))
+    }
+
+    /// Of an echo request that somebody quotes, from its first octet on: the number in its header. `None` where it is
+    /// none of ours.
+    pub fn quoted(&self, request: &[u8]) -> Option<u16> {
+        let header = request.first_chunk::<HEADER>()?;
+        let number = || header[SHORT_SEQ].try_into().map(u16::from_be_bytes).ok();
+        (header[0] == self.family.request() && self.is_ours(header)).then(number).flatten()
     }
 
     /// Octets of the message that carries a payload of `payload` octets: what the engine's buffer has to hold.
@@ -130,18 +174,21 @@ fn checksum(message: &[u8]) -> [u8; 2] {
 }
 
 impl Wire for Echo {
-    /// A message shorter than header and sequence number stays as it is.
+    /// A message shorter than header and sequence number stays as it is, unless it was said to be short.
     #[inline]
     fn prepare(&mut self, message: &mut [u8], seq: u64, _flags: Flags) {
-        if message.len() < HEADER + SMALLEST_PAYLOAD {
+        let least = if self.short { HEADER } else { HEADER + SMALLEST_PAYLOAD };
+        if message.len() < least {
             return;
         }
         message[0] = self.family.request();
         message[1] = 0;
         message[CHECKSUM].copy_from_slice(&[0, 0]);
         message[IDENTIFIER].copy_from_slice(&self.identifier.to_be_bytes());
-        message[SHORT_SEQ].copy_from_slice(&(seq as u16).to_be_bytes());
-        message[SEQ].copy_from_slice(&seq.to_be_bytes());
+        message[SHORT_SEQ].copy_from_slice(&self.header_number(seq).to_be_bytes());
+        if let Some(long) = message.get_mut(SEQ) {
+            long.copy_from_slice(&seq.to_be_bytes());
+        }
         if let Some(nonce) = message.get_mut(NONCE) {
             nonce.copy_from_slice(&self.nonce.to_be_bytes());
         }
@@ -152,7 +199,7 @@ impl Wire for Echo {
     }
 
     #[inline]
-    fn identify(&mut self, reply: &[u8], _oldest: u64) -> Reading {
+    fn identify(&mut self, reply: &[u8], oldest: u64) -> Reading {
         let Some(message) = self.message(reply) else { return Reading::Stray };
         if message[0] != self.family.reply() || message[1] != 0 || !self.is_ours(message) {
             return Reading::Stray;
@@ -166,9 +213,17 @@ impl Wire for Echo {
         if unchecked && Delivered::read(reply).is_some_and(|all| all.whole && checksum(all.message) != [0, 0]) {
             return Reading::Corrupt(None);
         }
+        if self.short {
+            let number = message[SHORT_SEQ].try_into().map_or(0, u16::from_be_bytes);
+            return Reading::Reply(self.number_near(oldest, number));
+        }
         let Some(seq) = message.get(SEQ).and_then(|octets| octets.first_chunk()) else { return Reading::Corrupt(None) };
         let seq = u64::from_be_bytes(*seq);
-        if message[SHORT_SEQ] == (seq as u16).to_be_bytes() { Reading::Reply(seq) } else { Reading::Corrupt(None) }
+        if message[SHORT_SEQ] == self.header_number(seq).to_be_bytes() {
+            Reading::Reply(seq)
+        } else {
+            Reading::Corrupt(None)
+        }
     }
 }
 
@@ -236,6 +291,33 @@ mod tests {
         let mut short = [0xEE; 15];
         echo(Family::V4, Socket::Raw).prepare(&mut short, 7, Flags::NONE);
         assert_eq!(short, [0xEE; 15]);
+    }
+
+    #[test]
+    fn without_room_for_a_number_the_header_tells_replies_apart() {
+        for socket in [Socket::Ping, Socket::Raw] {
+            let mut echo = echo(Family::V4, socket).counting_from(1).for_payload(0);
+            for (seq, oldest) in [(0, 0), (65_535, 65_530), (65_536, 65_530), (1 << 33, (1 << 33) - 9), (70, 80)] {
+                let mut request = vec![0; HEADER];
+                echo.prepare(&mut request, seq, Flags::NONE);
+                assert_eq!(echo.quoted(&request), Some((seq + 1) as u16), "as an error quotes it");
+                let mut packet = Vec::new();
+                let builder = PacketBuilder::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 64);
+                builder.icmpv4_echo_reply(ID, (seq + 1) as u16).write(&mut packet, &[]).unwrap();
+                let reply = if socket == Socket::Raw { &packet[..] } else { &packet[20..] };
+                assert_eq!(echo.identify(reply, oldest), Reading::Reply(seq), "{socket:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_error_quotes_is_ours_or_not() {
+        let raw = echo(Family::V4, Socket::Raw);
+        let request = [8, 0, 0, 0, 0x12, 0x34, 0, 7];
+        assert_eq!(raw.quoted(&request), Some(7));
+        assert_eq!(raw.quoted(&request[..7]), None, "too little of it");
+        assert_eq!(Echo { identifier: 1, ..raw }.quoted(&request), None, "another program's");
+        assert_eq!(raw.quoted(&[0, 0, 0, 0, 0x12, 0x34, 0, 7]), None, "no request");
     }
 
     #[test]

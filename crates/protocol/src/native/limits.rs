@@ -188,7 +188,7 @@ fn check_sense(open: &Open) -> Result<(), Refused> {
             return Err(nonsense(Reason::ResponseSize, "over UDP a reply is never longer than its request"));
         }
         Carrier::Tcp | Carrier::Udp => {}
-        Carrier::Icmp | Carrier::TcpConnect => {
+        Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn => {
             return Err(nonsense(Reason::Carrier, &format!("{} needs no session", open.carrier)));
         }
     }
@@ -204,7 +204,7 @@ fn check_stream(open: &Open, ask: &Ask) -> Result<(), Refused> {
     let datagrams = match open.carrier {
         Carrier::Tcp => false,
         Carrier::Udp => true,
-        Carrier::Icmp | Carrier::TcpConnect => {
+        Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn => {
             return Err(nonsense(Reason::Carrier, &format!("{} carries no streams", open.carrier)));
         }
     };

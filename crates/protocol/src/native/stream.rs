@@ -44,6 +44,9 @@ pub struct Ask {
     pub send_buffer_bytes: Option<Bytes>,
     /// Type-of-service octet of what the reflector sends.
     pub tos: Option<u8>,
+    /// Whether the reflector's sender leaves out what is late, instead of sending it together.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub even: bool,
 }
 
 /// Flows of a session of `streams` streams each way it goes.

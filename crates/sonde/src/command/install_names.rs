@@ -13,7 +13,7 @@ use crate::persona::NAMES;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde install-names ~/bin              netperf, netserver, sockperf, iperf and iperf3 in a folder of your PATH
+  sonde install-names ~/bin              ping, netperf, iperf3 and the others in a folder of your PATH
   sudo sonde install-names /usr/local/bin
 ";
 

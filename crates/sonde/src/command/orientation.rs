@@ -13,6 +13,7 @@ sonde measures what two endpoints can do with the network between them.
                             the same by TCP handshakes: nothing of ours needed there
   sonde load HOST --rate 10k
                             what does it cost at 10 000 a second?
+  sonde check HOST          does anyone answer there, and how?
   sonde self                what can this machine resolve at all?
   sonde show FILE           print a record again
 

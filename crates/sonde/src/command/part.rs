@@ -1,5 +1,5 @@
-//! `sonde netperf`, `sonde netserver`, `sonde sockperf`, `sonde iperf` and `sonde iperf3` as commands among others: for help, man
-//! pages and completions.
+//! `sonde netperf`, `sonde ping` and the other programs whose place is taken as commands among others: for help, man pages and
+//! completions.
 //! Their words are read in [`crate::persona`], before anything here sees them.
 
 use std::ffi::OsString;
@@ -8,9 +8,11 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::persona::Persona;
+use crate::persona::hping3::options::usage as hping3_usage;
 use crate::persona::iperf::options::usage as iperf_usage;
 use crate::persona::iperf3::options::usage as iperf3_usage;
 use crate::persona::netperf::options::usage;
+use crate::persona::ping::options::usage as ping_usage;
 use crate::persona::sockperf::options::usage as sockperf_usage;
 
 const CLIENT_EXAMPLES: &str = "\
@@ -58,6 +60,25 @@ Examples:
 docs/iperf3.md says where it differs from the original.
 ";
 
+const HPING3_EXAMPLES: &str = "\
+Examples:
+  sonde hping3 -S -p 5432 -c 4 db1                       needs CAP_NET_RAW, as the original does
+  sonde hping3 -S -p 5432 -i u10000 -q -c 1000 db1
+  sonde install-names ~/bin                              from then on as hping3
+
+docs/hping3.md says where it differs from the original.
+";
+
+const PING_EXAMPLES: &str = "\
+Examples:
+  sonde ping -c 100 db1
+  sonde ping -c 1000 -i 0.0005 -q db1                    every 500 us, which no other ping does
+  sonde ping -c 1000 -i 0.01 --record run.json db1       and what ping does not tell: sonde show run.json
+  sonde install-names ~/bin                              from then on as ping
+
+docs/ping.md says where it differs from the original.
+";
+
 /// What `sonde netperf` takes.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
@@ -98,6 +119,24 @@ pub struct IperfOptions {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{IPERF3_EXAMPLES}\n{}", iperf3_usage::help()), disable_help_flag = true, disable_version_flag = true)]
 pub struct Iperf3Options {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde hping3` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{HPING3_EXAMPLES}\n{}", hping3_usage::help()), disable_help_flag = true, disable_version_flag = true)]
+pub struct Hping3Options {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde ping` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{PING_EXAMPLES}{}", ping_usage::text()), disable_help_flag = true, disable_version_flag = true)]
+pub struct PingOptions {
     /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

@@ -15,7 +15,7 @@ use endpoint::clock;
 use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::name;
 use endpoint::resolution::clock_cost;
-use endpoint::rtt::{self, Finding, Target, Task};
+use endpoint::rtt::{self, Finding, Protocol, Target, Task};
 use endpoint::stop::Stop;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -138,13 +138,24 @@ pub fn task(
         trace: plan.trace.clone(),
         method,
         target: target.transpose()?,
-        protocol: plan.protocol.clone(),
+        protocol: spoken(plan, output)?,
         key,
         samples,
         interval: INTERVAL,
         program: PROGRAM.to_owned(),
         verify: plan.verify.as_ref().map(Verify::wish),
     })
+}
+
+/// The protocol of the far side, its key read.
+fn spoken(plan: &Plan, output: &Output) -> Result<Protocol, Failure> {
+    match &plan.protocol {
+        Protocol::Stamp { .. } => {
+            let key = plan.stamp_key.as_deref().map(|path| key_file::read_stamp(path, output)).transpose()?;
+            Ok(Protocol::Stamp { key })
+        }
+        protocol => Ok(protocol.clone()),
+    }
 }
 
 /// A seed nobody chose: the standard library's hashers start from the system's random bits.

@@ -17,6 +17,7 @@ use endpoint::peer::iperf3::server::{self as iperf3, settings as iperf3_settings
 use endpoint::peer::netperf::server::{self as netserver, Netserver};
 use endpoint::peer::sockperf::server as sockperf;
 use endpoint::peer::sockperf::server::settings::{Carriers, Place};
+use endpoint::peer::stamp::reflector::{self as stamp, StampReflector};
 use endpoint::reflector::{Reflector, Settings, bind};
 use endpoint::stop::Stop;
 use protocol::native::key::Key;
@@ -25,7 +26,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::command::key_file;
 use crate::command::serve::options::ServeOptions;
-use crate::command::serve::plan::Plan;
+use crate::command::serve::plan::{Plan, StampPlan};
 use crate::command::serve::ready::Supervisor;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -51,6 +52,7 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
         sockperf: plan.sockperf.map(|port| sockperf_beside(&addresses, port)).transpose()?,
         iperf: plan.iperf.map(|port| iperf_beside(&addresses, port)).transpose()?,
         iperf3: plan.iperf3.map(|port| iperf3_beside(&addresses, port)).transpose()?,
+        stamp: plan.stamp.as_ref().map(|plan| stamp_beside(&addresses, plan, output)).transpose()?,
     };
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
@@ -69,6 +71,7 @@ struct Beside {
     sockperf: Option<sockperf::Server>,
     iperf: Option<iperf::Server>,
     iperf3: Option<iperf3::Server>,
+    stamp: Option<StampReflector>,
 }
 
 impl Beside {
@@ -86,7 +89,8 @@ impl Beside {
             .as_ref()
             .map(|server| line("an iperf 2 server", server.sockets().iter().map(|bound| bound.address).collect()));
         let iperf3 = self.iperf3.as_ref().map(|server| line("an iperf3 server", server.addresses()));
-        netserver.into_iter().chain(sockperf).chain(iperf).chain(iperf3).collect()
+        let stamp = self.stamp.as_ref().map(|server| line("a session-reflector of STAMP", server.addresses()));
+        [netserver, sockperf, iperf, iperf3, stamp].into_iter().flatten().collect()
     }
 }
 
@@ -128,15 +132,24 @@ fn iperf3_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf3::Server, 
     iperf3::bind(iperf3_settings::Settings { listen, ..settings }, Arc::new(Nobody))
 }
 
+/// A session-reflector of STAMP likewise, over UDP.
+fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, output: &Output) -> Result<StampReflector, Failure> {
+    let listen = addresses.iter().map(|address| SocketAddr::new(address.ip(), plan.port)).collect();
+    let key = plan.key.as_deref().map(|path| key_file::read_stamp(path, output)).transpose()?;
+    let settings = stamp::Settings { key, counts: plan.counts, clock: plan.clock, ..stamp::Settings::at(listen) };
+    Ok(stamp::bind(settings)?)
+}
+
 /// Runs the reflector and what is beside it; where one of them fails, all end.
 fn all(reflector: Reflector, beside: Beside, stop: &Stop) -> Result<(), EndpointError> {
-    let Beside { netserver, sockperf, iperf, iperf3 } = beside;
+    let Beside { netserver, sockperf, iperf, iperf3, stamp } = beside;
     thread::scope(|scope| {
         let others = [
             netserver.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
             sockperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop).map(drop)))),
             iperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
             iperf3.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
+            stamp.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
         ];
         let end = stopping(stop, reflector.run(stop));
         let joined = |thread: thread::ScopedJoinHandle<'_, _>| {

@@ -27,7 +27,7 @@ use crate::command::rtt::progress::Tally;
 use crate::command::rtt::watch::Watch;
 use crate::command::rtt::{self, plan::Plan as Measurement};
 use crate::command::throughput::beside::{Beside, asked_for};
-use crate::command::throughput::evidence::{Way, is_of_the_path};
+use crate::command::throughput::evidence::Way;
 use crate::command::throughput::options::ThroughputOptions;
 use crate::command::throughput::plan::Plan;
 use crate::command::verify::{Verify, claims};
@@ -127,7 +127,6 @@ impl One<'_> {
         let conclude = |direction: Direction| {
             let way = Way::of(found, task, direction, asked)?;
             let worth = self.plan.tests_losses && !self.stop.requested() && way.evidence(None).wants_moving();
-            let worth = worth && is_of_the_path(way.evidence(None).limit().limiter);
             let moved = worth.then(|| beside.moved(task, &way, self.stop)).flatten();
             Some(way.concluded(found, moved.as_ref()))
         };

@@ -15,6 +15,8 @@ use crate::{printed, sonde};
 #[test_case(&["throughput", "--help"], "throughput-long")]
 #[test_case(&["replay", "--help"], "replay")]
 #[test_case(&["serve", "--help"], "serve")]
+#[test_case(&["forward", "--help"], "forward")]
+#[test_case(&["check", "--help"], "check")]
 #[test_case(&["self", "--help"], "self")]
 #[test_case(&["show", "--help"], "show")]
 #[test_case(&["key", "--help"], "key")]

@@ -1,6 +1,7 @@
 //! The binary, driven as users drive it: each test in a folder of its own, without the environment of whoever runs it.
 
 mod argv;
+mod check;
 mod documents;
 mod find;
 mod help;

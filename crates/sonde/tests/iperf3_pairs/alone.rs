@@ -93,6 +93,12 @@ fn a_run_leaves_a_record() {
         assert_eq!(record["peer"]["protocol"], "iperf3", "{words}");
         assert!(record["stream"]["ours"]["bytes"].as_u64().unwrap() > 0, "{words}");
         assert_eq!(words.contains("--bidir"), record["stream"]["back"].is_object(), "{words}");
+        assert_eq!(
+            words.contains("-b"),
+            record["method"]["schedule"] != "back-to-back",
+            "{words}: {}",
+            record["method"]
+        );
         let shown = sonde(&["show", path]);
         assert_eq!(shown.code, Some(0), "{}", shown.told());
     }

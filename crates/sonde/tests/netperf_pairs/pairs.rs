@@ -117,8 +117,9 @@ const CRR: &[(&str, &str)] = &[("DIRECTION", "Connect|Send|Recv"), ("THROUGHPUT_
 #[test_case("-t TCP_RR -l -500", "-P {a},{b}", Count(500), RR; "TCP_RR between chosen ports")]
 #[test_case("-t TCP_RR -l -500", "-P ,{b}", Count(500), RR; "TCP_RR to a chosen port")]
 #[test_case("-t TCP_RR -l 1 -c -C", "", Time, &[("LOCAL_CPU_METHOD", "S"), ("REMOTE_CPU_METHOD", "S")]; "TCP_RR with CPU use")]
-#[test_case("-t TCP_RR -l 1 -i 3,3 -I 95,10", "", Time, &[("CONFIDENCE_ITERATION", "3"), ("CONFIDENCE_LEVEL", "95"), ("CONFIDENCE_INTERVAL", "10.000000")]; "TCP_RR to confidence")]
-#[test_case("-t TCP_RR -l -100 -i 5,3 -I 99,0.001", "", Count(100), &[("CONFIDENCE_ITERATION", "5"), ("CONFIDENCE_LEVEL", "99")]; "TCP_RR to a confidence that is not reached")]
+// For a second iteration the original asks for the port that it had, which the system may have given to somebody else.
+#[test_case("-t TCP_RR -l 1 -i 3,3 -I 95,10", "-P ,{b}", Time, &[("CONFIDENCE_ITERATION", "3"), ("CONFIDENCE_LEVEL", "95"), ("CONFIDENCE_INTERVAL", "10.000000")]; "TCP_RR to confidence")]
+#[test_case("-t TCP_RR -l -100 -i 5,3 -I 99,0.001", "-P ,{b}", Count(100), &[("CONFIDENCE_ITERATION", "5"), ("CONFIDENCE_LEVEL", "99")]; "TCP_RR to a confidence that is not reached")]
 #[test_case("-t TCP_RR -l -100 -T 0,0", "", Count(100), &[("LOCAL_CPU_BIND", "0"), ("REMOTE_CPU_BIND", "0")]; "TCP_RR on chosen CPUs")]
 #[test_case("-t TCP_RR -l -100 -B some", "-s 32768 -S 32768", Count(100), &[("RESULT_BRAND", "\"some\""), ("LSS_SIZE_REQ", "32768"), ("RSR_SIZE_REQ", "32768")]; "TCP_RR with chosen buffers")]
 #[test_case("-t UDP_RR -l 1", "", Time, RR; "UDP_RR by time")]

@@ -1,7 +1,8 @@
 //! Two hosts and the program on them.
 //!
-//! Tests of time have the machine to themselves, as far as this program goes, and real-time priority where the user may
-//! have it, so that other work does not decide what they see; the others run beside each other.
+//! Tests of time have the machine to themselves, as far as this program goes, and real-time priority, so that other work
+//! does not decide what they see: where the user may not have it they say so, and test nothing. The others run beside each
+//! other.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -32,12 +33,22 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// For a test of time; `None`: there are no namespaces here, which was said aloud.
+    /// For a test of time; `None`: there are no namespaces here or no real-time priority, which was said aloud.
     pub fn alone(what: &str) -> Option<Self> {
         let scene = Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })?;
-        let permitted = urgently(scene.near(), "true").output().is_ok_and(|output| output.status.success());
-        URGENT.store(permitted, Ordering::Relaxed);
+        if !urgently(scene.near(), "true").output().is_ok_and(|output| output.status.success()) {
+            testbed::skip::aloud(&format!(
+                "{what}: time is judged at real-time priority alone, which is not permitted here"
+            ));
+            return None;
+        }
+        URGENT.store(true, Ordering::Relaxed);
         Some(scene)
+    }
+
+    /// For a test that wants the machine as its users have it, at no priority, and yet to itself.
+    pub fn undisturbed(what: &str) -> Option<Self> {
+        Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })
     }
 
     /// For a test of anything else.
@@ -119,11 +130,16 @@ pub fn sonde_in(namespace: &Namespace) -> Command {
     let program = assert_cmd::cargo::cargo_bin!("sonde");
     let urgent = URGENT.load(Ordering::Relaxed);
     let mut command = if urgent { urgently(namespace, program) } else { namespace.command(program) };
+    as_a_stranger(&mut command);
+    command
+}
+
+/// Without the environment of whoever runs the tests, and without input.
+pub fn as_a_stranger(command: &mut Command) {
     for name in ["SONDE_KEY_FILE", "SONDE_COLOR", "NOTIFY_SOCKET", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null());
-    command
 }
 
 /// The one JSON document on standard output.
@@ -209,7 +225,7 @@ pub fn installed(program: &str, package: &str, what: &str) -> bool {
     there
 }
 
-/// `sonde serve` in a namespace; ended when it goes out of scope.
+/// `sonde serve` in a namespace, or what else serves; ended when it goes out of scope.
 pub struct Reflector {
     child: Child,
     _stderr: BufReader<ChildStderr>,
@@ -219,12 +235,17 @@ impl Reflector {
     /// Starts it with these words, and returns when it listens.
     pub fn start(namespace: &Namespace, words: &[&str]) -> Self {
         let mut command = sonde_in(namespace);
-        let child = command.arg("serve").args(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let mut child = child.expect("started");
+        command.arg("serve").args(words);
+        Self::started(command, "listening on")
+    }
+
+    /// Starts a command that serves until it is ended, and returns when it says `ready` on standard error.
+    pub fn started(mut command: Command, ready: &str) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("started");
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
         let mut status = String::new();
         stderr.read_line(&mut status).expect("a line");
-        assert!(status.contains("listening on"), "{status}");
+        assert!(status.contains(ready), "{status}");
         Self { child, _stderr: stderr }
     }
 }

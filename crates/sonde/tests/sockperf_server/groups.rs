@@ -40,9 +40,10 @@ fn at(host: &Namespace) -> [String; 4] {
     ["--mc-rx-if".to_owned(), address.clone(), "--mc-tx-if".to_owned(), address]
 }
 
-/// The number of answers that a client has had, where it missed none.
+/// The number of answers that a client has had, each of them once. What was under way when its time was over it calls
+/// dropped.
 fn answers(ended: &Ended) -> u64 {
-    assert!(ended.said("dropped messages = 0; # duplicated messages = 0"), "{}", ended.told());
+    assert!(ended.said("# duplicated messages = 0"), "{}", ended.told());
     let rest = ended.stdout.split("ReceivedMessages=").nth(1).unwrap_or_default();
     rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().expect("a number")
 }

@@ -65,11 +65,10 @@ impl Server {
         ports.map(|rest| rest.split_whitespace().next().unwrap_or_default().parse().expect("a port")).collect()
     }
 
-    /// Ends it by `signal`: its status, and all that it has said on either output.
+    /// Ends it by `signal`: its status, absent where it had to be killed, and all that it has said on either output.
     pub fn end(self, signal: Signal) -> (Option<i32>, String, String) {
         self.running.signal(signal);
         let ended = self.running.end(LIMIT);
-        assert!(!ended.overdue, "{}", ended.told());
         (ended.code, ended.stdout, ended.stderr)
     }
 }

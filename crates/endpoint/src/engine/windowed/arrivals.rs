@@ -111,6 +111,10 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         lane.requests.settle(request.seq, State::Done);
         self.recorder.arrived(&mut lane.sequence, request.ordinal - lane.first);
         self.latest = received;
+        if let Some(gap) = &mut self.gap {
+            lane.settle(request.ordinal);
+            gap.saw(received.since(request.sent).unwrap_or_default());
+        }
         match request.intended {
             Some(due) if self.open => self.recorder.answered_as_scheduled(due, request.sent, received),
             _ => self.recorder.answered(request.sent, received),
@@ -135,7 +139,11 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
 
     #[cold]
     fn unsound(&mut self, turn: usize, reading: Reading) {
-        let Reading::Corrupt(number) = reading else { return self.recorder.stray() };
+        let number = match reading {
+            Reading::Corrupt(number) => number,
+            Reading::Refused(seq) => return self.refusal(turn, seq),
+            Reading::Reply(_) | Reading::Stray => return self.recorder.stray(),
+        };
         // Where it cannot be told which request it answers, the oldest outstanding one ends by it.
         let requests = &mut self.lanes[turn].requests;
         let named = number.and_then(|seq| requests.find(seq)).filter(|request| request.state == State::Waiting);
@@ -145,13 +153,26 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         }
     }
 
-    /// The link reports an error that belongs to something sent before: the oldest outstanding request ends by it.
+    /// Somebody refuses this request, which ends by it where it is still waited for.
+    #[cold]
+    fn refusal(&mut self, turn: usize, seq: u64) {
+        match self.lanes[turn].requests.find(seq).filter(|request| request.state == State::Waiting) {
+            Some(request) => self.end_early(turn, request, Fate::Refused),
+            None => self.recorder.stray(),
+        }
+    }
+
+    /// The link reports an error that belongs to something sent before: the request it names ends by it, or the oldest
+    /// outstanding one where it names none.
     #[cold]
     pub(super) fn refused(&mut self, turn: usize, fault: Fault) -> Result<(), Ended> {
         if fault.ends_the_run() {
             return Err(Ended::Broken(fault));
         }
-        match self.lanes[turn].requests.oldest_waiting() {
+        let blamed = self.links[turn].blamed();
+        let requests = &mut self.lanes[turn].requests;
+        let named = blamed.map(|seq| requests.find(seq).filter(|request| request.state == State::Waiting));
+        match named.unwrap_or_else(|| requests.oldest_waiting()) {
             Some(request) => self.end_early(turn, request, fate_of(fault)),
             None if self.is_load() => self.recorder.one_way_refused(),
             None => {}
@@ -175,6 +196,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         self.make_room(turn, now);
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, if fate == Fate::Lost { given_up::<W>() } else { State::Done });
+        lane.settle(request.ordinal);
         let ordinal = request.ordinal - lane.first;
         self.recorder.ended(fate, &mut lane.sequence, ordinal, slip(request.intended, request.sent));
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {

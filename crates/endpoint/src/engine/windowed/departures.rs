@@ -9,6 +9,7 @@ use protocol::wire::Wire;
 use super::stamping::{Stamp, stamped};
 use super::{AT_ONCE, Ended, Windowed};
 use crate::engine::edge::Edges;
+use crate::engine::gap::Gap;
 use crate::engine::{fate_of, sample, slip};
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
@@ -20,7 +21,12 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 if lane.blocked {
                     lane.blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
                 }
-                if self.budget == 0 || lane.blocked || lane.requests.waiting() >= self.window {
+                if self.budget == 0 || lane.blocked {
+                    break;
+                }
+                let room = |out: u64| out < self.window;
+                let lets = |gap: Gap| gap.lets(room(lane.behind()), self.sent, *now);
+                if !self.gap.map_or(room(lane.requests.waiting()), lets) {
                     break;
                 }
                 let intended = if self.scheduled {
@@ -87,6 +93,9 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             return Ok(sent);
         }
         lane.requests.note(seq, intended, sent, result.is_ok());
+        if let Some(gap) = &mut self.gap {
+            gap.tried(result.is_ok());
+        }
         match result {
             Ok(()) => {
                 lane.blocked = !link.flush().map_err(Ended::Broken)?;

@@ -26,6 +26,9 @@ pub(super) struct Lane<'a, W> {
     /// Of its requests, as recorded.
     pub sequence: Sequence,
     pub blocked: bool,
+    /// The ordinal behind the newest request that has its end: what was lost before it does not hold up those after it, where
+    /// a gap bounds the wait.
+    pub settled: u64,
     /// How much of `request` the next message is.
     pub length: usize,
     /// Whether the latest message went one way.
@@ -82,6 +85,7 @@ impl<'a, W: Wire> Lane<'a, W> {
             first: 0,
             sequence: Sequence::default(),
             blocked: false,
+            settled: 0,
             trails: false,
             marker: None,
             // Written, not just reserved: a page fault must not fall into the measurement.
@@ -111,6 +115,18 @@ impl<'a, W: Wire> Lane<'a, W> {
     #[inline]
     pub fn next_number(&self) -> u64 {
         self.requests.next() - self.base
+    }
+
+    /// A request has its end.
+    #[inline]
+    pub fn settle(&mut self, ordinal: u64) {
+        self.settled = self.settled.max(ordinal + 1);
+    }
+
+    /// Requests that left behind the newest one that has its end.
+    #[inline]
+    pub fn behind(&self) -> u64 {
+        self.requests.requests().saturating_sub(self.settled)
     }
 
     /// The next message is dealt with: on to the one after it.

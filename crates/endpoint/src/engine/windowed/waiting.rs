@@ -1,7 +1,7 @@
 //! Between departures: waiting for whatever comes first, and for the replies that are still out at the end.
 
 use measure::method::Pacing;
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::link::Link;
 use protocol::wire::Wire;
 
@@ -30,7 +30,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         if !self.scheduled && self.turn_of_volley().is_some_and(|turn| !self.lanes[turn].blocked) {
             return Ok(());
         }
-        let limit = edges.next().min(self.next_expiry());
+        let gap = self.gap.filter(|_| self.budget > 0).map_or(Instant::NEVER, |gap| gap.end(self.sent));
+        let limit = edges.next().min(self.next_expiry()).min(gap);
         let next = if self.scheduled { self.next_due() } else { None };
         let Some(only) = self.sole_blocking_lane() else { return self.wait_for_any(now, next, limit) };
         // Back to back on one connection there is nothing to do but wait for its reply: one call instead of two.
@@ -92,8 +93,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         if ended != Ended::Complete {
             return ended;
         }
-        let linger = self.told.method.stop.linger_ns;
-        let last_call = linger.map_or(Instant::NEVER, |linger| self.links[0].now().after(linger));
+        let last_call = self.linger().map_or(Instant::NEVER, |linger| self.links[0].now().after(linger));
         while self.lanes.iter().any(|lane| lane.requests.waiting() > 0) {
             if self.told.stop.requested() {
                 // What is still out has no end, so the run has not come to its own.
@@ -124,6 +124,15 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         match self.flush_rest().and_then(|()| self.mark_ends()) {
             Ok(()) => ended,
             Err(broken) => broken,
+        }
+    }
+
+    /// How long replies are waited for behind the last departure; `None`: each until its timeout.
+    fn linger(&self) -> Option<Nanos> {
+        let stop = &self.told.method.stop;
+        match (stop.linger_answered_ns, self.recorder.response().max()) {
+            (Some(least), Some(longest)) => Some(least.max(Nanos(longest.0.saturating_mul(2)))),
+            _ => stop.linger_ns,
         }
     }
 

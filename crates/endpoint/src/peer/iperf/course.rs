@@ -14,6 +14,9 @@ use crate::stop::Stop;
 /// A series nobody wants has intervals that never end.
 pub const NO_SERIES: Nanos = Nanos::secs(100 * 365 * 86_400);
 
+/// Intervals that a server keeps of a stream: whoever wants them is told each as it ends, and a client may stay for days.
+pub const KEPT: usize = 2;
+
 /// When calls of `size` octets are due.
 pub fn schedule(pace: Option<Pace>, size: usize) -> Schedule {
     match pace.map(|pace| pace.gap(size)) {

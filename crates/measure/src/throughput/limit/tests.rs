@@ -2,7 +2,9 @@
 
 use test_case::test_case;
 
+use super::moved::Leg;
 use super::*;
+use crate::throughput::arrivals::Datagrams;
 
 /// A stream of a gigabyte a second that nothing holds back.
 fn easy() -> Evidence {
@@ -12,7 +14,9 @@ fn easy() -> Evidence {
         buffer_limited: Some(0.0),
         retransmitted: Some(0.0),
         window: Some(Bytes(3_000_000)),
+        receive_buffer: Some(Bytes(6_000_000)),
         rtt: Some(Nanos::millis(11)),
+        rtts: 10,
         min_rtt: Some(Nanos::millis(10)),
     };
     Evidence {
@@ -23,6 +27,22 @@ fn easy() -> Evidence {
         tcp: Some(tcp),
         ..Evidence::default()
     }
+}
+
+/// A gigabyte a second in round trips of 10 ms is 10 MB a round trip, about what the window is.
+fn small_window() -> Evidence {
+    tcp(|tcp| {
+        (tcp.window_limited, tcp.window, tcp.receive_buffer) =
+            (Some(0.9), Some(Bytes(11_000_000)), Some(Bytes(20_000_000)));
+    })
+}
+
+/// The same with another share of the time, and another receive buffer.
+fn window(share: f64, buffer: u64) -> Evidence {
+    let mut small = small_window();
+    let tcp = small.tcp.as_mut().unwrap();
+    (tcp.window_limited, tcp.receive_buffer) = (Some(share), Some(Bytes(buffer)));
+    small
 }
 
 fn tcp(change: impl Fn(&mut TcpSeen)) -> Evidence {
@@ -41,14 +61,20 @@ fn leg(rate: f64, lost: f64, queue: Nanos) -> Leg {
     let expected = 10_000;
     let missing = (lost * expected as f64) as i64;
     let received = expected - missing.cast_unsigned();
-    let waited_ns = Some(queue.0 as f64);
-    let datagrams = Datagrams { expected, received, lost: missing, waited_ns, ..Datagrams::default() };
-    Leg { sent_bytes_per_s: rate, received_bytes_per_s: rate * (1.0 - lost), datagrams }
+    let datagrams = Datagrams { expected, received, lost: missing, ..Datagrams::default() };
+    Leg { asked_bytes_per_s: rate, sent_bytes_per_s: rate, datagrams, dropped: 0.0, standing: Some(queue) }
 }
 
-fn lossy(slower: f64, faster: f64, queue: Nanos) -> Evidence {
-    let moved = Some(Moved { slower: leg(0.7e9, slower, Nanos::ZERO), faster: leg(1.3e9, faster, queue) });
-    Evidence { moved, ..tcp(|tcp| tcp.retransmitted = Some(0.02)) }
+/// Legs of these shares lost, each at twice the rate of the one before; the queue stands in the last.
+fn legs(lost: &[f64], queue: Nanos) -> Moved {
+    let each = (0..).zip(lost).map(|(place, lost)| leg(0.5e9 * f64::from(1 << place), *lost, Nanos::micros(30)));
+    let mut moved = Moved { legs: each.collect() };
+    moved.legs.last_mut().unwrap().standing = Some(queue);
+    moved
+}
+
+fn lossy(moved: Moved) -> Evidence {
+    Evidence { moved: Some(moved), ..tcp(|tcp| tcp.retransmitted = Some(0.02)) }
 }
 
 #[test_case(&easy(), Limiter::NotDetermined; "nothing")]
@@ -59,13 +85,24 @@ fn lossy(slower: f64, faster: f64, queue: Nanos) -> Evidence {
 #[test_case(&end(true, |end| end.softirq = Some(0.95)), Limiter::ReceiverCpu; "soft interrupts")]
 #[test_case(&end(false, |end| (end.busiest_thread, end.throttled) = (Some(0.2), Some(0.8))), Limiter::SenderCpu; "a quota")]
 #[test_case(&end(true, |end| (end.busiest_thread, end.throttled) = (Some(0.2), Some(0.8))), Limiter::ReceiverCpu; "a quota there")]
-#[test_case(&tcp(|tcp| tcp.window_limited = Some(0.9)), Limiter::ReceiveWindow; "the window")]
+#[test_case(&small_window(), Limiter::ReceiveWindow; "the window")]
+#[test_case(&window(0.3, 20_000_000), Limiter::ReceiveWindow; "the window of a sender that paces")]
+#[test_case(&window(0.05, 20_000_000), Limiter::NotDetermined; "a window that is full and hardly waited for")]
+#[test_case(&window(0.9, 200_000_000), Limiter::NotDetermined; "a window that is what a slow reader leaves of a great buffer")]
+#[test_case(&tcp(|tcp| (tcp.window_limited, tcp.min_rtt) = (Some(0.9), Some(Nanos::micros(30)))), Limiter::NotDetermined; "a window that is shut and not small")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.9)), Limiter::SendBuffer; "the send buffer")]
 #[test_case(&tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))), Limiter::Congestion; "a queue without losses")]
-#[test_case(&tcp(|tcp| tcp.retransmitted = Some(0.02)), Limiter::Congestion; "losses that nobody looked into")]
-#[test_case(&lossy(0.0, 0.23, Nanos::micros(200)), Limiter::Policer; "losses above a rate, and no delay")]
-#[test_case(&lossy(0.0, 0.23, Nanos::millis(40)), Limiter::Congestion; "losses above a rate, and a queue")]
-#[test_case(&lossy(0.019, 0.021, Nanos::micros(200)), Limiter::Loss; "losses at any rate")]
+#[test_case(&tcp(|tcp| tcp.retransmitted = Some(0.02)), Limiter::NotDetermined; "losses that nobody looked into")]
+#[test_case(&lossy(legs(&[0.0, 0.23], Nanos::micros(200))), Limiter::Policer; "losses above a rate, and no delay")]
+#[test_case(&lossy(legs(&[0.0, 0.0, 0.4], Nanos::micros(200))), Limiter::Policer; "losses far above the stream's rate")]
+#[test_case(&lossy(legs(&[0.0, 0.23], Nanos::millis(40))), Limiter::Congestion; "losses above a rate, and a queue")]
+#[test_case(&lossy(legs(&[0.0, 0.0], Nanos::millis(40))), Limiter::Congestion; "a queue that loses nothing yet")]
+#[test_case(&lossy(legs(&[0.0, 0.23], Nanos::micros(700))), Limiter::NotDetermined; "a queue too short to be told from none")]
+#[test_case(&lossy(legs(&[0.019, 0.021], Nanos::micros(200))), Limiter::Loss; "losses at any rate")]
+#[test_case(&lossy(legs(&[0.0, 0.0, 0.025], Nanos::micros(200))), Limiter::NotDetermined; "losses of the fastest alone")]
+#[test_case(&lossy(legs(&[0.004, 0.004], Nanos::micros(200))), Limiter::NotDetermined; "far fewer losses than the stream had")]
+#[test_case(&lossy(legs(&[0.001, 0.0005], Nanos::micros(200))), Limiter::NotDetermined; "too few losses to tell")]
+#[test_case(&lossy(legs(&[0.0, 0.0, 0.0, 0.0], Nanos::micros(90))), Limiter::NotDetermined; "no datagram met what the stream did")]
 fn what_was_planted_is_named(evidence: &Evidence, limiter: Limiter) {
     let limit = evidence.limit();
     assert_eq!(limit.limiter, limiter, "{:?}", limit.because);
@@ -80,8 +117,19 @@ fn a_thread_that_waits_for_a_processor_could_do_no_more() {
 }
 
 #[test]
+fn a_sender_that_keeps_its_rate_is_not_what_limits() {
+    let mut paced = lossy(legs(&[0.0, 0.23], Nanos::millis(40)));
+    paced.sender.busiest_thread = Some(1.0);
+    assert_eq!(paced.limit().limiter, Limiter::SenderCpu);
+    (paced.asked_bytes_per_s, paced.received_bytes_per_s) = (Some(1e9), Some(0.7e9));
+    assert_eq!(paced.limit().limiter, Limiter::Congestion);
+    paced.asked_bytes_per_s = Some(2e9);
+    assert_eq!(paced.limit().limiter, Limiter::SenderCpu, "it does not keep it");
+}
+
+#[test]
 fn a_slow_receiver_is_no_small_window() {
-    let mut both = tcp(|tcp| tcp.window_limited = Some(0.95));
+    let mut both = tcp(|tcp| (tcp.window_limited, tcp.min_rtt) = (Some(0.95), Some(Nanos::micros(30))));
     both.receiver.throttled = Some(0.7);
     assert_eq!(both.limit().limiter, Limiter::ReceiverCpu);
     (both.receiver.throttled, both.receiver.waiting_thread) = (None, Some(0.4));
@@ -101,12 +149,72 @@ fn of_two_busy_ends_the_one_that_is_waited_for_is_named() {
 }
 
 #[test]
-fn only_unexplained_losses_are_worth_moving_the_rate() {
+fn only_what_is_not_explained_is_worth_moving_the_rate() {
     assert!(tcp(|tcp| tcp.retransmitted = Some(0.02)).wants_moving());
-    assert!(!easy().wants_moving());
+    assert!(tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))).wants_moving());
+    // Both ends have time to spare, so that it may be a queue which the stream itself does not see.
+    assert!(easy().wants_moving());
+    assert!(!end(true, |end| end.busiest_thread = Some(0.6)).wants_moving());
+    assert!(!end(true, |end| end.busiest_thread = None).wants_moving());
+    assert!(!small_window().wants_moving());
     let mut busy = tcp(|tcp| tcp.retransmitted = Some(0.02));
     busy.sender.busiest_thread = Some(0.99);
     assert!(!busy.wants_moving());
+}
+
+#[test]
+fn legs_that_tell_nothing_accuse_nobody() {
+    let lost = || legs(&[0.0, 0.3], Nanos::micros(200));
+    let mut moved = lost();
+    moved.legs[0].sent_bytes_per_s *= 0.4;
+    assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "the slower one did not leave as it should");
+    let mut moved = lost();
+    moved.legs[1].sent_bytes_per_s *= 0.55;
+    assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "the faster one was none");
+    let mut moved = legs(&[0.0, 0.3], Nanos::millis(40));
+    moved.legs[1].dropped = 0.3;
+    assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "it was lost at the receiver's socket");
+    let mut moved = lost();
+    moved.legs[1].standing = None;
+    assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "nobody knows whether it waited");
+}
+
+#[test]
+fn a_queue_at_our_own_interface_is_one() {
+    // Nothing is lost: what does not fit waits in the socket.
+    let mut moved = legs(&[0.0, 0.0], Nanos::millis(17));
+    moved.legs[1].sent_bytes_per_s *= 0.7;
+    assert!(moved.is_enough());
+    assert_eq!(Evidence { moved: Some(moved), ..easy() }.limit().limiter, Limiter::Congestion);
+}
+
+#[test]
+fn faster_legs_are_sent_until_they_tell() {
+    assert!(!legs(&[0.0, 0.0, 0.0], Nanos::ZERO).is_enough());
+    assert!(legs(&[0.0, 0.2], Nanos::ZERO).is_enough());
+    assert!(!legs(&[0.02, 0.02], Nanos::ZERO).is_enough());
+    assert!(legs(&[0.02, 0.02, 0.02], Nanos::ZERO).is_enough());
+    let mut unsent = legs(&[0.0, 0.0], Nanos::ZERO);
+    unsent.legs[1].sent_bytes_per_s *= 0.4;
+    assert!(unsent.is_enough());
+}
+
+#[test]
+fn a_round_trip_that_was_looked_at_once_is_no_queue() {
+    let once = tcp(|tcp| (tcp.rtt, tcp.rtts) = (Some(Nanos::millis(80)), 1));
+    assert_eq!(once.limit().limiter, Limiter::NotDetermined);
+    assert!(once.wants_moving(), "but it may be one");
+    // Where datagrams met none, what the stream saw was another thing.
+    let moved = Some(legs(&[0.0, 0.0], Nanos::micros(90)));
+    let met_none = Evidence { moved, ..tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))) };
+    assert_eq!(met_none.limit().limiter, Limiter::NotDetermined);
+}
+
+#[test]
+fn round_trips_that_grow_while_threads_wait_are_no_queue() {
+    let mut crowded = tcp(|tcp| tcp.rtt = Some(Nanos::millis(80)));
+    crowded.receiver.waiting_thread = Some(0.3);
+    assert_eq!(crowded.limit().limiter, Limiter::NotDetermined);
 }
 
 #[test]
@@ -122,14 +230,13 @@ fn datagrams_that_nobody_took_are_the_receivers() {
 
 #[test]
 fn figures_are_told() {
-    let window = tcp(|tcp| (tcp.window_limited, tcp.window) = (Some(0.9), Some(Bytes(64_000)))).limit();
+    let window = small_window().limit();
     assert_eq!(
         window.because,
-        ["TCP waited for the receiver's window 90 % of its busy time", "64 kB a round trip of 11 ms"]
+        ["TCP waited for the receiver's window 90 % of its busy time", "11000 kB a round trip of 11 ms"]
     );
-    let policed = lossy(0.0, 0.23, Nanos::micros(200)).limit().because.join("; ");
-    assert!(
-        policed.contains("2 % of the bytes had to be sent again") && policed.contains("10.40 Gbit/s: 23 % lost"),
-        "{policed}"
-    );
+    let policed = lossy(legs(&[0.0, 0.23], Nanos::micros(200))).limit().because.join("; ");
+    for word in ["2 % of the bytes had to be sent again", "8.00 Gbit/s: 23 % lost", "had not waited"] {
+        assert!(policed.contains(word), "{policed}");
+    }
 }

@@ -27,7 +27,7 @@ pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
     let KeptOptions { strict, samples, .. } = options.kept;
     let (trace, protocol) = (None, Protocol::Native);
     let verify = Verify::of(options.verify)?;
-    Ok(Plan { asked, trace, target, protocol, key, strict, samples, verify, result: options.result })
+    Ok(Plan { asked, trace, target, protocol, key, stamp_key: None, strict, samples, verify, result: options.result })
 }
 
 fn asked(options: &LoadOptions) -> Asked {

@@ -27,6 +27,7 @@ pub fn of(options: ReplayOptions, trace: Trace) -> Result<Plan, Failure> {
         target,
         protocol: Protocol::Native,
         key: options.reach.key,
+        stamp_key: None,
         strict,
         samples,
         verify: Verify::of(options.verify)?,

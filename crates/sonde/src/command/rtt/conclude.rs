@@ -121,6 +121,7 @@ impl Inquiry {
             outcome: None,
             stream: None,
             wire: None,
+            probes: None,
             ended: how(ended, signal),
             instrument: self.instrument.clone(),
             ours: Some(ours),
@@ -190,7 +191,12 @@ pub fn tool() -> Tool {
 }
 
 fn outcome(finding: &Finding, task: &Task) -> Outcome {
-    let extra = Extra { split: split(finding), sockets: finding.sockets.clone(), peer: finding.peer_counts };
+    let extra = Extra {
+        split: split(finding),
+        one_way: finding.one_way.clone(),
+        sockets: finding.sockets.clone(),
+        peer: finding.peer_counts,
+    };
     summarise(&finding.recording, &task.method, extra)
 }
 
@@ -225,11 +231,12 @@ fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
     let (kind, protocol) = match (carrier, protocol) {
         (Carrier::Tcp | Carrier::Udp, Protocol::Native) => (PeerKind::Native, None),
         (Carrier::Tcp | Carrier::Udp, Protocol::Netperf { .. }) => (PeerKind::Foreign, Some("netperf".to_owned())),
+        (Carrier::Tcp | Carrier::Udp, Protocol::Stamp { .. }) => (PeerKind::Foreign, Some("stamp".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Sockperf) => (PeerKind::Foreign, Some("sockperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf) => (PeerKind::Foreign, Some("iperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf3) => (PeerKind::Foreign, Some("iperf3".to_owned())),
         (Carrier::Icmp, _) => (PeerKind::Kernel, None),
-        (Carrier::TcpConnect, _) => (PeerKind::Unknown, None),
+        (Carrier::TcpConnect | Carrier::TcpSyn, _) => (PeerKind::Unknown, None),
     };
     let named = facts.program.as_deref().map(|program| program.split_once(' ').unwrap_or((program, "")));
     Peer {

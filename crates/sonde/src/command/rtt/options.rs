@@ -23,6 +23,7 @@ Examples:
   sonde rtt db1:5432 --connect -c 100   100 TCP handshakes with any server
   sonde rtt db1 --icmp --every 1s -t 60 as ping does it
   sonde rtt db1 --peer netperf          with the netserver that runs there
+  sonde rtt db1 --peer stamp --every 10ms  each direction apart, and how far the clocks differ
   sonde rtt db1 --until p99±5%          until the 99th percentile is known
   sonde rtt db1 --rate 10k/s --wait spin --cpu 2 --json > result.json
 ";
@@ -225,23 +226,32 @@ pub enum PeerWord {
     Sonde,
     /// netperf's.
     Netperf,
+    /// STAMP's.
+    Stamp,
 }
 
 /// How the far side is reached, and whose protocol it speaks.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How the far side is reached")]
 pub struct PathOptions {
-    /// Whose protocol the far side speaks over tcp and udp: sonde (`sonde serve`) or netperf (a netserver, whose port
-    /// is 12865) [default: sonde]
+    /// Whose protocol the far side speaks over tcp and udp: sonde (`sonde serve`), netperf (a netserver, whose port
+    /// is 12865) or stamp (a session-reflector of RFC 8762, port 862) [default: sonde]
     ///
     /// A netserver takes a control connection and a process for each connection, and each of --peer-cpu pins one of
     /// them. It has no stamps of its own, no word for how it waits, and counts the warm-up with the rest. Its datagrams
     /// carry no numbers: a reply that comes after its timeout is taken for the next one.
+    ///
+    /// A session-reflector tells with each answer when its packet came and when the answer left: delays and losses of each
+    /// direction are found then, and how far the two clocks differ. It is asked over udp, 44 bytes at a time, or 112 with
+    /// a --stamp-key.
     #[arg(long, value_name = "PROTOCOL", requires = "host", hide_possible_values = true)]
     pub peer: Option<PeerWord>,
     /// What a netserver that was started with a passphrase wants to hear; it travels in the clear
     #[arg(long, value_name = "TEXT", requires = "peer")]
     pub passphrase: Option<String>,
+    /// The key of authenticated packets, with --peer stamp: a file of hexadecimal digits, or one made by `sonde key`
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    pub stamp_key: Option<PathBuf>,
     /// How the far side is reached
     #[command(flatten)]
     pub reach: ReachOptions,

@@ -9,8 +9,9 @@ use endpoint::rtt::Protocol;
 use measure::method::{Asked, Carrier, Far as Peer, Pattern, Schedule, Sizes, SocketOptions, Stop, Waiting};
 use measure::trace::Trace;
 use measure::unit::Bytes;
-use protocol::netperf;
 use protocol::netperf::passphrase::Passphrase;
+use protocol::stamp::layout;
+use protocol::{netperf, stamp};
 
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{
@@ -34,6 +35,8 @@ pub struct Plan {
     pub protocol: Protocol,
     /// The key file, where there is a far side to use it with.
     pub key: Option<PathBuf>,
+    /// The key file of authenticated packets of STAMP.
+    pub stamp_key: Option<PathBuf>,
     /// Whether a missed rate or a loss is a failure.
     pub strict: bool,
     /// The file of every exchange.
@@ -62,20 +65,30 @@ impl Plan {
     /// A port named twice, or a protocol that does not go with the carrier; everything else was refused when the options
     /// were read, or is when the plan is resolved.
     pub fn of(options: RttOptions) -> Result<Self, Failure> {
-        let asked = asked(&options);
         let protocol = protocol(&options)?;
+        let asked = towards(&protocol, options.path.stamp_key.is_some(), asked(&options));
         let target = options.host.map(|far| target(far, &options.path.reach, &protocol)).transpose()?;
         let native = protocol == Protocol::Native;
         let key = options.path.reach.key.filter(|_| native && target.is_some());
+        let stamp_key = options.path.stamp_key;
         let KeptOptions { strict, samples, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
         if verify.is_some() && !native {
-            return Err(Failure::usage(
-                "--verify cannot watch a netserver: it names its data connections' ports too late",
-            )
-            .hint("measure with `sonde serve` on the far side, or leave --verify away"));
+            return Err(Failure::usage("--verify watches exchanges with `sonde serve` and with kernels alone")
+                .hint("leave --peer away, or --verify"));
         }
-        Ok(Self { asked, trace: None, target, protocol, key, strict, samples, verify, result: options.result })
+        Ok(Self {
+            asked,
+            trace: None,
+            target,
+            protocol,
+            key,
+            stamp_key,
+            strict,
+            samples,
+            verify,
+            result: options.result,
+        })
     }
 
     /// What can be asked of the far side.
@@ -92,10 +105,15 @@ impl Plan {
 }
 
 fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
-    let PathOptions { peer, passphrase, .. } = &options.path;
+    let PathOptions { peer, passphrase, stamp_key, .. } = &options.path;
+    if *peer != Some(PeerWord::Stamp) && stamp_key.is_some() {
+        return Err(Failure::usage("--stamp-key is for packets of STAMP").hint("add --peer stamp"));
+    }
     if *peer != Some(PeerWord::Netperf) {
         return match passphrase {
             Some(_) => Err(Failure::usage("--passphrase is what a netserver wants to hear").hint("add --peer netperf")),
+            // Keys are read when the plan is carried out.
+            None if *peer == Some(PeerWord::Stamp) => Ok(Protocol::Stamp { key: None }),
             None => Ok(Protocol::Native),
         };
     }
@@ -108,12 +126,28 @@ fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
     Ok(Protocol::Netperf { passphrase })
 }
 
+/// What is asked of a far side of this protocol where it was not said: packets of STAMP go over UDP and have a size.
+fn towards(protocol: &Protocol, sealed: bool, asked: Asked) -> Asked {
+    if !matches!(protocol, Protocol::Stamp { .. }) {
+        return asked;
+    }
+    let carrier = asked.carrier.or((asked.pattern.is_none()).then_some(Carrier::Udp));
+    let shortest = Bytes(if sealed { layout::SEALED } else { layout::BARE } as u64);
+    let request_bytes = asked.request_bytes.or(asked.response_bytes).or(Some(shortest));
+    let response_bytes = asked.response_bytes.or(request_bytes);
+    Asked { carrier, request_bytes, response_bytes, ..asked }
+}
+
 /// The far side by these words.
 ///
 /// # Errors
 /// A port named twice.
 pub fn target(far: Far, path: &ReachOptions, protocol: &Protocol) -> Result<Target, Failure> {
-    let usual = if *protocol == Protocol::Native { PORT } else { netperf::PORT };
+    let usual = match protocol {
+        Protocol::Native => PORT,
+        Protocol::Stamp { .. } => stamp::PORT,
+        _ => netperf::PORT,
+    };
     let port = match (far.port, path.port) {
         (Some(written), Some(port)) if written != port => {
             return Err(Failure::usage(format!("{}:{written} and --port {port} name two ports", far.host))
@@ -193,7 +227,8 @@ fn carrier(options: &CarrierOptions) -> Option<Carrier> {
     options.carrier.or(word)
 }
 
-fn schedule(options: &ScheduleOptions) -> Option<Schedule> {
+/// When requests are due, where it was said.
+pub fn schedule(options: &ScheduleOptions) -> Option<Schedule> {
     match (options.every, options.burst) {
         (Some(interval_ns), None) => Some(Schedule::Every { interval_ns }),
         (Some(interval_ns), Some(count)) => Some(Schedule::Bursts { count, interval_ns }),
@@ -221,7 +256,8 @@ pub fn socket(options: &ReachOptions) -> SocketOptions {
     }
 }
 
-fn stamps(options: &RecordingOptions) -> Option<bool> {
+/// Whether there are to be kernel timestamps, where it was said.
+pub fn stamps(options: &RecordingOptions) -> Option<bool> {
     match (options.stamps, options.no_stamps) {
         (true, _) => Some(true),
         (_, true) => Some(false),

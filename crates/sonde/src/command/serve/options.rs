@@ -19,6 +19,7 @@ Examples:
   sonde serve --open --sockperf                 a sockperf server beside it, on port 11111
   sonde serve --open --iperf                    an iperf 2 server beside it, on port 5001
   sonde serve --open --iperf3                   an iperf3 server beside it, on port 5201
+  sonde serve --open --stamp --stamp-port 8620  a session-reflector of STAMP beside it
   sonde serve --key fleet.key --wait spin --cpu 2,3 --max-sessions 2
 
 Under systemd: Type=notify; SIGTERM ends it in order with status 0.";
@@ -79,6 +80,22 @@ pub struct DoorOptions {
     /// It knows no key of ours, so it goes with loopback and --open alone; `sonde iperf3 -s` has iperf3's own logins.
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "5201", conflicts_with = "key")]
     pub iperf3: Option<u16>,
+    /// Be a session-reflector too, of STAMP (RFC 8762) and TWAMP Light, over UDP: on --stamp-port of the same addresses
+    ///
+    /// It needs --stamp-key where it is not loopback alone or --open.
+    #[arg(long)]
+    pub stamp: bool,
+    /// Its port; below 1024 it needs CAP_NET_BIND_SERVICE, without which nothing else is lost [default: 862]
+    #[arg(long, value_name = "PORT", requires = "stamp")]
+    pub stamp_port: Option<u16>,
+    /// Its key, a file of hexadecimal digits or one made by `sonde key`: packets that are not authenticated by it are not
+    /// answered
+    #[arg(long, value_name = "FILE", requires = "stamp")]
+    pub stamp_key: Option<PathBuf>,
+    /// Have its answers repeat the number of what they answer, in place of numbers of their own: losses there and back
+    /// are not told apart then
+    #[arg(long, requires = "stamp")]
+    pub stamp_stateless: bool,
 }
 
 /// How it answers.
@@ -134,4 +151,23 @@ pub struct TestOptions {
     /// Stand still before each NUMBER-th reply of a connection
     #[arg(long, value_name = "NUMBER", requires = "stall", value_parser = clap::value_parser!(u64).range(1..))]
     pub stall_every: Option<u64>,
+    /// Have the session-reflector's clock be ahead by TIME, or behind by -TIME
+    #[arg(long, value_name = "TIME", hide = true, requires = "stamp", allow_hyphen_values = true, value_parser = signed_time)]
+    pub test_clock_offset: Option<i64>,
+    /// Have the session-reflector's clock gain so many parts per million
+    #[arg(long, value_name = "PPM", hide = true, requires = "stamp", allow_hyphen_values = true, value_parser = drift)]
+    pub test_clock_ppm: Option<f64>,
+}
+
+/// A time with a sign, in nanoseconds.
+fn signed_time(text: &str) -> Result<i64, String> {
+    let (sign, span) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let span = value::time(span)?;
+    i64::try_from(span.0).map(|span| sign * span).map_err(|_| "is too long".to_owned())
+}
+
+/// A drift that two clocks can have.
+fn drift(text: &str) -> Result<f64, String> {
+    let ppm: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
+    if ppm.abs() <= 1_000.0 { Ok(ppm) } else { Err("is no drift of a clock: at most 1000".to_owned()) }
 }

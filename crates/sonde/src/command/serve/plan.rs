@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
+use endpoint::peer::stamp::reflector::Pretence;
 use endpoint::reflector::Behaviour;
 use measure::method::Waiting;
 use protocol::native::limits::Limits;
@@ -11,7 +12,7 @@ use crate::command::serve::options::{DoorOptions, LimitOptions, ServeOptions, Te
 use crate::failure::Failure;
 
 /// A reflector to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Where it listens.
     pub listen: Vec<SocketAddr>,
@@ -25,6 +26,8 @@ pub struct Plan {
     pub iperf: Option<u16>,
     /// The port of the iperf3 server beside it; absent: none.
     pub iperf3: Option<u16>,
+    /// The session-reflector of STAMP beside it; absent: none.
+    pub stamp: Option<StampPlan>,
     /// The file of its key.
     pub key: Option<PathBuf>,
     /// Whether anybody is answered without a key.
@@ -39,6 +42,19 @@ pub struct Plan {
     pub behaviour: Behaviour,
 }
 
+/// A session-reflector to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StampPlan {
+    /// Its port.
+    pub port: u16,
+    /// The file of its key; absent: packets are not authenticated.
+    pub key: Option<PathBuf>,
+    /// Whether it numbers its answers.
+    pub counts: bool,
+    /// How wrong its clock is to be.
+    pub clock: Pretence,
+}
+
 impl Plan {
     /// The plan of these options.
     ///
@@ -46,6 +62,7 @@ impl Plan {
     /// An address that others can reach, with neither a key nor `--open`.
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
+        let stamp = stamp(&options.door, &options.test)?;
         let DoorOptions { key, open, netperf, sockperf, iperf, iperf3, .. } = options.door;
         Ok(Self {
             listen,
@@ -54,6 +71,7 @@ impl Plan {
             sockperf,
             iperf,
             iperf3,
+            stamp,
             key,
             open,
             waiting: options.manner.wait.map_or(Waiting::Block, |word| word.0),
@@ -82,6 +100,25 @@ fn addresses(door: &DoorOptions) -> Result<(Vec<SocketAddr>, Option<SocketAddr>)
     }
     let asked = door.listen.iter().map(|listen| SocketAddr::new(listen.address, listen.port.unwrap_or(door.port)));
     Ok((asked.collect(), None))
+}
+
+fn stamp(door: &DoorOptions, test: &TestOptions) -> Result<Option<StampPlan>, Failure> {
+    if !door.stamp {
+        return Ok(None);
+    }
+    if door.key.is_some() && door.stamp_key.is_none() {
+        return Err(Failure::usage(
+            "--stamp without --stamp-key would answer whoever reaches it, beside a reflector with a key",
+        )
+        .hint("give --stamp-key FILE, which may be the file of --key; or --open on a network that you trust"));
+    }
+    let clock = Pretence {
+        offset_ns: test.test_clock_offset.unwrap_or(0),
+        ppm: test.test_clock_ppm.unwrap_or(0.0),
+        ..Pretence::default()
+    };
+    let port = door.stamp_port.unwrap_or(protocol::stamp::PORT);
+    Ok(Some(StampPlan { port, key: door.stamp_key.clone(), counts: !door.stamp_stateless, clock }))
 }
 
 fn limits(options: &LimitOptions) -> Limits {
@@ -163,6 +200,37 @@ mod tests {
     #[test_case("--open --iperf3 5202 --netperf", Some(5_202); "on another, beside a netserver")]
     fn an_iperf3_server_goes_beside_it(line: &str, port: Option<u16>) {
         assert_eq!(plan(line).unwrap().iperf3, port);
+    }
+
+    #[test_case("--stamp", Some((862, true)); "on its usual port")]
+    #[test_case("--open --stamp --stamp-port 8620 --stamp-stateless", Some((8_620, false)); "on another, repeating numbers")]
+    #[test_case("--key k --stamp --stamp-key s", Some((862, true)); "with a key, beside one with a key")]
+    #[test_case("", None; "none unasked")]
+    fn a_session_reflector_goes_beside_it(line: &str, expected: Option<(u16, bool)>) {
+        let stamp = plan(line).unwrap().stamp;
+        assert_eq!(stamp.map(|stamp| (stamp.port, stamp.counts)), expected);
+    }
+
+    #[test]
+    fn a_session_reflector_does_not_answer_without_a_key_what_another_wants_one_for() {
+        let failure = plan("--key k --stamp").unwrap_err();
+        assert!(failure.told.hint.unwrap().contains("--stamp-key"));
+    }
+
+    #[test]
+    fn a_clock_may_be_made_wrong_by_a_known_time() {
+        let line = "--stamp --test-clock-offset -2ms --test-clock-ppm -12.5";
+        let clock = plan(line).unwrap().stamp.unwrap().clock;
+        assert_eq!(clock, Pretence { offset_ns: -2_000_000, ppm: -12.5, since: 0 });
+    }
+
+    #[test_case("--stamp --test-clock-ppm 2000"; "a drift that no clock has")]
+    #[test_case("--stamp --test-clock-offset --2ms"; "two signs")]
+    #[test_case("--stamp-port 8620"; "a port for nothing")]
+    #[test_case("--stamp-key s"; "a key for nothing")]
+    #[test_case("--stamp --stamp-port 65536"; "no port")]
+    fn what_makes_no_sense_of_a_session_reflector_is_refused(line: &str) {
+        assert!(Line::try_parse_from(std::iter::once("serve").chain(line.split_whitespace())).is_err());
     }
 
     #[test_case("--netperf"; "netperf")]

@@ -10,7 +10,7 @@ use endpoint::throughput::{self, Finding, Task};
 use measure::method::{Asked, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::latency::{Phase, UnderLoad};
-use measure::throughput::limit::{Leg, Moved};
+use measure::throughput::limit::moved::{Leg, Moved};
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::native::key::Key;
 
@@ -24,9 +24,14 @@ const EXCHANGES: u64 = 100;
 /// An exchange without an answer for so long is lost: a queue of seconds is seen.
 const PATIENCE: Nanos = Nanos::secs(2);
 /// How long each of the legs is.
-const LEG: Nanos = Nanos::secs(1);
-/// The legs' rates, of what arrived of the stream.
-const LEGS: [f64; 2] = [0.7, 1.3];
+const LEG: Nanos = Nanos::millis(600);
+/// Intervals of a leg, as short as a reflector makes them: a queue that is full stays so for longer, a program that is late does
+/// not.
+const GLIMPSE: Nanos = Nanos::millis(100);
+/// The legs' rates, of what arrived of the stream. A policer lets a TCP have as little as a third of its rate.
+const LEGS: [f64; 4] = [0.5, 1.5, 3.0, 6.0];
+/// Calls a second beyond which no leg is tried: they cannot be made.
+const MOST_A_SECOND: f64 = 300_000.0;
 
 /// Where exchanges and legs go.
 #[derive(Clone, Debug)]
@@ -99,17 +104,25 @@ impl Beside {
         Some((Phase { scheduled: outcome.counts.scheduled, unanswered, response: outcome.response }, task.method))
     }
 
-    /// Sends datagrams slower and faster than `way` went, each for a second; `None` where that cannot be done.
+    /// Sends datagrams slower and faster than `way` went, until they tell what the path does; `None` where that cannot be done.
     pub fn moved(&self, task: &Task, way: &Way, stop: &Stop) -> Option<Moved> {
         let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0)?;
-        let direction = way.throughput.direction;
-        let mut legs = LEGS.into_iter().map(|share| self.leg(task, direction, arrived * share, stop));
-        Some(Moved { slower: legs.next()??, faster: legs.next()?? })
+        let together = task.method.batch.map_or(1, |batch| batch.messages);
+        let most = MOST_A_SECOND * f64::from(together) * size_of(task).0 as f64;
+        let mut moved = Moved::default();
+        for share in LEGS {
+            let bytes_per_s = arrived * share;
+            if bytes_per_s > most || stop.requested() || moved.is_enough() {
+                break;
+            }
+            moved.legs.push(self.leg(task, way.throughput.direction, bytes_per_s, stop)?);
+        }
+        (moved.legs.len() > 1).then_some(moved)
     }
 
     fn leg(&self, task: &Task, direction: Direction, bytes_per_s: f64, stop: &Stop) -> Option<Leg> {
         let of_datagrams = task.method.carrier == Carrier::Udp;
-        let size = if of_datagrams { task.method.request_bytes } else { default::DATAGRAM };
+        let size = size_of(task);
         let rate = throughput::calls_for(bytes_per_s as u64, size)?;
         let asked = Asked {
             carrier: Some(Carrier::Udp),
@@ -121,20 +134,26 @@ impl Beside {
             batch: of_datagrams.then_some(task.method.batch).flatten(),
             stop: End { after_ns: Some(LEG), ..End::default() },
             warm_up_ns: Some(Nanos::ZERO),
-            socket: measure::method::SocketOptions { congestion: None, ..task.method.socket.clone() },
+            // Buffers are those of the stream's own carrier.
+            socket: measure::method::SocketOptions {
+                congestion: None,
+                send_buffer_bytes: None,
+                receive_buffer_bytes: None,
+                ..task.method.socket.clone()
+            },
             ..Asked::default()
         };
         let method = asked.resolve().ok()?;
-        let probe = super::task_of(method, self.target.clone(), self.key.clone(), measure::event::INTERVAL);
+        let (target, key) = (self.target.clone(), self.key.clone());
+        let probe = Task { even: true, ..super::task_of(method, target, key, GLIMPSE) };
         let found = throughput::measure(&probe, stop, &mut |_| {}).ok()?;
-        let way = Way::of(&found, &probe, direction, None)?;
-        let datagrams = way.datagrams()?;
-        Some(Leg {
-            sent_bytes_per_s: way.throughput.sent_bytes_per_s?,
-            received_bytes_per_s: way.throughput.received_bytes_per_s?,
-            datagrams,
-        })
+        Way::of(&found, &probe, direction, None)?.leg(bytes_per_s)
     }
+}
+
+/// Bytes of a datagram of a leg.
+fn size_of(task: &Task) -> Bytes {
+    if task.method.carrier == Carrier::Udp { task.method.request_bytes } else { default::DATAGRAM }
 }
 
 /// The round trip that the loaded flows' own TCP sees.

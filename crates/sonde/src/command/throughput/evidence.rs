@@ -3,10 +3,12 @@
 use endpoint::throughput::{Finding, HostCpu, Task, Told};
 use measure::environment::Environment;
 use measure::method::Direction;
+use measure::outcome::SocketFacts;
 use measure::throughput::arrivals::Datagrams;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::glance::TcpGlance;
-use measure::throughput::limit::{EndSeen, Evidence, Limit, Limiter, Moved, TcpSeen};
+use measure::throughput::limit::moved::{Leg, Moved};
+use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
 
@@ -24,6 +26,8 @@ pub struct Way {
     /// Bytes per second that were asked for.
     asked: Option<f64>,
     datagrams: Option<Datagrams>,
+    /// The receivers' socket buffers.
+    receive_buffer: Option<Bytes>,
 }
 
 impl Way {
@@ -45,14 +49,26 @@ impl Way {
             receiver,
             dropped: dropped(found, sends, datagrams.as_ref(), task.method.batch.map_or(1, |batch| batch.messages)),
             asked,
+            receive_buffer: receive_buffer(found, sends, &throughput.sockets),
             datagrams,
             throughput,
         })
     }
 
-    /// What the receiver of datagrams counted, all streams together.
-    pub fn datagrams(&self) -> Option<Datagrams> {
-        self.datagrams
+    /// What it tells as a leg of datagrams that were to leave at this rate; `None` where it is none, or nobody told of it.
+    pub fn leg(&self, asked_bytes_per_s: f64) -> Option<Leg> {
+        let receivers =
+            if self.throughput.direction == Direction::Send { &self.theirs } else { &self.throughput.streams };
+        let intervals = receivers.iter().flat_map(|stream| &stream.intervals);
+        let mut standing: Vec<f64> = intervals.filter_map(|interval| interval.datagrams?.standing_ns).collect();
+        standing.sort_unstable_by(f64::total_cmp);
+        Some(Leg {
+            asked_bytes_per_s,
+            sent_bytes_per_s: self.throughput.sent_bytes_per_s?,
+            datagrams: self.datagrams?,
+            dropped: self.dropped.unwrap_or(0.0),
+            standing: standing.get(standing.len() / 2).map(|nanos| Nanos(*nanos as u64)),
+        })
     }
 
     /// The evidence, with what datagrams met that were sent slower and faster, where any were.
@@ -64,9 +80,9 @@ impl Way {
             received_bytes_per_s: self.throughput.received_bytes_per_s,
             sender: seen(&self.sender, None),
             receiver: seen(&self.receiver, self.dropped),
-            tcp: tcp(sender),
+            tcp: tcp(sender).map(|tcp| TcpSeen { receive_buffer: self.receive_buffer, ..tcp }),
             datagrams_lost: self.datagrams.and_then(|datagrams| datagrams.loss()),
-            moved: moved.copied(),
+            moved: moved.cloned(),
         }
     }
 
@@ -94,11 +110,6 @@ impl Way {
         };
         Throughput { detail: Some(Box::new(detail)), ..self.throughput }
     }
-}
-
-/// Whether a limiter names the path, so that it is worth knowing which part of it.
-pub fn is_of_the_path(limiter: Limiter) -> bool {
-    matches!(limiter, Limiter::Congestion | Limiter::Policer | Limiter::Loss)
 }
 
 fn seen(end: &Processors, dropped: Option<f64>) -> EndSeen {
@@ -174,12 +185,25 @@ fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>, segments
     let datagrams = datagrams.filter(|datagrams| datagrams.expected > 0)?;
     let (expected, lost) = (datagrams.expected as f64, datagrams.loss()?);
     let environment = if sends { found.theirs.as_ref()? } else { &found.ours };
-    // The whole host's: what nobody took is somebody's, and nobody else streams so fast.
-    let overflows = ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].iter().filter_map(|name| environment.counters.get(*name));
+    // What nobody took at a socket is somebody's, and nobody else streams so fast; what the interface dropped had arrived, too.
+    // Counters that did not move are left out there.
+    let is_drop = |name: &str| {
+        ["Udp.RcvbufErrors", "Udp6.RcvbufErrors"].contains(&name)
+            || (name.starts_with("interface.") && name.ends_with(".rx_drop"))
+    };
+    let overflows = environment.counters.iter().filter(|(name, _)| is_drop(name)).map(|(_, count)| count);
     overflows.copied().reduce(|one, other| one + other).map(|dropped| {
         let each = f64::from(segments.max(1));
         (dropped.max(0) as f64 * each / expected).min(lost)
     })
+}
+
+/// The receivers' socket buffers, all together; `ours`: our sockets of this way.
+fn receive_buffer(found: &Finding, sends: bool, ours: &[SocketFacts]) -> Option<Bytes> {
+    let theirs = || found.peer_received.iter().map(|told| told.socket.as_ref()?.receive_buffer_bytes);
+    let all: Option<Vec<Bytes>> =
+        if sends { theirs().collect() } else { ours.iter().map(|socket| socket.receive_buffer_bytes).collect() };
+    all.filter(|all| !all.is_empty()).map(|all| Bytes(all.iter().map(|bytes| bytes.0).sum()))
 }
 
 /// What the senders' TCP says, all together.
@@ -201,8 +225,10 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
             sum(|glance| glance.retransmitted_bytes.map(|bytes| bytes.0)),
             sum(|glance| glance.sent_bytes.map(|bytes| bytes.0)),
         ),
-        window: glances.iter().filter_map(|glance| glance.snd_wnd_bytes).max(),
+        window: sum(|glance| glance.snd_wnd_bytes.map(|bytes| bytes.0)).map(Bytes),
+        receive_buffer: None,
         rtt: middle_rtt(intervals()).or(glances.iter().filter_map(|glance| glance.rtt_ns).max()),
+        rtts: intervals().filter(|interval| interval.tcp.is_some_and(|tcp| tcp.rtt_ns.is_some())).count(),
         min_rtt: glances.iter().filter_map(|glance| glance.min_rtt_ns).min(),
     })
 }

@@ -160,8 +160,8 @@ pub struct BesideOptions {
     /// Exchange small datagrams beside the streams, before, while and after they run: milliseconds added under load
     #[arg(long)]
     pub with_latency: bool,
-    /// Leave out the test of what loses: where a stream meets losses, datagrams somewhat slower and faster are sent for a
-    /// second each, to tell a policer, a queue and a lossy path apart
+    /// Leave out the test of the path: where that may be what limits, datagrams slower and faster than the stream are sent for two
+    /// or three seconds more, to tell a policer, a queue and a lossy path apart
     #[arg(long)]
     pub no_test: bool,
 }

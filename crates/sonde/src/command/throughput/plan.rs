@@ -50,6 +50,7 @@ pub fn of(options: ThroughputOptions, cpus_here: u32) -> Result<Plan, Failure> {
         target,
         protocol: Protocol::Native,
         key,
+        stamp_key: None,
         strict: false,
         samples: None,
         verify: Verify::of(options.verify)?,

@@ -17,9 +17,9 @@ use crate::fields::Fields;
 /// How long our client may take to give up on who is silent where an answer is due: the original's 120 seconds, and its test.
 const PATIENCE: Duration = Duration::from_secs(200);
 /// How long it may take where the server fell silent in a test of a few seconds: far less than an answer may.
-const OWN_TIME: Duration = Duration::from_secs(45);
+const OWN_TIME: Duration = Duration::from_secs(90);
 /// How long it may take where there is nothing to wait for.
-const SOON: Duration = Duration::from_secs(15);
+const SOON: Duration = Duration::from_mins(1);
 
 /// What a server does once it has a request.
 type Manner = fn(&mut TcpStream);

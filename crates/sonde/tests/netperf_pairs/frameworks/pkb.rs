@@ -145,7 +145,10 @@ fn its_omni_tests_are_read(test: &str, tcp: bool, with_histogram: bool) {
 fn its_confidence_runs_are_read() {
     let line = |port| {
         words(
-            &format!("-p {port} -j -v2 -t OMNI -H 127.0.0.1 -l 1 -I 99,5 -i 3,3 -- -T TCP -d RR -o {SELECTORS}"),
+            &format!(
+                "-p {port} -j -v2 -t OMNI -H 127.0.0.1 -l 1 -I 99,5 -i 3,3 -- -T TCP -d RR -P ,{} -o {SELECTORS}",
+                port::free()
+            ),
             port,
         )
     };

@@ -88,7 +88,11 @@ pub(super) fn send_flow(shared: &Shared, test: u64, socket: Socket, aim: Aim, wi
     let idle = Idle::new(shared.settings.limits.idle.max(pace.map_or_else(Default::default, |pace| pace.gap(length))));
     let halt = |carried: &Carried| idle.is_over(carried);
     let interval = shared.settings.interval();
-    let plan = Plan { halt: Some(Halt(&halt)), ..course::sending(quantity, pace, length, interval, &shared.stop) };
+    let plan = Plan {
+        intervals: course::KEPT,
+        halt: Some(Halt(&halt)),
+        ..course::sending(quantity, pace, length, interval, &shared.stop)
+    };
     let Streamed { mut way, metered, ended } = stream::run(flowing, &plan, shared.telling.outlet(test, true));
     let report = if reported { way.close(&shared.stop) } else { None };
     if !reported {

@@ -120,8 +120,12 @@ impl Connection<'_> {
         let slow = pace.map_or(Nanos::ZERO, |pace| pace.gap(size.max(usual::WRITE)));
         let idle = Idle::new(shared.settings.limits.idle.max(Nanos(slow.0.saturating_mul(4))));
         let halt = |carried: &Carried| idle.is_over(carried);
-        let plan =
-            Plan { interval: shared.settings.interval(), halt: Some(Halt(&halt)), ..Plan::unbounded(&shared.stop) };
+        let plan = Plan {
+            interval: shared.settings.interval(),
+            intervals: course::KEPT,
+            halt: Some(Halt(&halt)),
+            ..Plan::unbounded(&shared.stop)
+        };
         let Streamed { way, metered, ended } = stream::run(reader, &plan, shared.telling.outlet(test, false));
         let Some(count) = metered.streams.into_iter().next() else { return };
         let cut_short = why(ended, shared);
@@ -169,6 +173,7 @@ pub(super) fn stream_out(writer: Writer, wish: &Wish, test: u64, shared: &Shared
     let idle = Idle::new(shared.settings.limits.idle.max(course_gap(wish.pace, size)));
     let halt = |carried: &Carried| idle.is_over(carried);
     let plan = Plan {
+        intervals: course::KEPT,
         halt: Some(Halt(&halt)),
         ..course::sending(bounded(wish.quantity, shared), wish.pace, size, interval, &shared.stop)
     };

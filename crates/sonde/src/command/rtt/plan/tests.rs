@@ -94,6 +94,7 @@ fn each_axis_arrives_where_it_belongs() {
             bytes: None,
             settled: Some(Settled { quantile: 0.99, within: Some(0.05) }),
             linger_ns: None,
+            linger_answered_ns: None,
         },
         timeout_ns: Some(Nanos::secs(2)),
         warm_up_ns: Some(Nanos::ZERO),
@@ -140,6 +141,24 @@ fn a_netserver_is_a_far_side_of_another_protocol(line: &str, port: u16, passphra
     assert_eq!((plan.far(), &plan.protocol), (Peer::Foreign, &Protocol::Netperf { passphrase }));
 }
 
+#[test_case("db1 --peer stamp", 862, 44, 44; "its port and its packets")]
+#[test_case("db1:8620 --peer stamp --stamp-key k", 8_620, 112, 112; "authenticated ones")]
+#[test_case("db1 --peer stamp --udp --size 1kB", 862, 1_000, 1_000; "padded")]
+#[test_case("db1 --peer stamp --request-size 100", 862, 100, 100; "answers are as long")]
+fn a_session_reflector_is_asked_over_udp(line: &str, port: u16, request: u64, response: u64) {
+    let plan = plan(line);
+    assert_eq!(plan.target.as_ref().map(|target| target.port), Some(port));
+    assert_eq!((plan.far(), &plan.protocol), (Peer::Foreign, &Protocol::Stamp { key: None }));
+    assert_eq!(plan.stamp_key.is_some(), line.contains("--stamp-key"));
+    let method = plan.asked.resolve_towards(Peer::Foreign).unwrap();
+    assert_eq!(
+        (method.carrier, method.request_bytes, method.response_bytes),
+        (Carrier::Udp, Bytes(request), Bytes(response))
+    );
+}
+
+#[test_case("db1 --peer netperf --stamp-key k", "STAMP"; "a key of stamp for a netserver")]
+#[test_case("db1 --peer stamp --passphrase x", "netserver"; "a passphrase for a session-reflector")]
 #[test_case("db1 --peer netperf --icmp", "kernel"; "over icmp")]
 #[test_case("db1 --peer netperf --connect", "kernel"; "handshakes alone")]
 #[test_case("db1 --peer sonde --passphrase x", "netserver"; "a passphrase for ours")]

@@ -59,7 +59,7 @@ impl Keeping {
 /// # Errors
 /// Why.
 pub fn check(course: &Course<'_>, test: &Test) -> Result<(), Answer> {
-    let method = asked(course, test, &test.parameters).resolve_towards(Far::Foreign);
+    let method = asked(course, test, &test.parameters).resolve_towards(Far::ForeignPaced);
     method.map(drop).map_err(|refusal| usage::parameter_error(format!("--record: {refusal}")))
 }
 
@@ -79,7 +79,7 @@ impl<'a> Inquiry<'a> {
 
     fn document(&self, measured: Measured) -> Result<String, String> {
         let asked = asked(self.course, self.test, &measured.parameters);
-        let method = asked.resolve_towards(Far::Foreign).map_err(|refusal| refusal.to_string())?;
+        let method = asked.resolve_towards(Far::ForeignPaced).map_err(|refusal| refusal.to_string())?;
         let target = Target { host: self.course.client.host.clone(), address: self.peer };
         let task = Task {
             trace: None,
@@ -131,14 +131,15 @@ fn asked(course: &Course<'_>, test: &Test, parameters: &Parameters) -> Asked {
     let seconds = Some(Nanos::secs(parameters.time.into())).filter(|time| *time > Nanos::ZERO);
     let buffer = parameters.window.map(|bytes| Bytes(bytes.into()));
     let schedule = endpoint::peer::iperf3::sockets::schedule(parameters);
-    // Who only receives paces nothing.
-    let paced = parameters.rate.is_some() && parameters.uploads() > 0;
+    let paced = parameters.rate.is_some();
+    // Who only receives paces nothing itself.
+    let paces = paced && parameters.uploads() > 0;
     Asked {
         carrier: Some(if udp { Carrier::Udp } else { Carrier::Tcp }),
         pattern: Some(Pattern::Stream),
         direction: Some(direction(parameters.direction)),
         schedule: paced.then_some(schedule),
-        pacing: paced.then_some(Pacing::Hybrid),
+        pacing: paces.then_some(Pacing::Hybrid),
         request_bytes: Some(Bytes(parameters.block_bytes().into())),
         connections: Some(parameters.parallel),
         cpus: test.cpu.into_iter().collect(),

@@ -1,0 +1,209 @@
+//! Echo requests as ping sends them: the far side's kernel answers, and of each message is told what was seen.
+//!
+//! The engine measures and records as it does over any link; who asked hears of every [`Sighting`] beside, on the thread
+//! that started the test.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use measure::environment::Environment;
+use measure::method::{Method, Schedule};
+use measure::unit::Nanos;
+use protocol::icmp::echo::Echo;
+use rtrb::{Consumer, RingBuffer};
+use socket2::{SockRef, Socket};
+
+use crate::engine::{Ended, Flow};
+use crate::environment::Reader;
+use crate::environment::watch::Watch;
+use crate::error::{EndpointError, Step};
+use crate::link::echo::{EchoLink, Sighting, Teller};
+use crate::rtt::connections::{self, Connection, echo_facts};
+use crate::rtt::scene::{FarEnd, Scene};
+use crate::rtt::workers::Gathered;
+use crate::socket::icmp::{self, SocketName, Wishes};
+use crate::socket::{self, GLANCE};
+use crate::stop::Stop;
+
+/// Sightings that the measuring thread may be ahead of its listener.
+const RING: usize = 1 << 16;
+/// From one look for sightings to the next, while there are some.
+const BUSY: Nanos = Nanos::millis(1);
+/// The same while there are none.
+const IDLE: Nanos = Nanos::millis(5);
+
+/// One test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// How it is measured: one connection on one thread, without a warm-up and without stamps of its own.
+    pub method: Method,
+    /// Whom; the port means nothing.
+    pub address: SocketAddr,
+    /// Socket options beside the method's.
+    pub wishes: Wishes,
+    /// What requests carry. Numbers are written over the first 12 octets, where there are as many.
+    pub payload: Vec<u8>,
+    /// Whether a reply's time is when this program had it, and not when the kernel had.
+    pub user_to_user: bool,
+    /// Length of an interval of the series.
+    pub interval: Nanos,
+    /// Name and version of the program, for the facts of this host.
+    pub program: String,
+}
+
+/// Who hears what was seen.
+pub trait Audience {
+    /// Something was seen.
+    fn hear(&mut self, sighting: Sighting);
+
+    /// Whether it has heard enough; asked after every few sightings, and now and then.
+    fn enough(&mut self) -> bool;
+}
+
+/// A socket that is ready.
+#[derive(Debug)]
+pub struct Prepared {
+    socket: Socket,
+    kind: SocketName,
+    echo: Echo,
+}
+
+/// What a test came to.
+#[derive(Debug)]
+pub struct Measured {
+    /// What the engine brought.
+    pub gathered: Gathered,
+    /// This host.
+    pub environment: Environment,
+    /// Sightings that nobody heard: the listener fell behind.
+    pub unheard: u64,
+}
+
+/// The address that requests to `address` leave from, as the routing table has it.
+pub fn source(address: SocketAddr, method: &Method, wishes: &Wishes) -> Result<IpAddr, EndpointError> {
+    let fail = |cause| EndpointError::new(Step::ConnectData, address.ip(), cause);
+    // Connecting a UDP socket looks the route up, and sends nothing.
+    let probe = UdpSocket::bind(SocketAddr::new(method.socket.bind.unwrap_or_else(|| socket::any(address)), 0))
+        .map_err(|cause| EndpointError::new(Step::Set("local address"), address.ip(), cause))?;
+    let reference = SockRef::from(&probe);
+    if let Some(interface) = &method.socket.interface {
+        let bound = reference.bind_device(Some(interface.as_bytes()));
+        bound.map_err(|cause| EndpointError::new(Step::Set("interface"), address.ip(), cause))?;
+    }
+    if wishes.broadcast {
+        reference.set_broadcast(true).map_err(fail)?;
+    }
+    // Any port will do but 0, which some systems refuse.
+    probe.connect(SocketAddr::new(address.ip(), 1_025)).map_err(fail)?;
+    probe.local_addr().map(|local| local.ip()).map_err(fail)
+}
+
+/// Opens the socket of a test.
+pub fn prepare(test: &Test) -> Result<Prepared, EndpointError> {
+    let icmp::Opened { socket, kind, echo } = icmp::open_as(test.address, &test.method, &test.wishes)?;
+    let fail = |cause| EndpointError::new(Step::Set("timeouts"), test.address.ip(), cause);
+    socket::echo::tell_all(&socket, test.address.is_ipv6(), !test.user_to_user);
+    socket::set_waiting(&socket, test.address.ip(), test.method.waiting)?;
+    socket.set_write_timeout(Some(GLANCE.into())).map_err(fail)?;
+    // A wait for a reply that may be lost must not last beyond what follows it.
+    let glance = match test.method.schedule {
+        Schedule::AtLatest { gap_ns, adapts: false } => GLANCE.min(gap_ns),
+        Schedule::AtLatest { adapts: true, .. } => GLANCE.min(Schedule::LEAST_GAP),
+        _ => GLANCE,
+    };
+    socket.set_read_timeout(Some(glance.into())).map_err(fail)?;
+    let echo = echo.counting_from(1).for_payload(test.payload.len());
+    Ok(Prepared { socket, kind, echo })
+}
+
+impl Prepared {
+    /// The identifier of the requests; `None` where the kernel does not tell.
+    pub fn identifier(&self) -> Option<u16> {
+        match self.kind {
+            SocketName::Raw => Some(self.echo.identifier()),
+            SocketName::Ping => self.socket.local_addr().ok()?.as_socket().map(|local| local.port()),
+        }
+    }
+
+    /// Whether the socket is a raw one.
+    pub fn is_raw(&self) -> bool {
+        self.kind == SocketName::Raw
+    }
+
+    /// Runs the test. What the network or this host's interfaces do meanwhile is seen, and ends nothing.
+    pub fn measure(self, test: &Test, stop: &Stop, audience: &mut dyn Audience) -> Result<Measured, EndpointError> {
+        let Self { socket, kind, echo } = self;
+        let halt = Stop::default();
+        let lost = Arc::new(AtomicU64::new(0));
+        let (producer, sightings) = RingBuffer::new(RING);
+        let to = test.wishes.anybody.then(|| test.address.into());
+        let mut request = vec![0; Echo::message_length(0)];
+        request.extend_from_slice(&test.payload);
+        // Room for an IPv4 header with all its options, which a raw socket puts in front, and for one octet too many.
+        let reply = vec![0; request.len() + 61];
+        // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
+        let bare = kind == SocketName::Ping || test.address.is_ipv6();
+        let expected = bare.then_some(request.len());
+        let facts = echo_facts(&socket, test.address.ip().to_string(), Some(kind.to_string()));
+        let teller = Teller::new(producer, Arc::clone(&lost));
+        let waiting = test.method.waiting;
+        let link = EchoLink::new(socket, to, echo, test.payload.clone(), waiting, teller, halt.clone());
+        let flow = Flow { link, wire: echo, index: 0, request, reply, expected };
+        let opened = std::iter::once(Connection { flow, facts, refused: None, handed: None }).collect();
+        let mut watch = Watch::start(Reader::host(test.program.clone()).towards(test.address.ip()));
+        let mut listener = Listener { sightings, audience, halt: &halt, enough: false };
+        let mut scene = Scene {
+            method: &test.method,
+            trace: None,
+            peer: test.address,
+            far: &mut listener,
+            samples: false,
+            interval: test.interval,
+            stop,
+            halt: &halt,
+            watch: &mut watch,
+            on_event: &mut |_| {},
+        };
+        let gathered = connections::measure(opened, &mut scene, |link: &EchoLink| Some(link.socket()));
+        listener.empty();
+        let mut gathered = gathered?;
+        if gathered.ended == Ended::Stopped && listener.enough && !stop.requested() {
+            gathered.ended = Ended::Complete;
+        }
+        Ok(Measured { gathered, environment: watch.finish(), unheard: lost.load(Ordering::Relaxed) })
+    }
+}
+
+/// Hands sightings to the audience while the threads measure.
+struct Listener<'a> {
+    sightings: Consumer<Sighting>,
+    audience: &'a mut dyn Audience,
+    halt: &'a Stop,
+    enough: bool,
+}
+
+impl Listener<'_> {
+    /// Hands over what there is. Returns whether there was anything.
+    fn empty(&mut self) -> bool {
+        let mut any = false;
+        while let Ok(sighting) = self.sightings.pop() {
+            self.audience.hear(sighting);
+            any = true;
+        }
+        if !self.enough && self.audience.enough() {
+            self.enough = true;
+            self.halt.request();
+        }
+        any
+    }
+}
+
+impl FarEnd for Listener<'_> {
+    fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
+        let pause = if self.empty() { BUSY } else { IDLE };
+        thread::park_timeout(pause.min(patience).into());
+        Ok(())
+    }
+}

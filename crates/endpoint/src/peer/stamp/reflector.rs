@@ -1,0 +1,233 @@
+//! A session-reflector: a thread for each address, each with the sessions that come there.
+//!
+//! Which packet is answered is decided by `protocol::stamp::reflector`. Not answered besides: what was sent to a group or
+//! to all hosts of a link, what claims to come from there, and what comes from a port below 1,024 or from our own: an
+//! echo service or another reflector, whose packets would be answered for ever. Nothing that comes by the network ends
+//! the reflector.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
+use std::os::fd::AsFd;
+use std::thread;
+
+use measure::unit::{Instant, Nanos};
+use protocol::stamp::PORT;
+use protocol::stamp::key::Key;
+use protocol::stamp::layout::LONGEST;
+use protocol::stamp::reflector::{Arrival, Manner, Reflector as Decider};
+use protocol::stamp::time::{ErrorEstimate, Format};
+use rustix::io::Errno;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::clock::{Monotonic, wall};
+use crate::environment::clock_state;
+use crate::error::{EndpointError, Step};
+use crate::pace;
+use crate::socket::{GLANCE, option, queue};
+use crate::stop::Stop;
+
+/// Packets a second from each address where nothing else is said: more than a core answers to one that waits for each.
+pub const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199_999);
+/// Ports below it belong to services, and no session-sender sends from there.
+const SERVICES: u16 = 1_024;
+/// How often the state of our clock is asked for.
+const STATE: Nanos = Nanos::secs(1);
+/// A shortage of the system is waited out in steps of this.
+const SHORTAGE: Nanos = Nanos::millis(20);
+/// What the socket is asked for: the kernel's stamps of arrivals.
+const ARRIVALS: u32 = libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_RX_SOFTWARE;
+
+/// Where a reflector listens, and how it answers.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Its addresses.
+    pub listen: Vec<SocketAddr>,
+    /// The key of authenticated packets, where it answers such alone.
+    pub key: Option<Key>,
+    /// Whether it numbers its answers.
+    pub counts: bool,
+    /// Packets a second that each address may send.
+    pub per_second: NonZeroU32,
+    /// How wrong its clock is to be.
+    pub clock: Pretence,
+}
+
+impl Settings {
+    /// The usual ones at these addresses.
+    pub fn at(listen: Vec<SocketAddr>) -> Self {
+        Self { listen, key: None, counts: true, per_second: PER_SECOND, clock: Pretence::default() }
+    }
+}
+
+/// A clock that is wrong by a known difference, so that a test knows the truth.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pretence {
+    /// How far it is ahead at the start, nanoseconds.
+    pub offset_ns: i64,
+    /// How fast it gains, parts per million.
+    pub ppm: f64,
+    /// When it started, nanoseconds since 1970.
+    pub since: u64,
+}
+
+impl Pretence {
+    /// What it shows at an instant.
+    fn shows(self, at: u64) -> u64 {
+        let gained = at.wrapping_sub(self.since).cast_signed() as f64 * self.ppm / 1e6;
+        at.saturating_add_signed(self.offset_ns).saturating_add_signed(gained as i64)
+    }
+}
+
+/// A reflector whose sockets are bound.
+#[derive(Debug)]
+pub struct StampReflector {
+    sockets: Vec<(Socket, SocketAddr)>,
+    settings: Settings,
+}
+
+/// Binds the sockets; nothing is answered before [`StampReflector::run`].
+pub fn bind(settings: Settings) -> Result<StampReflector, EndpointError> {
+    let sockets = settings.listen.iter().map(|address| open(*address)).collect::<Result<_, _>>()?;
+    let clock = Pretence { since: wall(), ..settings.clock };
+    Ok(StampReflector { sockets, settings: Settings { clock, ..settings } })
+}
+
+fn open(address: SocketAddr) -> Result<(Socket, SocketAddr), EndpointError> {
+    let fail = |cause: io::Error| listening(address, cause);
+    let ipv6 = address.is_ipv6();
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
+        .map_err(|cause| EndpointError::new(Step::OpenSocket("UDP"), address, cause))?;
+    if ipv6 {
+        socket.set_only_v6(!address.ip().is_unspecified()).map_err(fail)?;
+    }
+    option::tell_destination(socket.as_fd(), ipv6).map_err(fail)?;
+    option::tell_time_to_live(socket.as_fd(), ipv6).map_err(fail)?;
+    // Without stamps of the kernel its times are those of this program's thread, which is an answer too.
+    let _refused = option::set_timestamping(socket.as_fd(), ARRIVALS);
+    socket.set_read_timeout(Some(GLANCE.into())).map_err(fail)?;
+    socket.bind(&SockAddr::from(address)).map_err(fail)?;
+    let bound = socket.local_addr().map_err(fail)?.as_socket().unwrap_or(address);
+    Ok((socket, bound))
+}
+
+fn listening(address: SocketAddr, cause: io::Error) -> EndpointError {
+    let privileged = cause.kind() == io::ErrorKind::PermissionDenied && address.port() < SERVICES;
+    let error = EndpointError::new(Step::Listen, address, cause);
+    if !privileged {
+        return error;
+    }
+    error.with_hint(format!(
+        "ports below 1024, as STAMP's {PORT}, need CAP_NET_BIND_SERVICE: choose another by --stamp-port, which senders then have \
+         to name; nothing else of a reflector needs it"
+    ))
+}
+
+impl StampReflector {
+    /// Where it listens, ports filled in.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.sockets.iter().map(|(_, address)| *address).collect()
+    }
+
+    /// Answers until `stop`.
+    pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
+        let settings = &self.settings;
+        thread::scope(|scope| {
+            for (socket, address) in &self.sockets {
+                let body = move || serve(socket, *address, settings, stop);
+                let thread = thread::Builder::new().name("sonde-stamp".into()).spawn_scoped(scope, body);
+                if let Err(cause) = thread {
+                    stop.request();
+                    return Err(EndpointError::new(Step::StartThread, "this host", cause));
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Answers what comes to one address.
+fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop) {
+    let Settings { key, counts, per_second, clock, .. } = settings.clone();
+    let mut decider = Decider::new(Manner { key, counts, per_second });
+    let mut buffer = vec![0; LONGEST];
+    let mut ours = (Instant(0), estimate());
+    while !stop.requested() {
+        let came = match queue::receive_from(socket.as_fd(), &mut buffer) {
+            Ok(came) => came,
+            Err(libc::EAGAIN | libc::EINTR) => continue,
+            // An ICMP error for an answer is taken off by the call that tells of it.
+            Err(libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
+            Err(_) => {
+                pace::sleep_until(Monotonic::now().after(SHORTAGE));
+                continue;
+            }
+        };
+        let at = came.stamp.unwrap_or_else(wall);
+        let now = Monotonic::now();
+        if now >= ours.0 {
+            ours = (now.after(STATE), estimate());
+        }
+        let (Some(from), Some(to)) = (came.from, came.to) else { continue };
+        if !may_be_answered(from, to, address.port()) {
+            continue;
+        }
+        let arrival = Arrival { from, at: clock.shows(at), now, time_to_live: came.time_to_live };
+        let packet = &mut buffer[..came.length];
+        if decider.answer(packet, arrival, ours.1, || clock.shows(wall())).is_ok() {
+            // Who cannot be answered asks again; an answer that does not fit the queue is lost as any packet.
+            let _sent: Result<usize, Errno> = queue::send_from(socket.as_fd(), packet, from, to);
+        }
+    }
+}
+
+/// Whether `from` can be a session-sender, and `to` one host's address.
+fn may_be_answered(from: SocketAddr, to: IpAddr, our_port: u16) -> bool {
+    let is_one_host = |address: IpAddr| match address.to_canonical() {
+        IpAddr::V4(address) => !address.is_multicast() && !address.is_broadcast() && !address.is_unspecified(),
+        IpAddr::V6(address) => !address.is_multicast() && !address.is_unspecified(),
+    };
+    is_one_host(from.ip()) && is_one_host(to) && from.port() >= SERVICES && from.port() != our_port
+}
+
+fn estimate() -> ErrorEstimate {
+    let state = clock_state();
+    ErrorEstimate::new(state.synchronised == Some(true), Format::Ntp, state.error_ns.map(|error| error.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test_case("192.0.2.1:5000", "192.0.2.2", true; "a host")]
+    #[test_case("192.0.2.1:5000", "::ffff:192.0.2.2", true; "a host on a socket of v6")]
+    #[test_case("192.0.2.1:5000", "224.0.0.1", false; "to a group")]
+    #[test_case("192.0.2.1:5000", "255.255.255.255", false; "to all of a link")]
+    #[test_case("192.0.2.1:5000", "::ffff:255.255.255.255", false; "to all of a link on a socket of v6")]
+    #[test_case("[fe80::1]:5000", "ff02::1", false; "to a group of v6")]
+    #[test_case("255.255.255.255:5000", "192.0.2.2", false; "from all of a link")]
+    #[test_case("192.0.2.1:7", "192.0.2.2", false; "from an echo service")]
+    #[test_case("192.0.2.1:862", "192.0.2.2", false; "from a reflector")]
+    #[test_case("192.0.2.1:8620", "192.0.2.2", false; "from a reflector at our own port")]
+    #[test_case("192.0.2.1:0", "192.0.2.2", false; "from port 0")]
+    fn only_what_one_host_asks_of_another_is_answered(from: &str, to: &str, answered: bool) {
+        assert_eq!(may_be_answered(from.parse().unwrap(), to.parse().unwrap(), 8_620), answered);
+    }
+
+    #[test]
+    fn a_clock_that_is_to_be_wrong_is_wrong_by_so_much() {
+        let clock = Pretence { offset_ns: -5_000, ppm: 100.0, since: 1_000_000_000 };
+        assert_eq!(clock.shows(1_000_000_000), 999_995_000);
+        assert_eq!(clock.shows(2_000_000_000), 2_000_095_000);
+        assert_eq!(Pretence::default().shows(77), 77);
+    }
+
+    #[test]
+    fn a_port_without_the_privilege_is_told_with_its_name() {
+        let cause = io::Error::from_raw_os_error(libc::EACCES);
+        let hint = listening(([127, 0, 0, 1], PORT).into(), cause).hint.unwrap();
+        assert!(hint.contains("CAP_NET_BIND_SERVICE") && hint.contains("--stamp-port"), "{hint}");
+    }
+}

@@ -1,0 +1,84 @@
+//! A session-sender as the engines have it: a link that knows when each packet left and each answer came, a wire that reads
+//! the far side's times out of the answer, and what gathers both on another thread.
+//!
+//! The measuring thread allocates nothing and takes no lock for it: four times of an exchange are one entry of a ring.
+
+pub mod gather;
+pub mod link;
+pub mod opening;
+pub mod wire;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use measure::clock_offset::FourTimes;
+use protocol::stamp::time::ErrorEstimate;
+
+/// What the link saw of the answer that the wire reads next. Both are of one thread.
+#[derive(Debug, Default)]
+pub struct Glimpse {
+    sent: AtomicU64,
+    came: AtomicU64,
+    left_by_kernel: AtomicBool,
+    came_by_kernel: AtomicBool,
+}
+
+/// The same, read together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// When the packet left, wall clock in nanoseconds since 1970; 0: not known any more.
+    pub sent: u64,
+    /// When its answer came.
+    pub came: u64,
+    /// Whether the kernel told the first …
+    pub left_by_kernel: bool,
+    /// … and the second.
+    pub came_by_kernel: bool,
+}
+
+impl Glimpse {
+    fn put(&self, seen: Seen) {
+        self.sent.store(seen.sent, Ordering::Relaxed);
+        self.came.store(seen.came, Ordering::Relaxed);
+        self.left_by_kernel.store(seen.left_by_kernel, Ordering::Relaxed);
+        self.came_by_kernel.store(seen.came_by_kernel, Ordering::Relaxed);
+    }
+
+    fn seen(&self) -> Seen {
+        Seen {
+            sent: self.sent.load(Ordering::Relaxed),
+            came: self.came.load(Ordering::Relaxed),
+            left_by_kernel: self.left_by_kernel.load(Ordering::Relaxed),
+            came_by_kernel: self.came_by_kernel.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What a measuring thread tells.
+#[derive(Clone, Copy, Debug)]
+pub enum Fact {
+    /// Recording begins with the packet of this number.
+    Began(u32),
+    /// The packet of this number was the last.
+    Ended(u32),
+    /// An answer came.
+    Answered(Exchanged),
+}
+
+/// An answer with all that is known of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchanged {
+    /// The number of its packet.
+    pub number: u32,
+    /// Its own number.
+    pub own_number: u32,
+    /// Its four times; absent where our own departure is not known any more.
+    pub times: Option<FourTimes>,
+    /// Whether the kernel told when the packet left …
+    pub left_by_kernel: bool,
+    /// … and when the answer came.
+    pub came_by_kernel: bool,
+    /// How good the far side says that its clock is.
+    pub error: ErrorEstimate,
+    /// What was left of the packet's time to live.
+    pub time_to_live: Option<u8>,
+}

@@ -1,0 +1,118 @@
+//! Exchanges before and after a measurement: whether anybody answers, whether it numbers its answers, and what it had
+//! counted when the measurement ended.
+
+use measure::unit::Nanos;
+use protocol::link::{Fault, Link};
+use protocol::stamp::sender::{Answer, Session, Wrong};
+
+use super::link::StampLink;
+use crate::clock::{Monotonic, wall};
+use crate::error::Cause;
+use crate::stop::Stop;
+
+/// A packet is sent so often before silence is told: one that is lost is no closed port.
+const TRIES: u32 = 3;
+/// So long is waited for the answer to each of them.
+const PATIENCE: Nanos = Nanos::millis(1_500);
+
+/// A number of ours and the far side's own number of its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Ours.
+    pub number: u32,
+    /// Theirs.
+    pub own_number: u32,
+}
+
+/// What the first exchanges told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The latest of them.
+    pub anchor: Anchor,
+    /// The number of the next packet.
+    pub next: u32,
+    /// Whether the far side numbers its answers by itself.
+    pub counts: bool,
+}
+
+/// Why nobody was reached.
+#[derive(Debug)]
+pub struct Unopened {
+    /// What was seen last.
+    pub cause: Cause,
+    /// Whether answers came whose seal is not of our key.
+    pub corrupt: bool,
+}
+
+/// Asks twice, and leaves one number out in between, as if that packet had been lost: who numbers his answers by himself
+/// does not see the gap, who repeats our numbers does.
+pub fn open(link: &mut StampLink, session: &Session, length: usize, stop: &Stop) -> Result<Opening, Unopened> {
+    let (first, next, _) = ask(link, session, length, 0, stop)?;
+    let (second, next, _) = ask(link, session, length, next.wrapping_add(1), stop)?;
+    let gap = second.number.wrapping_sub(first.number);
+    let counts = second.own_number.wrapping_sub(first.own_number) != gap;
+    Ok(Opening { anchor: second, next, counts })
+}
+
+/// Asks once more: the far side's number then, and how many packets before it had no answer of those sent for this.
+pub fn close(link: &mut StampLink, session: &Session, next: u32, stop: &Stop) -> Option<(Anchor, u32)> {
+    let (anchor, _, unanswered) = ask(link, session, session.length(), next, stop).ok()?;
+    Some((anchor, unanswered))
+}
+
+/// Sends packets from `number` on until one is answered: which, the next number, and how many were not.
+fn ask(
+    link: &mut StampLink,
+    session: &Session,
+    length: usize,
+    number: u32,
+    stop: &Stop,
+) -> Result<(Anchor, u32, u32), Unopened> {
+    let mut packet = vec![0; length];
+    let mut reply = vec![0; length + 1];
+    session.open(&mut packet);
+    let mut unopened = Unopened { cause: Cause::Silence(Nanos(PATIENCE.0 * u64::from(TRIES))), corrupt: false };
+    for attempt in 0..TRIES {
+        let number = number.wrapping_add(attempt);
+        session.write(&mut packet, number, wall());
+        let answered = link.send(&packet).and_then(|()| await_answer(link, session, &mut reply, number));
+        match answered {
+            Ok(Some(Ok(answer))) => {
+                let anchor = Anchor { number, own_number: answer.own_number };
+                return Ok((anchor, number.wrapping_add(1), attempt));
+            }
+            Ok(Some(Err(_))) => unopened.corrupt = true,
+            Ok(None) => {}
+            Err(fault) if fault.ends_the_run() => return Err(Unopened { cause: fault.into(), ..unopened }),
+            // An ICMP error for an earlier packet: the next may get through.
+            Err(fault) => {
+                unopened.cause = fault.into();
+                link.sleep(Monotonic::now().after(Nanos::millis(20)));
+            }
+        }
+        if stop.requested() {
+            return Err(Unopened { cause: Cause::Stopped, ..unopened });
+        }
+    }
+    Err(unopened)
+}
+
+/// The answer to `number`, or one that is broken; `None`: neither came in time.
+fn await_answer(
+    link: &mut StampLink,
+    session: &Session,
+    reply: &mut [u8],
+    number: u32,
+) -> Result<Option<Result<Answer, Wrong>>, Fault> {
+    let until = Monotonic::now().after(PATIENCE);
+    let mut corrupt = None;
+    while Monotonic::now() < until {
+        let Some(length) = link.receive(reply, until)? else { break };
+        match session.read(&reply[..length], wall()) {
+            Ok(answer) if answer.number == number => return Ok(Some(Ok(answer))),
+            Err(Wrong::Corrupt) => corrupt = Some(Err(Wrong::Corrupt)),
+            Ok(_) | Err(Wrong::Foreign) => {}
+        }
+    }
+    Ok(corrupt)
+}

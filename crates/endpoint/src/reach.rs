@@ -1,0 +1,345 @@
+//! Whether anyone answers at a host's addresses, and how, where nobody need run a program of ours there.
+//!
+//! Plain TCP and UDP sockets and a ping socket, none of which needs a privilege; ICMP errors come from the sockets' error
+//! queues, with the address of who sent them. At most [`AT_ONCE`] probes are under way at a time, each bounded by its tries, so
+//! that the whole is. Addresses are checked one after the other: several of them are mostly one host, and a server that serves
+//! one client at a time must not meet us twice.
+//!
+//! Not here: what follows from what was seen (`measure::reach`), and who sent a reset (`sonde syn`).
+
+mod datagram;
+mod echo;
+mod mtu;
+mod seen;
+mod service;
+mod tcp;
+mod udp;
+mod wait;
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use measure::reach::mtu::MtuFinding;
+use measure::reach::{AddressReach, LookedUp, Lookup, MtuBy, PortFinding, Reach, Seen, Service, Transport, Verdict};
+use measure::unit::Nanos;
+
+use crate::clock::Monotonic;
+use crate::environment::way::Way;
+use crate::error::{EndpointError, plain};
+use crate::name::{Family, look_up_all};
+use crate::reflector;
+use crate::stop::Stop;
+
+/// Probes under way at a time.
+pub const AT_ONCE: usize = 32;
+/// Addresses of one name that are checked.
+pub const MOST_ADDRESSES: usize = 8;
+
+/// What is to be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Which addresses of the name.
+    pub family: Family,
+    /// The ports, TCP first.
+    pub ports: Vec<Port>,
+    /// How long each try is waited for.
+    pub timeout: Nanos,
+    /// How often an echo request or a datagram is sent before its silence is believed. A handshake is given as long, and the
+    /// kernel repeats it by its own rule: after 1 s, 3 s, 7 s.
+    pub tries: u32,
+    /// Whether open ports are asked which program is there.
+    pub services: bool,
+}
+
+/// A port to ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Over what.
+    pub transport: Transport,
+    /// Its number, from 1.
+    pub number: u16,
+    /// The programs to ask for over TCP, one after the other until one is known. Over UDP one question asks for all.
+    pub services: Vec<Service>,
+}
+
+impl Port {
+    /// A port with the programs that are usually there.
+    pub fn usual(transport: Transport, number: u16) -> Self {
+        let services = USUAL.iter().filter(|(_, usual, _)| transport == Transport::Tcp && *usual == number);
+        Self { transport, number, services: services.map(|(_, _, service)| *service).collect() }
+    }
+
+    /// The ports of the known programs.
+    pub fn of_known_services() -> Vec<Self> {
+        USUAL.iter().map(|(transport, number, _)| Self::usual(*transport, *number)).collect()
+    }
+}
+
+/// Where programs are unless told otherwise. An iperf 2 server and our own reflector answer no stranger over UDP, and iperf3
+/// listens there only in a test, which a stray datagram would spoil.
+const USUAL: [(Transport, u16, Service); 9] = [
+    (Transport::Tcp, 7, Service::Echo),
+    (Transport::Tcp, protocol::iperf::PORT, Service::Iperf),
+    (Transport::Tcp, protocol::iperf3::PORT, Service::Iperf3),
+    (Transport::Tcp, reflector::PORT, Service::Sonde),
+    (Transport::Tcp, protocol::sockperf::PORT, Service::Sockperf),
+    (Transport::Tcp, protocol::netperf::PORT, Service::Netserver),
+    (Transport::Udp, 7, Service::Echo),
+    (Transport::Udp, 862, Service::Stamp),
+    (Transport::Udp, protocol::sockperf::PORT, Service::Sockperf),
+];
+
+/// Why nothing is checked.
+#[derive(Debug, thiserror::Error)]
+pub enum ReachError {
+    /// The name has no address.
+    #[error(transparent)]
+    LookUp(#[from] EndpointError),
+    /// The address is not one host's.
+    #[error("{address} is {what}: a check is of one host")]
+    NotOneHost {
+        /// The address.
+        address: IpAddr,
+        /// What it is.
+        what: &'static str,
+    },
+}
+
+/// Checks `host` as `plan` says; `tell` hears what is asked next. Ends soon after `stop` is requested, with what was seen.
+///
+/// # Errors
+/// A name without an address, and an address that is not one host's: nothing is sent there.
+pub fn check(host: &str, plan: &Plan, stop: &Stop, tell: impl Fn(&str)) -> Result<Reach, ReachError> {
+    let start = Monotonic::now();
+    let given = host.split('%').next().is_some_and(|bare| bare.trim_matches(['[', ']']).parse::<IpAddr>().is_ok());
+    let found = look_up_all(host, 0, plan.family, stop)?;
+    let looked_up = Monotonic::now().since(start);
+    for address in &found {
+        refuse_many(*address)?;
+    }
+    let by = if given {
+        LookedUp::Given
+    } else if all_in_hosts_file(host, &found) {
+        LookedUp::HostsFile
+    } else {
+        LookedUp::Resolver
+    };
+    let lookup = Lookup {
+        by,
+        took_ns: looked_up.filter(|_| !given),
+        addresses: found.iter().map(|address| shown(*address)).collect(),
+    };
+    let mut addresses = Vec::new();
+    for address in found.iter().take(MOST_ADDRESSES) {
+        tell(&shown(*address));
+        addresses.push(check_address(*address, plan, stop));
+    }
+    let took_ns = Monotonic::now().since(start).unwrap_or_default();
+    Ok(Reach { host: host.to_owned(), lookup, addresses, took_ns, cut_short: stop.requested() })
+}
+
+/// Refuses what is sent to more than one host, or to none.
+fn refuse_many(address: SocketAddr) -> Result<(), ReachError> {
+    let refuse = |what| Err(ReachError::NotOneHost { address: address.ip(), what });
+    match address.ip().to_canonical() {
+        ip if ip.is_multicast() => refuse("a multicast group"),
+        ip if ip.is_unspecified() => refuse("no address of a host"),
+        IpAddr::V4(ip) if ip.is_broadcast() => refuse("the broadcast address"),
+        IpAddr::V4(_) if Way::to(address).is_ok_and(|way| way.many) => refuse("the broadcast address of a network"),
+        _ => Ok(()),
+    }
+}
+
+/// An address as it is written; a scope stands behind a `%`.
+fn shown(address: SocketAddr) -> String {
+    let scope = if let SocketAddr::V6(six) = address { six.scope_id() } else { 0 };
+    if scope == 0 { address.ip().to_string() } else { format!("{}%{scope}", address.ip()) }
+}
+
+/// Whether the system's hosts file has all of these under that name, so that nobody else was asked.
+fn all_in_hosts_file(host: &str, found: &[SocketAddr]) -> bool {
+    let Ok(text) = std::fs::read_to_string("/etc/hosts") else { return false };
+    in_hosts_file(&text, host, found)
+}
+
+fn in_hosts_file(text: &str, host: &str, found: &[SocketAddr]) -> bool {
+    let line = |line: &str| {
+        let mut words = line.split('#').next()?.split_whitespace();
+        let address: IpAddr = words.next()?.parse().ok()?;
+        words.any(|name| name.eq_ignore_ascii_case(host)).then_some(address)
+    };
+    let listed: Vec<IpAddr> = text.lines().filter_map(line).collect();
+    !found.is_empty() && found.iter().all(|address| listed.contains(&address.ip()))
+}
+
+fn check_address(address: SocketAddr, plan: &Plan, stop: &Stop) -> AddressReach {
+    let way = Way::to(address);
+    let (mut route, no_route) = match &way {
+        Ok(way) => (Some(way.route.clone()), None),
+        Err(error) => (None, Some(plain(error))),
+    };
+    let mut seen = run(address, plan, route.as_ref().and_then(|route| route.mtu_bytes), no_route.as_deref(), stop);
+    if let (Some(route), Ok(way)) = (&mut route, &way) {
+        route.neighbour = way.neighbour();
+    }
+    let nobody = route.as_ref().is_some_and(measure::reach::Route::nobody_on_the_link);
+    let finding = |(port, (seen, service)): (&Port, (Seen, _))| {
+        let verdict = Verdict::of(port.transport, &seen, nobody);
+        PortFinding { transport: port.transport, port: port.number, verdict, seen, service }
+    };
+    let ports = plan.ports.iter().zip(std::mem::take(&mut seen.ports)).map(finding).collect();
+    let AllSeen { echo, mtu, mtu_by, .. } = seen;
+    AddressReach { address: shown(address), route, no_route, echo, mtu, mtu_by, ports }
+}
+
+/// What all probes of one address met with; ports in the plan's order.
+struct AllSeen {
+    echo: Seen,
+    mtu: MtuFinding,
+    mtu_by: Option<MtuBy>,
+    ports: Vec<(Seen, Option<measure::reach::ServiceFinding>)>,
+}
+
+impl AllSeen {
+    fn nothing(ports: usize, why: &str) -> Self {
+        let unasked = || Seen::NotAsked { why: why.to_owned() };
+        let mtu = MtuFinding::NotFound { why: why.to_owned() };
+        Self { echo: unasked(), mtu, mtu_by: None, ports: (0..ports).map(|_| (unasked(), None)).collect() }
+    }
+}
+
+fn run(address: SocketAddr, plan: &Plan, mtu: Option<u32>, no_route: Option<&str>, stop: &Stop) -> AllSeen {
+    if let Some(why) = no_route {
+        return AllSeen::nothing(plan.ports.len(), &format!("there is no route: {why}"));
+    }
+    let all = Mutex::new(AllSeen::nothing(plan.ports.len(), "a signal ended the check"));
+    // The path first: it takes longest. `None` is the path, a number that of a port in the plan.
+    let jobs: Mutex<VecDeque<Option<usize>>> =
+        Mutex::new([None].into_iter().chain((0..plan.ports.len()).map(Some)).collect());
+    let work = || {
+        while !stop.requested() {
+            let Some(job) = lock(&jobs).pop_front() else { break };
+            match job.map(|number| (number, &plan.ports[number])) {
+                None => {
+                    let (echo, mtu, by) = mtu::path(address, mtu, plan, stop);
+                    let mut all = lock(&all);
+                    (all.echo, all.mtu, all.mtu_by) = (echo, mtu, by);
+                }
+                Some((number, port)) => {
+                    let to = SocketAddr::new(address.ip(), port.number);
+                    let to = scoped(to, address);
+                    let found = match port.transport {
+                        Transport::Tcp => tcp::probe(to, port, plan, stop),
+                        Transport::Udp => udp::probe(to, plan, stop),
+                    };
+                    lock(&all).ports[number] = found;
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let workers = AT_ONCE.min(plan.ports.len() + 1);
+        for number in 1..workers {
+            // Where no more threads are to be had, those that are do the work.
+            let _ = thread::Builder::new().name(format!("sonde-check-{number}")).spawn_scoped(scope, work);
+        }
+        work();
+    });
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn scoped(to: SocketAddr, like: SocketAddr) -> SocketAddr {
+    match (to, like) {
+        (SocketAddr::V6(mut to), SocketAddr::V6(like)) => {
+            to.set_scope_id(like.scope_id());
+            to.into()
+        }
+        _ => to,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, UdpSocket};
+
+    use measure::reach::ServiceFinding;
+    use test_case::test_case;
+
+    use super::*;
+
+    fn plan(ports: Vec<Port>) -> Plan {
+        Plan { family: Family::Any, ports, timeout: Nanos::secs(20), tries: 1, services: true }
+    }
+
+    fn port(transport: Transport, number: u16, services: &[Service]) -> Port {
+        Port { transport, number, services: services.to_vec() }
+    }
+
+    #[test_case("224.0.0.1", "multicast"; "v4 multicast")]
+    #[test_case("ff02::1%1", "multicast"; "v6 multicast")]
+    #[test_case("255.255.255.255", "broadcast"; "all")]
+    #[test_case("127.255.255.255", "broadcast"; "a network")]
+    #[test_case("0.0.0.0", "no address"; "none")]
+    fn what_is_not_one_host_is_refused(host: &str, word: &str) {
+        let error = check(host, &plan(Vec::new()), &Stop::default(), |_| {}).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+    }
+
+    #[test]
+    fn a_hosts_file_is_believed_for_what_it_has() {
+        let text = "127.0.0.1 localhost\n10.0.0.2\tdb1 DB one # db2\nnonsense\n";
+        let found = |text: &str| vec![text.parse().unwrap()];
+        assert!(in_hosts_file(text, "db", &found("10.0.0.2:0")));
+        assert!(!in_hosts_file(text, "db2", &found("10.0.0.2:0")), "a comment");
+        assert!(!in_hosts_file(text, "db1", &found("10.0.0.3:0")), "another address");
+        assert!(!in_hosts_file(text, "db1", &[]));
+    }
+
+    #[test]
+    fn ports_of_this_host_are_told_apart() {
+        let echo = TcpListener::bind("127.0.0.1:0").unwrap();
+        let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let [open, answering] = [echo.local_addr().unwrap().port(), datagrams.local_addr().unwrap().port()];
+        let server = thread::spawn(move || {
+            let (mut stream, _) = echo.accept().unwrap();
+            let mut buffer = [0; 64];
+            let length = stream.read(&mut buffer).unwrap();
+            stream.write_all(&buffer[..length]).unwrap();
+            let (length, from) = datagrams.recv_from(&mut buffer).unwrap();
+            datagrams.send_to(&buffer[..length], from).unwrap();
+        });
+        let ports = vec![
+            port(Transport::Tcp, open, &[Service::Echo]),
+            port(Transport::Tcp, closed, &[Service::Echo]),
+            port(Transport::Udp, answering, &[]),
+            port(Transport::Udp, closed, &[]),
+        ];
+        let found = check("127.0.0.1", &plan(ports), &Stop::default(), |_| {}).unwrap();
+        server.join().unwrap();
+        let address = &found.addresses[0];
+        let verdicts: Vec<_> = address.ports.iter().map(|port| port.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Open, Verdict::Refused, Verdict::Open, Verdict::Refused], "{address:?}");
+        let known = Some(ServiceFinding::Known { service: Service::Echo, state: None });
+        assert_eq!((&address.ports[0].service, &address.ports[2].service), (&known, &known));
+        assert!(matches!(address.ports[1].seen, Seen::Reset { .. }));
+        assert!(matches!(address.ports[3].seen, Seen::Error { by: measure::reach::Reporter::Host, .. }));
+        assert_eq!((found.lookup.by, found.lookup.took_ns), (LookedUp::Given, None));
+    }
+
+    #[test]
+    fn a_stop_ends_it_and_what_was_not_asked_says_so() {
+        let stop = Stop::default();
+        stop.request();
+        let found = check("127.0.0.1", &plan(vec![port(Transport::Udp, 9, &[])]), &stop, |_| {}).unwrap();
+        assert!(found.cut_short && !found.holds(&[]));
+        assert_eq!(found.addresses[0].ports[0].verdict, Verdict::NotAsked);
+    }
+}

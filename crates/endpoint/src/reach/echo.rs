@@ -1,0 +1,150 @@
+//! ICMP echo requests of any size, never cut on the way.
+
+use std::io::{self, ErrorKind, Read};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+
+use measure::unit::{Instant, Nanos};
+use protocol::icmp::echo::{Echo, Family, HEADER, Socket as Kind};
+use protocol::native::header::Flags;
+use protocol::wire::{Reading, Wire};
+use rustix::event::PollFlags;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use super::wait::{self, Waited};
+use crate::clock::Monotonic;
+use crate::error::plain;
+use crate::random;
+use crate::socket::option;
+use crate::socket::report::{self, Report};
+use crate::stop::Stop;
+
+/// Echo requests to one address.
+pub(super) struct Echoer {
+    socket: Socket,
+    echo: Echo,
+    /// Bytes of an IP header.
+    header: u32,
+    /// Size and time of each request, by its number.
+    sent: Vec<(u32, Instant)>,
+    buffer: Vec<u8>,
+    pub(super) local: Option<IpAddr>,
+}
+
+/// Packets of any size that show whether they got there.
+pub(super) trait Prober {
+    /// Bytes of a packet that carries a payload of `payload` bytes.
+    fn packet(&self, payload: u32) -> u32;
+    /// Sends a packet of `size` bytes, IP header included.
+    fn send(&mut self, size: u32) -> io::Result<()>;
+    /// What comes next of any of them, until `instant`.
+    fn hear(&mut self, instant: Instant, stop: &Stop) -> Heard;
+}
+
+/// What came.
+pub(super) enum Heard {
+    /// A packet of this many bytes got there, its IP header included.
+    Reply { size: u32, after: Nanos },
+    /// An error about a packet of this many bytes.
+    Report { size: u32, report: Report },
+    /// Nothing, until the instant.
+    Nothing,
+    /// Somebody asked to stop.
+    Stopped,
+}
+
+impl Echoer {
+    /// A ping socket to `peer`, or where this user has none a raw one; `Err` is why there is neither.
+    pub(super) fn open(peer: SocketAddr) -> Result<Self, String> {
+        let (family, protocol, header) =
+            if peer.is_ipv4() { (Family::V4, Protocol::ICMPV4, 20) } else { (Family::V6, Protocol::ICMPV6, 40) };
+        let new = |kind| Socket::new(Domain::for_address(peer), kind, Some(protocol));
+        let (socket, kind) = match new(Type::DGRAM) {
+            Ok(socket) => (socket, Kind::Ping),
+            Err(unprivileged) => (new(Type::RAW).map_err(|raw| closed(&unprivileged, &raw))?, Kind::Raw),
+        };
+        let fail = |error: io::Error| plain(&error);
+        let draw = random::bytes::<6>().map_err(fail)?;
+        let identifier = u16::from_be_bytes([draw[0], draw[1]]);
+        let nonce = u32::from_be_bytes([draw[2], draw[3], draw[4], draw[5]]);
+        option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
+        never_cut(&socket, peer.is_ipv6()).map_err(fail)?;
+        if kind == Kind::Raw {
+            option::only_echo_replies(socket.as_fd(), peer.is_ipv6())
+                .and_then(|()| option::only_identifier(&socket, peer.is_ipv6(), identifier))
+                .map_err(fail)?;
+        }
+        socket.set_nonblocking(true).map_err(fail)?;
+        let mut to = peer;
+        to.set_port(0);
+        socket.connect(&SockAddr::from(to)).map_err(fail)?;
+        let local = socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip());
+        let echo = Echo::new(family, kind, identifier, nonce);
+        Ok(Self { socket, echo, header, sent: Vec::new(), buffer: vec![0; 1 << 17], local })
+    }
+
+    /// The size of the request that an error is about: by its number in what is quoted, else the latest.
+    fn size_of(&self, report: &Report) -> u32 {
+        let number = usize::from(u16::from_be_bytes([report.about[6], report.about[7]]));
+        let quoted = self.sent.get(number).filter(|_| report.from.is_some());
+        quoted.or(self.sent.last()).map_or(0, |(size, _)| *size)
+    }
+}
+
+impl Prober for Echoer {
+    fn packet(&self, payload: u32) -> u32 {
+        self.header + HEADER as u32 + payload
+    }
+
+    fn send(&mut self, size: u32) -> io::Result<()> {
+        let length = (size.saturating_sub(self.header) as usize).max(Echo::message_length(12));
+        let mut message = vec![0; length];
+        self.echo.prepare(&mut message, self.sent.len() as u64, Flags::NONE);
+        self.sent.push((size, Monotonic::now()));
+        // An error that came for an earlier request is taken by the send after it: once more.
+        self.socket.send(&message).or_else(|_| self.socket.send(&message)).map(drop)
+    }
+
+    fn hear(&mut self, instant: Instant, stop: &Stop) -> Heard {
+        loop {
+            match wait::until(&self.socket, PollFlags::IN, instant, stop) {
+                Waited::Stopped => return Heard::Stopped,
+                Waited::Late => return Heard::Nothing,
+                Waited::Ready(_) => {}
+            }
+            match (&mut &self.socket).read(&mut self.buffer) {
+                Ok(length) => {
+                    if let Reading::Reply(seq) = self.echo.identify(&self.buffer[..length], 0)
+                        && let Some((size, sent)) = self.sent.get(seq as usize)
+                    {
+                        return Heard::Reply { size: *size, after: Monotonic::now().since(*sent).unwrap_or_default() };
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Perhaps the error of the socket, which is taken thereby; the queue says more.
+                Err(_) => {
+                    if let Some(report) = report::next(self.socket.as_fd()) {
+                        return Heard::Report { size: self.size_of(&report), report };
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn closed(unprivileged: &io::Error, raw: &io::Error) -> String {
+    format!(
+        "neither a ping socket ({}: net.ipv4.ping_group_range leaves this group out) nor a raw one ({}: it needs CAP_NET_RAW)",
+        plain(unprivileged),
+        plain(raw)
+    )
+}
+
+/// `IP_PMTUDISC_PROBE`: packets leave whole whatever was learnt of the path, and may not be cut on it.
+pub(super) fn never_cut(socket: &Socket, ipv6: bool) -> io::Result<()> {
+    if ipv6 {
+        option::set_int(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
+        return option::set_int(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, 1);
+    }
+    option::set_int(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)
+}

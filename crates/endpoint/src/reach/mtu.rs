@@ -1,0 +1,173 @@
+//! Whether echo requests are answered, and how large they may be.
+
+use std::net::{IpAddr, SocketAddr};
+
+use measure::reach::mtu::{MtuFinding, MtuSearch};
+use measure::reach::{MtuBy, Seen};
+use measure::unit::Nanos;
+use protocol::icmp::error::IcmpError;
+
+use super::datagram::Datagrams;
+use super::echo::{Echoer, Heard, Prober};
+use super::tcp::{since, stopped};
+use super::{Plan, seen};
+use crate::clock::Monotonic;
+use crate::stop::Stop;
+
+/// Bytes of payload of the first echo request: what ping sends.
+const PAYLOAD: u32 = 56;
+/// A size is waited for at least so long in each try …
+const LEAST_WAIT: Nanos = Nanos::millis(200);
+/// … and so many times what the small one took.
+const ROUND_TRIPS: u64 = 8;
+/// Between two refusals that a kernel grants one host, and a little more.
+const RATION: Nanos = Nanos::millis(1_200);
+/// Sizes tried at most: twice what halving takes from the largest packet there is.
+const STEPS: u32 = 40;
+
+/// Asks for an echo, and by echoes for the largest packet that gets there; where none comes, by datagrams that the host
+/// refuses.
+pub(super) fn path(
+    peer: SocketAddr,
+    interface: Option<u32>,
+    plan: &Plan,
+    stop: &Stop,
+) -> (Seen, MtuFinding, Option<MtuBy>) {
+    let not_found = |why: &str| MtuFinding::NotFound { why: why.to_owned() };
+    let mut echoer = Echoer::open(peer);
+    let seen = match &mut echoer {
+        Ok(echoer) => first(echoer, peer.ip(), plan, stop),
+        Err(why) => Seen::NotAsked { why: why.clone() },
+    };
+    let Some(interface) = interface else { return (seen, not_found("the interface does not tell its own"), None) };
+    if let (Seen::Answer { after_ns }, Ok(echoer)) = (&seen, &mut echoer) {
+        let wait = Nanos(after_ns.0.saturating_mul(ROUND_TRIPS)).max(LEAST_WAIT).min(plan.timeout);
+        let known = echoer.packet(PAYLOAD);
+        let found = search(echoer, peer.ip(), interface, known, wait, plan, stop);
+        return (seen, found, Some(MtuBy::Echo));
+    }
+    if let Seen::Error { .. } = seen {
+        return (seen, not_found("the host is not reached"), None);
+    }
+    let Ok(mut datagrams) = Datagrams::open(peer) else {
+        return (seen, not_found("neither echo requests nor datagrams leave"), None);
+    };
+    if !refused(&mut datagrams, plan, stop) {
+        return (seen, not_found("neither echo requests nor datagrams to a closed port are answered"), None);
+    }
+    // Refusals are rationed: a kernel sends one a second to each host.
+    let (known, wait) = (datagrams.packet(PAYLOAD), plan.timeout.max(RATION));
+    let found = search(&mut datagrams, peer.ip(), interface, known, wait, plan, stop);
+    (seen, found, Some(MtuBy::RefusedDatagram))
+}
+
+/// Whether a small datagram is refused by the host itself.
+fn refused(datagrams: &mut Datagrams, plan: &Plan, stop: &Stop) -> bool {
+    for _ in 0..plan.tries {
+        let _ = datagrams.send(datagrams.packet(PAYLOAD));
+        match datagrams.hear(Monotonic::now().after(plan.timeout), stop) {
+            Heard::Reply { .. } => return true,
+            // Whoever says so is believed: it would be said of the next as well.
+            Heard::Report { .. } | Heard::Stopped => return false,
+            Heard::Nothing => {}
+        }
+    }
+    false
+}
+
+/// An echo request of the usual size, so often as the plan says.
+fn first(echoer: &mut Echoer, peer: IpAddr, plan: &Plan, stop: &Stop) -> Seen {
+    let start = Monotonic::now();
+    for _ in 0..plan.tries {
+        if let Err(error) = echoer.send(echoer.packet(PAYLOAD)) {
+            return seen::of_error(&error, since(start));
+        }
+        let give_up = Monotonic::now().after(plan.timeout);
+        loop {
+            match echoer.hear(give_up, stop) {
+                Heard::Reply { after, .. } => return Seen::Answer { after_ns: after },
+                Heard::Report { report, .. } => {
+                    if let Some(seen) = seen::of_report(&report, peer, echoer.local, since(start)) {
+                        return seen;
+                    }
+                }
+                Heard::Nothing => break,
+                Heard::Stopped => return stopped(),
+            }
+        }
+    }
+    Seen::Silence { waited_ns: since(start) }
+}
+
+/// Tries sizes up to the interface's, where one of `known` bytes is known to get there.
+fn search(
+    prober: &mut impl Prober,
+    peer: IpAddr,
+    interface: u32,
+    known: u32,
+    wait: Nanos,
+    plan: &Plan,
+    stop: &Stop,
+) -> MtuFinding {
+    let mut search = MtuSearch::new(interface, known);
+    let mut attempt =
+        |search: &mut MtuSearch, size, wait, tries| attempt(prober, peer, search, size, wait, tries, stop);
+    for _ in 0..STEPS {
+        if let Some(size) = search.next() {
+            attempt(&mut search, size, wait, plan.tries);
+            continue;
+        }
+        // Before it is said that packets vanish, the size that decides it is given all the time there is.
+        match search.in_doubt() {
+            Some(size) => attempt(&mut search, size, plan.timeout.max(wait), plan.tries.max(2)),
+            None => break,
+        }
+        if search.next().is_none() || stop.requested() {
+            break;
+        }
+    }
+    if stop.requested() { MtuFinding::NotFound { why: "a signal ended the check".into() } } else { search.finding() }
+}
+
+/// Sends packets of `size` bytes until one is answered, or told to be too big, or all tries were silent.
+fn attempt(
+    prober: &mut impl Prober,
+    peer: IpAddr,
+    search: &mut MtuSearch,
+    size: u32,
+    wait: Nanos,
+    tries: u32,
+    stop: &Stop,
+) {
+    for _ in 0..tries {
+        if let Err(error) = prober.send(size) {
+            if error.raw_os_error() == Some(libc::EMSGSIZE) {
+                return search.told(size, None, None);
+            }
+            continue;
+        }
+        let give_up = Monotonic::now().after(wait);
+        loop {
+            match prober.hear(give_up, stop) {
+                // A late reply to another size is worth as much.
+                Heard::Reply { size: of, .. } => {
+                    search.passes(of);
+                    if of >= size {
+                        return;
+                    }
+                }
+                Heard::Report { size: of, report } => {
+                    if let Some(IcmpError::TooBig { mtu }) = seen::icmp(&report, peer) {
+                        search.told(of, mtu, report.from.map(|from| from.to_string()));
+                        if of <= size {
+                            return;
+                        }
+                    }
+                }
+                Heard::Nothing => break,
+                Heard::Stopped => return,
+            }
+        }
+    }
+    search.vanishes(size);
+}

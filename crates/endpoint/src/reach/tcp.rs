@@ -1,0 +1,110 @@
+//! A handshake, and what the open port answers.
+
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use measure::reach::{Seen, Service, ServiceFinding};
+use measure::unit::{Instant, Nanos};
+use rustix::event::PollFlags;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use super::wait::{self, Waited};
+use super::{Plan, Port, seen, service};
+use crate::clock::Monotonic;
+use crate::socket::{option, report};
+use crate::stop::Stop;
+
+/// Connects to `peer`, and where that goes well asks which program is there.
+pub(super) fn probe(peer: SocketAddr, port: &Port, plan: &Plan, stop: &Stop) -> (Seen, Option<ServiceFinding>) {
+    let patience = Nanos(plan.timeout.0.saturating_mul(plan.tries.into()));
+    let (seen, connected) = connect(peer, patience, stop);
+    let Some(mut socket) = connected.filter(|_| plan.services && !port.services.is_empty()) else {
+        return (seen, None);
+    };
+    let mut asked: Vec<Service> = Vec::new();
+    let mut last = None;
+    for service in &port.services {
+        if !asked.is_empty() {
+            // A question that was not understood spoils its connection.
+            let (_, Some(fresh)) = connect(peer, patience, stop) else { break };
+            socket = fresh;
+        }
+        asked.push(*service);
+        let found = service::ask(&socket, *service, plan.timeout, stop);
+        if let service::Found::Known { state } = found {
+            return (seen, Some(ServiceFinding::Known { service: *service, state }));
+        }
+        last = Some(found);
+    }
+    (seen, last.and_then(|last| last.told(asked)))
+}
+
+/// Makes a handshake within `patience`.
+fn connect(peer: SocketAddr, patience: Nanos, stop: &Stop) -> (Seen, Option<Socket>) {
+    let start = Monotonic::now();
+    let socket = match open(peer) {
+        Ok(socket) => socket,
+        Err(error) => return (seen::of_error(&error, Nanos::ZERO), None),
+    };
+    match socket.connect(&SockAddr::from(peer)) {
+        Ok(()) => {}
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {
+            if let Some(seen) = not_connected(&socket, peer, start, patience, stop) {
+                return (seen, None);
+            }
+        }
+        Err(error) => return (refused(&error, start), None),
+    }
+    (Seen::Answer { after_ns: since(start) }, Some(socket))
+}
+
+fn open(peer: SocketAddr) -> std::io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    // Questions are single segments that should leave at once.
+    let _ = socket.set_tcp_nodelay(true);
+    option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
+    Ok(socket)
+}
+
+/// Waits for the end of a handshake; `None`: it is complete.
+fn not_connected(socket: &Socket, peer: SocketAddr, start: Instant, patience: Nanos, stop: &Stop) -> Option<Seen> {
+    let give_up = start.after(patience);
+    let local = socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip());
+    loop {
+        match wait::until(socket, PollFlags::OUT, give_up, stop) {
+            Waited::Stopped => return Some(stopped()),
+            Waited::Late => return Some(Seen::Silence { waited_ns: since(start) }),
+            Waited::Ready(events) => {
+                // An ICMP error stands on the queue before it shows as an error of the socket, and says who sent it. Where it
+                // came while the socket was in use, the queue is the only place.
+                while let Some(report) = report::next(socket.as_fd()) {
+                    if let Some(seen) = seen::of_report(&report, peer.ip(), local, since(start)) {
+                        return Some(seen);
+                    }
+                }
+                match socket.take_error() {
+                    Ok(Some(error)) | Err(error) => return Some(refused(&error, start)),
+                    Ok(None) if events.contains(PollFlags::OUT) => return None,
+                    Ok(None) => {}
+                }
+            }
+        }
+    }
+}
+
+fn refused(error: &std::io::Error, start: Instant) -> Seen {
+    match error.raw_os_error() {
+        Some(libc::ECONNREFUSED | libc::ECONNRESET) => Seen::Reset { after_ns: since(start) },
+        Some(libc::ETIMEDOUT) => Seen::Silence { waited_ns: since(start) },
+        _ => seen::of_error(error, since(start)),
+    }
+}
+
+pub(super) fn stopped() -> Seen {
+    Seen::NotAsked { why: "a signal ended the check".into() }
+}
+
+pub(super) fn since(start: Instant) -> Nanos {
+    Monotonic::now().since(start).unwrap_or_default()
+}

@@ -1,0 +1,230 @@
+//! A measurement with a session-reflector of STAMP: there is no control connection, and each answer tells the far side's
+//! own times.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use measure::clock_offset;
+use measure::event::Event;
+use measure::method::{Carrier, Method, Pattern};
+use measure::outcome::one_way::OneWay;
+use measure::recorder::Recording;
+use measure::statistics::loss::PeerCounts;
+use protocol::stamp::key::Key;
+use protocol::stamp::sender::Session;
+use protocol::stamp::time::{ErrorEstimate, Format};
+use socket2::Socket;
+
+use super::connections::{self, Connection, Opened};
+use super::scene::Scene;
+use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, watch};
+use crate::clock::wall_offset;
+use crate::engine::Flow;
+use crate::environment::clock_state;
+use crate::error::{Cause, EndpointError, Side, Step};
+use crate::facts::socket::socket_facts;
+use crate::peer::stamp::sender::gather::{Gather, Numbers};
+use crate::peer::stamp::sender::link::StampLink;
+use crate::peer::stamp::sender::opening::{self, Anchor, Opening, Unopened};
+use crate::peer::stamp::sender::wire::StampWire;
+use crate::stop::Stop;
+use crate::{random, socket};
+
+pub(super) fn against(
+    task: &Task,
+    method: &Method,
+    peer: SocketAddr,
+    key: Option<&Key>,
+    stop: &Stop,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Finding, EndpointError> {
+    check(method, peer, key)?;
+    let stamps = method.stamps.is_some();
+    // The engine has no parts to ask for: the kernel stamps each exchange throughout.
+    let method = &Method { stamps: None, ..method.clone() };
+    let halt = Stop::default();
+    let sender = Sender { method, peer, key, stamps, stop, halt: &halt };
+    let mut gather = Gather::default();
+    let mut ways = Vec::new();
+    let opened: Opened<_, _> = (0..method.spread.connections)
+        .map(|index| sender.open(index, &mut gather, &mut ways))
+        .collect::<Result<_, _>>()?;
+    let mut watch = watch(task, method, peer);
+    let offset_before = wall_offset();
+    let (samples, interval, trace) = (task.samples, task.interval, task.trace.as_deref());
+    let far = &mut gather;
+    let mut scene =
+        Scene { method, trace, peer, far, samples, interval, stop, halt: &halt, watch: &mut watch, on_event };
+    let gathered = connections::measure(opened, &mut scene, |link: &StampLink| Some(link.socket()))?;
+    gather.empty();
+    let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
+    let environment = watch.finish();
+    let losses = sender.losses(&gather, &ways, &gathered.recording);
+    let facts = PeerFacts::default();
+    let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
+    let one_way = one_way(gather, &losses);
+    Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), ..finding })
+}
+
+/// What cannot be asked of such a far side.
+fn check(method: &Method, peer: SocketAddr, key: Option<&Key>) -> Result<(), EndpointError> {
+    let refuse = |what: &str, hint: &str| {
+        Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what.to_owned())).on(Side::Ours).with_hint(hint))
+    };
+    if method.carrier != Carrier::Udp || method.pattern != Pattern::Exchange {
+        return refuse("STAMP's packets are exchanged over UDP alone", "leave --tcp, --icmp, --connect and --crr away");
+    }
+    let is_one_host = match peer.ip().to_canonical() {
+        IpAddr::V4(address) => !address.is_multicast() && !address.is_broadcast(),
+        IpAddr::V6(address) => !address.is_multicast(),
+    };
+    if !is_one_host {
+        return refuse("no session-reflector answers what is sent to many", "name one host");
+    }
+    let shortest = session(key, 0).length() as u64;
+    if method.request_bytes.0 < shortest || method.response_bytes != method.request_bytes {
+        let mode = if key.is_some() { "an authenticated packet of STAMP" } else { "a packet of STAMP" };
+        let what = format!("{mode} has {shortest} bytes at least, and its answer as many");
+        return refuse(&what, &format!("choose a --size of {shortest} or more, or leave it away"));
+    }
+    Ok(())
+}
+
+fn session(key: Option<&Key>, name: u16) -> Session {
+    let state = clock_state();
+    let error = state.error_ns.map(|error| error.0);
+    Session {
+        key: key.cloned(),
+        session: name,
+        error: ErrorEstimate::new(state.synchronised == Some(true), Format::Ntp, error),
+    }
+}
+
+/// What is needed to open a session, and to close it.
+struct Sender<'a> {
+    method: &'a Method,
+    peer: SocketAddr,
+    key: Option<&'a Key>,
+    stamps: bool,
+    /// Whether the user wants the end.
+    stop: &'a Stop,
+    /// What the links look at.
+    halt: &'a Stop,
+}
+
+/// A session's socket, kept beside its link, to ask once more at the end.
+struct Way {
+    socket: Option<Socket>,
+    session: Arc<Session>,
+    counts: bool,
+}
+
+impl Sender<'_> {
+    fn open(
+        &self,
+        index: u32,
+        gather: &mut Gather,
+        ways: &mut Vec<Way>,
+    ) -> Result<Connection<StampLink, StampWire>, EndpointError> {
+        let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
+        let socket = socket::udp(self.peer, &self.method.socket)?;
+        socket::set_waiting(&socket, self.peer, self.method.waiting)?;
+        socket::set_glance(&socket).map_err(fail)?;
+        // Any name but 0, which is none.
+        let session = Arc::new(session(self.key, u16::from_be_bytes(random::bytes().map_err(fail)?).max(1)));
+        let facts = socket_facts(&socket);
+        let beside = socket.try_clone().ok();
+        let length = self.method.request_bytes.0 as usize;
+        let (waiting, stop) = (self.method.waiting, self.halt.clone());
+        let mut link = StampLink::new(socket, Arc::clone(&session), waiting, self.stamps, stop);
+        let opening = opening::open(&mut link, &session, length, self.stop).map_err(|why| self.unopened(why))?;
+        let producer = gather.add(&opening);
+        let Opening { next, counts, .. } = opening;
+        ways.push(Way { socket: beside, session: Arc::clone(&session), counts });
+        let refused = link.refused.clone();
+        let wire = StampWire::new(session, next, link.glimpse(), producer);
+        // One byte more, so that an answer that is too long is seen as it is.
+        let (request, reply) = (vec![0; length], vec![0; length + 1]);
+        let flow = Flow { link, wire, index, request, reply, expected: None };
+        Ok(Connection { flow, facts, refused, handed: None })
+    }
+
+    fn unopened(&self, Unopened { cause, corrupt }: Unopened) -> EndpointError {
+        let hint = match (&cause, corrupt, self.key) {
+            (_, true, _) => "answers came whose seal is not of this key: both ends need the same --stamp-key",
+            (Cause::Stopped, ..) => return EndpointError::new(Step::FirstExchange, self.peer, cause),
+            (Cause::Link(_), ..) => {
+                "nothing listens there: `sonde serve --stamp` starts a session-reflector; check the port, which is 862 unless named"
+            }
+            (_, false, Some(_)) => {
+                "no session-reflector is there, a firewall drops UDP, or it has another key: one that has none, or another, does not answer"
+            }
+            (_, false, None) => {
+                "no session-reflector is there, a firewall drops UDP, or it answers authenticated packets alone: then name its --stamp-key"
+            }
+        };
+        EndpointError::new(Step::FirstExchange, self.peer, cause).with_hint(hint)
+    }
+
+    /// What the far side's numbers tell of losses. Where the last packets of a session had no answer, it is asked once more.
+    fn losses(&self, gather: &Gather, ways: &[Way], recording: &Recording) -> Losses {
+        let missing = recording.counts.lost + recording.counts.late;
+        let counting = ways.iter().all(|way| way.counts);
+        let numbers = |(index, way): (usize, &Way)| {
+            let closing = gather.open_end(index).and_then(|next| self.closing(way, next));
+            gather.numbers(index, closing)
+        };
+        let numbers = if counting { ways.iter().enumerate().map(numbers).sum() } else { None };
+        Losses { counting, missing, numbers }
+    }
+
+    fn closing(&self, way: &Way, next: u32) -> Option<(Anchor, u32)> {
+        let socket = way.socket.as_ref()?.try_clone().ok()?;
+        let (session, stop) = (Arc::clone(&way.session), self.stop.clone());
+        let mut link = StampLink::new(socket, session, self.method.waiting, false, stop);
+        opening::close(&mut link, &way.session, next, self.stop)
+    }
+}
+
+/// What is known of the ways that losses took.
+struct Losses {
+    counting: bool,
+    /// Packets without an answer in time.
+    missing: u64,
+    numbers: Option<Numbers>,
+}
+
+impl Losses {
+    /// How many recorded packets arrived, and were answered: a reflector does both or neither.
+    fn counts(&self) -> PeerCounts {
+        let told = self.numbers.filter(|numbers| self.missing == 0 || numbers.unsure == 0);
+        let answered = told.map(|numbers| numbers.answered);
+        PeerCounts { received: answered, replied: answered, dropped: None }
+    }
+
+    fn either_way(&self) -> Option<u64> {
+        self.numbers.map(|numbers| numbers.unsure.min(self.missing))
+    }
+}
+
+fn one_way(gather: Gather, losses: &Losses) -> OneWay {
+    let theirs = gather.theirs();
+    let Gather { times, left_by_kernel, came_by_kernel, time_to_live, .. } = gather;
+    let exchanges = times.seen;
+    let found = clock_offset::analyse(times);
+    OneWay {
+        exchanges,
+        left_by_kernel,
+        came_by_kernel,
+        path: found.path,
+        held: found.held,
+        forward: found.forward,
+        reverse: found.reverse,
+        clock: found.clock,
+        ours: clock_state(),
+        theirs,
+        counts_answers: Some(losses.counting),
+        lost_either_way: losses.either_way(),
+        time_to_live,
+    }
+}

@@ -1,0 +1,192 @@
+//! Raw TCP sockets: what a kernel tells of a segment beside its octets, and of the ICMP errors that quote one.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use libc::c_int;
+use socket2::{SockFilter, Socket};
+
+use super::option::set_int;
+use super::queue::{Extended, Notice, address_of, first_stamp, message_from};
+
+/// A segment as it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// Octets put into the buffer.
+    pub length: usize,
+    /// Who sent it.
+    pub from: Option<IpAddr>,
+    /// Its hop limit, of IPv6.
+    pub hop_limit: Option<u8>,
+    /// Its traffic class, of IPv6.
+    pub traffic_class: Option<u8>,
+    /// Wall clock of the software receive stamp, ns since 1970.
+    pub stamp: Option<u64>,
+}
+
+/// Receives one packet (IPv4) or segment (IPv6) with what stands beside it. `Err` is the error number.
+pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Result<Arrival, i32> {
+    let mut arrival = Arrival::default();
+    // SAFETY: all-zero is a valid sockaddr_storage.
+    let mut name: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+    arrival.length = message_from(socket, buffer, flags, Some(&mut name), |level, kind, data| match (level, kind) {
+        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => arrival.stamp = first_stamp(data),
+        (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => arrival.hop_limit = small(data),
+        (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => arrival.traffic_class = small(data),
+        _ => {}
+    })?;
+    arrival.from = address_of(&name).map(|address| address.ip());
+    Ok(arrival)
+}
+
+fn small(data: &[u8]) -> Option<u8> {
+    data.first_chunk().and_then(|octets| u8::try_from(c_int::from_ne_bytes(*octets)).ok())
+}
+
+/// An ICMP error, or a failure of our own host, about something that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The error number it stands for.
+    pub errno: i32,
+    /// The ICMP error; `None`: our own host says so.
+    pub icmp: Option<Icmp>,
+    /// Octets of the quoted segment put into the buffer.
+    pub length: usize,
+}
+
+/// An ICMP error by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Icmp {
+    /// Type.
+    pub kind: u8,
+    /// Code.
+    pub code: u8,
+    /// The MTU of "too big".
+    pub info: u32,
+    /// Who sent it, where the kernel tells.
+    pub from: Option<IpAddr>,
+}
+
+/// What stood on the error queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queued {
+    /// Somebody refuses what was sent; the segment that is quoted is in the buffer.
+    Refusal(Refusal),
+    /// A departure stamp, or something else of ours.
+    Other(Notice),
+}
+
+/// Takes the oldest off the error queue, and puts the segment it quotes into `buffer`. `None`: it is empty.
+pub fn queued(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Option<Queued> {
+    loop {
+        let (mut refusal, mut other, mut stamp) = (None, None, None);
+        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+        let length = message_from(socket, buffer, flags, None, |level, kind, data| match (level, kind) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = first_stamp(data),
+            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+                refusal = extended(data);
+                other = Extended::read(data);
+            }
+            _ => {}
+        })
+        .ok()?;
+        if let Some((errno, icmp)) = refusal {
+            return Some(Queued::Refusal(Refusal { errno, icmp, length }));
+        }
+        if let Some(notice) = other.and_then(|other| other.notice(stamp)) {
+            return Some(Queued::Other(notice));
+        }
+    }
+}
+
+/// `struct sock_extended_err` and the offender's address behind it (include/uapi/linux/errqueue.h). `None`: no error.
+fn extended(data: &[u8]) -> Option<(i32, Option<Icmp>)> {
+    let word = |at: usize| data.get(at..)?.first_chunk().map(|octets| u32::from_ne_bytes(*octets));
+    let (errno, origin) = (word(0)?.cast_signed(), *data.get(4)?);
+    let (kind, code, info) = (*data.get(5)?, *data.get(6)?, word(8)?);
+    match origin {
+        libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6 => {
+            Some((errno, Some(Icmp { kind, code, info, from: offender(data.get(16..)?) })))
+        }
+        libc::SO_EE_ORIGIN_LOCAL => Some((errno, None)),
+        _ => None,
+    }
+}
+
+/// A `sockaddr_in` or `sockaddr_in6`, wherever it lies.
+fn offender(address: &[u8]) -> Option<IpAddr> {
+    match i32::from(u16::from_ne_bytes(*address.first_chunk()?)) {
+        libc::AF_INET => address.get(4..)?.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
+        libc::AF_INET6 => address.get(8..)?.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
+        _ => None,
+    }
+}
+
+/// Lets through nothing but TCP to `count` ports from `first` on: every raw TCP socket is given a copy of every segment
+/// that comes to this host, and would wake us for each.
+pub fn only_ports(socket: &Socket, ipv6: bool, first: u16, count: u32) -> io::Result<()> {
+    let code = |parts: &[u32]| parts.iter().sum::<u32>() as u16;
+    let instruction = |parts: &[u32], yes, no, k| SockFilter::new(code(parts), yes, no, k);
+    // The destination port lies behind the source port; of IPv4 the filter sees the IP header too, whose length the first
+    // instruction takes.
+    let load = if ipv6 { libc::BPF_ABS } else { libc::BPF_IND };
+    let index = instruction(&[libc::BPF_LDX, libc::BPF_B, libc::BPF_MSH], 0, 0, 0);
+    let rest = [
+        instruction(&[libc::BPF_LD, libc::BPF_H, load], 0, 0, 2),
+        instruction(&[libc::BPF_ALU, libc::BPF_SUB, libc::BPF_K], 0, 0, u32::from(first)),
+        instruction(&[libc::BPF_ALU, libc::BPF_AND, libc::BPF_K], 0, 0, 0xFFFF),
+        instruction(&[libc::BPF_JMP, libc::BPF_JGE, libc::BPF_K], 1, 0, count),
+        instruction(&[libc::BPF_RET, libc::BPF_K], 0, 0, u32::MAX),
+        instruction(&[libc::BPF_RET, libc::BPF_K], 0, 0, 0),
+    ];
+    if ipv6 {
+        return socket.attach_filter(&rest);
+    }
+    let all: Vec<SockFilter> = std::iter::once(index).chain(rest).collect();
+    socket.attach_filter(&all)
+}
+
+/// Asks for the hop limit and the traffic class of each segment, which a raw IPv6 socket keeps to itself.
+pub fn tell_hop_limit(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVHOPLIMIT, 1)?;
+    set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)
+}
+
+/// How many hops what is sent may go.
+pub fn set_ttl(socket: &Socket, ipv6: bool, ttl: u8) -> io::Result<()> {
+    let (level, name) =
+        if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) } else { (libc::IPPROTO_IP, libc::IP_TTL) };
+    set_int(socket.as_fd(), level, name, c_int::from(ttl))
+}
+
+/// Lets hops cut what is sent over IPv4: without DF, as most probers send.
+pub fn let_fragment(socket: &Socket) -> io::Result<()> {
+    set_int(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DONT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An extended error as the kernel lays it out, of an offender at 10.0.0.9.
+    fn error(origin: u8) -> Vec<u8> {
+        let mut data = vec![0; 32];
+        data[0..4].copy_from_slice(&113_u32.to_ne_bytes());
+        (data[4], data[5], data[6]) = (origin, 3, 13);
+        data[16..18].copy_from_slice(&(libc::AF_INET as u16).to_ne_bytes());
+        data[20..24].copy_from_slice(&[10, 0, 0, 9]);
+        data
+    }
+
+    #[test]
+    fn an_error_says_what_and_who() {
+        let icmp = Icmp { kind: 3, code: 13, info: 0, from: Some([10, 0, 0, 9].into()) };
+        assert_eq!(extended(&error(libc::SO_EE_ORIGIN_ICMP)), Some((113, Some(icmp))));
+        assert_eq!(extended(&error(libc::SO_EE_ORIGIN_LOCAL)), Some((113, None)));
+        assert_eq!(extended(&error(libc::SO_EE_ORIGIN_TIMESTAMPING)), None);
+        for cut in 0..16 {
+            assert_eq!(extended(&error(libc::SO_EE_ORIGIN_ICMP)[..cut]), None, "cut at {cut}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Errors that others send for what a socket sent: what, about what, and from whom (`IP_RECVERR`).
+
+use std::net::IpAddr;
+use std::os::fd::BorrowedFd;
+
+use super::queue;
+
+/// An entry of a socket's error queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Who sent the ICMP error; `None`: our own kernel, for a reason of its own.
+    pub from: Option<IpAddr>,
+    /// The error number it stands for.
+    pub errno: i32,
+    /// ICMP type.
+    pub kind: u8,
+    /// ICMP code.
+    pub code: u8,
+    /// The MTU, bytes, of a packet too big.
+    pub info: u32,
+    /// The first octets of what it is about, from the header of the socket's protocol or from its payload on; zeros beyond
+    /// what was quoted.
+    pub about: [u8; 8],
+}
+
+/// Takes the oldest error off the queue; `None` when there is none.
+pub fn next(socket: BorrowedFd<'_>) -> Option<Report> {
+    // A stamp or another entry may stand before it; a queue that grows for ever is not waited out.
+    for _ in 0..64 {
+        let mut found = None;
+        let mut about = [0; 8];
+        queue::message(socket, &mut about, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| {
+            if matches!((level, kind), (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR))
+            {
+                found = read(data);
+            }
+        })
+        .ok()?;
+        if let Some(report) = found {
+            return Some(Report { about, ..report });
+        }
+    }
+    None
+}
+
+/// `struct sock_extended_err` (include/uapi/linux/errqueue.h) with the sender's socket address behind it.
+fn read(data: &[u8]) -> Option<Report> {
+    let (data, name) = data.split_first_chunk::<16>()?;
+    let word = |at: usize| data.get(at..)?.first_chunk().map(|octets| u32::from_ne_bytes(*octets));
+    let remote = match data[4] {
+        libc::SO_EE_ORIGIN_LOCAL => false,
+        libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6 => true,
+        _ => return None,
+    };
+    Some(Report {
+        from: sender(name).filter(|_| remote),
+        errno: word(0)?.cast_signed(),
+        kind: data[5],
+        code: data[6],
+        info: word(8)?,
+        about: [0; 8],
+    })
+}
+
+/// The address within a `sockaddr_in` or a `sockaddr_in6`.
+fn sender(name: &[u8]) -> Option<IpAddr> {
+    match i32::from(u16::from_ne_bytes(*name.first_chunk()?)) {
+        libc::AF_INET => name.get(4..)?.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
+        libc::AF_INET6 => name.get(8..)?.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::socket::option;
+
+    fn extended(origin: u8, name: &[u8]) -> Vec<u8> {
+        let mut data = vec![0; 16];
+        data[..4].copy_from_slice(&libc::EMSGSIZE.to_ne_bytes());
+        data[4..7].copy_from_slice(&[origin, 3, 4]);
+        data[8..12].copy_from_slice(&1_300_u32.to_ne_bytes());
+        data.extend_from_slice(name);
+        data
+    }
+
+    fn name(family: i32, at: usize, address: &[u8]) -> Vec<u8> {
+        let mut name = vec![0; 28];
+        name[..2].copy_from_slice(&(family as u16).to_ne_bytes());
+        name[at..at + address.len()].copy_from_slice(address);
+        name
+    }
+
+    #[test]
+    fn who_sent_an_error_stands_behind_it() {
+        let v4 = read(&extended(libc::SO_EE_ORIGIN_ICMP, &name(libc::AF_INET, 4, &[10, 0, 0, 9]))).unwrap();
+        assert_eq!((v4.from, v4.kind, v4.code, v4.info), (Some([10, 0, 0, 9].into()), 3, 4, 1_300));
+        let six = std::net::Ipv6Addr::LOCALHOST;
+        let v6 = read(&extended(libc::SO_EE_ORIGIN_ICMP6, &name(libc::AF_INET6, 8, &six.octets()))).unwrap();
+        assert_eq!(v6.from, Some(six.into()));
+        let own = read(&extended(libc::SO_EE_ORIGIN_LOCAL, &name(0, 4, &[]))).unwrap();
+        assert_eq!((own.from, own.errno), (None, libc::EMSGSIZE));
+        assert_eq!(read(&extended(libc::SO_EE_ORIGIN_TIMESTAMPING, &[])), None);
+        for cut in 0..16 {
+            assert_eq!(read(&extended(libc::SO_EE_ORIGIN_ICMP, &[])[..cut]), None, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_closed_port_reports_itself() {
+        let closed = {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.local_addr().unwrap()
+        };
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        option::tell_of_errors(socket.as_fd(), false);
+        socket.connect(closed).unwrap();
+        assert_eq!(next(socket.as_fd()), None);
+        socket.send(b"question").unwrap();
+        // Loopback delivers before `send` returns.
+        let report = next(socket.as_fd()).expect("port unreachable");
+        assert_eq!((report.kind, report.code, report.errno), (3, 3, libc::ECONNREFUSED));
+        assert_eq!((report.from, &report.about), (Some(SocketAddr::ip(&closed)), b"question"));
+    }
+}

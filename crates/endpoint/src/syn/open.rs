@@ -1,0 +1,165 @@
+//! Opens what probes leave by: the address they come from, the ports that are held for them, the raw socket.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+
+use measure::method::{Method, SocketOptions, Window};
+use protocol::syn::delivered::HEAD;
+use protocol::syn::probe::{Probe, Shape, Sources};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use super::{From, Post, Probing};
+use crate::engine::Flow;
+use crate::error::{Cause, EndpointError, Side, Step};
+use crate::facts::socket::socket_facts;
+use crate::link::raw::{Hops, RawTcp};
+use crate::link::stamping::Stamping;
+use crate::random;
+use crate::rtt::connections::Connection;
+use crate::socket::{self, option, raw};
+use crate::stop::Stop;
+
+/// Ports held at least and at most: a port that was just used rests.
+const PORTS: (u64, u64) = (16, 1_024);
+/// Ports below are left to services.
+const LOWEST: u32 = 10_000;
+/// So many places are tried for a row of free ports.
+const TRIES: u32 = 64;
+/// The largest answer that is looked at: an IPv4 header and a TCP header with all their options, and a quote.
+const ANSWER: usize = 160;
+
+/// All that an engine needs to probe.
+pub fn connection(
+    probing: &Probing,
+    post: Post,
+    halt: &Stop,
+) -> Result<Connection<RawTcp, Probe<Post>>, EndpointError> {
+    let (mut peer, method) = (probing.peer, &probing.method);
+    peer.set_port(0);
+    let local = local_address(probing.peer, &method.socket)?;
+    let (sources, reserved) = match probing.sources {
+        From::Held => hold(peer, local, ports_wanted(method))?,
+        From::Rising(first) => (Sources { first, count: 65_536 }, Vec::new()),
+        From::Always(first) => (Sources { first, count: 1 }, Vec::new()),
+    };
+    let socket = raw_socket(probing, peer, local, sources)?;
+    let draw =
+        random::bytes::<4>().map_err(|cause| EndpointError::new(Step::OpenSocket("raw TCP"), peer.ip(), cause))?;
+    let shape = Shape {
+        flags: probing.flags,
+        window: probing.window,
+        options: probing.options.clone(),
+        payload: method.request_bytes.0 as usize,
+        seq: probing.seq,
+        ack: probing.ack,
+        bad_checksum: probing.bad_checksum,
+        ..Shape::syn(local.ip(), peer.ip(), sources, probing.aim, u32::from_be_bytes(draw))
+    };
+    let stamping = if method.stamps.is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
+    let refused = stamping.refused.clone();
+    let facts = socket_facts(&socket);
+    let hops = match (probing.ttl_rises, probing.ttl) {
+        (true, first) => Hops::Rising(first.unwrap_or(1)),
+        (false, _) => Hops::Same,
+    };
+    let mut link = RawTcp::new(socket, reserved, peer.ip(), hops, method.waiting, halt.clone());
+    link.stamping = stamping;
+    let (request, reply) = (vec![0; shape.length()], vec![0; HEAD + ANSWER]);
+    let wire = Probe::new(shape, post);
+    let flow = Flow { link, wire, index: 0, request, reply, expected: None };
+    Ok(Connection { flow, facts, refused, handed: None })
+}
+
+/// The address probes come from: the checksum covers it. Connecting a UDP socket looks the route up, and sends nothing.
+pub fn local_address(peer: SocketAddr, options: &SocketOptions) -> Result<SocketAddr, EndpointError> {
+    let mut anywhere = peer;
+    anywhere.set_port(peer.port().max(1));
+    let options = SocketOptions { send_buffer_bytes: None, receive_buffer_bytes: None, ..options.clone() };
+    let socket = socket::udp(anywhere, &options).map_err(|error| match &error.cause {
+        Cause::System(cause) if cause.raw_os_error() == Some(libc::EACCES) => {
+            let broadcast = io::Error::from_raw_os_error(libc::EACCES);
+            EndpointError::new(Step::ConnectData, peer.ip(), broadcast)
+                .on(Side::Ours)
+                .with_hint("this is a broadcast address: probe one host")
+        }
+        _ => error,
+    })?;
+    let fail = |cause| EndpointError::new(Step::ConnectData, peer.ip(), cause);
+    let address = socket.local_addr().map_err(fail)?;
+    address.as_socket().ok_or_else(|| fail(io::ErrorKind::AddrNotAvailable.into()))
+}
+
+/// As many ports as probes can be out at once: one whose last probe may still be answered is not used again.
+fn ports_wanted(method: &Method) -> u32 {
+    let out = match method.window {
+        Window::Closed(n) | Window::Volley(n) => u64::from(n).saturating_mul(4),
+        Window::Open { cap } => {
+            let gap = method.schedule.mean_gap().map_or(1, |gap| gap.0.max(1));
+            u64::from(cap).min(method.timeout_ns.0 / gap + PORTS.0)
+        }
+    };
+    out.clamp(PORTS.0, PORTS.1) as u32
+}
+
+/// Holds a row of `count` free ports.
+fn hold(peer: SocketAddr, local: SocketAddr, count: u32) -> Result<(Sources, Vec<Socket>), EndpointError> {
+    let fail = |cause: io::Error| EndpointError::new(Step::Set("local ports"), peer.ip(), cause);
+    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+    for _ in 0..TRIES {
+        let draw = u32::from(u16::from_be_bytes(random::bytes::<2>().map_err(fail)?));
+        let first = (LOWEST + draw % (65_536 - LOWEST - count)) as u16;
+        match row(local, first, count) {
+            Ok(held) => return Ok((Sources { first, count }, held)),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
+            Err(error) => return Err(fail(error)),
+        }
+    }
+    Err(fail(last).with_hint(format!("no row of {count} free ports was found: probe at a lower rate")))
+}
+
+fn row(local: SocketAddr, first: u16, count: u32) -> io::Result<Vec<Socket>> {
+    let bound = |place: u32| {
+        let mut address = local;
+        address.set_port(first.wrapping_add(place as u16));
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        socket.bind(&SockAddr::from(address)).map(|()| socket)
+    };
+    (0..count).map(bound).collect()
+}
+
+fn raw_socket(
+    probing: &Probing,
+    peer: SocketAddr,
+    mut local: SocketAddr,
+    sources: Sources,
+) -> Result<Socket, EndpointError> {
+    let (method, ipv6) = (&probing.method, peer.is_ipv6());
+    let socket = Socket::new(Domain::for_address(peer), Type::RAW, Some(Protocol::TCP))
+        .map_err(|cause| forbidden(peer, cause))?;
+    let set = |name| move |cause| EndpointError::new(Step::Set(name), peer.ip(), cause);
+    raw::only_ports(&socket, ipv6, sources.first, sources.count).map_err(set("TCP filter"))?;
+    socket::prepare(&socket, peer, &SocketOptions { bind: None, ..method.socket.clone() })?;
+    local.set_port(0);
+    socket.bind(&SockAddr::from(local)).map_err(set("local address"))?;
+    option::tell_of_errors(socket.as_fd(), ipv6);
+    if ipv6 {
+        raw::tell_hop_limit(socket.as_fd()).map_err(set("hop limits of answers"))?;
+    } else if probing.fragmentable {
+        raw::let_fragment(&socket).map_err(set("fragmentation"))?;
+    }
+    if let Some(ttl) = probing.ttl {
+        raw::set_ttl(&socket, ipv6, ttl).map_err(set("hop limit"))?;
+    }
+    socket::set_waiting(&socket, peer.ip(), method.waiting)?;
+    socket::set_glance(&socket).map_err(set("timeouts"))?;
+    socket.connect(&SockAddr::from(peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer.ip(), cause))?;
+    Ok(socket)
+}
+
+/// Without the capability nothing can be probed, but a handshake needs none.
+fn forbidden(peer: SocketAddr, cause: io::Error) -> EndpointError {
+    let hint = "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it neither the flags nor the TTL of \
+                an answer can be seen; `sonde rtt HOST:PORT --connect` times whole handshakes and needs nothing";
+    EndpointError::new(Step::OpenSocket("raw TCP"), peer.ip(), cause).with_hint(hint)
+}

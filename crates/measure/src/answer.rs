@@ -1,0 +1,252 @@
+//! What came back for a probe of the bare wire: a TCP segment or an ICMP error, with all that tells who may have sent it.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Instant;
+
+/// An answer to one probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The probe it answers, counted from 0.
+    pub seq: u64,
+    /// When it was in the program's hands.
+    pub at: Instant,
+    /// Who sent it, as the packet says: anybody can write that.
+    pub from: IpAddr,
+    /// What it was.
+    pub content: Content,
+}
+
+/// What an answer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A TCP segment.
+    Segment(Segment),
+    /// An ICMP error that quotes the probe.
+    Icmp {
+        /// Its type.
+        kind: u8,
+        /// Its code.
+        code: u8,
+        /// The largest packet the next link takes, of "too big"; else without meaning.
+        info: u32,
+    },
+}
+
+/// A TCP segment and the IP header it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Octets of the IP packet; over IPv6 header and payload.
+    pub length: u16,
+    /// Hops it could still have gone: TTL or hop limit.
+    pub ttl: u8,
+    /// Type of service, or traffic class; `None` where the socket did not tell.
+    pub tos: Option<u8>,
+    /// The identification of IPv4; IPv6 has none.
+    pub ip_id: Option<u16>,
+    /// Whether no hop may cut it; IPv6 has no such bit.
+    pub dont_fragment: Option<bool>,
+    /// Where it comes from.
+    pub source_port: u16,
+    /// Where it goes to.
+    pub destination_port: u16,
+    /// Its sequence number.
+    pub seq: u32,
+    /// What it acknowledges, where it has that flag.
+    pub ack: u32,
+    /// Its flags.
+    pub flags: Flags,
+    /// Its window, unscaled.
+    pub window: u16,
+    /// Its checksum as it came.
+    pub checksum: u16,
+    /// Its urgent pointer.
+    pub urgent: u16,
+    /// Its options.
+    pub options: Options,
+}
+
+/// The flags of a TCP segment (RFC 9293 section 3.1), as the octet that carries them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data.
+    pub const FIN: Self = Self(0x01);
+    /// Opens a connection.
+    pub const SYN: Self = Self(0x02);
+    /// Ends a connection at once.
+    pub const RST: Self = Self(0x04);
+    /// Data to be handed over.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgement counts.
+    pub const ACK: Self = Self(0x10);
+    /// The urgent pointer counts.
+    pub const URG: Self = Self(0x20);
+    /// Congestion was met (RFC 3168); hping3's X.
+    pub const ECE: Self = Self(0x40);
+    /// The window was reduced (RFC 3168); hping3's Y.
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether all of `other` are set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// `SYN+ACK`; `none` where there is none.
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMES: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
+        let set = NAMES.into_iter().enumerate().filter(|(bit, _)| self.0 >> bit & 1 == 1);
+        let names: Vec<&str> = set.map(|(_, name)| name).collect();
+        if names.is_empty() { f.write_str("none") } else { f.write_str(&names.join("+")) }
+    }
+}
+
+/// The options of a TCP segment: the order of their kinds, which differs from one system to another, and what the usual
+/// ones say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    kinds: [u8; Self::ROOM],
+    count: u8,
+    /// The largest segment its sender takes (RFC 9293), octets.
+    pub mss: Option<u16>,
+    /// The shift of its windows (RFC 7323).
+    pub window_scale: Option<u8>,
+    /// Its clock, and the one it echoes (RFC 7323).
+    pub timestamps: Option<(u32, u32)>,
+}
+
+impl Options {
+    /// Kinds that are remembered: forty octets hold more only where they are padding.
+    pub const ROOM: usize = 12;
+
+    /// Remembers the next kind.
+    pub fn push(&mut self, kind: u8) {
+        if let Some(place) = self.kinds.get_mut(usize::from(self.count)) {
+            *place = kind;
+            self.count += 1;
+        }
+    }
+
+    /// The kinds as they stood.
+    pub fn kinds(&self) -> &[u8] {
+        &self.kinds[..usize::from(self.count)]
+    }
+}
+
+/// `mss 1460, sack, timestamps, nop, wscale 7`; `none` where there is none.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.count == 0 {
+            return f.write_str("none");
+        }
+        for (place, kind) in self.kinds().iter().enumerate() {
+            if place > 0 {
+                f.write_str(", ")?;
+            }
+            match kind {
+                0 => f.write_str("end")?,
+                1 => f.write_str("nop")?,
+                2 => with_value(f, "mss", self.mss.map(u32::from))?,
+                3 => with_value(f, "wscale", self.window_scale.map(u32::from))?,
+                4 => f.write_str("sack")?,
+                8 => f.write_str("timestamps")?,
+                other => write!(f, "kind {other}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn with_value(f: &mut fmt::Formatter<'_>, name: &str, value: Option<u32>) -> fmt::Result {
+    f.write_str(name)?;
+    value.map_or(Ok(()), |value| write!(f, " {value}"))
+}
+
+/// What an answer says of the port that was probed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// SYN and ACK: somebody accepts connections there.
+    SynAck,
+    /// RST and ACK: somebody says that the port is closed.
+    RstAck,
+    /// RST alone: the answer to a segment that had an ACK, or of a box that makes its own.
+    Rst,
+    /// A segment of other flags.
+    Other,
+    /// An ICMP error.
+    Icmp,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SynAck => "SYN+ACK",
+            Self::RstAck => "RST+ACK",
+            Self::Rst => "RST",
+            Self::Other => "other flags",
+            Self::Icmp => "ICMP error",
+        })
+    }
+}
+
+impl Class {
+    /// Whether it says that nobody accepts connections there.
+    pub fn is_reset(self) -> bool {
+        matches!(self, Self::RstAck | Self::Rst)
+    }
+}
+
+impl Content {
+    /// What it says of the port.
+    pub fn class(&self) -> Class {
+        let Self::Segment(segment) = self else { return Class::Icmp };
+        let has = |flags| segment.flags.has(flags);
+        match (has(Flags::RST), has(Flags::ACK), has(Flags::SYN)) {
+            (true, true, _) => Class::RstAck,
+            (true, false, _) => Class::Rst,
+            (false, true, true) => Class::SynAck,
+            _ => Class::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test_case(Flags::SYN.with(Flags::ACK), "SYN+ACK")]
+    #[test_case(Flags::RST, "RST")]
+    #[test_case(Flags(0), "none")]
+    #[test_case(Flags(0xFF), "FIN+SYN+RST+PSH+ACK+URG+ECE+CWR")]
+    fn flags_are_named(flags: Flags, text: &str) {
+        assert_eq!(flags.to_string(), text);
+    }
+
+    #[test]
+    fn options_keep_their_order() {
+        let mut options = Options { mss: Some(1_460), window_scale: Some(7), ..Options::default() };
+        assert_eq!(options.to_string(), "none");
+        for kind in [2, 4, 8, 1, 3, 77] {
+            options.push(kind);
+        }
+        assert_eq!(options.to_string(), "mss 1460, sack, timestamps, nop, wscale 7, kind 77");
+        (0..40).for_each(|_| options.push(1));
+        assert_eq!(options.kinds().len(), Options::ROOM);
+    }
+}

@@ -1,0 +1,415 @@
+//! Whose reset is it: the host's own, or that of a box on the way that answers in its place?
+//!
+//! Answers of a closed port are held against answers that come from a port of the same host where connections are
+//! accepted. What the host cannot have sent is said to come from another hop, with the evidence. Everything else is "who
+//! answered is not shown", for a box that copies the host in all that can be seen looks like the host. It is never said
+//! that the host answered.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Segment;
+use crate::unit::Nanos;
+
+/// Fewer answers of either kind than this accuse nobody: paths of several lengths lead to many a host.
+pub const LEAST: usize = 5;
+/// Fewer than this say nothing by their times.
+const LEAST_TIMED: usize = 20;
+/// Of round trips, a difference below this is anybody's.
+const CLEAR: Nanos = Nanos::micros(200);
+/// A counter of packets that many hosts share out grows by no more from one answer to the next.
+const STRIDE: u16 = 2_000;
+
+/// An answer as it is compared. Those of both ports are told in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// Its place among the answers of both ports.
+    pub order: u64,
+    /// What came.
+    pub segment: Segment,
+    /// From the probe's departure to it; `None` where the clock stepped back.
+    pub round_trip: Option<Nanos>,
+}
+
+/// What can be said of who answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Origin {
+    /// The port of the host where connections are accepted, which its answers were held against; absent: none.
+    pub compared_port: Option<u16>,
+    /// Answers that are in question.
+    pub questioned: u64,
+    /// Answers of the port where connections are accepted.
+    pub accepted: u64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// In what the answers differ from the host's, and in what they agree.
+    pub traits: Vec<Finding>,
+}
+
+/// Who answered, as far as it can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Not the host that accepts connections: what came cannot be its own.
+    AnotherHop,
+    /// The host or somebody who answers in its place: both fit what was seen.
+    NotShown,
+}
+
+/// What one trait says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Whether it fits the host.
+    pub fit: Fit,
+    /// Which trait.
+    #[serde(rename = "trait")]
+    pub of: Trait,
+}
+
+/// How answers stand to the host's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// As the host's.
+    Same,
+    /// Otherwise, as a host may do it.
+    Otherwise,
+    /// So that they cannot be the host's.
+    Impossible,
+}
+
+/// What was compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trait {
+    /// Hops that packets could still have gone (TTL, hop limit): the values seen, smallest and largest.
+    Ttl {
+        /// Of the host's answers.
+        host: (u8, u8),
+        /// Of those in question that are the farthest from them, smallest and largest.
+        theirs: (u8, u8),
+        /// How many of those in question lie outside the host's.
+        outside: u64,
+    },
+    /// The identification of IPv4.
+    IpId {
+        /// How the host counts.
+        host: Counting,
+        /// How those in question do.
+        theirs: Counting,
+    },
+    /// Whether packets may be cut on their way (DF).
+    DontFragment {
+        /// Whether the host forbids it.
+        host: bool,
+        /// Whether those in question do.
+        theirs: bool,
+    },
+    /// Round trips, in nanoseconds.
+    Time {
+        /// The shortest of the host's.
+        host_min_ns: Nanos,
+        /// The median of the host's.
+        host_median_ns: Nanos,
+        /// The median of those in question.
+        their_median_ns: Nanos,
+    },
+}
+
+/// How a sender numbers its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counting {
+    /// All are 0.
+    Zero,
+    /// All are alike, but not 0.
+    Constant,
+    /// They rise in small steps.
+    Rising,
+    /// Neither.
+    Scattered,
+}
+
+/// Judges `questioned`, answers of a port in question, by `accepted`, answers of `compared_port` of the same address where
+/// connections are accepted.
+pub fn judge(compared_port: Option<u16>, accepted: &[Sight], questioned: &[Sight]) -> Origin {
+    let enough = accepted.len() >= LEAST && questioned.len() >= LEAST;
+    let traits: Vec<Finding> = if enough {
+        let found = [ttl(accepted, questioned), ip_id(accepted, questioned)];
+        let rest = [dont_fragment(accepted, questioned), time(accepted, questioned)];
+        found.into_iter().chain(rest).flatten().collect()
+    } else {
+        Vec::new()
+    };
+    let impossible = traits.iter().any(|found| found.fit == Fit::Impossible);
+    Origin {
+        compared_port,
+        questioned: questioned.len() as u64,
+        accepted: accepted.len() as u64,
+        verdict: if impossible { Verdict::AnotherHop } else { Verdict::NotShown },
+        traits,
+    }
+}
+
+/// Hops behind a sender that starts at 64, 128 or 255, as nearly all do.
+fn hops(ttl: u8) -> u8 {
+    [64, 128, 255].into_iter().find(|start| ttl <= *start).unwrap_or(255) - ttl
+}
+
+fn ttl(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
+    let of = |sights: &[Sight]| span(sights.iter().map(|sight| sight.segment.ttl));
+    let host = of(accepted)?;
+    let outside: Vec<u8> =
+        questioned.iter().map(|sight| sight.segment.ttl).filter(|ttl| *ttl < host.0 || *ttl > host.1).collect();
+    let theirs = span(outside.iter().copied()).or_else(|| of(questioned))?;
+    let host_hops = span(accepted.iter().map(|sight| hops(sight.segment.ttl)))?;
+    // Another start of the count, but as far away: some hosts send their resets so.
+    let farther = |ttl: &u8| hops(*ttl) < host_hops.0 || hops(*ttl) > host_hops.1;
+    let strangers = outside.iter().filter(|ttl| farther(ttl)).count();
+    let fit = match (outside.len(), strangers) {
+        (0, _) => Fit::Same,
+        (_, strangers) if strangers >= LEAST => Fit::Impossible,
+        _ => Fit::Otherwise,
+    };
+    Some(Finding { fit, of: Trait::Ttl { host, theirs, outside: outside.len() as u64 } })
+}
+
+fn span(values: impl Iterator<Item = u8>) -> Option<(u8, u8)> {
+    values.fold(None, |span, value| {
+        let (low, high) = span.unwrap_or((value, value));
+        Some((low.min(value), high.max(value)))
+    })
+}
+
+fn ip_id(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
+    let host = counting(accepted)?;
+    let theirs = counting(questioned)?;
+    let mut both: Vec<Sight> = accepted.iter().chain(questioned).copied().collect();
+    both.sort_by_key(|sight| sight.order);
+    let fit = match (host, theirs) {
+        // One counter for all that it sends: what lies beside it was sent by somebody else.
+        (Counting::Rising, Counting::Rising) if counting(&both) != Some(Counting::Rising) => Fit::Impossible,
+        (host, theirs) if host == theirs => Fit::Same,
+        _ => Fit::Otherwise,
+    };
+    Some(Finding { fit, of: Trait::IpId { host, theirs } })
+}
+
+fn counting(sights: &[Sight]) -> Option<Counting> {
+    let ids: Vec<u16> = sights.iter().map(|sight| sight.segment.ip_id).collect::<Option<_>>()?;
+    let first = *ids.first()?;
+    let alike = ids.iter().all(|id| *id == first);
+    let step = |pair: &[u16]| pair[1].wrapping_sub(pair[0]);
+    Some(match (alike, first) {
+        (true, 0) => Counting::Zero,
+        (true, _) => Counting::Constant,
+        _ if ids.windows(2).all(|pair| (1..=STRIDE).contains(&step(pair))) => Counting::Rising,
+        _ => Counting::Scattered,
+    })
+}
+
+fn dont_fragment(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
+    let of = |sights: &[Sight]| {
+        let first = sights.first()?.segment.dont_fragment?;
+        sights.iter().all(|sight| sight.segment.dont_fragment == Some(first)).then_some(first)
+    };
+    let (host, theirs) = (of(accepted)?, of(questioned)?);
+    let fit = if host == theirs { Fit::Same } else { Fit::Otherwise };
+    Some(Finding { fit, of: Trait::DontFragment { host, theirs } })
+}
+
+/// Faster than the host ever was is somebody nearer. Slower it may be itself: resets are limited and made on slow paths.
+fn time(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
+    let of = |sights: &[Sight]| {
+        let mut times: Vec<Nanos> = sights.iter().filter_map(|sight| sight.round_trip).collect();
+        times.sort_unstable();
+        (times.len() >= LEAST_TIMED).then_some(times)
+    };
+    let (host, theirs) = (of(accepted)?, of(questioned)?);
+    let at = |times: &[Nanos], quarters: usize| times[(times.len() * quarters / 4).min(times.len() - 1)];
+    let host_min_ns = host[0];
+    let nearer = at(&theirs, 3).0 < host_min_ns.0 / 2 && at(&theirs, 3).0 + CLEAR.0 < host_min_ns.0;
+    let slower = at(&theirs, 1).0 > at(&host, 3).0.saturating_mul(3).saturating_add(CLEAR.0);
+    let fit = match (nearer, slower) {
+        (true, _) => Fit::Impossible,
+        (_, true) => Fit::Otherwise,
+        _ => Fit::Same,
+    };
+    let (host_median_ns, their_median_ns) = (at(&host, 2), at(&theirs, 2));
+    Some(Finding { fit, of: Trait::Time { host_min_ns, host_median_ns, their_median_ns } })
+}
+
+impl fmt::Display for Counting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Zero => "always 0",
+            Self::Constant => "always the same",
+            Self::Rising => "rising",
+            Self::Scattered => "scattered",
+        })
+    }
+}
+
+impl fmt::Display for Trait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let span = |(low, high): (u8, u8)| if low == high { low.to_string() } else { format!("{low}..{high}") };
+        let bit = |set: bool| if set { "set" } else { "not set" };
+        match self {
+            Self::Ttl { host, theirs, outside: 0 } if host == theirs => write!(f, "TTL {}", span(*host)),
+            Self::Ttl { host, theirs, .. } => {
+                write!(f, "TTL {} where the host's own answers have {}", span(*theirs), span(*host))
+            }
+            Self::IpId { host, theirs } if host == theirs => write!(f, "IP id {host}"),
+            Self::IpId { host, theirs } => write!(f, "IP id {theirs} where the host's is {host}"),
+            Self::DontFragment { host, theirs } if host == theirs => write!(f, "DF {}", bit(*host)),
+            Self::DontFragment { host, theirs } => write!(f, "DF {} where the host's is {}", bit(*theirs), bit(*host)),
+            Self::Time { host_min_ns, host_median_ns, their_median_ns } => write!(
+                f,
+                "median round trip {their_median_ns} where the host's is {host_median_ns} and never below {host_min_ns}"
+            ),
+        }
+    }
+}
+
+/// The verdict in a sentence, with its evidence.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |fit: Fit| {
+            let those = self.traits.iter().filter(|found| found.fit == fit);
+            those.map(|found| found.of.to_string()).collect::<Vec<_>>().join("; ")
+        };
+        let (against, otherwise, same) = (told(Fit::Impossible), told(Fit::Otherwise), told(Fit::Same));
+        match self.verdict {
+            Verdict::AnotherHop => write!(f, "probably another hop: {against}"),
+            Verdict::NotShown if self.compared_port.is_none() => f.write_str(
+                "who answered is not shown: no port of the host where connections are accepted was compared",
+            ),
+            Verdict::NotShown if self.traits.is_empty() => write!(
+                f,
+                "who answered is not shown: {} answers and {} of an open port are too few to compare",
+                self.questioned, self.accepted
+            ),
+            Verdict::NotShown if otherwise.is_empty() => write!(
+                f,
+                "who answered is not shown: consistent with the host's kernel in all that was compared ({same}), and so would be a box that copies it"
+            ),
+            Verdict::NotShown => {
+                write!(f, "who answered is not shown: {otherwise}, which proves nothing, for a host may do so")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+    use crate::answer::{Flags, Options};
+
+    fn sight(order: u64, ttl: u8, ip_id: u16, round_trip: Nanos) -> Sight {
+        let segment = Segment {
+            length: 40,
+            ttl,
+            tos: Some(0),
+            ip_id: Some(ip_id),
+            dont_fragment: Some(true),
+            source_port: 80,
+            destination_port: 40_000,
+            seq: 0,
+            ack: 1,
+            flags: Flags::RST.with(Flags::ACK),
+            window: 0,
+            checksum: 0,
+            urgent: 0,
+            options: Options::default(),
+        };
+        Sight { order, segment, round_trip: Some(round_trip) }
+    }
+
+    /// So many answers, the open port's at even places, the closed one's at odd ones.
+    fn answers(count: u64, odd: bool, mut of: impl FnMut(u64) -> (u8, u16, Nanos)) -> Vec<Sight> {
+        let each = |place: u64| {
+            let (ttl, ip_id, time) = of(place);
+            sight(2 * place + u64::from(odd), ttl, ip_id, time)
+        };
+        (0..count).map(each).collect()
+    }
+
+    fn host(count: u64) -> Vec<Sight> {
+        answers(count, false, |place| (63, 0, Nanos::micros(300 + place % 7 * 20)))
+    }
+
+    #[test]
+    fn a_hundred_resets_like_the_host_s_accuse_nobody() {
+        let genuine = answers(100, true, |place| (63, 0, Nanos::micros(280 + place % 9 * 20)));
+        let origin = judge(Some(80), &host(100), &genuine);
+        assert_eq!(origin.verdict, Verdict::NotShown);
+        assert!(origin.traits.iter().all(|found| found.fit == Fit::Same) && origin.traits.len() == 4, "{origin:?}");
+        let text = origin.to_string();
+        assert!(text.starts_with("who answered is not shown: consistent with the host's kernel"), "{text}");
+        assert!(text.contains("TTL 63") && text.contains("IP id always 0"), "{text}");
+    }
+
+    #[test_case(64, "TTL 64 where the host's own answers have 63"; "nearer by a hop")]
+    #[test_case(250, "TTL 250 where"; "another start, and another distance")]
+    fn resets_of_another_ttl_come_from_another_hop(ttl: u8, evidence: &str) {
+        let origin = judge(Some(80), &host(20), &answers(20, true, |_| (ttl, 0, Nanos::micros(300))));
+        assert_eq!(origin.verdict, Verdict::AnotherHop);
+        assert!(origin.to_string().starts_with("probably another hop: ") && origin.to_string().contains(evidence));
+    }
+
+    #[test]
+    fn another_start_of_the_count_at_the_same_distance_proves_nothing() {
+        let origin = judge(Some(80), &host(20), &answers(20, true, |_| (254, 0, Nanos::micros(300))));
+        assert_eq!(origin.verdict, Verdict::NotShown);
+        assert!(origin.to_string().contains("proves nothing"), "{origin}");
+    }
+
+    #[test]
+    fn some_of_another_ttl_are_enough_and_few_are_not() {
+        let some =
+            |strangers: u64| answers(50, true, |place| (63 + u8::from(place < strangers), 0, Nanos::micros(300)));
+        assert_eq!(judge(Some(80), &host(50), &some(10)).verdict, Verdict::AnotherHop);
+        assert_eq!(judge(Some(80), &host(50), &some(2)).verdict, Verdict::NotShown);
+    }
+
+    #[test]
+    fn paths_of_two_lengths_are_the_host_s_own() {
+        let accepted = answers(20, false, |place| (62 + (place % 2) as u8, 0, Nanos::micros(300)));
+        let questioned = answers(20, true, |place| (62 + (place / 3 % 2) as u8, 0, Nanos::micros(300)));
+        assert_eq!(judge(Some(80), &accepted, &questioned).verdict, Verdict::NotShown);
+    }
+
+    #[test]
+    fn ids_beside_the_host_s_counter_are_somebody_else_s() {
+        let rising =
+            |start: u16, odd| answers(20, odd, move |place| (63, start + place as u16 * 4, Nanos::micros(300)));
+        let one_counter = judge(Some(80), &rising(100, false), &rising(102, true));
+        assert_eq!(one_counter.verdict, Verdict::NotShown);
+        let two_counters = judge(Some(80), &rising(100, false), &rising(30_000, true));
+        assert_eq!(two_counters.verdict, Verdict::AnotherHop, "{two_counters}");
+        let zeros = judge(Some(80), &rising(100, false), &answers(20, true, |_| (63, 0, Nanos::micros(300))));
+        assert_eq!(zeros.verdict, Verdict::NotShown, "a host may leave it 0");
+    }
+
+    #[test]
+    fn faster_than_the_host_can_be_is_nearer_and_slower_proves_nothing() {
+        let far = answers(50, false, |place| (63, 0, Nanos::millis(20 + place % 3)));
+        let timed = |time: Nanos| judge(Some(80), &far, &answers(50, true, move |_| (63, 0, time)));
+        assert_eq!(timed(Nanos::micros(300)).verdict, Verdict::AnotherHop);
+        assert_eq!(timed(Nanos::millis(15)).verdict, Verdict::NotShown);
+        let slow = timed(Nanos::millis(200));
+        assert!(slow.verdict == Verdict::NotShown && slow.to_string().contains("proves nothing"), "{slow}");
+    }
+
+    #[test]
+    fn too_few_and_none_to_compare_with_accuse_nobody() {
+        let strangers = answers(4, true, |_| (64, 0, Nanos::micros(300)));
+        assert_eq!(judge(Some(80), &host(20), &strangers).verdict, Verdict::NotShown);
+        let alone = judge(None, &[], &strangers);
+        assert!(alone.verdict == Verdict::NotShown && alone.to_string().contains("no port of the host"), "{alone}");
+    }
+}

@@ -1,0 +1,116 @@
+//! What four times of each exchange say of both directions apart, and of the two clocks they were read from.
+//!
+//! The difference of two clocks is never known better than the path lets it be seen: every delay of one direction is an
+//! estimate, and true within the bound beside it. Variations need no bound: a constant difference cancels in them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Nanos;
+
+/// Both directions of the path, and the clocks at its ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OneWay {
+    /// How many exchanges had all four times, warm-up included; of more than 65,536 an even thinning makes the delays below.
+    pub exchanges: u64,
+    /// Of how many our kernel told when they left; of the others it was read just before the call.
+    pub left_by_kernel: u64,
+    /// Of how many our kernel told when the answer came; of the others it was read just after the call.
+    pub came_by_kernel: u64,
+    /// Round trip without the far side's own time: departure to return, less arrival to departure there. No clock difference
+    /// is in it.
+    pub path: Option<Spread>,
+    /// Arrival to departure at the far side, by its clock.
+    pub held: Option<Spread>,
+    /// Delay there: estimated, within `clock.bound_ns`.
+    pub forward: Option<Spread>,
+    /// Delay back: estimated, within `clock.bound_ns`.
+    pub reverse: Option<Spread>,
+    /// The difference of the clocks; absent where nothing was exchanged, or where no steady clock explains the times.
+    pub clock: Option<ClockDifference>,
+    /// Our own clock.
+    pub ours: ClockState,
+    /// The far side's clock, as its last answer says.
+    pub theirs: ClockState,
+    /// Whether the far side numbers its answers by itself, which tells losses there from losses back; otherwise it repeats
+    /// the numbers that it is sent. Absent where nobody asked.
+    pub counts_answers: Option<bool>,
+    /// Count of the lost of which the way is not known, because no later answer tells; absent where no way of any is.
+    pub lost_either_way: Option<u64>,
+    /// What was left of the time to live of our packets at the far side, a number of hops; absent where it did not say.
+    pub time_to_live: Option<u8>,
+}
+
+/// A distribution of times that may be negative, in nanoseconds: by clocks that differ an answer comes before it left. A
+/// quantile is absent where fewer than 10 values lie beyond it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// The shortest.
+    pub min_ns: i64,
+    /// The median.
+    pub p50_ns: Option<i64>,
+    /// The 90th percentile.
+    pub p90_ns: Option<i64>,
+    /// The 99th percentile.
+    pub p99_ns: Option<i64>,
+    /// The longest.
+    pub max_ns: i64,
+}
+
+/// How far the far side's clock is ahead of ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockDifference {
+    /// The most that any estimate below is off, nanoseconds, as long as both clocks ran evenly in each of the windows.
+    pub bound_ns: Nanos,
+    /// The smallest difference that the far side's times show, nanoseconds.
+    pub grain_ns: Nanos,
+    /// Stretches in which one line describes the difference, in order of time.
+    pub windows: Vec<ClockWindow>,
+    /// Where one clock was set: before and after, no even run explains the times.
+    pub steps: Vec<ClockStep>,
+    /// How often the difference began to change at another rate, which a time service that slews a clock makes of it: a count.
+    pub rate_changes: u64,
+}
+
+/// A stretch in which the difference is a line.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockWindow {
+    /// When it begins, nanoseconds since the first exchange.
+    pub begin_ns: Nanos,
+    /// When it ends, likewise.
+    pub end_ns: Nanos,
+    /// How many exchanges were looked at in it.
+    pub exchanges: u64,
+    /// The far side's clock less ours in its middle, nanoseconds.
+    pub offset_ns: i64,
+    /// How far off the line is at the most, anywhere in the window, nanoseconds.
+    pub bound_ns: Nanos,
+    /// How fast the far side's clock gains on ours, parts per million; below zero it loses.
+    pub drift_ppm: f64,
+    /// The slowest that the times allow, parts per million.
+    pub drift_low_ppm: f64,
+    /// The fastest, parts per million.
+    pub drift_high_ppm: f64,
+}
+
+/// A clock that was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockStep {
+    /// It happened after this, nanoseconds since the first exchange …
+    pub after_ns: Nanos,
+    /// … and before this.
+    pub before_ns: Nanos,
+    /// How much further ahead the far side's clock was then, nanoseconds; below zero it fell back, or ours was set ahead.
+    pub by_ns: i64,
+    /// How far off that is at the most, nanoseconds.
+    pub bound_ns: Nanos,
+}
+
+/// What an end says of its clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockState {
+    /// Whether something outside keeps it at UTC; absent where it was not to be read.
+    pub synchronised: Option<bool>,
+    /// The most that it may be off from UTC, as the end itself says, nanoseconds; absent where it does not say.
+    pub error_ns: Option<Nanos>,
+}

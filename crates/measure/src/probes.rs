@@ -1,0 +1,130 @@
+//! What probes of a port were answered with, counted: the part of a record that a distribution of times does not tell.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::{Answer, Class, Content, Segment};
+use crate::origin::Origin;
+
+/// Kinds of answers that are told apart; a peer that invents more has the rest counted as one.
+pub const KINDS: usize = 64;
+
+/// Answers to the probes of one port, by what they were.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Probes {
+    /// The kinds that came, the most frequent first. A second answer to one probe counts again.
+    pub kinds: Vec<Kind>,
+    /// Answers of further kinds, not told apart.
+    pub others: u64,
+    /// Answers that came too fast to be looked at one by one; they are counted as answered all the same.
+    pub unseen: u64,
+    /// Whose resets they are; absent where none came.
+    pub origin: Option<Origin>,
+}
+
+/// Answers that were alike.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Kind {
+    /// How many.
+    pub count: u64,
+    /// What they say of the port.
+    pub class: Class,
+    /// Who sent them, as the packets say.
+    pub from: IpAddr,
+    /// Their flags, as SYN+ACK; absent of ICMP.
+    pub flags: Option<String>,
+    /// Hops they could still have gone, TTL or hop limit; absent of ICMP.
+    pub ttl: Option<u8>,
+    /// Their window in octets, unscaled; absent of ICMP.
+    pub window: Option<u16>,
+    /// Their TCP options in order; absent of ICMP.
+    pub options: Option<String>,
+    /// Type and code of the ICMP error; absent of TCP.
+    pub icmp: Option<(u8, u8)>,
+}
+
+/// Counts answers as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Counter {
+    kinds: BTreeMap<Key, u64>,
+    others: u64,
+}
+
+/// What makes two answers alike, without the text that says so.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(Class, IpAddr, Option<(u8, u8, u16)>, String, Option<(u8, u8)>);
+
+impl Counter {
+    /// Counts one.
+    pub fn take(&mut self, answer: &Answer) {
+        let class = answer.content.class();
+        let key = match &answer.content {
+            Content::Segment(segment) => {
+                let Segment { flags, ttl, window, options, .. } = segment;
+                Key(class, answer.from, Some((flags.0, *ttl, *window)), options.to_string(), None)
+            }
+            Content::Icmp { kind, code, .. } => Key(class, answer.from, None, String::new(), Some((*kind, *code))),
+        };
+        if self.kinds.len() >= KINDS && !self.kinds.contains_key(&key) {
+            self.others += 1;
+        } else {
+            *self.kinds.entry(key).or_default() += 1;
+        }
+    }
+
+    /// Answers of this class so far.
+    pub fn of(&self, class: Class) -> u64 {
+        self.kinds.iter().filter(|(key, _)| key.0 == class).map(|(_, count)| count).sum()
+    }
+
+    /// What came. `unseen` answers were not looked at.
+    pub fn finish(self, unseen: u64, origin: Option<Origin>) -> Probes {
+        let kind = |(Key(class, from, segment, options, icmp), count): (Key, u64)| Kind {
+            count,
+            class,
+            from,
+            flags: segment.map(|(flags, ..)| crate::answer::Flags(flags).to_string()),
+            ttl: segment.map(|(_, ttl, _)| ttl),
+            window: segment.map(|(_, _, window)| window),
+            options: segment.map(|_| options),
+            icmp,
+        };
+        let mut kinds: Vec<Kind> = self.kinds.into_iter().map(kind).collect();
+        kinds.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.cmp(other)));
+        Probes { kinds, others: self.others, unseen, origin }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::Instant;
+
+    fn icmp(code: u8) -> Answer {
+        let content = Content::Icmp { kind: 3, code, info: 0 };
+        Answer { seq: 0, at: Instant(0), from: [10, 0, 0, 1].into(), content }
+    }
+
+    #[test]
+    fn alike_are_counted_together_the_most_frequent_first() {
+        let mut counter = Counter::default();
+        for code in [3, 13, 13] {
+            counter.take(&icmp(code));
+        }
+        assert_eq!(counter.of(Class::Icmp), 3);
+        let probes = counter.finish(0, None);
+        let told: Vec<_> = probes.kinds.iter().map(|kind| (kind.count, kind.icmp)).collect();
+        assert_eq!(told, [(2, Some((3, 13))), (1, Some((3, 3)))]);
+    }
+
+    #[test]
+    fn what_is_invented_takes_no_room() {
+        let mut counter = Counter::default();
+        (0..=255).for_each(|code| counter.take(&icmp(code)));
+        let probes = counter.finish(0, None);
+        assert_eq!((probes.kinds.len(), probes.others), (KINDS, 256 - KINDS as u64));
+    }
+}

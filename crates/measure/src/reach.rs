@@ -1,0 +1,471 @@
+//! Whether anyone answers at a host's addresses, and how: what probes met with, and the words for it.
+//!
+//! Probes are made by `endpoint`, services known by their octets in `protocol`, the screen made by `report`. A verdict follows
+//! from what was seen and from nothing else: silence over UDP is never "open", and a reset is told as one without a name for
+//! who sent it. [`mtu`] decides which packet sizes are tried.
+
+pub mod mtu;
+pub mod remark;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::reach::mtu::MtuFinding;
+use crate::unit::Nanos;
+
+/// What a check of a host found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reach {
+    /// The host as it was asked for.
+    pub host: String,
+    /// How its addresses were found.
+    pub lookup: Lookup,
+    /// Each address that was checked, as the lookup orders them.
+    pub addresses: Vec<AddressReach>,
+    /// How long it took, lookup included, nanoseconds.
+    pub took_ns: Nanos,
+    /// Whether a signal ended it: what was not asked by then says so.
+    pub cut_short: bool,
+}
+
+/// From the name to addresses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Lookup {
+    /// Who knew them.
+    pub by: LookedUp,
+    /// How long that took, nanoseconds; absent where an address was given.
+    pub took_ns: Option<Nanos>,
+    /// All that were found in the family asked for, also those beyond what is checked.
+    pub addresses: Vec<String>,
+}
+
+/// Where addresses come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LookedUp {
+    /// An address was given.
+    Given,
+    /// All of them stand in the system's hosts file.
+    HostsFile,
+    /// The system's resolver: DNS, or whatever else it asks.
+    Resolver,
+}
+
+/// One address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AddressReach {
+    /// The address; a link-local one with its interface behind a `%`.
+    pub address: String,
+    /// How packets to it leave this host; absent where there is no route.
+    pub route: Option<Route>,
+    /// Why there is no route, where there is none.
+    pub no_route: Option<String>,
+    /// What an ICMP echo request of 56 B met with.
+    pub echo: Seen,
+    /// The largest packet that gets there.
+    pub mtu: MtuFinding,
+    /// By which packets that was found; absent where it was not.
+    pub mtu_by: Option<MtuBy>,
+    /// The ports that were asked, TCP first, each in the order asked for.
+    pub ports: Vec<PortFinding>,
+}
+
+/// Packets by which the path's MTU is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MtuBy {
+    /// Echo requests: their replies are as long, so the path back counts too.
+    Echo,
+    /// Datagrams to a port that the host refuses: its refusal shows that they got there.
+    RefusedDatagram,
+}
+
+/// How packets leave this host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Route {
+    /// The interface.
+    pub interface: String,
+    /// The address they are sent from.
+    pub source: Option<String>,
+    /// The next hop; absent where the address is on the link.
+    pub next_hop: Option<String>,
+    /// MTU of the interface, bytes.
+    pub mtu_bytes: Option<u32>,
+    /// MTU that the route has, set or learnt, bytes; absent where it has none of its own.
+    pub route_mtu_bytes: Option<u32>,
+    /// State of the next hop's entry in the neighbour table when all was asked, as the kernel calls it; absent where there is
+    /// no entry.
+    pub neighbour: Option<String>,
+}
+
+impl Route {
+    /// Whether nobody on the link said that he has the address of the next hop.
+    pub fn nobody_on_the_link(&self) -> bool {
+        matches!(self.neighbour.as_deref(), Some("failed" | "incomplete"))
+    }
+}
+
+/// What a probe met with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "seen", rename_all = "kebab-case")]
+pub enum Seen {
+    /// An answer: an echo reply, a completed handshake, a datagram.
+    Answer {
+        /// From the send of the try that was answered, nanoseconds. Of a handshake from the first try on.
+        after_ns: Nanos,
+    },
+    /// A TCP reset in the host's name. Whose it is does not show here.
+    Reset {
+        /// From the first try, nanoseconds.
+        after_ns: Nanos,
+    },
+    /// An ICMP error in place of an answer.
+    Error {
+        /// What it says.
+        says: Says,
+        /// Who sent it; absent where our own kernel says so without naming anyone.
+        from: Option<String>,
+        /// Who that is to the address asked.
+        by: Reporter,
+        /// From the first try, nanoseconds.
+        after_ns: Nanos,
+    },
+    /// Nothing.
+    Silence {
+        /// How long was waited, all tries together, nanoseconds.
+        waited_ns: Nanos,
+    },
+    /// It was not asked.
+    NotAsked {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Seen {
+    /// Whether somebody answered in the host's name: also a refusal says that it is there.
+    pub fn is_sign_of_life(&self) -> bool {
+        matches!(self, Self::Answer { .. } | Self::Reset { .. } | Self::Error { by: Reporter::Host, .. })
+    }
+}
+
+/// What an ICMP error says, by its meaning for who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Says {
+    /// Nobody listens on the port.
+    PortUnreachable,
+    /// The host has no such protocol.
+    ProtocolUnreachable,
+    /// Nobody answers for the address on its network.
+    HostUnreachable,
+    /// There is no way to the network.
+    NetworkUnreachable,
+    /// A filter forbids it.
+    Prohibited,
+    /// The packet is too big for a link on the way.
+    TooBig,
+    /// The hop limit ran out: most likely packets go in a circle.
+    HopLimit,
+    /// Anything else.
+    Other,
+}
+
+impl fmt::Display for Says {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::PortUnreachable => "port unreachable",
+            Self::ProtocolUnreachable => "protocol unreachable",
+            Self::HostUnreachable => "host unreachable",
+            Self::NetworkUnreachable => "network unreachable",
+            Self::Prohibited => "forbidden by a filter",
+            Self::TooBig => "packet too big",
+            Self::HopLimit => "hop limit exceeded",
+            Self::Other => "an error of another kind",
+        })
+    }
+}
+
+/// Who sends an ICMP error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reporter {
+    /// The address that was asked, or who says to be it.
+    Host,
+    /// Another address.
+    Hop,
+    /// This machine.
+    Ourselves,
+}
+
+/// What a port was asked over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// A TCP handshake.
+    Tcp,
+    /// A UDP datagram.
+    Udp,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        })
+    }
+}
+
+/// One port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PortFinding {
+    /// What it was asked over.
+    pub transport: Transport,
+    /// Its number, from 1.
+    pub port: u16,
+    /// What follows.
+    pub verdict: Verdict,
+    /// What the probe met with.
+    pub seen: Seen,
+    /// Which program answers; absent where it was not asked for.
+    pub service: Option<ServiceFinding>,
+}
+
+/// What is said of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It answers.
+    Open,
+    /// Somebody says that nobody listens there.
+    Refused,
+    /// Packets vanish, or somebody says that a filter forbids them.
+    Filtered,
+    /// The host is not reached.
+    Unreachable,
+    /// A UDP port that says nothing: nobody need answer a datagram that means nothing to them.
+    OpenOrFiltered,
+    /// It was not asked.
+    NotAsked,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Open => "open",
+            Self::Refused => "refused",
+            Self::Filtered => "filtered",
+            Self::Unreachable => "unreachable",
+            Self::OpenOrFiltered => "open or filtered",
+            Self::NotAsked => "not asked",
+        })
+    }
+}
+
+impl Verdict {
+    /// What follows from `seen` over `transport`, where the next hop has a neighbour or not.
+    ///
+    /// ```
+    /// use measure::reach::{Seen, Transport, Verdict};
+    /// use measure::unit::Nanos;
+    /// let silence = Seen::Silence { waited_ns: Nanos::secs(3) };
+    /// assert_eq!(Verdict::of(Transport::Tcp, &silence, false), Verdict::Filtered);
+    /// assert_eq!(Verdict::of(Transport::Udp, &silence, false), Verdict::OpenOrFiltered);
+    /// assert_eq!(Verdict::of(Transport::Udp, &silence, true), Verdict::Unreachable);
+    /// ```
+    pub fn of(transport: Transport, seen: &Seen, nobody_on_the_link: bool) -> Self {
+        match (seen, transport) {
+            (Seen::Answer { .. }, _) => Self::Open,
+            (Seen::Reset { .. }, _) => Self::Refused,
+            (Seen::Error { says, .. }, _) => match says {
+                Says::PortUnreachable | Says::ProtocolUnreachable => Self::Refused,
+                Says::Prohibited => Self::Filtered,
+                _ => Self::Unreachable,
+            },
+            (Seen::Silence { .. }, _) if nobody_on_the_link => Self::Unreachable,
+            (Seen::Silence { .. }, Transport::Tcp) => Self::Filtered,
+            (Seen::Silence { .. }, Transport::Udp) => Self::OpenOrFiltered,
+            (Seen::NotAsked { .. }, _) => Self::NotAsked,
+        }
+    }
+}
+
+/// A program that is known by what it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Service {
+    /// A reflector of ours: `sonde serve`.
+    Sonde,
+    /// netserver, ours or the original.
+    Netserver,
+    /// A sockperf server.
+    Sockperf,
+    /// An iperf3 server.
+    Iperf3,
+    /// An iperf 2 server.
+    Iperf,
+    /// A STAMP or TWAMP Light reflector (RFC 8762).
+    Stamp,
+    /// The echo service (RFC 862).
+    Echo,
+}
+
+impl Service {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Sonde, Self::Netserver, Self::Sockperf, Self::Iperf3, Self::Iperf, Self::Stamp, Self::Echo];
+
+    /// Its name, as it is written on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sonde => "sonde",
+            Self::Netserver => "netserver",
+            Self::Sockperf => "sockperf",
+            Self::Iperf3 => "iperf3",
+            Self::Iperf => "iperf",
+            Self::Stamp => "stamp",
+            Self::Echo => "echo",
+        }
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Iperf => "iperf 2",
+            Self::Stamp => "STAMP",
+            other => other.name(),
+        })
+    }
+}
+
+/// Which program answers at an open port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum ServiceFinding {
+    /// One that is known.
+    Known {
+        /// Which.
+        service: Service,
+        /// What it says of itself: that it is busy, that it wants a key, its version; absent where it says nothing.
+        state: Option<String>,
+    },
+    /// Something that is none of those asked for.
+    Other {
+        /// In which protocols it was asked.
+        asked: Vec<Service>,
+    },
+    /// It took the question and said nothing.
+    Silent {
+        /// In which protocols it was asked.
+        asked: Vec<Service>,
+    },
+    /// It closed the connection without a word.
+    Closed {
+        /// In which protocols it was asked.
+        asked: Vec<Service>,
+    },
+}
+
+/// A port that is asked for: it answers when it is open over one of what it is asked over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its number.
+    pub port: u16,
+    /// Over this alone; `None`: whichever answers.
+    pub over: Option<Transport>,
+}
+
+impl Reach {
+    /// Whether all that was asked for answers. Each port that is `wanted` has to be open at each address, and there may be no
+    /// hole in the path's MTU; where none was named, a sign of life from each address is enough.
+    pub fn holds(&self, wanted: &[Wanted]) -> bool {
+        let answers = |address: &AddressReach| {
+            let all = wanted.iter().all(|wanted| address.has(*wanted));
+            all && (!wanted.is_empty() || address.lives()) && !matches!(address.mtu, MtuFinding::Hole { .. })
+        };
+        !self.cut_short && !self.addresses.is_empty() && self.addresses.iter().all(answers)
+    }
+}
+
+impl AddressReach {
+    /// Whether anything was answered in the host's name.
+    pub fn lives(&self) -> bool {
+        self.echo.is_sign_of_life() || self.ports.iter().any(|port| port.seen.is_sign_of_life())
+    }
+
+    fn has(&self, wanted: Wanted) -> bool {
+        let of_it = |found: &&PortFinding| {
+            found.port == wanted.port && wanted.over.is_none_or(|transport| found.transport == transport)
+        };
+        self.ports.iter().filter(of_it).any(|found| found.verdict == Verdict::Open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    fn error(says: Says) -> Seen {
+        Seen::Error { says, from: Some("10.0.0.1".into()), by: Reporter::Hop, after_ns: Nanos(1) }
+    }
+
+    #[test_case(&Seen::Answer { after_ns: Nanos(1) }, Verdict::Open; "an answer")]
+    #[test_case(&Seen::Reset { after_ns: Nanos(1) }, Verdict::Refused; "a reset")]
+    #[test_case(&error(Says::PortUnreachable), Verdict::Refused; "no port")]
+    #[test_case(&error(Says::ProtocolUnreachable), Verdict::Refused; "no protocol")]
+    #[test_case(&error(Says::Prohibited), Verdict::Filtered; "a filter")]
+    #[test_case(&error(Says::HostUnreachable), Verdict::Unreachable; "no host")]
+    #[test_case(&error(Says::HopLimit), Verdict::Unreachable; "a circle")]
+    #[test_case(&Seen::NotAsked { why: String::new() }, Verdict::NotAsked; "nothing")]
+    fn a_verdict_follows_from_what_was_seen(seen: &Seen, verdict: Verdict) {
+        for transport in [Transport::Tcp, Transport::Udp] {
+            assert_eq!(Verdict::of(transport, seen, false), verdict);
+        }
+    }
+
+    fn reach(ports: Vec<PortFinding>, echo: Seen, mtu: MtuFinding) -> Reach {
+        let address =
+            AddressReach { address: "10.0.0.2".into(), route: None, no_route: None, echo, mtu, mtu_by: None, ports };
+        let lookup = Lookup { by: LookedUp::Given, took_ns: None, addresses: vec!["10.0.0.2".into()] };
+        Reach { host: "10.0.0.2".into(), lookup, addresses: vec![address], took_ns: Nanos(1), cut_short: false }
+    }
+
+    fn port(seen: Seen) -> PortFinding {
+        let verdict = Verdict::of(Transport::Tcp, &seen, false);
+        PortFinding { transport: Transport::Tcp, port: 80, verdict, seen, service: None }
+    }
+
+    #[test]
+    fn what_was_named_has_to_answer_and_what_was_not_to_live() {
+        let (answer, reset) = (Seen::Answer { after_ns: Nanos(1) }, Seen::Reset { after_ns: Nanos(1) });
+        let silence = Seen::Silence { waited_ns: Nanos(1) };
+        let whole = MtuFinding::Whole { bytes: 1_500 };
+        let wanted = |over| [Wanted { port: 80, over }];
+        let refused = reach(vec![port(reset)], silence.clone(), whole.clone());
+        assert!(!refused.holds(&wanted(None)) && refused.holds(&[]));
+        let open = reach(vec![port(answer.clone())], silence.clone(), whole.clone());
+        assert!(open.holds(&wanted(None)) && open.holds(&wanted(Some(Transport::Tcp))) && open.holds(&[]));
+        assert!(!open.holds(&wanted(Some(Transport::Udp))), "it was asked over TCP");
+        let dark = reach(vec![port(silence.clone())], silence.clone(), whole.clone());
+        assert!(!dark.holds(&wanted(None)) && !dark.holds(&[]));
+        let pings = reach(vec![port(silence.clone())], answer.clone(), whole);
+        assert!(!pings.holds(&wanted(None)) && pings.holds(&[]));
+        let hole = MtuFinding::Hole { bytes: 1_300, vanishing_bytes: 1_301 };
+        assert!(!reach(vec![port(answer.clone())], answer.clone(), hole).holds(&wanted(None)));
+        let cut = Reach { cut_short: true, ..open };
+        assert!(!cut.holds(&wanted(None)), "what was not asked does not answer");
+    }
+
+    #[test]
+    fn a_filter_on_the_way_is_no_sign_of_life() {
+        assert!(!error(Says::Prohibited).is_sign_of_life());
+        let own = Seen::Error { says: Says::PortUnreachable, from: None, by: Reporter::Host, after_ns: Nanos(1) };
+        assert!(own.is_sign_of_life());
+    }
+}

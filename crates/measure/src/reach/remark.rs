@@ -1,0 +1,136 @@
+//! What a reader of a check should not have to find out alone.
+
+use std::fmt;
+
+use crate::reach::mtu::MtuFinding;
+use crate::reach::{AddressReach, Reporter, Seen, Verdict};
+
+/// Something that follows from several findings of one address. Its text says what, [`Remark::advice`] what to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// Nobody on the link has the next hop's address.
+    NobodyOnTheLink {
+        /// The address that nobody has.
+        address: String,
+        /// The link.
+        interface: String,
+    },
+    /// Larger packets vanish.
+    Hole {
+        /// Bytes of the smallest packet that vanishes.
+        vanishing_bytes: u32,
+    },
+    /// Nothing answers in the host's name.
+    Dark,
+    /// Somebody else refuses ports in the host's place.
+    RefusedByAnother {
+        /// Who.
+        by: String,
+    },
+}
+
+impl Remark {
+    /// What there is to say of `address`.
+    pub fn about(address: &AddressReach) -> Vec<Self> {
+        let mut remarks = Vec::new();
+        let lives = address.lives();
+        let nobody = address.route.as_ref().filter(|route| route.nobody_on_the_link() && !lives);
+        if let Some(route) = nobody {
+            let next_hop = route.next_hop.clone().unwrap_or_else(|| address.address.clone());
+            remarks.push(Self::NobodyOnTheLink { address: next_hop, interface: route.interface.clone() });
+        } else if !lives && address.route.is_some() && asked_anything(address) {
+            remarks.push(Self::Dark);
+        }
+        if let MtuFinding::Hole { vanishing_bytes, .. } = address.mtu {
+            remarks.push(Self::Hole { vanishing_bytes });
+        }
+        remarks.extend(refuser(address).map(|by| Self::RefusedByAnother { by }));
+        remarks
+    }
+
+    /// What to try.
+    pub fn advice(&self) -> String {
+        match self {
+            Self::NobodyOnTheLink { .. } => "it is off, elsewhere, or has another address".into(),
+            Self::Hole { .. } => {
+                "a filter drops the ICMP errors that would tell: let them through, or set a smaller MTU \
+                                  (or clamp TCP's MSS) at the ends"
+                    .into()
+            }
+            Self::Dark => "a firewall, or no such host: ask one nearer to it".into(),
+            Self::RefusedByAnother { .. } => {
+                "a filter on the way answers: what the host itself would say does not show".into()
+            }
+        }
+    }
+}
+
+fn asked_anything(address: &AddressReach) -> bool {
+    let asked = |seen: &Seen| !matches!(seen, Seen::NotAsked { .. });
+    asked(&address.echo) || address.ports.iter().any(|port| asked(&port.seen))
+}
+
+/// The first hop that refuses a port in the host's place.
+fn refuser(address: &AddressReach) -> Option<String> {
+    let refused = address.ports.iter().filter(|port| port.verdict == Verdict::Refused);
+    refused.into_iter().find_map(|port| match &port.seen {
+        Seen::Error { from: Some(from), by: Reporter::Hop, .. } => Some(from.clone()),
+        _ => None,
+    })
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NobodyOnTheLink { address, interface } => write!(f, "nobody on {interface} says to have {address}"),
+            Self::Hole { vanishing_bytes } => {
+                write!(f, "packets of {vanishing_bytes} B and more vanish, and nobody says so")
+            }
+            Self::Dark => f.write_str("nothing answers in the host's name"),
+            Self::RefusedByAnother { by } => write!(f, "{by} refuses in the host's place"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reach::{PortFinding, Route, Says, Transport};
+    use crate::unit::Nanos;
+
+    const SILENCE: Seen = Seen::Silence { waited_ns: Nanos(1) };
+
+    fn address(echo: Seen, neighbour: &str, seen: Seen) -> AddressReach {
+        let verdict = Verdict::of(Transport::Udp, &seen, false);
+        let port = PortFinding { transport: Transport::Udp, port: 7, verdict, seen, service: None };
+        let route = Route { interface: "eth0".into(), neighbour: Some(neighbour.into()), ..Route::default() };
+        let mtu = MtuFinding::Whole { bytes: 1_500 };
+        AddressReach {
+            address: "10.0.0.2".into(),
+            route: Some(route),
+            no_route: None,
+            echo,
+            mtu,
+            mtu_by: None,
+            ports: vec![port],
+        }
+    }
+
+    #[test]
+    fn a_host_that_is_off_is_told_from_one_that_is_silent() {
+        let nobody = Remark::NobodyOnTheLink { address: "10.0.0.2".into(), interface: "eth0".into() };
+        assert_eq!(Remark::about(&address(SILENCE, "failed", SILENCE)), [nobody]);
+        assert_eq!(Remark::about(&address(SILENCE, "reachable", SILENCE)), [Remark::Dark]);
+        assert_eq!(Remark::about(&address(Seen::Answer { after_ns: Nanos(1) }, "failed", SILENCE)), []);
+    }
+
+    #[test]
+    fn who_refuses_in_the_hosts_place_is_named() {
+        let by =
+            |by| Seen::Error { says: Says::PortUnreachable, from: Some("10.0.0.1".into()), by, after_ns: Nanos(1) };
+        let echo = Seen::Answer { after_ns: Nanos(1) };
+        let remark = Remark::RefusedByAnother { by: "10.0.0.1".into() };
+        assert_eq!(Remark::about(&address(echo.clone(), "reachable", by(Reporter::Hop))), [remark]);
+        assert_eq!(Remark::about(&address(echo, "reachable", by(Reporter::Host))), []);
+    }
+}

@@ -1,0 +1,178 @@
+//! What a reflector keeps of those it answers: how fast each may come, and how many answers a session has had.
+//!
+//! Both tables have a bound. Where one is full, what was silent for long goes; then whoever is new is turned away.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
+
+use measure::unit::{Instant, Nanos};
+
+/// A table is looked through for what may go once in so long at the most: a flood of new names must not cost more than an
+/// answer each.
+const SWEEP: Nanos = Nanos::millis(100);
+
+/// A table with a bound, of what was heard of lately.
+#[derive(Debug)]
+struct Table<K, V> {
+    entries: HashMap<K, (Instant, V)>,
+    most: usize,
+    /// What was silent for so long may go.
+    idle: Nanos,
+    sweep: Instant,
+}
+
+impl<K: Eq + Hash, V: Default> Table<K, V> {
+    fn new(most: usize, idle: Nanos) -> Self {
+        Self { entries: HashMap::new(), most, idle, sweep: Instant(0) }
+    }
+
+    /// What is kept under this name, from now on at the latest; `None`: there is no room.
+    fn of(&mut self, name: K, now: Instant) -> Option<&mut V> {
+        if self.entries.len() >= self.most && !self.entries.contains_key(&name) {
+            self.make_room(now)?;
+        }
+        let (latest, value) = self.entries.entry(name).or_insert_with(|| (now, V::default()));
+        if now.since(*latest).is_some_and(|silence| silence >= self.idle) {
+            *value = V::default();
+        }
+        *latest = now;
+        Some(value)
+    }
+
+    #[cold]
+    fn make_room(&mut self, now: Instant) -> Option<()> {
+        if now >= self.sweep {
+            self.sweep = now.after(SWEEP);
+            let idle = self.idle;
+            self.entries.retain(|_, (latest, _)| now.since(*latest).is_none_or(|silence| silence < idle));
+        }
+        (self.entries.len() < self.most).then_some(())
+    }
+}
+
+/// How fast each address may come: so many packets a second, and as many at once as come in a tenth of one.
+#[derive(Debug)]
+pub struct Limiter {
+    /// Time that a packet takes of its source's share.
+    each: Nanos,
+    /// How far ahead of its share a source may be.
+    ahead: Nanos,
+    /// Until when each source has used its share.
+    used: Table<IpAddr, Instant>,
+}
+
+/// Sources that are told apart at once.
+const SOURCES: usize = 16_384;
+
+impl Limiter {
+    /// At most so many packets a second from each address.
+    pub fn new(per_second: NonZeroU32) -> Self {
+        let each = Nanos((1_000_000_000 / u64::from(per_second.get())).max(1));
+        let ahead = Nanos(each.0.max(100_000_000));
+        Self { each, ahead, used: Table::new(SOURCES, Nanos(ahead.0 * 2)) }
+    }
+
+    /// Whether a packet of `source` that came at `now` is within its share.
+    pub fn admits(&mut self, source: IpAddr, now: Instant) -> bool {
+        let Some(used) = self.used.of(source.to_canonical(), now) else { return false };
+        let next = (*used).max(now).after(self.each);
+        let within = next.since(now).is_none_or(|ahead| ahead <= self.ahead);
+        if within {
+            *used = next;
+        }
+        within
+    }
+}
+
+/// A session: from where it comes, to which of our ports it goes, what it calls itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    /// Its sender.
+    pub from: SocketAddr,
+    /// Its identifier (RFC 8972 section 3); 0 where it has none.
+    pub session: u16,
+}
+
+/// How many answers each session has had.
+#[derive(Debug)]
+pub struct Sessions {
+    answers: Table<Name, u32>,
+}
+
+/// Sessions that are counted at once.
+const SESSIONS: usize = 16_384;
+/// After so long a silence a session is over, and another may have its name: as long as a reflector of TWAMP waits
+/// (REFWAIT, RFC 5357 section 4.2).
+const IDLE: Nanos = Nanos::secs(900);
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self { answers: Table::new(SESSIONS, IDLE) }
+    }
+}
+
+impl Sessions {
+    /// The number of this session's next answer, from 0; `None`: there are too many sessions.
+    pub fn number(&mut self, name: Name, now: Instant) -> Option<u32> {
+        let next = self.answers.of(name, now)?;
+        let number = *next;
+        *next = next.wrapping_add(1);
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, last])
+    }
+
+    fn name(port: u16, session: u16) -> Name {
+        Name { from: SocketAddr::new(address(1), port), session }
+    }
+
+    #[test]
+    fn each_source_has_its_share_and_a_tenth_of_a_second_at_once() {
+        let mut limiter = Limiter::new(NonZeroU32::new(100).unwrap());
+        let now = Instant(5_000_000_000);
+        let admitted = (0..50).filter(|_| limiter.admits(address(1), now)).count();
+        assert_eq!(admitted, 10);
+        assert!(limiter.admits(address(2), now), "another source has its own");
+        let later = (1..=100).filter(|tick| limiter.admits(address(1), now.after(Nanos::millis(10 * tick)))).count();
+        assert_eq!(later, 100);
+    }
+
+    #[test]
+    fn an_address_of_ipv4_is_one_however_it_is_written() {
+        let mut limiter = Limiter::new(NonZeroU32::new(10).unwrap());
+        assert!(limiter.admits(address(1), Instant(1)));
+        assert!(!limiter.admits("::ffff:10.0.0.1".parse().unwrap(), Instant(1)));
+    }
+
+    #[test]
+    fn sessions_are_counted_apart_and_begin_again_after_a_silence() {
+        let mut sessions = Sessions::default();
+        let now = Instant(1);
+        assert_eq!([0, 1, 2].map(|_| sessions.number(name(1, 0), now)), [Some(0), Some(1), Some(2)]);
+        assert_eq!(sessions.number(name(1, 7), now), Some(0));
+        assert_eq!(sessions.number(name(2, 0), now), Some(0));
+        assert_eq!(sessions.number(name(1, 0), now.after(Nanos::secs(899))), Some(3));
+        assert_eq!(sessions.number(name(1, 0), now.after(Nanos::secs(1_800))), Some(0));
+    }
+
+    #[test]
+    fn a_full_table_turns_newcomers_away_until_others_have_gone() {
+        let mut table: Table<u32, u32> = Table::new(2, Nanos::secs(1));
+        let at = |millis| Instant(1_000_000_000).after(Nanos::millis(millis));
+        assert!(table.of(1, at(0)).is_some());
+        assert!(table.of(2, at(500)).is_some());
+        assert!(table.of(3, at(600)).is_none());
+        assert!(table.of(1, at(600)).is_some(), "who is known is not");
+        assert!(table.of(3, at(1_550)).is_some(), "the second was silent for long");
+        assert_eq!(table.entries.len(), 2);
+    }
+}

@@ -1,0 +1,295 @@
+//! Which answer belongs to which probe: by ports and numbers, never by order.
+//!
+//! Each probe has a sequence number of its own, far enough from its neighbours' that what acknowledges one acknowledges no
+//! other. Source ports take turns: a port that was just used may still be known to the far side as half a connection. What
+//! comes is told to a [`Listener`] besides, with all that speaks of its sender.
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
+use measure::answer::{Answer, Content, Flags, Segment};
+
+use super::delivered::{Form, Head};
+use super::segment::{self, HEADER, Header, MOST_OPTIONS, Packet, Pseudo};
+use crate::icmp::echo::Family;
+use crate::icmp::error::IcmpError;
+use crate::native::header;
+use crate::wire::{Reading, Wire};
+
+/// The options of a SYN of ours: the largest segment of an Ethernet path. Bare SYNs are often filtered.
+pub const MSS: [u8; 4] = [2, 4, 5, 180];
+/// The window of a probe: what Linux opens with.
+pub const WINDOW: u16 = 64_240;
+
+/// What every probe of a run has in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Our address.
+    pub local: IpAddr,
+    /// Whom is probed.
+    pub remote: IpAddr,
+    /// Source ports.
+    pub sources: Sources,
+    /// Destination ports.
+    pub aim: Aim,
+    /// The flags.
+    pub flags: Flags,
+    /// The window.
+    pub window: u16,
+    /// The options, a multiple of four octets up to [`MOST_OPTIONS`].
+    pub options: Vec<u8>,
+    /// Octets of payload.
+    pub payload: usize,
+    /// One sequence number for all, in place of one for each.
+    pub seq: Option<u32>,
+    /// One acknowledgement for all, likewise.
+    pub ack: Option<u32>,
+    /// Whether the checksum is wrong on purpose: what answers does not look at it, and is no host.
+    pub bad_checksum: bool,
+    /// Where the sequence numbers begin.
+    pub base: u32,
+}
+
+impl Shape {
+    /// SYNs from `local` to `remote`, numbered from `base` on.
+    pub fn syn(local: IpAddr, remote: IpAddr, sources: Sources, aim: Aim, base: u32) -> Self {
+        Self {
+            local,
+            remote,
+            sources,
+            aim,
+            flags: Flags::SYN,
+            window: WINDOW,
+            options: MSS.to_vec(),
+            payload: 0,
+            seq: None,
+            ack: None,
+            bad_checksum: false,
+            base,
+        }
+    }
+
+    /// Octets of a probe, header and all.
+    pub fn length(&self) -> usize {
+        HEADER + self.options.len().min(MOST_OPTIONS) + self.payload
+    }
+}
+
+/// Source ports in turn: `count` of them from `first` on, beyond 65,535 from 0 again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sources {
+    /// The port of probe 0.
+    pub first: u16,
+    /// How many there are, 1 to 65,536.
+    pub count: u32,
+}
+
+impl Sources {
+    /// The port of a probe.
+    #[inline]
+    pub fn port(self, seq: u64) -> u16 {
+        self.first.wrapping_add((seq % u64::from(self.count.max(1))) as u16)
+    }
+
+    /// Which of them it is, from 0; `None`: none of them.
+    #[inline]
+    pub fn place(self, port: u16) -> Option<u32> {
+        let place = u32::from(port.wrapping_sub(self.first));
+        (place < self.count).then_some(place)
+    }
+}
+
+/// Destination ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Always this one.
+    One(u16),
+    /// The next with each probe.
+    Rising(u16),
+    /// These two in turn.
+    Two(u16, u16),
+}
+
+impl Aim {
+    /// The port of a probe.
+    #[inline]
+    pub fn port(self, seq: u64) -> u16 {
+        match self {
+            Self::One(port) => port,
+            Self::Rising(first) => first.wrapping_add(seq as u16),
+            Self::Two(first, second) => {
+                if seq.is_multiple_of(2) {
+                    first
+                } else {
+                    second
+                }
+            }
+        }
+    }
+}
+
+/// Who is told of answers. Called between a socket and a stamp: neither memory nor I/O.
+pub trait Listener {
+    /// An answer to one of our probes.
+    fn hear(&mut self, answer: Answer);
+}
+
+/// Nobody.
+impl Listener for () {
+    fn hear(&mut self, _answer: Answer) {}
+}
+
+/// The wire of probes.
+#[derive(Debug)]
+pub struct Probe<T> {
+    shape: Shape,
+    listener: T,
+    there: Pseudo,
+    back: Pseudo,
+    /// Numbers of a probe are a power of two apart: the power.
+    shift: u32,
+    /// What a sound answer acknowledges beyond a probe's number: all of it, or of a SYN that flag alone.
+    acknowledged: [u32; 2],
+    /// The latest probe that was written.
+    latest: u64,
+}
+
+impl<T: Listener> Probe<T> {
+    /// Probes of this shape, their answers told to `listener`.
+    pub fn new(shape: Shape, listener: T) -> Self {
+        let flag = |flag| u32::from(shape.flags.has(flag));
+        let whole = shape.payload as u32 + flag(Flags::SYN) + flag(Flags::FIN);
+        let shift = (whole + 2).next_power_of_two().trailing_zeros();
+        let syn_alone = if shape.flags.has(Flags::SYN) { 1 } else { whole };
+        Self {
+            there: Pseudo::new(shape.local, shape.remote),
+            back: Pseudo::new(shape.remote, shape.local),
+            shift,
+            acknowledged: [whole, syn_alone],
+            latest: 0,
+            shape,
+            listener,
+        }
+    }
+
+    #[inline]
+    fn number(&self, seq: u64) -> u32 {
+        self.shape.base.wrapping_add((seq as u32) << self.shift)
+    }
+
+    /// The latest probe whose number, or a little less than it, is `number`, and how much less.
+    #[inline]
+    fn by_number(&self, number: u32) -> Option<(u64, u32)> {
+        let beyond = number.wrapping_sub(self.shape.base);
+        let all = (1_u64 << (32 - self.shift)) - 1;
+        let back = self.latest.wrapping_sub(u64::from(beyond >> self.shift)) & all;
+        Some((self.latest.checked_sub(back)?, beyond & ((1 << self.shift) - 1)))
+    }
+
+    /// The latest probe from this source port.
+    fn by_port(&self, port: u16) -> Option<u64> {
+        let (place, count) = (self.shape.sources.place(port)?, u64::from(self.shape.sources.count));
+        let back = (self.latest % count + count - u64::from(place)) % count;
+        self.latest.checked_sub(back)
+    }
+
+    /// The probe with this source port that sent `number` or has it acknowledged, by so much as `beyond` lets through.
+    fn which(&self, port: u16, fixed: Option<u32>, number: u32, beyond: [u32; 2]) -> Option<u64> {
+        let (seq, more) = match fixed {
+            Some(fixed) => (self.by_port(port)?, number.wrapping_sub(fixed)),
+            None => self.by_number(number)?,
+        };
+        (beyond.contains(&more) && self.shape.sources.port(seq) == port).then_some(seq)
+    }
+
+    fn answered(&self, answer: &Segment) -> Option<u64> {
+        let port = answer.destination_port;
+        let seq = if answer.flags.has(Flags::ACK) {
+            self.which(port, self.shape.seq, answer.ack, self.acknowledged)?
+        } else if answer.flags.has(Flags::RST) && self.shape.flags.has(Flags::ACK) {
+            // What is answered so had an acknowledgement, which becomes the number.
+            self.which(port, self.shape.ack, answer.seq, [0, 0])?
+        } else {
+            return None;
+        };
+        (self.shape.aim.port(seq) == answer.source_port).then_some(seq)
+    }
+
+    fn segment(&mut self, head: &Head, of: Packet, from: IpAddr, octets: &[u8]) -> Reading {
+        let Some(segment) = segment::read(of, octets).filter(|_| from == self.shape.remote) else {
+            return Reading::Stray;
+        };
+        let Some(seq) = self.answered(&segment) else { return Reading::Stray };
+        if !self.back.checks(octets) {
+            return Reading::Corrupt(Some(seq));
+        }
+        self.listener.hear(Answer { seq, at: head.at, from, content: Content::Segment(segment) });
+        Reading::Reply(seq)
+    }
+
+    /// An ICMP error quotes ports and number of the probe at least (RFC 792).
+    fn refusal(&mut self, head: &Head, quoted: &[u8]) -> Reading {
+        let Form::Icmp { kind, code, info } = head.form else { return Reading::Stray };
+        let Some(quoted) = quoted.first_chunk::<8>() else { return Reading::Stray };
+        let port = |at: usize| u16::from_be_bytes([quoted[at], quoted[at + 1]]);
+        let number = u32::from_be_bytes([quoted[4], quoted[5], quoted[6], quoted[7]]);
+        let Some(seq) = self.which(port(0), self.shape.seq, number, [0, 0]) else { return Reading::Stray };
+        if self.shape.aim.port(seq) != port(2) {
+            return Reading::Stray;
+        }
+        let content = Content::Icmp { kind, code, info };
+        self.listener.hear(Answer { seq, at: head.at, from: head.from, content });
+        let family = if self.shape.remote.is_ipv4() { Family::V4 } else { Family::V6 };
+        let is_final = IcmpError::of(family, kind, code, info).is_some_and(IcmpError::is_final);
+        if is_final { Reading::Refused(seq) } else { Reading::Stray }
+    }
+}
+
+impl<T: Listener> Wire for Probe<T> {
+    fn open(&mut self, message: &mut [u8]) {
+        let options = &self.shape.options[..self.shape.options.len().min(MOST_OPTIONS)];
+        if let Some(place) = message.get_mut(HEADER..HEADER + options.len()) {
+            place.copy_from_slice(options);
+        }
+    }
+
+    #[inline]
+    fn prepare(&mut self, message: &mut [u8], seq: u64, _flags: header::Flags) {
+        self.latest = seq;
+        let number = self.number(seq);
+        let acknowledges = if self.shape.flags.has(Flags::ACK) { number } else { 0 };
+        let header = Header {
+            source_port: self.shape.sources.port(seq),
+            destination_port: self.shape.aim.port(seq),
+            seq: self.shape.seq.unwrap_or(number),
+            ack: self.shape.ack.unwrap_or(acknowledges),
+            flags: self.shape.flags,
+            window: self.shape.window,
+            urgent: 0,
+        };
+        segment::write(message, &header, self.shape.options.len());
+        segment::seal(message, self.there);
+        if let (true, Some(octet)) = (self.shape.bad_checksum, message.get_mut(16)) {
+            *octet ^= 0x55;
+        }
+    }
+
+    #[inline]
+    fn identify(&mut self, reply: &[u8], _oldest: u64) -> Reading {
+        let Some((head, rest)) = Head::read(reply) else { return Reading::Stray };
+        match head.form {
+            Form::Ipv4 => match segment::in_ipv4(rest) {
+                Some((of, from, octets)) => self.segment(&head, of, from, octets),
+                None => Reading::Stray,
+            },
+            Form::Ipv6 { hop_limit, traffic_class } => {
+                let length = (rest.len() + 40) as u16;
+                let of = Packet { length, ttl: hop_limit, tos: traffic_class, ip_id: None, dont_fragment: None };
+                self.segment(&head, of, head.from, rest)
+            }
+            Form::Icmp { .. } => self.refusal(&head, rest),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What a check of a host found, as a screen of text.
+//!
+//! Verdicts and remarks come from `measure::reach`; nothing is judged here.
+
+use measure::reach::mtu::MtuFinding;
+use measure::reach::remark::Remark;
+use measure::reach::{
+    AddressReach, LookedUp, MtuBy, PortFinding, Reach, Reporter, Route, Says, Seen, Service, ServiceFinding, Verdict,
+};
+use measure::unit::Nanos;
+
+use crate::layout::{INDENT, Page, Piece, Style, Tone};
+use crate::number;
+
+/// Where text behind a label starts.
+const LABEL: usize = 11;
+/// Where what is said of a port starts.
+const DETAIL: usize = 32;
+/// Cells of a line below which that stands on a line of its own.
+const NARROW: usize = 60;
+
+/// The screen for `found`: lines of at most `style.width` cells.
+pub fn render(found: &Reach, style: &Style) -> String {
+    let mut page = Page::new(*style);
+    page.flow(0, INDENT, " · ", &headline(found));
+    for address in &found.addresses {
+        page.gap();
+        one_address(&mut page, address);
+    }
+    let left_out = found.lookup.addresses.iter().skip(found.addresses.len()).cloned().collect::<Vec<_>>();
+    if !left_out.is_empty() {
+        page.gap();
+        let text = format!("{}: name one of them to check it", left_out.join(", "));
+        page.paragraph(INDENT, &Piece::new("not asked", Tone::Alarm), LABEL + INDENT, &text);
+    }
+    page.finish()
+}
+
+/// `db1 · 2 addresses from the resolver · looked up in 1.3 ms · checked for 3.1 s`.
+fn headline(found: &Reach) -> Vec<Piece> {
+    let count = number::count(found.lookup.addresses.len() as u64, "address", "addresses");
+    let took = found.lookup.took_ns.map(|took| format!("looked up in {took}"));
+    let source = match found.lookup.by {
+        LookedUp::Given => None,
+        LookedUp::HostsFile => Some(format!("{count} from the hosts file")),
+        LookedUp::Resolver => Some(format!("{count} from the resolver")),
+    };
+    let how = if found.cut_short { "cut short after" } else { "checked for" };
+    let rest = [source, took, Some(format!("{how} {}", found.took_ns))];
+    let host = Piece::new(&found.host, Tone::Strong);
+    std::iter::once(host).chain(rest.into_iter().flatten().map(Piece::from)).collect()
+}
+
+fn one_address(page: &mut Page, address: &AddressReach) {
+    page.line(0, &[Piece::new(&address.address, Tone::Strong)]);
+    let way = match (&address.route, &address.no_route) {
+        (Some(way), _) => route(way),
+        (None, why) => format!("none: {}", why.as_deref().unwrap_or("unknown")),
+    };
+    labelled(page, "route", &way);
+    if address.route.is_some() {
+        let echo = match &address.echo {
+            Seen::Answer { after_ns } => format!("answered in {after_ns}"),
+            Seen::NotAsked { why } => format!("cannot be asked for here: {why}"),
+            other => seen(other),
+        };
+        labelled(page, "ICMP echo", &echo);
+        labelled(page, "path MTU", &mtu(&address.mtu, address.mtu_by));
+        for port in &address.ports {
+            one_port(page, port);
+        }
+    }
+    for remark in Remark::about(address) {
+        let text = format!("{remark}: {}", remark.advice());
+        page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), LABEL + INDENT, &text);
+    }
+}
+
+fn labelled(page: &mut Page, label: &str, text: &str) {
+    page.paragraph(INDENT, &Piece::new(label, Tone::Faint), LABEL + INDENT, text);
+}
+
+/// `eth0, on the link, from 10.0.0.1, MTU 1500 B`.
+fn route(route: &Route) -> String {
+    let hop = route.next_hop.as_ref().map_or_else(|| "on the link".to_owned(), |hop| format!("by {hop}"));
+    let source = route.source.as_ref().map(|source| format!("from {source}"));
+    let mtu = route.mtu_bytes.map(|bytes| format!("MTU {bytes} B"));
+    let own = route.route_mtu_bytes.map(|bytes| format!("of the route {bytes} B"));
+    let parts = [Some(route.interface.clone()), Some(hop), source, mtu, own];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn mtu(found: &MtuFinding, by: Option<MtuBy>) -> String {
+    match found {
+        MtuFinding::Whole { bytes } if by == Some(MtuBy::RefusedDatagram) => format!("{bytes} B, there"),
+        MtuFinding::Whole { bytes } => format!("{bytes} B, there and back"),
+        MtuFinding::Told { bytes, by: Some(by) } => format!("{bytes} B: {by} says that more is too big for its link"),
+        MtuFinding::Told { bytes, by: None } => format!("{bytes} B: more is said to be too big"),
+        MtuFinding::Hole { bytes, .. } => format!("{bytes} B; a hole: larger packets vanish"),
+        MtuFinding::NotFound { why } => format!("not found: {why}"),
+    }
+}
+
+fn one_port(page: &mut Page, port: &PortFinding) {
+    let PortFinding { transport, port: number, verdict, .. } = port;
+    let tone = if *verdict == Verdict::Open { Tone::Strong } else { Tone::Plain };
+    let label = Piece::new(format!("{transport} {number:<5}  {verdict:<16}"), tone);
+    if page.style().width < NARROW {
+        page.line(INDENT, &[label]);
+        return page.paragraph(2 * INDENT, &Piece::default(), 2 * INDENT, &detail(port));
+    }
+    page.paragraph(INDENT, &label, DETAIL, &detail(port));
+}
+
+fn detail(port: &PortFinding) -> String {
+    match (&port.seen, &port.service) {
+        (Seen::Answer { after_ns }, Some(found)) => format!("{} · {after_ns}", service(found)),
+        (Seen::Answer { after_ns }, None) => after_ns.to_string(),
+        (other, _) => seen(other),
+    }
+}
+
+fn service(found: &ServiceFinding) -> String {
+    match found {
+        // Its state is its version, which says that it is iperf 2.
+        ServiceFinding::Known { service: Service::Iperf, state: Some(state) } => format!("iperf {state}"),
+        ServiceFinding::Known { service, state: Some(state) } => format!("{service}, {state}"),
+        ServiceFinding::Known { service, state: None } => service.to_string(),
+        ServiceFinding::Other { asked } => format!("answers, but not as {}", names(asked)),
+        ServiceFinding::Silent { asked } => format!("says nothing when asked for {}", names(asked)),
+        ServiceFinding::Closed { asked } => format!("closes when asked for {}", names(asked)),
+    }
+}
+
+fn names(asked: &[Service]) -> String {
+    let names: Vec<String> = asked.iter().map(ToString::to_string).collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => "anything".into(),
+    }
+}
+
+fn seen(seen: &Seen) -> String {
+    match seen {
+        Seen::Answer { after_ns } => format!("answered in {after_ns}"),
+        Seen::Reset { after_ns } => format!("by a reset · {after_ns}"),
+        Seen::Error { says, from, by, after_ns } => error(*says, from.as_deref(), *by, *after_ns),
+        Seen::Silence { waited_ns } => format!("no answer in {waited_ns}"),
+        Seen::NotAsked { why } => why.clone(),
+    }
+}
+
+fn error(says: Says, from: Option<&str>, by: Reporter, after: Nanos) -> String {
+    match (by, from) {
+        (Reporter::Host, _) => format!("ICMP {says}, from the host · {after}"),
+        (Reporter::Hop, Some(from)) => format!("ICMP {says}, from {from} · {after}"),
+        _ => format!("{says}, says this machine · {after}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use measure::reach::{Lookup, Transport};
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+
+    fn port(transport: Transport, port: u16, seen: Seen, service: Option<ServiceFinding>) -> PortFinding {
+        let verdict = Verdict::of(transport, &seen, false);
+        PortFinding { transport, port, verdict, seen, service }
+    }
+
+    fn error_from(says: Says, from: &str, by: Reporter) -> Seen {
+        Seen::Error { says, from: Some(from.into()), by, after_ns: Nanos::micros(310) }
+    }
+
+    fn found() -> Reach {
+        let answer = || Seen::Answer { after_ns: Nanos::micros(41) };
+        let silence = || Seen::Silence { waited_ns: Nanos::secs(3) };
+        let known =
+            |service, state: Option<&str>| Some(ServiceFinding::Known { service, state: state.map(str::to_owned) });
+        let (tcp, udp) = (Transport::Tcp, Transport::Udp);
+        let ports = vec![
+            port(tcp, 7, Seen::Reset { after_ns: Nanos::micros(30) }, None),
+            port(tcp, 5_001, answer(), known(Service::Iperf, Some("2.1.8"))),
+            port(tcp, 5_201, answer(), known(Service::Iperf3, Some("busy"))),
+            port(tcp, 12_865, answer(), Some(ServiceFinding::Other { asked: vec![Service::Netserver] })),
+            port(tcp, 25, error_from(Says::Prohibited, "10.0.1.254", Reporter::Hop), None),
+            port(tcp, 26, silence(), None),
+            port(udp, 9, error_from(Says::PortUnreachable, "10.0.1.2", Reporter::Host), None),
+            port(udp, 11_111, answer(), known(Service::Sockperf, None)),
+            port(udp, 862, silence(), None),
+        ];
+        let route = Route {
+            interface: "eth0".into(),
+            source: Some("10.0.0.1".into()),
+            next_hop: Some("10.0.0.254".into()),
+            mtu_bytes: Some(1_500),
+            ..Route::default()
+        };
+        let mtu = MtuFinding::Hole { bytes: 1_372, vanishing_bytes: 1_373 };
+        let one = AddressReach {
+            address: "10.0.1.2".into(),
+            route: Some(route),
+            no_route: None,
+            echo: answer(),
+            mtu,
+            mtu_by: Some(MtuBy::Echo),
+            ports,
+        };
+        let two = AddressReach {
+            address: "fd00::2".into(),
+            route: None,
+            no_route: Some("network is unreachable".into()),
+            echo: Seen::NotAsked { why: "there is no route".into() },
+            mtu: MtuFinding::NotFound { why: "there is no route".into() },
+            mtu_by: None,
+            ports: Vec::new(),
+        };
+        let addresses = vec!["10.0.1.2".into(), "fd00::2".into()];
+        let lookup = Lookup { by: LookedUp::Resolver, took_ns: Some(Nanos::micros(1_310)), addresses };
+        Reach { host: "db1".into(), lookup, addresses: vec![one, two], took_ns: Nanos::millis(3_100), cut_short: false }
+    }
+
+    #[test]
+    fn a_screen_tells_it_all_in_eighty_columns() {
+        let text = render(&found(), &Style::default());
+        assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+        assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_narrow_screen_is_kept() {
+        let text = render(&found(), &Style { width: 40, ..Style::default() });
+        assert!(text.lines().all(|line| line.width() <= 40), "{text}");
+    }
+
+    #[test]
+    fn addresses_that_were_left_out_are_named() {
+        let mut found = found();
+        found.lookup.addresses.push("10.0.1.3".into());
+        assert!(render(&found, &Style::default()).contains("10.0.1.3: name one of them"));
+    }
+}

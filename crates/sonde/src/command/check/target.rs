@@ -1,0 +1,167 @@
+//! A host and ports as they are written: `db1`, `db1:443,8000-8010`, `[fd00::2]:5202=iperf3`.
+
+use std::str::FromStr;
+
+use endpoint::reach::Port;
+use measure::reach::{Service, Transport};
+
+use crate::command::value::Far;
+
+/// Ports of one check.
+pub const MOST_PORTS: usize = 1_024;
+
+/// Who is checked, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Name or address, without brackets.
+    pub host: String,
+    /// The ports written behind it.
+    pub ports: PortList,
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let behind = if text.starts_with('[') {
+            text.rfind("]:").map(|at| at + 1)
+        } else {
+            // More than one colon is an IPv6 address, which takes brackets to have ports.
+            text.find(':').filter(|at| !text[at + 1..].contains(':'))
+        };
+        let (host, ports) = behind.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])));
+        let Far { host, .. } = host.parse()?;
+        let ports = ports.map_or_else(|| Ok(PortList::default()), str::parse)?;
+        Ok(Self { host, ports })
+    }
+}
+
+/// Ports in the order they were written, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortList(pub Vec<PortWish>);
+
+/// A port, and what may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortWish {
+    /// Its number, from 1.
+    pub number: u16,
+    service: Wish,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    Usual,
+    One(Service),
+    Any,
+}
+
+/// Programs that are asked for where any may be there. sockperf first: a server of it that is stopped by another question
+/// would be a poor guest's fault.
+const ANY: [Service; 6] =
+    [Service::Sockperf, Service::Sonde, Service::Iperf3, Service::Netserver, Service::Iperf, Service::Echo];
+
+impl PortWish {
+    /// The port over `transport`.
+    pub fn over(&self, transport: Transport) -> Port {
+        let services = match (transport, self.service) {
+            (Transport::Udp, _) => Vec::new(),
+            (_, Wish::Usual) => return Port::usual(transport, self.number),
+            (_, Wish::One(service)) => [service].into_iter().filter(|service| *service != Service::Stamp).collect(),
+            (_, Wish::Any) => ANY.to_vec(),
+        };
+        Port { transport, number: self.number, services }
+    }
+}
+
+impl FromStr for PortList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut ports: Vec<PortWish> = Vec::new();
+        for part in text.split(',') {
+            let (numbers, service) = match part.split_once('=') {
+                Some((numbers, name)) => (numbers, service(name)?),
+                None => (part, Wish::Usual),
+            };
+            let (first, last) = numbers.split_once('-').unwrap_or((numbers, numbers));
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last {
+                return Err(format!("goes backwards in `{numbers}`: write the smaller port first"));
+            }
+            for number in first..=last {
+                if ports.iter().any(|port| port.number == number) {
+                    return Err(format!("names port {number} twice"));
+                }
+                if ports.len() == MOST_PORTS {
+                    return Err(format!("is of more than {MOST_PORTS} ports, the most a check asks"));
+                }
+                ports.push(PortWish { number, service });
+            }
+        }
+        Ok(Self(ports))
+    }
+}
+
+fn number(text: &str) -> Result<u16, String> {
+    let port = text.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| format!("has `{text}` for a port: it goes from 1 to 65535, as in 22,80,8000-8010"))
+}
+
+fn service(name: &str) -> Result<Wish, String> {
+    let known = Service::ALL.into_iter().find(|service| service.name() == name);
+    let any = (name == "any").then_some(Wish::Any);
+    known.map(Wish::One).or(any).ok_or_else(|| {
+        let names: Vec<&str> = Service::ALL.into_iter().map(Service::name).collect();
+        format!("has `{name}` for a program: one of {}, any", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    fn numbers(text: &str) -> Vec<u16> {
+        text.parse::<PortList>().unwrap().0.iter().map(|port| port.number).collect()
+    }
+
+    #[test_case("db1", "db1", &[]; "a name")]
+    #[test_case("db1:80", "db1", &[80]; "a port")]
+    #[test_case("10.0.0.2:22,8000-8002", "10.0.0.2", &[22, 8_000, 8_001, 8_002]; "a list")]
+    #[test_case("fd00::2", "fd00::2", &[]; "v6")]
+    #[test_case("[fd00::2]", "fd00::2", &[]; "v6 in brackets")]
+    #[test_case("[fd00::2]:7,9", "fd00::2", &[7, 9]; "v6 with ports")]
+    #[test_case("fe80::1%eth0", "fe80::1%eth0", &[]; "a scope")]
+    fn a_host_and_its_ports(text: &str, host: &str, ports: &[u16]) {
+        let target: Target = text.parse().unwrap();
+        let found: Vec<u16> = target.ports.0.iter().map(|port| port.number).collect();
+        assert_eq!((target.host.as_str(), found.as_slice()), (host, ports));
+    }
+
+    #[test_case("db1:", "port"; "an empty list")]
+    #[test_case("db1:0", "from 1"; "zero")]
+    #[test_case("db1:65536", "65535"; "too many")]
+    #[test_case("db1:80,", "port"; "an empty part")]
+    #[test_case("db1:9-7", "backwards"; "backwards")]
+    #[test_case("db1:80,70-90", "twice"; "twice")]
+    #[test_case("db1:80=apache", "netserver"; "an unknown program")]
+    #[test_case("db1:1-65535", "1024"; "all of them")]
+    #[test_case(":80", "no host"; "no host")]
+    #[test_case("[fd00::2", "["; "half a bracket")]
+    #[test_case("a b", "no host"; "a space")]
+    fn what_is_none_is_refused_with_a_reason(text: &str, word: &str) {
+        let error = text.parse::<Target>().unwrap_err();
+        assert!(error.contains(word), "{error}");
+    }
+
+    #[test]
+    fn a_program_is_asked_for_where_it_is_usual_or_named() {
+        let wishes = "5201,5202,5203=iperf3,5204=any,5205=stamp".parse::<PortList>().unwrap();
+        let services: Vec<_> = wishes.0.iter().map(|wish| wish.over(Transport::Tcp).services).collect();
+        let iperf3 = vec![Service::Iperf3];
+        assert_eq!(services, [iperf3.clone(), vec![], iperf3, ANY.to_vec(), vec![]]);
+        assert!(wishes.0.iter().all(|wish| wish.over(Transport::Udp).services.is_empty()));
+        assert_eq!(numbers("1,3-4"), [1, 3, 4]);
+    }
+}

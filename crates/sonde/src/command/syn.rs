@@ -1,0 +1,99 @@
+//! `sonde syn`: does anyone answer at this port, what do they answer, and is it the host?
+
+pub mod compare;
+pub mod options;
+pub mod plan;
+
+use std::sync::{Arc, Mutex};
+
+use endpoint::clock::wall_offset;
+use endpoint::resolution::clock_cost;
+use endpoint::rtt as measuring;
+use endpoint::stop::Stop;
+use endpoint::syn::{self, Ears, Measured, Probing};
+use logbook::event::Line;
+use measure::answer::Class;
+use measure::probes::Counter;
+
+use crate::PROGRAM;
+use crate::command::deliver;
+use crate::command::rtt::conclude::{self, Inquiry};
+use crate::command::rtt::progress::Tally;
+use crate::command::rtt::watch::Watch;
+use crate::command::rtt::{self};
+use crate::command::syn::options::SynOptions;
+use crate::command::syn::plan::Plan;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::signal::Interruption;
+
+/// Probes, and delivers what was found.
+///
+/// # Errors
+/// A plan that makes no sense, a missing capability, a file that cannot be made, a host that cannot be reached at all.
+pub fn run(options: SynOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    let plan = Plan::of(options)?;
+    let method = rtt::method(&plan.inner)?;
+    plan.check_rate(&method)?;
+    let (stop, tally) = (Stop::default(), Arc::new(Mutex::new(Tally::new(&method))));
+    let interruption = rtt::heed_signals(&tally, &stop, output)?;
+    let task = rtt::task(&plan.inner, method, &stop, &interruption, output)?;
+    let Some(target) = task.target.clone() else { return Err(Failure::usage("there is nobody to probe")) };
+    plan::check_target(target.address.ip())?;
+    let inquiry = Inquiry::new(&plan.inner, task, command, rtt::now(), conclude::instrument(&clock_cost()));
+    deliver::check(&plan.inner.result)?;
+    let mut watch = Watch::open(&plan.inner, &inquiry.task.method, tally, output)?;
+    watch.start(inquiry.start(), &stop);
+    let probing = Probing {
+        program: PROGRAM.to_owned(),
+        samples: inquiry.task.samples,
+        ..Probing::syn(inquiry.task.method.clone(), target.address)
+    };
+    let (mut counter, offset_before) = (Counter::default(), wall_offset());
+    let ears =
+        Ears { on_event: &mut |event| watch.take(&event, &stop), on_answer: &mut |answer| counter.take(&answer) };
+    let found = syn::measure(&probing, &stop, ears);
+    output.progress_done();
+    let measured = found.map_err(|error| rtt::failure(error, &plan.inner, &interruption))?;
+    let run = Run { plan: &plan, inquiry: &inquiry, probing: &probing, offset_before, interruption: &interruption };
+    run.conclude(measured, counter, watch, &stop, output)
+}
+
+/// A run that has been made.
+struct Run<'a> {
+    plan: &'a Plan,
+    inquiry: &'a Inquiry,
+    probing: &'a Probing,
+    offset_before: i128,
+    interruption: &'a Interruption,
+}
+
+impl Run<'_> {
+    fn conclude(
+        &self,
+        measured: Measured,
+        counter: Counter,
+        watch: Watch<'_>,
+        stop: &Stop,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let Measured { gathered, environment, unseen, .. } = measured;
+        let finding = measuring::found(gathered, environment, self.probing.peer, self.offset_before);
+        let resets = counter.of(Class::RstAck) + counter.of(Class::Rst);
+        let origin = (resets > 0).then(|| compare::origin(self.probing, self.plan.compare_port, stop));
+        let signal = self.interruption.signal();
+        let (mut stream, samples) = watch.end();
+        let mut record = self.inquiry.record(finding, signal, samples);
+        record.probes = Some(counter.finish(unseen, origin));
+        stream.write(&Line::End(Box::new(record.clone())));
+        let delivered = deliver::record(&record, &self.plan.inner.result, output);
+        stream.faults().into_iter().next().map_or(delivered, Err)?;
+        if self.plan.compare_port.is_none() && resets > 0 && !stop.requested() {
+            output.note(
+                "hint:  --compare-port PORT, one where the host accepts connections, tells more of who answers\n",
+            );
+        }
+        Ok(conclude::exit(&record, self.plan.inner.strict, signal))
+    }
+}

@@ -1,0 +1,35 @@
+//! What the help, the version and a complaint print. Their first lines are the original's, the words are ours.
+
+use std::fmt::Write;
+
+use crate::persona::answer::Answer;
+use crate::persona::hping3::options::table::{ENTRIES, Key};
+
+/// The version whose behaviour this is, and who behaves so.
+pub const VERSION: &str = concat!("hping3 version 3.0.0-alpha-2 (sonde ", env!("CARGO_PKG_VERSION"), ")");
+
+/// A word that is none.
+pub fn complaint(fault: &str) -> Answer {
+    Answer::complaint(format!("hping3: {fault}\nTry hping3 --help\n"))
+}
+
+/// Nobody was named; the original says so on standard output.
+pub fn no_host() -> Answer {
+    Answer::said("hping3: missing host argument\nTry `hping3 --help' for more information.\n", 1)
+}
+
+/// `--version`.
+pub fn version() -> String {
+    format!("{VERSION}\n")
+}
+
+/// `--help`.
+pub fn help() -> String {
+    let mut text = "usage: hping3 host [options]\n".to_owned();
+    let taken = ENTRIES.iter().filter(|entry| !matches!(entry.key, Key::Idle | Key::Refused));
+    for entry in taken {
+        let letter = entry.letter.map_or("  ".to_owned(), |letter| format!("-{letter}"));
+        let _ = writeln!(text, "  {letter}  {:<16} {}", entry.name, entry.says);
+    }
+    text + "Other options of the original are read, and refused with the reason.\n"
+}

@@ -1,0 +1,193 @@
+//! The text of hping3, from plain values: a line for each reply, and the summary.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use measure::answer::{Answer, Content, Flags, Segment};
+use measure::unit::Nanos;
+
+use crate::persona::hping3::options::Asked;
+
+/// What is known before the first packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The interface that packets leave by.
+    pub interface: String,
+    /// Our address there.
+    pub local: IpAddr,
+    /// The largest packet it takes.
+    pub mtu: Option<u32>,
+    /// Whom they go to.
+    pub remote: IpAddr,
+}
+
+/// The lines before the first reply.
+pub fn heading(asked: &Asked, place: &Place) -> String {
+    let Place { interface, local, mtu, remote } = place;
+    let mut text = String::new();
+    if asked.verbose {
+        let mtu = mtu.map_or_else(|| "unknown".to_owned(), |mtu| mtu.to_string());
+        let _ = writeln!(text, "using {interface}, addr: {local}, MTU: {mtu}");
+    }
+    let flags = letters(asked.flags);
+    let flags = if flags.is_empty() { "NO FLAGS are".to_owned() } else { flags };
+    let headers = if remote.is_ipv4() { 40 } else { 60 };
+    let (host, data) = (&asked.host, asked.data);
+    let _ = writeln!(text, "HPING {host} ({interface} {remote}): {flags} set, {headers} headers + {data} data bytes");
+    text
+}
+
+/// What a flood says.
+pub const FLOODING: &str = "hping in flood mode, no replies will be shown\n";
+
+/// The letters of flags, in the original's order.
+pub fn letters(flags: Flags) -> String {
+    let order = [
+        (Flags::RST, 'R'),
+        (Flags::SYN, 'S'),
+        (Flags::ACK, 'A'),
+        (Flags::FIN, 'F'),
+        (Flags::PSH, 'P'),
+        (Flags::URG, 'U'),
+        (Flags::ECE, 'X'),
+        (Flags::CWR, 'Y'),
+    ];
+    order.into_iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, letter)| letter).collect()
+}
+
+/// A reply with what the one before it leaves to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// What came.
+    pub answer: Answer,
+    /// From its packet's departure.
+    pub round_trip: Nanos,
+    /// Whether its packet was answered before.
+    pub duplicate: bool,
+    /// The identification of the reply before, where steps are shown.
+    pub id_before: Option<u16>,
+}
+
+/// The text of a reply.
+pub fn reply(asked: &Asked, reply: &Reply) -> String {
+    match &reply.answer.content {
+        Content::Segment(segment) => line(asked, reply, segment),
+        Content::Icmp { kind, code, .. } => icmp(asked, reply, *kind, *code),
+    }
+}
+
+fn line(asked: &Asked, reply: &Reply, segment: &Segment) -> String {
+    let bell = if asked.beep { "\u{7}" } else { "" };
+    let again = if reply.duplicate { "DUP! " } else { "" };
+    let Segment { length, ttl, source_port, window, flags, .. } = segment;
+    let fixed = if segment.dont_fragment == Some(true) { "DF " } else { "" };
+    let id = match (segment.ip_id, reply.id_before) {
+        (Some(id), Some(before)) => format!("id=+{} ", id.wrapping_sub(before)),
+        (Some(id), None) => format!("id={id} "),
+        (None, _) => String::new(),
+    };
+    let (from, seq) = (reply.answer.from, reply.answer.seq);
+    let (flags, time) = (letters(*flags), millis(reply.round_trip));
+    let head = format!("{bell}{again}len={length} ip={from} ttl={ttl} {fixed}{id}");
+    let tail = format!("sport={source_port} flags={flags} seq={seq} win={window} rtt={time} ms\n");
+    let mut text = if asked.verbose {
+        let (tos, checksum) = (segment.tos.unwrap_or(0), segment.checksum);
+        let (number, ack, urgent) = (segment.seq, segment.ack, segment.urgent);
+        format!("{head}tos={tos} iplen={length}\n{tail}seq={number} ack={ack} sum={checksum:x} urp={urgent}\n\n")
+    } else {
+        head + &tail
+    };
+    if let (true, Some((clock, _))) = (asked.timestamps, segment.options.timestamps) {
+        let _ = write!(text, "  TCP timestamp: tcpts={clock}\n\n");
+    }
+    text
+}
+
+/// The backspaces by which the original takes its words back while it looks a name up.
+const LOOKING: &str = "get hostname...\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}               \
+                       \u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}name=UNKNOWN";
+
+fn icmp(asked: &Asked, reply: &Reply, kind: u8, code: u8) -> String {
+    let first = u64::from(asked.ttl.unwrap_or(1));
+    let traced = asked.traceroute && is_on_the_way(&reply.answer);
+    let hop = if traced { format!("hop={} ", first + reply.answer.seq) } else { String::new() };
+    let name = if asked.numeric { String::new() } else { format!(" {LOOKING}") };
+    let from = reply.answer.from;
+    let mut text = format!("{hop}{} from ip={from}{name}\n", told(from.is_ipv6(), kind, code));
+    if !hop.is_empty() {
+        let _ = writeln!(text, "{hop}hoprtt={} ms", millis(reply.round_trip));
+    }
+    text
+}
+
+/// Whether it is a hop that says that a packet may go no farther.
+pub fn is_on_the_way(answer: &Answer) -> bool {
+    let exceeded = if answer.from.is_ipv6() { 3 } else { 11 };
+    matches!(answer.content, Content::Icmp { kind, .. } if kind == exceeded)
+}
+
+/// An ICMP error in the original's words; of IPv6, which it does not have, in ours.
+fn told(ipv6: bool, kind: u8, code: u8) -> String {
+    if ipv6 {
+        return format!("ICMPv6 type={kind} code={code}");
+    }
+    match (kind, code) {
+        (3, 0) => "ICMP Network Unreachable".to_owned(),
+        (3, 1) => "ICMP Host Unreachable".to_owned(),
+        (3, 2) => "ICMP Protocol Unreachable".to_owned(),
+        (3, 3) => "ICMP Port Unreachable".to_owned(),
+        (3, 4) => "ICMP Fragmentation Needed/DF set".to_owned(),
+        (3, 5) => "ICMP Source Route failed".to_owned(),
+        (3, 13) => "ICMP Packet filtered".to_owned(),
+        (3, code) => format!("ICMP Unreachable type={code}"),
+        (11, 0) => "TTL 0 during transit".to_owned(),
+        (11, 1) => "TTL 0 during reassembly".to_owned(),
+        (kind, _) => format!("ICMP type={kind}"),
+    }
+}
+
+/// Tenths of a millisecond, as everywhere in the original.
+fn millis(time: Nanos) -> String {
+    format!("{:.1}", time.0 as f64 / 1e6)
+}
+
+/// What the summary counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Packets that left.
+    pub sent: u64,
+    /// Replies that came, second copies and ICMP errors among them.
+    pub received: u64,
+    times: u64,
+    least: f64,
+    mean: f64,
+    most: f64,
+}
+
+impl Summary {
+    /// A reply came; `timed` where its time counts.
+    pub fn take(&mut self, round_trip: Nanos, timed: bool) {
+        self.received += 1;
+        if !timed {
+            return;
+        }
+        let time = round_trip.0 as f64 / 1e6;
+        self.least = if self.times == 0 { time } else { self.least.min(time) };
+        self.most = self.most.max(time);
+        self.times += 1;
+        self.mean += (time - self.mean) / self.times as f64;
+    }
+
+    /// The lines at the end, which go to standard error.
+    pub fn text(&self, host: &str) -> String {
+        let (sent, received) = (i128::from(self.sent), i128::from(self.received));
+        let lost = if sent > 0 { 100 - received * 100 / sent } else { 100 };
+        format!(
+            "\n--- {host} hping statistic ---\n{sent} packets transmitted, {received} packets received, {lost}% packet loss\nround-trip min/avg/max = {:.1}/{:.1}/{:.1} ms\n",
+            self.least, self.mean, self.most
+        )
+    }
+}

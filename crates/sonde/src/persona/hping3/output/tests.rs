@@ -1,0 +1,174 @@
+//! What is printed, against output of the original: every reply it told is read, and told again.
+
+use std::collections::BTreeMap;
+
+use measure::answer::Options;
+use measure::unit::Instant;
+
+use super::*;
+use crate::persona::hping3::options;
+use crate::persona::hping3::transcript::{self, Run};
+
+fn place() -> Place {
+    Place { interface: "sya".to_owned(), local: [10, 91, 1, 1].into(), mtu: Some(1_500), remote: [10, 91, 2, 1].into() }
+}
+
+/// Runs of ours too: those that were told of replies.
+fn runs() -> Vec<(Run, Asked)> {
+    let all = transcript::all().into_iter();
+    all.filter_map(|run| options::parse(&run.words).ok().map(|asked| (run, asked)))
+        .filter(|(run, _)| run.stdout.contains("HPING "))
+        .collect()
+}
+
+/// The replies of a run as it printed them.
+fn replies(run: &Run) -> Vec<String> {
+    let mut replies: Vec<String> = Vec::new();
+    for line in
+        run.stdout.split_inclusive('\n').filter(|line| !line.starts_with("using ") && !line.starts_with("HPING "))
+    {
+        let begins = ["len=", "DUP! len="].iter().any(|start| line.starts_with(start)) || line.contains(" from ip=");
+        match replies.last_mut().filter(|_| !begins) {
+            Some(reply) => *reply += line,
+            None => replies.push(line.to_owned()),
+        }
+    }
+    replies
+}
+
+/// `name=value` wherever it stands.
+fn values(text: &str) -> BTreeMap<&str, &str> {
+    text.split_whitespace().filter_map(|word| word.split_once('=')).fold(
+        BTreeMap::new(),
+        |mut values, (name, value)| {
+            // Of a verbose reply the second `seq` is TCP's.
+            let name = if name == "seq" && values.contains_key("seq") { "number" } else { name };
+            values.insert(name, value);
+            values
+        },
+    )
+}
+
+fn number<T: std::str::FromStr + Default>(values: &BTreeMap<&str, &str>, name: &str) -> T {
+    values.get(name).and_then(|value| value.parse().ok()).unwrap_or_default()
+}
+
+/// What the original was told by, of a reply that it printed so.
+fn read(text: &str, icmp_seq: u64) -> Reply {
+    let values = values(text);
+    let from: IpAddr = values["ip"].parse().unwrap();
+    let time = values.get("rtt").or(values.get("hoprtt")).map_or(0.0, |time| time.parse::<f64>().unwrap());
+    let content = if text.contains("len=") { segment(text, &values) } else { error(text) };
+    let seq = if text.contains("len=") { number(&values, "seq") } else { icmp_seq };
+    Reply {
+        answer: Answer { seq, at: Instant(0), from, content },
+        round_trip: Nanos((time * 1e6).round() as u64),
+        duplicate: text.starts_with("DUP! "),
+        id_before: values.get("id").is_some_and(|id| id.starts_with('+')).then_some(0),
+    }
+}
+
+fn segment(text: &str, values: &BTreeMap<&str, &str>) -> Content {
+    let all = [('R', Flags::RST), ('S', Flags::SYN), ('A', Flags::ACK), ('F', Flags::FIN), ('X', Flags::ECE)];
+    let set = all.into_iter().filter(|(letter, _)| values["flags"].contains(*letter));
+    let mut options = Options::default();
+    options.timestamps = values.get("tcpts").map(|clock| (clock.parse().unwrap(), 0));
+    Content::Segment(Segment {
+        length: number(values, "len"),
+        ttl: number(values, "ttl"),
+        tos: Some(0),
+        ip_id: Some(number(values, "id")),
+        dont_fragment: Some(text.contains(" DF ")),
+        source_port: number(values, "sport"),
+        destination_port: 0,
+        seq: number(values, "number"),
+        ack: number(values, "ack"),
+        flags: set.fold(Flags(0), |flags, (_, flag)| flags.with(flag)),
+        window: number(values, "win"),
+        checksum: u16::from_str_radix(values.get("sum").unwrap_or(&"0"), 16).unwrap(),
+        urgent: number(values, "urp"),
+        options,
+    })
+}
+
+/// The error whose words these are.
+fn error(text: &str) -> Content {
+    let words = text
+        .split(" from ")
+        .next()
+        .unwrap()
+        .rsplit_once("hop=1 ")
+        .map_or_else(|| text.split(" from ").next().unwrap().to_owned(), |(_, words)| words.to_owned());
+    let codes = (0..16).map(|code| (3, code)).chain([(11, 0), (11, 1)]);
+    let (kind, code) = codes.into_iter().find(|(kind, code)| told(false, *kind, *code) == words).unwrap();
+    Content::Icmp { kind, code, info: 0 }
+}
+
+#[test]
+fn every_reply_is_told_as_the_original_told_it() {
+    let mut told = 0;
+    for (run, asked) in runs() {
+        for (place, text) in replies(&run).iter().enumerate() {
+            assert_eq!(&reply(&asked, &read(text, place as u64)), text, "{}", run.file);
+            told += 1;
+        }
+    }
+    assert!(told > 80, "only {told} replies were compared");
+}
+
+#[test]
+fn every_run_begins_as_the_original_s_began() {
+    for (run, asked) in runs() {
+        let heading = heading(&asked, &place());
+        assert!(run.stdout.starts_with(&heading), "{}: {heading}", run.file);
+    }
+}
+
+#[test]
+fn every_summary_is_the_original_s() {
+    for (run, asked) in runs() {
+        // A quiet run does not show what it counted.
+        if asked.quiet {
+            continue;
+        }
+        let mut summary = Summary::default();
+        for (place, text) in replies(&run).iter().enumerate() {
+            let reply = read(text, place as u64);
+            let timed = text.contains("rtt=");
+            summary.take(reply.round_trip, timed);
+        }
+        summary.sent = run.stderr.lines().nth(2).unwrap().split(' ').next().unwrap().parse().unwrap();
+        let text = summary.text(&asked.host);
+        // Times of a tenth of a millisecond average to others than those they were cut from.
+        let counts = |text: &str| text.lines().take(3).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(counts(&text), counts(&run.stderr), "{}", run.file);
+        let ends = |text: &str| {
+            let times = text.lines().nth(3).unwrap().split(" = ").nth(1).unwrap().to_owned();
+            let times: Vec<String> = times.split(['/', ' ']).map(str::to_owned).collect();
+            (times[0].clone(), times[2].clone())
+        };
+        assert_eq!(ends(&text), ends(&run.stderr), "{}", run.file);
+    }
+}
+
+#[test]
+fn what_stands_in_place_of_a_run_is_the_original_s() {
+    let said = |name: &str| {
+        let run = transcript::one(name);
+        let answer = options::parse(&run.words).unwrap_err();
+        (answer.stdout, answer.stderr, answer.status.to_string(), run)
+    };
+    for name in ["count-zero.txt", "no-host.txt", "unknown-option.txt"] {
+        let (stdout, stderr, status, run) = said(name);
+        assert_eq!((&stdout, &stderr, &status), (&run.stdout, &run.stderr, &run.status), "{name}");
+    }
+}
+
+#[test]
+fn nothing_came_is_a_whole_loss() {
+    let summary = Summary { sent: 3, ..Summary::default() };
+    assert_eq!(
+        summary.text("db1"),
+        "\n--- db1 hping statistic ---\n3 packets transmitted, 0 packets received, 100% packet loss\nround-trip min/avg/max = 0.0/0.0/0.0 ms\n"
+    );
+}

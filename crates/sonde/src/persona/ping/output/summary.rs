@@ -1,0 +1,98 @@
+//! What is said at the end, and what a signal asks for in the middle.
+
+use std::fmt::Write;
+
+use super::Millis;
+use crate::persona::ping::statistics::Statistics;
+
+/// What the last lines say.
+#[derive(Clone, Copy, Debug)]
+pub struct Summary<'a> {
+    /// The destination as it was typed.
+    pub host: &'a str,
+    /// The figures.
+    pub statistics: &'a Statistics,
+    /// Whether replies decided when requests left.
+    pub paced_by_replies: bool,
+}
+
+impl Summary<'_> {
+    /// The lines, with the empty one in front of them.
+    pub fn text(&self) -> String {
+        let Self { host, statistics, .. } = self;
+        let Statistics { transmitted, received, .. } = statistics;
+        let mut text =
+            format!("\n--- {host} ping statistics ---\n{transmitted} packets transmitted, {received} received");
+        let besides =
+            [(statistics.repeats, "duplicates"), (statistics.corrupted, "corrupted"), (statistics.errors, "errors")];
+        for (count, what) in besides.into_iter().filter(|(count, _)| *count > 0) {
+            let _ = write!(text, ", +{count} {what}");
+        }
+        if let Some(loss) = statistics.loss_percent() {
+            let millis = (statistics.elapsed_us() + 500) / 1_000;
+            let _ = write!(text, ", {}% packet loss, time {millis}ms", general(loss));
+        }
+        text + "\n" + &self.times() + "\n"
+    }
+
+    fn times(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(times) = self.statistics.times() {
+            let [min, mean, max, deviation] = [times.min, times.mean, times.max, times.deviation].map(Millis);
+            parts.push(format!("rtt min/avg/max/mdev = {min}/{mean}/{max}/{deviation} ms"));
+        }
+        if self.statistics.pipe > 1 {
+            parts.push(format!("pipe {}", self.statistics.pipe));
+        }
+        if self.paced_by_replies && self.statistics.received > 0 && self.statistics.transmitted > 1 {
+            let gap = Millis(self.statistics.elapsed_us() / (self.statistics.transmitted - 1));
+            parts.push(format!("ipg/ewma {gap}/{} ms", Millis(self.statistics.smoothed())));
+        }
+        parts.join(", ")
+    }
+}
+
+/// The figures so far, on standard error.
+pub fn interim(statistics: &Statistics) -> String {
+    let loss = statistics.loss_percent().map_or(0, |percent| percent as i64);
+    let mut text = format!("\r{}/{} packets, {loss}% loss", statistics.received, statistics.transmitted);
+    if let Some(times) = statistics.times() {
+        let [min, mean, smoothed, max] = [times.min, times.mean, statistics.smoothed(), times.max].map(Millis);
+        let _ = write!(text, ", min/avg/ewma/max = {min}/{mean}/{smoothed}/{max} ms");
+    }
+    text + "\n"
+}
+
+/// A number as C's `%g` has it: six significant digits, no zeros at its end.
+fn general(value: f32) -> String {
+    let scientific = format!("{:.5e}", f64::from(value));
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>() {
+        // A share of requests in percent never gets so large, and so small only in runs of more than a million.
+        Ok(exponent) if exponent < -4 => format!("{}e-{:02}", trimmed(digits), -exponent),
+        Ok(exponent) => trimmed(&format!("{value:.*}", usize::try_from(5 - exponent).unwrap_or(0))),
+        Err(_) => scientific,
+    }
+}
+
+fn trimmed(digits: &str) -> String {
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_case::test_case;
+
+    #[test_case(0.0, "0"; "none")]
+    #[test_case(100.0, "100"; "all")]
+    #[test_case(25.0, "25"; "a quarter")]
+    #[test_case(16.666_667, "16.6667"; "a sixth")]
+    #[test_case(0.1, "0.1"; "one of a thousand")]
+    #[test_case(33.333_332, "33.3333"; "a third")]
+    #[test_case(-100.0, "-100"; "more than was sent")]
+    #[test_case(0.000_01, "1e-05"; "one of ten million")]
+    fn percents_are_as_c_prints_them(value: f32, text: &str) {
+        assert_eq!(general(value), text);
+    }
+}

@@ -1,0 +1,116 @@
+//! The forwarder: what it says it did to packets is what the hosts on both sides of it saw.
+
+use std::io::Read;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use test_case::test_case;
+
+use crate::scene::{Scene, counts, document, number, quantile, sonde_in};
+
+/// `sonde forward --json` between the hosts of a scene.
+struct Running(Child);
+
+impl Running {
+    fn start(scene: &Scene, link: &[&str]) -> Self {
+        let mut command = sonde_in(scene.near());
+        command.args(["forward", "-", scene.far().name(), "--json"]).args(link);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        let mut said = [0; 15];
+        child.stderr.as_mut().expect("piped").read_exact(&mut said).expect("a line");
+        assert_eq!(&said, b"sonde forward: ");
+        Self(child)
+    }
+
+    /// Ends it: what it counted.
+    fn counts(mut self) -> Value {
+        kill_process(Pid::from_child(&self.0), Signal::TERM).expect("running");
+        let mut text = String::new();
+        self.0.stdout.as_mut().expect("piped").read_to_string(&mut text).expect("text");
+        assert!(self.0.wait().expect("ended").success());
+        let counts: Value = serde_json::from_str(&text).expect("JSON");
+        for way in ["there", "back"] {
+            let of = |name: &str| number(&counts, &format!("/{way}/{name}"));
+            let gone = of("lost") + of("dropped") + of("delivered") + of("refused") + of("held");
+            assert_eq!(of("taken") + of("duplicated"), gone, "{counts}");
+        }
+        counts
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.0.try_wait().is_ok_and(|ended| ended.is_none()) {
+            let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// The record of so many echoes, one a millisecond, over the forwarder. They are counted by nobody else: other packets of the
+/// link are none of ICMP.
+fn echoes(scene: &Scene, count: &str) -> Value {
+    let words = [
+        "rtt",
+        "--json",
+        "-q",
+        "10.181.8.2",
+        "--icmp",
+        "-c",
+        count,
+        "--every",
+        "1ms",
+        "--timeout",
+        "2s",
+        "--warm-up",
+        "0",
+    ];
+    document(&sonde_in(scene.near()).args(words).output().expect("started"))
+}
+
+#[test]
+fn a_delay_is_added_each_way() {
+    let Some(scene) = Scene::beside("a forwarder's delay") else { return };
+    let running = Running::start(&scene, &["--delay", "20ms"]);
+    let record = echoes(&scene, "200");
+    assert_eq!(counts(&record).answered, 200);
+    let median = quantile(&record, "/outcome/response", 0.5);
+    assert!((40_000_000..50_000_000).contains(&median), "{median}");
+    assert!(number(&record, "/outcome/response/min_ns") >= 40_000_000, "none is early");
+    let counts = running.counts();
+    assert!(number(&counts, "/there/delivered") >= 200 && number(&counts, "/back/delivered") >= 200);
+}
+
+#[test_case("7"; "seven")]
+#[test_case("8"; "eight")]
+fn losses_are_those_that_it_counts(seed: &str) {
+    let Some(scene) = Scene::beside("a forwarder's losses") else { return };
+    let running = Running::start(&scene, &["--loss", "10%", "--seed", seed]);
+    let fates = counts(&echoes(&scene, "1000"));
+    let counts = running.counts();
+    let lost = number(&counts, "/there/lost") + number(&counts, "/back/lost");
+    assert_eq!((fates.scheduled, fates.lost), (1_000, lost), "{counts}");
+    // 1000 packets there and 900 back at a tenth: 190 less six standard deviations.
+    assert!((110..=270).contains(&lost), "{lost}");
+}
+
+#[test]
+fn copies_are_those_that_it_counts() {
+    let Some(scene) = Scene::beside("a forwarder's copies") else { return };
+    let running = Running::start(&scene, &["--duplicate", "10%", "--one-way"]);
+    let record = echoes(&scene, "500");
+    let counts = running.counts();
+    assert_eq!(number(&record, "/outcome/counts/duplicated"), number(&counts, "/there/duplicated"), "{counts}");
+    assert_eq!(number(&counts, "/back/duplicated"), 0);
+}
+
+#[test]
+fn a_namespace_that_is_not_there_is_named_with_what_to_do() {
+    let Some(scene) = Scene::beside("a forwarder without an end") else { return };
+    let output = sonde_in(scene.near()).args(["forward", "-", "no-such-place"]).output().expect("started");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("/run/netns/no-such-place: cannot enter that network namespace"), "{said}");
+    assert!(said.contains("ip netns list"), "{said}");
+}

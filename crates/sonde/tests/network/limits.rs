@@ -1,0 +1,170 @@
+//! What limits a stream, planted on real sockets between two hosts, is what `sonde throughput` names; and where nothing is
+//! planted nobody but a CPU is named.
+//!
+//! One case of each is run twice with all other tests; all of them as often as `SONDE_PLANTED` says. Not to be determined is no
+//! accusation, and may happen in one run of twenty; a wrong name may not happen at all. Where something is planted both ends run
+//! ahead of what else this machine does, which would limit them too; where nothing is they run as users run them.
+
+mod latency;
+mod plant;
+
+use measure::throughput::limit::Limiter;
+use serde_json::Value;
+use test_case::test_case;
+
+use crate::scene::{Reflector, Scene, document, installed, tell};
+use Case::{First, Further};
+use plant::{FORWARDED, Forward, Quota, Standing, policer_of_buckets, policer_of_rules, sonde_of};
+
+/// Whether a case is one of those that all other tests have beside them, or one of its variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    First,
+    Further,
+}
+
+impl Case {
+    /// How often it is run; `None`: not here.
+    #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
+    fn runs(self) -> Option<usize> {
+        let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
+        if asked.is_none() {
+            testbed::skip::aloud(
+                "limiters of streams, planted in 20 runs each and in variants: `make planted`; here in 2 runs",
+            );
+        }
+        asked.or((self == Self::First).then_some(2))
+    }
+}
+
+/// Runs `sonde throughput` with these words from `client`, and holds what it named against what is so.
+struct Judge<'a> {
+    scene: &'a Scene,
+    what: &'a str,
+    client: Standing<'a>,
+    runs: usize,
+}
+
+impl Judge<'_> {
+    fn limit(&self, words: &[&str]) -> (Limiter, Value) {
+        let mut command = sonde_of(self.scene.near(), self.client);
+        let output = command.args(["throughput", "--json", "-q"]).args(words).output().expect("started");
+        let record = document(&output);
+        assert!(output.status.success(), "{}: {}", self.what, String::from_utf8_lossy(&output.stderr));
+        let limit = &record["stream"]["detail"]["limit"];
+        let named = serde_json::from_value(limit["limiter"].clone());
+        (named.unwrap_or_else(|error| panic!("{error}: {record:#}")), limit["because"].clone())
+    }
+
+    /// It is named, and nothing else ever.
+    fn names(&self, planted: Limiter, words: &[&str]) {
+        let runs = self.runs;
+        let found: Vec<_> = (0..runs).map(|_| self.limit(words)).collect();
+        let named = found.iter().filter(|(limiter, _)| *limiter == planted).count();
+        tell(&format!("{}: named in {named} of {runs}; {}", self.what, found[0].1));
+        let accused = found.iter().find(|(limiter, _)| ![planted, Limiter::NotDetermined].contains(limiter));
+        assert_eq!(accused, None, "{}: where {planted:?} was planted", self.what);
+        let undetermined = found.iter().find(|(limiter, _)| *limiter == Limiter::NotDetermined);
+        assert!(runs - named <= runs.div_ceil(20), "{}: {named} of {runs}, {undetermined:?}", self.what);
+    }
+
+    /// Nobody is named but a CPU.
+    fn names_nobody(&self, words: &[&str]) {
+        for _ in 0..self.runs {
+            let (limiter, because) = self.limit(words);
+            let allowed = [Limiter::SenderCpu, Limiter::ReceiverCpu, Limiter::NotDetermined];
+            tell(&format!("{}: {limiter:?}; {because}", self.what));
+            assert!(allowed.contains(&limiter), "{}: {limiter:?} of nothing: {because}", self.what);
+        }
+    }
+}
+
+/// A far side that anybody may measure against.
+fn reflector(scene: &Scene, standing: Standing<'_>) -> Reflector {
+    let mut command = sonde_of(scene.far(), standing);
+    command.args(["serve", "--open"]);
+    Reflector::started(command, "listening on")
+}
+
+#[test_case(First, true, &[]; "sender")]
+#[test_case(First, false, &[]; "receiver")]
+#[test_case(Further, true, &["--reverse"]; "receiver of the reverse")]
+#[test_case(Further, false, &["--reverse"]; "sender of the reverse")]
+fn a_quota_of_cpu_time_is_named_on_its_side(case: Case, near: bool, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
+    let what = format!("a CPU quota of the {} end {words:?}", if near { "near" } else { "far" });
+    let Some(quota) = Quota::tenth(&what) else { return };
+    let Some(scene) = Scene::undisturbed(&what) else { return };
+    let (held, free) = (Standing::Within(&quota), Standing::Ahead);
+    let (ours, theirs) = if near { (held, free) } else { (free, held) };
+    let _reflector = reflector(&scene, theirs);
+    let planted = if near == words.is_empty() { Limiter::SenderCpu } else { Limiter::ReceiverCpu };
+    let judge = Judge { scene: &scene, what: &what, client: ours, runs };
+    judge.names(planted, &[&[&*scene.target(false), "-t", "1"], words].concat());
+}
+
+#[test_case(First, "small receive buffer", Limiter::ReceiveWindow, &["--delay", "5ms"], &["--receive-buffer", "32KB"]; "receive window")]
+#[test_case(First, "seeded loss", Limiter::Loss, &["--delay", "5ms", "--loss", "2%", "--one-way"], &["--congestion", "cubic"]; "loss")]
+#[test_case(First, "drop-tail queue", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &[]; "drop tail")]
+#[test_case(Further, "drop-tail queue, cubic", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &["--congestion", "cubic"]; "drop tail and cubic")]
+#[test_case(Further, "drop-tail queue, datagrams", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &["--udp", "--rate", "80M"]; "drop tail and datagrams")]
+fn what_the_forwarder_does_is_named(case: Case, what: &str, planted: Limiter, link: &[&str], words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
+    let Some(scene) = Scene::undisturbed(what) else { return };
+    let _forward = Forward::start(&scene, link);
+    let _reflector = reflector(&scene, Standing::Ahead);
+    let judge = Judge { scene: &scene, what, client: Standing::Ahead, runs };
+    judge.names(planted, &[&[FORWARDED, "-t", "1"], words].concat());
+}
+
+/// Either way of making one, on a path of 10 ms and on a bare cable.
+#[test_case(First, false, &[]; "of rules")]
+#[test_case(Further, false, &["--congestion", "cubic"]; "of rules and cubic")]
+#[test_case(Further, true, &["--congestion", "cubic"]; "of buckets and cubic")]
+#[test_case(Further, true, &[]; "of buckets")]
+fn a_policer_is_named(case: Case, buckets: bool, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
+    let what = format!("a policer {}{}", if buckets { "of buckets " } else { "of rules " }, words.concat());
+    if !installed("tc", "iproute2", &what) || !installed("nft", "nftables", &what) {
+        return;
+    }
+    let Some(scene) = Scene::undisturbed(&what) else { return };
+    let forward = (!buckets).then(|| Forward::start(&scene, &["--delay", "5ms"]));
+    if buckets {
+        policer_of_buckets(&scene);
+    } else {
+        policer_of_rules(&scene);
+    }
+    let _reflector = reflector(&scene, Standing::Ahead);
+    let target = if forward.is_some() { FORWARDED.to_owned() } else { scene.target(false) };
+    let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
+    judge.names(Limiter::Policer, &[&[&*target, "-t", "1"], words].concat());
+}
+
+#[test_case(First, &["--rate", "100M"]; "tcp")]
+#[test_case(Further, &["--rate", "100M", "--udp"]; "udp")]
+#[test_case(Further, &["--rate", "50M", "--reverse"]; "reverse")]
+fn the_rate_that_was_asked_for_is_named(case: Case, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
+    let what = format!("a rate {words:?}");
+    let Some(scene) = Scene::undisturbed(&what) else { return };
+    let _reflector = reflector(&scene, Standing::Ahead);
+    let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
+    judge.names(Limiter::Rate, &[&[&*scene.target(false), "-t", "1"], words].concat());
+}
+
+#[test_case(First, &[]; "tcp")]
+#[test_case(Further, &["-P", "4"]; "tcp in four streams")]
+#[test_case(Further, &["--reverse"]; "tcp reverse")]
+#[test_case(Further, &["--udp"]; "udp")]
+fn where_nothing_is_planted_nobody_is_accused(case: Case, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
+    let what = format!("a plain cable {words:?}");
+    let Some(scene) = Scene::undisturbed(&what) else { return };
+    let _reflector = reflector(&scene, Standing::Plain);
+    let judge = Judge { scene: &scene, what: &what, client: Standing::Plain, runs };
+    judge.names_nobody(&[&[&*scene.target(false), "-t", "1"], words].concat());
+    // Over loopback, with a reflector of its own.
+    let judge = Judge { what: "loopback", ..judge };
+    judge.names_nobody(&[&["-t", "1"], words].concat());
+}
