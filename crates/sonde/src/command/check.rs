@@ -38,6 +38,7 @@ packets below the interface's MTU vanish; 2 where nothing could be asked.
 /// What `sonde check` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct CheckOptions {
     /// Name or address, and perhaps ports: HOST:PORT,PORT-PORT,PORT=PROGRAM
     #[arg(value_name = "HOST[:PORT,…]")]

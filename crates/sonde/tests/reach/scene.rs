@@ -110,7 +110,8 @@ impl Found {
 
 /// Checks with these words from the near host, so often as a planted cause is to be named, and hands each to `judge`.
 pub fn each_check(chain: &Chain, words: &[&str], judge: impl Fn(&Found)) {
-    let mut left: usize = std::env::var("SONDE_PLANTED").map_or(2, |times| times.parse().expect("a count"));
+    let mut left: usize =
+        std::env::var_os("SONDE_PLANTED").map_or(2, |times| times.to_string_lossy().parse().expect("a count"));
     while left > 0 {
         let batch = left.min(TOGETHER);
         left -= batch;

@@ -62,7 +62,7 @@ const ANY: [Service; 6] =
 
 impl PortWish {
     /// The port over `transport`.
-    pub fn over(&self, transport: Transport) -> Port {
+    pub fn over(self, transport: Transport) -> Port {
         let services = match (transport, self.service) {
             (Transport::Udp, _) => Vec::new(),
             (_, Wish::Usual) => return Port::usual(transport, self.number),
