@@ -105,8 +105,8 @@ fn a_replay_is_verified() {
     let _reflector = scene.reflector(&[]);
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("trace.csv");
-    let lines: String = (0..80).map(|n| format!("{}us,{}\n", 1_000 + n * 500, 40 + n * 11)).collect();
-    fs::write(&file, lines).expect("written");
+    let lines: Vec<String> = (0..80).map(|n| format!("{}us,{}", 1_000 + n * 500, 40 + n * 11)).collect();
+    fs::write(&file, lines.join("\n")).expect("written");
     let mut command = sonde_in(scene.near());
     command.args(["replay", &scene.target(false)]).arg(&file).args(["--udp", "--verify", "--json", "-q"]);
     let record = document(&command.output().expect("started"));

@@ -34,6 +34,8 @@ pub fn of_exchanges(outcome: &Outcome, method: &Method, finding: &Finding, watch
             claim(Subject::Requests, shape.whole(shape.sent + shape.tried)),
             claim(Subject::Replies, shape.whole(shape.came + shape.warm)),
         ],
+        // Probes of the bare wire make no connection, and are not asked for with it.
+        (Carrier::TcpSyn, _) => Vec::new(),
         (Carrier::TcpConnect, _) => vec![
             claim(Subject::ConnectionsAsked, shape.whole(shape.sent + shape.tried)),
             claim(Subject::Handshakes, shape.whole(shape.in_time_or_late + shape.warm)),
@@ -86,7 +88,7 @@ fn echoes(method: &Method) -> bool {
     match method.carrier {
         Carrier::Udp | Carrier::Icmp => true,
         Carrier::Tcp => method.response_bytes.0 >= LENGTH as u64 && method.request_bytes.0 >= LENGTH as u64,
-        Carrier::TcpConnect => false,
+        Carrier::TcpConnect | Carrier::TcpSyn => false,
     }
 }
 

@@ -49,6 +49,7 @@ impl Inquiry<'_> {
             samples: true,
             interval: self.probing.interval,
             program: PROGRAM.to_owned(),
+            verify: None,
         };
         let inquiry = conclude::Inquiry {
             id: Uuid::now_v7(),

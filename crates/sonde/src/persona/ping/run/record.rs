@@ -93,6 +93,7 @@ impl Inquiry<'_> {
             samples: false,
             interval: self.test.interval,
             program: PROGRAM.to_owned(),
+            verify: None,
         };
         let inquiry = conclude::Inquiry {
             id: Uuid::now_v7(),
