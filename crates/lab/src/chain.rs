@@ -9,6 +9,9 @@ use crate::namespace::{Entry, Namespace, NamespaceError, names};
 
 /// The middle's end of the cable to the far host; the other is named as that of any namespace.
 const TO_FAR: &str = "middle-far";
+/// The middle's addresses there.
+const BEYOND: (Ipv4Addr, Ipv6Addr) =
+    (Ipv4Addr::new(10, 181, 9, 254), Ipv6Addr::new(0xfd00, 0x50de, 9, 0, 0, 0, 0, 254));
 
 /// Near, middle and far, each pair of neighbours joined by a cable with networks of both families of their own.
 ///
@@ -44,8 +47,8 @@ impl Chain {
         middle.plug()?;
         middle.ip(&["link", "set", TO_FAR, "addrgenmode", "none", "up"])?;
         [near, middle, far].into_iter().try_for_each(Namespace::configure)?;
-        middle.add_address_to(TO_FAR, chain.beyond().0.into(), 24)?;
-        middle.add_address_to(TO_FAR, chain.beyond().1.into(), 64)?;
+        middle.add_address_to(TO_FAR, BEYOND.0.into(), 24)?;
+        middle.add_address_to(TO_FAR, BEYOND.1.into(), 64)?;
         // A router asks for its neighbours by an address of the link, which none has here by itself.
         for interface in [middle.interface(), TO_FAR] {
             middle.add_address_to(interface, Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 254).into(), 64)?;
@@ -54,7 +57,7 @@ impl Chain {
             set(middle, setting, "1")?;
         }
         route(near, middle.v4(), middle.v6())?;
-        route(far, chain.beyond().0, chain.beyond().1)?;
+        route(far, BEYOND.0, BEYOND.1)?;
         // Errors of a hop are rationed; here each is to be counted.
         for host in [near, middle, far] {
             set(host, "ipv4/icmp_ratelimit", "0")?;
@@ -76,11 +79,6 @@ impl Chain {
     /// The end it is made to.
     pub fn far(&self) -> &Namespace {
         &self.far
-    }
-
-    /// The middle's addresses towards the far end.
-    fn beyond(&self) -> (Ipv4Addr, Ipv6Addr) {
-        (Ipv4Addr::new(10, 181, 9, 254), Ipv6Addr::new(0xfd00, 0x50de, 9, 0, 0, 0, 0, 254))
     }
 }
 
