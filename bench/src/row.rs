@@ -433,8 +433,7 @@ pub enum Family {
 
 impl Family {
     /// All of them, in the order in which they are run.
-    pub const ALL: [Self; 6] =
-        [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3, Self::Ping, Self::Hping3];
+    pub const ALL: [Self; 6] = [Self::Loops, Self::Netperf, Self::Sockperf, Self::Iperf3, Self::Ping, Self::Hping3];
 
     /// As it is asked for, and as the files of its results end.
     pub fn word(self) -> &'static str {

@@ -135,7 +135,9 @@ impl Asked {
             waiting: self.waiting.unwrap_or(Waiting::Block),
             peer_waiting: match (carrier, far) {
                 (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
-                (Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn, _) | (_, Far::Foreign | Far::ForeignPaced) => None,
+                (Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn, _) | (_, Far::Foreign | Far::ForeignPaced) => {
+                    None
+                }
             },
             reply_every: self.resolve_reply_every(pattern, far)?,
             batch: self.batch,
