@@ -74,6 +74,11 @@ impl Control {
         Ok(Self { socket, client, peer, opened, version })
     }
 
+    /// Our end of the connection.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.socket.local_addr().ok()?.as_socket()
+    }
+
     /// Waits up to `patience` for something from the reflector; tells when it is gone or gives up.
     pub fn watch(&mut self, patience: Nanos) -> Result<(), EndpointError> {
         let fail = |error| refused(self.peer, Step::Measure, &error);

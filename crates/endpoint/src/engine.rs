@@ -27,6 +27,7 @@ use rtrb::Producer;
 
 use crate::stop::Stop;
 use split::Splits;
+use warm_up::Warmed;
 
 /// One connection as an engine has it: the link, how its messages are told apart, and their memory.
 #[derive(Debug)]
@@ -164,6 +165,8 @@ pub struct Run {
     pub splits: Splits,
     /// Why it ended.
     pub ended: Ended,
+    /// What went before the recording.
+    pub warmed: Warmed,
 }
 
 /// Runs `flows` as the method says, on this thread, until it ends.
@@ -213,5 +216,5 @@ fn finish(thread: u32, mut recorder: Recorder, at: Instant, splits: Splits, ende
         outlet.push(Event::Second { thread, second });
     }
     outlet.finish();
-    Run { recording: recorder.finish(at), splits, ended }
+    Run { recording: recorder.finish(at), splits, ended, warmed: Warmed::default() }
 }

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use measure::environment::Environment;
 
 use files::{Files, Notes};
+pub use interface::Towards;
 pub use timekeeping::clock_state;
 
 /// Reads the facts of a host.

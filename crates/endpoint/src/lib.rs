@@ -27,3 +27,4 @@ pub mod syn;
 pub mod tcp_info;
 pub mod thread;
 pub mod throughput;
+pub mod wire;

@@ -30,11 +30,13 @@ use protocol::stamp::key::Key as StampKey;
 use crate::clock::wall_offset;
 use crate::control::Control;
 use crate::engine::Ended;
+use crate::engine::warm_up::Warmed;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::reflector::{self, Settings};
 use crate::stop::Stop;
+use crate::wire::{self, Watched};
 use open::Admission;
 use scene::{FarEnd, Nobody, Scene};
 use workers::Gathered;
@@ -58,6 +60,8 @@ pub struct Task {
     pub interval: Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
+    /// Whether the wire is watched meanwhile, and how; with peers of our own protocol and kernels alone.
+    pub verify: Option<wire::Wish>,
 }
 
 /// Whose protocol the peer speaks.
@@ -122,8 +126,12 @@ pub struct Finding {
     pub report_missing: Option<String>,
     /// Kernel stamps that were asked for and not to be had: why.
     pub stamps_refused: Option<String>,
-    /// When recording began, nanoseconds since 1970.
+    /// When the threads were let go, nanoseconds since 1970.
     pub began_wall: u64,
+    /// What went before the recording.
+    pub warmed: Warmed,
+    /// What was seen on the wire; absent where it was not watched.
+    pub wire: Option<Watched>,
 }
 
 /// The program at the far end.
@@ -203,6 +211,8 @@ fn against(
             return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
         }
     }
+    // Before the first packet, so that each handshake is seen.
+    let wire = task.verify.map(|wish| wire::Watch::start(&method, peer, wish)).transpose()?;
     let mut control = if method.needs_reflector() {
         Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), &method.socket, stop)?)
     } else {
@@ -229,16 +239,20 @@ fn against(
     let gathered = open::measure(admission, &mut scene)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let mut peer_facts = control.as_ref().map(facts_of).unwrap_or_default();
+    let apart = control.as_ref().and_then(Control::local);
+    let wire = wire.map(|wire| wire.finish(apart.into_iter().collect()));
     let report = control.map(|control| control.close(stop)).transpose();
     if let Ok(Some(report)) = &report {
         peer_facts.receive_buffer = report.receive_buffer_bytes;
     }
     let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
+    let began = i128::from(finding.recording.began.0) + wall_offset();
+    let wire = wire.map(|watched| Watched { began_ns: u64::try_from(began).unwrap_or(0), ..watched });
     // A load that was cut short was not waited for: what is still on its way is not lost.
     let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
     let stamps_refused = finding.stamps_refused.or(unstamped);
-    Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, ..finding })
+    Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, wire, ..finding })
 }
 
 /// What the reflector said of itself when the session was opened.
@@ -314,7 +328,7 @@ fn conclude(
     own_reflector: bool,
     clock_stepped: bool,
 ) -> Finding {
-    let Gathered { recording, splits, ended, sockets, stamps_refused, began_wall, trouble } = gathered;
+    let Gathered { recording, splits, ended, warmed, sockets, stamps_refused, began_wall, trouble } = gathered;
     let median = (recording.response.count() > 0).then(|| Nanos(recording.response.histogram().value_at_quantile(0.5)));
     let ended = match (ended, trouble) {
         (_, Some(error)) => Ending::PeerLost { reason: error.cause.to_string() },
@@ -341,5 +355,7 @@ fn conclude(
         report_missing,
         stamps_refused,
         began_wall,
+        warmed,
+        wire: None,
     }
 }

@@ -32,6 +32,7 @@ use crate::rtt::scene::Scene;
 use crate::rtt::threads::{self, Brought};
 use crate::rtt::{self, Target};
 use crate::stop::Stop;
+use crate::wire;
 use lane::Home;
 
 /// What to measure.
@@ -55,13 +56,15 @@ pub struct Task {
     pub interval: Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
+    /// Whether the wire is watched meanwhile, and how.
+    pub verify: Option<wire::Wish>,
 }
 
 impl Task {
     /// Streams as `method` has it, to and from a reflector of our own.
     pub fn new(method: Method, program: &str) -> Self {
         let (interval, program) = (measure::event::INTERVAL, program.to_owned());
-        Self { method, even: false, timed: false, target: None, key: None, interval, program }
+        Self { method, even: false, timed: false, target: None, key: None, interval, program, verify: None }
     }
 
     /// Which way.
@@ -151,6 +154,8 @@ fn against(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     let options = &task.method.socket;
+    // Before the first packet, so that each handshake is seen.
+    let wire = task.verify.map(|wish| wire::Watch::start(&task.method, peer, wish)).transpose()?;
     let mut control = Control::open(peer, open::request(task), task.key.as_ref(), options, stop)?;
     let lanes = open::lanes(task, peer, &control, stop)?;
     let reader = Reader::host(task.program.clone()).towards(peer.ip());
@@ -177,6 +182,7 @@ fn against(
     let cpu = Snapshot::take().zip(before).and_then(|(now, before)| now.since(&before)).map(host_cpu);
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > CLOCK_TOLERANCE;
     let peer_facts = rtt::facts_of(&control);
+    let wire = wire.map(|wire| wire.finish(control.local().into_iter().collect()));
     let report = if brought.trouble.is_some() {
         // Whoever is lost is not asked any more; the reflector ends the session by itself.
         let lost = brought.trouble.as_ref().map(|error| error.cause.to_string()).unwrap_or_default();
@@ -186,7 +192,8 @@ fn against(
         control.close(stop).map_err(|error| error.cause.to_string())
     };
     let ours = Ours { brought, cpu, clock_stepped };
-    Ok(finding::conclude(task, ours, report, watch.finish(), peer_facts, peer, own))
+    let finding = finding::conclude(task, ours, report, watch.finish(), peer_facts, peer, own);
+    Ok(Finding { wire, ..finding })
 }
 
 /// How far wall and monotonic clock may drift apart while a stream runs before a step is assumed, nanoseconds.

@@ -41,6 +41,7 @@ fn measured(asked: &Asked, address: SocketAddr) -> Finding {
         samples: false,
         interval: INTERVAL,
         program: PROGRAM.into(),
+        verify: None,
     };
     rtt::run(&task, &Stop::default(), &mut |_| {}).expect("measured")
 }

@@ -35,6 +35,7 @@ fn task(asked: &Asked, target: Option<SocketAddr>) -> Task {
         samples: false,
         interval: INTERVAL,
         program: PROGRAM.into(),
+        verify: None,
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) fn record() -> Record {
         outcome: Some(outcome()),
         stream: None,
         probes: None,
+        wire: None,
         ended: Ended::Interrupted { signal: "SIGINT".to_owned() },
         warnings: vec![Warning::OwnReflector, Warning::Correlated { count: 3, effective: 1.1 }],
         instrument: Instrument::default(),

@@ -15,6 +15,7 @@ use measure::probes::Probes;
 use measure::throughput::Throughput;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
+use measure::wire::finding::Wire;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -58,6 +59,9 @@ pub struct Record {
     /// What probes of the bare wire were answered with; absent where something else was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<Probes>,
+    /// What the wire said of it; absent where it was not watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Box<Wire>>,
     /// How the measurement ended.
     pub ended: Ended,
     /// What a reader must know to judge the numbers.

@@ -25,3 +25,4 @@ pub mod throughput;
 pub mod trace;
 pub mod unit;
 pub mod verdict;
+pub mod wire;

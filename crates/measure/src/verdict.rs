@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::method::{BatchBy, Carrier};
 use crate::statistics::quantile;
 use crate::unit::{Nanos, grouped};
+use crate::wire::finding::Subject;
 use lost::LeavesBy;
 use refused::RefusedBy;
 
@@ -175,6 +176,19 @@ pub enum Warning {
         /// Why, where it is known.
         reason: Option<String>,
     },
+    /// What was counted is not what passed the interface.
+    WireContradicts {
+        /// What was compared, which is also the unit of both numbers.
+        subject: Subject,
+        /// How many were counted, in the subject's unit.
+        counted: u64,
+        /// How many passed, in the subject's unit.
+        seen: u64,
+        /// Which interface.
+        interface: String,
+        /// What may explain it.
+        reason: Option<String>,
+    },
     /// Kernel timestamps could not be had.
     NoStamps {
         /// Why.
@@ -298,6 +312,11 @@ impl fmt::Display for Warning {
                 write!(f, "{} samples are missing from the file", grouped(*missing))?;
                 reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
             }
+            Self::WireContradicts { subject, counted, seen, interface, reason } => {
+                let (counted, seen) = (grouped(*counted), grouped(*seen));
+                write!(f, "{}: {counted} were counted, {seen} passed {interface}", subject.name())?;
+                reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
+            }
             Self::NoStamps { reason } => write!(f, "no kernel timestamps: {reason}"),
         }
     }
@@ -356,6 +375,9 @@ impl Warning {
                 "keep --size within a packet of the path, or batch by calls; some devices and old kernels segment nothing"
             }
             Self::SamplesIncomplete { .. } => "write --samples to a faster disk with room, or lower --rate",
+            Self::WireContradicts { .. } => {
+                "look at the packets (--verify-pcap FILE, then `tcpdump -n -r FILE`), at the host's rules (`nft list ruleset`), and at its routes"
+            }
             Self::NoStamps { .. } => "leave it (--no-stamps), or see `sonde self` for what this machine can stamp",
         };
         Some(text.to_owned())

@@ -4,6 +4,9 @@
 //! a frame, [`flow`] names flows as people type them, and [`schedule`] takes one flow, in one direction, out of a
 //! capture. Lengths come from the headers of IP and UDP, so a capture that kept the beginnings of packets alone is as
 //! good as a whole one.
+//!
+//! For captures of our own: [`filter`] says which packets the kernel is to hand over, [`watch`] what each says of a
+//! measurement, and a [`writer`] keeps some of them in a file.
 
 use measure::trace::{Departure, Trace, TraceError};
 
@@ -12,8 +15,11 @@ use crate::capture::flow::{Flow, FlowPattern, Seen};
 
 pub mod error;
 pub mod file;
+pub mod filter;
 pub mod flow;
 pub mod packet;
+pub mod watch;
+pub mod writer;
 
 pub use self::error::CaptureError;
 pub use self::file::is_capture;

@@ -20,9 +20,11 @@ use measure::verdict::Warning;
 
 mod one_way;
 mod search;
+mod wire;
 
 pub(crate) use self::one_way::{one_way, one_way_with_a_step};
 pub(crate) use self::search::search;
+pub(crate) use self::wire::{contradicted, verified};
 
 /// Numbers that look drawn, the same on every machine: `SplitMix64`, from a seed.
 struct Draw(u64);
@@ -76,6 +78,7 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
         probes: None,
+        wire: None,
         asked,
         method,
         ended: Ended::Complete,
@@ -461,6 +464,8 @@ pub(crate) fn all() -> Vec<Record> {
         load_at_max(),
         one_way(),
         one_way_with_a_step(),
+        verified(),
+        contradicted(),
     ]
 }
 

@@ -9,6 +9,7 @@ mod load;
 mod one_way;
 mod probes;
 mod stream;
+mod wire;
 
 use logbook::record::{Ended, Record, Target};
 use measure::outcome::{Distribution, Split};
@@ -44,6 +45,9 @@ pub fn render(record: &Record, style: &Style) -> String {
     }
     if let Some(stream) = &record.stream {
         stream::figures(&mut page, stream);
+    }
+    if let Some(wire) = &record.wire {
+        wire::tell(&mut page, wire);
     }
     if style.verbose {
         facts::all(&mut page, record);
@@ -276,6 +280,16 @@ mod tests {
     #[test]
     fn a_clock_that_was_set() {
         assert_snapshot!(quiet(&fixture::one_way_with_a_step()));
+    }
+
+    #[test]
+    fn a_measurement_that_was_verified() {
+        assert_snapshot!(quiet(&fixture::verified()));
+    }
+
+    #[test]
+    fn a_measurement_that_the_wire_contradicts() {
+        assert_snapshot!(quiet(&fixture::contradicted()));
     }
 
     #[test]

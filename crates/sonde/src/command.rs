@@ -23,6 +23,7 @@ pub mod show;
 pub mod syn;
 pub mod throughput;
 pub mod value;
+pub mod verify;
 
 use std::ffi::OsString;
 use std::sync::Arc;

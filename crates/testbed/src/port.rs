@@ -57,7 +57,7 @@ pub fn row() -> Range<u16> {
 /// For a carrier that has no ports, and where the kernel's table cannot be read.
 pub fn listens(carrier: Carrier, port: u16) -> bool {
     let (tables, state) = match carrier {
-        Carrier::Tcp | Carrier::TcpConnect => (["/proc/net/tcp", "/proc/net/tcp6"], Some("0A")),
+        Carrier::Tcp | Carrier::TcpConnect | Carrier::TcpSyn => (["/proc/net/tcp", "/proc/net/tcp6"], Some("0A")),
         Carrier::Udp => (["/proc/net/udp", "/proc/net/udp6"], None),
         Carrier::Icmp => panic!("an echo has no port"),
     };

@@ -17,7 +17,7 @@ use super::edge::Edges;
 use super::pacing::Pacer;
 use super::spell::Spells;
 use super::split::{Splits, StampedExchange};
-use super::warm_up::{Trial, WarmUp};
+use super::warm_up::{Trial, WarmUp, Warmed};
 use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample};
 
 /// Lost requests remembered, so that a reply that comes after all is told as late.
@@ -81,8 +81,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
 
     /// Runs to the end.
     pub fn run(mut self) -> Run {
-        let first = match self.warm_up() {
-            Ok(first) => first,
+        let warmed = match self.warm_up() {
+            Ok(warmed) => warmed,
             Err(ended) => {
                 let now = self.flow.link.now();
                 self.recorder.begin(now, None);
@@ -90,15 +90,16 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             }
         };
         let start = self.flow.link.now();
-        self.recorder.begin(start, first);
+        self.recorder.begin(start, warmed.first);
         self.outlet.push(Event::Started { thread: self.told.thread, at: start });
         let (ended, at) = self.record(start);
-        finish(self.told.thread, self.recorder, at, self.splits, ended, self.outlet)
+        let run = finish(self.told.thread, self.recorder, at, self.splits, ended, self.outlet);
+        Run { warmed, ..run }
     }
 
-    fn warm_up(&mut self) -> Result<Option<Nanos>, Ended> {
+    fn warm_up(&mut self) -> Result<Warmed, Ended> {
         let start = self.flow.link.now();
-        let Some(mut warm_up) = WarmUp::new(start, &self.told) else { return Ok(None) };
+        let Some(mut warm_up) = WarmUp::new(start, &self.told) else { return Ok(Warmed::default()) };
         let edges = Edges::new(start.after(Nanos::secs(86_400)), &self.told);
         let mut pacer = Pacer::new(self.told.method.pacing);
         loop {
@@ -118,7 +119,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             }
             self.base += 1;
             if !warm_up.goes_on(trial, now).map_err(Ended::Broken)? {
-                return Ok(warm_up.first());
+                return Ok(warm_up.warmed());
             }
         }
     }

@@ -20,7 +20,27 @@ pub struct WarmUp {
     patience: Instant,
     gap: Nanos,
     done: u32,
-    first: Option<Nanos>,
+    warmed: Warmed,
+}
+
+/// What a warm-up was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Warmed {
+    /// How long the very first exchange took, where it was answered.
+    pub first: Option<Nanos>,
+    /// Exchanges tried; of several connections all together.
+    pub tried: u64,
+    /// Those that were answered in time.
+    pub answered: u64,
+}
+
+impl Warmed {
+    /// With what was warmed up beside it.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let first = self.first.or(other.first);
+        Self { first, tried: self.tried + other.tried, answered: self.answered + other.answered }
+    }
 }
 
 /// What an unrecorded exchange came to.
@@ -43,7 +63,7 @@ impl WarmUp {
         }
         let gap = told.method.schedule.mean_gap().map_or(Nanos::ZERO, |gap| gap.min(GAP));
         let patience = start.after(Nanos(length.0.saturating_mul(PATIENCE)));
-        Some(Self { start, until: start.after(length), patience, gap, done: 0, first: None })
+        Some(Self { start, until: start.after(length), patience, gap, done: 0, warmed: Warmed::default() })
     }
 
     /// When the next unrecorded exchange is due.
@@ -54,12 +74,14 @@ impl WarmUp {
     /// An exchange ended at `now`: whether the warm-up goes on. A peer that does not answer is not waited for: the
     /// recording will count what it does not answer.
     pub fn goes_on(&mut self, trial: Trial, now: Instant) -> Result<bool, Fault> {
+        self.warmed.tried += 1;
         match trial {
             Trial::Answered(time) => {
                 if self.done == 0 {
-                    self.first = time;
+                    self.warmed.first = time;
                 }
                 self.done += 1;
+                self.warmed.answered += 1;
                 let warm = now >= self.until && self.done >= LEAST;
                 Ok(!warm && now < self.patience)
             }
@@ -68,8 +90,8 @@ impl WarmUp {
         }
     }
 
-    /// How long the very first exchange took.
-    pub fn first(&self) -> Option<Nanos> {
-        self.first
+    /// What it was so far.
+    pub fn warmed(&self) -> Warmed {
+        self.warmed
     }
 }

@@ -119,7 +119,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         (self.latest, self.sent) = (start, start);
         self.lanes.iter_mut().for_each(|lane| lane.requests.begin());
         self.links.iter_mut().for_each(|link| _ = link.held());
-        self.recorder.begin(start, warmed.unwrap_or_default());
+        let before = warmed.unwrap_or_default();
+        self.recorder.begin(start, before.first);
         let ended = match warmed {
             Ok(_) => {
                 self.outlet.push(Event::Started { thread: self.told.thread, at: start });
@@ -132,7 +133,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             let held = self.links.iter_mut().map(Link::held);
             held.for_each(|span| self.recorder.held_back(Held::Socket, span));
         }
-        finish(self.told.thread, self.recorder, self.latest, self.splits, ended, self.outlet)
+        let run = finish(self.told.thread, self.recorder, self.latest, self.splits, ended, self.outlet);
+        Run { warmed: before, ..run }
     }
 
     fn record(&mut self, start: Instant) -> Ended {

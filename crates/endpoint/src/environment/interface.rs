@@ -160,3 +160,36 @@ fn shows_our_namespace(files: &Files, name: &str, at: &str) -> bool {
     let ours = with_socket(|socket| rustix::net::netdevice::name_to_index(socket, name)).ok();
     shown.is_some() && (!files.is_live() || shown == ours)
 }
+
+/// The interface that packets to a peer leave by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Towards {
+    /// Its index.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Its largest packet, bytes of IP; absent where the kernel does not say.
+    pub mtu_bytes: Option<u32>,
+}
+
+impl Towards {
+    /// The interface called `name`, or the one that the route to `peer` takes.
+    ///
+    /// # Errors
+    /// No such interface, no route.
+    pub fn find(peer: IpAddr, name: Option<&str>) -> std::io::Result<Self> {
+        let (index, name) = if let Some(name) = name {
+            (with_socket(|socket| rustix::net::netdevice::name_to_index(socket, name))?, name.to_owned())
+        } else {
+            let index = netlink::route(peer)?.interface;
+            (index, with_socket(|socket| rustix::net::netdevice::index_to_name(socket, index))?)
+        };
+        let mtu_bytes = Card::named(&name).and_then(|card| card.mtu()).ok();
+        Ok(Self { index, name, mtu_bytes })
+    }
+
+    /// Name of the interface with this index; `None` where there is none any more.
+    pub fn name_of(index: u32) -> Option<String> {
+        with_socket(|socket| rustix::net::netdevice::index_to_name(socket, index)).ok()
+    }
+}

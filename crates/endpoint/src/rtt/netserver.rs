@@ -33,6 +33,12 @@ pub(super) fn against(
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
+    if task.verify.is_some() {
+        let what = "a netserver names the ports of its data connections too late for the wire to be watched".to_owned();
+        return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what))
+            .on(Side::Ours)
+            .with_hint("leave --verify away, or measure with `sonde serve` on the far side"));
+    }
     let test = test(task, method, peer)?;
     let mut sessions = (0..test.method.spread.connections)
         .map(|index| {

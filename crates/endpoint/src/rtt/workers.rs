@@ -8,6 +8,7 @@ use protocol::wire::Wire;
 use super::scene::Scene;
 use super::threads::{self, Brought, Post, worse};
 use crate::engine::split::Splits;
+use crate::engine::warm_up::Warmed;
 use crate::engine::{self, Ended, Flow, Run, Told};
 use crate::error::{EndpointError, Step};
 
@@ -20,6 +21,8 @@ pub struct Gathered {
     pub splits: Splits,
     /// How it ended.
     pub ended: Ended,
+    /// What went before the recording.
+    pub warmed: Warmed,
     /// What each socket got.
     pub sockets: Vec<SocketFacts>,
     /// Why there are no stamps, where they were asked for.
@@ -49,8 +52,8 @@ where
         whole
     });
     let nobody = || EndpointError::new(Step::StartThread, scene.peer, std::io::Error::other("no thread was started"));
-    let Run { recording, splits, ended } = whole.ok_or_else(nobody)?;
-    Ok(Gathered { recording, splits, ended, sockets: Vec::new(), stamps_refused: None, began_wall, trouble })
+    let Run { recording, splits, ended, warmed } = whole.ok_or_else(nobody)?;
+    Ok(Gathered { recording, splits, ended, warmed, sockets: Vec::new(), stamps_refused: None, began_wall, trouble })
 }
 
 impl Run {
@@ -58,5 +61,6 @@ impl Run {
         self.recording.merge(other.recording);
         self.splits.merge(other.splits);
         self.ended = worse(self.ended, other.ended);
+        self.warmed = self.warmed.and(other.warmed);
     }
 }

@@ -16,6 +16,7 @@ use crate::engine::Ended;
 use crate::rtt::threads::worse;
 use crate::rtt::{Ending, PeerFacts};
 use crate::thread::CpuTime;
+use crate::wire::Watched;
 
 /// What was found.
 #[derive(Debug)]
@@ -62,6 +63,8 @@ pub struct Finding {
     pub began_wall: u64,
     /// Whether the wall clock was stepped meanwhile.
     pub clock_stepped: bool,
+    /// What was seen on the wire; absent where it was not watched.
+    pub wire: Option<Watched>,
 }
 
 /// One thread of ours.
@@ -165,6 +168,7 @@ pub(super) fn conclude(
         report_missing,
         began_wall: brought.began_wall,
         clock_stepped,
+        wire: None,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::statistics::quantile::needed;
 use crate::throughput::Throughput;
 use crate::unit::{Bytes, Nanos};
 use crate::verdict::Warning;
+use crate::wire::finding::{Verdict, Wire};
 
 /// More than this share of a run spent waiting for a CPU is a disturbance.
 pub const RUN_QUEUE: f64 = 0.01;
@@ -89,6 +90,20 @@ pub fn judge_stream(
     warnings.extend(ends.into_iter().flat_map(|(end, at)| power_saving(end, at)));
     warnings.extend(got_less(&stream.sockets, method));
     warnings
+}
+
+/// What the wire contradicts.
+pub fn contradictions(wire: &Wire) -> Vec<Warning> {
+    let contradicted = wire.checks.iter().filter(|check| check.verdict == Verdict::Contradicted);
+    contradicted
+        .map(|check| Warning::WireContradicts {
+            subject: check.subject,
+            counted: check.counted.unwrap_or_default(),
+            seen: check.seen.unwrap_or_default(),
+            interface: wire.interface.clone(),
+            reason: check.reason.clone(),
+        })
+        .collect()
 }
 
 fn around(context: &Context) -> impl Iterator<Item = Warning> {

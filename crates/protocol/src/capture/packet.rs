@@ -46,6 +46,43 @@ pub fn read(link: Link, record: &Record<'_>) -> Option<Segment> {
     let packet = network(link, record.kept)?;
     // What the headers of IP say where they say it: frames are padded, and kept in part.
     let length = record.length as usize - (record.kept.len() - packet.len());
+    let inner = inner(packet, length)?;
+    if inner.part == Part::Later {
+        return None;
+    }
+    transport(&inner)
+}
+
+/// What a packet of IP carries, behind all headers of IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inner<'a> {
+    /// From whom, and to whom.
+    pub ends: (IpAddr, IpAddr),
+    /// What carries it.
+    pub protocol: IpNumber,
+    /// As much of it as was kept.
+    pub body: &'a [u8],
+    /// Its length as it passed, bytes.
+    pub whole: usize,
+    /// Length of the packet as it passed, bytes of IP.
+    pub packet: usize,
+    /// Whether it is a fragment.
+    pub part: Part,
+}
+
+/// How much of a datagram a packet holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All.
+    Whole,
+    /// The first fragment of several.
+    First,
+    /// A later one: without the head of what it belongs to.
+    Later,
+}
+
+/// What a packet of IP carries that was `length` bytes long as it passed; `None` where it is none, or cut within its headers.
+pub fn inner(packet: &[u8], length: usize) -> Option<Inner<'_>> {
     match packet.first()? >> 4 {
         4 => version_4(packet, length),
         6 => version_6(packet, length),
@@ -88,54 +125,54 @@ fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn version_4(packet: &[u8], length: usize) -> Option<Segment> {
+fn version_4(packet: &[u8], length: usize) -> Option<Inner<'_>> {
     let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
-    if header.fragments_offset().value() > 0 {
-        return None;
-    }
+    let part = match (header.fragments_offset().value(), header.more_fragments()) {
+        (0, false) => Part::Whole,
+        (0, true) => Part::First,
+        _ => Part::Later,
+    };
     let ends = (header.source_addr().into(), header.destination_addr().into());
     // 0 is what a kernel writes that hands more than 64 KiB to the card at once.
-    let whole = if header.total_len() == 0 { length } else { header.total_len().into() };
+    let packet_length = if header.total_len() == 0 { length } else { header.total_len().into() };
     let at = header.slice().len();
-    transport(ends, header.protocol(), packet.get(at..)?, whole.checked_sub(at)?, header.more_fragments())
+    let (body, whole) = (packet.get(at..)?, packet_length.checked_sub(at)?);
+    Some(Inner { ends, protocol: header.protocol(), body, whole, packet: packet_length, part })
 }
 
-fn version_6(packet: &[u8], length: usize) -> Option<Segment> {
+fn version_6(packet: &[u8], length: usize) -> Option<Inner<'_>> {
     let header = Ipv6HeaderSlice::from_slice(packet).ok()?;
     let ends = (header.source_addr().into(), header.destination_addr().into());
     let at = header.slice().len();
     let (extensions, protocol, rest) = Ipv6ExtensionsSlice::from_slice(header.next_header(), packet.get(at..)?).ok()?;
     let later =
         |extension| matches!(extension, Ipv6ExtensionSlice::Fragment(part) if part.fragment_offset().value() > 0);
-    if extensions.clone().into_iter().any(later) {
-        return None;
-    }
+    let part = match extensions.is_fragmenting_payload() {
+        true if extensions.clone().into_iter().any(later) => Part::Later,
+        true => Part::First,
+        false => Part::Whole,
+    };
     let whole = match header.payload_length() {
         0 => length.checked_sub(at)?,
         said => said.into(),
     };
-    transport(ends, protocol, rest, whole.checked_sub(extensions.slice().len())?, extensions.is_fragmenting_payload())
+    let (packet, whole) = (whole + at, whole.checked_sub(extensions.slice().len())?);
+    Some(Inner { ends, protocol, body: rest, whole, packet, part })
 }
 
-/// The segment in `body`, `whole` bytes long as it passed; of a datagram in fragments this is the first.
-fn transport(
-    ends: (IpAddr, IpAddr),
-    protocol: IpNumber,
-    body: &[u8],
-    whole: usize,
-    in_fragments: bool,
-) -> Option<Segment> {
+/// The segment in a packet that holds its head; of a datagram in fragments `whole` is the length of the first.
+fn transport(inner: &Inner<'_>) -> Option<Segment> {
+    let Inner { ends, body, whole, .. } = *inner;
     let flow =
         |transport, from, to| Flow { transport, from: SocketAddr::new(ends.0, from), to: SocketAddr::new(ends.1, to) };
-    match protocol {
+    match inner.protocol {
         ip_number::UDP => {
             let header = UdpHeaderSlice::from_slice(body).ok()?;
             let flow = flow(Transport::Udp, header.source_port(), header.destination_port());
-            // 0 is what a datagram says that is too long to say it.
-            let said = if header.length() == 0 { whole } else { header.length().into() };
-            Some(Segment { flow, payload: u32::try_from(said.checked_sub(8)?).ok()?, sequence: None })
+            let payload = datagram_length(&header, whole)?;
+            Some(Segment { flow, payload, sequence: None })
         }
-        ip_number::TCP if !in_fragments => {
+        ip_number::TCP if inner.part == Part::Whole => {
             let header = TcpHeaderSlice::from_slice(body).ok()?;
             let flow = flow(Transport::Tcp, header.source_port(), header.destination_port());
             let payload = u32::try_from(whole.checked_sub(header.slice().len())?).ok()?;
@@ -144,4 +181,11 @@ fn transport(
         }
         _ => None,
     }
+}
+
+/// Payload of a datagram, bytes.
+pub(super) fn datagram_length(header: &UdpHeaderSlice<'_>, whole: usize) -> Option<u32> {
+    // 0 is what a datagram says that is too long to say it.
+    let said = if header.length() == 0 { whole } else { header.length().into() };
+    u32::try_from(said.checked_sub(8)?).ok()
 }

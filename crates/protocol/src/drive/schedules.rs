@@ -2,7 +2,11 @@
 
 use measure::trace::{Trace, text};
 
+use crate::capture::file::File;
 use crate::capture::flow::FlowPattern;
+use crate::capture::packet::inner;
+use crate::capture::watch::{Carrier, Marks, Passage, Target, look};
+use crate::capture::writer::{self, Packet};
 use crate::capture::{CaptureError, Taken, is_capture, schedule};
 
 /// Lines of `time,size`.
@@ -19,8 +23,12 @@ pub fn trace_text(data: &[u8]) {
     }
 }
 
-/// A capture of packets, and every flow in it.
+/// A capture of packets, every flow in it, and each packet as a measurement would look at it.
 pub fn capture(data: &[u8]) {
+    watched(data);
+    if let Ok(file) = File::open(data) {
+        file.records().map_while(Result::ok).for_each(|record| watched(record.kept));
+    }
     let found = schedule(data, None);
     if matches!(found, Err(CaptureError::NotACapture)) {
         assert!(!is_capture(data));
@@ -43,6 +51,27 @@ pub fn capture(data: &[u8]) {
         }
         Err(error) => assert!(!error.to_string().is_empty() && !error.hint().is_empty()),
     }
+}
+
+/// Octets as a packet of IP, seen by the measurement that it would belong to; kept, they are read again.
+fn watched(packet: &[u8]) {
+    let length = packet.len() as u32;
+    if let Some(inner) = inner(packet, packet.len()) {
+        for (outgoing, peer) in [(true, inner.ends.1), (false, inner.ends.0)] {
+            for carrier in [Carrier::Tcp, Carrier::Udp, Carrier::Icmp] {
+                // Where UDP and TCP have the port of that end.
+                let at = if outgoing { 2 } else { 0 };
+                let port = inner.body.get(at..at + 2).map_or(0, |port| u16::from_be_bytes([port[0], port[1]]));
+                let target = Target { peer: (peer, port).into(), carrier, marks: Marks::Header };
+                let seen = look(packet, Passage { at_ns: 1, outgoing, interface: 2, length }, &target);
+                assert!(seen.is_none_or(|seen| seen.payload_bytes <= seen.packet_bytes), "{seen:?}");
+            }
+        }
+    }
+    let mut file = writer::file_header(length).to_vec();
+    writer::push(&mut file, &Packet { at_ns: 1, outgoing: true, hardware: 1, kept: packet, length });
+    let read = File::open(&file).expect("a capture").records().next().expect("a packet").expect("sound");
+    assert!(read.kept.ends_with(packet) && read.at.0 == 1);
 }
 
 fn check_taken(taken: &Taken) {

@@ -30,6 +30,7 @@ use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
 use crate::command::rtt::progress::Tally;
 use crate::command::rtt::watch::Watch;
+use crate::command::verify::Verify;
 use crate::command::{deliver, key_file};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -56,12 +57,17 @@ pub fn carry_out(plan: &Plan, command: Vec<String>, output: &Arc<Output>) -> Res
     let instrument = conclude::instrument(&clock_cost());
     let inquiry = Inquiry::new(plan, task, command, now(), instrument);
     deliver::check(&plan.result)?;
+    let pcap = plan.verify.as_ref().map(Verify::open).transpose()?.flatten();
     let mut watch = Watch::open(plan, &inquiry.task.method, tally, output)?;
     watch.start(inquiry.start(), &stop);
     let found = rtt::run(&inquiry.task, &stop, &mut |event| watch.take(&event, &stop));
     output.progress_done();
     match found {
-        Ok(finding) => conclude(finding, &inquiry, watch, plan, &interruption, output),
+        Ok(mut finding) => {
+            let saved = pcap.map_or(Ok(()), |pcap| pcap.save(finding.wire.as_mut()));
+            let exit = conclude(finding, &inquiry, watch, plan, &interruption, output);
+            saved.and(exit)
+        }
         Err(error) if is_unread(&error, &interruption) => {
             // What is wrong is told at the very end, as every fault of standard output; a reader that has gone is none.
             Ok(if output.fault().is_some() { Exit::Usage } else { Exit::NothingAnswered })
@@ -137,6 +143,7 @@ pub fn task(
         samples,
         interval: INTERVAL,
         program: PROGRAM.to_owned(),
+        verify: plan.verify.as_ref().map(Verify::wish),
     })
 }
 

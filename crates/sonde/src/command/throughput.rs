@@ -17,6 +17,7 @@ use logbook::record::Record;
 use measure::method::{Direction, Method};
 use measure::throughput::Throughput;
 use measure::unit::Nanos;
+use measure::wire::judge::judge;
 use protocol::native::key::Key;
 
 use crate::PROGRAM;
@@ -29,6 +30,7 @@ use crate::command::throughput::beside::{Beside, asked_for};
 use crate::command::throughput::evidence::Way;
 use crate::command::throughput::options::ThroughputOptions;
 use crate::command::throughput::plan::Plan;
+use crate::command::verify::{Verify, claims};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -82,7 +84,9 @@ impl One<'_> {
             Inquiry::new(self.measurement, asked.clone(), command, rtt::now(), conclude::instrument(&clock_cost()));
         let mut watch = Watch::open(self.measurement, &method, Arc::clone(tally), self.output)?;
         watch.start(inquiry.start(), self.stop);
+        let pcap = self.measurement.verify.as_ref().map(Verify::open).transpose()?.flatten();
         let task = task_of(method, asked.target.clone(), asked.key.clone(), self.plan.interval);
+        let task = Task { verify: asked.verify, ..task };
         let beside = Beside { target: asked.target, key: asked.key };
         let mut streams = || throughput::measure(&task, self.stop, &mut |event| watch.take(&event, self.stop));
         let found = if self.plan.with_latency {
@@ -91,7 +95,7 @@ impl One<'_> {
         } else {
             streams().map(|found| (found, None))
         };
-        let (found, latency) = match found {
+        let (mut found, latency) = match found {
             Ok(found) => found,
             Err(error) => {
                 self.output.progress_done();
@@ -100,6 +104,11 @@ impl One<'_> {
                 return Err(failure);
             }
         };
+        let saved = pcap.map_or(Ok(()), |pcap| pcap.save(found.wire.as_mut()));
+        let wire = found.wire.as_ref().map(|watched| {
+            let counted = claims::of_streams(&found, &task.method, watched);
+            judge(&watched.observed, &counted, watched.place.clone())
+        });
         let throughput = self
             .concluded(&task, &beside, &found)
             .map(|throughput| Throughput { latency: latency.map(Box::new), ..throughput });
@@ -107,8 +116,9 @@ impl One<'_> {
         let (mut stream, _) = watch.end();
         let throughput = throughput.ok_or_else(|| Failure::usage("nothing went either way"))?;
         let record = inquiry.stream_record(throughput, around(found), self.interruption.signal());
+        let record = conclude::with_wire(record, wire);
         stream.write(&Line::End(Box::new(record.clone())));
-        stream.faults().into_iter().next().map_or(Ok(record), Err)
+        stream.faults().into_iter().next().map_or(saved.map(|()| record), Err)
     }
 
     /// Both ways, with what limits each.

@@ -89,6 +89,9 @@ fn a_condition_that_no_rate_meets_is_told_and_strict_is_99() {
 #[test_case(&["--find", "p99<1ms", "--width", "2"], "is no width"; "a width without its sign")]
 #[test_case(&["--find", "p99<1ms", "--probes", "2"], "so few probes"; "too few probes")]
 #[test_case(&["--find", "p99<1ms", "--size", "8"], "from 32 to 65507 bytes"; "no method")]
+#[test_case(&["--find", "p99<1ms", "--verify"], "--verify watches one measurement"; "a watch")]
+#[test_case(&["--verify-snap", "100"], "--verify-pcap <FILE>"; "a bound of no file")]
+#[test_case(&["--verify-pcap", "/nowhere/a.pcap"], "cannot write packets"; "a file that cannot be made")]
 #[test_case(&["--probe", "1s"], "--find <CONDITION>"; "a probe of nothing")]
 fn what_makes_no_search_is_refused_with_its_reason(words: &[&str], said: &str) {
     let error = contains("error: ").and(contains(said));

@@ -18,3 +18,4 @@ mod scene;
 mod search;
 mod stall;
 mod unprivileged;
+mod verify;

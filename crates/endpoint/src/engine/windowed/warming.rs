@@ -8,14 +8,14 @@ use protocol::wire::{Reading, Wire};
 use super::{Ended, Windowed, given_up};
 use crate::engine::edge::Edges;
 use crate::engine::outstanding::State;
-use crate::engine::warm_up::{Trial, WarmUp};
+use crate::engine::warm_up::{Trial, WarmUp, Warmed};
 use crate::stop::Stop;
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// One request at a time on the connections in turn, unrecorded.
-    pub(super) fn warm_up(&mut self) -> Result<Option<Nanos>, Ended> {
+    pub(super) fn warm_up(&mut self) -> Result<Warmed, Ended> {
         let start = self.links[0].now();
-        let Some(mut warm_up) = WarmUp::new(start, &self.told) else { return Ok(None) };
+        let Some(mut warm_up) = WarmUp::new(start, &self.told) else { return Ok(Warmed::default()) };
         let edges = Edges::new(start.after(Nanos::secs(86_400)), &self.told);
         for turn in (0..self.lanes.len()).cycle() {
             if self.told.stop.requested() {
@@ -28,7 +28,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 break;
             }
         }
-        Ok(warm_up.first())
+        Ok(warm_up.warmed())
     }
 
     fn trial(&mut self, turn: usize) -> Trial {

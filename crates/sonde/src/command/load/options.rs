@@ -11,6 +11,7 @@ use crate::command::load::words::{RateWord, SizeWord};
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{KeptOptions, ReachOptions, StopOptions, WaitingOptions, pacings};
 use crate::command::value::{self, Far};
+use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,6 +76,10 @@ pub struct LoadOptions {
     /// Seed, samples
     #[command(flatten)]
     pub kept: KeptOptions,
+
+    /// What the wire says
+    #[command(flatten)]
+    pub verify: VerifyOptions,
 
     /// Where the result goes
     #[command(flatten)]

@@ -10,6 +10,7 @@ use crate::command::load::options::{CarrierOptions, LoadOptions, ScheduleOptions
 use crate::command::load::words::{RateWord, SizeWord};
 use crate::command::rtt::options::KeptOptions;
 use crate::command::rtt::plan::{Plan, cpus, ours, socket, target, theirs};
+use crate::command::verify::Verify;
 use crate::failure::Failure;
 
 /// Messages per 1000 seconds where nobody says: 10 000 a second, which any machine and most paths carry.
@@ -25,7 +26,8 @@ pub fn of(options: LoadOptions) -> Result<Plan, Failure> {
     let key = options.reach.key.filter(|_| target.is_some());
     let KeptOptions { strict, samples, .. } = options.kept;
     let (trace, protocol) = (None, Protocol::Native);
-    Ok(Plan { asked, trace, target, protocol, key, stamp_key: None, strict, samples, result: options.result })
+    let verify = Verify::of(options.verify)?;
+    Ok(Plan { asked, trace, target, protocol, key, stamp_key: None, strict, samples, verify, result: options.result })
 }
 
 fn asked(options: &LoadOptions) -> Asked {

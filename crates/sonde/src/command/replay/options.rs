@@ -11,6 +11,7 @@ use crate::command::load::options::CarrierOptions;
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{KeptOptions, ReachOptions, StopOptions, WaitingOptions, pacings};
 use crate::command::value::{self, Far};
+use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,6 +68,10 @@ pub struct ReplayOptions {
     /// Seed, samples
     #[command(flatten)]
     pub kept: KeptOptions,
+
+    /// What the wire says
+    #[command(flatten)]
+    pub verify: VerifyOptions,
 
     /// Where the result goes
     #[command(flatten)]

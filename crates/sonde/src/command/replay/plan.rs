@@ -10,6 +10,7 @@ use crate::command::load::plan::carrier;
 use crate::command::replay::options::ReplayOptions;
 use crate::command::rtt::options::KeptOptions;
 use crate::command::rtt::plan::{Plan, cpus, ours, socket, target, theirs};
+use crate::command::verify::Verify;
 use crate::failure::Failure;
 
 /// The plan of these options for `trace`.
@@ -29,6 +30,7 @@ pub fn of(options: ReplayOptions, trace: Trace) -> Result<Plan, Failure> {
         stamp_key: None,
         strict,
         samples,
+        verify: Verify::of(options.verify)?,
         result: options.result,
     })
 }

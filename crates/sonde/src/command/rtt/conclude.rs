@@ -15,10 +15,13 @@ use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::Throughput;
 use measure::unit::{Bytes, Nanos};
-use measure::verdict::judge::{Context, judge, judge_stream};
+use measure::verdict::judge::{Context, contradictions, judge, judge_stream};
+use measure::wire::finding::{Verdict, Wire};
+use measure::wire::judge::judge as judge_wire;
 use uuid::Uuid;
 
 use crate::command::rtt::plan::Plan;
+use crate::command::verify::claims;
 use crate::exit::Exit;
 
 /// What is known of a measurement before it is made.
@@ -75,6 +78,10 @@ impl Inquiry {
     /// The record of what was found. `signal` is the one that ended the run early, where one did.
     pub fn record(&self, finding: Finding, signal: Option<Signal>, samples: SamplesMissing) -> Record {
         let outcome = outcome(&finding, &self.task);
+        let wire = finding.wire.as_ref().map(|watched| {
+            let counted = claims::of_exchanges(&outcome, &self.task.method, &finding, watched);
+            judge_wire(&watched.observed, &counted, watched.place.clone())
+        });
         let Finding { ours, theirs, peer, ended, target, own_reflector, report_missing, .. } = finding;
         let around = Around { ours, theirs, peer, ended, target, own_reflector, report_missing };
         let context = around.context(samples);
@@ -82,7 +89,8 @@ impl Inquiry {
         let method = resolved(&self.task.method, &around.peer);
         let question = if method.pattern == Pattern::Load { Question::Load } else { Question::Rtt };
         let warnings = judge(&outcome, &method, Some(&around.ours), theirs, &context);
-        Record { outcome: Some(outcome), warnings, ..self.frame(question, around, signal) }
+        let record = Record { outcome: Some(outcome), warnings, ..self.frame(question, around, signal) };
+        with_wire(record, wire)
     }
 
     /// The record of a stream, likewise.
@@ -113,6 +121,7 @@ impl Inquiry {
             outcome: None,
             stream: None,
             probes: None,
+            wire: None,
             ended: how(ended, signal),
             instrument: self.instrument.clone(),
             ours: Some(ours),
@@ -126,6 +135,13 @@ impl Inquiry {
         let port = port.filter(|port| *port > 0 && self.task.method.carrier != Carrier::Icmp);
         Target { host, address, port, own_reflector }
     }
+}
+
+/// The record with what the wire said, and the warnings that follow.
+pub fn with_wire(mut record: Record, wire: Option<Wire>) -> Record {
+    record.warnings.extend(wire.iter().flat_map(contradictions));
+    record.wire = wire.map(Box::new);
+    record
 }
 
 /// What is known of a measurement beside its numbers.
@@ -241,7 +257,8 @@ pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
     let counts = outcome.map_or_else(Counts::default, |outcome| outcome.counts);
     let came_through = record.stream.as_ref().map_or_else(|| answered_or_sent(&counts), came_through);
     let lacks = counts.scheduled > counts.answered;
-    status(&record.ended, came_through, strict && (!rate_achieved || lacks), signal)
+    let contradicted = record.wire.as_ref().is_some_and(|wire| wire.verdict() == Verdict::Contradicted);
+    status(&record.ended, came_through, strict && (!rate_achieved || lacks || contradicted), signal)
 }
 
 /// Whether anything was answered; of a load that was shorter than its first request, whether it was sent.
@@ -312,6 +329,7 @@ mod tests {
             samples: false,
             interval: INTERVAL,
             program: String::new(),
+            verify: None,
         };
         let inquiry = Inquiry {
             id: Uuid::nil(),

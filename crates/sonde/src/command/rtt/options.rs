@@ -12,6 +12,7 @@ use measure::unit::{Bytes, Nanos, Rate};
 
 use crate::command::result_options::ResultOptions;
 use crate::command::value::{self, CpuList, Far, SampleFile, WaitingWord};
+use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,6 +66,10 @@ pub struct RttOptions {
     /// Kernel timestamps, seed
     #[command(flatten)]
     pub recording: RecordingOptions,
+
+    /// What the wire says
+    #[command(flatten)]
+    pub verify: VerifyOptions,
 
     /// Where the result goes
     #[command(flatten)]

@@ -19,6 +19,7 @@ use crate::command::rtt::options::{
     ShapeOptions, WaitingOptions,
 };
 use crate::command::value::{self, CpuList, Far, SampleFile};
+use crate::command::verify::Verify;
 use crate::failure::Failure;
 
 /// What a person asked `sonde rtt` for.
@@ -40,6 +41,8 @@ pub struct Plan {
     pub strict: bool,
     /// The file of every exchange.
     pub samples: Option<SampleFile>,
+    /// Whether the wire is watched, and how.
+    pub verify: Option<Verify>,
     /// Where the result goes.
     pub result: ResultOptions,
 }
@@ -69,7 +72,13 @@ impl Plan {
         let key = options.path.reach.key.filter(|_| native && target.is_some());
         let stamp_key = options.path.stamp_key;
         let KeptOptions { strict, samples, .. } = options.recording.kept;
-        Ok(Self { asked, trace: None, target, protocol, key, stamp_key, strict, samples, result: options.result })
+        let verify = Verify::of(options.verify)?;
+        if verify.is_some() && !native {
+            return Err(Failure::usage("--verify watches what goes to `sonde serve`, and not yet other far sides")
+                .hint("measure with `sonde serve` on the far side, or leave --verify away"));
+        }
+        let result = options.result;
+        Ok(Self { asked, trace: None, target, protocol, key, stamp_key, strict, samples, verify, result })
     }
 
     /// What can be asked of the far side.

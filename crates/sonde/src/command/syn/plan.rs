@@ -48,8 +48,17 @@ impl Plan {
         };
         let target = Some(Target { host: host.host, port, family });
         let KeptOptions { strict, samples, .. } = recording.kept;
-        let inner =
-            rtt::Plan { asked, trace: None, target, protocol: Protocol::Native, key: None, strict, samples, result };
+        let inner = rtt::Plan {
+            asked,
+            trace: None,
+            target,
+            protocol: Protocol::Native,
+            key: None,
+            stamp_key: None,
+            strict,
+            samples,
+            result,
+        };
         Ok(Self { inner, compare_port: probe.compare_port, force: probe.force })
     }
 

@@ -96,6 +96,7 @@ impl Beside {
             samples: false,
             interval: measure::event::INTERVAL,
             program: PROGRAM.to_owned(),
+            verify: None,
         };
         let found = rtt::run(&task, stop, &mut |_| {}).ok()?;
         let outcome = summarise(&found.recording, &task.method, Extra::default());

@@ -10,6 +10,7 @@ use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{ReachOptions, WaitingOptions, pacings};
 use crate::command::throughput::words::{BitRate, Counts};
 use crate::command::value::{self, Far};
+use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,6 +65,10 @@ pub struct ThroughputOptions {
     /// How the far side is reached
     #[command(flatten)]
     pub reach: ReachOptions,
+
+    /// What the wire says
+    #[command(flatten)]
+    pub verify: VerifyOptions,
 
     /// Where the result goes
     #[command(flatten)]

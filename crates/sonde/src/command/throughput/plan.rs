@@ -7,6 +7,7 @@ use measure::unit::{Bytes, Nanos, Rate};
 use crate::command::rtt::plan::{Plan as Measurement, cpus, ours, socket, target, theirs};
 use crate::command::throughput::options::{CarrierOptions, ThroughputOptions};
 use crate::command::throughput::words::{BitRate, Counts};
+use crate::command::verify::Verify;
 use crate::failure::Failure;
 
 /// What a person asked `sonde throughput` for.
@@ -52,6 +53,7 @@ pub fn of(options: ThroughputOptions, cpus_here: u32) -> Result<Plan, Failure> {
         stamp_key: None,
         strict: false,
         samples: None,
+        verify: Verify::of(options.verify)?,
         result: options.result,
     };
     Ok(Plan {

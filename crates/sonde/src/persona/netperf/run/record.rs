@@ -66,6 +66,7 @@ impl Inquiry<'_> {
             samples: self.test.samples,
             interval: self.test.interval,
             program: PROGRAM.to_owned(),
+            verify: None,
         };
         let mut inquiry = conclude::Inquiry {
             id: Uuid::now_v7(),

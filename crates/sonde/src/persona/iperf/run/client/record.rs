@@ -145,6 +145,7 @@ fn inquiry(course: &Course<'_>) -> conclude::Inquiry {
             samples: false,
             interval: course.test.interval,
             program: PROGRAM.to_owned(),
+            verify: None,
         },
         instrument: conclude::instrument(&clock_cost()),
     }

@@ -90,6 +90,7 @@ impl<'a> Inquiry<'a> {
             samples: false,
             interval: self.test.interval,
             program: PROGRAM.to_owned(),
+            verify: None,
         };
         let inquiry = conclude::Inquiry {
             id: Uuid::now_v7(),

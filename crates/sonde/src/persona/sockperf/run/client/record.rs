@@ -128,6 +128,7 @@ impl Inquiry<'_> {
             samples: self.test.samples,
             interval: self.test.interval,
             program: PROGRAM.to_owned(),
+            verify: None,
         };
         let inquiry = conclude::Inquiry {
             id: Uuid::now_v7(),

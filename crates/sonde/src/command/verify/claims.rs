@@ -1,0 +1,196 @@
+//! What a measurement claims to have sent and received, in the units in which the wire can be asked. No I/O.
+
+use std::net::SocketAddr;
+
+use endpoint::rtt::{Ending, Finding};
+use endpoint::throughput::Finding as Streams;
+use endpoint::wire::Watched;
+use measure::event::Counts;
+use measure::method::{Carrier, Method, Pattern};
+use measure::outcome::{Distribution, Outcome, SocketFacts, Standing};
+use measure::throughput::Carried;
+use measure::throughput::meter::Metered;
+use measure::unit::Nanos;
+use measure::wire::finding::Subject;
+use measure::wire::judge::{Claim, Counted};
+use protocol::native::header::LENGTH;
+use protocol::native::preamble::DATA_LENGTH;
+
+/// What a data connection says of itself before the first message, octets.
+const PREAMBLE: u64 = DATA_LENGTH as u64;
+/// What it is answered, and what lets a source of a stream go, octets.
+const WORD: u64 = 1;
+
+type Number = Result<u64, String>;
+
+/// What exchanges claim.
+pub fn of_exchanges(outcome: &Outcome, method: &Method, finding: &Finding, watched: &Watched) -> Counted {
+    let shape = Exchanges::of(outcome, finding);
+    let claims = match (method.carrier, method.pattern) {
+        (Carrier::Udp, _) => {
+            vec![claim(Subject::Requests, shape.whole(shape.sent)), claim(Subject::Replies, shape.whole(shape.came))]
+        }
+        (Carrier::Icmp, _) => vec![
+            claim(Subject::Requests, shape.whole(shape.sent + shape.tried)),
+            claim(Subject::Replies, shape.whole(shape.came + shape.warm)),
+        ],
+        (Carrier::TcpConnect, _) => vec![
+            claim(Subject::ConnectionsAsked, shape.whole(shape.sent + shape.tried)),
+            claim(Subject::Handshakes, shape.whole(shape.in_time_or_late + shape.warm)),
+        ],
+        (Carrier::Tcp, Pattern::ConnectExchange) => {
+            let all = shape.sent + shape.tried;
+            vec![
+                claim(Subject::ConnectionsAsked, shape.whole(all)),
+                claim(Subject::Handshakes, shape.unbroken(all)),
+                claim(Subject::OctetsSent, shape.unbroken(all).map(|all| all * (PREAMBLE + method.request_bytes.0))),
+                claim(Subject::OctetsReceived, shape.unbroken(all).map(|all| all * (WORD + method.response_bytes.0))),
+            ]
+        }
+        (Carrier::Tcp, _) => {
+            let connections = u64::from(method.spread.connections);
+            let requests =
+                shape.whole(shape.sent + shape.tried).map(|all| connections * PREAMBLE + all * method.request_bytes.0);
+            let replies = shape.whole(shape.came + shape.warm);
+            vec![
+                claim(Subject::Handshakes, Ok(connections)),
+                claim(Subject::OctetsSent, requests),
+                claim(Subject::OctetsReceived, replies.map(|all| connections * WORD + all * method.response_bytes.0)),
+            ]
+        }
+    };
+    // A connection of its own for each exchange comes from any port; echoes have none.
+    let anew = method.carrier == Carrier::TcpConnect || method.pattern == Pattern::ConnectExchange;
+    let ports = !anew && method.carrier != Carrier::Icmp;
+    let times = outcome.service.as_ref().unwrap_or(&outcome.response);
+    Counted {
+        flows: ports.then(|| local_ends(&outcome.sockets)),
+        apart: watched.apart.iter().copied().map(bare).collect(),
+        most_flows: (method.carrier == Carrier::Icmp).then_some(method.spread.connections as usize),
+        claims,
+        data_echoed: echoes(method).then_some(outcome.counts.answered > 0),
+        began_ns: watched.began_ns,
+        of_handshakes: anew,
+        // Where a handshake is a part of what is measured, the two are no comparison.
+        application: if method.pattern == Pattern::ConnectExchange {
+            (None, None)
+        } else {
+            (quantile(times, 0.5), quantile(times, 0.99))
+        },
+        kernel_p50: outcome.split.as_ref().and_then(|split| split.outside_ns),
+    }
+}
+
+/// Whether a reply carries what tells whose it is.
+fn echoes(method: &Method) -> bool {
+    match method.carrier {
+        Carrier::Udp | Carrier::Icmp => true,
+        Carrier::Tcp => method.response_bytes.0 >= LENGTH as u64 && method.request_bytes.0 >= LENGTH as u64,
+        Carrier::TcpConnect => false,
+    }
+}
+
+/// What became of the exchanges, in sums.
+struct Exchanges {
+    counts: Counts,
+    complete: bool,
+    /// Recorded messages that left.
+    sent: u64,
+    /// Recorded messages that came.
+    came: u64,
+    in_time_or_late: u64,
+    /// Requests of the warm-up …
+    tried: u64,
+    /// … and its replies.
+    warm: u64,
+}
+
+impl Exchanges {
+    fn of(outcome: &Outcome, finding: &Finding) -> Self {
+        let counts = outcome.counts;
+        let in_time_or_late = counts.answered + counts.late;
+        Self {
+            counts,
+            complete: finding.ended == Ending::Complete,
+            sent: counts.scheduled - counts.send_failed + counts.one_way,
+            came: in_time_or_late + counts.corrupt + counts.duplicated + counts.strays,
+            in_time_or_late,
+            tried: finding.warmed.tried,
+            warm: finding.warmed.answered,
+        }
+    }
+
+    /// A number that holds only where the run came to its end.
+    fn whole(&self, number: u64) -> Number {
+        if self.complete {
+            return Ok(number);
+        }
+        Err("the run was cut short: what was on its way then is not counted".to_owned())
+    }
+
+    /// A number that holds only where every exchange came to its end.
+    fn unbroken(&self, number: u64) -> Number {
+        let Counts { scheduled, answered, .. } = self.counts;
+        if scheduled == answered && self.tried == self.warm {
+            return self.whole(number);
+        }
+        Err("of exchanges that failed it is not counted how far they came".to_owned())
+    }
+}
+
+/// What streams claim.
+pub fn of_streams(found: &Streams, method: &Method, watched: &Watched) -> Counted {
+    let whole = found.ended == Ending::Complete && found.undrained == 0;
+    let number = |number: u64| {
+        let cut = || "the run was cut short, or not all was taken: what was on its way is not counted".to_owned();
+        if whole { Ok(number) } else { Err(cut()) }
+    };
+    let (sent, received) = (carried(found.sent.as_ref()), carried(found.received.as_ref()));
+    let (all, sources) =
+        (found.threads.len() as u64, found.threads.iter().filter(|thread| !thread.sent).count() as u64);
+    let claims = if method.carrier == Carrier::Udp {
+        let datagrams = found.threads.iter().filter_map(|thread| thread.sent_datagrams).sum();
+        let sends = found.sent.is_some().then(|| claim(Subject::Requests, number(datagrams)));
+        let receives = found.received.is_some().then(|| claim(Subject::Replies, number(received.calls)));
+        sends.into_iter().chain(receives).collect()
+    } else {
+        vec![
+            claim(Subject::Handshakes, Ok(all)),
+            claim(Subject::OctetsSent, number(all * PREAMBLE + sources * WORD + sent.bytes.0)),
+            claim(Subject::OctetsReceived, number(all * WORD + received.bytes.0)),
+        ]
+    };
+    Counted {
+        flows: Some(local_ends(&found.sockets)),
+        apart: watched.apart.iter().copied().map(bare).collect(),
+        claims,
+        ..Counted::default()
+    }
+}
+
+/// What our calls carried from their start, warm-up included.
+fn carried(metered: Option<&Metered>) -> Carried {
+    let mut all = metered.map(|metered| metered.carried).unwrap_or_default();
+    for stream in metered.iter().flat_map(|metered| &metered.streams) {
+        all.add(&stream.omitted);
+    }
+    all
+}
+
+fn claim(subject: Subject, counted: Number) -> Claim {
+    Claim { subject, counted }
+}
+
+fn local_ends(sockets: &[SocketFacts]) -> Vec<SocketAddr> {
+    sockets.iter().filter_map(|socket| socket.local.parse().ok()).map(bare).collect()
+}
+
+/// Without the interface that an address of a link has beside it: packets do not carry it.
+fn bare(end: SocketAddr) -> SocketAddr {
+    SocketAddr::new(end.ip().to_canonical(), end.port())
+}
+
+fn quantile(times: &Distribution, q: f64) -> Option<Nanos> {
+    let found = times.quantiles.iter().find(|quantile| quantile.q == q && quantile.standing != Standing::TooFew)?;
+    found.value_ns
+}
