@@ -31,6 +31,8 @@ pub struct Leg {
     pub dropped: f64,
     /// Middle one of the intervals' shortest waits.
     pub standing: Option<Nanos>,
+    /// Middle one of the mean waits of those intervals in which some were lost.
+    pub waited: Option<Nanos>,
 }
 
 /// Of the rate asked for, what must have left for a leg to tell something.
@@ -52,6 +54,9 @@ const AGAIN: f64 = 4.0;
 /// What never left the queue, from which there is one; and up to which there is none.
 const QUEUED: Nanos = Nanos::millis(1);
 const UNQUEUED: Nanos = Nanos::micros(500);
+/// Likewise of the mean wait while datagrams are lost. A queue that is full now and then, because the sender pauses, stands in no
+/// interval, but what arrives beside what it drops has waited; a program that is late now and then makes less of it.
+const UNWAITED: Nanos = Nanos::millis(1);
 
 impl Moved {
     /// Whether there is nothing more to find out by going faster.
@@ -72,9 +77,10 @@ impl Moved {
             return (Some(Limiter::Congestion), tried);
         }
         if let Some(leg) = self.beyond() {
-            let without = leg.standing.filter(|standing| *standing <= UNQUEUED);
-            tried.extend(without.map(|_| "what arrived had not waited".to_owned()));
-            return (without.map(|_| Limiter::Policer), tried);
+            let at_once = leg.standing.is_some_and(|standing| standing <= UNQUEUED)
+                && leg.waited.is_some_and(|waited| waited <= UNWAITED);
+            tried.extend(leg.waited.map(|waited| format!("what arrived meanwhile had waited {waited} on average")));
+            return (at_once.then_some(Limiter::Policer), tried);
         }
         let even = self.evenly().filter(|share| lost.is_none_or(|lost| lost <= share * AGAIN));
         tried.extend(even.map(|_| "the same share whatever the rate".to_owned()));

@@ -62,14 +62,22 @@ fn leg(rate: f64, lost: f64, queue: Nanos) -> Leg {
     let missing = (lost * expected as f64) as i64;
     let received = expected - missing.cast_unsigned();
     let datagrams = Datagrams { expected, received, lost: missing, ..Datagrams::default() };
-    Leg { asked_bytes_per_s: rate, sent_bytes_per_s: rate, datagrams, dropped: 0.0, standing: Some(queue) }
+    Leg {
+        asked_bytes_per_s: rate,
+        sent_bytes_per_s: rate,
+        datagrams,
+        dropped: 0.0,
+        standing: Some(queue),
+        waited: Some(queue),
+    }
 }
 
 /// Legs of these shares lost, each at twice the rate of the one before; the queue stands in the last.
 fn legs(lost: &[f64], queue: Nanos) -> Moved {
     let each = (0..).zip(lost).map(|(place, lost)| leg(0.5e9 * f64::from(1 << place), *lost, Nanos::micros(30)));
     let mut moved = Moved { legs: each.collect() };
-    moved.legs.last_mut().unwrap().standing = Some(queue);
+    let last = moved.legs.last_mut().unwrap();
+    (last.standing, last.waited) = (Some(queue), Some(queue));
     moved
 }
 
@@ -175,6 +183,9 @@ fn legs_that_tell_nothing_accuse_nobody() {
     moved.legs[1].dropped = 0.3;
     assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "it was lost at the receiver's socket");
     let mut moved = lost();
+    moved.legs[1].waited = Some(Nanos::millis(4));
+    assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "a queue that was full now and then");
+    let mut moved = lost();
     moved.legs[1].standing = None;
     assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "nobody knows whether it waited");
 }
@@ -236,7 +247,7 @@ fn figures_are_told() {
         ["TCP waited for the receiver's window 90 % of its busy time", "11000 kB a round trip of 11 ms"]
     );
     let policed = lossy(legs(&[0.0, 0.23], Nanos::micros(200))).limit().because.join("; ");
-    for word in ["2 % of the bytes had to be sent again", "8.00 Gbit/s: 23 % lost", "had not waited"] {
+    for word in ["2 % of the bytes had to be sent again", "8.00 Gbit/s: 23 % lost", "had waited 200 µs on average"] {
         assert!(policed.contains(word), "{policed}");
     }
 }

@@ -57,7 +57,8 @@ fn added_under_load(scene: &Scene, target: &str) -> u64 {
     let output = sonde_of(scene.near(), Standing::Ahead).args(words).output().expect("started");
     let record = document(&output);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(number(&record, "/stream/latency/loaded/scheduled") >= 250);
+    // The exchanges' own session is made through the queue too, which takes a while; a median needs twenty.
+    assert!(number(&record, "/stream/latency/loaded/scheduled") >= 50);
     let [idle, loaded, after] = ["idle", "loaded", "after"].map(|phase| median(&record, phase));
     assert!(after < idle + (loaded - idle) / 2, "it is empty again: {idle} {loaded} {after}");
     loaded - idle
