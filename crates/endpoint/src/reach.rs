@@ -87,7 +87,7 @@ const USUAL: [(Transport, u16, Service); 9] = [
     (Transport::Tcp, protocol::sockperf::PORT, Service::Sockperf),
     (Transport::Tcp, protocol::netperf::PORT, Service::Netserver),
     (Transport::Udp, 7, Service::Echo),
-    (Transport::Udp, 862, Service::Stamp),
+    (Transport::Udp, protocol::stamp::PORT, Service::Stamp),
     (Transport::Udp, protocol::sockperf::PORT, Service::Sockperf),
 ];
 

@@ -33,6 +33,7 @@ use crate::stop::Stop;
 const RING: usize = 1 << 16;
 
 /// What is probed, and how.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all go together")]
 #[derive(Clone, Debug)]
 pub struct Probing {
     /// How it is measured: one connection's worth, in requests that are segments.

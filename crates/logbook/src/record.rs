@@ -56,12 +56,12 @@ pub struct Record {
     pub outcome: Option<Outcome>,
     /// What was found of a stream; absent where exchanges were measured.
     pub stream: Option<Throughput>,
-    /// What the wire said of it; absent where it was not watched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wire: Option<Box<Wire>>,
     /// What probes of the bare wire were answered with; absent where something else was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<Probes>,
+    /// What the wire said of it; absent where it was not watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Box<Wire>>,
     /// How the measurement ended.
     pub ended: Ended,
     /// What a reader must know to judge the numbers.

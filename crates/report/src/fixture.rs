@@ -77,8 +77,8 @@ fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
         },
         outcome: Some(summarise(recording, &method, extra)),
         stream: None,
-        wire: None,
         probes: None,
+        wire: None,
         asked,
         method,
         ended: Ended::Complete,
@@ -462,10 +462,10 @@ pub(crate) fn all() -> Vec<Record> {
         stream(),
         load(),
         load_at_max(),
-        verified(),
-        contradicted(),
         one_way(),
         one_way_with_a_step(),
+        verified(),
+        contradicted(),
     ]
 }
 

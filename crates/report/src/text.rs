@@ -273,16 +273,6 @@ mod tests {
     }
 
     #[test]
-    fn a_measurement_that_was_verified() {
-        assert_snapshot!(quiet(&fixture::verified()));
-    }
-
-    #[test]
-    fn a_measurement_that_the_wire_contradicts() {
-        assert_snapshot!(quiet(&fixture::contradicted()));
-    }
-
-    #[test]
     fn each_direction_apart() {
         assert_snapshot!(quiet(&fixture::one_way()));
     }
@@ -290,6 +280,16 @@ mod tests {
     #[test]
     fn a_clock_that_was_set() {
         assert_snapshot!(quiet(&fixture::one_way_with_a_step()));
+    }
+
+    #[test]
+    fn a_measurement_that_was_verified() {
+        assert_snapshot!(quiet(&fixture::verified()));
+    }
+
+    #[test]
+    fn a_measurement_that_the_wire_contradicts() {
+        assert_snapshot!(quiet(&fixture::contradicted()));
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn what_is_no_packet_is_not_answered_and_the_next_is() {
         sound[3] = 77;
         layout::seal(&mut sound, &key());
         socket.send(&sound).unwrap();
-        let mut answer = [0; 65_536];
+        let mut answer = vec![0; 65_536];
         // Datagrams of one socket to another over loopback stay in order: an answer to a bad one would come first.
         assert_eq!(socket.recv(&mut answer).unwrap(), 112);
         assert_eq!(answer[48..52], [0, 0, 0, 77]);
@@ -75,9 +75,9 @@ fn a_flood_is_answered_in_part_and_does_no_harm_to_others() {
     let slow = |settings| Settings { per_second: NonZeroU32::new(20).unwrap(), ..settings };
     with_reflector("::", slow, |address| {
         let flooding = client(SocketAddr::new("127.0.0.1".parse().unwrap(), address.port()));
-        for _ in 0..500 {
-            // A full queue refuses some, as it may.
-            let _sent = flooding.send(&[0; 44]);
+        // Not more than the queue of a socket holds: what is left out there says nothing of the reflector.
+        for _ in 0..100 {
+            flooding.send(&[0; 44]).unwrap();
         }
         // Another address has its own share.
         let other = client(SocketAddr::new("::1".parse().unwrap(), address.port()));
@@ -85,8 +85,8 @@ fn a_flood_is_answered_in_part_and_does_no_harm_to_others() {
         assert_eq!(other.recv(&mut [0; 64]).unwrap(), 44);
         // One thread answers in the order in which packets came: those to the flood have been answered by now.
         flooding.set_nonblocking(true).unwrap();
-        let answered = (0..500).take_while(|_| flooding.recv(&mut [0; 64]).is_ok()).count();
-        assert!((1..500).contains(&answered), "{answered} of 500 at once, of 20 a second");
+        let answered = (0..100).take_while(|_| flooding.recv(&mut [0; 64]).is_ok()).count();
+        assert!((1..100).contains(&answered), "{answered} of 100 at once, of 20 a second");
     });
 }
 
@@ -110,14 +110,14 @@ fn nobody_there_is_told_with_what_to_try() {
     assert!(error.hint.unwrap().contains("sonde serve --stamp"));
 }
 
-#[test_case("224.0.0.1:862", asked(5), "many"; "a group")]
-#[test_case("[ff02::1]:862", asked(5), "many"; "a group of v6")]
-#[test_case("255.255.255.255:862", asked(5), "many"; "all of a link")]
-#[test_case("127.0.0.1:862", Asked { carrier: Some(Carrier::Tcp), ..asked(5) }, "UDP"; "over tcp")]
-#[test_case("127.0.0.1:862", Asked { request_bytes: Some(Bytes(43)), response_bytes: Some(Bytes(43)), ..asked(5) }, "44"; "too short")]
-#[test_case("127.0.0.1:862", Asked { response_bytes: Some(Bytes(50)), ..asked(5) }, "44"; "of two lengths")]
-fn what_cannot_be_asked_is_refused_before_anything_is_sent(to: &str, asked: Asked, why: &str) {
-    let error = failed(&asked, to.parse().unwrap(), None);
+#[test_case("224.0.0.1:862", &asked(5), "many"; "a group")]
+#[test_case("[ff02::1]:862", &asked(5), "many"; "a group of v6")]
+#[test_case("255.255.255.255:862", &asked(5), "many"; "all of a link")]
+#[test_case("127.0.0.1:862", &Asked { carrier: Some(Carrier::Tcp), ..asked(5) }, "UDP"; "over tcp")]
+#[test_case("127.0.0.1:862", &Asked { request_bytes: Some(Bytes(43)), response_bytes: Some(Bytes(43)), ..asked(5) }, "44"; "too short")]
+#[test_case("127.0.0.1:862", &Asked { response_bytes: Some(Bytes(50)), ..asked(5) }, "44"; "of two lengths")]
+fn what_cannot_be_asked_is_refused_before_anything_is_sent(to: &str, asked: &Asked, why: &str) {
+    let error = failed(asked, to.parse().unwrap(), None);
     assert_eq!(error.step, Step::Agree);
     assert!(error.to_string().contains(why) && error.hint.is_some(), "{error}");
 }

@@ -1,6 +1,7 @@
 //! The key of authenticated packets, and their seal: HMAC-SHA-256, of which the first 16 octets travel (RFC 8762 section 4.4).
 
 use std::fmt;
+use std::sync::Arc;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac::{self, HMAC_SHA256};
@@ -18,13 +19,13 @@ const LONGEST: usize = 128;
 #[derive(Clone)]
 pub struct Key {
     octets: Vec<u8>,
-    ready: hmac::Key,
+    ready: Arc<hmac::Key>,
 }
 
 impl Key {
     /// A key of these octets.
     pub fn new(octets: &[u8]) -> Self {
-        Self { octets: octets.to_vec(), ready: hmac::Key::new(HMAC_SHA256, octets) }
+        Self { octets: octets.to_vec(), ready: Arc::new(hmac::Key::new(HMAC_SHA256, octets)) }
     }
 
     /// Reads the text of a key file: one line of hexadecimal digits, 16 to 128 octets of them, or a key made by `sonde key`.
@@ -102,8 +103,7 @@ mod tests {
     fn a_seal_is_the_beginning_of_the_hmac(key: &[u8], message: &[u8], expected: &str) {
         let key = Key::new(key);
         let seal = key.seal(message);
-        let text: String = seal.iter().map(|octet| format!("{octet:02x}")).collect();
-        assert_eq!(text, expected);
+        assert_eq!(format!("{:032x}", u128::from_be_bytes(seal)), expected);
         assert!(key.verifies(message, &seal));
         assert!(!key.verifies(message, &seal[..15]));
         assert!(!key.verifies(&message[1..], &seal));

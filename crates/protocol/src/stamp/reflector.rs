@@ -177,7 +177,7 @@ mod tests {
         reflector.answer(&mut answer, arrival(1), OURS, || LEFT).unwrap();
         assert_eq!(answer[..4], [0; 4], "the first of this session");
         assert_eq!(answer[4..12], Format::Ntp.encode(LEFT));
-        assert_eq!(answer[12..16], [0x80 | 20, 9, 0xbe, 0xef]);
+        assert_eq!(answer[12..16], [0x80 | 0x14, 9, 0xbe, 0xef]);
         assert_eq!(answer[16..24], Format::Ntp.encode(ARRIVED));
         assert_eq!((&answer[24..28], &answer[28..36], &answer[36..38]), (&sent[..4], &sent[4..12], &sent[12..14]));
         assert_eq!(answer[38..], [0, 0, 61, 0, 0, 0]);
@@ -200,7 +200,7 @@ mod tests {
         Reflector::new(manner(None, true)).answer(&mut answer, arrival(1), OURS, || LEFT).unwrap();
         assert_eq!(answer[4..12], Format::Ptp.encode(LEFT));
         assert_eq!(answer[16..24], Format::Ptp.encode(ARRIVED));
-        assert_eq!(answer[12], 0xc0 | 20);
+        assert_eq!(answer[12], 0xc0 | 0x14);
     }
 
     #[test_case(14; "the shortest of TWAMP Light")]
@@ -245,7 +245,7 @@ mod tests {
         assert!(layout::is_sealed(&answer, &key));
         assert_eq!((&answer[..4], &answer[4..16]), (&[0, 0, 0, 9][..], &[0; 12][..]));
         assert_eq!(answer[16..24], Format::Ntp.encode(LEFT));
-        assert_eq!(answer[24..32], [0x80 | 20, 9, 0xbe, 0xef, 0, 0, 0, 0]);
+        assert_eq!(answer[24..32], [0x80 | 0x14, 9, 0xbe, 0xef, 0, 0, 0, 0]);
         assert_eq!(answer[32..40], Format::Ntp.encode(ARRIVED));
         assert_eq!((&answer[40..48], &answer[48..52], &answer[52..64]), (&[0; 8][..], &sent[..4], &[0; 12][..]));
         assert_eq!((&answer[64..72], &answer[72..74]), (&sent[16..24], &sent[24..26]));

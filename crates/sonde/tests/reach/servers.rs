@@ -25,8 +25,8 @@ fn installed(program: &str, package: &str) -> bool {
 fn all_of_ours_are_named() {
     let Some(chain) = chain("a check of our servers") else { return };
     let mut command = sonde(chain.far());
-    command.args(["serve", "--open", "--netperf", "--sockperf", "--iperf", "--iperf3"]);
-    let at = ["tcp 7663", "tcp 12865", "tcp 11111", "udp 11111", "tcp 5001", "tcp 5201"];
+    command.args(["serve", "--open", "--netperf", "--sockperf", "--iperf", "--iperf3", "--stamp"]);
+    let at = ["tcp 7663", "tcp 12865", "tcp 11111", "udp 11111", "tcp 5001", "tcp 5201", "udp 862"];
     let _server = Server::start(chain.far(), command, &at);
     for six in [false, true] {
         each_check(&chain, &[&address(chain.far(), six)], |found| {
@@ -37,6 +37,7 @@ fn all_of_ours_are_named() {
             is("udp 11111", "sockperf");
             is("tcp 5001", "iperf");
             is("tcp 5201", "iperf3");
+            is("udp 862", "stamp");
             assert_eq!(found.told("tcp 7"), ["refused", "reset", "", ""]);
             assert_eq!(found.status, 0);
         });

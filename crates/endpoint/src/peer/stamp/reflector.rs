@@ -155,9 +155,8 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
     while !stop.requested() {
         let came = match queue::receive_from(socket.as_fd(), &mut buffer) {
             Ok(came) => came,
-            Err(libc::EAGAIN | libc::EINTR) => continue,
-            // An ICMP error for an answer is taken off by the call that tells of it.
-            Err(libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
+            // Nothing yet; or an ICMP error for an answer, which the call that tells of it takes off.
+            Err(libc::EAGAIN | libc::EINTR | libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
             Err(_) => {
                 pace::sleep_until(Monotonic::now().after(SHORTAGE));
                 continue;

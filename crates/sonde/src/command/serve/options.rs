@@ -85,7 +85,7 @@ pub struct DoorOptions {
     /// It needs --stamp-key where it is not loopback alone or --open.
     #[arg(long)]
     pub stamp: bool,
-    /// Its port; below 1024 it needs CAP_NET_BIND_SERVICE, without which nothing else is lost [default: 862]
+    /// Its port; below 1024 it needs `CAP_NET_BIND_SERVICE`, without which nothing else is lost [default: 862]
     #[arg(long, value_name = "PORT", requires = "stamp")]
     pub stamp_port: Option<u16>,
     /// Its key, a file of hexadecimal digits or one made by `sonde key`: packets that are not authenticated by it are not

@@ -209,16 +209,16 @@ mod tests {
 
     const NONE: Option<(Anchor, u32)> = None;
 
-    fn closing(own_number: u32, unanswered: u32) -> Option<(Anchor, u32)> {
-        Some((Anchor { number: 15 + unanswered, own_number }, unanswered))
+    fn closing(own_number: u32, unanswered: u32) -> (Anchor, u32) {
+        (Anchor { number: 15 + unanswered, own_number }, unanswered)
     }
 
     #[test_case(&[(5, 3), (9, 7), (14, 12)], NONE, 10, 0; "the last was answered, none was lost there")]
     #[test_case(&[(5, 3), (14, 9)], NONE, 7, 0; "three were lost there")]
     #[test_case(&[(5, 3), (10, 8)], NONE, 6, 4; "the last four are not told of")]
-    #[test_case(&[(5, 3), (10, 8)], closing(11, 0), 8, 0; "a closing answer tells")]
-    #[test_case(&[(5, 3), (10, 8)], closing(11, 2), 8, 2; "but for those that were lost with it")]
-    #[test_case(&[], closing(3, 0), 0, 0; "none arrived")]
+    #[test_case(&[(5, 3), (10, 8)], Some(closing(11, 0)), 8, 0; "a closing answer tells")]
+    #[test_case(&[(5, 3), (10, 8)], Some(closing(11, 2)), 8, 2; "but for those that were lost with it")]
+    #[test_case(&[], Some(closing(3, 0)), 0, 0; "none arrived")]
     #[test_case(&[(14, 12), (13, 11)], NONE, 10, 0; "out of order")]
     fn numbers_tell_how_many_arrived(
         answers: &[(u32, u32)],
