@@ -135,7 +135,7 @@ fn a_passphrase_is_said() {
 #[test]
 fn the_wire_is_not_watched_beside_a_netserver() {
     let words = ["rtt", "127.0.0.1:1", "--peer", "netperf", "--verify"];
-    sonde(&words).assert().code(2).stderr(contains("--verify watches what goes to `sonde serve`"));
+    sonde(&words).assert().code(2).stderr(contains("--verify watches exchanges with `sonde serve`"));
 }
 
 #[test]

@@ -74,8 +74,8 @@ impl Plan {
         let KeptOptions { strict, samples, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
         if verify.is_some() && !native {
-            return Err(Failure::usage("--verify watches what goes to `sonde serve`, and not yet other far sides")
-                .hint("measure with `sonde serve` on the far side, or leave --verify away"));
+            return Err(Failure::usage("--verify watches exchanges with `sonde serve` and with kernels alone")
+                .hint("leave --peer away, or --verify"));
         }
         let result = options.result;
         Ok(Self { asked, trace: None, target, protocol, key, stamp_key, strict, samples, verify, result })

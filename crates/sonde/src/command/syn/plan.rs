@@ -57,6 +57,7 @@ impl Plan {
             stamp_key: None,
             strict,
             samples,
+            verify: None,
             result,
         };
         Ok(Self { inner, compare_port: probe.compare_port, force: probe.force })
