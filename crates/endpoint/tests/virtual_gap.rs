@@ -23,7 +23,7 @@ struct Seen {
 fn asked(schedule: Schedule, count: u64) -> Asked {
     Asked {
         carrier: Some(Carrier::Udp),
-        window: Some(if schedule.has_instants() { 0 } else { 1 }),
+        window: Some(u32::from(!schedule.has_instants())),
         schedule: Some(schedule),
         pacing: schedule.has_instants().then_some(Pacing::Sleep),
         stop: StopAt { count: Some(count), ..StopAt::default() },

@@ -36,7 +36,7 @@ pub struct Kind {
     pub from: IpAddr,
     /// Their flags, as SYN+ACK; absent of ICMP.
     pub flags: Option<String>,
-    /// Hops they could still have gone, TTL or hop limit; absent of ICMP.
+    /// TTL or hop limit, a count of hops they could still have gone; absent of ICMP.
     pub ttl: Option<u8>,
     /// Their window in octets, unscaled; absent of ICMP.
     pub window: Option<u16>,

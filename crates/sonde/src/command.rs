@@ -85,7 +85,7 @@ enum Command {
     Throughput(throughput::options::ThroughputOptions),
     /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
     ///
-    /// Sends SYNs through a raw socket, which needs CAP_NET_RAW, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
+    /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
     /// whom) and silence (filtered) apart, each with its TTL, window and options. No connection is ever made: the kernel resets
     /// what is accepted.
     Syn(syn::options::SynOptions),

@@ -50,6 +50,7 @@ fn task(asked: &Asked, address: SocketAddr, key: Option<Key>) -> Task {
         samples: false,
         interval: INTERVAL,
         program: "sonde test".into(),
+        verify: None,
     }
 }
 

@@ -6,6 +6,7 @@ use test_case::test_case;
 use crate::scene::{CLOSED, OPEN, Scene};
 
 /// How often what is planted is looked for: `SONDE_PLANTED` says it, for those who have the time.
+#[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
 fn runs() -> usize {
     std::env::var("SONDE_PLANTED").ok().and_then(|runs| runs.parse().ok()).unwrap_or(2)
 }

@@ -38,7 +38,9 @@ pub fn origin(probing: &Probing, open: Option<u16>, stop: &Stop) -> Origin {
     };
     // What could not be probed a second time leaves the verdict open, and the first time's result stands.
     if syn::measure(&both, stop, ears).is_ok() {
-        answers.iter().for_each(|answer| seen.take(answer, &sent));
+        for answer in &answers {
+            seen.take(answer, &sent);
+        }
     }
     origin::judge(Some(open), &seen.accepted, &seen.questioned)
 }

@@ -69,7 +69,9 @@ impl<'a> Printer<'a> {
             self.sent.pop_first();
         }
         let ready = self.waiting.remove(&exchange.seq).unwrap_or_default();
-        ready.iter().for_each(|answer| self.tell(answer));
+        for answer in &ready {
+            self.tell(answer);
+        }
         if self.output.fault().is_some() {
             stop.request();
         }
