@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use measure::method::{Carrier, Pattern};
 use measure::unit::Bytes;
 use protocol::native::header::Header;
+use rustix::net::{RecvFlags, recv, recvfrom};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::answer::Answerer;
@@ -26,6 +27,9 @@ use crate::thread::{CpuTime, cpu_for, settle};
 /// The most that a socket can be asked for: the kernel takes a signed number and doubles it.
 const LARGEST_BUFFER: usize = i32::MAX as usize / 2;
 
+/// Datagrams that are looked for in a new flow's queue, of clients that began at the same moment.
+const ASTRAY: usize = 256;
+
 /// Options of the shared socket before it is bound: it tells to which of our addresses a datagram came.
 pub fn prepare(socket: &Socket, ipv6: bool) -> std::io::Result<()> {
     option::tell_destination(socket.as_fd(), ipv6)
@@ -38,17 +42,24 @@ pub fn serve(shared_socket: &UdpSocket, address: SocketAddr, shared: &Arc<Shared
     let mut buffer = vec![0; 65_536];
     while !shared.stop.requested() {
         let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else { continue };
-        let message = &buffer[..first.length];
-        let Some((session, header)) = known(message, shared) else { continue };
         let Some(from) = first.from else { continue };
         let local = SocketAddr::new(first.to.unwrap_or(address.ip()), address.port());
-        // A sender that claims to be us would have us answer ourselves for ever.
-        if as_family_of(from.ip(), local) == as_family_of(local.ip(), from) && from.port() == local.port() {
-            continue;
+        let mut waiting = vec![(buffer[..first.length].to_vec(), from)];
+        while let Some((message, from)) = waiting.pop() {
+            waiting.extend(admit(message, from, local, shared));
         }
-        // What cannot be started (no thread, no socket) is tried again with the client's next datagram.
-        let _started = start(&session, header.flow, local, from, message.to_vec(), shared);
     }
+}
+
+/// Takes the first datagram of a flow, sent to `local`; those of others that went astray meanwhile.
+fn admit(message: Vec<u8>, from: SocketAddr, local: SocketAddr, shared: &Arc<Shared>) -> Vec<(Vec<u8>, SocketAddr)> {
+    let Some((session, header)) = known(&message, shared) else { return Vec::new() };
+    // A sender that claims to be us would have us answer ourselves for ever.
+    if as_family_of(from.ip(), local) == as_family_of(local.ip(), from) && from.port() == local.port() {
+        return Vec::new();
+    }
+    // What cannot be started (no thread, no socket) is tried again with the client's next datagram.
+    start(&session, header.flow, local, from, message, shared).unwrap_or_default()
 }
 
 /// The session and flow a datagram belongs to; nobody else is answered, or even told so.
@@ -63,7 +74,8 @@ fn known(message: &[u8], shared: &Shared) -> Option<(Arc<Session>, Header)> {
     Some((session, header))
 }
 
-/// Starts the thread of a flow, unless it runs already: datagrams that were queued meanwhile come here too.
+/// Starts the thread of a flow, unless it runs already: datagrams that were queued meanwhile come here too. Gives those of
+/// others that its socket took meanwhile.
 fn start(
     session: &Arc<Session>,
     flow: u16,
@@ -71,11 +83,12 @@ fn start(
     from: SocketAddr,
     first: Vec<u8>,
     shared: &Arc<Shared>,
-) -> std::io::Result<()> {
+) -> std::io::Result<Vec<(Vec<u8>, SocketAddr)>> {
     if !session.flows[usize::from(flow)].take() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let result = open(local, from, session.open.receive_buffer_bytes).and_then(|socket| {
+        let astray = astray(&socket, from);
         let (session, shared) = (Arc::clone(session), Arc::clone(shared));
         let one = Counted::below(&shared.flows, u32::MAX);
         let pool = Arc::clone(&shared.pool);
@@ -90,7 +103,8 @@ fn start(
                 session.flows[usize::from(flow)].leave();
             }
             session.end_thread(CpuTime::own().since(before));
-        })
+        })?;
+        Ok(astray)
     });
     if result.is_err() {
         session.flows[usize::from(flow)].leave();
@@ -115,6 +129,24 @@ fn open(local: SocketAddr, from: SocketAddr, room: Option<Bytes>) -> std::io::Re
     socket.connect(&SockAddr::from(from))?;
     socket::set_glance(&socket)?;
     Ok(socket)
+}
+
+/// Datagrams of others in front of those of `peer`: between its binding and its connecting the kernel gives a socket all that
+/// comes to its address, and a client whose first datagram that was would hear nothing.
+fn astray(socket: &Socket, peer: SocketAddr) -> Vec<(Vec<u8>, SocketAddr)> {
+    let (mut found, mut buffer) = (Vec::new(), vec![0; 65_536]);
+    while found.len() < ASTRAY {
+        let looked = recvfrom(socket.as_fd(), &mut buffer[..], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        let Ok((_, length, Some(from))) = looked else { break };
+        let Ok(from) = SocketAddr::try_from(from) else { break };
+        if (from.ip(), from.port()) == (peer.ip(), peer.port()) {
+            break;
+        }
+        found.push((buffer[..length].to_vec(), from));
+        // It is there: it was looked at.
+        let _taken = recv(socket.as_fd(), &mut [0_u8; 1][..], RecvFlags::DONTWAIT);
+    }
+    found
 }
 
 /// On a socket of IPv6 an IPv4 client has a mapped address, and our own address must be mapped alike.
