@@ -5,7 +5,7 @@
 //! worse path. One thread, which wakes for each packet: it adds some tens of microseconds of its own, and carries as much as
 //! one CPU reads and writes packet by packet. Needs `CAP_NET_ADMIN` over the namespaces.
 //!
-//! Not here: what becomes of a packet ([`line`]).
+//! Not here: what becomes of a packet ([`mod@line`]).
 
 pub mod line;
 mod tun;

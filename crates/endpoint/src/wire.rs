@@ -1,6 +1,6 @@
 //! Watches the wire while a measurement runs: a packet socket beside it, on a thread of its own.
 //!
-//! The kernel copies the beginnings of the packets to and from the peer into memory that both share ([`ring`]); the thread
+//! The kernel copies the beginnings of the packets to and from the peer into memory that both share (`ring`); the thread
 //! wakes for a block of them, looks at each and keeps counts, so that memory is bounded however long the run. Nothing of
 //! it stands between a stamp and a socket of the measurement: what it costs is the kernel's copy and a share of a CPU.
 //!
