@@ -21,7 +21,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct SynOptions {
-    /// The far side and its port: HOST:PORT, [ADDRESS]:PORT
+    /// The far side and its port: HOST:PORT; brackets around an IPv6 address
     #[arg(value_name = "HOST:PORT")]
     pub host: Far,
 
