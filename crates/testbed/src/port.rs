@@ -5,18 +5,18 @@
 //!
 //! Invariant: a process gives numbers only of blocks that it holds. A block is held by a name in the abstract namespace
 //! of Unix sockets, which is that of the network namespace, as ports are, and is let go of when the process ends, however
-//! that comes. Not here: sockets of our own, which bind port 0.
+//! that comes. What is bound is read in the kernel's tables and never tried: a socket bound to find out lives on, for as long
+//! as a process that another thread is just starting has it too, and the program that is then given the number finds it
+//! taken. Not here: sockets of our own, which bind port 0.
 
-use std::collections::VecDeque;
-use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::collections::{BTreeSet, VecDeque};
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use measure::method::Carrier;
-use socket2::{Domain, Socket, Type};
 
 /// The least number given out: above those that programs of this kind have by custom (5001, 5201, 11111, 12865).
 const LEAST: u16 = 15_000;
@@ -38,7 +38,8 @@ static BLOCKS: LazyLock<Mutex<Blocks>> =
 pub fn free() -> u16 {
     // A test that panicked in here has left nothing half done.
     let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-    blocks.next(is_free).expect("a port that no other test was given and nothing has bound")
+    let bound = bound();
+    blocks.next(|port| !bound.contains(&port)).expect("a port that no other test was given and nothing has bound")
 }
 
 /// Fifty numbers in a row, of which the same holds.
@@ -47,36 +48,46 @@ pub fn free() -> u16 {
 /// As [`free`].
 pub fn row() -> Range<u16> {
     let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-    blocks.whole(is_free).expect("a row of ports that no other test was given and nothing has bound")
+    let bound = bound();
+    blocks.whole(|port| !bound.contains(&port)).expect("a row of ports that no other test was given and nothing has bound")
 }
 
-/// Whether somebody listens for connections at `port`, or takes datagrams there, by the kernel's own table: a connection
-/// to find out would be a client, and a socket bound to find out would be in the way of who is about to bind.
+/// Whether somebody listens for connections at `port`, or takes datagrams there.
 ///
 /// # Panics
 /// For a carrier that has no ports, and where the kernel's table cannot be read.
 pub fn listens(carrier: Carrier, port: u16) -> bool {
-    let (tables, state) = match carrier {
-        Carrier::Tcp | Carrier::TcpConnect | Carrier::TcpSyn => (["/proc/net/tcp", "/proc/net/tcp6"], Some("0A")),
-        Carrier::Udp => (["/proc/net/udp", "/proc/net/udp6"], None),
+    let (transport, state) = match carrier {
+        Carrier::Tcp | Carrier::TcpConnect | Carrier::TcpSyn => ("tcp", Some("0A")),
+        Carrier::Udp => ("udp", None),
         Carrier::Icmp => panic!("an echo has no port"),
     };
-    let read = |path: &str| match std::fs::read_to_string(path) {
-        Ok(table) => table,
-        // A kernel without IPv6.
-        Err(error) if error.kind() == ErrorKind::NotFound && path.ends_with('6') => String::new(),
-        Err(error) => panic!("{path}: {error}"),
-    };
-    tables.iter().any(|path| holds(&read(path), port, state))
+    tables(transport).any(|table| local(&table, state).any(|bound| bound == port))
 }
 
-/// Whether a table as in `proc_net(5)` has a socket with this local port, in this state where one is named.
-fn holds(table: &str, port: u16, state: Option<&str>) -> bool {
-    let place = format!(":{port:04X}");
-    table.lines().skip(1).any(|line| {
+/// Every number that a socket of TCP or UDP has, those of connections that ended a moment ago among them: a program that
+/// does not ask for their reuse would not get them.
+fn bound() -> BTreeSet<u16> {
+    ["tcp", "udp"].into_iter().flat_map(tables).flat_map(|table| local(&table, None).collect::<Vec<_>>()).collect()
+}
+
+/// The kernel's tables of a transport's sockets, over IPv4 and over IPv6 where it has that, in this thread's namespace.
+fn tables(transport: &str) -> impl Iterator<Item = String> + use<> {
+    let path = |version: &str| format!("/proc/thread-self/net/{transport}{version}");
+    [path(""), path("6")].into_iter().filter_map(|path| match std::fs::read_to_string(&path) {
+        Ok(table) => Some(table),
+        Err(error) if error.kind() == ErrorKind::NotFound && path.ends_with('6') => None,
+        Err(error) => panic!("{path}: {error}"),
+    })
+}
+
+/// The local ports in a table as in `proc_net(5)`, of sockets in this state where one is named.
+fn local(table: &str, state: Option<&str>) -> impl Iterator<Item = u16> {
+    table.lines().skip(1).filter_map(move |line| {
         let mut words = line.split_whitespace().skip(1);
-        let local = words.next().is_some_and(|local| local.ends_with(&place));
-        local && (state.is_none() || words.nth(1) == state)
+        let (_, port) = words.next()?.rsplit_once(':')?;
+        let of_state = state.is_none() || words.nth(1) == state;
+        u16::from_str_radix(port, 16).ok().filter(|_| of_state)
     })
 }
 
@@ -105,7 +116,7 @@ impl Blocks {
     /// The next number that is free; `None`: there is none left.
     fn next(&mut self, is_free: impl Fn(u16) -> bool) -> Option<u16> {
         loop {
-            if let Some(port) = self.present.by_ref().find(|port| is_free(*port)) {
+            if let Some(port) = self.present.by_ref().find(|port| !bound().contains(port)) {
                 return Some(port);
             }
             self.present = self.another()?;
@@ -140,26 +151,6 @@ impl Blocks {
     }
 }
 
-/// Whether nothing is bound at `port`. Unlike a listener of the standard library this says no of a port with connections
-/// that have ended a moment ago: a program that does not ask for its reuse would not get it.
-fn is_free(port: u16) -> bool {
-    let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-    let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-    let all = [(v4, Type::STREAM), (v6, Type::STREAM), (v4, Type::DGRAM), (v6, Type::DGRAM)];
-    // What fails otherwise, as IPv6 on a host without it, has nothing bound.
-    all.iter()
-        .all(|(address, kind)| bound(*address, *kind).err().is_none_or(|error| error.kind() != ErrorKind::AddrInUse))
-}
-
-fn bound(address: SocketAddr, kind: Type) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), kind, None)?;
-    if address.is_ipv6() {
-        socket.set_only_v6(true)?;
-    }
-    socket.bind(&address.into())?;
-    Ok(socket)
-}
-
 /// The numbers that a socket without a wish may get.
 fn given_by_the_system() -> Range<u32> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -169,7 +160,6 @@ fn given_by_the_system() -> Range<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::thread;
 
@@ -187,7 +177,7 @@ mod tests {
         assert_eq!(ports.iter().collect::<BTreeSet<_>>().len(), 160);
         let given = given_by_the_system();
         assert!(ports.iter().all(|port| *port >= LEAST && !given.contains(&u32::from(*port))), "{ports:?}");
-        assert!(ports.iter().all(|port| is_free(*port)));
+        assert!(bound().is_disjoint(&ports.iter().copied().collect()));
         let row = row();
         assert!(row.len() == 50 && !ports.iter().any(|port| row.contains(port)));
     }
@@ -199,12 +189,12 @@ mod tests {
     fn what_is_bound_for_either_transport_is_not_free(host: &str) {
         let port = free();
         let tcp = TcpListener::bind((host, port)).unwrap();
-        assert!(!is_free(port) && listens(Carrier::Tcp, port) && !listens(Carrier::Udp, port));
+        assert!(bound().contains(&port) && listens(Carrier::Tcp, port) && !listens(Carrier::Udp, port));
         drop(tcp);
         let udp = UdpSocket::bind((host, port)).unwrap();
-        assert!(!is_free(port) && listens(Carrier::Udp, port) && !listens(Carrier::Tcp, port));
+        assert!(bound().contains(&port) && listens(Carrier::Udp, port) && !listens(Carrier::Tcp, port));
         drop(udp);
-        assert!(is_free(port) && !listens(Carrier::Udp, port));
+        assert!(!bound().contains(&port) && !listens(Carrier::Udp, port));
     }
 
     #[test]
@@ -215,7 +205,7 @@ mod tests {
         // The server ends it first, and so keeps its memory.
         drop(listener.accept().unwrap());
         drop((listener, client));
-        assert!(!listens(Carrier::Tcp, port) && !is_free(port));
+        assert!(!listens(Carrier::Tcp, port) && bound().contains(&port));
     }
 
     #[test]
@@ -246,8 +236,8 @@ mod tests {
         let table = "  sl  local_address rem_address   st tx_queue\n   \
                      0: 0100007F:1F90 00000000:0000 0A 00000000:00000000\n   \
                      1: 0100007F:A001 0100007F:1F91 01 00000000:00000000\n";
-        assert!(holds(table, 0x1F90, Some("0A")) && holds(table, 0xA001, None) && holds(table, 0xA001, Some("01")));
-        assert!(!holds(table, 0xA001, Some("0A")) && !holds(table, 0x1F91, None) && !holds(table, 0xF90, None));
-        assert!(!holds("", 1, None));
+        assert_eq!(local(table, None).collect::<Vec<_>>(), [0x1F90, 0xA001]);
+        assert_eq!(local(table, Some("0A")).collect::<Vec<_>>(), [0x1F90]);
+        assert_eq!(local("", None).next(), None);
     }
 }
