@@ -1,8 +1,9 @@
 // How well a sender of sockperf's messages keeps its schedule, seen by the kernel's receive stamps of what arrives.
 // build: cc -O2 -o arrivals arrivals.c
-// use:   arrivals PORT INTERVAL_NS [CPU]
+// use:   arrivals PORT INTERVAL_NS SPAN_MS [CPU]
 // Takes datagrams on 127.0.0.1:PORT until SIGTERM, answers those that ask for it, as sockperf's server does, and prints how
-// far arrivals are from a schedule of one message each INTERVAL_NS by their sequence numbers. The schedule's beginning is
+// far arrivals are from a schedule of one message each INTERVAL_NS by their sequence numbers. Of what came only those count
+// that were due within SPAN_MS of the first: senders that run for different times are seen for the same. The schedule's beginning is
 // fitted (the median), and so is its pace (from the medians of the first and the last third), so that neither a late start
 // nor a clock that is off by some millionths counts: what is left is jitter. Distances count whichever their sign.
 #include "lim.h"
@@ -44,10 +45,10 @@ static uint64_t big_endian(const unsigned char *b, int octets) {
 }
 
 int main(int c, char **v) {
-  if (c < 3) return fprintf(stderr, "use: arrivals PORT INTERVAL_NS [CPU]\n"), 2;
-  double interval = atof(v[2]);
+  if (c < 4) return fprintf(stderr, "use: arrivals PORT INTERVAL_NS SPAN_MS [CPU]\n"), 2;
+  double interval = atof(v[2]), span = atof(v[3]) * 1e6;
   int room = 4 << 20, one = 1, s = server_socket(0, atoi(v[1]));
-  pin(c > 3 ? atoi(v[3]) : 1);
+  pin(c > 4 ? atoi(v[4]) : 1);
   struct sigaction action = {.sa_handler = on};
   sigaction(SIGTERM, &action, 0);
   sigaction(SIGINT, &action, 0);
@@ -76,6 +77,7 @@ int main(int c, char **v) {
     if (!stamp || !number || flags & 4 || n == KEPT) continue;
     if (!n) first_stamp = stamp, first_number = number;
     at[n] = (double)number - first_number;
+    if (at[n] * interval >= span) continue;
     off[n] = (double)(int64_t)(stamp - first_stamp) - at[n] * interval;
     n++;
   }

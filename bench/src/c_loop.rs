@@ -10,6 +10,10 @@ use crate::process::{Call, Priority};
 use crate::row::{Carrier, Waiting};
 use crate::sonde::{CLIENT_CPU, RECORDED_S, SEGMENTS, SERVER_CPU, SIZE};
 
+/// How long a paced sender is watched, milliseconds: both run longer, for times of their own, and of a thread that polls at a
+/// real-time priority the kernel takes its CPU for a twentieth of each second.
+const PACED_MS: u32 = 800;
+
 /// The folder that holds the built C loops.
 #[derive(Clone, Debug)]
 pub struct CLoops {
@@ -81,7 +85,7 @@ impl CLoops {
 
     /// The receiver that stamps sockperf's messages, one due each `interval_ns`; not yet started.
     pub fn arrivals(&self, port: u16, interval_ns: u64) -> Call {
-        self.call("arrivals", &format!("{port} {interval_ns} {SERVER_CPU}"))
+        self.call("arrivals", &format!("{port} {interval_ns} {PACED_MS} {SERVER_CPU}"))
     }
 
     /// What a clock read costs on the client's CPU, nanoseconds.

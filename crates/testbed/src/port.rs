@@ -116,7 +116,7 @@ impl Blocks {
     /// The next number that is free; `None`: there is none left.
     fn next(&mut self, is_free: impl Fn(u16) -> bool) -> Option<u16> {
         loop {
-            if let Some(port) = self.present.by_ref().find(|port| !bound().contains(port)) {
+            if let Some(port) = self.present.by_ref().find(|port| is_free(*port)) {
                 return Some(port);
             }
             self.present = self.another()?;
