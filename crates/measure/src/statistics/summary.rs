@@ -2,7 +2,7 @@
 
 mod rates;
 
-use crate::event::{Counts, Second};
+use crate::event::Second;
 use crate::method::{LoopKind, Method, Pattern};
 use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
@@ -177,7 +177,7 @@ fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Fate;
+    use crate::event::{Counts, Fate};
     use crate::method::{Asked, Schedule, Settled, Stop};
     use crate::outcome::{Standing, Steady};
     use crate::recorder::{Recorder, Sequence};
