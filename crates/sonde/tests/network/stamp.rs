@@ -33,7 +33,7 @@ fn word(octets: &[u8], at: usize) -> u32 {
 /// A time of NTP's format as nanoseconds since 1970, cut to whole ones.
 fn time(octets: &[u8], at: usize) -> u64 {
     let (seconds, fraction) = (u64::from(word(octets, at)), u64::from(word(octets, at + 4)));
-    (seconds - ERA) * 1_000_000_000 + (fraction * 1_000_000_000 >> 32)
+    (seconds - ERA) * 1_000_000_000 + ((fraction * 1_000_000_000) >> 32)
 }
 
 fn stamped(packet: &Packet) -> Option<Stamped> {
