@@ -1,8 +1,8 @@
 //! Two hosts and the program on them.
 //!
 //! Tests of time run at real-time priority, so that other work does not decide what they see: where the user may not have it
-//! they say so, and test nothing. Those of microseconds have the machine to themselves as well, as far as this program goes;
-//! all others run beside each other.
+//! they say so, and test nothing. Those of single requests have the machine to themselves as well, as far as this program goes:
+//! nobody else at that priority is before them. All others run beside each other.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -45,12 +45,12 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// For a test of microseconds; `None`: there are no namespaces here or no real-time priority, which was said aloud.
+    /// For a test of the time of single requests; `None`: there are no namespaces here or no real-time priority, which was said aloud.
     pub fn alone(what: &str) -> Option<Self> {
         Self::urgent(what, Turn::alone())
     }
 
-    /// For a test of milliseconds whose programs mostly sleep: real-time priority is enough for it. `None` as of [`Self::alone`].
+    /// For a test whose programs mostly sleep, and which knows of itself when they woke late. `None` as of [`Self::alone`].
     pub fn ahead(what: &str) -> Option<Self> {
         Self::urgent(what, Turn::beside())
     }

@@ -16,7 +16,7 @@ const STALLS: u64 = 4;
 
 #[test]
 fn an_open_loop_sees_what_a_closed_one_omits() {
-    let Some(scene) = Scene::ahead("a peer that stalls") else { return };
+    let Some(scene) = Scene::alone("a peer that stalls") else { return };
     let _reflector = scene.reflector(&["--stall", "100ms", "--stall-every", "1000"]);
     let target = scene.target(false);
     let folder = tempfile::tempdir().expect("a folder");
