@@ -9,20 +9,8 @@ use crate::{document, printed, sonde, sonde_in};
 
 /// A short search whose condition any machine meets that lets a program run at all within a second, up to the highest rate
 /// allowed.
-const EASY: [&str; 12] = [
-    "load",
-    "-q",
-    "--warm-up",
-    "0",
-    "--find",
-    "p50<1s,achieved>=1%",
-    "--probe",
-    "1s",
-    "--agree",
-    "1",
-    "--up-to",
-    "2k",
-];
+const EASY: [&str; 12] =
+    ["load", "-q", "--warm-up", "0", "--find", "p50<1s,achieved>=1%", "--probe", "1s", "--agree", "1", "--up-to", "2k"];
 
 #[test]
 fn a_search_is_one_valid_document_and_its_lines_hold_it() {

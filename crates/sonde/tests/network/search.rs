@@ -72,7 +72,10 @@ fn the_rate_of_a_token_bucket_is_found(place: Place, frames: u64) {
     let file = folder.path().join("found.json");
     let mut command = sonde_in(scene.near());
     command.args(["load", "--json", "-q", &scene.target(false), "--size", &PAYLOAD.to_string(), "-o"]).arg(&file);
-    let output = command.args(["--find", "loss<0.2%", "--probe", "1s", "--rate", "1000", "--probes", "150"]).output().expect("started");
+    let output = command
+        .args(["--find", "loss<0.2%", "--probe", "1s", "--rate", "1000", "--probes", "150"])
+        .output()
+        .expect("started");
     let found = document(&output);
     assert!(output.status.success(), "{}: {}", found["bracket"], String::from_utf8_lossy(&output.stderr));
     let bracket: Bracket = serde_json::from_value(found["bracket"].clone()).expect("a bracket");
@@ -82,7 +85,12 @@ fn the_rate_of_a_token_bucket_is_found(place: Place, frames: u64) {
     // More than the bucket lets through is never found; less is where the search itself says that our own side was late, again
     // and again.
     let least = if bracket.missed.is_some_and(|end| end.is_spoilt()) { 0.8 } else { 0.98 };
-    assert!((least..=1.02).contains(&(met / frames as f64)), "{met} of {frames}: {}{}", found["bracket"], course(probes));
+    assert!(
+        (least..=1.02).contains(&(met / frames as f64)),
+        "{met} of {frames}: {}{}",
+        found["bracket"],
+        course(probes)
+    );
     assert!(met < missed && missed / met <= 1.02, "{met} {missed}");
     assert_eq!(bracket.reached, Reached::Width);
     // Our own interface's queue is our own side's, which the path is not blamed for.
@@ -96,7 +104,10 @@ fn the_rate_of_a_token_bucket_is_found(place: Place, frames: u64) {
 fn course(probes: &[Value]) -> String {
     let line = |probe: &Value| {
         let (rate, outcome) = (&probe["rate_per_1000s"], &probe["record"]["outcome"]);
-        format!("\n{rate} {} {} {} {}", probe["verdict"], probe["missed"], outcome["counts"], outcome["slip"]["behind_share"])
+        format!(
+            "\n{rate} {} {} {} {}",
+            probe["verdict"], probe["missed"], outcome["counts"], outcome["slip"]["behind_share"]
+        )
     };
     probes.iter().map(line).collect()
 }

@@ -133,8 +133,16 @@ fn what_our_own_interface_refused_of_a_bunch_says_nothing_of_its_rate() {
         (verdict, why.as_str()),
         (Verdict::Bunched, "sent 99.60 % of what was due, 48 left in bunches, late by our own side's doing")
     );
-    assert_eq!(said("loss<0.1%", &Seen { bunched: 39, ..stalled.clone() }).0, Verdict::OurSide, "one too many for that");
-    assert_eq!(said("loss<0.1%", &Seen { lost: 9, ..stalled.clone() }).0, Verdict::OurSide, "with what was lost as well");
+    assert_eq!(
+        said("loss<0.1%", &Seen { bunched: 39, ..stalled.clone() }).0,
+        Verdict::OurSide,
+        "one too many for that"
+    );
+    assert_eq!(
+        said("loss<0.1%", &Seen { lost: 9, ..stalled.clone() }).0,
+        Verdict::OurSide,
+        "with what was lost as well"
+    );
     assert_eq!(said("loss<0.1%", &Seen { tried: 0.998, ..stalled.clone() }).0, Verdict::OurSide, "not even tried");
     assert_eq!(said("loss<0.1%", &Seen { held: true, ..stalled }).0, Verdict::Missed, "held back by a socket");
 }
