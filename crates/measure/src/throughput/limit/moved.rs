@@ -6,8 +6,7 @@
 //! through: losses that come and go are neither. A queue that does not overflow is judged by the shortest time on the way in
 //! each short interval: one that stands does so all the time.
 //!
-//! Legs that left far slower than they should tell nothing, unless it was the sending host's own queue that held them back, and
-//! neither do losses at the receiver's own sockets. A sender that is late leaves out what was due, for many datagrams at once
+//! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A sender that is late leaves out what was due, for many datagrams at once
 //! would overflow any bucket. Which legs are sent, and how long: [`course`].
 
 pub mod course;
@@ -24,9 +23,6 @@ pub struct Moved {
     pub legs: Vec<Leg>,
 }
 
-/// Of the rate asked for, what left at most where the sending host's own queue held it back; and of its time, what the sender took for itself.
-const HELD_BACK: f64 = 0.9;
-const ASLEEP: f64 = 0.7;
 /// How much faster than the slowest leg another has to have left.
 const FASTER: f64 = 1.2;
 /// Share lost from which a leg went beyond what the path carries.
@@ -45,8 +41,6 @@ const FEW: f64 = 8.0;
 const AGAIN: f64 = 4.0;
 /// What never left the queue, from which there is one.
 const QUEUED: Nanos = Nanos::millis(1);
-/// What stands in a queue of which the sender itself is held back.
-const NOTICED: Nanos = Nanos::micros(100);
 
 impl Moved {
     /// What moving the rate shows of a path on which the stream `lost` such a share; `None`: nothing.
@@ -58,11 +52,6 @@ impl Moved {
         }
         if let Some((queued, leg)) = self.queued() {
             tried.push(format!("a queue of {queued} stood meanwhile, which let {} through", rate(leg.through())));
-            return (Some(Limiter::Congestion), tried);
-        }
-        if let Some(leg) = self.held_back() {
-            let through = rate(leg.through());
-            tried.push(format!("the sender had to wait for its own host's queue, which let {through} through"));
             return (Some(Limiter::Congestion), tried);
         }
         if let Some(place) = self.beyond() {
@@ -120,17 +109,6 @@ impl Moved {
         }
         let (before, stood) = (slowest.standing?, fastest.standing?);
         (stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0).then_some((stood, fastest))
-    }
-
-    /// The fastest leg, where its sender slept most of the time, yet sent less than it should, and what it sent stood in a queue
-    /// however short, and nothing was lost: it waited for room in its own socket, which its host empties no faster.
-    fn held_back(&self) -> Option<&Leg> {
-        let (slowest, others) = self.legs.split_first()?;
-        let fastest = others.last()?;
-        let short = fastest.sent_bytes_per_s <= fastest.asked_bytes_per_s * HELD_BACK && fastest.loss() < LOSSES;
-        let (before, stood) = (slowest.standing?, fastest.standing?);
-        let stands = stood >= NOTICED && stood.0 >= 4 * before.0;
-        (short && stands && fastest.sender_taken? <= ASLEEP).then_some(fastest)
     }
 
     /// The share that all legs lost about alike, where it is enough to tell.

@@ -70,7 +70,6 @@ fn leg(rate: f64, lost: f64, queue: Nanos) -> Leg {
         standing: Some(queue),
         after_loss: Some(queue).filter(|_| lost > 0.0),
         through_bytes_per_s: Some(rate * (1.0 - lost)).filter(|_| lost > 0.0),
-        sender_taken: Some(0.3),
     }
 }
 
@@ -192,7 +191,7 @@ fn legs_that_tell_nothing_accuse_nobody() {
     assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "the slower one did not leave as it should");
     let mut moved = lost();
     moved.legs.pop();
-    (moved.legs[1].sent_bytes_per_s, moved.legs[1].sender_taken) = (0.55e9, Some(0.9));
+    moved.legs[1].sent_bytes_per_s = 0.55e9;
     assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "the faster one was none");
     let mut moved = legs(&[0.0, 0.3], Nanos::millis(40));
     moved.legs[1].dropped = 0.3;
@@ -215,21 +214,6 @@ fn a_queue_at_our_own_interface_is_one() {
     let mut moved = legs(&[0.0, 0.0], Nanos::millis(17));
     moved.legs[1].sent_bytes_per_s *= 0.7;
     assert_eq!(Evidence { moved: Some(moved), ..easy() }.limit().limiter, Limiter::Congestion);
-}
-
-#[test]
-fn a_short_queue_at_our_own_interface_is_one_where_the_sender_sleeps() {
-    let held = |change: fn(&mut Leg)| {
-        let mut moved = legs(&[0.0, 0.0], Nanos::micros(300));
-        moved.legs[1].sent_bytes_per_s *= 0.7;
-        change(&mut moved.legs[1]);
-        Evidence { moved: Some(moved), ..easy() }.limit().limiter
-    };
-    assert_eq!(held(|_| {}), Limiter::Congestion);
-    assert_eq!(held(|leg| leg.sender_taken = Some(0.9)), Limiter::NotDetermined, "it could do no more");
-    assert_eq!(held(|leg| leg.sender_taken = None), Limiter::NotDetermined, "nobody knows whether it could");
-    assert_eq!(held(|leg| leg.sent_bytes_per_s /= 0.7), Limiter::NotDetermined, "it did what it should");
-    assert_eq!(held(|leg| leg.standing = Some(Nanos::micros(40))), Limiter::NotDetermined, "it woke late");
 }
 
 #[test]

@@ -61,13 +61,8 @@ impl Way {
         let receivers =
             if self.throughput.direction == Direction::Send { &self.theirs } else { &self.throughput.streams };
         let intervals = receivers.iter().flat_map(|stream| &stream.intervals);
-        let taken = self.sender.busiest_thread_share.zip(self.sender.waiting_thread_share);
         let rates = (asked_bytes_per_s, self.throughput.sent_bytes_per_s?);
-        Some(Leg {
-            dropped: self.dropped.unwrap_or(0.0),
-            sender_taken: taken.map(|(on_one, for_one)| on_one + for_one),
-            ..Leg::of(rates, self.datagrams?, intervals)
-        })
+        Some(Leg { dropped: self.dropped.unwrap_or(0.0), ..Leg::of(rates, self.datagrams?, intervals) })
     }
 
     /// The evidence, with what datagrams met that were sent slower and faster, where any were.

@@ -57,7 +57,7 @@ impl Moved {
         let wanted = |bytes_per_s: f64| Wanted { bytes_per_s, length: LEG };
         let first = |rate: f64| Wanted { length: of.length(rate), ..wanted(rate) };
         let unsent = self.legs.iter().any(|leg| !leg.left());
-        if unsent || self.legs.len() >= MOST_LEGS || self.queued().is_some() || self.held_back().is_some() {
+        if unsent || self.legs.len() >= MOST_LEGS || self.queued().is_some() {
             return None;
         }
         if let Some(place) = self.beyond() {

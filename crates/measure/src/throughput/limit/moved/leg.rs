@@ -23,8 +23,6 @@ pub struct Leg {
     /// Bytes of payload per second that arrived once some had been lost: what a bucket had saved up before was let through beside
     /// its rate. Middle one of the whole intervals after the first with losses; `None` where there are fewer than two.
     pub through_bytes_per_s: Option<f64>,
-    /// Share of the time in which the sending thread was on a processor or waited for one, 0 to 1; absent where either is unknown.
-    pub sender_taken: Option<f64>,
 }
 
 /// What a leg beyond what the path carries met.
@@ -62,7 +60,6 @@ impl Leg {
                 .map(|nanos| Nanos(nanos as u64)),
             after_loss: datagrams.after_loss_ns.map(|nanos| Nanos(nanos as u64)),
             through_bytes_per_s: through(&intervals.collect::<Vec<_>>()),
-            sender_taken: None,
         }
     }
 

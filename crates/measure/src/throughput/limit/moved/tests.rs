@@ -163,7 +163,7 @@ fn leg(path: Path, wanted: course::Wanted, disturbed: Disturbed, seed: u64) -> L
     arrivals.last(number);
     close(&mut arrivals, 0.05);
     let sent = number as f64 * PAYLOAD / end;
-    Leg { sender_taken: Some(0.3), ..Leg::of((wanted.bytes_per_s, sent), arrivals.total(), intervals.iter()) }
+    Leg::of((wanted.bytes_per_s, sent), arrivals.total(), intervals.iter())
 }
 
 /// What the whole search says of `path` to a stream of which so many bytes a second arrived.
