@@ -180,6 +180,32 @@ pub struct Second {
     pub max_ns: Option<Nanos>,
 }
 
+impl Second {
+    /// Seconds of several threads as one: counts add up, extremes are the outermost, the mean is of all answers.
+    #[must_use]
+    pub fn merged<'a>(seconds: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        let mut counts = Counts::default();
+        seconds.clone().for_each(|second| counts.add(&second.counts));
+        let recorded = |second: &Self| second.counts.answered.saturating_sub(second.counts.clock_steps);
+        let weights: u64 = seconds.clone().map(recorded).sum();
+        let sum: f64 = seconds.clone().filter_map(|second| Some(second.mean_ns? * recorded(second) as f64)).sum();
+        Self {
+            at_ns: seconds.clone().map(|second| second.at_ns).min().unwrap_or(Nanos::ZERO),
+            length_ns: seconds.clone().map(|second| second.length_ns).max().unwrap_or(Nanos::ZERO),
+            counts,
+            min_ns: seconds.clone().filter_map(|second| second.min_ns).min(),
+            mean_ns: (weights > 0).then(|| sum / weights as f64),
+            max_ns: seconds.filter_map(|second| second.max_ns).max(),
+        }
+    }
+
+    /// This one and the one after it as one.
+    #[must_use]
+    pub fn then(&self, next: &Self) -> Self {
+        Self { length_ns: Nanos(self.length_ns.0 + next.length_ns.0), ..Self::merged([self, next].into_iter()) }
+    }
+}
+
 /// What an engine pushes while it runs; sinks turn it into a progress line, JSON lines or a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {

@@ -9,6 +9,7 @@
 pub mod answer;
 pub mod clock;
 pub mod clock_offset;
+pub mod comparison;
 pub mod environment;
 pub mod event;
 pub mod method;

@@ -10,6 +10,7 @@ use crate::event::{Counts, Fate, Second};
 use crate::method::{LoopKind, Method};
 use crate::unit::{Instant, Nanos};
 
+mod course;
 mod order;
 mod recording;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod tests;
 mod thinning;
 mod values;
 
+use course::Course;
 pub use order::{Arrivals, LossPeriods, Sequence};
 pub use recording::{Held, HeldBack, Recording};
 use thinning::Thinning;
@@ -41,7 +43,7 @@ pub struct Recorder {
     /// How many had been answered when a request was lost last.
     answered_before_loss: Option<u64>,
     began: Instant,
-    seconds: Vec<Second>,
+    seconds: Course,
     edge: Edge,
     first: Option<Nanos>,
     held_back: HeldBack,
@@ -81,7 +83,7 @@ impl Recorder {
             arrivals: Arrivals::default(),
             answered_before_loss: None,
             began: Instant(0),
-            seconds: Vec::with_capacity(4_096),
+            seconds: Course::new(),
             edge: Edge::at(Instant(0)),
             first: None,
             held_back: HeldBack::default(),
@@ -238,9 +240,7 @@ impl Recorder {
             max_ns: some.then_some(Nanos(max)),
         };
         self.edge = Edge { at: now, counts: self.counts, sum: self.response.sum(), recorded: self.response.count() };
-        if self.seconds.len() < self.seconds.capacity() {
-            self.seconds.push(second);
-        }
+        self.seconds.push(second);
         second
     }
 
@@ -272,7 +272,7 @@ impl Recorder {
             extents: self.arrivals.extents,
             loss_periods: self.arrivals.loss_periods,
             ends_lost: self.answered_before_loss == Some(self.counts.answered),
-            seconds: vec![self.seconds],
+            seconds: vec![self.seconds.finish()],
             began: self.began,
             ended: now,
             first: self.first,

@@ -9,6 +9,8 @@ pub mod payload;
 pub mod quantile;
 pub mod series;
 pub mod settled;
+pub mod shift;
+pub mod sides;
 pub mod steady;
 pub mod summary;
 

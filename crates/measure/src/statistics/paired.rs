@@ -59,6 +59,40 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     Some(Estimate { value: value.exp(), low: low.map(f64::exp), high: high.map(f64::exp) })
 }
 
+/// Probability, if the pairs had no effect, of a sum of signed ranks as far from its middle as this or further, in either
+/// direction (Wilcoxon's signed-rank test; pairs without a difference are left out, equal ones share their rank). 1 where no
+/// pair differs; `None` where a number is not finite.
+pub fn probability(values: &[f64]) -> Option<f64> {
+    if values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let apart: Vec<f64> = values.iter().copied().filter(|value| *value != 0.0).collect();
+    let mut sizes: Vec<f64> = apart.iter().map(|value| value.abs()).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    // Twice the rank, which equal ones share.
+    let doubled = |value: &f64| {
+        sizes.partition_point(|size| *size < value.abs()) + sizes.partition_point(|size| *size <= value.abs()) + 1
+    };
+    let ranks: Vec<usize> = apart.iter().map(doubled).collect();
+    let all: usize = ranks.iter().sum();
+    let positive: usize = apart.iter().zip(&ranks).filter(|(value, _)| **value > 0.0).map(|(_, rank)| rank).sum();
+    let smaller = positive.min(all - positive);
+    let upto = if apart.len() <= EXACT_UP_TO {
+        let mut patterns = vec![0.0; all + 1];
+        patterns[0] = 1.0;
+        for &rank in &ranks {
+            for sum in (rank..=all).rev() {
+                patterns[sum] += patterns[sum - rank];
+            }
+        }
+        patterns[..=smaller].iter().sum::<f64>() / 2_f64.powi(apart.len() as i32)
+    } else {
+        let deviation = ranks.iter().map(|rank| (*rank as f64).powi(2)).sum::<f64>().sqrt() / 2.0;
+        Normal::standard().cdf((smaller as f64 + 1.0 - all as f64 / 2.0) / deviation)
+    };
+    Some((2.0 * upto).min(1.0))
+}
+
 /// Averages of all pairs i <= j, ascending.
 fn walsh_averages(values: &[f64]) -> Vec<f64> {
     let n = values.len();
@@ -71,8 +105,15 @@ fn walsh_averages(values: &[f64]) -> Vec<f64> {
     averages
 }
 
+/// The median of some runs' numbers, or of two the middle; `None` where there is none or one is no number.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    (!sorted.is_empty() && sorted.iter().all(|value| value.is_finite())).then(|| middle(&sorted))
+}
+
 /// Median of a sorted sample that is not empty.
-fn middle(sorted: &[f64]) -> f64 {
+pub(super) fn middle(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     if sorted.len().is_multiple_of(2) { sorted[half - 1] / 2.0 + sorted[half] / 2.0 } else { sorted[half] }
 }
@@ -165,6 +206,28 @@ mod tests {
             let (exact, normal) = (exact_rank(n), normal_rank(n));
             assert!(exact.abs_diff(normal) <= 2, "{n}: {exact} and {normal}");
         }
+    }
+
+    #[test]
+    fn the_probability_is_that_of_the_published_tables() {
+        // The example above: T+ = 40 of 45, P(T+ >= 40) = 0.0195.
+        let depression = [0.952, -0.147, 1.022, 0.43, 0.62, 0.59, 0.49, -0.08, 0.01];
+        assert!((probability(&depression).unwrap() - 0.039_062_5).abs() < 1e-12);
+        let all_above: Vec<f64> = (1..=6).map(f64::from).collect();
+        assert_eq!(probability(&all_above), Some(2.0 / 64.0));
+        assert_eq!(probability(&[0.0, 0.0]), Some(1.0));
+        assert_eq!(probability(&[]), Some(1.0));
+        assert_eq!(probability(&[f64::NAN]), None);
+    }
+
+    #[test]
+    fn the_approximation_of_the_probability_takes_over_without_a_jump() {
+        let mut rng = fastrand::Rng::with_seed(12);
+        let values: Vec<f64> = (0..60).map(|_| rng.f64() - 0.4).collect();
+        let exact = probability(&values).unwrap();
+        // One pair more, of no weight, makes it the approximation's.
+        let more: Vec<f64> = values.iter().copied().chain([1e-12]).collect();
+        assert!((probability(&more).unwrap() - exact).abs() < 0.01, "{exact}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod rates;
 
-use crate::event::{Counts, Second};
+use crate::event::Second;
 use crate::method::{LoopKind, Method, Pattern};
 use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
@@ -152,33 +152,32 @@ fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) 
     })
 }
 
-/// The seconds of all threads together, by their number from the start.
+/// The seconds of all threads together: those of one thread, and into each what the others had in its middle. That one is
+/// the thread whose seconds a long run made longest, and among such the one that ran to the end.
 fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
-    let most = threads.iter().map(Vec::len).max().unwrap_or(0);
-    (0..most).map(|k| merged(threads.iter().filter_map(|thread| thread.get(k)))).collect()
-}
-
-/// Seconds of several threads as one: counts add up, extremes are the outermost, the mean is of all answers.
-pub fn merged<'a>(seconds: impl Iterator<Item = &'a Second> + Clone) -> Second {
-    let mut counts = Counts::default();
-    seconds.clone().for_each(|second| counts.add(&second.counts));
-    let recorded = |second: &Second| second.counts.answered.saturating_sub(second.counts.clock_steps);
-    let weights: u64 = seconds.clone().map(recorded).sum();
-    let sum: f64 = seconds.clone().filter_map(|second| Some(second.mean_ns? * recorded(second) as f64)).sum();
-    Second {
-        at_ns: seconds.clone().map(|second| second.at_ns).min().unwrap_or(Nanos::ZERO),
-        length_ns: seconds.clone().map(|second| second.length_ns).max().unwrap_or(Nanos::ZERO),
-        counts,
-        min_ns: seconds.clone().filter_map(|second| second.min_ns).min(),
-        mean_ns: (weights > 0).then(|| sum / weights as f64),
-        max_ns: seconds.filter_map(|second| second.max_ns).max(),
+    // Of one that has no more than one it is not known how long its seconds are: it ended within the first.
+    let length = |thread: &[Second]| thread.first().filter(|_| thread.len() > 1).map(|first| first.length_ns.0);
+    let usual = threads.iter().filter_map(|thread| length(thread)).min().unwrap_or(1).max(1);
+    let standing = |thread: &&Vec<Second>| {
+        let last = thread.last()?;
+        let times = length(thread).map_or(0, |length| (length + usual / 2) / usual);
+        Some((times, last.at_ns.0 + last.length_ns.0))
+    };
+    let Some(frame) = threads.iter().max_by_key(standing) else { return Vec::new() };
+    let mut places = vec![Vec::new(); frame.len()];
+    for second in threads.iter().flatten() {
+        let middle = Nanos(second.at_ns.0 + second.length_ns.0 / 2);
+        let place = frame.partition_point(|of_frame| of_frame.at_ns <= middle).saturating_sub(1);
+        places[place].push(*second);
     }
+    let lengths = frame.iter().map(|second| second.length_ns);
+    places.iter().zip(lengths).map(|(held, length_ns)| Second { length_ns, ..Second::merged(held.iter()) }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Fate;
+    use crate::event::{Counts, Fate};
     use crate::method::{Asked, Schedule, Settled, Stop};
     use crate::outcome::{Standing, Steady};
     use crate::recorder::{Recorder, Sequence};
@@ -385,8 +384,8 @@ mod tests {
 
     #[test]
     fn seconds_of_threads_add_up() {
-        let second = |answered, mean: Option<f64>, min, max, length| Second {
-            at_ns: Nanos::ZERO,
+        let second = |at, answered, mean: Option<f64>, min, max, length| Second {
+            at_ns: Nanos::millis(at),
             length_ns: length,
             counts: Counts { scheduled: answered, answered, ..Counts::default() },
             min_ns: min,
@@ -395,17 +394,40 @@ mod tests {
         };
         let some = |x| Some(Nanos(x));
         let one = vec![
-            second(3, Some(10.0), some(5), some(20), Nanos::secs(1)),
-            second(0, None, None, None, Nanos::secs(1)),
-            second(1, Some(4.0), some(4), some(4), Nanos::millis(5)),
+            second(0, 3, Some(10.0), some(5), some(20), Nanos::secs(1)),
+            second(1_000, 0, None, None, None, Nanos::secs(1)),
+            second(2_000, 1, Some(4.0), some(4), some(4), Nanos::millis(5)),
         ];
-        let other = vec![second(1, Some(30.0), some(30), some(30), Nanos(999)), second(0, None, None, None, Nanos(1))];
+        let other = vec![
+            second(0, 1, Some(30.0), some(30), some(30), Nanos(999)),
+            second(1_000, 0, None, None, None, Nanos(1)),
+        ];
         let found = merged_seconds(&[one, other]);
         assert_eq!(found.len(), 3);
         assert_eq!((found[0].counts.answered, found[0].mean_ns), (4, Some(15.0)));
         assert_eq!((found[0].min_ns, found[0].max_ns, found[0].length_ns), (some(5), some(30), Nanos::secs(1)));
         assert_eq!((found[1].min_ns, found[1].mean_ns, found[1].max_ns), (None, None, None));
         assert_eq!(found[2].length_ns, Nanos::millis(5));
+    }
+
+    #[test]
+    fn a_thread_whose_seconds_became_longer_takes_those_of_one_that_just_did_not_need_it() {
+        let second = |at: u64, length: u64, answered: u64| Second {
+            at_ns: Nanos::millis(at),
+            length_ns: Nanos::millis(length),
+            counts: Counts { scheduled: answered, answered, ..Counts::default() },
+            min_ns: None,
+            mean_ns: None,
+            max_ns: None,
+        };
+        let one = vec![second(0, 1_000, 1), second(1_000, 1_000, 2), second(2_001, 1_000, 3), second(3_001, 1_009, 4)];
+        let other = vec![second(0, 2_000, 10), second(2_000, 2_000, 20), second(4_000, 15, 30)];
+        for threads in [[one.clone(), other.clone()], [other, one]] {
+            let found = merged_seconds(&threads);
+            assert_eq!(found.iter().map(|second| second.counts.answered).collect::<Vec<_>>(), [13, 27, 30]);
+            assert_eq!(found[0].length_ns, Nanos::secs(2));
+        }
+        assert_eq!(merged_seconds(&[]), []);
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use measure::event::{Event, Second};
 use measure::method::{Method, Stop};
-use measure::statistics::summary::merged;
 use measure::throughput::{Interval, per_second};
 use measure::unit::{Bytes, Nanos, grouped};
 use report::layout::Style;
@@ -89,13 +88,13 @@ impl Tally {
     fn second(&mut self, second: &Second) -> bool {
         let until = end(second).max(self.total.as_ref().map_or(Nanos::ZERO, end));
         let all = self.total.iter().chain([second]);
-        self.total = Some(Second { at_ns: Nanos::ZERO, length_ns: until, ..merged(all) });
+        self.total = Some(Second { at_ns: Nanos::ZERO, length_ns: until, ..Second::merged(all) });
         let place = (second.at_ns.0 + 500_000_000) / 1_000_000_000;
         let told = self.open.entry(place).or_default();
         told.push(*second);
         let whole = told.len() >= self.threads;
         if whole {
-            self.latest = self.open.remove(&place).map(|seconds| merged(seconds.iter()));
+            self.latest = self.open.remove(&place).map(|seconds| Second::merged(seconds.iter()));
         }
         whole
     }

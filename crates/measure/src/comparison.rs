@@ -1,0 +1,195 @@
+//! Whether two sides differ, in which figure, by how much and how surely: the one procedure of every comparison.
+//!
+//! A run gives one number for each figure. Runs made in pairs, one of each side beside the other, are compared pair by pair;
+//! others as two groups. Where several figures are asked about, each is called different only as surely as all of them
+//! together allow. What is not shown is never called the same.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::paired::{self, Estimate};
+use crate::statistics::sides::{self, FEWEST};
+
+/// How often a comparison of two sides that do not differ may call them different.
+pub const ALARMS: f64 = 0.05;
+
+/// More runs than any number of figures takes: the probability of the outermost ways to deal them out is 10^-18.
+const MANY: usize = 60;
+
+/// How the runs of both sides were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// In blocks of one run of each side, in random order: the k-th of one side belongs to the k-th of the other.
+    Paired,
+    /// Each side by itself.
+    Apart,
+}
+
+/// The numbers that the runs of both sides have for one figure, absent where a run has none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runs {
+    /// Of the first side, in the order they were made.
+    pub first: Vec<Option<f64>>,
+    /// Of the second.
+    pub second: Vec<Option<f64>>,
+}
+
+/// What the runs say of one figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Compared {
+    /// Median over the first side's runs; absent where none has the figure.
+    pub first: Option<f64>,
+    /// Median over the second side's runs.
+    pub second: Option<f64>,
+    /// Runs that have the figure, of the first side and the second; pairs count on both.
+    pub runs: (u32, u32),
+    /// How much the second side has more, in the figure's own unit.
+    pub difference: Option<Interval>,
+    /// The same as a share of the first side: 0.05 is 5 % more. Absent where a number is not above 0.
+    pub change: Option<Interval>,
+    /// Probability of this or more if the sides did not differ, before it is set against those of the other figures.
+    pub p: Option<f64>,
+    /// Cliff's delta, −1 to 1, of runs that were made apart.
+    pub delta: Option<f64>,
+    /// What may be said.
+    pub word: Word,
+}
+
+/// An estimate and its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end; absent where so few runs cannot reach 95 %.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// What may be said of a figure. There is no word for equal: that takes a margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// The second side has more of it.
+    More,
+    /// The second side has less of it.
+    Less,
+    /// No difference was shown.
+    NotShown,
+    /// So few runs cannot show one.
+    TooFewRuns,
+}
+
+/// Compares each figure, with Holm's correction where there are several.
+pub fn compare(figures: &[Runs], design: Design) -> Vec<Compared> {
+    let mut compared: Vec<Compared> = figures.iter().map(|runs| runs.compared(design)).collect();
+    let probabilities: Vec<f64> = compared.iter().filter_map(|figure| figure.p).collect();
+    let mut adjusted = sides::holm(&probabilities).into_iter();
+    for figure in &mut compared {
+        let p = figure.p.and_then(|_| adjusted.next());
+        figure.word = figure.judged(p, probabilities.len(), design);
+    }
+    compared
+}
+
+/// Fewest runs of each side, or pairs, with which one of so many figures can be called different at all; five at least.
+///
+/// ```
+/// use measure::comparison::{Design, fewest};
+/// assert_eq!((fewest(1, Design::Apart), fewest(1, Design::Paired)), (5, 6));
+/// assert_eq!((fewest(3, Design::Apart), fewest(3, Design::Paired)), (5, 7));
+/// ```
+pub fn fewest(figures: usize, design: Design) -> usize {
+    let reached = |runs: &usize| least_probability(*runs, *runs, design) * figures as f64 <= ALARMS;
+    (FEWEST..MANY).find(reached).unwrap_or(MANY)
+}
+
+/// The smallest two-sided probability that so many runs can have: of all ways to deal them out, the two outermost.
+fn least_probability(first: usize, second: usize, design: Design) -> f64 {
+    let ways = match design {
+        Design::Paired => 2_f64.powi(first.min(second) as i32),
+        Design::Apart => (1..=first).map(|k| (second + k) as f64 / k as f64).product(),
+    };
+    2.0 / ways
+}
+
+impl Runs {
+    fn compared(&self, design: Design) -> Compared {
+        let (first, second) = match design {
+            Design::Paired => self.first.iter().zip(&self.second).filter_map(|(a, b)| Some(((*a)?, (*b)?))).unzip(),
+            Design::Apart => (of(&self.first), of(&self.second)),
+        };
+        let positive = first.iter().chain(&second).all(|value| *value > 0.0);
+        let found = match design {
+            Design::Paired => {
+                let differences: Vec<f64> = first.iter().zip(&second).map(|(a, b)| b - a).collect();
+                // Of the logarithms where there are: what disturbs a pair moves both by a share.
+                let pairs: Vec<(f64, f64)> = second.iter().copied().zip(first.iter().copied()).collect();
+                let shares = || pairs.iter().map(|(b, a)| b.ln() - a.ln()).collect::<Vec<_>>();
+                let p = paired::probability(&if positive { shares() } else { differences.clone() });
+                Found {
+                    difference: paired::hodges_lehmann(&differences),
+                    ratio: positive.then(|| paired::ratio(&pairs)).flatten(),
+                    p: p.filter(|_| !pairs.is_empty()),
+                    delta: None,
+                }
+            }
+            Design::Apart => {
+                let (plain, ratio) = (sides::compared(&first, &second), sides::ratio(&first, &second));
+                Found {
+                    difference: plain.map(|sides| sides.shift),
+                    ratio: ratio.map(|sides| sides.shift),
+                    p: plain.map(|sides| sides.p),
+                    delta: plain.map(|sides| sides.delta),
+                }
+            }
+        };
+        let share = |ratio: Estimate| Interval {
+            value: ratio.value - 1.0,
+            low: ratio.low.map(|low| low - 1.0),
+            high: ratio.high.map(|high| high - 1.0),
+        };
+        Compared {
+            first: paired::median(&first),
+            second: paired::median(&second),
+            runs: (first.len() as u32, second.len() as u32),
+            difference: found.difference.map(|Estimate { value, low, high }| Interval { value, low, high }),
+            change: found.ratio.map(share),
+            p: found.p,
+            delta: found.delta,
+            word: Word::TooFewRuns,
+        }
+    }
+}
+
+/// What the statistics of one design give.
+struct Found {
+    difference: Option<Estimate>,
+    ratio: Option<Estimate>,
+    p: Option<f64>,
+    delta: Option<f64>,
+}
+
+/// The numbers of the runs that have one.
+fn of(runs: &[Option<f64>]) -> Vec<f64> {
+    runs.iter().flatten().copied().collect()
+}
+
+impl Compared {
+    /// `p`: with which the figure is judged, those of others considered, of which there are so many with itself.
+    fn judged(&self, p: Option<f64>, figures: usize, design: Design) -> Word {
+        let (first, second) = (self.runs.0 as usize, self.runs.1 as usize);
+        let enough = first.min(second) >= FEWEST && least_probability(first, second, design) * figures as f64 <= ALARMS;
+        let effect = self.change.or(self.difference).map_or(0.0, |effect| effect.value);
+        match p {
+            Some(p) if enough && p <= ALARMS && effect > 0.0 => Word::More,
+            Some(p) if enough && p <= ALARMS && effect < 0.0 => Word::Less,
+            _ if enough => Word::NotShown,
+            _ => Word::TooFewRuns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
