@@ -6,8 +6,9 @@
 //! through: losses that come and go are neither. A queue that does not overflow is judged by the shortest time on the way in
 //! each short interval: one that stands does so all the time.
 //!
-//! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A sender that is late leaves out what was due, for many datagrams at once
-//! would overflow any bucket. Which legs are sent, and how long: [`course`].
+//! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A sender that is
+//! late leaves out what was due, for many datagrams at once would overflow any bucket. Which legs are sent, and how long:
+//! [`course`].
 
 pub mod course;
 pub mod leg;
