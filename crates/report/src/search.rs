@@ -114,7 +114,11 @@ fn sentence(search: &SearchDocument) -> String {
         (Some(met), Some(missed), reached) => {
             let (holds, fails) = if reached == Reached::Width { ("holds", "does not") } else { ("held", "did not") };
             let apart = missed.rate_per_1000s.0.get() as f64 / met.rate_per_1000s.0.get() as f64 - 1.0;
-            let whose = if missed.is_ours() { "; that is our own side's end, the far side may hold more" } else { "" };
+            let whose = match missed {
+                _ if missed.is_spoilt() => "; our own side was late there again and again, the path may hold more",
+                _ if missed.is_ours() => "; that is our own side's end, the far side may hold more",
+                _ => "",
+            };
             let (above, why) = (number::percent(apart), why(search, missed));
             format!("{} {holds}; {}, {above} above, {fails}: {why}{whose}", at(met), at(missed))
         }

@@ -49,7 +49,9 @@ pub fn free() -> u16 {
 pub fn row() -> Range<u16> {
     let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
     let bound = bound();
-    blocks.whole(|port| !bound.contains(&port)).expect("a row of ports that no other test was given and nothing has bound")
+    blocks
+        .whole(|port| !bound.contains(&port))
+        .expect("a row of ports that no other test was given and nothing has bound")
 }
 
 /// Whether somebody listens for connections at `port`, or takes datagrams there.
