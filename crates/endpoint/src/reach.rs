@@ -306,7 +306,8 @@ mod tests {
     fn ports_of_this_host_are_told_apart() {
         let echo = TcpListener::bind("127.0.0.1:0").unwrap();
         let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // Given to nobody over TCP or UDP, and by no listener that a process being started might still have.
+        let closed = testbed::port::free();
         let [open, answering] = [echo.local_addr().unwrap().port(), datagrams.local_addr().unwrap().port()];
         let server = thread::spawn(move || {
             let (mut stream, _) = echo.accept().unwrap();

@@ -7,8 +7,9 @@ use endpoint::engine::{Ended, Outlet};
 use endpoint::stop::Stop;
 use measure::event::Event;
 use measure::method::{Pacing, Schedule};
-use measure::throughput::{Carried, Interval};
-use measure::unit::{Bytes, Nanos, Rate};
+use measure::throughput::{Carried, Interval, Sight};
+use measure::unit::{Bytes, Instant, Nanos, Rate};
+use protocol::bulk::{Bulk, Call};
 use protocol::link::Fault;
 use rtrb::RingBuffer;
 use testbed::bulk::VirtualPipe;
@@ -187,4 +188,51 @@ fn a_long_interval_does_not_keep_it_from_ending() {
     let hourly = Schedule::Bursts { count: 1, interval_ns: Nanos::secs(3_600) };
     let streamed = run(pipe(), &Plan { after: Some(Nanos::secs(2)), ..paced(hourly, &stop) });
     assert_eq!((streamed.metered.carried, streamed.metered.elapsed()), (carried(1), Nanos::secs(2)));
+}
+
+/// A pipe whose thread does not run for a second after the start.
+struct Late(VirtualPipe, VirtualClock);
+
+impl Bulk for Late {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn recently(&self) -> Instant {
+        self.0.recently()
+    }
+
+    fn begin(&mut self) -> Sight {
+        self.1.pass(Nanos::secs(1));
+        self.0.begin()
+    }
+
+    fn call(&mut self) -> Result<Call, Fault> {
+        self.0.call()
+    }
+
+    fn sleep(&self, until: Instant) {
+        self.0.sleep(until);
+    }
+
+    fn spin(&self, until: Instant) {
+        self.0.spin(until);
+    }
+}
+
+#[test]
+fn what_is_due_at_the_start_goes_out_even_behind_the_end() {
+    let stop = Stop::default();
+    let rate = Schedule::Rate { rate_per_1000s: Rate::per_second(100).unwrap() };
+    let plan = Plan { after: Some(Nanos::millis(100)), ..paced(rate, &stop) };
+    let clock = VirtualClock::new();
+    let late = Late(VirtualPipe::new(&clock, CALL, Nanos::millis(1)), clock);
+    let streamed = stream::run(late, &plan, None);
+    assert_eq!((streamed.metered.carried, streamed.ended), (carried(1), Ended::Complete));
+    // Not where somebody asked to stop.
+    stop.request();
+    let clock = VirtualClock::new();
+    let late = Late(VirtualPipe::new(&clock, CALL, Nanos::millis(1)), clock);
+    let streamed = stream::run(late, &Plan { after: Some(Nanos::secs(10)), ..plan }, None);
+    assert_eq!((streamed.metered.carried, streamed.ended), (carried(0), Ended::Stopped));
 }

@@ -149,6 +149,12 @@ impl End {
     pub fn is_ours(&self) -> bool {
         2 * self.tally.ours > self.tally.missed
     }
+
+    /// Whether so many probes of it told nothing, because our own side was late, that no more were made for that: what is said
+    /// of it then rests on few.
+    pub fn is_spoilt(&self) -> bool {
+        self.tally.bunched >= SPOILT
+    }
 }
 
 /// Between which rates the condition ceases to be met.
@@ -444,6 +450,7 @@ mod tests {
         let (bracket, probed) =
             search(bounds(), |_, rate| if rate < 5_000.0 { Verdict::Met } else { Verdict::Bunched });
         assert!(bracket.missed.unwrap().is_ours() && probed.len() == 60, "{bracket:?}");
+        assert!(bracket.missed.unwrap().is_spoilt() && !bracket.met.unwrap().is_spoilt(), "{bracket:?}");
         let mut only = Search::new(bounds()).unwrap();
         only.take(per_second(1_000), Verdict::Bunched);
         assert_eq!(rates(&only.bracket(Reached::Stopped)), (None, None), "nothing was told");

@@ -8,6 +8,7 @@ use measure::search::condition::Verdict;
 use measure::search::seen::Seen;
 use measure::search::{End, Reached};
 use measure::unit::{Nanos, Rate};
+use measure::wire::finding::Verdict as Wired;
 
 use crate::curve::{self, Curve, Series};
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
@@ -36,11 +37,34 @@ pub fn render(search: &SearchDocument, style: &Style) -> String {
     page.paragraph(INDENT, &Piece::new("asked", Tone::Faint), FOUND, &asked);
     page.paragraph(INDENT, &Piece::new("found", Tone::Strong), FOUND, &sentence(search));
     page.paragraph(INDENT, &Piece::new("", Tone::Faint), FOUND, &how_surely(search));
+    if let Some(wire) = wire(search) {
+        page.paragraph(INDENT, &Piece::new("wire", Tone::Faint), FOUND, &wire);
+    }
     page.gap();
     let rows = rows(search);
     plot(&mut page, search, &rows);
     table(&mut page, &rows);
     page.finish()
+}
+
+/// What the wire said of the probes, where it was watched.
+fn wire(search: &SearchDocument) -> Option<String> {
+    let of = |probe: &Probe| probe.record.wire.as_ref().map(|wire| wire.verdict());
+    let told: Vec<(Rate, Wired)> =
+        search.probes.iter().filter_map(|probe| Some((probe.rate_per_1000s, of(probe)?))).collect();
+    if told.is_empty() {
+        return None;
+    }
+    let of = |verdict: Wired| told.iter().filter(move |(_, other)| *other == verdict);
+    let verified = number::count(of(Wired::Verified).count() as u64, "probe", "probes");
+    let mut parts = vec![format!("{verified} verified")];
+    for (verdict, word) in [(Wired::Contradicted, "contradicted"), (Wired::NotEstablished, "not established")] {
+        let rates: Vec<String> = of(verdict).map(|(at, _)| rate(*at)).collect();
+        if !rates.is_empty() {
+            parts.push(format!("{word}: at {}", rates.join(", ")));
+        }
+    }
+    Some(parts.join("; "))
 }
 
 /// Where the sentence starts.
@@ -90,7 +114,11 @@ fn sentence(search: &SearchDocument) -> String {
         (Some(met), Some(missed), reached) => {
             let (holds, fails) = if reached == Reached::Width { ("holds", "does not") } else { ("held", "did not") };
             let apart = missed.rate_per_1000s.0.get() as f64 / met.rate_per_1000s.0.get() as f64 - 1.0;
-            let whose = if missed.is_ours() { "; that is our own side's end, the far side may hold more" } else { "" };
+            let whose = match missed {
+                _ if missed.is_spoilt() => "; our own side was late there again and again, the path may hold more",
+                _ if missed.is_ours() => "; that is our own side's end, the far side may hold more",
+                _ => "",
+            };
             let (above, why) = (number::percent(apart), why(search, missed));
             format!("{} {holds}; {}, {above} above, {fails}: {why}{whose}", at(met), at(missed))
         }

@@ -127,7 +127,8 @@ pub fn run<B: Bulk>(way: B, plan: &Plan<'_>, outlet: Option<Outlet>) -> Streamed
     let meter = Meter::new(plan.keeps).keeping(plan.intervals);
     let course = Course::new(start, plan);
     let due = Due::new(plan.schedule, start, 0, 1, plan.seed);
-    Engine { way, plan, outlet, meter, course, due, pacer: Pacer::new(plan.pacing), owes: false }.run(start)
+    Engine { way, plan, outlet, meter, course, due, pacer: Pacer::new(plan.pacing), owes: false, began: false }
+        .run(start)
 }
 
 struct Engine<'a, B> {
@@ -140,6 +141,8 @@ struct Engine<'a, B> {
     pacer: Pacer,
     /// The call that was due waited in vain: it is made again before the next is due.
     owes: bool,
+    /// Whether any call was made.
+    began: bool,
 }
 
 impl<B: Bulk> Engine<'_, B> {
@@ -182,7 +185,7 @@ impl<B: Bulk> Engine<'_, B> {
         let before = if timed { self.way.now() } else { Instant(0) };
         let called = self.way.call();
         let now = if timed { self.way.now() } else { self.way.recently() };
-        self.owes = false;
+        (self.owes, self.began) = (false, true);
         match called {
             Ok(Call::Moved(bytes)) => {
                 self.meter.moved(bytes);
@@ -205,7 +208,8 @@ impl<B: Bulk> Engine<'_, B> {
         Ok(now)
     }
 
-    /// Waits for the next due instant. What is late goes out at once, unless it is to be left out: nothing is based anew.
+    /// Waits for the next due instant. What is late goes out at once, unless it is to be left out: nothing is based anew. The
+    /// first call that is due within the time is made however late it is: a far side to which nothing came tells nothing.
     fn await_due(&mut self) -> Result<(), Ended> {
         while let Some(at) = self.due.peek() {
             let mut now = self.way.now();
@@ -225,6 +229,7 @@ impl<B: Bulk> Engine<'_, B> {
             }
             if now >= self.course.next
                 && let Some(ended) = self.pass()
+                && (self.began || ended != Ended::Complete || at >= self.course.end)
             {
                 return Err(ended);
             }

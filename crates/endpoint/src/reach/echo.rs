@@ -83,11 +83,15 @@ impl Echoer {
         Ok(Self { socket, echo, header, sent: Vec::new(), buffer: vec![0; 1 << 17], local })
     }
 
-    /// The size of the request that an error is about: by its number in what is quoted, else the latest.
-    fn size_of(&self, report: &Report) -> u32 {
-        let number = usize::from(u16::from_be_bytes([report.about[6], report.about[7]]));
-        let quoted = self.sent.get(number).filter(|_| report.from.is_some());
-        quoted.or(self.sent.last()).map_or(0, |(size, _)| *size)
+    /// The size of the request that an error is about: by its number in what is quoted, else the latest. `None`: it is about
+    /// another program's, of which every raw socket between the same hosts is told as well.
+    fn size_of(&self, report: &Report) -> Option<u32> {
+        let number = match report.from {
+            Some(_) => Some(self.echo.quoted(&report.about)?),
+            None => None,
+        };
+        let quoted = number.and_then(|number| self.sent.get(usize::from(number)));
+        quoted.or(self.sent.last()).map(|(size, _)| *size)
     }
 }
 
@@ -123,8 +127,9 @@ impl Prober for Echoer {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Perhaps the error of the socket, which is taken thereby; the queue says more.
                 Err(_) => {
-                    if let Some(report) = report::next(self.socket.as_fd()) {
-                        return Heard::Report { size: self.size_of(&report), report };
+                    let report = report::next(self.socket.as_fd());
+                    if let Some((report, size)) = report.and_then(|report| Some((report, self.size_of(&report)?))) {
+                        return Heard::Report { size, report };
                     }
                 }
             }

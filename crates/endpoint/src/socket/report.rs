@@ -112,16 +112,15 @@ mod tests {
 
     #[test]
     fn a_closed_port_reports_itself() {
-        let closed = {
-            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-            socket.local_addr().unwrap()
-        };
+        // A number that the system gives to nobody by itself, this socket included.
+        let closed = SocketAddr::from(([127, 0, 0, 1], testbed::port::free()));
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         option::tell_of_errors(socket.as_fd(), false);
         socket.connect(closed).unwrap();
         assert_eq!(next(socket.as_fd()), None);
         socket.send(b"question").unwrap();
-        // Loopback delivers before `send` returns.
+        // Waits for it, and takes the socket's error thereby: the queue says more.
+        assert_eq!(socket.recv(&mut [0; 8]).unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
         let report = next(socket.as_fd()).expect("port unreachable");
         assert_eq!((report.kind, report.code, report.errno), (3, 3, libc::ECONNREFUSED));
         assert_eq!((report.from, &report.about), (Some(SocketAddr::ip(&closed)), b"question"));

@@ -104,7 +104,7 @@ fn another_key_is_told_as_what_it_may_be() {
 
 #[test]
 fn nobody_there_is_told_with_what_to_try() {
-    let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = SocketAddr::from(([127, 0, 0, 1], testbed::port::free()));
     let error = failed(&asked(5), free, None);
     assert_eq!(error.step, Step::FirstExchange);
     assert!(error.hint.unwrap().contains("sonde serve --stamp"));

@@ -79,8 +79,8 @@ pub enum Verdict {
     OurSide,
     /// The probe was too short for a clause.
     TooFew,
-    /// Messages were lost, no more than our own side, being late, sent in bunches: whether the path loses them one by one
-    /// is not known.
+    /// Messages were lost, or refused by our own system, no more than our own side, being late, sent in bunches: whether
+    /// they would be one by one is not known.
     Bunched,
 }
 
@@ -103,7 +103,7 @@ enum Held {
 impl Condition {
     /// What this says of a rate at which a probe saw `seen`.
     pub fn judge(&self, seen: &Seen) -> Judgement {
-        let (mut verdict, mut missed, mut only_losses) = (Verdict::Met, Vec::new(), true);
+        let (mut verdict, mut missed, mut only_gone) = (Verdict::Met, Vec::new(), true);
         for clause in &self.clauses {
             match clause.held(seen) {
                 Held::TooFew if verdict == Verdict::Met => verdict = Verdict::TooFew,
@@ -111,12 +111,12 @@ impl Condition {
                 Held::No(found) => {
                     let ours = clause.of == Quantity::Achieved && !seen.held || verdict == Verdict::OurSide;
                     verdict = if ours { Verdict::OurSide } else { Verdict::Missed };
-                    only_losses &= clause.of == Quantity::Loss;
+                    only_gone &= clause.asks_what_is_gone(seen);
                     missed.push(found);
                 }
             }
         }
-        if verdict == Verdict::Missed && only_losses && seen.lost <= seen.bunched {
+        if !missed.is_empty() && only_gone && seen.lost + seen.refused <= seen.bunched {
             verdict = Verdict::Bunched;
             missed.push(format!("{} left in bunches, late by our own side's doing", seen.bunched));
         }
@@ -149,6 +149,15 @@ impl Condition {
 }
 
 impl Clause {
+    /// Whether nothing else can have kept it from holding than messages that were lost, or refused by our own system.
+    fn asks_what_is_gone(&self, seen: &Seen) -> bool {
+        match (self.of, self.bound) {
+            (Quantity::Loss, _) => true,
+            (Quantity::Achieved, Bound::AtLeast { limit }) => !seen.held && seen.tried >= limit.as_f64(),
+            _ => false,
+        }
+    }
+
     fn held(&self, seen: &Seen) -> Held {
         match (self.of, self.bound) {
             (Quantity::Quantile(q), Bound::Time { .. }) => self.quantile(q.as_f64(), &seen.response, seen.unanswered),

@@ -11,12 +11,16 @@ use crate::unit::Nanos;
 pub struct Seen {
     /// Messages that left, over those that were due, 0 to 1.
     pub achieved: f64,
+    /// The same with those that our own system refused to take.
+    pub tried: f64,
     /// Whether what did not leave was held back by a socket that took no more: then it was not our own side's doing.
     pub held: bool,
     /// Messages lost on the way, one way or the other.
     pub lost: u64,
-    /// Messages that left together with the next ones, because our own side was late: the path met a burst that nobody
-    /// asked for.
+    /// Messages that our own system refused to take, as a full queue of our own interface does: none of them left.
+    pub refused: u64,
+    /// Messages that left, or were to leave, together with the next ones, because our own side was late: the path met a burst
+    /// that nobody asked for.
     pub bunched: u64,
     /// Messages that left.
     pub sent: u64,
@@ -37,12 +41,16 @@ impl Seen {
         let (lost, sent) = losses(outcome, method);
         let slip =
             outcome.slip.as_ref().map_or(Ranked::Counted(Vec::new()), |slip| ranked(&slip.distribution.histogram));
-        let achieved = achieved(outcome, method, &slip);
+        let refused = counts.send_failed + counts.one_way_failed;
+        let share = |sent| achieved(outcome, method, &slip, sent);
+        let (achieved, tried) = (share(counts.messages_sent()), share(counts.messages_sent() + refused));
         Self {
             achieved,
+            tried,
             held: held(outcome, 1.0 - achieved),
             lost,
-            bunched: bunched(outcome, method, sent),
+            refused,
+            bunched: bunched(outcome, method, sent + refused),
             sent,
             unanswered: counts.scheduled.saturating_sub(counts.send_failed + counts.answered),
             response: ranked(&outcome.response.histogram),
@@ -88,23 +96,23 @@ fn held(outcome: &Outcome, missing: f64) -> bool {
     held > 0.0 && held >= missing / 2.0 * outcome.elapsed_ns.as_secs_f64()
 }
 
-/// Messages that left later than an interval behind, of `sent`, where neither a socket held them back nor bursts were asked
+/// Messages that were handed over later than an interval behind, of `tried`, where neither a socket held them back nor bursts were asked
 /// for.
-fn bunched(outcome: &Outcome, method: &Method, sent: u64) -> u64 {
+fn bunched(outcome: &Outcome, method: &Method, tried: u64) -> u64 {
     let held = |slip: &Slip| slip.held_by_socket_ns.is_some_and(|held| held > Nanos::ZERO);
     match (&outcome.slip, method.schedule) {
         (Some(slip), Schedule::Rate { .. } | Schedule::Poisson { .. }) if !held(slip) => {
-            (slip.behind_share * sent as f64).round() as u64
+            (slip.behind_share * tried as f64).round() as u64
         }
         _ => 0,
     }
 }
 
-/// Messages that left over those that were due in the time there was.
-fn achieved(outcome: &Outcome, method: &Method, slip: &Ranked) -> f64 {
+/// `sent` messages over those that were due in the time there was.
+fn achieved(outcome: &Outcome, method: &Method, slip: &Ranked, sent: u64) -> f64 {
     let time = method.stop.after_ns.map_or(outcome.elapsed_ns, |after| after.min(outcome.elapsed_ns)).as_secs_f64();
     let Some(due) = outcome.offered_per_s.map(|offered| offered * time).filter(|due| *due >= 1.0) else { return 1.0 };
-    let sent = outcome.counts.messages_sent() as f64;
+    let sent = sent as f64;
     let share = |missing: f64| ((due - missing) / due).clamp(0.0, 1.0);
     let connections = f64::from(method.spread.connections.max(1));
     match method.schedule {
@@ -217,6 +225,16 @@ mod tests {
             Seen::of(&outcome, &method).bunched
         };
         assert_eq!((bunched(0.0, None), bunched(0.01, None), bunched(0.01, Some(Nanos(1)))), (0, 20, 0));
+    }
+
+    #[test]
+    fn what_our_own_system_refused_was_tried_and_did_not_leave() {
+        let method = at_rate(1_000, 10);
+        let mut outcome = run(&method, 1_990, 0, PeerCounts::default());
+        (outcome.counts.one_way_failed, outcome.slip.as_mut().unwrap().behind_share) = (10, 0.02);
+        let seen = Seen::of(&outcome, &method);
+        assert_eq!((seen.refused, seen.sent, seen.lost, seen.bunched), (10, 199, 0, 4));
+        assert!((seen.achieved - 0.995_5).abs() < 1e-9 && seen.tried == 1.0, "{} {}", seen.achieved, seen.tried);
     }
 
     #[test]

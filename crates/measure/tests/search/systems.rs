@@ -32,8 +32,10 @@ impl TokenBucket {
         let response: Vec<u64> = (1..=100).map(|i| (20_000.0 + full * 1e9 * f64::from(i) / 100.0) as u64).collect();
         Seen {
             achieved: 1.0,
+            tried: 1.0,
             held: false,
             lost,
+            refused: 0,
             bunched: 0,
             sent: sent as u64,
             unanswered: lost.min(100),
@@ -69,8 +71,10 @@ impl Server {
         }
         Seen {
             achieved: 1.0,
+            tried: 1.0,
             held: false,
             lost: 0,
+            refused: 0,
             bunched: 0,
             sent: messages.into(),
             unanswered: 0,

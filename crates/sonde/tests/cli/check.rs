@@ -4,6 +4,7 @@ use std::net::TcpListener;
 
 use predicates::str::contains;
 use test_case::test_case;
+use testbed::port;
 
 use crate::{document, printed, sonde};
 
@@ -30,13 +31,14 @@ fn what_makes_no_sense_is_refused(words: &[&str], word: &str) {
 
 #[test]
 fn a_port_that_is_open_holds_and_one_that_is_not_does_not() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let open = listener.local_addr().unwrap().port();
+    // A number of our own for either transport: nobody else's socket answers at it over UDP.
+    let open = port::free();
+    let _listener = TcpListener::bind(("127.0.0.1", open)).unwrap();
     let text = printed(&mut sonde(&["check", &format!("127.0.0.1:{open}")]));
     assert!(text.contains(&format!("tcp {open}  open")) && text.contains(&format!("udp {open}  refused")), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    drop(listener);
-    let closed = sonde(&["check", "127.0.0.1", "--tcp", &open.to_string()]).assert().code(1);
+    // Another one: a listener that is dropped goes on in a process that another test is just starting.
+    let closed = sonde(&["check", "127.0.0.1", "--tcp", &port::free().to_string()]).assert().code(1);
     let text = String::from_utf8(closed.get_output().stdout.clone()).unwrap();
     assert!(text.contains("refused") && text.contains("by a reset"), "{text}");
 }

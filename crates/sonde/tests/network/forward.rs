@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use test_case::test_case;
 
-use crate::scene::{Scene, counts, document, number, quantile, sonde_in};
+use crate::scene::{Scene, counts, document, number, sonde_in};
 
 /// `sonde forward --json` between the hosts of a scene.
 struct Running(Child);
@@ -75,9 +75,9 @@ fn a_delay_is_added_each_way() {
     let running = Running::start(&scene, &["--delay", "20ms"]);
     let record = echoes(&scene, "200");
     assert_eq!(counts(&record).answered, 200);
-    let median = quantile(&record, "/outcome/response", 0.5);
-    assert!((40_000_000..50_000_000).contains(&median), "{median}");
-    assert!(number(&record, "/outcome/response/min_ns") >= 40_000_000, "none is early");
+    // None is early, and however busy the machine is, not all of them are late.
+    let shortest = number(&record, "/outcome/response/min_ns");
+    assert!((40_000_000..50_000_000).contains(&shortest), "{shortest}");
     let counts = running.counts();
     assert!(number(&counts, "/there/delivered") >= 200 && number(&counts, "/back/delivered") >= 200);
 }

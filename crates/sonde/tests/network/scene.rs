@@ -1,14 +1,14 @@
 //! Two hosts and the program on them.
 //!
-//! Tests of time have the machine to themselves, as far as this program goes, and real-time priority, so that other work
-//! does not decide what they see: where the user may not have it they say so, and test nothing. The others run beside each
-//! other.
+//! Tests of time run at real-time priority, so that other work does not decide what they see: where the user may not have it
+//! they say so, and test nothing. Those of single requests have the machine to themselves as well, as far as this program goes:
+//! nobody else at that priority is before them. All others run beside each other.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use lab::namespace::{Namespace, NamespaceError, Pair};
@@ -17,8 +17,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 static MACHINE: RwLock<()> = RwLock::new(());
-/// Whether programs are started at real-time priority: set by who has the machine alone.
-static URGENT: AtomicBool = AtomicBool::new(false);
+thread_local! {
+    /// Whether this test starts its programs at real-time priority.
+    static URGENT: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Whether others may run meanwhile.
 enum Turn {
@@ -26,39 +28,58 @@ enum Turn {
     Beside { _guard: RwLockReadGuard<'static, ()> },
 }
 
+impl Turn {
+    fn alone() -> Self {
+        Self::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    fn beside() -> Self {
+        Self::Beside { _guard: MACHINE.read().unwrap_or_else(PoisonError::into_inner) }
+    }
+}
+
 /// Two hosts joined by a cable, for one test.
 pub struct Scene {
     pair: Pair,
-    turn: Turn,
+    _turn: Turn,
 }
 
 impl Scene {
-    /// For a test of time; `None`: there are no namespaces here or no real-time priority, which was said aloud.
+    /// For a test of the time of single requests; `None`: there are no namespaces here or no real-time priority, which was said aloud.
     pub fn alone(what: &str) -> Option<Self> {
-        let scene = Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })?;
+        Self::urgent(what, Turn::alone())
+    }
+
+    /// For a test whose programs mostly sleep, and which knows of itself when they woke late. `None` as of [`Self::alone`].
+    pub fn ahead(what: &str) -> Option<Self> {
+        Self::urgent(what, Turn::beside())
+    }
+
+    /// For a test that wants the machine as its users have it, at no priority, and yet to itself.
+    pub fn undisturbed(what: &str) -> Option<Self> {
+        Self::new(what, Turn::alone())
+    }
+
+    /// For a test of anything else.
+    pub fn beside(what: &str) -> Option<Self> {
+        Self::new(what, Turn::beside())
+    }
+
+    fn urgent(what: &str, turn: Turn) -> Option<Self> {
+        let scene = Self::new(what, turn)?;
         if !urgently(scene.near(), "true").output().is_ok_and(|output| output.status.success()) {
             testbed::skip::aloud(&format!(
                 "{what}: time is judged at real-time priority alone, which is not permitted here"
             ));
             return None;
         }
-        URGENT.store(true, Ordering::Relaxed);
+        URGENT.set(true);
         Some(scene)
-    }
-
-    /// For a test that wants the machine as its users have it, at no priority, and yet to itself.
-    pub fn undisturbed(what: &str) -> Option<Self> {
-        Self::new(what, Turn::Alone { _guard: MACHINE.write().unwrap_or_else(PoisonError::into_inner) })
-    }
-
-    /// For a test of anything else.
-    pub fn beside(what: &str) -> Option<Self> {
-        Self::new(what, Turn::Beside { _guard: MACHINE.read().unwrap_or_else(PoisonError::into_inner) })
     }
 
     fn new(what: &str, turn: Turn) -> Option<Self> {
         match Pair::new() {
-            Ok(pair) => Some(Self { pair, turn }),
+            Ok(pair) => Some(Self { pair, _turn: turn }),
             // Namespaces are to be had, but not as they should be: a defect, not a skip.
             Err(error @ NamespaceError::Step { .. }) => panic!("{error}"),
             Err(error) => {
@@ -105,9 +126,8 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        if matches!(self.turn, Turn::Alone { .. }) {
-            URGENT.store(false, Ordering::Relaxed);
-        }
+        // A thread of the harness goes on to another test.
+        URGENT.set(false);
     }
 }
 
@@ -128,8 +148,7 @@ pub fn rtt_in(namespace: &Namespace, words: &[&str]) -> Command {
 /// The program in `namespace`, without the environment of whoever runs the tests.
 pub fn sonde_in(namespace: &Namespace) -> Command {
     let program = assert_cmd::cargo::cargo_bin!("sonde");
-    let urgent = URGENT.load(Ordering::Relaxed);
-    let mut command = if urgent { urgently(namespace, program) } else { namespace.command(program) };
+    let mut command = if URGENT.get() { urgently(namespace, program) } else { namespace.command(program) };
     as_a_stranger(&mut command);
     command
 }

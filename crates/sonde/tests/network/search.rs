@@ -1,12 +1,13 @@
 //! A token bucket between the hosts, whose rate is known: the search for the highest rate without loss finds it.
 //!
 //! The bucket counts frames: a datagram's payload, 8 bytes of UDP, 20 of IPv4 and 14 of Ethernet. It holds two of them, and
-//! its queue six more, so a probe of two seconds at some 1500 a second is long against both: it tells a rate 0.3 % too
+//! its queue six more, so a probe of 1500 messages is long against both: with the losses that may be, it tells a rate 0.7 % too
 //! high at most. Its ends are 2 % apart at most, and what is reported is the lower one.
 
 use std::path::Path;
 
 use lab::namespace::Namespace;
+use measure::search::{Bracket, Reached};
 use serde_json::Value;
 use test_case::test_case;
 
@@ -51,9 +52,9 @@ fn bucket(scene: &Scene, place: Place, frames: u64) {
 }
 
 /// The ends of what was found, messages a second.
-fn ends(found: &Value) -> (f64, f64) {
-    let rate = |end: &str| found["bracket"][end]["rate_per_1000s"].as_f64().map(|rate| rate / 1e3);
-    let (Some(met), Some(missed)) = (rate("met"), rate("missed")) else { panic!("{}", found["bracket"]) };
+fn ends(bracket: &Bracket) -> (f64, f64) {
+    let rate = |end: Option<measure::search::End>| end.map(|end| end.rate_per_1000s.0.get() as f64 / 1e3);
+    let (Some(met), Some(missed)) = (rate(bracket.met), rate(bracket.missed)) else { panic!("{bracket:?}") };
     (met, missed)
 }
 
@@ -64,27 +65,51 @@ fn the_rate_of_a_token_bucket_is_found(place: Place, frames: u64) {
     if !installed("tc", "iproute2", what) {
         return;
     }
-    let Some(scene) = Scene::alone(what) else { return };
+    let Some(scene) = Scene::ahead(what) else { return };
     let _reflector = scene.reflector(&[]);
     bucket(&scene, place, frames);
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.json");
     let mut command = sonde_in(scene.near());
     command.args(["load", "--json", "-q", &scene.target(false), "--size", &PAYLOAD.to_string(), "-o"]).arg(&file);
-    let output = command.args(["--find", "loss<0.1%", "--rate", "1000", "--probes", "150"]).output().expect("started");
+    let output = command
+        .args(["--find", "loss<0.2%", "--probe", "1s", "--rate", "1000", "--probes", "150"])
+        .output()
+        .expect("started");
     let found = document(&output);
     assert!(output.status.success(), "{}: {}", found["bracket"], String::from_utf8_lossy(&output.stderr));
-    let (met, missed) = ends(&found);
+    let bracket: Bracket = serde_json::from_value(found["bracket"].clone()).expect("a bracket");
+    let (met, missed) = ends(&bracket);
     let probes = found["probes"].as_array().expect("probes");
     tell(&format!("{place:?}: {frames} frames a second were found as {met} by {} probes", probes.len()));
-    // More than the bucket lets through is never found; less is where the search itself says that our own side was late.
-    let late = found["bracket"]["missed"]["tally"]["ours"].as_u64() > Some(0);
-    let least = if late { 0.8 } else { 0.98 };
-    assert!((least..=1.02).contains(&(met / frames as f64)), "{met} of {frames}: {}", found["bracket"]);
+    // More than the bucket lets through is never found; less is where the search itself says that our own side was late, again
+    // and again.
+    let least = if bracket.missed.is_some_and(|end| end.is_spoilt()) { 0.8 } else { 0.98 };
+    assert!(
+        (least..=1.02).contains(&(met / frames as f64)),
+        "{met} of {frames}: {}{}",
+        found["bracket"],
+        course(probes)
+    );
     assert!(met < missed && missed / met <= 1.02, "{met} {missed}");
-    assert_eq!(found["bracket"]["reached"], "width");
+    assert_eq!(bracket.reached, Reached::Width);
+    // Our own interface's queue is our own side's, which the path is not blamed for.
+    let ours = bracket.missed.is_some_and(|end| end.is_ours());
+    assert!(ours || matches!(place, Place::Path), "{}", found["bracket"]);
     shown(scene.near(), &file, &found);
     each_probe_is_a_record(probes);
+}
+
+/// Each probe in a line, for whoever reads why a search went astray.
+fn course(probes: &[Value]) -> String {
+    let line = |probe: &Value| {
+        let (rate, outcome) = (&probe["rate_per_1000s"], &probe["record"]["outcome"]);
+        format!(
+            "\n{rate} {} {} {} {}",
+            probe["verdict"], probe["missed"], outcome["counts"], outcome["slip"]["behind_share"]
+        )
+    };
+    probes.iter().map(line).collect()
 }
 
 /// The same document is in the file, and is told again.
@@ -93,7 +118,7 @@ fn shown(namespace: &Namespace, file: &Path, found: &Value) {
     assert_eq!(&kept, found);
     let told = sonde_in(namespace).arg("show").arg(file).output().expect("started");
     let text = String::from_utf8(told.stdout).expect("text");
-    assert!(text.contains("loss<0.1%") && text.contains(" holds; "), "{text}");
+    assert!(text.contains("loss<0.2%") && text.contains(" holds; "), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 

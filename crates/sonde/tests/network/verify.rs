@@ -11,13 +11,13 @@ use test_case::test_case;
 use crate::scene::{Reflector, Scene, counts, document, installed, let_ping, number, run, sonde_in};
 
 /// The comparison of this subject.
-fn check<'a>(record: &'a Value, subject: &str) -> &'a Value {
+pub fn check<'a>(record: &'a Value, subject: &str) -> &'a Value {
     let checks = record["wire"]["checks"].as_array().unwrap_or_else(|| panic!("{}", record["wire"]));
     checks.iter().find(|check| check["subject"] == subject).unwrap_or_else(|| panic!("{checks:?}"))
 }
 
 /// That all of these were verified, and no other comparison was made.
-fn verified(record: &Value, subjects: &[&str]) {
+pub fn verified(record: &Value, subjects: &[&str]) {
     let wire = &record["wire"];
     assert_eq!(wire["checks"].as_array().map(Vec::len), Some(subjects.len()), "{wire}");
     for subject in subjects {
@@ -123,7 +123,7 @@ fn drop_each_tenth(namespace: &Namespace, hook: &str, matching: &str) {
     run(namespace, &["nft", &rules]);
 }
 
-fn dropped(namespace: &Namespace) -> u64 {
+pub fn dropped(namespace: &Namespace) -> u64 {
     let text = run(namespace, &["nft", "list", "counter", "inet", "truth", "dropped"]);
     let mut words = text.split_whitespace().skip_while(|word| *word != "packets");
     words.nth(1).and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{text}"))
@@ -143,7 +143,7 @@ fn what_a_rule_of_this_host_takes_did_not_cross_the_interface() {
     drop_each_tenth(scene.near(), "output", &format!("udp dport 7663 {RECORDED}"));
     // A socket is told of a datagram that a rule of its own host drops: it was not sent, and is not counted as sent.
     let target = scene.target(false);
-    let words = [&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "500ms", "--verify"];
+    let words = [&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "2s", "--verify"];
     let record = scene.record(&words);
     let fates = counts(&record);
     let taken = dropped(scene.near());
@@ -160,7 +160,7 @@ fn replies_that_came_and_did_not_reach_the_program_are_told_and_strict_minds() {
     let _reflector = scene.reflector(&[]);
     drop_each_tenth(scene.near(), "input", &format!("udp sport 7663 {RECORDED}"));
     let target = scene.target(false);
-    let words = [&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "500ms", "--verify", "--strict"];
+    let words = [&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "2s", "--verify", "--strict"];
     let output = scene.rtt(&words);
     assert_eq!(output.status.code(), Some(99));
     let record = document(&output);
@@ -182,7 +182,7 @@ fn losses_of_the_path_contradict_nothing() {
     let _reflector = scene.reflector(&[]);
     drop_each_tenth(scene.far(), "input", &format!("udp dport 7663 {RECORDED}"));
     let target = scene.target(false);
-    let record = scene.record(&[&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "500ms", "--verify"]);
+    let record = scene.record(&[&target, "--udp", "-c", "200", "--every", "1ms", "--timeout", "2s", "--verify"]);
     verified(&record, &DATAGRAMS);
     assert_eq!(
         (check(&record, "requests")["seen"].as_u64(), check(&record, "replies")["seen"].as_u64()),

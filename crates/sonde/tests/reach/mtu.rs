@@ -4,7 +4,7 @@ use lab::chain::Chain;
 use serde_json::json;
 use test_case::test_case;
 
-use crate::scene::{address, chain, each_check, nft, run, set};
+use crate::scene::{address, chain, checks, each_check, nft, run, set};
 
 /// The middle's interface to the far host.
 const BEYOND: &str = "middle-far";
@@ -28,6 +28,18 @@ fn an_honest_hop_is_believed_and_named(six: bool) {
             assert_eq!(found.address["mtu"], told);
         });
     }
+}
+
+/// A raw socket is told of all errors between two hosts, also of those that another program's requests met with.
+#[test_case(false; "v4")]
+#[test_case(true; "v6")]
+fn errors_about_anothers_echo_requests_are_none_of_ours(six: bool) {
+    let Some(chain) = narrow("errors about another's echo requests") else { return };
+    set(chain.near(), "ipv4/ping_group_range", "1 0");
+    checks(&chain, 24, &[&address(chain.far(), six)], |found| {
+        let told = json!({"found": "told", "bytes": 1_300, "by": address(chain.middle(), six)});
+        assert_eq!((&found.address["mtu"], &found.address["echo"]["seen"]), (&told, &"answer".into()));
+    });
 }
 
 #[test_case(false, "ipv4/icmp_echo_ignore_all"; "v4")]

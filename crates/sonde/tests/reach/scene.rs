@@ -110,8 +110,12 @@ impl Found {
 
 /// Checks with these words from the near host, so often as a planted cause is to be named, and hands each to `judge`.
 pub fn each_check(chain: &Chain, words: &[&str], judge: impl Fn(&Found)) {
-    let mut left: usize =
-        std::env::var_os("SONDE_PLANTED").map_or(2, |times| times.to_string_lossy().parse().expect("a count"));
+    let times = std::env::var_os("SONDE_PLANTED");
+    checks(chain, times.map_or(2, |times| times.to_string_lossy().parse().expect("a count")), words, judge);
+}
+
+/// So many checks with these words from the near host, some of them at once; hands each to `judge`.
+pub fn checks(chain: &Chain, mut left: usize, words: &[&str], judge: impl Fn(&Found)) {
     while left > 0 {
         let batch = left.min(TOGETHER);
         left -= batch;

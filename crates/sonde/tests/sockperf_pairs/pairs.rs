@@ -78,6 +78,7 @@ fn is_sound(place: Place, ended: &Ended, model: &str, kind: Kind) -> Result<(), 
     }
     let text = told(&ended.stdout);
     match kind {
+        Latency(asks) if place.client == End::Real => agreement::latency_of_the_original(&text, asks),
         Latency(asks) => agreement::latency(&text, asks),
         Throughput(bytes) => agreement::throughput(&text, bytes),
     }

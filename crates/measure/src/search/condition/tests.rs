@@ -12,8 +12,10 @@ fn condition(text: &str) -> Condition {
 fn sound() -> Seen {
     Seen {
         achieved: 1.0,
+        tried: 1.0,
         held: false,
         lost: 0,
+        refused: 0,
         bunched: 0,
         sent: 10_000,
         unanswered: 0,
@@ -119,7 +121,30 @@ fn losses_that_our_own_bunches_explain_say_nothing_of_the_path() {
     assert_eq!(said("loss<0.1%", &Seen { bunched: 11, ..stalled.clone() }).0, Verdict::Missed, "one too many for that");
     assert_eq!(said("loss<0.1%,p50<1ms", &stalled).0, Verdict::Missed, "a bunch does not move the median");
     assert_eq!(said("loss<0.2%", &stalled).0, Verdict::Met);
-    assert_eq!(said("loss<0.1%", &Seen { achieved: 0.9, ..stalled }).0, Verdict::OurSide);
+    assert_eq!(said("loss<0.1%", &Seen { achieved: 0.9, tried: 0.9, ..stalled }).0, Verdict::OurSide);
+}
+
+/// A queue of our own interface tells each message that it does not take, so none is lost beyond it.
+#[test]
+fn what_our_own_interface_refused_of_a_bunch_says_nothing_of_its_rate() {
+    let stalled = Seen { achieved: 0.996, refused: 40, bunched: 48, sent: 9_960, ..sound() };
+    let (verdict, why) = said("loss<0.1%", &stalled);
+    assert_eq!(
+        (verdict, why.as_str()),
+        (Verdict::Bunched, "sent 99.60 % of what was due, 48 left in bunches, late by our own side's doing")
+    );
+    assert_eq!(
+        said("loss<0.1%", &Seen { bunched: 39, ..stalled.clone() }).0,
+        Verdict::OurSide,
+        "one too many for that"
+    );
+    assert_eq!(
+        said("loss<0.1%", &Seen { lost: 9, ..stalled.clone() }).0,
+        Verdict::OurSide,
+        "with what was lost as well"
+    );
+    assert_eq!(said("loss<0.1%", &Seen { tried: 0.998, ..stalled.clone() }).0, Verdict::OurSide, "not even tried");
+    assert_eq!(said("loss<0.1%", &Seen { held: true, ..stalled }).0, Verdict::Missed, "held back by a socket");
 }
 
 #[test_case("p99<1ms", 1, 1_000; "ten beyond, and a thousand to tell 99.9 % sent")]
