@@ -74,7 +74,9 @@ impl Judge<'_> {
         let accused = found.iter().find(|(limiter, _)| ![planted, Limiter::NotDetermined].contains(limiter));
         assert_eq!(accused, None, "{}: where {planted:?} was planted", self.what);
         let undetermined: Vec<_> = found.iter().filter(|(limiter, _)| *limiter == Limiter::NotDetermined).collect();
-        undetermined.iter().for_each(|(_, because)| tell(&format!("{}: not determined; {because}", self.what)));
+        for (_, because) in &undetermined {
+            tell(&format!("{}: not determined; {because}", self.what));
+        }
         assert!(runs - named <= runs.div_ceil(20), "{}: {named} of {runs}, {undetermined:?}", self.what);
     }
 

@@ -70,7 +70,7 @@ mod tests {
         for count in [1_024, 1_025, 3_000, 100_000] {
             let thinned = of(0..count);
             let (kept, every) = (thinned.values.len(), thinned.skipped.cast_signed() + 1);
-            assert!(kept <= MOST && kept >= MOST / 2, "{kept} of {count}");
+            assert!((MOST / 2..=MOST).contains(&kept), "{kept} of {count}");
             assert!(thinned.values.iter().zip(0..).all(|(value, place)| *value == place * every), "{count}");
             assert!((thinned.quarter().unwrap() - count / 4).abs() <= every, "{count}");
         }

@@ -105,7 +105,7 @@ impl Forward {
     }
 }
 
-/// Drops what comes in over the forwarder beyond 20 Mbit/s, but for bursts of 50 kB.
+/// Drops what comes in over the forwarder beyond 20 Mbit/s. Linux lets such a rule save up what comes in a second, and 50 kB.
 pub fn policer_of_rules(scene: &Scene) {
     let limit = "limit rate over 2500 kbytes/second burst 50 kbytes drop";
     let rules = format!(
