@@ -60,7 +60,7 @@ pub struct Task {
     pub interval: Nanos,
     /// Name and version of the program, for the peer and the record.
     pub program: String,
-    /// Whether the wire is watched meanwhile, and how; with peers of our own protocol and kernels alone.
+    /// Whether the wire is watched meanwhile, and how.
     pub verify: Option<wire::Wish>,
 }
 
@@ -247,12 +247,17 @@ fn against(
     }
     let peer_counts = report.as_ref().ok().and_then(|report| Some(recorded(report.as_ref()?, &method)));
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
-    let began = i128::from(finding.recording.began.0) + wall_offset();
-    let wire = wire.map(|watched| Watched { began_ns: u64::try_from(began).unwrap_or(0), ..watched });
+    let wire = wire.map(|watched| timed(watched, &finding.recording));
     // A load that was cut short was not waited for: what is still on its way is not lost.
     let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
     let stamps_refused = finding.stamps_refused.or(unstamped);
     Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, wire, ..finding })
+}
+
+/// What was watched, with the instant from which on it was recorded.
+pub(crate) fn timed(watched: Watched, recording: &Recording) -> Watched {
+    let began = i128::from(recording.began.0) + wall_offset();
+    Watched { began_ns: u64::try_from(began).unwrap_or(0), ..watched }
 }
 
 /// What the reflector said of itself when the session was opened.

@@ -1,7 +1,7 @@
-//! Probes of a port without a connection: TCP segments through a raw socket, measured by the engines that measure all
-//! else.
+//! Probes of a host without a connection: TCP segments, datagrams or echo requests through a raw socket, measured by the
+//! engines that measure all else.
 //!
-//! Our own kernel knows of no connection, so it answers a SYN+ACK by a reset: that clears the far side's half-open
+//! Of TCP our own kernel knows of no connection, so it answers a SYN+ACK by a reset: that clears the far side's half-open
 //! connection. It must not meet a later probe, so source ports take turns, each held by an ordinary socket.
 
 mod open;
@@ -18,16 +18,19 @@ use measure::event::Event;
 use measure::method::Method;
 use measure::unit::Nanos;
 use protocol::syn::probe::{Aim, Listener, WINDOW};
-use rtrb::{Producer, RingBuffer};
+use protocol::wire::Wire;
+use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::EndpointError;
-use crate::link::raw::RawTcp;
-use crate::rtt::connections;
+use crate::link::raw::Raw;
+use crate::rtt::connections::{self, Connection};
 use crate::rtt::scene::{Nobody, Scene};
+use crate::rtt::timed;
 use crate::rtt::workers::Gathered;
 use crate::stop::Stop;
+use crate::wire::{self, Watched, Wish};
 
 /// Answers that may wait to be looked at.
 const RING: usize = 1 << 16;
@@ -36,7 +39,9 @@ const RING: usize = 1 << 16;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all go together")]
 #[derive(Clone, Debug)]
 pub struct Probing {
-    /// How it is measured: one connection's worth, in requests that are segments.
+    /// What leaves. Flags, window, options and numbers below are those of segments alone.
+    pub kind: Kind,
+    /// How it is measured: one connection's worth, in requests that are packets.
     pub method: Method,
     /// Whom. Its port is without meaning.
     pub peer: SocketAddr,
@@ -68,6 +73,19 @@ pub struct Probing {
     pub interval: Nanos,
     /// Name and version of the program, for the facts of this host.
     pub program: String,
+    /// Whether the wire is watched meanwhile, and how; of ports that are held.
+    pub verify: Option<Wish>,
+}
+
+/// What leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// TCP segments.
+    Segments,
+    /// Datagrams of UDP.
+    Datagrams,
+    /// ICMP echo requests, which have no ports.
+    Echoes,
 }
 
 /// Ports that probes come from.
@@ -85,6 +103,7 @@ impl Probing {
     /// SYNs to `peer` by `method`.
     pub fn syn(method: Method, peer: SocketAddr) -> Self {
         Self {
+            kind: Kind::Segments,
             method,
             aim: Aim::One(peer.port()),
             peer,
@@ -101,6 +120,7 @@ impl Probing {
             samples: false,
             interval: measure::event::INTERVAL,
             program: String::new(),
+            verify: None,
         }
     }
 }
@@ -116,6 +136,8 @@ pub struct Measured {
     pub departed: u64,
     /// Answers that came too fast to be looked at one by one.
     pub unseen: u64,
+    /// What was seen on the wire; absent where it was not watched.
+    pub wire: Option<Watched>,
 }
 
 /// Who is told what happens; both are called on the thread that started the measurement.
@@ -130,36 +152,63 @@ pub struct Ears<'a> {
 /// the result.
 pub fn measure(probing: &Probing, stop: &Stop, ears: Ears<'_>) -> Result<Measured, EndpointError> {
     crate::socket::raise_descriptor_limit();
-    let (producer, mut consumer) = RingBuffer::new(RING);
+    let (producer, consumer) = RingBuffer::new(RING);
     let unseen = Arc::new(AtomicU64::new(0));
+    let post = Post { ring: producer, unseen: Arc::clone(&unseen) };
     let halt = Stop::default();
-    let opened = open::connection(probing, Post { ring: producer, unseen: Arc::clone(&unseen) }, &halt)?;
-    let departed = opened.flow.link.departed();
-    let mut watch = Watch::start(Reader::host(probing.program.clone()).towards(probing.peer.ip()));
-    let Ears { on_event, on_answer } = ears;
-    let mut hand_over = |event: Option<Event>| {
-        while let Ok(answer) = consumer.pop() {
-            on_answer(answer);
-        }
-        event.into_iter().for_each(&mut *on_event);
-    };
-    let mut scene = Scene {
-        method: &probing.method,
-        trace: None,
-        peer: probing.peer,
-        far: &mut Nobody,
-        samples: probing.samples,
-        interval: probing.interval,
-        stop,
-        halt: &halt,
-        watch: &mut watch,
-        on_event: &mut |event| hand_over(Some(event)),
-    };
-    let gathered =
-        connections::measure([opened].into_iter().collect(), &mut scene, |link: &RawTcp| Some(link.socket()))?;
-    hand_over(None);
-    let (departed, unseen) = (departed.load(Ordering::Relaxed), unseen.load(Ordering::Relaxed));
-    Ok(Measured { gathered, environment: watch.finish(), departed, unseen })
+    let round = Round { probing, stop, halt: &halt, heard: consumer, unseen };
+    match probing.kind {
+        Kind::Segments => round.run(open::segments(probing, post, &halt)?, ears),
+        Kind::Datagrams => round.run(open::datagrams(probing, post, &halt)?, ears),
+        Kind::Echoes => round.run(open::echoes(probing, post, &halt)?, ears),
+    }
+}
+
+/// A measurement, whatever its probes are.
+struct Round<'a> {
+    probing: &'a Probing,
+    stop: &'a Stop,
+    halt: &'a Stop,
+    heard: Consumer<Answer>,
+    unseen: Arc<AtomicU64>,
+}
+
+impl Round<'_> {
+    fn run<W: Wire + Send>(mut self, opened: Connection<Raw, W>, ears: Ears<'_>) -> Result<Measured, EndpointError> {
+        let probing = self.probing;
+        let wire = probing.verify.map(|wish| wire::Watch::start(&probing.method, probing.peer, wish)).transpose()?;
+        let ends = opened.flow.link.ends();
+        let departed = opened.flow.link.departed();
+        let mut watch = Watch::start(Reader::host(probing.program.clone()).towards(probing.peer.ip()));
+        let Ears { on_event, on_answer } = ears;
+        let mut hand_over = |event: Option<Event>| {
+            while let Ok(answer) = self.heard.pop() {
+                on_answer(answer);
+            }
+            event.into_iter().for_each(&mut *on_event);
+        };
+        let mut scene = Scene {
+            method: &probing.method,
+            trace: None,
+            peer: probing.peer,
+            far: &mut Nobody,
+            samples: probing.samples,
+            interval: probing.interval,
+            stop: self.stop,
+            halt: self.halt,
+            watch: &mut watch,
+            on_event: &mut |event| hand_over(Some(event)),
+        };
+        let gathered =
+            connections::measure([opened].into_iter().collect(), &mut scene, |link: &Raw| Some(link.socket()))?;
+        hand_over(None);
+        let (departed, unseen) = (departed.load(Ordering::Relaxed), self.unseen.load(Ordering::Relaxed));
+        let wire = wire.map(|wire| {
+            let watched = timed(wire.finish(Vec::new()), &gathered.recording);
+            Watched { own: Some(ends), ..watched }
+        });
+        Ok(Measured { gathered, environment: watch.finish(), departed, unseen, wire })
+    }
 }
 
 /// Where answers go on their way to whoever wants to know of them.

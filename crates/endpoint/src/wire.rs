@@ -59,8 +59,12 @@ pub struct Watched {
     pub observed: Observed,
     /// Where, and how the capture fared.
     pub place: Place,
+    /// Our ends of what was measured, where its sockets do not tell them.
+    pub own: Option<Vec<SocketAddr>>,
     /// Our ends of connections that were not measured.
     pub apart: Vec<SocketAddr>,
+    /// Messages to the peer and from it before the first of the warm-up, of which nothing in them says so.
+    pub before: (u64, u64),
     /// When recording began, nanoseconds since 1970; 0: what is recorded was not told by whoever measured.
     pub began_ns: u64,
     /// What was kept, as a file of pcap.
@@ -118,13 +122,26 @@ impl Watch {
     /// # Errors
     /// No route to the peer, no `CAP_NET_RAW`, no memory for the capture.
     pub fn start(method: &Method, peer: SocketAddr, wish: Wish) -> Result<Self, EndpointError> {
+        Self::begin(target(method, peer), method, wish)
+    }
+
+    /// The same of messages that another program's protocol has made. Port 0 is any port of the peer, as where it names
+    /// the port only when it is asked.
+    ///
+    /// # Errors
+    /// As [`Watch::start`].
+    pub fn start_foreign(method: &Method, peer: SocketAddr, wish: Wish) -> Result<Self, EndpointError> {
+        Self::begin(Target { marks: Marks::None, ..target(method, peer) }, method, wish)
+    }
+
+    fn begin(target: Target, method: &Method, wish: Wish) -> Result<Self, EndpointError> {
+        let peer = target.peer;
         let fail = |cause: std::io::Error| {
             let forbidden = cause.kind() == std::io::ErrorKind::PermissionDenied;
             let error = EndpointError::new(Step::OpenSocket("packets, to watch the wire"), peer, cause);
             if forbidden { error.with_hint(FORBIDDEN) } else { error }
         };
         let towards = Towards::find(peer.ip(), method.socket.interface.as_deref()).map_err(fail)?;
-        let target = target(method, peer);
         let keeper = wish.keep.map(Keeper::new);
         let look_at = LOOK.max(wish.keep.map_or(0, |keep| keep.snap));
         let ring = Ring::open(&program(&target, look_at)).map_err(fail)?;
@@ -167,7 +184,15 @@ impl Watch {
             left_out: keeper.as_ref().map_or(0, |keeper| keeper.left_out),
             snap_bytes: self.snap,
         };
-        Watched { observed, place, apart, began_ns: 0, kept: keeper.map(|keeper| keeper.file) }
+        Watched {
+            observed,
+            place,
+            own: None,
+            apart,
+            before: (0, 0),
+            began_ns: 0,
+            kept: keeper.map(|keeper| keeper.file),
+        }
     }
 }
 

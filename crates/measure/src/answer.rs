@@ -1,4 +1,5 @@
-//! What came back for a probe of the bare wire: a TCP segment or an ICMP error, with all that tells who may have sent it.
+//! What came back for a probe of the bare wire: a TCP segment, a datagram, an echo or an ICMP error, with all that tells
+//! who may have sent it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -26,6 +27,10 @@ pub struct Answer {
 pub enum Content {
     /// A TCP segment.
     Segment(Segment),
+    /// A datagram of UDP.
+    Datagram(Datagram),
+    /// The reply to an ICMP echo request.
+    Echo(Datagram),
     /// An ICMP error that quotes the probe.
     Icmp {
         /// Its type.
@@ -34,6 +39,8 @@ pub enum Content {
         code: u8,
         /// The largest packet the next link takes, of "too big"; else without meaning.
         info: u32,
+        /// Our port that the packet it quotes came from; `None` of an echo, which has none.
+        port: Option<u16>,
     },
 }
 
@@ -68,6 +75,23 @@ pub struct Segment {
     pub urgent: u16,
     /// Its options.
     pub options: Options,
+}
+
+/// An answer that is no TCP segment, and the IP header it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Octets of the IP packet; over IPv6 header and payload.
+    pub length: u16,
+    /// Hops it could still have gone: TTL or hop limit.
+    pub ttl: u8,
+    /// Type of service, or traffic class; `None` where the socket did not tell.
+    pub tos: Option<u8>,
+    /// The identification of IPv4; IPv6 has none.
+    pub ip_id: Option<u16>,
+    /// Whether no hop may cut it; IPv6 has no such bit.
+    pub dont_fragment: Option<bool>,
+    /// The port it comes from; of an echo, which has none, its number.
+    pub source: u16,
 }
 
 /// The flags of a TCP segment (RFC 9293 section 3.1), as the octet that carries them.
@@ -189,6 +213,10 @@ pub enum Class {
     Other,
     /// An ICMP error.
     Icmp,
+    /// A datagram: somebody answers there.
+    Datagram,
+    /// The reply to an echo request.
+    Echo,
 }
 
 impl fmt::Display for Class {
@@ -199,6 +227,8 @@ impl fmt::Display for Class {
             Self::Rst => "RST",
             Self::Other => "other flags",
             Self::Icmp => "ICMP error",
+            Self::Datagram => "datagram",
+            Self::Echo => "echo reply",
         })
     }
 }
@@ -213,7 +243,12 @@ impl Class {
 impl Content {
     /// What it says of the port.
     pub fn class(&self) -> Class {
-        let Self::Segment(segment) = self else { return Class::Icmp };
+        let segment = match self {
+            Self::Segment(segment) => segment,
+            Self::Datagram(_) => return Class::Datagram,
+            Self::Echo(_) => return Class::Echo,
+            Self::Icmp { .. } => return Class::Icmp,
+        };
         let has = |flags| segment.flags.has(flags);
         match (has(Flags::RST), has(Flags::ACK), has(Flags::SYN)) {
             (true, true, _) => Class::RstAck,

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Answer, Class, Content, Segment};
+use crate::answer::{Answer, Class, Content, Datagram, Flags, Segment};
 use crate::origin::Origin;
 
 /// Kinds of answers that are told apart; a peer that invents more has the rest counted as one.
@@ -34,15 +34,15 @@ pub struct Kind {
     pub class: Class,
     /// Who sent them, as the packets say.
     pub from: IpAddr,
-    /// Their flags, as SYN+ACK; absent of ICMP.
+    /// Their flags, as SYN+ACK; of TCP alone.
     pub flags: Option<String>,
-    /// TTL or hop limit, a count of hops they could still have gone; absent of ICMP.
+    /// TTL or hop limit, a count of hops they could still have gone; absent of ICMP errors.
     pub ttl: Option<u8>,
-    /// Their window in octets, unscaled; absent of ICMP.
+    /// Their window in octets, unscaled; of TCP alone.
     pub window: Option<u16>,
-    /// Their TCP options in order; absent of ICMP.
+    /// Their TCP options in order; of TCP alone.
     pub options: Option<String>,
-    /// Type and code of the ICMP error; absent of TCP.
+    /// Type and code of the ICMP error; of these alone.
     pub icmp: Option<(u8, u8)>,
 }
 
@@ -55,7 +55,15 @@ pub struct Counter {
 
 /// What makes two answers alike, without the text that says so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(Class, IpAddr, Option<(u8, u8, u16)>, String, Option<(u8, u8)>);
+struct Key(Class, IpAddr, What);
+
+/// What beside class and sender makes two answers alike.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Segment { flags: u8, ttl: u8, window: u16, options: String },
+    Datagram { ttl: u8 },
+    Icmp { kind: u8, code: u8 },
+}
 
 impl Counter {
     /// Counts one.
@@ -64,9 +72,13 @@ impl Counter {
         let key = match &answer.content {
             Content::Segment(segment) => {
                 let Segment { flags, ttl, window, options, .. } = segment;
-                Key(class, answer.from, Some((flags.0, *ttl, *window)), options.to_string(), None)
+                let what = What::Segment { flags: flags.0, ttl: *ttl, window: *window, options: options.to_string() };
+                Key(class, answer.from, what)
             }
-            Content::Icmp { kind, code, .. } => Key(class, answer.from, None, String::new(), Some((*kind, *code))),
+            Content::Datagram(Datagram { ttl, .. }) | Content::Echo(Datagram { ttl, .. }) => {
+                Key(class, answer.from, What::Datagram { ttl: *ttl })
+            }
+            Content::Icmp { kind, code, .. } => Key(class, answer.from, What::Icmp { kind: *kind, code: *code }),
         };
         if self.kinds.len() >= KINDS && !self.kinds.contains_key(&key) {
             self.others += 1;
@@ -82,15 +94,19 @@ impl Counter {
 
     /// What came. `unseen` answers were not looked at.
     pub fn finish(self, unseen: u64, origin: Option<Origin>) -> Probes {
-        let kind = |(Key(class, from, segment, options, icmp), count): (Key, u64)| Kind {
-            count,
-            class,
-            from,
-            flags: segment.map(|(flags, ..)| crate::answer::Flags(flags).to_string()),
-            ttl: segment.map(|(_, ttl, _)| ttl),
-            window: segment.map(|(_, _, window)| window),
-            options: segment.map(|_| options),
-            icmp,
+        let kind = |(Key(class, from, what), count): (Key, u64)| {
+            let bare = Kind { count, class, from, flags: None, ttl: None, window: None, options: None, icmp: None };
+            match what {
+                What::Segment { flags, ttl, window, options } => Kind {
+                    flags: Some(Flags(flags).to_string()),
+                    ttl: Some(ttl),
+                    window: Some(window),
+                    options: Some(options),
+                    ..bare
+                },
+                What::Datagram { ttl } => Kind { ttl: Some(ttl), ..bare },
+                What::Icmp { kind, code } => Kind { icmp: Some((kind, code)), ..bare },
+            }
         };
         let mut kinds: Vec<Kind> = self.kinds.into_iter().map(kind).collect();
         kinds.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.cmp(other)));
@@ -104,7 +120,7 @@ mod tests {
     use crate::unit::Instant;
 
     fn icmp(code: u8) -> Answer {
-        let content = Content::Icmp { kind: 3, code, info: 0 };
+        let content = Content::Icmp { kind: 3, code, info: 0, port: None };
         Answer { seq: 0, at: Instant(0), from: [10, 0, 0, 1].into(), content }
     }
 

@@ -8,6 +8,7 @@ use measure::search::condition::Verdict;
 use measure::search::seen::Seen;
 use measure::search::{End, Reached};
 use measure::unit::{Nanos, Rate};
+use measure::wire::finding::Verdict as Wired;
 
 use crate::curve::{self, Curve, Series};
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
@@ -36,11 +37,34 @@ pub fn render(search: &SearchDocument, style: &Style) -> String {
     page.paragraph(INDENT, &Piece::new("asked", Tone::Faint), FOUND, &asked);
     page.paragraph(INDENT, &Piece::new("found", Tone::Strong), FOUND, &sentence(search));
     page.paragraph(INDENT, &Piece::new("", Tone::Faint), FOUND, &how_surely(search));
+    if let Some(wire) = wire(search) {
+        page.paragraph(INDENT, &Piece::new("wire", Tone::Faint), FOUND, &wire);
+    }
     page.gap();
     let rows = rows(search);
     plot(&mut page, search, &rows);
     table(&mut page, &rows);
     page.finish()
+}
+
+/// What the wire said of the probes, where it was watched.
+fn wire(search: &SearchDocument) -> Option<String> {
+    let of = |probe: &Probe| probe.record.wire.as_ref().map(|wire| wire.verdict());
+    let told: Vec<(Rate, Wired)> =
+        search.probes.iter().filter_map(|probe| Some((probe.rate_per_1000s, of(probe)?))).collect();
+    if told.is_empty() {
+        return None;
+    }
+    let of = |verdict: Wired| told.iter().filter(move |(_, other)| *other == verdict);
+    let verified = number::count(of(Wired::Verified).count() as u64, "probe", "probes");
+    let mut parts = vec![format!("{verified} verified")];
+    for (verdict, word) in [(Wired::Contradicted, "contradicted"), (Wired::NotEstablished, "not established")] {
+        let rates: Vec<String> = of(verdict).map(|(at, _)| rate(*at)).collect();
+        if !rates.is_empty() {
+            parts.push(format!("{word}: at {}", rates.join(", ")));
+        }
+    }
+    Some(parts.join("; "))
 }
 
 /// Where the sentence starts.

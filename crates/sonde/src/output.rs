@@ -51,13 +51,21 @@ impl Output {
         &self.style
     }
 
-    /// Prints a part of the result, as it is. `false`: nobody reads any more.
+    /// Prints a part of the result, without its colours where these are not wanted. `false`: nobody reads any more.
     pub fn result(&self, text: &str) -> bool {
+        self.print(text, &mut anstream::stdout().lock())
+    }
+
+    /// Prints a part of the result to the octet, bells and backspaces too, as another program would.
+    pub fn exactly(&self, text: &str) -> bool {
+        self.print(text, &mut io::stdout().lock())
+    }
+
+    fn print(&self, text: &str, stdout: &mut dyn Write) -> bool {
         let mut state = self.lock();
         state.wipe();
         state.begun = true;
         if matches!(state.result, ResultStream::Open) {
-            let mut stdout = anstream::stdout().lock();
             state.result = match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
                 Ok(()) => ResultStream::Open,
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ResultStream::ReaderGone,

@@ -177,6 +177,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             Some(_) if !more && self.sole_blocking_lane().is_some() => false,
             Some(_) => self.receive_expected()?,
             None if load && more => self.receive_expected()?,
+            // Likewise where a reply alone makes room: a look before the wait would be a call for nothing.
+            None if self.waits_for_a_reply() => false,
             None => self.receive_all()?,
         };
         now = self.links[0].now();
@@ -194,6 +196,13 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             self.wait(now, edges)?;
         }
         Ok(())
+    }
+
+    /// Whether nothing is to be done but to wait for a reply on the only lane, as in a flood whose window is full.
+    #[inline]
+    fn waits_for_a_reply(&self) -> bool {
+        let full = |lane: usize| self.lanes[lane].behind() >= self.window;
+        self.gap.is_some() && self.budget > 0 && self.sole_blocking_lane().is_some_and(full)
     }
 
     /// Whether messages may go one way.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use measure::method::{BatchBy, Waiting};
 use measure::unit::{Instant, Nanos};
+use protocol::icmp::echo::Echo;
 use protocol::link::{Departure, Fault, Link, Many, Stamped};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv, send};
@@ -16,6 +17,7 @@ use super::room::Room;
 use super::stamping::{self, Stamping};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
+use crate::socket::echo::next_complaint;
 use crate::socket::{many, queue};
 use crate::stop::Stop;
 
@@ -30,6 +32,8 @@ pub struct Datagram {
     batching: Option<Batching>,
     /// Whether arrivals come several in one buffer.
     segments: bool,
+    /// Of echo requests: which of the errors that come are about one of ours.
+    echo: Option<Echo>,
     room: Room,
     stop: Stop,
 }
@@ -47,6 +51,7 @@ impl Datagram {
             stamping: Stamping::default(),
             batching: None,
             segments: false,
+            echo: None,
             room: Room::default(),
             stop,
         }
@@ -64,6 +69,12 @@ impl Datagram {
         many::take_segments(self.socket.as_fd())?;
         self.segments = true;
         Ok(())
+    }
+
+    /// What it carries are requests of `echo`. A raw socket is told of every ICMP error that comes from its peer's way,
+    /// whosever request it quotes.
+    pub fn carries(&mut self, echo: Echo) {
+        self.echo = Some(echo);
     }
 
     /// The socket itself, to read back what it got.
@@ -84,6 +95,20 @@ impl Datagram {
     }
 }
 
+impl Datagram {
+    /// An error of a call, which may be about what somebody else sent: then there is none.
+    #[cold]
+    fn heed(&self, errno: Errno) -> Result<(), Fault> {
+        let Some(echo) = &self.echo else { return Err(self.fault(errno)) };
+        let (mut any, mut ours) = (false, false);
+        while let Some(complaint) = next_complaint(self.socket.as_fd()) {
+            any = true;
+            ours |= complaint.from.is_none() || echo.quoted(complaint.request()).is_some();
+        }
+        if any && !ours { Ok(()) } else { Err(fault_of(errno)) }
+    }
+}
+
 impl Link for Datagram {
     #[inline]
     fn now(&self) -> Instant {
@@ -92,9 +117,11 @@ impl Link for Datagram {
 
     #[inline]
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
-        match self.room.send(|flags| send(&self.socket, message, flags)) {
-            Ok(_) => Ok(()),
-            Err(errno) => Err(self.fault(errno)),
+        loop {
+            match self.room.send(|flags| send(&self.socket, message, flags)) {
+                Ok(_) => return Ok(()),
+                Err(errno) => self.heed(errno)?,
+            }
         }
     }
 
@@ -121,7 +148,7 @@ impl Link for Datagram {
         match recv(&self.socket, buffer, RecvFlags::DONTWAIT) {
             Ok((length, _)) => Ok(Some(length)),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(errno) => Err(self.fault(errno)),
+            Err(errno) => self.heed(errno).map(|()| None),
         }
     }
 
@@ -186,9 +213,11 @@ impl Link for Datagram {
         }
         let at = wall();
         let stamped = |flags| queue::send_stamped(self.socket.as_fd(), message, stamping::MESSAGE_FLAGS, flags);
-        match self.room.send(stamped) {
-            Ok(_) => Ok(Some(at)),
-            Err(errno) => Err(self.fault(errno)),
+        loop {
+            match self.room.send(stamped) {
+                Ok(_) => return Ok(Some(at)),
+                Err(errno) => self.heed(errno)?,
+            }
         }
     }
 
@@ -240,7 +269,7 @@ impl Datagram {
                 Ok(!look || !(Monotonic::now() >= until || self.stop.requested()))
             }
             Errno::INTR => Ok(true),
-            errno => Err(self.fault(errno)),
+            errno => self.heed(errno).map(|()| true),
         }
     }
 
@@ -250,7 +279,7 @@ impl Datagram {
                 Ok(Some(Stamped { length: arrival.length, kernel: arrival.stamp, application: Some(wall()) }))
             }
             Err(libc::EAGAIN | libc::EINTR) => Ok(None),
-            Err(errno) => Err(self.fault(Errno::from_raw_os_error(errno))),
+            Err(errno) => self.heed(Errno::from_raw_os_error(errno)).map(|()| None),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! TCP segments on their own, through a raw socket that is connected to the peer's address: probes leave, and what comes
-//! back is handed over with its way ([`protocol::syn::delivered`]), ICMP errors among it.
+//! Packets on their own, through a raw socket that is connected to the peer's address: probes leave, and what comes back is
+//! handed over with its way ([`protocol::syn::delivered`]), ICMP errors among it.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,17 +24,17 @@ use crate::socket::queue::{self, Notice, Point};
 use crate::socket::raw::{self, Queued, Refusal};
 use crate::stop::Stop;
 
-/// Of a quoted segment so much is kept: ports and number stand in its first eight octets.
+/// Of a quoted packet so much is kept: ports and number stand in its first eight octets.
 const QUOTE: usize = 20;
 /// So many refusals are kept at once; more than that say nothing new.
 const KEPT: usize = 64;
 
-/// A raw socket for TCP.
+/// A raw socket, of TCP, UDP or ICMP: which packets are answers is the wire's to say.
 #[derive(Debug)]
-pub struct RawTcp {
+pub struct Raw {
     socket: Socket,
     /// Source ports, held by ordinary sockets so that nobody else on this host uses them meanwhile.
-    _reserved: Vec<Socket>,
+    reserved: Vec<Socket>,
     peer: IpAddr,
     spinning: bool,
     /// Kernel timestamps, where they were asked for.
@@ -58,13 +58,13 @@ pub enum Hops {
     Rising(u8),
 }
 
-impl RawTcp {
+impl Raw {
     /// A link over `socket`, which is connected to `peer` and set to return from blocking calls every now and then
     /// (`socket::set_glance`).
     pub fn new(socket: Socket, reserved: Vec<Socket>, peer: IpAddr, hops: Hops, waiting: Waiting, stop: Stop) -> Self {
         Self {
             socket,
-            _reserved: reserved,
+            reserved,
             peer,
             spinning: waiting == Waiting::Spin,
             stamping: Stamping::default(),
@@ -80,6 +80,11 @@ impl RawTcp {
     /// The socket itself, to read back what it got.
     pub fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// The ends that are held: where what leaves comes from.
+    pub fn ends(&self) -> Vec<SocketAddr> {
+        self.reserved.iter().filter_map(|socket| socket.local_addr().ok()?.as_socket()).collect()
     }
 
     /// Counts what left, for whoever wants to know at the end: a run that is stopped forgets what was still out.
@@ -196,7 +201,7 @@ fn own(errno: Errno) -> Fault {
     }
 }
 
-impl Link for RawTcp {
+impl Link for Raw {
     #[inline]
     fn now(&self) -> Instant {
         Monotonic::now()

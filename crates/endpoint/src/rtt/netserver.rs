@@ -12,12 +12,13 @@ use measure::unit::Nanos;
 use protocol::netperf::ask::{self, Ask, Flags, Length};
 use protocol::netperf::passphrase::Passphrase;
 
-use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, watch};
+use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::peer::netperf::client::{Course, Session, Setup, Test, exchange};
 use crate::stop::Stop;
 use crate::thread::cpu_for;
+use crate::wire;
 
 /// Beyond the time asked for: the set-up of all connections, the last replies.
 const SLACK: Nanos = Nanos::secs(30);
@@ -33,13 +34,10 @@ pub(super) fn against(
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
-    if task.verify.is_some() {
-        let what = "a netserver names the ports of its data connections too late for the wire to be watched".to_owned();
-        return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what))
-            .on(Side::Ours)
-            .with_hint("leave --verify away, or measure with `sonde serve` on the far side"));
-    }
     let test = test(task, method, peer)?;
+    // Its data connections go to ports that the server names when it is asked.
+    let any_port = SocketAddr::new(peer.ip(), 0);
+    let wire = task.verify.map(|wish| wire::Watch::start_foreign(&test.method, any_port, wish)).transpose()?;
     let mut sessions = (0..test.method.spread.connections)
         .map(|index| {
             let setup = Setup {
@@ -58,6 +56,8 @@ pub(super) fn against(
     let (gathered, ends) = exchange::measure(&mut sessions, &test, stop, &mut watch, on_event)?;
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let environment = watch.finish();
+    let controls = sessions.iter().filter_map(Session::local).collect();
+    let wire = wire.map(|wire| timed(wire.finish(controls), &gathered.recording));
     for session in sessions {
         session.close(stop);
     }
@@ -65,7 +65,7 @@ pub(super) fn against(
     let facts = PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() };
     let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
     let peer_counts = PeerCounts { received, ..PeerCounts::default() };
-    Ok(Finding { peer_counts, report_missing, ..finding })
+    Ok(Finding { peer_counts, report_missing, wire, ..finding })
 }
 
 /// What the servers saw, which counts the warm-up too, or why one did not say.

@@ -258,8 +258,9 @@ impl Opening<'_> {
 
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {
         let icmp::Opened { socket, kind, echo } = icmp::open(self.peer, self.method)?;
-        let Connection { flow, refused, handed, .. } =
+        let Connection { mut flow, refused, handed, .. } =
             self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
+        flow.link.carries(echo);
         let facts = echo_facts(flow.link.socket(), self.peer.ip().to_string(), Some(kind.to_string()));
         // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum tells a cut reply.
         let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();

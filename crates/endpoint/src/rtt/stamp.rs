@@ -17,7 +17,7 @@ use socket2::Socket;
 
 use super::connections::{self, Connection, Opened};
 use super::scene::Scene;
-use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, watch};
+use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
 use crate::engine::Flow;
 use crate::environment::clock_state;
@@ -28,6 +28,7 @@ use crate::peer::stamp::sender::link::StampLink;
 use crate::peer::stamp::sender::opening::{self, Anchor, Opening, Unopened};
 use crate::peer::stamp::sender::wire::StampWire;
 use crate::stop::Stop;
+use crate::wire::{self, Watched};
 use crate::{random, socket};
 
 pub(super) fn against(
@@ -39,13 +40,14 @@ pub(super) fn against(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     check(method, peer, key)?;
+    let wire = task.verify.map(|wish| wire::Watch::start_foreign(method, peer, wish)).transpose()?;
     let stamps = method.stamps.is_some();
     // The engine has no parts to ask for: the kernel stamps each exchange throughout.
     let method = &Method { stamps: None, ..method.clone() };
     let halt = Stop::default();
     let sender = Sender { method, peer, key, stamps, stop, halt: &halt };
     let mut gather = Gather::default();
-    let mut ways = Vec::new();
+    let mut ways: Vec<Way> = Vec::new();
     let opened: Opened<_, _> = (0..method.spread.connections)
         .map(|index| sender.open(index, &mut gather, &mut ways))
         .collect::<Result<_, _>>()?;
@@ -59,11 +61,14 @@ pub(super) fn against(
     gather.empty();
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
     let environment = watch.finish();
+    // Before a session is asked once more, which is no part of the measurement.
+    let before = ways.iter().fold((0, 0), |sum, way| (sum.0 + way.before.0, sum.1 + way.before.1));
+    let wire = wire.map(|wire| timed(Watched { before, ..wire.finish(Vec::new()) }, &gathered.recording));
     let losses = sender.losses(&gather, &ways, &gathered.recording);
     let facts = PeerFacts::default();
     let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
     let one_way = one_way(gather, &losses);
-    Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), ..finding })
+    Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), wire, ..finding })
 }
 
 /// What cannot be asked of such a far side.
@@ -117,6 +122,8 @@ struct Way {
     socket: Option<Socket>,
     session: Arc<Session>,
     counts: bool,
+    /// Packets to the far side and from it before the measurement.
+    before: (u64, u64),
 }
 
 impl Sender<'_> {
@@ -139,8 +146,8 @@ impl Sender<'_> {
         let mut link = StampLink::new(socket, Arc::clone(&session), waiting, self.stamps, stop);
         let opening = opening::open(&mut link, &session, length, self.stop).map_err(|why| self.unopened(why))?;
         let producer = gather.add(&opening);
-        let Opening { next, counts, .. } = opening;
-        ways.push(Way { socket: beside, session: Arc::clone(&session), counts });
+        let Opening { next, counts, exchanged, .. } = opening;
+        ways.push(Way { socket: beside, session: Arc::clone(&session), counts, before: exchanged });
         let refused = link.refused.clone();
         let wire = StampWire::new(session, next, link.glimpse(), producer);
         // One byte more, so that an answer that is too long is seen as it is.

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use super::option::{read_int, set_int};
-use super::queue::{Control, errno, message};
+use super::queue::{Control, errno, first_stamp, message};
 
 /// include/uapi/linux/udp.h: the size of the segments that a longer message is to be cut into.
 const UDP_SEGMENT: c_int = 103;
@@ -86,14 +86,27 @@ pub fn send_segmented(socket: BorrowedFd<'_>, messages: &[u8], segment: u16, fla
 /// Receives one datagram, or all segments that came with it where the socket takes them so ([`take_segments`]). What
 /// does not fit `buffer` is cut off. `flags` as for `recvmsg`.
 pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Result<Many, i32> {
-    let mut segment = None;
-    let length = message(socket, buffer, flags, |level, kind, data| {
-        if (level, kind) == (libc::IPPROTO_UDP, UDP_GRO) {
+    receive_stamped(socket, buffer, flags).map(|(many, _)| many)
+}
+
+/// Has the kernel stamp what arrives ([`receive_stamped`]).
+pub fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+}
+
+/// As [`receive`], with the wall clock of the kernel's receive stamp in nanoseconds since 1970, where the socket stamps
+/// ([`stamp_arrivals`]): of segments that came together, that of the first.
+pub fn receive_stamped(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Result<(Many, Option<u64>), i32> {
+    let (mut segment, mut stamp) = (None, None);
+    let length = message(socket, buffer, flags, |level, kind, data| match (level, kind) {
+        (libc::IPPROTO_UDP, UDP_GRO) => {
             segment = data.first_chunk().and_then(|size| usize::try_from(c_int::from_ne_bytes(*size)).ok());
         }
+        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => stamp = first_stamp(data),
+        _ => {}
     })?;
     let segment = segment.filter(|size| *size > 0).unwrap_or(length);
-    Ok(Many { length, segment })
+    Ok((Many { length, segment }, stamp))
 }
 
 #[cfg(test)]

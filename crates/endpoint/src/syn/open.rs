@@ -5,15 +5,18 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 use measure::method::{Method, SocketOptions, Window};
+use protocol::icmp::echo::{Echo, Family, Socket as Seen};
+use protocol::syn::datagram::{self, Datagrams};
 use protocol::syn::delivered::HEAD;
+use protocol::syn::echoed::Echoed;
 use protocol::syn::probe::{Probe, Shape, Sources};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, SockFilter, Socket, Type};
 
-use super::{From, Post, Probing};
+use super::{From, Kind, Post, Probing};
 use crate::engine::Flow;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
-use crate::link::raw::{Hops, RawTcp};
+use crate::link::raw::{Hops, Raw};
 use crate::link::stamping::Stamping;
 use crate::random;
 use crate::rtt::connections::Connection;
@@ -26,36 +29,96 @@ const PORTS: (u64, u64) = (16, 1_024);
 const LOWEST: u32 = 10_000;
 /// So many places are tried for a row of free ports.
 const TRIES: u32 = 64;
-/// The largest answer that is looked at: an IPv4 header and a TCP header with all their options, and a quote.
+/// Of an answer so much is looked at: an IPv4 header and a TCP header with all their options, and a quote.
 const ANSWER: usize = 160;
 
-/// All that an engine needs to probe.
-pub fn connection(
-    probing: &Probing,
-    post: Post,
-    halt: &Stop,
-) -> Result<Connection<RawTcp, Probe<Post>>, EndpointError> {
-    let (mut peer, method) = (probing.peer, &probing.method);
-    peer.set_port(0);
-    let local = local_address(probing.peer, &method.socket)?;
-    let (sources, reserved) = match probing.sources {
-        From::Held => hold(peer, local, ports_wanted(method))?,
-        From::Rising(first) => (Sources { first, count: 65_536 }, Vec::new()),
-        From::Always(first) => (Sources { first, count: 1 }, Vec::new()),
-    };
-    let socket = raw_socket(probing, peer, local, sources)?;
-    let draw =
-        random::bytes::<4>().map_err(|cause| EndpointError::new(Step::OpenSocket("raw TCP"), peer.ip(), cause))?;
+/// All that an engine needs to probe by segments.
+pub fn segments(probing: &Probing, post: Post, halt: &Stop) -> Result<Connection<Raw, Probe<Post>>, EndpointError> {
+    let ported = Ported::open(probing)?;
+    let draw = draw(probing.peer)?;
     let shape = Shape {
         flags: probing.flags,
         window: probing.window,
         options: probing.options.clone(),
-        payload: method.request_bytes.0 as usize,
+        payload: probing.method.request_bytes.0 as usize,
         seq: probing.seq,
         ack: probing.ack,
         bad_checksum: probing.bad_checksum,
-        ..Shape::syn(local.ip(), peer.ip(), sources, probing.aim, u32::from_be_bytes(draw))
+        ..Shape::syn(ported.local.ip(), probing.peer.ip(), ported.sources, probing.aim, u32::from_be_bytes(draw))
     };
+    let length = shape.length();
+    Ok(connection(probing, ported.socket, ported.reserved, Probe::new(shape, post), length, halt))
+}
+
+/// All that an engine needs to probe by datagrams.
+pub fn datagrams(
+    probing: &Probing,
+    post: Post,
+    halt: &Stop,
+) -> Result<Connection<Raw, Datagrams<Post>>, EndpointError> {
+    let ported = Ported::open(probing)?;
+    let shape = datagram::Shape {
+        local: ported.local.ip(),
+        remote: probing.peer.ip(),
+        sources: ported.sources,
+        aim: probing.aim,
+        bad_checksum: probing.bad_checksum,
+    };
+    let length = datagram::HEADER + probing.method.request_bytes.0 as usize;
+    Ok(connection(probing, ported.socket, ported.reserved, Datagrams::new(shape, post), length, halt))
+}
+
+/// All that an engine needs to probe by echo requests.
+pub fn echoes(probing: &Probing, post: Post, halt: &Stop) -> Result<Connection<Raw, Echoed<Post>>, EndpointError> {
+    let (peer, payload) = (probing.peer, probing.method.request_bytes.0 as usize);
+    let local = local_address(peer, &probing.method.socket)?;
+    let ([high, low, ..], nonce) = (draw(peer)?, u32::from_be_bytes(draw(peer)?));
+    let identifier = u16::from_be_bytes([high, low]);
+    let socket = raw_socket(probing, local, |socket| {
+        option::only_echo_replies(socket.as_fd(), peer.is_ipv6())?;
+        option::only_identifier(socket, peer.is_ipv6(), identifier)
+    })?;
+    let family = if peer.is_ipv4() { Family::V4 } else { Family::V6 };
+    let echo = Echo::new(family, Seen::Raw, identifier, nonce).for_payload(payload);
+    let wire = Echoed::new(echo, peer.ip(), post);
+    Ok(connection(probing, socket, Vec::new(), wire, Echo::message_length(payload), halt))
+}
+
+fn draw(peer: SocketAddr) -> Result<[u8; 4], EndpointError> {
+    random::bytes::<4>().map_err(|cause| EndpointError::new(Step::OpenSocket("raw"), peer.ip(), cause))
+}
+
+/// A raw socket and the ports that it speaks for.
+struct Ported {
+    socket: Socket,
+    local: SocketAddr,
+    sources: Sources,
+    reserved: Vec<Socket>,
+}
+
+impl Ported {
+    fn open(probing: &Probing) -> Result<Self, EndpointError> {
+        let (peer, method) = (probing.peer, &probing.method);
+        let local = local_address(peer, &method.socket)?;
+        let (sources, reserved) = match probing.sources {
+            From::Held => hold(probing, local, ports_wanted(method))?,
+            From::Rising(first) => (Sources { first, count: 65_536 }, Vec::new()),
+            From::Always(first) => (Sources { first, count: 1 }, Vec::new()),
+        };
+        let only = |socket: &Socket| raw::only_ports(socket, peer.is_ipv6(), sources.first, sources.count);
+        Ok(Self { socket: raw_socket(probing, local, only)?, local, sources, reserved })
+    }
+}
+
+fn connection<W>(
+    probing: &Probing,
+    socket: Socket,
+    reserved: Vec<Socket>,
+    wire: W,
+    length: usize,
+    halt: &Stop,
+) -> Connection<Raw, W> {
+    let method = &probing.method;
     let stamping = if method.stamps.is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let refused = stamping.refused.clone();
     let facts = socket_facts(&socket);
@@ -63,12 +126,11 @@ pub fn connection(
         (true, first) => Hops::Rising(first.unwrap_or(1)),
         (false, _) => Hops::Same,
     };
-    let mut link = RawTcp::new(socket, reserved, peer.ip(), hops, method.waiting, halt.clone());
+    let mut link = Raw::new(socket, reserved, probing.peer.ip(), hops, method.waiting, halt.clone());
     link.stamping = stamping;
-    let (request, reply) = (vec![0; shape.length()], vec![0; HEAD + ANSWER]);
-    let wire = Probe::new(shape, post);
+    let (request, reply) = (vec![0; length], vec![0; HEAD + ANSWER]);
     let flow = Flow { link, wire, index: 0, request, reply, expected: None };
-    Ok(Connection { flow, facts, refused, handed: None })
+    Connection { flow, facts, refused, handed: None }
 }
 
 /// The address probes come from: the checksum covers it. Connecting a UDP socket looks the route up, and sends nothing.
@@ -103,13 +165,14 @@ fn ports_wanted(method: &Method) -> u32 {
 }
 
 /// Holds a row of `count` free ports.
-fn hold(peer: SocketAddr, local: SocketAddr, count: u32) -> Result<(Sources, Vec<Socket>), EndpointError> {
+fn hold(probing: &Probing, local: SocketAddr, count: u32) -> Result<(Sources, Vec<Socket>), EndpointError> {
+    let peer = probing.peer;
     let fail = |cause: io::Error| EndpointError::new(Step::Set("local ports"), peer.ip(), cause);
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for _ in 0..TRIES {
         let draw = u32::from(u16::from_be_bytes(random::bytes::<2>().map_err(fail)?));
         let first = (LOWEST + draw % (65_536 - LOWEST - count)) as u16;
-        match row(local, first, count) {
+        match row(probing.kind, local, first, count) {
             Ok(held) => return Ok((Sources { first, count }, held)),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
             Err(error) => return Err(fail(error)),
@@ -118,27 +181,44 @@ fn hold(peer: SocketAddr, local: SocketAddr, count: u32) -> Result<(Sources, Vec
     Err(fail(last).with_hint(format!("no row of {count} free ports was found: probe at a lower rate")))
 }
 
-fn row(local: SocketAddr, first: u16, count: u32) -> io::Result<Vec<Socket>> {
+fn row(kind: Kind, local: SocketAddr, first: u16, count: u32) -> io::Result<Vec<Socket>> {
     let bound = |place: u32| {
         let mut address = local;
         address.set_port(first.wrapping_add(place as u16));
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        let socket = match kind {
+            Kind::Segments => Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?,
+            Kind::Datagrams | Kind::Echoes => deaf(Domain::for_address(address))?,
+        };
         socket.bind(&SockAddr::from(address)).map(|()| socket)
     };
     (0..count).map(bound).collect()
 }
 
+/// A socket of UDP that takes nothing: it keeps our kernel from refusing what comes for its port, and nobody reads it.
+fn deaf(domain: Domain) -> io::Result<Socket> {
+    let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    let nothing = SockFilter::new((libc::BPF_RET | libc::BPF_K) as u16, 0, 0, 0);
+    socket.attach_filter(&[nothing]).map(|()| socket)
+}
+
+/// The raw socket; `only` has it given nothing but what may be an answer.
 fn raw_socket(
     probing: &Probing,
-    peer: SocketAddr,
     mut local: SocketAddr,
-    sources: Sources,
+    only: impl FnOnce(&Socket) -> io::Result<()>,
 ) -> Result<Socket, EndpointError> {
-    let (method, ipv6) = (&probing.method, peer.is_ipv6());
-    let socket = Socket::new(Domain::for_address(peer), Type::RAW, Some(Protocol::TCP))
-        .map_err(|cause| forbidden(peer, cause))?;
+    let (mut peer, method, ipv6) = (probing.peer, &probing.method, probing.peer.is_ipv6());
+    peer.set_port(0);
+    let protocol = match (probing.kind, ipv6) {
+        (Kind::Segments, _) => Protocol::TCP,
+        (Kind::Datagrams, _) => Protocol::UDP,
+        (Kind::Echoes, false) => Protocol::ICMPV4,
+        (Kind::Echoes, true) => Protocol::ICMPV6,
+    };
+    let socket =
+        Socket::new(Domain::for_address(peer), Type::RAW, Some(protocol)).map_err(|cause| forbidden(probing, cause))?;
     let set = |name| move |cause| EndpointError::new(Step::Set(name), peer.ip(), cause);
-    raw::only_ports(&socket, ipv6, sources.first, sources.count).map_err(set("TCP filter"))?;
+    only(&socket).map_err(set("filter of answers"))?;
     socket::prepare(&socket, peer, &SocketOptions { bind: None, ..method.socket.clone() })?;
     local.set_port(0);
     socket.bind(&SockAddr::from(local)).map_err(set("local address"))?;
@@ -157,9 +237,24 @@ fn raw_socket(
     Ok(socket)
 }
 
-/// Without the capability nothing can be probed, but a handshake needs none.
-fn forbidden(peer: SocketAddr, cause: io::Error) -> EndpointError {
-    let hint = "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it neither the flags nor the TTL of \
-                an answer can be seen; `sonde rtt HOST:PORT --connect` times whole handshakes and needs nothing";
-    EndpointError::new(Step::OpenSocket("raw TCP"), peer.ip(), cause).with_hint(hint)
+/// Without the capability nothing can be probed, but what an ordinary socket does needs none.
+fn forbidden(probing: &Probing, cause: io::Error) -> EndpointError {
+    let (what, hint) = match probing.kind {
+        Kind::Segments => (
+            "raw TCP",
+            "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it neither the flags nor the TTL of \
+             an answer can be seen; `sonde rtt HOST:PORT --connect` times whole handshakes and needs nothing",
+        ),
+        Kind::Datagrams => (
+            "raw UDP",
+            "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it the TTL of an answer cannot be \
+             seen; `sonde check HOST:PORT` asks a port by an ordinary datagram and needs nothing",
+        ),
+        Kind::Echoes => (
+            "raw ICMP",
+            "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it the header of an answer cannot \
+             be seen; `sonde ping` works with a ping socket too (net.ipv4.ping_group_range)",
+        ),
+    };
+    EndpointError::new(Step::OpenSocket(what), probing.peer.ip(), cause).with_hint(hint)
 }

@@ -153,7 +153,7 @@ impl Opening<'_> {
             let go = Header { seq: drawn, flags: Flags::START, ..greeting };
             let mut datagram = [0; LENGTH];
             go.write(&mut datagram);
-            let way = NumberedReceiver::new(socket, numbers, method.waiting);
+            let way = NumberedReceiver::new(socket, numbers, method.waiting).stamped(task.even);
             return Ok((Any::ReceiveNumbered(way), Start::Datagram(datagram)));
         }
         let (segments, mut ring) = (task.segments() as usize, content(size));

@@ -109,6 +109,8 @@ pub enum Far {
     Foreign,
     /// The same of a protocol that says at which rate the far side is to send.
     ForeignPaced,
+    /// Nobody knows whose: probes of the bare wire, which anything may answer and an answer of any size.
+    Anyone,
 }
 
 impl Asked {
@@ -135,9 +137,8 @@ impl Asked {
             waiting: self.waiting.unwrap_or(Waiting::Block),
             peer_waiting: match (carrier, far) {
                 (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
-                (Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn, _) | (_, Far::Foreign | Far::ForeignPaced) => {
-                    None
-                }
+                (Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn, _)
+                | (_, Far::Foreign | Far::ForeignPaced | Far::Anyone) => None,
             },
             reply_every: self.resolve_reply_every(pattern, far)?,
             batch: self.batch,

@@ -61,10 +61,11 @@ impl Method {
         }
         let (smallest, largest) = match self.carrier {
             Carrier::Tcp | Carrier::TcpConnect => (1, LARGEST_MESSAGE),
+            Carrier::Udp if far == Far::Anyone => (0, LARGEST_DATAGRAM),
             Carrier::Udp if far != Far::Native => (1, LARGEST_DATAGRAM),
             Carrier::Udp => (SMALLEST_NATIVE_DATAGRAM, LARGEST_DATAGRAM),
             // Without a number of ours in its payload an echo has the 16 bits of its header alone.
-            Carrier::Icmp if far == Far::Foreign => (0, LARGEST_DATAGRAM),
+            Carrier::Icmp if matches!(far, Far::Foreign | Far::Anyone) => (0, LARGEST_DATAGRAM),
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
             Carrier::TcpSyn => (0, LARGEST_PROBE),
         };

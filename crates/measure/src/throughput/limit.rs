@@ -120,8 +120,10 @@ const LOSSES: f64 = 0.001;
 const QUEUE: Nanos = Nanos::millis(5);
 /// Looks at the smoothed round trip from which its middle one is no accident: a relay that is late once lengthens it for a while.
 const LOOKS: usize = 5;
-/// Share of its time below which neither end's busiest thread is anywhere near its processor's limit.
-const IDLE: f64 = 0.5;
+/// Share of its time below which an end's busiest thread is not near its processor's limit.
+const SPARE: f64 = 0.75;
+/// Share of its time from which a thread that leaves its window shut is what does so.
+const SLOW: f64 = 0.5;
 /// Share of the time that TCP was held back by the window, from which that may be what limits: a sender that paces waits for
 /// itself the rest of the time.
 const SHUT: f64 = 0.1;
@@ -139,7 +141,7 @@ impl Evidence {
     /// nothing at all where both ends had time to spare.
     pub fn wants_moving(&self) -> bool {
         let explained = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
-        let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < IDLE;
+        let spare = |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < SPARE;
         let idle = self.asked_bytes_per_s.is_none() && spare(&self.sender) && spare(&self.receiver);
         explained.is_none() && (self.losses().is_some() || self.queue().is_some() || idle)
     }
@@ -227,7 +229,7 @@ impl Evidence {
 
     /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
     fn slow_reader(&self, mut because: Vec<String>) -> Limit {
-        let taken = Some(self.receiver.taken()).filter(|share| *share >= IDLE);
+        let taken = Some(self.receiver.taken()).filter(|share| *share >= SLOW);
         let crowded = self.receiver.waiting_thread.filter(|share| *share >= CROWDED);
         let Some(share) = taken.or(crowded) else {
             because.push("which is not small for the round trip: nothing shows why it is not read".to_owned());
@@ -237,8 +239,8 @@ impl Evidence {
         found(Limiter::ReceiverCpu, because)
     }
 
-    /// The share of losses that the path is to explain.
-    fn losses(&self) -> Option<f64> {
+    /// The share of losses that the path is to explain; `None`: so few that they explain nothing.
+    pub fn losses(&self) -> Option<f64> {
         let again = self.tcp.and_then(|tcp| tcp.retransmitted);
         again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
     }

@@ -51,6 +51,8 @@ pub enum Subject {
     ConnectionsAsked,
     /// Connections made: SYN, SYN-ACK and ACK.
     Handshakes,
+    /// SYNs that a SYN-ACK or a reset has answered.
+    Answers,
     /// Requests: datagrams or echoes to the peer.
     Requests,
     /// Replies: datagrams or echoes from the peer.
@@ -152,6 +154,7 @@ impl Subject {
         match self {
             Self::ConnectionsAsked if count == 1 => "connection asked for",
             Self::Handshakes if count == 1 => "handshake",
+            Self::Answers if count == 1 => "answer",
             Self::Requests if count == 1 => "request",
             Self::Replies if count == 1 => "reply",
             Self::OctetsSent if count == 1 => "octet sent",
@@ -165,6 +168,7 @@ impl Subject {
         match self {
             Self::ConnectionsAsked => "connections asked for",
             Self::Handshakes => "handshakes",
+            Self::Answers => "answers",
             Self::Requests => "requests",
             Self::Replies => "replies",
             Self::OctetsSent => "octets sent",

@@ -114,6 +114,7 @@ impl Scene<'_> {
         let (seen, way) = match subject {
             Subject::ConnectionsAsked => (self.handshakes.asked, &self.sent),
             Subject::Handshakes => (self.handshakes.made, &self.received),
+            Subject::Answers => (self.handshakes.answered + self.handshakes.refused, &self.received),
             Subject::Requests => (self.sent.datagrams, &self.sent),
             Subject::Replies => (self.received.datagrams, &self.received),
             Subject::OctetsSent => (self.sent.octets.distinct, &self.sent),
@@ -159,7 +160,7 @@ impl Scene<'_> {
             (Subject::Requests | Subject::OctetsSent | Subject::ConnectionsAsked, true) => {
                 "what is missing did not leave by this interface: a rule or a queue of this host took it"
             }
-            (Subject::Replies | Subject::OctetsReceived, false) => {
+            (Subject::Replies | Subject::Answers | Subject::OctetsReceived, false) => {
                 "more came to this host than the program had: too late, twice, or no room in its socket"
             }
             _ => return None,

@@ -139,7 +139,7 @@ fn inner(program: &mut Straight, target: &Target, outgoing: bool, (byte, half): 
         let (request, reply) = target.echo_types();
         program.load(byte, at);
         program.require(if outgoing { request } else { reply }.into());
-    } else {
+    } else if target.peer.port() != 0 {
         program.load(half, at + if outgoing { 2 } else { 0 });
         program.require(target.peer.port().into());
     }
@@ -211,6 +211,18 @@ mod tests {
         assert_eq!(run(&program(&target, 96), &packet, outgoing) == 96, passes);
         let passage = Passage { at_ns: 0, outgoing, interface: 1, length: packet.len() as u32 };
         assert_eq!(look(&packet, passage, &target).is_some(), passes);
+    }
+
+    #[test_case((NEAR, 5), (FAR, 7), true, true; "to the peer")]
+    #[test_case((FAR, 9), (NEAR, 5), false, true; "from another port of it")]
+    #[test_case((NEAR, 5), ([10, 0, 0, 3], 7), true, false; "to another host")]
+    fn any_port_of_the_peer(from: ([u8; 4], u16), to: ([u8; 4], u16), outgoing: bool, passes: bool) {
+        let target = Target { peer: (FAR, 0).into(), carrier: Carrier::Udp, marks: Marks::None };
+        let packet = udp(from, to);
+        assert_eq!(run(&program(&target, 96), &packet, outgoing) == 96, passes);
+        let passage = Passage { at_ns: 0, outgoing, interface: 1, length: packet.len() as u32 };
+        let seen = look(&packet, passage, &target);
+        assert_eq!(seen.map(|seen| seen.remote.port()), passes.then_some(if outgoing { to.1 } else { from.1 }));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::native::preamble::MAGIC;
 /// Whose packets are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The peer; of ICMP the port means nothing.
+    /// The peer; of ICMP the port means nothing, and 0 is any port.
     pub peer: SocketAddr,
     /// What carries the measurement.
     pub carrier: Carrier,
@@ -70,23 +70,23 @@ pub fn look(packet: &[u8], passage: Passage, target: &Target) -> Option<Seen> {
     if theirs != target.peer.ip().to_canonical() {
         return None;
     }
-    let seen = |local: u16, what, payload_bytes, mark| Seen {
+    let seen = |local: u16, remote: u16, what, payload_bytes, mark| Seen {
         at_ns: passage.at_ns,
         way,
         interface: passage.interface,
         local: SocketAddr::new(ours, local),
-        remote: SocketAddr::new(theirs, if target.carrier == Carrier::Icmp { 0 } else { target.peer.port() }),
+        remote: SocketAddr::new(theirs, if target.carrier == Carrier::Icmp { 0 } else { remote }),
         packet_bytes: u32::try_from(inner.packet).unwrap_or(u32::MAX),
         payload_bytes,
         what,
         mark,
     };
     if inner.part == Part::Later {
-        return Some(seen(0, What::Fragment, u32::try_from(inner.whole).ok()?, Mark::Aside));
+        return Some(seen(0, target.peer.port(), What::Fragment, u32::try_from(inner.whole).ok()?, Mark::Aside));
     }
     let Found { local, remote, what, payload, front } = target.found(&inner, way)?;
-    let to_the_port = remote.is_none_or(|port| port == target.peer.port());
-    to_the_port.then(|| seen(local, what, payload, target.mark(front, what)))
+    let to_the_port = remote.is_none_or(|port| [0, port].contains(&target.peer.port()));
+    to_the_port.then(|| seen(local, remote.unwrap_or(0), what, payload, target.mark(front, what, payload)))
 }
 
 /// What the head behind IP says.
@@ -150,11 +150,13 @@ impl Target {
         }
     }
 
-    fn mark(&self, front: &[u8], what: What) -> Mark {
+    fn mark(&self, front: &[u8], what: What, payload_bytes: u32) -> Mark {
         if self.carrier == Carrier::Icmp {
             return Mark::Number(u64::from(u16::from_be_bytes([front[6], front[7]])));
         }
         match self.marks {
+            // A datagram of nothing is no message: netperf ends a test by some.
+            Marks::None if what == What::Datagram && payload_bytes == 0 => Mark::Aside,
             Marks::None => Mark::None,
             // What a data connection says before its first message.
             Marks::Header if front.starts_with(&MAGIC) => Mark::Aside,

@@ -5,8 +5,11 @@ use std::net::IpAddr;
 use measure::answer::{Answer, Flags};
 
 use super::Input;
+use crate::icmp::echo::{Echo, Family, Socket};
 use crate::native::header;
+use crate::syn::datagram::{self, Datagrams};
 use crate::syn::delivered::Head;
+use crate::syn::echoed::Echoed;
 use crate::syn::probe::{Aim, Listener, Probe, Shape, Sources};
 use crate::syn::segment::{Packet, in_ipv4, read};
 use crate::wire::{Reading, Wire};
@@ -52,8 +55,29 @@ pub fn syn_probe(data: &[u8]) {
         Reading::Stray => {}
         Reading::Corrupt(None) => panic!("every answer says which probe it is for"),
     }
+    of_others(delivered, latest);
     if let Some((packet, _, segment)) = in_ipv4(delivered) {
         assert!(segment.len() <= usize::from(packet.length));
         drop(read(packet, segment).map(|segment| segment.options.to_string()));
+    }
+}
+
+/// The same, as an answer to datagrams and to echo requests.
+fn of_others(delivered: &[u8], latest: u64) {
+    let (local, remote) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+    let sources = Sources { first: 40_000, count: 16 };
+    let shape = datagram::Shape { local, remote, sources, aim: Aim::One(80), bad_checksum: false };
+    let echo = Echo::new(Family::V4, Socket::Raw, 0x1234, 7).for_payload(0);
+    let mut datagrams = Datagrams::new(shape, Heard::default());
+    let mut echoes = Echoed::new(echo, remote, Heard::default());
+    let mut message = [0; 8];
+    for seq in 0..=latest {
+        datagrams.prepare(&mut message, seq, header::Flags::NONE);
+        echoes.prepare(&mut message, seq, header::Flags::NONE);
+    }
+    for reading in [datagrams.identify(delivered, 0), echoes.identify(delivered, 0)] {
+        if let Reading::Reply(seq) | Reading::Refused(seq) | Reading::Corrupt(Some(seq)) = reading {
+            assert!(seq <= latest && Head::read(delivered).is_some(), "an answer to nothing");
+        }
     }
 }

@@ -44,7 +44,8 @@ pub struct Ask {
     pub send_buffer_bytes: Option<Bytes>,
     /// Type-of-service octet of what the reflector sends.
     pub tos: Option<u8>,
-    /// Whether the reflector's sender leaves out what is late, instead of sending it together.
+    /// Whether what is sent probes a path: then the reflector's sender leaves out what is late, instead of sending it together,
+    /// and its receiver takes the instants of arrival from its kernel.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub even: bool,
 }

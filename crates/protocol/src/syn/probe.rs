@@ -93,6 +93,13 @@ impl Sources {
         self.first.wrapping_add((seq % u64::from(self.count.max(1))) as u16)
     }
 
+    /// The latest probe up to `latest` that came from this port.
+    pub(super) fn latest(self, latest: u64, port: u16) -> Option<u64> {
+        let (place, count) = (self.place(port)?, u64::from(self.count.max(1)));
+        let back = (latest % count + count - u64::from(place)) % count;
+        latest.checked_sub(back)
+    }
+
     /// Which of them it is, from 0; `None`: none of them.
     #[inline]
     pub fn place(self, port: u16) -> Option<u32> {
@@ -190,9 +197,7 @@ impl<T: Listener> Probe<T> {
 
     /// The latest probe from this source port.
     fn by_port(&self, port: u16) -> Option<u64> {
-        let (place, count) = (self.shape.sources.place(port)?, u64::from(self.shape.sources.count));
-        let back = (self.latest % count + count - u64::from(place)) % count;
-        self.latest.checked_sub(back)
+        self.shape.sources.latest(self.latest, port)
     }
 
     /// The probe with this source port that sent `number` or has it acknowledged, by so much as `beyond` lets through.
@@ -239,7 +244,7 @@ impl<T: Listener> Probe<T> {
         if self.shape.aim.port(seq) != port(2) {
             return Reading::Stray;
         }
-        let content = Content::Icmp { kind, code, info };
+        let content = Content::Icmp { kind, code, info, port: Some(port(0)) };
         self.listener.hear(Answer { seq, at: head.at, from: head.from, content });
         let family = if self.shape.remote.is_ipv4() { Family::V4 } else { Family::V6 };
         let is_final = IcmpError::of(family, kind, code, info).is_some_and(IcmpError::is_final);
@@ -285,8 +290,7 @@ impl<T: Listener> Wire for Probe<T> {
                 None => Reading::Stray,
             },
             Form::Ipv6 { hop_limit, traffic_class } => {
-                let length = (rest.len() + 40) as u16;
-                let of = Packet { length, ttl: hop_limit, tos: traffic_class, ip_id: None, dont_fragment: None };
+                let of = Packet::over_ipv6(rest.len(), hop_limit, traffic_class);
                 self.segment(&head, of, head.from, rest)
             }
             Form::Icmp { .. } => self.refusal(&head, rest),

@@ -59,16 +59,22 @@ pub fn seal(message: &mut [u8], pseudo: Pseudo) {
     }
 }
 
-/// The addresses that a checksum covers besides the segment (RFC 9293 section 3.1).
+/// What a checksum covers besides the segment or datagram (RFC 9293 section 3.1, RFC 768).
 #[derive(Clone, Copy, Debug)]
 pub struct Pseudo {
     /// The sum of both addresses.
     addresses: [u8; 2],
+    protocol: u8,
 }
 
 impl Pseudo {
-    /// Of what goes from one to the other.
+    /// Of TCP from one to the other.
     pub fn new(from: IpAddr, to: IpAddr) -> Self {
+        Self::of(TCP, from, to)
+    }
+
+    /// Of what goes by this protocol from one to the other.
+    pub fn of(protocol: u8, from: IpAddr, to: IpAddr) -> Self {
         let mut sum = Sum16BitWords::new();
         for address in [from, to] {
             sum = match address {
@@ -76,24 +82,29 @@ impl Pseudo {
                 IpAddr::V6(address) => sum.add_16bytes(address.octets()),
             };
         }
-        Self { addresses: (!sum.ones_complement()).to_ne_bytes() }
+        Self { addresses: (!sum.ones_complement()).to_ne_bytes(), protocol }
     }
 
     /// With protocol and length.
     #[inline]
-    fn sum(self, length: usize) -> Sum16BitWords {
+    pub(super) fn sum(self, length: usize) -> Sum16BitWords {
         let mut sum = Sum16BitWords::new();
         sum = sum.add_2bytes(self.addresses);
-        sum = sum.add_2bytes([0, TCP]);
+        sum = sum.add_2bytes([0, self.protocol]);
         sum.add_2bytes((length as u16).to_be_bytes())
     }
 
     /// Whether `segment`, all of it, has the checksum it should. One that never left this host's memory, as over
     /// loopback and between namespaces, has only the addresses' part of it: the card would have filled in the rest.
     pub fn checks(self, segment: &[u8]) -> bool {
-        let sum = self.sum(segment.len());
+        self.checks_at(segment, CHECKSUM)
+    }
+
+    /// The same where the checksum stands elsewhere.
+    pub(super) fn checks_at(self, whole: &[u8], place: std::ops::Range<usize>) -> bool {
+        let sum = self.sum(whole.len());
         let unfinished = (!sum.ones_complement()).to_ne_bytes();
-        sum.add_slice(segment).ones_complement() == 0 || segment.get(CHECKSUM) == Some(&unfinished)
+        sum.add_slice(whole).ones_complement() == 0 || whole.get(place) == Some(&unfinished)
     }
 }
 
@@ -112,14 +123,35 @@ pub struct Packet {
     pub dont_fragment: Option<bool>,
 }
 
+impl Packet {
+    /// Of a segment or datagram of so many octets that came over IPv6, whose header the socket keeps to itself.
+    pub fn over_ipv6(octets: usize, hop_limit: u8, traffic_class: Option<u8>) -> Self {
+        let length = u16::try_from(octets + IPV6_HEADER).unwrap_or(u16::MAX);
+        Self { length, ttl: hop_limit, tos: traffic_class, ip_id: None, dont_fragment: None }
+    }
+}
+
+const IPV6_HEADER: usize = 40;
+
 /// The TCP segment in an IPv4 packet as a raw socket delivers it; what lies behind the packet's own length is no part of
 /// it. `None` where it is none, or cut.
 pub fn in_ipv4(packet: &[u8]) -> Option<(Packet, IpAddr, &[u8])> {
+    let (of, from, segment) = opened(TCP, packet)?;
+    (segment.len() + packet_header(packet) == usize::from(of.length)).then_some((of, from, segment))
+}
+
+fn packet_header(packet: &[u8]) -> usize {
+    packet.first().map_or(0, |first| usize::from(first & 0xF) * 4)
+}
+
+/// What an IPv4 packet of this protocol carries, as far as it was delivered. `None` where it is of another.
+pub fn opened(protocol: u8, packet: &[u8]) -> Option<(Packet, IpAddr, &[u8])> {
     let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
-    if header.protocol().0 != TCP {
+    if header.protocol().0 != protocol {
         return None;
     }
-    let segment = packet.get(header.slice().len()..usize::from(header.total_len()))?;
+    let end = usize::from(header.total_len()).min(packet.len());
+    let segment = packet.get(header.slice().len()..end)?;
     let of = Packet {
         length: header.total_len(),
         ttl: header.ttl(),

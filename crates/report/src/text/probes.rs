@@ -37,6 +37,7 @@ fn row(kind: &Kind) -> [String; 6] {
         (Class::SynAck, ..) => "SYN+ACK: open".to_owned(),
         (Class::RstAck, ..) => "RST+ACK: closed".to_owned(),
         (Class::Rst, ..) => "RST: closed".to_owned(),
+        (Class::Datagram, ..) => "a datagram: open".to_owned(),
         (_, Some(flags), _) => flags.clone(),
         (class, None, _) => class.to_string(),
     };
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn an_icmp_error_is_told_with_its_sender() {
         let mut counter = Counter::default();
-        let content = Content::Icmp { kind: 3, code: 13, info: 0 };
+        let content = Content::Icmp { kind: 3, code: 13, info: 0, port: None };
         counter.take(&Answer { seq: 0, at: Instant(0), from: [10, 0, 0, 9].into(), content });
         let mut page = Page::new(Style::default());
         answers(&mut page, &counter.finish(2, Some(judge(None, &[], &[]))));

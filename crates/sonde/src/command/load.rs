@@ -22,9 +22,9 @@ pub fn run(options: LoadOptions, command: Vec<String>, output: &Arc<Output>) -> 
     let reply_every = options.shape.reply_every.unwrap_or(1);
     let hunt = Hunt::of(&options.find, &options.schedule, reply_every)?;
     let plan = plan::of(options)?;
-    if hunt.is_some() && plan.verify.is_some() {
-        return Err(Failure::usage("--verify watches one measurement, and --find makes many")
-            .hint("search first, then verify a load at the rate that was found"));
+    if hunt.is_some() && plan.verify.as_ref().is_some_and(|verify| verify.wish().keep.is_some()) {
+        return Err(Failure::usage("--verify-pcap keeps the packets of one measurement, and --find makes many")
+            .hint("--verify alone, or search first and keep those of a load at the rate that was found"));
     }
     match hunt {
         Some(hunt) => find::run(&plan, &hunt, command, output),

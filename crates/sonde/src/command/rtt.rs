@@ -9,6 +9,7 @@ pub mod stream;
 pub mod watch;
 
 use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 
 use endpoint::clock;
@@ -131,6 +132,7 @@ pub fn task(
     let target = plan.target.as_ref().map(|target| -> Result<Target, Failure> {
         let address = name::look_up(&target.host, target.port, target.family, stop)
             .map_err(|error| failure(error, plan, interruption))?;
+        check_host(address.ip())?;
         Ok(Target { host: target.host.clone(), address })
     });
     let samples = plan.samples.is_some();
@@ -145,6 +147,17 @@ pub fn task(
         program: PROGRAM.to_owned(),
         verify: plan.verify.as_ref().map(Verify::wish),
     })
+}
+
+/// Refuses what many would answer to: a measurement has one far side.
+fn check_host(address: IpAddr) -> Result<(), Failure> {
+    let kind = match address.to_canonical() {
+        IpAddr::V4(Ipv4Addr::BROADCAST) => "the broadcast address",
+        address if address.is_multicast() => "a multicast group",
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!("{address} is {kind}: one host is measured"))
+        .hint("name that host; `sonde ping` reaches many"))
 }
 
 /// The protocol of the far side, its key read.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use endpoint::clock::wall_offset;
 use endpoint::resolution::clock_cost;
-use endpoint::rtt as measuring;
+use endpoint::rtt::{self as measuring, Finding};
 use endpoint::stop::Stop;
 use endpoint::syn::{self, Ears, Measured, Probing};
 use logbook::event::Line;
@@ -23,6 +23,7 @@ use crate::command::rtt::watch::Watch;
 use crate::command::rtt::{self};
 use crate::command::syn::options::SynOptions;
 use crate::command::syn::plan::Plan;
+use crate::command::verify::Verify;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -43,11 +44,13 @@ pub fn run(options: SynOptions, command: Vec<String>, output: &Arc<Output>) -> R
     plan::check_target(target.address.ip())?;
     let inquiry = Inquiry::new(&plan.inner, task, command, rtt::now(), conclude::instrument(&clock_cost()));
     deliver::check(&plan.inner.result)?;
+    let pcap = plan.inner.verify.as_ref().map(Verify::open).transpose()?.flatten();
     let mut watch = Watch::open(&plan.inner, &inquiry.task.method, tally, output)?;
     watch.start(inquiry.start(), &stop);
     let probing = Probing {
         program: PROGRAM.to_owned(),
         samples: inquiry.task.samples,
+        verify: inquiry.task.verify,
         ..Probing::syn(inquiry.task.method.clone(), target.address)
     };
     let (mut counter, offset_before) = (Counter::default(), wall_offset());
@@ -55,9 +58,11 @@ pub fn run(options: SynOptions, command: Vec<String>, output: &Arc<Output>) -> R
         Ears { on_event: &mut |event| watch.take(&event, &stop), on_answer: &mut |answer| counter.take(&answer) };
     let found = syn::measure(&probing, &stop, ears);
     output.progress_done();
-    let measured = found.map_err(|error| rtt::failure(error, &plan.inner, &interruption))?;
+    let mut measured = found.map_err(|error| rtt::failure(error, &plan.inner, &interruption))?;
+    let saved = pcap.map_or(Ok(()), |pcap| pcap.save(measured.wire.as_mut()));
     let run = Run { plan: &plan, inquiry: &inquiry, probing: &probing, offset_before, interruption: &interruption };
-    run.conclude(measured, counter, watch, &stop, output)
+    let exit = run.conclude(measured, counter, watch, &stop, output);
+    saved.and(exit)
 }
 
 /// A run that has been made.
@@ -78,8 +83,9 @@ impl Run<'_> {
         stop: &Stop,
         output: &Output,
     ) -> Result<Exit, Failure> {
-        let Measured { gathered, environment, unseen, .. } = measured;
-        let finding = measuring::found(gathered, environment, self.probing.peer, self.offset_before);
+        let Measured { gathered, environment, unseen, wire, .. } = measured;
+        let found = measuring::found(gathered, environment, self.probing.peer, self.offset_before);
+        let finding = Finding { wire, ..found };
         let resets = counter.of(Class::RstAck) + counter.of(Class::Rst);
         let origin = (resets > 0).then(|| compare::origin(self.probing, self.plan.compare_port, stop));
         let signal = self.interruption.signal();

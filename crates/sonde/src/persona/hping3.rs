@@ -1,4 +1,4 @@
-//! hping3: its command line and what it prints, for its TCP mode.
+//! hping3: its command line and what it prints, for its modes of TCP, UDP and ICMP echo.
 //!
 //! Words become an [`options::Asked`], answers become lines in [`output`]: pure functions, tested against output of the
 //! original. What runs is [`run`].

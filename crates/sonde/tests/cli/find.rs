@@ -78,7 +78,7 @@ fn a_condition_that_no_rate_meets_is_told_and_strict_is_99() {
 #[test_case(&["--find", "p99<1ms", "--width", "2"], "is no width"; "a width without its sign")]
 #[test_case(&["--find", "p99<1ms", "--probes", "2"], "so few probes"; "too few probes")]
 #[test_case(&["--find", "p99<1ms", "--size", "8"], "from 32 to 65507 bytes"; "no method")]
-#[test_case(&["--find", "p99<1ms", "--verify"], "--verify watches one measurement"; "a watch")]
+#[test_case(&["--find", "p99<1ms", "--verify-pcap", "a.pcap"], "--verify-pcap keeps the packets of one measurement"; "kept packets")]
 #[test_case(&["--verify-snap", "100"], "--verify-pcap <FILE>"; "a bound of no file")]
 #[test_case(&["--verify-pcap", "/nowhere/a.pcap"], "cannot write packets"; "a file that cannot be made")]
 #[test_case(&["--probe", "1s"], "--find <CONDITION>"; "a probe of nothing")]

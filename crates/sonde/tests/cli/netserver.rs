@@ -133,12 +133,6 @@ fn a_passphrase_is_said() {
 }
 
 #[test]
-fn the_wire_is_not_watched_beside_a_netserver() {
-    let words = ["rtt", "127.0.0.1:1", "--peer", "netperf", "--verify"];
-    sonde(&words).assert().code(2).stderr(contains("--verify watches exchanges with `sonde serve`"));
-}
-
-#[test]
 fn no_netserver_there_is_said_with_what_to_try() {
     let words = ["rtt", "127.0.0.1:1", "--peer", "netperf", "-c", "1"];
     sonde(&words).assert().code(1).stderr(contains("connection refused").and(contains("netserver")));

@@ -209,7 +209,7 @@ fn message(packet: &Packet) -> Option<Message> {
 }
 
 /// A packet capture at a namespace's end of the cable.
-struct Capture {
+pub struct Capture {
     child: Child,
     reader: JoinHandle<Vec<Packet>>,
     marked: Receiver<()>,
@@ -217,7 +217,7 @@ struct Capture {
 
 impl Capture {
     /// Starts it, and returns when it captures.
-    fn start(namespace: &Namespace) -> Self {
+    pub fn start(namespace: &Namespace) -> Self {
         let mut command = namespace.command("tcpdump");
         command.args(["-i", namespace.interface(), "-n", "-s", "160", "-Z", "root", "-B", "8192"]);
         // Not in immediate mode: waking the capture for each packet would lie between its stamp and the driver's.
@@ -250,7 +250,7 @@ impl Capture {
     }
 
     /// Ends it when the mark has come by; all its packets.
-    fn end(mut self) -> Vec<Packet> {
+    pub fn end(mut self) -> Vec<Packet> {
         self.marked.recv_timeout(Duration::from_mins(1)).expect("the mark is captured");
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("ended");
         self.child.wait().expect("ended");

@@ -14,7 +14,7 @@ use test_case::test_case;
 
 use crate::scene::{Reflector, Scene, document, installed, tell};
 use Case::{First, Further};
-use plant::{FORWARDED, Forward, Quota, Standing, policer_of_buckets, policer_of_rules, sonde_of};
+use plant::{FORWARDED, Forward, Quota, Standing, bucket, own_bucket, policer_of_buckets, policer_of_rules, sonde_of};
 
 /// Runs of a case beside all other tests, at most.
 const FEW: usize = 2;
@@ -73,7 +73,8 @@ impl Judge<'_> {
         tell(&format!("{}: named in {named} of {runs}; {}", self.what, found[0].1));
         let accused = found.iter().find(|(limiter, _)| ![planted, Limiter::NotDetermined].contains(limiter));
         assert_eq!(accused, None, "{}: where {planted:?} was planted", self.what);
-        let undetermined = found.iter().find(|(limiter, _)| *limiter == Limiter::NotDetermined);
+        let undetermined: Vec<_> = found.iter().filter(|(limiter, _)| *limiter == Limiter::NotDetermined).collect();
+        undetermined.iter().for_each(|(_, because)| tell(&format!("{}: not determined; {because}", self.what)));
         assert!(runs - named <= runs.div_ceil(20), "{}: {named} of {runs}, {undetermined:?}", self.what);
     }
 
@@ -148,6 +149,28 @@ fn a_policer_is_named(case: Case, buckets: bool, words: &[&str]) {
     let target = if forward.is_some() { FORWARDED.to_owned() } else { scene.target(false) };
     let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
     judge.names(Limiter::Policer, &[&[&*target, "-t", "1"], words].concat());
+}
+
+/// Tokens that come at a rate, and a queue for what comes faster: behind the wire, or before it at the sender's own interface.
+#[test_case(First, false, "200mbit", &[]; "behind the wire")]
+#[test_case(Further, false, "50mbit", &["--congestion", "cubic"]; "behind the wire and cubic")]
+#[test_case(Further, true, "100mbit", &[]; "own")]
+#[test_case(Further, true, "200mbit", &["--congestion", "cubic"]; "own and cubic")]
+fn a_shaper_is_named(case: Case, own: bool, rate: &str, words: &[&str]) {
+    let Some(runs) = case.runs() else { return };
+    let what = format!("a shaper of {rate} {}{}", if own { "at its own interface " } else { "" }, words.concat());
+    if !installed("tc", "iproute2", &what) {
+        return;
+    }
+    let Some(scene) = Scene::undisturbed(&what) else { return };
+    if own {
+        own_bucket(&scene, rate, "60000", "1000000");
+    } else {
+        bucket(&scene, rate, "60000", "1000000");
+    }
+    let _reflector = reflector(&scene, Standing::Ahead);
+    let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
+    judge.names(Limiter::Congestion, &[&[&*scene.target(false), "-t", "1"], words].concat());
 }
 
 #[test_case(First, &["--rate", "100M"]; "tcp")]

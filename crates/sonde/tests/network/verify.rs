@@ -11,13 +11,13 @@ use test_case::test_case;
 use crate::scene::{Reflector, Scene, counts, document, installed, let_ping, number, run, sonde_in};
 
 /// The comparison of this subject.
-fn check<'a>(record: &'a Value, subject: &str) -> &'a Value {
+pub fn check<'a>(record: &'a Value, subject: &str) -> &'a Value {
     let checks = record["wire"]["checks"].as_array().unwrap_or_else(|| panic!("{}", record["wire"]));
     checks.iter().find(|check| check["subject"] == subject).unwrap_or_else(|| panic!("{checks:?}"))
 }
 
 /// That all of these were verified, and no other comparison was made.
-fn verified(record: &Value, subjects: &[&str]) {
+pub fn verified(record: &Value, subjects: &[&str]) {
     let wire = &record["wire"];
     assert_eq!(wire["checks"].as_array().map(Vec::len), Some(subjects.len()), "{wire}");
     for subject in subjects {
@@ -123,7 +123,7 @@ fn drop_each_tenth(namespace: &Namespace, hook: &str, matching: &str) {
     run(namespace, &["nft", &rules]);
 }
 
-fn dropped(namespace: &Namespace) -> u64 {
+pub fn dropped(namespace: &Namespace) -> u64 {
     let text = run(namespace, &["nft", "list", "counter", "inet", "truth", "dropped"]);
     let mut words = text.split_whitespace().skip_while(|word| *word != "packets");
     words.nth(1).and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{text}"))

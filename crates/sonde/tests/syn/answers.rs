@@ -108,3 +108,25 @@ fn the_text_tells_the_kinds_and_a_record_is_shown_again() {
     let again = crate::scene::sonde_in(scene.near()).args(["show", &file]).output().expect("started");
     assert_eq!(String::from_utf8(again.stdout).expect("text"), printed);
 }
+
+/// SYNs and their answers pass the interface one by one; what is dropped on the way left, and was not answered.
+#[test_case(false, OPEN, 100; "open over v4")]
+#[test_case(true, OPEN, 100; "open over v6")]
+#[test_case(false, CLOSED, 100; "closed")]
+#[test_case(false, 84, 50; "every second one dropped")]
+fn probes_that_were_counted_crossed_the_cable(six: bool, port: u16, answered: u64) {
+    let Some(scene) = Scene::with_rules("verified probes", Scene::far, FIREWALL) else { return };
+    let target = scene.target(six, port);
+    let record = scene.record(&[&target, "-c", "100", "--every", "2ms", "--timeout", "2s", "--verify"]);
+    assert_eq!(counts(&record).answered, answered);
+    let checks = record["wire"]["checks"].as_array().unwrap_or_else(|| panic!("{}", record["wire"]));
+    let told: Vec<_> = checks.iter().map(|check| (&check["subject"], &check["verdict"], &check["seen"])).collect();
+    let verified = json!("verified");
+    let expected =
+        [(&json!("connections-asked"), &verified, &json!(100)), (&json!("answers"), &verified, &json!(answered))];
+    assert_eq!(told, expected, "{}", record["wire"]);
+    if port == OPEN {
+        assert_eq!(record["wire"]["times"]["of_handshakes"], true);
+        assert!(record["wire"]["times"]["count"].as_u64() >= Some(90), "{}", record["wire"]["times"]);
+    }
+}

@@ -26,6 +26,8 @@ use crate::socket::many;
 pub const LONGEST: usize = 65_507;
 /// Segments of one buffer at most, on every kernel that knows them (`UDP_MAX_SEGMENTS` was 64 before Linux 6.9).
 pub const SEGMENTS: usize = 64;
+/// Nothing waits in a socket for so long, of which somebody reads.
+const LONGEST_WAIT: Nanos = Nanos::secs(2);
 
 /// The instant that `clock` shows, nanoseconds.
 #[inline]
@@ -141,6 +143,8 @@ pub struct NumberedReceiver<N> {
     numbering: N,
     buffer: Vec<u8>,
     flags: c_int,
+    /// Whether the kernel stamps what arrives.
+    stamped: bool,
     arrivals: Arrivals,
     /// What the sender said of its end.
     last: Option<u64>,
@@ -154,7 +158,15 @@ impl<N: Numbering> NumberedReceiver<N> {
         let _ = many::take_segments(socket.as_fd());
         let flags = if waiting == Waiting::Spin { libc::MSG_DONTWAIT } else { 0 };
         let arrivals = Arrivals::new(numbering.clock() == StampClock::Wall);
-        Self { socket, numbering, buffer: vec![0; 1 << 16], flags, arrivals, last: None }
+        Self { socket, numbering, buffer: vec![0; 1 << 16], flags, stamped: false, arrivals, last: None }
+    }
+
+    /// Takes the instants of arrival from the kernel, where it gives them: what waits in the socket for a program that is late
+    /// was not on its way so long. It costs two readings of clocks a call.
+    #[must_use]
+    pub fn stamped(self, wanted: bool) -> Self {
+        let stamped = wanted && many::stamp_arrivals(self.socket.as_fd()).is_ok();
+        Self { stamped, ..self }
     }
 
     /// How many datagrams the sender says it sent; `None` while it did not say.
@@ -172,6 +184,17 @@ impl<N: Numbering> NumberedReceiver<N> {
         let now = reading(self.numbering.clock());
         self.account(datagram, now);
         if self.last.is_some() { Call::End } else { Call::Moved(datagram.len()) }
+    }
+
+    /// When that came which the kernel gives now, with this stamp.
+    #[inline]
+    fn came(&self, stamp: Option<u64>) -> Nanos {
+        let clock = self.numbering.clock();
+        let now = reading(clock);
+        let Some(stamp) = stamp.filter(|_| self.stamped) else { return now };
+        // A wall clock that was set meanwhile tells nothing.
+        let waited = clock::wall().checked_sub(stamp).filter(|waited| *waited <= LONGEST_WAIT.0);
+        waited.map_or(now, |waited| Nanos(now.0.saturating_sub(waited)))
     }
 
     /// `false`: it is a word about the stream, and none of its datagrams.
@@ -197,8 +220,9 @@ impl<N: Numbering> Bulk for NumberedReceiver<N> {
         if self.last.is_some() {
             return Ok(Call::End);
         }
-        let Many { length, segment } = match many::receive(self.socket.as_fd(), &mut self.buffer, self.flags) {
-            Ok(many) => many,
+        let received = many::receive_stamped(self.socket.as_fd(), &mut self.buffer, self.flags);
+        let (Many { length, segment }, stamp) = match received {
+            Ok(received) => received,
             Err(libc::EAGAIN | libc::EINTR) => return Ok(Call::Nothing),
             Err(errno) => return Err(fault_of(Errno::from_raw_os_error(errno))),
         };
@@ -206,7 +230,7 @@ impl<N: Numbering> Bulk for NumberedReceiver<N> {
             self.arrivals.foreign();
             return Ok(Call::Nothing);
         }
-        let now = reading(self.numbering.clock());
+        let now = self.came(stamp);
         if length <= segment {
             let datagram = std::mem::take(&mut self.buffer);
             let counts = self.account(&datagram[..length], now);

@@ -168,6 +168,11 @@ impl Session {
         self.control.peer
     }
 
+    /// Our end of the control connection.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.control.local_end()
+    }
+
     /// Asks how the server's CPUs count.
     pub fn calibrate(&mut self, stop: &Stop) -> Result<Calibration, EndpointError> {
         self.control.calibrate(self.server_cpu, stop)

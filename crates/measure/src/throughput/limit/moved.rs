@@ -1,14 +1,20 @@
 //! What datagrams met that were sent slower and faster than a stream that the path may limit.
 //!
 //! A lossy path takes the same share whatever the rate. What takes nothing below a rate and much above it is a bottleneck: a
-//! queue where what arrives has waited, a policer where it has not. Waiting is judged by the shortest time on the way in each
-//! short interval: a queue that is full is so all the time, while a program that is late is so now and then.
+//! queue, where whoever comes next after a lost one has waited as long as a full queue lasts; a policer, where it has not. That
+//! holds however rarely the queue is full, as where the sender pauses. Either is named of two rates alone, of which as much got
+//! through: losses that come and go are neither. A queue that does not overflow is judged by the shortest time on the way in
+//! each short interval: one that stands does so all the time.
 //!
 //! Legs that left far slower than they should tell nothing, and neither do losses at the receiver's own sockets. A sender that is
-//! late leaves out what was due, for many datagrams at once would overflow any bucket.
+//! late leaves out what was due, for many datagrams at once would overflow any bucket. Which legs are sent, and how long:
+//! [`course`].
 
-use super::{LOSSES, Limiter, percent, rate};
-use crate::throughput::arrivals::Datagrams;
+pub mod course;
+pub mod leg;
+
+use self::leg::{Leg, Met};
+use super::{LOSSES, Limiter, rate};
 use crate::unit::Nanos;
 
 /// Datagrams at several rates, slowest first.
@@ -18,53 +24,26 @@ pub struct Moved {
     pub legs: Vec<Leg>,
 }
 
-/// Datagrams at one rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Leg {
-    /// Bytes of payload per second that were to leave.
-    pub asked_bytes_per_s: f64,
-    /// Bytes of payload per second that left.
-    pub sent_bytes_per_s: f64,
-    /// What arrived, by number.
-    pub datagrams: Datagrams,
-    /// Share of them that the receiver's own kernel dropped.
-    pub dropped: f64,
-    /// Middle one of the intervals' shortest waits.
-    pub standing: Option<Nanos>,
-    /// Middle one of the mean waits of those intervals in which some were lost.
-    pub waited: Option<Nanos>,
-}
-
-/// Of the rate asked for, what must have left for a leg to tell something.
-const LEFT: f64 = 0.5;
 /// How much faster than the slowest leg another has to have left.
 const FASTER: f64 = 1.2;
 /// Share lost from which a leg went beyond what the path carries.
 const BEYOND: f64 = 0.05;
-/// How much more a leg beyond it loses than the slowest.
+/// How much more a leg beyond it loses than all slower ones.
 const STEEPER: f64 = 4.0;
+/// Chance of so few losses in the slower legs, if they lost as a faster one does, below which they do not.
+const CHANCE: f64 = 1e-6;
+/// How alike what gets through a bottleneck is at two rates of which one is faster by [`FASTER`].
+const CAPPED: f64 = 1.15;
 /// Losses in all from which they tell that their share is the same at any rate.
 const ENOUGH: f64 = 20.0;
-/// Of them, in the slowest leg.
-const FEW: f64 = 3.0;
-/// Part of the share of all that each leg has to have lost.
-const ALIKE: f64 = 1.0 / 3.0;
+/// Of them, in all legs but the fastest, beyond which alone there may be a bottleneck.
+const FEW: f64 = 8.0;
 /// How much more of a stream may be sent again than datagrams are lost, where the path loses both at random.
 const AGAIN: f64 = 4.0;
-/// What never left the queue, from which there is one; and up to which there is none.
+/// What never left the queue, from which there is one.
 const QUEUED: Nanos = Nanos::millis(1);
-const UNQUEUED: Nanos = Nanos::micros(500);
-/// Likewise of the mean wait while datagrams are lost. A queue that is full now and then, because the sender pauses, stands in no
-/// interval, but what arrives beside what it drops has waited; a program that is late now and then makes less of it.
-const UNWAITED: Nanos = Nanos::millis(1);
 
 impl Moved {
-    /// Whether there is nothing more to find out by going faster.
-    pub fn is_enough(&self) -> bool {
-        let unsent = self.legs.iter().any(|leg| !leg.left());
-        unsent || self.beyond().is_some() || self.queued().is_some() || (self.legs.len() > 2 && self.evenly().is_some())
-    }
-
     /// What moving the rate shows of a path on which the stream `lost` such a share; `None`: nothing.
     pub(super) fn tells(&self, lost: Option<f64>) -> (Option<Limiter>, Vec<String>) {
         let mut tried: Vec<String> = self.legs.iter().map(Leg::told).collect();
@@ -72,70 +51,105 @@ impl Moved {
             tried.push("datagrams could not be sent as fast as the stream, so that they tell nothing of it".to_owned());
             return (None, tried);
         }
-        if let Some(queued) = self.queued() {
-            tried.push(format!("a queue of {queued} stood meanwhile"));
+        if let Some((queued, leg)) = self.queued() {
+            tried.push(format!("a queue of {queued} stood meanwhile, which let {} through", rate(leg.through())));
             return (Some(Limiter::Congestion), tried);
         }
-        if let Some(leg) = self.beyond() {
-            let at_once = leg.standing.is_some_and(|standing| standing <= UNQUEUED)
-                && leg.waited.is_some_and(|waited| waited <= UNWAITED);
-            tried.extend(leg.waited.map(|waited| format!("what arrived meanwhile had waited {waited} on average")));
-            return (at_once.then_some(Limiter::Policer), tried);
+        if let Some(place) = self.beyond() {
+            return self.tells_beyond(place, tried);
         }
         let even = self.evenly().filter(|share| lost.is_none_or(|lost| lost <= share * AGAIN));
         tried.extend(even.map(|_| "the same share whatever the rate".to_owned()));
         (even.map(|_| Limiter::Loss), tried)
     }
 
-    /// The first leg that was too fast for the path, where a slower one was not.
-    fn beyond(&self) -> Option<&Leg> {
-        let (slowest, faster) = self.legs.split_first()?;
-        let is_faster = |leg: &&Leg| leg.sent_bytes_per_s >= slowest.sent_bytes_per_s * FASTER;
-        faster.iter().filter(is_faster).find(|leg| leg.loss() >= BEYOND.max(slowest.loss() * STEEPER))
+    fn tells_beyond(&self, place: usize, mut tried: Vec<String>) -> (Option<Limiter>, Vec<String>) {
+        let leg = &self.legs[place];
+        let waited =
+            |waited| format!("at least three in four of those that came next after lost ones had waited {waited}");
+        tried.extend(leg.after_loss.map(waited));
+        let Some((met, through)) = self.capped(place) else { return (None, tried) };
+        tried.push(format!("{} got through at either rate", rate(through)));
+        (Some(if met == Met::Queue { Limiter::Congestion } else { Limiter::Policer }), tried)
+    }
+
+    /// The first leg that was too fast for the path, where the slower ones were not.
+    fn beyond(&self) -> Option<usize> {
+        let is_beyond = |place: &usize| {
+            let (leg, slower) = (&self.legs[*place], &self.legs[..*place]);
+            let (lost, count) = slower.iter().fold((0.0, 0.0), |(lost, count), slower| {
+                (lost + slower.lost(), count + slower.datagrams.expected as f64)
+            });
+            slower.iter().all(|slower| leg.sent_bytes_per_s >= slower.sent_bytes_per_s * FASTER)
+                && leg.loss() >= BEYOND.max(lost / count.max(1.0) * STEEPER)
+                && at_most(lost, leg.loss() * count) < CHANCE
+        };
+        (1..self.legs.len()).find(is_beyond)
+    }
+
+    /// What two legs of different rates met alike, from the one at `place` on, of which as much got through; and how much.
+    fn capped(&self, place: usize) -> Option<(Met, f64)> {
+        let apart = |one: f64, other: f64| one.max(other) / one.min(other);
+        let alike = |one: &Leg, other: &Leg| {
+            let (through, as_much) = (one.through_bytes_per_s?, other.through_bytes_per_s?);
+            let is_alike = apart(one.sent_bytes_per_s, other.sent_bytes_per_s) >= FASTER
+                && apart(through, as_much) <= CAPPED
+                && one.met() == other.met();
+            (is_alike && one.met() != Met::Unknown).then_some((one.met(), as_much))
+        };
+        let legs = &self.legs[place..];
+        legs.iter().enumerate().find_map(|(at, one)| legs[at + 1..].iter().find_map(|other| alike(one, other)))
     }
 
     /// The queue that stood in the fastest leg and did not in the slowest.
-    fn queued(&self) -> Option<Nanos> {
+    fn queued(&self) -> Option<(Nanos, &Leg)> {
         let (slowest, fastest) = (self.legs.first()?, self.legs.last()?);
         // One that fills its own socket's buffer makes a queue there.
         if fastest.dropped >= LOSSES {
             return None;
         }
         let (before, stood) = (slowest.standing?, fastest.standing?);
-        (stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0).then_some(stood)
+        (stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0).then_some((stood, fastest))
     }
 
     /// The share that all legs lost about alike, where it is enough to tell.
     fn evenly(&self) -> Option<f64> {
-        let (slowest, others) = self.legs.split_first()?;
+        let (_, slower) = self.legs.split_last()?;
         let count = |leg: &Leg| leg.datagrams.expected as f64;
-        let lost = |leg: &Leg| leg.loss() * count(leg);
-        let (all, total) = self.legs.iter().fold((0.0, 0.0), |(all, total), leg| (all + count(leg), total + lost(leg)));
-        if total < ENOUGH || total < LOSSES * all || others.is_empty() || lost(slowest) < FEW {
+        let sum = |legs: &[Leg], of: fn(&Leg) -> f64| legs.iter().map(of).sum::<f64>();
+        let (all, total) = (self.legs.iter().map(count).sum::<f64>(), sum(&self.legs, Leg::lost));
+        if total < ENOUGH || total < LOSSES * all || sum(slower, Leg::lost) < FEW {
             return None;
         }
         let share = total / all;
-        // Within five standard deviations of independent losses, and two for those that come together.
+        // Within five standard deviations of independent losses, and two for those that come together; and so few are no accident.
         let even = |leg: &Leg| {
             let expected = share * count(leg);
-            let apart = (lost(leg) - expected).abs();
-            leg.loss() >= share * ALIKE && apart <= 5.0 * (expected * (1.0 - share)).sqrt() + 2.0
+            let apart = (leg.lost() - expected).abs();
+            apart <= 5.0 * (expected * (1.0 - share)).sqrt() + 2.0 && at_most(leg.lost(), expected) >= CHANCE.sqrt()
         };
         self.legs.iter().all(|leg| leg.left() && even(leg)).then_some(share)
     }
 }
 
-impl Leg {
-    /// What the path lost.
-    fn loss(&self) -> f64 {
-        (self.datagrams.loss().unwrap_or(0.0) - self.dropped).max(0.0)
+/// Chance of at most `count` where `expected` are, of what comes independently (Poisson's, which is no less than where each of a
+/// number either comes or does not).
+fn at_most(count: f64, expected: f64) -> f64 {
+    // Beyond, all terms that can be written are 0.
+    if expected > 700.0 {
+        return if count < expected / 2.0 { 0.0 } else { 1.0 };
     }
-
-    fn left(&self) -> bool {
-        self.sent_bytes_per_s >= self.asked_bytes_per_s * LEFT
+    let most = count.max(0.0).round() as u64;
+    let (mut term, mut sum) = ((-expected).exp(), 0.0);
+    for place in 0..=most {
+        sum += term;
+        term *= expected / (place + 1) as f64;
+        if term < f64::MIN_POSITIVE && place as f64 > expected {
+            break;
+        }
     }
-
-    fn told(&self) -> String {
-        format!("datagrams at {}: {} lost", rate(self.sent_bytes_per_s), percent(self.loss()))
-    }
+    f64::min(sum, 1.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,7 +79,7 @@ impl Inquiry {
     pub fn record(&self, finding: Finding, signal: Option<Signal>, samples: SamplesMissing) -> Record {
         let outcome = outcome(&finding, &self.task);
         let wire = finding.wire.as_ref().map(|watched| {
-            let counted = claims::of_exchanges(&outcome, &self.task.method, &finding, watched);
+            let counted = claims::of_exchanges(&outcome, &self.task, &finding, watched);
             judge_wire(&watched.observed, &counted, watched.place.clone())
         });
         let Finding { ours, theirs, peer, ended, target, own_reflector, report_missing, .. } = finding;

@@ -73,10 +73,6 @@ impl Plan {
         let stamp_key = options.path.stamp_key;
         let KeptOptions { strict, samples, .. } = options.recording.kept;
         let verify = Verify::of(options.verify)?;
-        if verify.is_some() && !native {
-            return Err(Failure::usage("--verify watches exchanges with `sonde serve` and with kernels alone")
-                .hint("leave --peer away, or --verify"));
-        }
         let result = options.result;
         Ok(Self { asked, trace: None, target, protocol, key, stamp_key, strict, samples, verify, result })
     }

@@ -8,6 +8,7 @@ use measure::unit::Bytes;
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::options::{RecordingOptions, ScheduleOptions, StopOptions};
 use crate::command::value::{self, CpuList, Far, WaitingWord};
+use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,6 +41,10 @@ pub struct SynOptions {
     /// Stamps, seed, samples
     #[command(flatten)]
     pub recording: RecordingOptions,
+
+    /// What the wire says
+    #[command(flatten)]
+    pub verify: VerifyOptions,
 
     /// Where the result goes
     #[command(flatten)]

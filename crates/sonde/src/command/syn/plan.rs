@@ -10,6 +10,7 @@ use measure::unit::Nanos;
 use crate::command::rtt::options::KeptOptions;
 use crate::command::rtt::plan::{self as rtt, Target};
 use crate::command::syn::options::{ProbeOptions, SynOptions};
+use crate::command::verify::Verify;
 use crate::failure::Failure;
 
 /// Between probes where nobody says: ten a second harm nobody, and 10 s of them show a tenth of loss.
@@ -35,7 +36,7 @@ impl Plan {
     /// No port, or two.
     pub fn of(options: SynOptions) -> Result<Self, Failure> {
         let asked = asked(&options);
-        let SynOptions { host, probe, recording, result, .. } = options;
+        let SynOptions { host, probe, recording, verify, result, .. } = options;
         let port = port(&host.host, host.port, probe.port)?;
         if probe.compare_port == Some(port) {
             return Err(Failure::usage(format!("--compare-port {port} is the port that is probed"))
@@ -57,7 +58,7 @@ impl Plan {
             stamp_key: None,
             strict,
             samples,
-            verify: None,
+            verify: Verify::of(verify)?,
             result,
         };
         Ok(Self { inner, compare_port: probe.compare_port, force: probe.force })
@@ -102,7 +103,7 @@ pub fn check_target(address: IpAddr) -> Result<(), Failure> {
         address if address.is_unspecified() => "no host's address",
         _ => return Ok(()),
     };
-    Err(Failure::usage(format!("{address} is {kind}: TCP is spoken with one host")).hint("name that host"))
+    Err(Failure::usage(format!("{address} is {kind}: one host is probed")).hint("name that host"))
 }
 
 fn asked(options: &SynOptions) -> Asked {

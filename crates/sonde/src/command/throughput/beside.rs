@@ -10,7 +10,9 @@ use endpoint::throughput::{self, Finding, Task};
 use measure::method::{Asked, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::latency::{Phase, UnderLoad};
-use measure::throughput::limit::moved::{Leg, Moved};
+use measure::throughput::limit::moved::Moved;
+use measure::throughput::limit::moved::course::{Course, Wanted};
+use measure::throughput::limit::moved::leg::Leg;
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::native::key::Key;
 
@@ -23,13 +25,9 @@ const QUIET: Nanos = Nanos::secs(3);
 const EXCHANGES: u64 = 100;
 /// An exchange without an answer for so long is lost: a queue of seconds is seen.
 const PATIENCE: Nanos = Nanos::secs(2);
-/// How long each of the legs is.
-const LEG: Nanos = Nanos::millis(600);
 /// Intervals of a leg, as short as a reflector makes them: a queue that is full stays so for longer, a program that is late does
 /// not.
 const GLIMPSE: Nanos = Nanos::millis(100);
-/// The legs' rates, of what arrived of the stream. A policer lets a TCP have as little as a third of its rate.
-const LEGS: [f64; 4] = [0.5, 1.5, 3.0, 6.0];
 /// Calls a second beyond which no leg is tried: they cannot be made.
 const MOST_A_SECOND: f64 = 300_000.0;
 
@@ -109,21 +107,23 @@ impl Beside {
         let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0)?;
         let together = task.method.batch.map_or(1, |batch| batch.messages);
         let most = MOST_A_SECOND * f64::from(together) * size_of(task).0 as f64;
+        let course = Course {
+            arrived_bytes_per_s: arrived,
+            lost: way.evidence(None).losses(),
+            datagram: size_of(task),
+            most_bytes_per_s: most,
+        };
         let mut moved = Moved::default();
-        for share in LEGS {
-            let bytes_per_s = arrived * share;
-            if bytes_per_s > most || stop.requested() || moved.is_enough() {
-                break;
-            }
-            moved.legs.push(self.leg(task, way.throughput.direction, bytes_per_s, stop)?);
+        while let Some(wanted) = moved.next(&course).filter(|_| !stop.requested()) {
+            moved.legs.push(self.leg(task, way.throughput.direction, wanted, stop)?);
         }
         (moved.legs.len() > 1).then_some(moved)
     }
 
-    fn leg(&self, task: &Task, direction: Direction, bytes_per_s: f64, stop: &Stop) -> Option<Leg> {
+    fn leg(&self, task: &Task, direction: Direction, wanted: Wanted, stop: &Stop) -> Option<Leg> {
         let of_datagrams = task.method.carrier == Carrier::Udp;
         let size = size_of(task);
-        let rate = throughput::calls_for(bytes_per_s as u64, size)?;
+        let rate = throughput::calls_for(wanted.bytes_per_s as u64, size)?;
         let asked = Asked {
             carrier: Some(Carrier::Udp),
             pattern: Some(Pattern::Stream),
@@ -132,7 +132,7 @@ impl Beside {
             request_bytes: Some(size),
             // One call a datagram may be too slow for the rate, and a buffer of many is a burst that the path need not take.
             batch: of_datagrams.then_some(task.method.batch).flatten(),
-            stop: End { after_ns: Some(LEG), ..End::default() },
+            stop: End { after_ns: Some(wanted.length), ..End::default() },
             warm_up_ns: Some(Nanos::ZERO),
             // Buffers are those of the stream's own carrier.
             socket: measure::method::SocketOptions {
@@ -147,7 +147,7 @@ impl Beside {
         let (target, key) = (self.target.clone(), self.key.clone());
         let probe = Task { even: true, ..super::task_of(method, target, key, GLIMPSE) };
         let found = throughput::measure(&probe, stop, &mut |_| {}).ok()?;
-        Way::of(&found, &probe, direction, None)?.leg(bytes_per_s)
+        Way::of(&found, &probe, direction, None)?.leg(wanted.bytes_per_s)
     }
 }
 

@@ -7,7 +7,8 @@ use measure::outcome::SocketFacts;
 use measure::throughput::arrivals::Datagrams;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::glance::TcpGlance;
-use measure::throughput::limit::moved::{Leg, Moved};
+use measure::throughput::limit::moved::Moved;
+use measure::throughput::limit::moved::leg::Leg;
 use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
@@ -59,19 +60,9 @@ impl Way {
     pub fn leg(&self, asked_bytes_per_s: f64) -> Option<Leg> {
         let receivers =
             if self.throughput.direction == Direction::Send { &self.theirs } else { &self.throughput.streams };
-        let intervals =
-            || receivers.iter().flat_map(|stream| &stream.intervals).filter_map(|interval| interval.datagrams);
-        let waited = |datagrams: &Datagrams| Some(datagrams.standing_ns? + datagrams.waited_ns?);
-        Some(Leg {
-            asked_bytes_per_s,
-            sent_bytes_per_s: self.throughput.sent_bytes_per_s?,
-            datagrams: self.datagrams?,
-            dropped: self.dropped.unwrap_or(0.0),
-            standing: middle(intervals().filter_map(|datagrams| datagrams.standing_ns)),
-            waited: middle(
-                intervals().filter(|datagrams| datagrams.lost > 0).filter_map(|datagrams| waited(&datagrams)),
-            ),
-        })
+        let intervals = receivers.iter().flat_map(|stream| &stream.intervals);
+        let rates = (asked_bytes_per_s, self.throughput.sent_bytes_per_s?);
+        Some(Leg { dropped: self.dropped.unwrap_or(0.0), ..Leg::of(rates, self.datagrams?, intervals) })
     }
 
     /// The evidence, with what datagrams met that were sent slower and faster, where any were.
@@ -234,13 +225,6 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
         rtts: intervals().filter(|interval| interval.tcp.is_some_and(|tcp| tcp.rtt_ns.is_some())).count(),
         min_rtt: glances.iter().filter_map(|glance| glance.min_rtt_ns).min(),
     })
-}
-
-/// The middle one of these nanoseconds.
-fn middle(nanos: impl Iterator<Item = f64>) -> Option<Nanos> {
-    let mut nanos: Vec<f64> = nanos.collect();
-    nanos.sort_unstable_by(f64::total_cmp);
-    nanos.get(nanos.len() / 2).map(|nanos| Nanos(*nanos as u64))
 }
 
 /// The median over the intervals of the smoothed round trip at their ends.

@@ -161,7 +161,7 @@ pub struct BesideOptions {
     #[arg(long)]
     pub with_latency: bool,
     /// Leave out the test of the path: where that may be what limits, datagrams slower and faster than the stream are sent for two
-    /// or three seconds more, to tell a policer, a queue and a lossy path apart
+    /// to six seconds more, to tell a policer, a queue and a lossy path apart
     #[arg(long)]
     pub no_test: bool,
 }

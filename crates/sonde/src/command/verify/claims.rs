@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use endpoint::rtt::{Ending, Finding};
+use endpoint::rtt::{Ending, Finding, Protocol, Task};
 use endpoint::throughput::Finding as Streams;
 use endpoint::wire::Watched;
 use measure::event::Counts;
@@ -21,58 +21,70 @@ const PREAMBLE: u64 = DATA_LENGTH as u64;
 /// What it is answered, and what lets a source of a stream go, octets.
 const WORD: u64 = 1;
 
+/// Why connections of a foreign test are not compared.
+const ONE_MORE: &str = "a netserver may be told of the end by a further connection, which is not counted";
+
 type Number = Result<u64, String>;
 
 /// What exchanges claim.
-pub fn of_exchanges(outcome: &Outcome, method: &Method, finding: &Finding, watched: &Watched) -> Counted {
-    let shape = Exchanges::of(outcome, finding);
+pub fn of_exchanges(outcome: &Outcome, task: &Task, finding: &Finding, watched: &Watched) -> Counted {
+    let (method, shape) = (&task.method, Exchanges::of(outcome, finding));
+    let native = task.protocol == Protocol::Native;
+    // Only our own protocol says anything on a data connection but requests and replies, and marks its warm-up.
+    let (preamble, word) = if native { (PREAMBLE, WORD) } else { (0, 0) };
+    let unmarked = if native { (0, 0) } else { (shape.tried + watched.before.0, shape.warm + watched.before.1) };
     let claims = match (method.carrier, method.pattern) {
-        (Carrier::Udp, _) => {
-            vec![claim(Subject::Requests, shape.whole(shape.sent)), claim(Subject::Replies, shape.whole(shape.came))]
-        }
+        (Carrier::Udp, _) => vec![
+            claim(Subject::Requests, shape.whole(shape.sent + unmarked.0)),
+            claim(Subject::Replies, shape.whole(shape.came + unmarked.1)),
+        ],
         (Carrier::Icmp, _) => vec![
             claim(Subject::Requests, shape.whole(shape.sent + shape.tried)),
             claim(Subject::Replies, shape.whole(shape.came + shape.warm)),
         ],
-        // Probes of the bare wire make no connection, and are not asked for with it.
-        (Carrier::TcpSyn, _) => Vec::new(),
+        (Carrier::TcpSyn, _) => vec![
+            claim(Subject::ConnectionsAsked, shape.whole(shape.sent)),
+            claim(Subject::Answers, shape.whole(shape.in_time_or_late)),
+        ],
         (Carrier::TcpConnect, _) => vec![
             claim(Subject::ConnectionsAsked, shape.whole(shape.sent + shape.tried)),
             claim(Subject::Handshakes, shape.whole(shape.in_time_or_late + shape.warm)),
         ],
         (Carrier::Tcp, Pattern::ConnectExchange) => {
             let all = shape.sent + shape.tried;
+            let connections = |number: Number| if native { number } else { Err(ONE_MORE.to_owned()) };
             vec![
-                claim(Subject::ConnectionsAsked, shape.whole(all)),
-                claim(Subject::Handshakes, shape.unbroken(all)),
-                claim(Subject::OctetsSent, shape.unbroken(all).map(|all| all * (PREAMBLE + method.request_bytes.0))),
-                claim(Subject::OctetsReceived, shape.unbroken(all).map(|all| all * (WORD + method.response_bytes.0))),
+                claim(Subject::ConnectionsAsked, connections(shape.whole(all))),
+                claim(Subject::Handshakes, connections(shape.unbroken(all))),
+                claim(Subject::OctetsSent, shape.unbroken(all).map(|all| all * (preamble + method.request_bytes.0))),
+                claim(Subject::OctetsReceived, shape.unbroken(all).map(|all| all * (word + method.response_bytes.0))),
             ]
         }
         (Carrier::Tcp, _) => {
             let connections = u64::from(method.spread.connections);
             let requests =
-                shape.whole(shape.sent + shape.tried).map(|all| connections * PREAMBLE + all * method.request_bytes.0);
+                shape.whole(shape.sent + shape.tried).map(|all| connections * preamble + all * method.request_bytes.0);
             let replies = shape.whole(shape.came + shape.warm);
             vec![
                 claim(Subject::Handshakes, Ok(connections)),
                 claim(Subject::OctetsSent, requests),
-                claim(Subject::OctetsReceived, replies.map(|all| connections * WORD + all * method.response_bytes.0)),
+                claim(Subject::OctetsReceived, replies.map(|all| connections * word + all * method.response_bytes.0)),
             ]
         }
     };
     // A connection of its own for each exchange comes from any port; echoes have none.
     let anew = method.carrier == Carrier::TcpConnect || method.pattern == Pattern::ConnectExchange;
     let ports = !anew && method.carrier != Carrier::Icmp;
+    let own = watched.own.as_ref().map(|ends| ends.iter().copied().map(bare).collect());
     let times = outcome.service.as_ref().unwrap_or(&outcome.response);
     Counted {
-        flows: ports.then(|| local_ends(&outcome.sockets)),
+        flows: own.or_else(|| ports.then(|| local_ends(&outcome.sockets))),
         apart: watched.apart.iter().copied().map(bare).collect(),
         most_flows: (method.carrier == Carrier::Icmp).then_some(method.spread.connections as usize),
         claims,
-        data_echoed: echoes(method).then_some(outcome.counts.answered > 0),
+        data_echoed: echoes(method, &task.protocol).then_some(outcome.counts.answered > 0),
         began_ns: watched.began_ns,
-        of_handshakes: anew,
+        of_handshakes: anew || method.carrier == Carrier::TcpSyn,
         // Where a handshake is a part of what is measured, the two are no comparison.
         application: if method.pattern == Pattern::ConnectExchange {
             (None, None)
@@ -84,9 +96,11 @@ pub fn of_exchanges(outcome: &Outcome, method: &Method, finding: &Finding, watch
 }
 
 /// Whether a reply carries what tells whose it is.
-fn echoes(method: &Method) -> bool {
+fn echoes(method: &Method, protocol: &Protocol) -> bool {
     match method.carrier {
-        Carrier::Udp | Carrier::Icmp => true,
+        Carrier::Icmp => true,
+        Carrier::Udp => matches!(protocol, Protocol::Native | Protocol::Stamp { .. }),
+        Carrier::Tcp if *protocol != Protocol::Native => false,
         Carrier::Tcp => method.response_bytes.0 >= LENGTH as u64 && method.request_bytes.0 >= LENGTH as u64,
         Carrier::TcpConnect | Carrier::TcpSyn => false,
     }

@@ -22,6 +22,8 @@ use crate::persona::hping3::options::table::Key;
 pub struct Asked {
     /// Whom, as named.
     pub host: String,
+    /// What leaves.
+    pub mode: Mode,
     /// Packets; absent: until it is stopped.
     pub count: Option<u64>,
     /// From one packet to the next.
@@ -80,6 +82,17 @@ pub struct Asked {
     pub notes: Vec<String>,
 }
 
+/// What leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// TCP segments.
+    Tcp,
+    /// ICMP echo requests.
+    Icmp,
+    /// Datagrams of UDP.
+    Udp,
+}
+
 /// The window of the original.
 const WINDOW: u16 = 512;
 /// The payload of the largest packet.
@@ -112,6 +125,7 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     check_flood(flood, given.has(Key::Force), count)?;
     Ok(Asked {
         host,
+        mode: mode(&given)?,
         count,
         interval: interval(&given)?,
         flood,
@@ -151,6 +165,16 @@ fn check_flood(flood: bool, force: bool, count: Option<u64>) -> Result<(), Answe
         (true, true, None) => "needs an end here: add -c",
     };
     Err(Answer::refusal("hping3", "--flood", why))
+}
+
+/// One kind of packet leaves.
+fn mode(given: &Given) -> Result<Mode, Answer> {
+    match (given.has(Key::Icmp), given.has(Key::Udp)) {
+        (false, false) => Ok(Mode::Tcp),
+        (true, false) => Ok(Mode::Icmp),
+        (false, true) => Ok(Mode::Udp),
+        (true, true) => Err(Answer::refusal("hping3", "-1 and -2", "are two modes: packets of one kind leave")),
+    }
 }
 
 /// The flags of the packets.

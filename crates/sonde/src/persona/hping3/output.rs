@@ -6,10 +6,10 @@ mod tests;
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use measure::answer::{Answer, Content, Flags, Segment};
+use measure::answer::{Answer, Content, Datagram, Flags, Segment};
 use measure::unit::Nanos;
 
-use crate::persona::hping3::options::Asked;
+use crate::persona::hping3::options::{Asked, Mode};
 
 /// What is known before the first packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +33,15 @@ pub fn heading(asked: &Asked, place: &Place) -> String {
         let _ = writeln!(text, "using {interface}, addr: {local}, MTU: {mtu}");
     }
     let flags = letters(asked.flags);
-    let flags = if flags.is_empty() { "NO FLAGS are".to_owned() } else { flags };
-    let headers = if remote.is_ipv4() { 40 } else { 60 };
+    let (what, header) = match asked.mode {
+        Mode::Tcp if flags.is_empty() => ("NO FLAGS are".to_owned(), 20),
+        Mode::Tcp => (flags, 20),
+        Mode::Icmp => ("icmp mode".to_owned(), 8),
+        Mode::Udp => ("udp mode".to_owned(), 8),
+    };
+    let headers = header + if remote.is_ipv4() { 20 } else { 40 };
     let (host, data) = (&asked.host, asked.data);
-    let _ = writeln!(text, "HPING {host} ({interface} {remote}): {flags} set, {headers} headers + {data} data bytes");
+    let _ = writeln!(text, "HPING {host} ({interface} {remote}): {what} set, {headers} headers + {data} data bytes");
     text
 }
 
@@ -74,34 +79,48 @@ pub struct Reply {
 /// The text of a reply.
 pub fn reply(asked: &Asked, reply: &Reply) -> String {
     match &reply.answer.content {
-        Content::Segment(segment) => line(asked, reply, segment),
-        Content::Icmp { kind, code, .. } => icmp(asked, reply, *kind, *code),
+        Content::Segment(segment) => told_segment(asked, reply, segment),
+        Content::Datagram(datagram) => told_datagram(asked, reply, datagram, &format!("seq={}", reply.answer.seq)),
+        Content::Echo(echo) => told_datagram(asked, reply, echo, &format!("icmp_seq={}", echo.source)),
+        Content::Icmp { kind, code, port, .. } => icmp(asked, reply, (*kind, *code), *port),
     }
 }
 
-fn line(asked: &Asked, reply: &Reply, segment: &Segment) -> String {
+fn told_segment(asked: &Asked, reply: &Reply, segment: &Segment) -> String {
+    let Segment { length, ttl, tos, ip_id, dont_fragment, source_port, window, flags, .. } = *segment;
+    let datagram = Datagram { length, ttl, tos, ip_id, dont_fragment, source: source_port };
+    let (seq, flags, time) = (reply.answer.seq, letters(flags), millis(reply.round_trip));
+    let mut text = beginning(asked, reply, &datagram);
+    let _ = writeln!(text, "sport={source_port} flags={flags} seq={seq} win={window} rtt={time} ms");
+    if asked.verbose {
+        let Segment { seq: number, ack, checksum, urgent, .. } = segment;
+        let _ = write!(text, "seq={number} ack={ack} sum={checksum:x} urp={urgent}\n\n");
+    }
+    if let (true, Some((clock, _))) = (asked.timestamps, segment.options.timestamps) {
+        let _ = write!(text, "  TCP timestamp: tcpts={clock}\n\n");
+    }
+    text
+}
+
+fn told_datagram(asked: &Asked, reply: &Reply, datagram: &Datagram, number: &str) -> String {
+    format!("{}{number} rtt={} ms\n", beginning(asked, reply, datagram), millis(reply.round_trip))
+}
+
+/// What the IP header says, as every line begins.
+fn beginning(asked: &Asked, reply: &Reply, of: &Datagram) -> String {
     let bell = if asked.beep { "\u{7}" } else { "" };
     let again = if reply.duplicate { "DUP! " } else { "" };
-    let Segment { length, ttl, source_port, window, flags, .. } = segment;
-    let fixed = if segment.dont_fragment == Some(true) { "DF " } else { "" };
-    let id = match (segment.ip_id, reply.id_before) {
+    let Datagram { length, ttl, ip_id, dont_fragment, .. } = of;
+    let fixed = if *dont_fragment == Some(true) { "DF " } else { "" };
+    let id = match (ip_id, reply.id_before) {
         (Some(id), Some(before)) => format!("id=+{} ", id.wrapping_sub(before)),
         (Some(id), None) => format!("id={id} "),
         (None, _) => String::new(),
     };
-    let (from, seq) = (reply.answer.from, reply.answer.seq);
-    let (flags, time) = (letters(*flags), millis(reply.round_trip));
-    let head = format!("{bell}{again}len={length} ip={from} ttl={ttl} {fixed}{id}");
-    let tail = format!("sport={source_port} flags={flags} seq={seq} win={window} rtt={time} ms\n");
-    let mut text = if asked.verbose {
-        let (tos, checksum) = (segment.tos.unwrap_or(0), segment.checksum);
-        let (number, ack, urgent) = (segment.seq, segment.ack, segment.urgent);
-        format!("{head}tos={tos} iplen={length}\n{tail}seq={number} ack={ack} sum={checksum:x} urp={urgent}\n\n")
-    } else {
-        head + &tail
-    };
-    if let (true, Some((clock, _))) = (asked.timestamps, segment.options.timestamps) {
-        let _ = write!(text, "  TCP timestamp: tcpts={clock}\n\n");
+    let from = reply.answer.from;
+    let mut text = format!("{bell}{again}len={length} ip={from} ttl={ttl} {fixed}{id}");
+    if asked.verbose {
+        let _ = writeln!(text, "tos={:x} iplen={length}", of.tos.unwrap_or(0));
     }
     text
 }
@@ -110,7 +129,7 @@ fn line(asked: &Asked, reply: &Reply, segment: &Segment) -> String {
 const LOOKING: &str = "get hostname...\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}               \
                        \u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}name=UNKNOWN";
 
-fn icmp(asked: &Asked, reply: &Reply, kind: u8, code: u8) -> String {
+fn icmp(asked: &Asked, reply: &Reply, (kind, code): (u8, u8), port: Option<u16>) -> String {
     let first = u64::from(asked.ttl.unwrap_or(1));
     let traced = asked.traceroute && is_on_the_way(&reply.answer);
     let hop = if traced { format!("hop={} ", first + reply.answer.seq) } else { String::new() };
@@ -120,7 +139,16 @@ fn icmp(asked: &Asked, reply: &Reply, kind: u8, code: u8) -> String {
     if !hop.is_empty() {
         let _ = writeln!(text, "{hop}hoprtt={} ms", millis(reply.round_trip));
     }
+    if let (Mode::Udp, Some(port), true) = (asked.mode, port, is_unreachable(&reply.answer)) {
+        let _ = writeln!(text, "status={} port={port} seq={}", u8::from(reply.duplicate), reply.answer.seq);
+    }
     text
+}
+
+/// Whether somebody says that the host or its port is not to be reached.
+pub fn is_unreachable(answer: &Answer) -> bool {
+    let unreachable = if answer.from.is_ipv6() { 1 } else { 3 };
+    matches!(answer.content, Content::Icmp { kind, .. } if kind == unreachable)
 }
 
 /// Whether it is a hop that says that a packet may go no farther.

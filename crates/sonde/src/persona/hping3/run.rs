@@ -11,8 +11,8 @@ use endpoint::environment::Reader;
 use endpoint::error::EndpointError;
 use endpoint::name::{self, Family};
 use endpoint::stop::Stop;
-use endpoint::syn::{self, Ears, From, Probing, local_address};
-use measure::method::{self, Carrier, Method, Schedule, SocketOptions};
+use endpoint::syn::{self, Ears, From, Kind, Probing, local_address};
+use measure::method::{self, Carrier, Far, Method, Schedule, SocketOptions};
 use measure::unit::{Bytes, Nanos};
 use protocol::syn::probe::Aim;
 
@@ -23,7 +23,7 @@ use crate::command::{deliver, syn as native};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::hping3::options::{Asked, is_ipv6};
+use crate::persona::hping3::options::{Asked, Mode, is_ipv6};
 use crate::persona::hping3::output::{FLOODING, Place, heading};
 use crate::signal;
 
@@ -99,16 +99,23 @@ fn look_up(asked: &Asked, stop: &Stop) -> Result<SocketAddr, Answer> {
 /// The method as asked for and as carried out: an open loop.
 fn method(asked: &Asked) -> Result<(method::Asked, Method), Answer> {
     let wanted = method::Asked {
-        carrier: Some(Carrier::TcpSyn),
+        carrier: Some(match asked.mode {
+            Mode::Tcp => Carrier::TcpSyn,
+            Mode::Icmp => Carrier::Icmp,
+            Mode::Udp => Carrier::Udp,
+        }),
         schedule: Some(Schedule::Every { interval_ns: asked.interval }),
         request_bytes: Some(Bytes(asked.data)),
+        // A datagram's answer is what somebody makes it; as long as its request is a guess.
+        response_bytes: (asked.mode != Mode::Tcp).then_some(Bytes(asked.data)),
+        warm_up_ns: Some(Nanos::ZERO),
         stop: method::Stop { count: asked.count, after_ns: longest(asked), ..method::Stop::default() },
         timeout_ns: Some(LINGER),
         stamps: Some(false),
         socket: SocketOptions { interface: asked.interface.clone(), tos: asked.tos, ..SocketOptions::default() },
         ..method::Asked::default()
     };
-    let method = wanted.resolve().map_err(|refusal| complaint(&refusal.to_string()))?;
+    let method = wanted.resolve_towards(Far::Anyone).map_err(|refusal| complaint(&refusal.to_string()))?;
     Ok((wanted, method))
 }
 
@@ -124,6 +131,11 @@ fn probing(asked: &Asked, method: Method, peer: SocketAddr) -> Probing {
         (port, true) => From::Always(port.unwrap_or(KEPT)),
     };
     Probing {
+        kind: match asked.mode {
+            Mode::Tcp => Kind::Segments,
+            Mode::Icmp => Kind::Echoes,
+            Mode::Udp => Kind::Datagrams,
+        },
         aim: if asked.rising { Aim::Rising(asked.port) } else { Aim::One(asked.port) },
         sources,
         flags: asked.flags,

@@ -119,11 +119,24 @@ pub fn policer_of_buckets(scene: &Scene) {
     bucket(scene, "100mbit", "100000", "3028");
 }
 
+/// A token bucket at the near side's own interface.
+pub fn own_bucket(scene: &Scene, rate: &str, burst: &str, limit: &str) {
+    let near = scene.near();
+    as_on_a_wire(scene);
+    let tbf = ["qdisc", "add", "dev", near.interface(), "root", "tbf", "rate", rate, "burst", burst, "limit", limit];
+    run(near, &[&["tc"][..], &tbf].concat());
+}
+
+/// Packets as a wire has them: a bucket takes none that is greater than its burst.
+fn as_on_a_wire(scene: &Scene) {
+    let near = scene.near();
+    run(near, &["ip", "link", "set", near.interface(), "gso_max_segs", "1"]);
+}
+
 /// A token bucket behind the wire, before the far side.
 pub fn bucket(scene: &Scene, rate: &str, burst: &str, limit: &str) {
-    let (near, far) = (scene.near(), scene.far());
-    // Packets as a wire has them: a bucket takes none that is greater than its burst.
-    run(near, &["ip", "link", "set", near.interface(), "gso_max_segs", "1"]);
+    let far = scene.far();
+    as_on_a_wire(scene);
     let interface = far.interface();
     run(far, &["ip", "link", "add", "middle", "type", "ifb"]);
     run(far, &["ip", "link", "set", "middle", "up"]);

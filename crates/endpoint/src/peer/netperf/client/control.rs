@@ -109,7 +109,12 @@ impl Control {
 
     /// The address of our end.
     pub fn local(&self) -> Option<IpAddr> {
-        self.socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip())
+        self.local_end().map(|end| end.ip())
+    }
+
+    /// Our end.
+    pub fn local_end(&self) -> Option<SocketAddr> {
+        self.socket.local_addr().ok().and_then(|address| address.as_socket())
     }
 
     /// Waits until `give_up`, or until the server says something or is gone. Whether it did.

@@ -196,7 +196,7 @@ mod tests {
     fn gathered(answers: &[(u32, u32)]) -> Gather {
         let mut gather = Gather::default();
         let anchor = Anchor { number: 3, own_number: 1 };
-        let mut facts = gather.add(&Opening { anchor, next: 4, counts: true });
+        let mut facts = gather.add(&Opening { exchanged: (0, 0), anchor, next: 4, counts: true });
         facts.push(answered(4, 2)).unwrap();
         facts.push(Fact::Began(5)).unwrap();
         for (number, own_number) in answers {

@@ -33,6 +33,8 @@ pub struct Opening {
     pub next: u32,
     /// Whether the far side numbers its answers by itself.
     pub counts: bool,
+    /// Packets that left, and datagrams that came.
+    pub exchanged: (u64, u64),
 }
 
 /// Why nobody was reached.
@@ -47,25 +49,28 @@ pub struct Unopened {
 /// Asks twice, and leaves one number out in between, as if that packet had been lost: who numbers his answers by himself
 /// does not see the gap, who repeats our numbers does.
 pub fn open(link: &mut StampLink, session: &Session, length: usize, stop: &Stop) -> Result<Opening, Unopened> {
-    let (first, next, _) = ask(link, session, length, 0, stop)?;
-    let (second, next, _) = ask(link, session, length, next.wrapping_add(1), stop)?;
+    let mut exchanged = (0, 0);
+    let (first, next, _) = ask(link, session, length, 0, &mut exchanged, stop)?;
+    let (second, next, _) = ask(link, session, length, next.wrapping_add(1), &mut exchanged, stop)?;
     let gap = second.number.wrapping_sub(first.number);
     let counts = second.own_number.wrapping_sub(first.own_number) != gap;
-    Ok(Opening { anchor: second, next, counts })
+    Ok(Opening { anchor: second, next, counts, exchanged })
 }
 
 /// Asks once more: the far side's number then, and how many packets before it had no answer of those sent for this.
 pub fn close(link: &mut StampLink, session: &Session, next: u32, stop: &Stop) -> Option<(Anchor, u32)> {
-    let (anchor, _, unanswered) = ask(link, session, session.length(), next, stop).ok()?;
+    let (anchor, _, unanswered) = ask(link, session, session.length(), next, &mut (0, 0), stop).ok()?;
     Some((anchor, unanswered))
 }
 
-/// Sends packets from `number` on until one is answered: which, the next number, and how many were not.
+/// Sends packets from `number` on until one is answered: which, the next number, and how many were not. What left and what
+/// came is added to `exchanged`.
 fn ask(
     link: &mut StampLink,
     session: &Session,
     length: usize,
     number: u32,
+    exchanged: &mut (u64, u64),
     stop: &Stop,
 ) -> Result<(Anchor, u32, u32), Unopened> {
     let mut packet = vec![0; length];
@@ -75,7 +80,10 @@ fn ask(
     for attempt in 0..TRIES {
         let number = number.wrapping_add(attempt);
         session.write(&mut packet, number, wall());
-        let answered = link.send(&packet).and_then(|()| await_answer(link, session, &mut reply, number));
+        let answered = link.send(&packet).and_then(|()| {
+            exchanged.0 += 1;
+            await_answer(link, session, &mut reply, number, &mut exchanged.1)
+        });
         match answered {
             Ok(Some(Ok(answer))) => {
                 let anchor = Anchor { number, own_number: answer.own_number };
@@ -103,11 +111,13 @@ fn await_answer(
     session: &Session,
     reply: &mut [u8],
     number: u32,
+    came: &mut u64,
 ) -> Result<Option<Result<Answer, Wrong>>, Fault> {
     let until = Monotonic::now().after(PATIENCE);
     let mut corrupt = None;
     while Monotonic::now() < until {
         let Some(length) = link.receive(reply, until)? else { break };
+        *came += 1;
         match session.read(&reply[..length], wall()) {
             Ok(answer) if answer.number == number => return Ok(Some(Ok(answer))),
             Err(Wrong::Corrupt) => corrupt = Some(Err(Wrong::Corrupt)),

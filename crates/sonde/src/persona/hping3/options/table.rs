@@ -7,6 +7,10 @@ pub enum Key {
     Help,
     /// Version.
     Version,
+    /// ICMP echo requests.
+    Icmp,
+    /// Datagrams of UDP.
+    Udp,
     /// Packets.
     Count,
     /// Interval.
@@ -114,7 +118,7 @@ impl Entry {
 
 const SPOOF: &str = "answers would go to somebody who asked for nothing: probes leave with an address of this host";
 const WHOLE: &str = "packets leave whole here";
-const MODE: &str = "only TCP probes are sent here: leave it away";
+const MODE: &str = "TCP segments, datagrams (-2) and echo requests (-1) are sent here: leave it away";
 const HEADER: &str = "the kernel writes the IP header here";
 const CONTENT: &str = "the payload is zeros here: give its size with -d";
 
@@ -139,6 +143,8 @@ pub fn entry(key: Key) -> &'static Entry {
 pub const ENTRIES: &[Entry] = &[
     taken(Key::Help, Some('h'), "--help", false, "this text"),
     taken(Key::Version, Some('v'), "--version", false, "the version"),
+    taken(Key::Icmp, Some('1'), "--icmp", false, "ICMP echo requests, in place of TCP segments"),
+    taken(Key::Udp, Some('2'), "--udp", false, "datagrams of UDP, in place of TCP segments"),
     taken(Key::Count, Some('c'), "--count", true, "packets to send"),
     taken(Key::Interval, Some('i'), "--interval", true, "seconds from one to the next, or uN: microseconds"),
     taken(Key::Fast, None, "--fast", false, "ten a second, as the original does it"),
@@ -181,8 +187,6 @@ pub const ENTRIES: &[Entry] = &[
     idle(None, "--tr-keep-ttl", false, "has no effect: give one -t without -T"),
     idle(None, "--tr-no-rtt", false, "has no effect: the round trip is shown"),
     refused(Some('0'), "--rawip", false, MODE),
-    refused(Some('1'), "--icmp", false, "ICMP echo is `sonde ping`, or `sonde rtt HOST --icmp`"),
-    refused(Some('2'), "--udp", false, "UDP is measured by `sonde rtt HOST --udp`, with `sonde serve` over there"),
     refused(Some('8'), "--scan", true, "ports are not scanned here: name one with -p"),
     refused(Some('9'), "--listen", true, MODE),
     refused(Some('a'), "--spoof", true, SPOOF),

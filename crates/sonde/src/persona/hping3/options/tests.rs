@@ -16,6 +16,13 @@ fn the_articles_line_asks_for_four_packets_a_second_apart() {
     assert_eq!((asked.interval, asked.window, asked.host.as_str()), (Nanos::secs(1), 512, "10.0.0.2"));
 }
 
+#[test_case("", Mode::Tcp; "segments")]
+#[test_case("-1", Mode::Icmp; "echo requests")]
+#[test_case("--udp -p 53", Mode::Udp; "datagrams")]
+fn modes(words: &str, mode: Mode) {
+    assert_eq!(of(&format!("{words} db1")).unwrap().mode, mode);
+}
+
 #[test]
 fn letters_stand_together_and_values_behind_them() {
     let asked = of("-SAFp80 db1 -iu250 --count=3").unwrap();
@@ -52,8 +59,9 @@ fn ports(words: &str, port: (u16, bool)) {
 #[test_case("--rand-source", "an address of this host"; "anybody's address")]
 #[test_case("--flood", "add --force and an end"; "a flood")]
 #[test_case("--flood --force", "needs an end"; "a flood without end")]
-#[test_case("-1", "sonde ping"; "ICMP")]
-#[test_case("-2", "--udp"; "UDP")]
+#[test_case("-1 -2", "are two modes"; "two modes")]
+#[test_case("-0", "echo requests (-1)"; "raw IP")]
+#[test_case("-1 -C 13", "echo requests (-1)"; "ICMP that is no echo")]
 #[test_case("-O 4", "lie about their length"; "a header that lies")]
 fn what_is_not_done_is_refused_in_a_sentence(words: &str, why: &str) {
     let answer = of(&format!("{words} db1")).unwrap_err();

@@ -9,7 +9,7 @@ use measure::probes::Counter;
 use measure::unit::Instant;
 
 use crate::output::Output;
-use crate::persona::hping3::options::Asked;
+use crate::persona::hping3::options::{Asked, Mode};
 use crate::persona::hping3::output::{self, Reply, Summary};
 
 /// Packets whose departure is remembered: a reply to an older one is no longer timed, and not told.
@@ -86,18 +86,23 @@ impl<'a> Printer<'a> {
                 self.printed.flags = Some(segment.flags);
                 true
             }
-            Content::Icmp { .. } => self.asked.traceroute && output::is_on_the_way(answer),
+            Content::Datagram(_) | Content::Echo(_) => true,
+            Content::Icmp { .. } => {
+                let hop = self.asked.traceroute && output::is_on_the_way(answer);
+                hop || self.asked.mode == Mode::Udp && output::is_unreachable(answer)
+            }
         };
         self.printed.summary.take(round_trip, timed);
         let id = match answer.content {
             Content::Segment(segment) => segment.ip_id,
+            Content::Datagram(datagram) | Content::Echo(datagram) => datagram.ip_id,
             Content::Icmp { .. } => None,
         };
         let id_before = if self.asked.relative_id { self.id } else { None };
         self.id = id.or(self.id);
         if !self.asked.quiet {
             let reply = Reply { answer: *answer, round_trip, duplicate, id_before };
-            self.output.result(&output::reply(self.asked, &reply));
+            self.output.exactly(&output::reply(self.asked, &reply));
         }
     }
 

@@ -3,8 +3,9 @@
 use endpoint::resolution::clock_cost;
 use endpoint::rtt::{self, Protocol, Target, Task};
 use endpoint::signal::Signal;
-use endpoint::syn::{Measured, Probing};
+use endpoint::syn::{Kind, Measured, Probing};
 use logbook::moment::Moment;
+use logbook::record::PeerKind;
 use measure::answer::Class;
 use measure::method::Asked;
 use measure::origin;
@@ -62,6 +63,9 @@ impl Inquiry<'_> {
         let Measured { gathered, environment, unseen, .. } = measured;
         let finding = rtt::found(gathered, environment, address, self.offset_before);
         let mut record = inquiry.record(finding, self.signal, None);
+        if self.probing.kind == Kind::Datagrams {
+            record.peer.kind = PeerKind::Unknown;
+        }
         let resets = counter.of(Class::RstAck) + counter.of(Class::Rst);
         let origin = (resets > 0).then(|| origin::judge(None, &[], &[]));
         record.probes = Some(counter.finish(unseen, origin));

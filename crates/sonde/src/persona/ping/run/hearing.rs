@@ -80,7 +80,7 @@ impl<'a> Hearing<'a> {
     /// Says something, unless a record alone is to be printed.
     pub fn say(&mut self, text: &str) {
         if !self.options.own.json {
-            self.output.result(text);
+            self.output.exactly(text);
         }
     }
 

@@ -1,0 +1,113 @@
+//! What datagrams of one rate met, as their receiver's intervals tell it.
+
+use crate::throughput::arrivals::Datagrams;
+use crate::throughput::limit::{percent, rate};
+use crate::throughput::{Interval, per_second};
+use crate::unit::Nanos;
+
+/// Datagrams at one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leg {
+    /// Bytes of payload per second that were to leave.
+    pub asked_bytes_per_s: f64,
+    /// Bytes of payload per second that left.
+    pub sent_bytes_per_s: f64,
+    /// What arrived, by number.
+    pub datagrams: Datagrams,
+    /// Share of them that the receiver's own kernel dropped.
+    pub dropped: f64,
+    /// Middle one of the intervals' shortest waits.
+    pub standing: Option<Nanos>,
+    /// What a quarter of those waited at most that came next after lost ones.
+    pub after_loss: Option<Nanos>,
+    /// Bytes of payload per second that arrived once some had been lost: what a bucket had saved up before was let through beside
+    /// its rate. Middle one of the whole intervals after the first with losses; `None` where there are fewer than two.
+    pub through_bytes_per_s: Option<f64>,
+}
+
+/// What a leg beyond what the path carries met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    /// A queue that was full.
+    Queue,
+    /// None.
+    NoQueue,
+    /// That cannot be told.
+    Unknown,
+}
+
+/// Of the rate asked for, what must have left for a leg to tell something.
+const LEFT: f64 = 0.5;
+/// What next comes after a lost one has waited so long at least where a queue is full; and so long at most where there is none.
+const QUEUED: Nanos = Nanos::millis(1);
+const UNQUEUED: Nanos = Nanos::micros(500);
+
+impl Leg {
+    /// A leg of datagrams that were to leave at `asked_bytes_per_s`, and left at `sent_bytes_per_s`, as their receiver counted
+    /// them in all and by `intervals`.
+    pub fn of<'a>(
+        (asked_bytes_per_s, sent_bytes_per_s): (f64, f64),
+        datagrams: Datagrams,
+        intervals: impl Iterator<Item = &'a Interval> + Clone,
+    ) -> Self {
+        let told = |interval: &Interval| interval.datagrams;
+        Self {
+            asked_bytes_per_s,
+            sent_bytes_per_s,
+            datagrams,
+            dropped: 0.0,
+            standing: middle(intervals.clone().filter_map(|interval| told(interval)?.standing_ns))
+                .map(|nanos| Nanos(nanos as u64)),
+            after_loss: datagrams.after_loss_ns.map(|nanos| Nanos(nanos as u64)),
+            through_bytes_per_s: through(&intervals.collect::<Vec<_>>()),
+        }
+    }
+
+    /// What the path lost.
+    pub(super) fn loss(&self) -> f64 {
+        (self.datagrams.loss().unwrap_or(0.0) - self.dropped).max(0.0)
+    }
+
+    /// How many the path lost.
+    pub(super) fn lost(&self) -> f64 {
+        self.loss() * self.datagrams.expected as f64
+    }
+
+    /// Bytes of payload per second that got through the path.
+    pub(super) fn through(&self) -> f64 {
+        self.through_bytes_per_s.unwrap_or(self.sent_bytes_per_s * (1.0 - self.loss()))
+    }
+
+    pub(super) fn left(&self) -> bool {
+        self.sent_bytes_per_s >= self.asked_bytes_per_s * LEFT
+    }
+
+    /// What its losses tell of a queue.
+    pub(super) fn met(&self) -> Met {
+        match (self.standing, self.after_loss) {
+            (_, Some(waited)) if waited >= QUEUED => Met::Queue,
+            (Some(standing), Some(waited)) if waited <= UNQUEUED && standing <= UNQUEUED => Met::NoQueue,
+            _ => Met::Unknown,
+        }
+    }
+
+    pub(super) fn told(&self) -> String {
+        format!("datagrams at {}: {} lost", rate(self.sent_bytes_per_s), percent(self.loss()))
+    }
+}
+
+/// The rate of arrival after the first losses. The last interval ends when the sender has said so, not with what it sent.
+fn through(intervals: &[&Interval]) -> Option<f64> {
+    let loses = |interval: &&Interval| interval.datagrams.is_some_and(|datagrams| datagrams.lost > 0);
+    let first = intervals.iter().position(loses)?;
+    let whole = intervals.get(first + 1..intervals.len().checked_sub(1)?)?;
+    let rates = whole.iter().filter_map(|interval| per_second(interval.carried.bytes, interval.length_ns));
+    middle(rates).filter(|_| whole.len() > 1)
+}
+
+/// The middle one of these.
+fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}

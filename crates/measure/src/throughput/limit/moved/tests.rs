@@ -1,0 +1,266 @@
+//! The search on virtual paths whose truth is known, thousands of times, with hosts that are kept from running now and then:
+//! how often what is planted is found, and that nothing else ever is.
+
+use test_case::test_case;
+
+use super::course::Course;
+use super::*;
+use crate::throughput::arrivals::{Arrivals, Datagrams};
+use crate::throughput::{Carried, Interval};
+use crate::unit::Bytes;
+
+/// Bytes of a datagram on the way, and of its payload.
+const PACKET: f64 = 1_428.0;
+const PAYLOAD: f64 = 1_400.0;
+
+/// Seeded chance (xorshift64*, Vigna 2016).
+struct Chance(u64);
+
+impl Chance {
+    /// Uniform in 0 ≤ x < 1.
+    fn share(&mut self) -> f64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn within(&mut self, from: f64, to: f64) -> f64 {
+        from + (to - from) * self.share()
+    }
+}
+
+/// What a path does to packets.
+#[derive(Clone, Copy, Debug)]
+enum Path {
+    /// Loses this share, in runs of so many on average.
+    Lossy { share: f64, run: f64 },
+    /// Lets so many bytes a second through, and as much at once as `burst`; the rest waits in a queue of so many bytes.
+    Bottleneck { rate: f64, burst: f64, queue: f64 },
+}
+
+/// How the hosts disturb: gaps in which a thread does not run, of a millisecond to ten, in this share of the time.
+#[derive(Clone, Copy, Debug)]
+struct Disturbed {
+    sender: f64,
+    receiver: f64,
+}
+
+/// When a host that is disturbed in a share of the time gets to what is due at `at`, seconds: times only grow.
+struct Host<'a> {
+    share: f64,
+    next: f64,
+    until: f64,
+    chance: &'a mut Chance,
+}
+
+impl<'a> Host<'a> {
+    fn new(share: f64, chance: &'a mut Chance) -> Self {
+        let mut host = Self { share, next: f64::INFINITY, until: 0.0, chance };
+        host.draw(0.0);
+        host
+    }
+
+    fn draw(&mut self, now: f64) {
+        if self.share > 0.0 {
+            let gap = self.chance.within(0.001, 0.010);
+            let pause = 0.0055 * (1.0 - self.share) / self.share;
+            self.next = now - pause * (1.0 - self.chance.share()).ln();
+            self.until = self.next + gap;
+        }
+    }
+
+    fn runs(&mut self, at: f64) -> f64 {
+        while at >= self.until {
+            if self.next.is_infinite() {
+                return at;
+            }
+            self.draw(self.until);
+        }
+        if at >= self.next { self.until } else { at }
+    }
+}
+
+/// The state of a path.
+struct Way {
+    path: Path,
+    tokens: f64,
+    at: f64,
+    /// When what waits has gone.
+    free: f64,
+    losing: bool,
+}
+
+impl Way {
+    /// With so much of its bucket full.
+    fn new(path: Path, full: f64) -> Self {
+        let tokens = if let Path::Bottleneck { burst, .. } = path { burst * full } else { 0.0 };
+        Self { path, tokens, at: 0.0, free: 0.0, losing: false }
+    }
+
+    /// When a packet that comes at `now` has passed; `None`: never.
+    fn passes(&mut self, now: f64, chance: &mut Chance) -> Option<f64> {
+        match self.path {
+            Path::Lossy { share, run } => {
+                let ends = 1.0 / run;
+                let begins = ends * share / (1.0 - share);
+                self.losing = if self.losing { chance.share() >= ends } else { chance.share() < begins };
+                (!self.losing).then_some(now)
+            }
+            Path::Bottleneck { rate, burst, queue } => {
+                self.tokens = (self.tokens + (now - self.at) * rate).min(burst);
+                self.at = now;
+                if self.free <= now && self.tokens >= PACKET {
+                    self.tokens -= PACKET;
+                    return Some(now);
+                }
+                let begins = self.free.max(now);
+                let passed = begins + PACKET / rate;
+                if (passed - now) * rate > queue {
+                    return None;
+                }
+                (self.free, self.tokens) = (passed, 0.0);
+                Some(passed)
+            }
+        }
+    }
+}
+
+/// A leg of so many bytes a second over `path`, as its receiver would tell it.
+fn leg(path: Path, wanted: course::Wanted, disturbed: Disturbed, seed: u64) -> Leg {
+    let [mut chance, mut of_sender, mut of_receiver] = [1, 2, 3].map(|part| Chance(seed * 3 + part));
+    let (mut sender, mut receiver) =
+        (Host::new(disturbed.sender, &mut of_sender), Host::new(disturbed.receiver, &mut of_receiver));
+    let (mut way, mut arrivals, mut intervals) =
+        (Way::new(path, chance.within(0.2, 1.0)), Arrivals::new(false), Vec::new());
+    let gap = PAYLOAD / wanted.bytes_per_s;
+    let (end, mut due, mut place, mut number, mut edge) = (wanted.length.as_secs_f64(), 0.0, 0.0, 0, 0.1);
+    let mut before = Datagrams::default();
+    let mut close = |arrivals: &mut Arrivals, length: f64| {
+        let sight = arrivals.sight();
+        let datagrams = sight.since(&before);
+        let carried = Carried { bytes: Bytes(datagrams.received * PAYLOAD as u64), ..Carried::default() };
+        let length_ns = Nanos((length * 1e9) as u64);
+        intervals.push(Interval { carried, length_ns, datagrams: Some(datagrams), ..Interval::default() });
+        before = sight;
+    };
+    while due < end {
+        let now = sender.runs(due);
+        number += 1;
+        if now >= edge {
+            close(&mut arrivals, 0.1 + now - edge);
+            edge = now + 0.1;
+        }
+        if let Some(passed) = way.passes(now, &mut chance) {
+            let waking = if chance.share() < 0.01 { chance.within(1e-4, 5e-4) } else { chance.within(1e-5, 6e-5) };
+            let came = receiver.runs(passed + waking);
+            arrivals.arrived(number, 1_000_000 + ((came - now) * 1e9) as i64);
+        }
+        // What was due meanwhile is left out.
+        place = f64::max(place, (now / gap).floor()) + 1.0;
+        due = gap * place;
+    }
+    arrivals.last(number);
+    close(&mut arrivals, 0.05);
+    let sent = number as f64 * PAYLOAD / end;
+    Leg::of((wanted.bytes_per_s, sent), arrivals.total(), intervals.iter())
+}
+
+/// What the whole search says of `path` to a stream of which so many bytes a second arrived.
+fn search(path: Path, arrived: f64, lost: Option<f64>, disturbed: Disturbed, seed: u64) -> (Option<Limiter>, Moved) {
+    let course = Course {
+        arrived_bytes_per_s: arrived,
+        lost,
+        datagram: Bytes(PAYLOAD as u64),
+        most_bytes_per_s: 300_000.0 * PAYLOAD,
+    };
+    let mut moved = Moved::default();
+    while let Some(wanted) = moved.next(&course) {
+        let seed = seed * 16 + moved.legs.len() as u64 + 1;
+        moved.legs.push(leg(path, wanted, disturbed, seed));
+    }
+    (moved.tells(lost).0, moved)
+}
+
+const QUIET: Disturbed = Disturbed { sender: 0.0, receiver: 0.0 };
+const BUSY: Disturbed = Disturbed { sender: 0.1, receiver: 0.1 };
+const CROWDED: Disturbed = Disturbed { sender: 0.35, receiver: 0.3 };
+
+/// 20 Mbit/s and 50 Mbit/s of IP.
+const SLOW: f64 = 2.5e6;
+const FAST: f64 = 6.25e6;
+const POLICER: Path = Path::Bottleneck { rate: SLOW, burst: 50e3, queue: 0.0 };
+/// As `nft` makes them: a bucket of what its rate fills in a second.
+const SAVING: Path = Path::Bottleneck { rate: SLOW, burst: SLOW + 50e3, queue: 0.0 };
+const SHORT: Path = Path::Bottleneck { rate: 12.5e6, burst: 100e3, queue: 3_028.0 };
+const DROP_TAIL: Path = Path::Bottleneck { rate: FAST, burst: 0.0, queue: 128e3 };
+const SHALLOW: Path = Path::Bottleneck { rate: FAST, burst: 0.0, queue: 16e3 };
+const DEEP: Path = Path::Bottleneck { rate: FAST, burst: 5e3, queue: 5e6 };
+const TWO_PERCENT: Path = Path::Lossy { share: 0.02, run: 1.0 };
+const A_PERCENT: Path = Path::Lossy { share: 0.01, run: 1.0 };
+const A_TENTH: Path = Path::Lossy { share: 0.1, run: 1.0 };
+
+/// How many searches each.
+const TRIES: u64 = 300;
+
+/// At most one of a hundred ends without a name, and none with another.
+#[test_case(POLICER, 0.9 * SLOW, Some(0.05), QUIET, Limiter::Policer; "policer")]
+#[test_case(POLICER, 0.9 * SLOW, Some(0.05), BUSY, Limiter::Policer; "policer between busy hosts")]
+#[test_case(POLICER, 0.3 * SLOW, Some(0.05), BUSY, Limiter::Policer; "policer of a stream that gets a third")]
+#[test_case(POLICER, 0.05 * SLOW, Some(0.05), BUSY, Limiter::Policer; "policer of a stream that gets a twentieth")]
+#[test_case(SAVING, 0.6 * SLOW, Some(0.25), QUIET, Limiter::Policer; "policer of a great bucket")]
+#[test_case(SAVING, 0.5 * SLOW, Some(0.25), BUSY, Limiter::Policer; "policer of a great bucket between busy hosts")]
+#[test_case(SHORT, 11e6, Some(0.05), BUSY, Limiter::Policer; "policer with room for two packets")]
+#[test_case(DROP_TAIL, 0.9 * FAST, Some(0.01), QUIET, Limiter::Congestion; "drop tail")]
+#[test_case(DROP_TAIL, 0.9 * FAST, None, BUSY, Limiter::Congestion; "drop tail between busy hosts")]
+#[test_case(DROP_TAIL, 0.6 * FAST, Some(0.01), CROWDED, Limiter::Congestion; "drop tail between crowded hosts")]
+#[test_case(SHALLOW, 0.9 * FAST, Some(0.01), BUSY, Limiter::Congestion; "a shallow queue between busy hosts")]
+#[test_case(DEEP, 0.95 * FAST, None, BUSY, Limiter::Congestion; "a shaper that loses nothing")]
+#[test_case(TWO_PERCENT, 1.2e6, Some(0.022), QUIET, Limiter::Loss; "two percent")]
+#[test_case(TWO_PERCENT, 0.9e6, Some(0.025), BUSY, Limiter::Loss; "two percent between busy hosts")]
+#[test_case(A_PERCENT, 1.7e6, Some(0.012), BUSY, Limiter::Loss; "one percent")]
+#[test_case(A_TENTH, 0.4e6, Some(0.11), CROWDED, Limiter::Loss; "a tenth between crowded hosts")]
+fn what_is_planted_is_found(path: Path, arrived: f64, lost: Option<f64>, disturbed: Disturbed, planted: Limiter) {
+    let found: Vec<_> = (0..TRIES).map(|seed| search(path, arrived, lost, disturbed, seed)).collect();
+    let others = found.iter().find(|(limiter, _)| limiter.is_some_and(|limiter| limiter != planted));
+    assert!(others.is_none(), "{others:?}");
+    let missed: Vec<_> = found.iter().filter(|(limiter, _)| limiter.is_none()).collect();
+    assert!(missed.len() as u64 <= TRIES / 100, "{} missed: {:?}", missed.len(), missed[0]);
+}
+
+/// Losses that come together are losses, or nothing is said of them.
+#[test_case(Path::Lossy { share: 0.02, run: 3.0 }, BUSY; "in threes")]
+#[test_case(Path::Lossy { share: 0.02, run: 30.0 }, BUSY; "in thirties")]
+#[test_case(Path::Lossy { share: 0.05, run: 300.0 }, BUSY; "in hundreds")]
+#[test_case(Path::Lossy { share: 0.1, run: 300.0 }, CROWDED; "a tenth in hundreds")]
+#[test_case(Path::Lossy { share: 0.001, run: 1.0 }, CROWDED; "hardly any")]
+#[test_case(Path::Lossy { share: 0.0, run: 1.0 }, CROWDED; "none at all")]
+fn losses_that_no_rate_makes_are_no_policer_and_no_queue(path: Path, disturbed: Disturbed) {
+    for seed in 0..TRIES {
+        for arrived in [0.5e6, 2e6] {
+            let (found, moved) = search(path, arrived, Some(0.02), disturbed, seed);
+            assert!([None, Some(Limiter::Loss)].contains(&found), "{seed}: {found:?} {moved:?}");
+        }
+    }
+}
+
+#[test]
+fn a_search_takes_no_longer_than_it_says() {
+    let course = Course { arrived_bytes_per_s: 1e5, lost: Some(0.001), datagram: Bytes(1_400), most_bytes_per_s: 1e12 };
+    let (mut moved, mut whole) = (Moved::default(), Nanos::ZERO);
+    while let Some(wanted) = moved.next(&course) {
+        whole = Nanos(whole.0 + wanted.length.0);
+        moved.legs.push(leg(Path::Lossy { share: 0.0, run: 1.0 }, wanted, QUIET, 5));
+    }
+    assert_eq!(moved.legs.len(), 6);
+    assert!(whole <= Nanos::secs(5), "{whole}");
+}
+
+#[test]
+fn few_of_many_are_no_accident() {
+    assert!((at_most(0.0, 5.0) - (-5.0_f64).exp()).abs() < 1e-12);
+    assert!((at_most(2.0, 3.0) - 0.423_190_081).abs() < 1e-9, "a table of the distribution");
+    assert!((at_most(40.0, 3.0) - 1.0).abs() < 1e-9);
+    assert!(at_most(100.0, 650.0) < 1e-100 && at_most(1_000.0, 650.0) > 0.999);
+    assert!(at_most(0.0, 1e6) < 1e-9 && at_most(1e6, 1e6) > 0.4);
+}
