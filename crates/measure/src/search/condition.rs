@@ -116,7 +116,8 @@ impl Condition {
                 }
             }
         }
-        if !missed.is_empty() && only_gone && seen.lost + seen.refused <= seen.bunched {
+        let gone = seen.lost + seen.refused;
+        if !missed.is_empty() && only_gone && gone > 0 && gone <= seen.bunched {
             verdict = Verdict::Bunched;
             missed.push(format!("{} left in bunches, late by our own side's doing", seen.bunched));
         }
