@@ -120,6 +120,13 @@ const LOSSES: f64 = 0.001;
 const QUEUE: Nanos = Nanos::millis(5);
 /// Looks at the smoothed round trip from which its middle one is no accident: a relay that is late once lengthens it for a while.
 const LOOKS: usize = 5;
+/// Likewise where both ends do next to nothing, so that neither makes round trips longer: so much, and so many times the shortest.
+const IDLE_QUEUE: Nanos = Nanos::micros(300);
+const IDLE_TIMES: u64 = 4;
+/// Share of the time below which an end's busiest thread, with its waits, does next to nothing.
+const IDLE: f64 = 0.25;
+/// Looks that are enough there.
+const IDLE_LOOKS: usize = 3;
 /// Share of its time below which an end's busiest thread is not near its processor's limit.
 const SPARE: f64 = 0.75;
 /// Share of its time from which a thread that leaves its window shut is what does so.
@@ -255,6 +262,20 @@ impl Evidence {
         (grew && !crowded).then(|| format!("round trips of {rtt} under load, where {min} is the shortest"))
     }
 
+    /// How the stream's own round trips grew by less, in words, where nothing else can have made them: both ends idle, no window
+    /// or buffer waited for, nothing lost.
+    fn idle_queue(&self) -> Option<String> {
+        let held = |share: Option<f64>| share.unwrap_or(0.0) >= SHUT;
+        let tcp = self.tcp.filter(|tcp| !held(tcp.window_limited) && !held(tcp.buffer_limited))?;
+        let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);
+        let grew = rtt.0.saturating_sub(min.0) >= IDLE_QUEUE.0.max(min.0.saturating_mul(IDLE_TIMES));
+        let idle =
+            |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < IDLE && end.softirq.unwrap_or(0.0) < SLOW;
+        let alone = self.losses().is_none() && idle(&self.sender) && idle(&self.receiver);
+        (grew && alone && tcp.rtts >= IDLE_LOOKS)
+            .then(|| format!("round trips of {rtt} under load, where {min} is the shortest, and both ends idle"))
+    }
+
     fn by_path(&self) -> Option<Limit> {
         let lost = self.losses().map(|lost| match self.tcp {
             Some(_) => format!("{} of the bytes had to be sent again", percent(lost)),
@@ -263,8 +284,9 @@ impl Evidence {
         let queue = self.queue();
         let (limiter, tried) =
             self.moved.as_ref().map_or_else(|| self.untried(queue.is_some()), |moved| moved.tells(self.losses()));
-        let limiter = limiter.unwrap_or(Limiter::NotDetermined);
-        let queue = queue.filter(|_| limiter == Limiter::Congestion);
+        let idle = if limiter.is_none() { self.idle_queue() } else { None };
+        let limiter = limiter.or(idle.as_ref().map(|_| Limiter::Congestion)).unwrap_or(Limiter::NotDetermined);
+        let queue = idle.or(queue).filter(|_| limiter == Limiter::Congestion);
         let because: Vec<String> = lost.into_iter().chain(queue).chain(tried).collect();
         (!because.is_empty()).then(|| found(limiter, because))
     }

@@ -208,6 +208,32 @@ fn legs_that_tell_nothing_accuse_nobody() {
     assert_eq!(lossy(moved).limit().limiter, Limiter::NotDetermined, "nobody knows whether it waited");
 }
 
+/// As of two gigabits a second through a shaper: neither end does much, and each round trip waits in its queue.
+fn shaped(change: impl Fn(&mut Evidence)) -> Evidence {
+    let mut evidence = tcp(|tcp| {
+        (tcp.rtt, tcp.min_rtt, tcp.rtts) = (Some(Nanos::micros(840)), Some(Nanos::micros(70)), 3);
+    });
+    (evidence.sender.busiest_thread, evidence.receiver.busiest_thread) = (Some(0.04), Some(0.09));
+    change(&mut evidence);
+    evidence
+}
+
+#[test_case(|_| {}, Limiter::Congestion; "as it is")]
+#[test_case(|seen| seen.moved = Some(legs(&[0.0, 0.0], Nanos::micros(30))), Limiter::Congestion; "and datagrams that showed nothing")]
+#[test_case(|seen| seen.receiver.busiest_thread = Some(0.3), Limiter::NotDetermined; "a reader that may be late")]
+#[test_case(|seen| seen.sender.waiting_thread = Some(0.3), Limiter::NotDetermined; "a sender that waits for a processor")]
+#[test_case(|seen| seen.receiver.softirq = Some(0.6), Limiter::NotDetermined; "a host busy with soft interrupts")]
+#[test_case(|seen| seen.sender.busiest_thread = None, Limiter::NotDetermined; "an end of which nothing is known")]
+#[test_case(|seen| seen.tcp.as_mut().unwrap().rtts = 2, Limiter::NotDetermined; "hardly looked at")]
+#[test_case(|seen| seen.tcp.as_mut().unwrap().rtt = Some(Nanos::micros(340)), Limiter::NotDetermined; "no longer than hosts make them")]
+#[test_case(|seen| seen.tcp.as_mut().unwrap().retransmitted = Some(0.02), Limiter::NotDetermined; "losses, which a policer makes too")]
+#[test_case(|seen| seen.tcp.as_mut().unwrap().buffer_limited = Some(0.3), Limiter::NotDetermined; "a buffer that was waited for")]
+fn a_short_queue_is_one_where_both_ends_are_idle(change: impl Fn(&mut Evidence), limiter: Limiter) {
+    let limit = shaped(change).limit();
+    assert_eq!(limit.limiter, limiter);
+    assert_eq!(limit.because.iter().any(|why| why.contains("both ends idle")), limiter == Limiter::Congestion);
+}
+
 #[test]
 fn a_queue_at_our_own_interface_is_one() {
     // Nothing is lost: what does not fit waits in the socket.
