@@ -28,7 +28,7 @@ const USUAL: Range<u32> = 32_768..61_000;
 const NAME: &str = "sonde-testbed-ports";
 
 static BLOCKS: LazyLock<Mutex<Blocks>> =
-    LazyLock::new(|| Mutex::new(Blocks::new(NAME.to_owned(), &given_by_the_system(), std::process::id())));
+    LazyLock::new(|| Mutex::new(Blocks::new(NAME.to_owned(), &given_by_the_system(), std::process::id(), bound)));
 
 /// A number that nobody has bound, neither for TCP nor for UDP, on no address of IPv4 or IPv6; and that nobody else is
 /// given, in this process or another.
@@ -38,8 +38,7 @@ static BLOCKS: LazyLock<Mutex<Blocks>> =
 pub fn free() -> u16 {
     // A test that panicked in here has left nothing half done.
     let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let bound = bound();
-    blocks.next(|port| !bound.contains(&port)).expect("a port that no other test was given and nothing has bound")
+    blocks.next().expect("a port that no other test was given and nothing has bound")
 }
 
 /// Fifty numbers in a row, of which the same holds.
@@ -48,10 +47,7 @@ pub fn free() -> u16 {
 /// As [`free`].
 pub fn row() -> Range<u16> {
     let mut blocks = BLOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let bound = bound();
-    blocks
-        .whole(|port| !bound.contains(&port))
-        .expect("a row of ports that no other test was given and nothing has bound")
+    blocks.whole().expect("a row of ports that no other test was given and nothing has bound")
 }
 
 /// Whether somebody listens for connections at `port`, or takes datagrams there.
@@ -100,11 +96,15 @@ struct Blocks {
     untried: VecDeque<Range<u16>>,
     held: Vec<UnixDatagram>,
     present: Range<u16>,
+    /// Tells which numbers are bound. It is asked once for each block, for it takes the kernel milliseconds: from then on
+    /// nobody else is given a number of it.
+    look: fn() -> BTreeSet<u16>,
+    bound: BTreeSet<u16>,
 }
 
 impl Blocks {
     /// Of all numbers from [`LEAST`] on that `given` has not; processes begin at different ones.
-    fn new(name: String, given: &Range<u32>, process: u32) -> Self {
+    fn new(name: String, given: &Range<u32>, process: u32, look: fn() -> BTreeSet<u16>) -> Self {
         let end = u32::from(u16::MAX) + 1;
         let blocks = (u32::from(LEAST)..end - u32::from(BLOCK)).step_by(BLOCK.into());
         let apart = |first: &u32| first + u32::from(BLOCK) <= given.start || *first >= given.end;
@@ -112,13 +112,13 @@ impl Blocks {
         let mut untried: VecDeque<Range<u16>> = blocks.filter(apart).map(block).collect();
         let begin = process as usize % untried.len().max(1);
         untried.rotate_left(begin);
-        Self { name, untried, held: Vec::new(), present: 0..0 }
+        Self { name, untried, held: Vec::new(), present: 0..0, look, bound: BTreeSet::new() }
     }
 
     /// The next number that is free; `None`: there is none left.
-    fn next(&mut self, is_free: impl Fn(u16) -> bool) -> Option<u16> {
+    fn next(&mut self) -> Option<u16> {
         loop {
-            if let Some(port) = self.present.by_ref().find(|port| is_free(*port)) {
+            if let Some(port) = self.present.by_ref().find(|port| !self.bound.contains(port)) {
                 return Some(port);
             }
             self.present = self.another()?;
@@ -126,8 +126,13 @@ impl Blocks {
     }
 
     /// The next block in which all are free.
-    fn whole(&mut self, is_free: impl Fn(u16) -> bool) -> Option<Range<u16>> {
-        std::iter::from_fn(|| self.another()).find(|block| block.clone().all(&is_free))
+    fn whole(&mut self) -> Option<Range<u16>> {
+        loop {
+            let block = self.another()?;
+            if self.bound.range(block.clone()).next().is_none() {
+                return Some(block);
+            }
+        }
     }
 
     /// A block that nobody else has, held from now on.
@@ -136,6 +141,7 @@ impl Blocks {
             let block = self.untried.pop_front()?;
             if let Some(hold) = self.hold(&block) {
                 self.held.push(hold);
+                self.bound = (self.look)();
                 return Some(block);
             }
         }
@@ -212,23 +218,26 @@ mod tests {
 
     #[test]
     fn blocks_of_another_process_are_passed_over() {
-        let of = |process| Blocks::new(format!("{NAME}-tested-{}", std::process::id()), &(15_200..65_536), process);
+        let name = || format!("{NAME}-tested-{}", std::process::id());
+        let of = |process| Blocks::new(name(), &(15_200..65_536), process, BTreeSet::new);
         let (mut one, mut other) = (of(8), of(8));
-        let all = |blocks: &mut Blocks| std::iter::from_fn(|| blocks.next(|_| true)).take(100).collect::<Vec<_>>();
+        let all = |blocks: &mut Blocks| std::iter::from_fn(|| blocks.next()).take(100).collect::<Vec<_>>();
         assert_eq!(all(&mut one), (15_000..15_100).collect::<Vec<_>>());
         assert_eq!(all(&mut other), (15_100..15_200).collect::<Vec<_>>());
-        assert_eq!((one.next(|_| true), other.next(|_| true)), (None, None));
+        assert_eq!((one.next(), other.next()), (None, None));
         drop(one);
         let mut next = of(9);
-        assert_eq!(next.next(|port| port % 7 == 0), Some(15_050), "what is not free is passed over too");
-        assert_eq!((next.whole(|port| port != 15_020), next.next(|_| true)), (None, Some(15_051)));
+        next.look = || (15_000..15_200).filter(|port| port % 7 != 0).collect();
+        assert_eq!(next.next(), Some(15_050), "what is bound is passed over too");
+        next.look = || BTreeSet::from([15_020]);
+        assert_eq!((next.whole(), next.next()), (None, Some(15_051)));
     }
 
     #[test_case(15_000..16_000, 16_000; "the system's begin where ours do")]
     #[test_case(32_768..61_000, 15_000; "as usual")]
     fn numbers_are_taken_from_where_the_system_gives_none(given: Range<u32>, first: u16) {
-        let mut blocks = Blocks::new(format!("{NAME}-elsewhere-{}", std::process::id()), &given, 0);
-        assert_eq!(blocks.next(|_| true), Some(first));
+        let mut blocks = Blocks::new(format!("{NAME}-elsewhere-{}", std::process::id()), &given, 0, BTreeSet::new);
+        assert_eq!(blocks.next(), Some(first));
         let left = &blocks.untried;
         assert!(left.iter().all(|block| u32::from(block.end) <= given.start || u32::from(block.start) >= given.end));
     }
