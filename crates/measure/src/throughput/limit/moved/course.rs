@@ -1,8 +1,8 @@
 //! Which datagrams are sent to tell what a path does, and how many: the next leg after those that were.
 //!
-//! A share of losses is told from none where at least [`EXPECTED`] of them are to be expected in the slowest leg: fewer than a
-//! third of them come in one of a thousand tries. So long it is, within [`LONGEST`]. All legs together take no longer than
-//! [`MOST_LEGS`] says.
+//! A share of losses is told from none where at least sixteen of them are to be expected in the slowest leg: fewer than a
+//! third of them come in one of a thousand tries. So long it is, within two seconds. All legs together take no longer
+//! than six seconds and a bit.
 
 use super::Moved;
 use crate::throughput::limit::LOSSES;
