@@ -2,8 +2,8 @@
 //!
 //! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
 //! carries the whole record; where the measurement failed the last line is `error`. A search for a rate has a `probe` for
-//! each probe in place of seconds, and its last line is `found`. A stream of lines has one of the three, as its last;
-//! without any it was cut off.
+//! each probe in place of seconds, and its last line is `found`. A first look begins with an `answer` for each way by which the host
+//! was heard of, and its last line is `looked`. A stream of lines has one of the four, as its last; without any it was cut off.
 
 use measure::event::Second;
 use measure::method::Method;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::failure::Failure;
+use crate::look::{FirstAnswer, LookDocument};
 use crate::moment::Moment;
 use crate::record::{Record, Target, Tool};
 use crate::search::{Probe, SearchDocument};
@@ -36,6 +37,10 @@ pub enum Line {
     Probe(Box<Probe>),
     /// The search is over: its document, as `search.v1.json` describes it.
     Found(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<SearchDocument>),
+    /// A host was heard of for the first time, by one way.
+    Answer(Box<FirstAnswer>),
+    /// A first look is over: its document, as `look.v1.json` describes it.
+    Looked(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<LookDocument>),
     /// The measurement failed.
     Error(Box<Failure>),
 }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::ErrorDocument;
+use crate::look::{self, LookDocument};
 use crate::record::{Record, VERSION};
 use crate::search::{self, SearchDocument};
 use crate::upgrade;
@@ -18,6 +19,8 @@ pub enum Document {
     Record(Box<Record>),
     /// A search, with its measurements in it.
     Search(Box<SearchDocument>),
+    /// A first look at a host.
+    Look(Box<LookDocument>),
 }
 
 impl Document {
@@ -28,14 +31,19 @@ impl Document {
     pub fn read(text: &str) -> Result<Self, ReadError> {
         match text.lines().next().map(parse::<Envelope>) {
             Some(Ok(_)) => end_of_stream(text),
-            _ if format(text).as_deref() == Some(SEARCH) => search(text).map(|found| Self::Search(Box::new(found))),
-            _ => document(text).map(|found| Self::Record(Box::new(found))),
+            _ => match format(text).as_deref() {
+                Some(SEARCH) => search(text).map(|found| Self::Search(Box::new(found))),
+                Some(LOOK) => first_look(text).map(|found| Self::Look(Box::new(found))),
+                _ => document(text).map(|found| Self::Record(Box::new(found))),
+            },
         }
     }
 }
 
 /// The name of a search's form.
 const SEARCH: &str = "sonde-search";
+/// The name of a first look's form.
+const LOOK: &str = "sonde-look";
 
 /// Why a text holds no record that can be read. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -98,6 +106,20 @@ pub enum ReadError {
         /// What does not fit.
         reason: String,
     },
+    /// A first look written by a later sonde.
+    #[error("a first look of version {version}, which is newer than this program, which reads up to {newest}")]
+    LookFromTheFuture {
+        /// Its version.
+        version: u32,
+        /// The newest version that can be read.
+        newest: u32,
+    },
+    /// A first look whose content is not what it should be.
+    #[error("a first look, but {reason}")]
+    MalformedLook {
+        /// What does not fit.
+        reason: String,
+    },
     /// A stream of events that was cut off before its record.
     #[error("a stream of events without its end: the measurement was cut off, so there is no record in it")]
     NoEnd,
@@ -107,12 +129,13 @@ impl ReadError {
     /// What to try.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NotJson { .. } | Self::Malformed { .. } | Self::MalformedSearch { .. } => {
-                "the file may be cut short or changed by hand: take the original"
-            }
+            Self::NotJson { .. }
+            | Self::Malformed { .. }
+            | Self::MalformedSearch { .. }
+            | Self::MalformedLook { .. } => "the file may be cut short or changed by hand: take the original",
             Self::NotARecord { .. } => "give a file that `sonde rtt --json` or `-o FILE.json` wrote",
             Self::Failure(_) => "measure again: the document says what failed and what to try",
-            Self::FromTheFuture { .. } | Self::SearchFromTheFuture { .. } => {
+            Self::FromTheFuture { .. } | Self::SearchFromTheFuture { .. } | Self::LookFromTheFuture { .. } => {
                 "read it with the sonde that wrote it, or a later one"
             }
             Self::NoSuchVersion { .. } => "the version was changed by hand: take the original",
@@ -140,6 +163,7 @@ pub(crate) fn record(text: &str) -> Result<Record, ReadError> {
     match Document::read(text)? {
         Document::Record(record) => Ok(*record),
         Document::Search(_) => Err(ReadError::NotARecord { found: Some(SEARCH.to_owned()) }),
+        Document::Look(_) => Err(ReadError::NotARecord { found: Some(LOOK.to_owned()) }),
     }
 }
 
@@ -148,6 +172,7 @@ fn end_of_stream(text: &str) -> Result<Document, ReadError> {
     match last.event.as_str() {
         "end" => document(&last.data.to_string()).map(|record| Document::Record(Box::new(record))),
         "found" => search(&last.data.to_string()).map(|found| Document::Search(Box::new(found))),
+        "looked" => first_look(&last.data.to_string()).map(|found| Document::Look(Box::new(found))),
         "error" => match serde_json::from_value(last.data) {
             Ok(error) => Err(ReadError::Failure(Box::new(ErrorDocument::new(error)))),
             Err(_) => Err(ReadError::NoEnd),
@@ -189,6 +214,16 @@ fn search(text: &str) -> Result<SearchDocument, ReadError> {
         probe["record"] = upgrade::to_present(record, version)?;
     }
     serde_json::from_value(value).map_err(|fault| malformed(&fault))
+}
+
+/// The first look in `text`.
+fn first_look(text: &str) -> Result<LookDocument, ReadError> {
+    let value: Value = parse(text).map_err(|fault| not_json(&fault))?;
+    let version = value["version"].as_u64().and_then(|version| u32::try_from(version).ok());
+    if let Some(version) = version.filter(|version| *version > look::VERSION) {
+        return Err(ReadError::LookFromTheFuture { version, newest: look::VERSION });
+    }
+    serde_json::from_value(value).map_err(|fault| ReadError::MalformedLook { reason: bare(&fault) })
 }
 
 /// The name of the form of the document in `text`, where it has one.

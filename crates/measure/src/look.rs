@@ -193,12 +193,29 @@ pub enum Stands {
 pub struct Finding {
     /// Of what.
     pub of: Subject,
-    /// How far it lies above what it is held against, nanoseconds; below zero it is shorter. Absent where no times are compared.
-    pub shift_ns: Option<Interval>,
+    /// How far it lies above what it is held against; absent where no times are compared.
+    pub shift: Option<Shift>,
     /// Whether it differs; absent where no times are compared.
     pub word: Option<Word>,
     /// Why; absent where no difference was shown.
     pub cause: Option<Cause>,
+}
+
+/// How far one thing lies above another, and the 95 % interval of that; below zero it is shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shift {
+    /// The estimate, nanoseconds.
+    pub value_ns: f64,
+    /// Lower end, nanoseconds; absent where so few rounds cannot reach 95 %.
+    pub low_ns: Option<f64>,
+    /// Upper end, nanoseconds.
+    pub high_ns: Option<f64>,
+}
+
+impl From<Interval> for Shift {
+    fn from(Interval { value, low, high }: Interval) -> Self {
+        Self { value_ns: value, low_ns: low, high_ns: high }
+    }
 }
 
 /// What a finding is about.

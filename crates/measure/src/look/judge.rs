@@ -9,7 +9,7 @@
 pub(super) mod tests;
 
 use super::blocks::Blocks;
-use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Stands, Subject, Who};
+use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Shift, Stands, Subject, Who};
 use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
 use crate::method::Carrier;
 use crate::origin;
@@ -56,7 +56,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let foreign = evidence.resets.iter().filter(|reset| reset.origin.verdict == origin::Verdict::AnotherHop);
     findings.extend(foreign.map(|reset| {
         let of = Subject::Port { address: reset.address, port: reset.port };
-        Finding { of, shift_ns: None, word: None, cause: Some(Cause::AnotherHop) }
+        Finding { of, shift: None, word: None, cause: Some(Cause::AnotherHop) }
     }));
     Judgement { believed, findings }
 }
@@ -147,8 +147,8 @@ impl<'a> Bench<'a> {
         } else {
             (Subject::Leg { leg }, self.why(held))
         };
-        let (shift_ns, word) = (held.compared.difference, Some(held.compared.word));
-        Finding { of, shift_ns, word, cause: differs.then_some(cause) }
+        let (shift, word) = (held.compared.difference.map(Shift::from), Some(held.compared.word));
+        Finding { of, shift, word, cause: differs.then_some(cause) }
     }
 
     fn leg(&self, place: usize) -> &Leg {
@@ -229,14 +229,14 @@ impl<'a> Bench<'a> {
         let runs = Runs { first: sparse.clone(), second: close.iter().copied().map(Some).collect() };
         let compared = compare(&[runs], Design::Apart).pop();
         let Some(compared) = compared else {
-            return Finding { of: Subject::Burst { burst: place }, shift_ns: None, word: None, cause: None };
+            return Finding { of: Subject::Burst { burst: place }, shift: None, word: None, cause: None };
         };
         let cause = is_shown(compared.word).then(|| {
             let interval = compared.word == Word::Less && is_between(sparse, &close);
             if interval { Cause::Interval } else { Cause::NotEstablished }
         });
         let of = Subject::Burst { burst: place };
-        Finding { of, shift_ns: compared.difference, word: Some(compared.word), cause }
+        Finding { of, shift: compared.difference.map(Shift::from), word: Some(compared.word), cause }
     }
 }
 
@@ -270,7 +270,7 @@ fn filtered(evidence: &Evidence<'_>, place: u32, asked: &Asked) -> Option<Findin
         let sums = &leg.sums;
         sums.answered == 0 && sums.lost + sums.refused >= SILENT && sums.failed == 0
     };
-    let found = |of| Some(Finding { of, shift_ns: None, word: None, cause: Some(Cause::Filtered) });
+    let found = |of| Some(Finding { of, shift: None, word: None, cause: Some(Cause::Filtered) });
     if echo.iter().find(silent).is_some() && answers(&others) {
         return found(Subject::Echo { address: place });
     }

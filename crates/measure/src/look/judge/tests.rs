@@ -201,7 +201,7 @@ fn exchanges_back_to_back_show_what_the_interval_does() {
     let cause = |runs| judged(&legs, &[burst(2, runs)]).findings.pop().unwrap();
     let found = cause([41_000, 40_000, 43_000, 39_000, 42_000]);
     assert_eq!((found.word, found.cause), (Some(Word::Less), Some(Cause::Interval)));
-    assert!(found.shift_ns.unwrap().value < -120_000.0);
+    assert!(found.shift.unwrap().value_ns < -120_000.0);
     let found = cause([400_000, 410_000, 420_000, 430_000, 440_000]);
     assert_eq!((found.word, found.cause), (Some(Word::More), Some(Cause::NotEstablished)), "they queue");
 }
@@ -219,7 +219,9 @@ fn another_address_is_the_cause_where_all_legs_say_so() {
     let mut legs = three(9, [80.0, 140.0, 180.0]);
     let further = |seed, middles| {
         let mut legs = three(seed, middles);
-        legs.iter_mut().for_each(|leg| leg.address = 1);
+        for leg in &mut legs {
+            leg.address = 1;
+        }
         legs
     };
     let causes = |all: &[Leg]| -> Vec<Option<Cause>> {
