@@ -136,7 +136,7 @@ pub(crate) fn look() -> LookDocument {
         })
     };
     let look = json!({
-        "host": "db1", "interval_ns": 100_000_000, "took_ns": 5_000_000_000_u64,
+        "host": "db1", "interval_ns": 100_000_000, "length_ns": 5_000_000_000_u64, "took_ns": 5_000_000_000_u64,
         "addresses": [{
             "address": "10.0.0.2", "echo": { "seen": "answer", "after_ns": 90 },
             "ports": [{ "transport": "tcp", "port": 12_865, "verdict": "open", "seen": { "seen": "answer", "after_ns": 95 },

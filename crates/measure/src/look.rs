@@ -36,6 +36,8 @@ pub struct Look {
     pub addresses: Vec<Asked>,
     /// From one round to the next, nanoseconds: every leg asks once in each.
     pub interval_ns: Nanos,
+    /// How long the rounds were to go on, nanoseconds.
+    pub length_ns: Nanos,
     /// The ways to ask it, in the order they are told.
     pub legs: Vec<Leg>,
     /// Exchanges back to back, between the rounds.

@@ -156,12 +156,13 @@ pub fn phase(interval: Nanos, seed: u64) -> Nanos {
     Nanos(Rng::with_seed(seed).u64(0..interval.0.max(1)))
 }
 
-/// A seed, drawn by `rng`, with which a periodic stream has a phase of at least `from` and less than `from + within`.
+/// A seed with which a periodic stream has a phase of at least `from` and less than `from + within`; `chance` decides which of them.
 ///
 /// So streams that are started by themselves keep apart from each other, and the seed repeats their schedule. Takes
 /// `interval / within` draws on average; where a million have found none, the last is given back.
-pub fn seed_of_phase(interval: Nanos, from: Nanos, within: Nanos, rng: &mut Rng) -> u64 {
+pub fn seed_of_phase(interval: Nanos, from: Nanos, within: Nanos, chance: u64) -> u64 {
     const DRAWS: u32 = 1_000_000;
+    let mut rng = Rng::with_seed(chance);
     let wanted = from.0..from.0.saturating_add(within.0.max(1));
     let mut seed = rng.u64(..);
     for _ in 0..DRAWS {
@@ -189,16 +190,15 @@ mod tests {
     fn a_phase_is_one_of_the_clock_and_its_seed_can_be_found() {
         let interval = Nanos::millis(100);
         let every = Schedule::Every { interval_ns: interval };
-        let mut rng = Rng::with_seed(3);
         for (from, start) in [(0, 7), (25, 1_234_567_891), (93, 99_999_999)] {
-            let seed = seed_of_phase(interval, Nanos::millis(from), Nanos::millis(1), &mut rng);
+            let seed = seed_of_phase(interval, Nanos::millis(from), Nanos::millis(1), from);
             for start in [start, start + 40_000_000] {
                 let first = Due::new(every, Instant(start), 0, 1, seed).peek().unwrap().0;
                 assert!((start..start + interval.0).contains(&first));
                 assert!((from * 1_000_000..(from + 1) * 1_000_000).contains(&(first % interval.0)), "{first}");
             }
         }
-        let none = seed_of_phase(Nanos(10), Nanos(50), Nanos(1), &mut rng);
+        let none = seed_of_phase(Nanos(10), Nanos(50), Nanos(1), 1);
         assert!(phase(Nanos(10), none).0 < 10, "a phase that cannot be is not sought for ever");
         assert_eq!(phase(Nanos::ZERO, 1), Nanos::ZERO);
     }
