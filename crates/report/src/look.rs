@@ -21,6 +21,8 @@ use crate::number;
 const JOINT: &str = " · ";
 /// Where text behind a label starts.
 const LABEL: usize = 11;
+/// The same behind the longest of them.
+const LATER: usize = 13;
 
 /// What is known before anything is asked.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +116,7 @@ pub fn rest(found: &LookDocument, style: &Style) -> String {
     page.line(0, &[]);
     if let Ended::Interrupted { signal } = &found.ended {
         let told = format!("by {signal}; what was seen until then stands here");
-        page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL + INDENT, &told);
+        page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL + 2 * INDENT, &told);
         page.gap();
     }
     for address in 0..look.addresses.len() as u32 {
@@ -124,6 +126,9 @@ pub fn rest(found: &LookDocument, style: &Style) -> String {
     let label = Piece::new(if look.judgement.believed.is_some() { "believe" } else { "nothing" }, Tone::Strong);
     page.paragraph(INDENT, &label, LABEL, &sentence::of(look));
     page.gap();
+    if let Some(text) = sentence::besides(look) {
+        page.paragraph(INDENT, &Piece::new("besides", Tone::Faint), LABEL, &text);
+    }
     unasked(&mut page, look);
     tried(&mut page, look);
     page.finish()
@@ -187,11 +192,11 @@ fn unasked(page: &mut Page, look: &Look) {
             let at = at.map_or_else(String::new, |asked| format!(" at {}", asked.address));
             let how = if leg.sums.due == 0 { "not asked" } else { "cut short" };
             let text = format!("{}{whom}{at}: {why}", name(leg));
-            page.paragraph(INDENT, &Piece::new(how, Tone::Alarm), LABEL + INDENT, &text);
+            page.paragraph(INDENT, &Piece::new(how, Tone::Alarm), LATER, &text);
         }
     }
     if let Some(why) = look.no_bursts.as_ref().filter(|_| look.judgement.believed.is_some()) {
-        page.paragraph(INDENT, &Piece::new("not asked", Tone::Faint), LABEL + INDENT, &format!("back to back: {why}"));
+        page.paragraph(INDENT, &Piece::new("not asked", Tone::Faint), LATER, &format!("back to back: {why}"));
     }
 }
 

@@ -12,9 +12,14 @@ pub(super) fn of(look: &Look) -> String {
     let leg = &look.legs[believed.leg as usize];
     let mut parts = vec![opening(look, believed, leg)];
     parts.extend(explained(look));
-    parts.extend(plain(look, Word::NotShown, "no difference was shown of"));
-    parts.extend(plain(look, Word::TooFewRuns, "too few rounds compare"));
     format!("{}.", parts.join("; "))
+}
+
+/// What has no place in the sentence, because no difference was shown of it.
+pub(super) fn besides(look: &Look) -> Option<String> {
+    let words = [(Word::NotShown, "no difference was shown of"), (Word::TooFewRuns, "too few rounds to compare")];
+    let parts: Vec<String> = words.into_iter().filter_map(|(word, words)| plain(look, word, words)).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn opening(look: &Look, believed: Believed, leg: &Leg) -> String {

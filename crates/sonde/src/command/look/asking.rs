@@ -9,12 +9,13 @@ use measure::look::Who;
 use measure::method::{Asked, Carrier, Far, Method, Schedule, Stop as End};
 use measure::reach::Service;
 use measure::unit::{Bytes, Nanos};
+use protocol::iperf::bounce;
 use protocol::native::key::Key;
 
 use crate::PROGRAM;
 use crate::command::look::ways::Way;
 
-/// Payload of a request and of its reply: every program's protocol has room for its header in it.
+/// Payload of a request and of its reply, but for iperf 2: a real server ends at shorter ones than its own client sends.
 const SIZE: Bytes = Bytes(64);
 /// A request without an answer for so long is lost.
 const PATIENCE: Nanos = Nanos::secs(1);
@@ -48,18 +49,20 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
     let far = if way.who.is_program() && !native { Far::Foreign } else { Far::Native };
     // Their clients have one message out at a time.
     let one = matches!(way.who, Who::Program { service: Service::Iperf | Service::Sockperf });
+    let iperf = way.who == Who::Program { service: Service::Iperf };
+    let size = if iperf { Bytes(bounce::USUAL as u64) } else { SIZE };
     let sized = way.carrier != Carrier::TcpConnect;
     let asked = Asked {
         carrier: Some(way.carrier),
         window: one.then_some(1),
         schedule: pace.every.map(|interval_ns| Schedule::Every { interval_ns }),
-        request_bytes: sized.then_some(SIZE),
-        response_bytes: sized.then_some(SIZE),
+        request_bytes: sized.then_some(size),
+        response_bytes: sized.then_some(size),
         stop: pace.end.clone(),
         timeout_ns: Some(PATIENCE),
         warm_up_ns: Some(Nanos::ZERO),
-        // Ours tells how long it had each request.
-        stamps: Some(native && pace.every.is_some()),
+        // A stamped exchange takes half as long again where it comes ten times a second.
+        stamps: Some(false),
         seed: Some(pace.seed),
         ..Asked::default()
     };
@@ -125,10 +128,10 @@ fn by_sockperf(
 }
 
 fn by_iperf(way: &Way, method: &Method, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Told, EndpointError> {
-    use iperf::client::bounce::{self, Asked};
+    use iperf::client::bounce::{Asked, measure};
     use iperf::client::{Test, Told as Heard};
     let test = Test { program: PROGRAM.to_owned(), ..Test::new(way.to, method.clone()) };
-    let bounced = bounce::measure(&test, Asked::default(), stop, &mut |heard| {
+    let bounced = measure(&test, Asked::default(), stop, &mut |heard| {
         if let Heard::Measured(event) = heard {
             on_event(event);
         }
