@@ -294,8 +294,8 @@ impl fmt::Display for Cause {
             Self::SlowIcmp => "ICMP takes another, slower path than TCP",
             Self::AnotherHop => "another box than the host refuses",
             Self::Filtered => "filtered by a firewall, or by the host itself",
-            Self::Interval => "the interval: what has not run for a while takes longer",
-            Self::Address => "the address: another way leads to it",
+            Self::Interval => "only the interval differs, and what has not run for a while takes longer",
+            Self::Address => "another way leads to that address",
             Self::NotEstablished => "not established",
         })
     }

@@ -127,7 +127,7 @@ pub fn rest(found: &LookDocument, style: &Style) -> String {
     page.paragraph(INDENT, &label, LABEL, &sentence::of(look));
     page.gap();
     if let Some(text) = sentence::besides(look) {
-        page.paragraph(INDENT, &Piece::new("besides", Tone::Faint), LABEL, &text);
+        page.paragraph(INDENT, &Piece::new("besides", Tone::Faint), LATER, &text);
     }
     unasked(&mut page, look);
     tried(&mut page, look);
@@ -220,7 +220,7 @@ fn tried(page: &mut Page, look: &Look) {
         }
         let whose = if look.addresses.len() > 1 { format!("at {}: ", asked.address) } else { String::new() };
         let text = format!("{whose}{}", parts.join(JOINT));
-        page.paragraph(INDENT, &Piece::new("tried", Tone::Faint), LABEL, &text);
+        page.paragraph(INDENT, &Piece::new("tried", Tone::Faint), LATER, &text);
     }
 }
 

@@ -223,7 +223,10 @@ impl<'a> Run<'a> {
                 && port.verdict == Verdict::Refused
                 && matches!(port.seen, Seen::Reset { .. })
         };
-        let port = reach.ports.iter().find(refuses)?.port;
+        let refusing: Vec<u16> = reach.ports.iter().filter(refuses).map(|port| port.port).collect();
+        // The one that was named, or one that firewalls know.
+        let wanted = self.named().into_iter().chain([443, 80, 22]).find(|port| refusing.contains(port));
+        let port = wanted.or(refusing.first().copied())?;
         if self.stop.requested() {
             return None;
         }
