@@ -146,7 +146,7 @@ pub(crate) fn look() -> LookDocument {
             leg("icmp", json!({ "kind": "kernel" })),
             leg("tcp", json!({ "kind": "program", "service": "netserver" }))
         ],
-        "bursts": [{ "leg": 1, "method": record.method, "sums": sums, "medians_ns": [40, 41] }],
+        "bursts": [{ "leg": 1, "method": record.method, "sums": sums, "quartiles_ns": [40, 41] }],
         "resets": [],
         "judgement": {
             "believed": { "leg": 1, "stands": "application" },

@@ -145,8 +145,8 @@ pub struct Burst {
     pub method: Box<Method>,
     /// What its exchanges came to, all runs together.
     pub sums: Sums,
-    /// Median of each run, nanoseconds.
-    pub medians_ns: Vec<Nanos>,
+    /// Lower quartile of each run, nanoseconds.
+    pub quartiles_ns: Vec<Nanos>,
 }
 
 /// Whose resets a port's are.
@@ -203,7 +203,8 @@ pub struct Finding {
     pub cause: Option<Cause>,
 }
 
-/// How far one thing lies above another, and the 95 % interval of that; below zero it is shorter.
+/// How far one thing lies above another, by lower quartiles of blocks of rounds (what disturbs an exchange only makes it longer),
+/// and the 95 % interval of that; below zero it is shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shift {
     /// The estimate, nanoseconds.

@@ -1,14 +1,18 @@
 //! Blocks of consecutive rounds: what legs are compared by, instead of single packets.
 //!
-//! Neighbouring packets resemble each other, and a median of a few of them is not moved by one that was late. A block of one leg
-//! belongs to the same block of every other leg, for they were asked in the same rounds.
+//! Neighbouring packets resemble each other, and what disturbs one makes it longer, never shorter: so a block counts by its lower
+//! quartile, which half of its packets may be late without moving. A block of one leg belongs to the same block of every other leg,
+//! for they were asked in the same rounds.
 
 use super::{Leg, Timed};
-use crate::statistics::paired;
+use crate::statistics::quantile::Ranked;
 
 /// So many blocks are made of a look, where there are as many rounds: the signed-rank test has room for as many legs as there
 /// can be.
 const BLOCKS: usize = 10;
+
+/// What a block, or a run of exchanges back to back, counts by.
+pub const QUARTILE: f64 = 0.25;
 
 /// The rounds of a look, cut into blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,17 +40,18 @@ impl Blocks {
         Self { rounds }
     }
 
-    /// The median of each block, nanoseconds; absent where less than half of its rounds were answered.
-    pub fn medians(&self, exchanges: &[Timed]) -> Vec<Option<f64>> {
-        let median = |rounds: &Vec<u64>| {
+    /// The lower quartile of each block, nanoseconds; absent where less than half of its rounds were answered.
+    pub fn quartiles(&self, exchanges: &[Timed]) -> Vec<Option<f64>> {
+        let quartile = |rounds: &Vec<u64>| {
             let of = |round: &u64| {
                 let place = exchanges.binary_search_by_key(round, |timed| timed.round).ok()?;
-                exchanges[place].rtt_ns.map(|rtt| rtt.0 as f64)
+                exchanges[place].rtt_ns.map(|rtt| rtt.0)
             };
-            let times: Vec<f64> = rounds.iter().filter_map(of).collect();
-            paired::median(&times).filter(|_| 2 * times.len() >= rounds.len())
+            let times: Vec<u64> = rounds.iter().filter_map(of).collect();
+            let enough = 2 * times.len() >= rounds.len();
+            Ranked::exact(times).quantile(QUARTILE).filter(|_| enough).map(|time| time as f64)
         };
-        self.rounds.iter().map(median).collect()
+        self.rounds.iter().map(quartile).collect()
     }
 }
 
@@ -68,15 +73,16 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_a_median_where_half_of_it_was_answered() {
+    fn a_block_has_a_quartile_where_half_of_it_was_answered() {
         let mut leg = leg(Carrier::Tcp, &[10, 20, 90, 40, 50, 60, 70, 80, 90, 100, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
         for lost in [0, 2, 3, 11] {
             leg.exchanges[lost].rtt_ns = None;
         }
-        let medians = Blocks::of(&[leg.clone()]).medians(&leg.exchanges);
-        assert_eq!(medians[..3], [Some(20.0), None, Some(55.0)]);
-        assert_eq!(medians[5], Some(1.0), "half of two");
+        let quartiles = |leg: &Leg| Blocks::of(std::slice::from_ref(leg)).quartiles(&leg.exchanges);
+        let found = quartiles(&leg);
+        assert_eq!(found[..3], [Some(20.0), None, Some(50.0)]);
+        assert_eq!(found[5], Some(1.0), "half of two");
         leg.exchanges[0].rtt_ns = Some(Nanos(10));
-        assert_eq!(Blocks::of(&[leg.clone()]).medians(&leg.exchanges)[0], Some(15.0));
+        assert_eq!(quartiles(&leg)[0], Some(10.0));
     }
 }

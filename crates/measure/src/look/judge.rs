@@ -108,7 +108,7 @@ struct Held {
 struct Bench<'a> {
     evidence: &'a Evidence<'a>,
     believed: usize,
-    medians: Vec<Vec<Option<f64>>>,
+    quartiles: Vec<Vec<Option<f64>>>,
     held: Vec<Held>,
 }
 
@@ -117,25 +117,28 @@ impl<'a> Bench<'a> {
         let legs = evidence.legs;
         let believed = believed.leg as usize;
         let blocks = Blocks::of(legs);
-        let medians: Vec<_> = legs.iter().map(|leg| blocks.medians(&leg.exchanges)).collect();
+        let quartiles: Vec<_> = legs.iter().map(|leg| blocks.quartiles(&leg.exchanges)).collect();
         let against = |place: usize| match &legs[place] {
             leg if !leg.answers() || place == believed => None,
             leg if leg.address == legs[believed].address => Some(believed),
             leg => legs.iter().position(|first| first.address == 0 && first.answers() && first.is_like(leg)),
         };
         let pairs: Vec<_> = (0..legs.len()).filter_map(|place| Some((place, against(place)?))).collect();
-        let runs =
-            |&(leg, against): &(usize, usize)| Runs { first: medians[against].clone(), second: medians[leg].clone() };
+        let runs = |&(leg, against): &(usize, usize)| Runs {
+            first: quartiles[against].clone(),
+            second: quartiles[leg].clone(),
+        };
         let compared = compare(&pairs.iter().map(runs).collect::<Vec<_>>(), Design::Paired);
         let held = pairs.iter().zip(compared).map(|(&(leg, against), compared)| Held { leg, against, compared });
         let held = held.collect();
-        Self { evidence, believed, medians, held }
+        Self { evidence, believed, quartiles, held }
     }
 
     fn findings(&self) -> Vec<Finding> {
         let legs = self.held.iter().map(|held| self.of_leg(held));
-        let bursts = (0_u32..).zip(self.evidence.bursts).map(|(place, burst)| self.of_burst(place, burst));
-        legs.chain(bursts).collect()
+        // Those of another leg are there to be held against: see `icmp_is_slow`.
+        let own = (0_u32..).zip(self.evidence.bursts).filter(|(_, burst)| burst.leg as usize == self.believed);
+        legs.chain(own.map(|(place, burst)| self.of_burst(place, burst))).collect()
     }
 
     fn of_leg(&self, held: &Held) -> Finding {
@@ -167,8 +170,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An echo that takes longer than TCP by more than two kernels leave room for, so that not even their quicker and slower halves
-    /// meet, and also where it is asked in another rhythm. A handshake that is as slow speaks against ICMP: then what is first of
+    /// An echo that takes longer than TCP by more than two kernels leave room for, so that even its quick ones take longer than half
+    /// of TCP's, and also where it is asked in another rhythm. A handshake that is as slow speaks against ICMP: then what is first of
     /// a connection is slow.
     fn icmp_is_slow(&self, held: &Held, shift: Interval) -> bool {
         let (icmp, tcp) = (self.leg(held.leg), self.leg(self.believed));
@@ -177,7 +180,7 @@ impl<'a> Bench<'a> {
         }
         let Some((low, median)) = shift.low.zip(tcp.sums.median()) else { return false };
         let apart = APART.max(APART_SHARE * median.0 as f64);
-        let clear_of = |other: &Leg| above(icmp.sums.p25_ns, other.sums.p75_ns, apart / 2.0);
+        let clear_of = |other: &Leg| above(icmp.sums.p25_ns, other.sums.median(), apart / 2.0);
         let in_bursts = self.burst_of(held.leg).zip(self.burst_of(self.believed));
         low >= apart
             && clear_of(tcp)
@@ -224,8 +227,8 @@ impl<'a> Bench<'a> {
 
     /// Exchanges back to back against those of the rounds before them and behind them.
     fn of_burst(&self, place: u32, burst: &Burst) -> Finding {
-        let sparse = &self.medians[burst.leg as usize];
-        let close: Vec<f64> = burst.medians_ns.iter().map(|median| median.0 as f64).collect();
+        let sparse = &self.quartiles[burst.leg as usize];
+        let close: Vec<f64> = burst.quartiles_ns.iter().map(|time| time.0 as f64).collect();
         let runs = Runs { first: sparse.clone(), second: close.iter().copied().map(Some).collect() };
         let compared = compare(&[runs], Design::Apart).pop();
         let Some(compared) = compared else {

@@ -208,7 +208,8 @@ impl<'a> Run<'a> {
         } else {
             bursts::make(rounds, self.options.every, self.means())
         };
-        if !self.stop.requested() {
+        let answered = rounds.legs().iter().any(Leg::answers);
+        if answered && !self.stop.requested() {
             rounds.part(half, true, self.means());
         }
         bursts

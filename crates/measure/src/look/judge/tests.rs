@@ -95,7 +95,7 @@ fn burst(leg: u32, runs: [u64; 5]) -> Burst {
     let times: Vec<u64> = runs.iter().flat_map(|time| [*time; 20]).collect();
     let counts = crate::event::Counts { scheduled: 100, answered: 100, ..Default::default() };
     let method = Box::new(Wish::default().resolve().unwrap());
-    Burst { leg, method, sums: Sums::of(times, &counts), medians_ns: runs.map(Nanos).to_vec() }
+    Burst { leg, method, sums: Sums::of(times, &counts), quartiles_ns: runs.map(Nanos).to_vec() }
 }
 
 #[test]

@@ -2,10 +2,11 @@
 //! place in another rhythm.
 
 use measure::event::{Counts, Exchange, Fate};
+use measure::look::blocks::QUARTILE;
 use measure::look::judge::believed;
 use measure::look::{Burst, Leg, Sums};
 use measure::method::{Carrier, Method, Stop as End};
-use measure::statistics::paired;
+use measure::statistics::quantile::Ranked;
 use measure::unit::Nanos;
 
 use crate::command::look::asking::{Pace, ask, method};
@@ -19,7 +20,7 @@ const RUNS: usize = 5;
 const MOST: u64 = 100;
 /// A run lasts no longer.
 const LONGEST: Nanos = Nanos::millis(150);
-/// Fewest exchanges of a run that make a median.
+/// Fewest exchanges of a run that count.
 const FEWEST: usize = 5;
 
 /// Makes the bursts of what `rounds` have found so far; or says why there are none.
@@ -55,7 +56,7 @@ struct Volley {
     method: Method,
     times: Vec<u64>,
     counts: Counts,
-    medians: Vec<Nanos>,
+    quartiles: Vec<Nanos>,
 }
 
 impl Volley {
@@ -63,7 +64,7 @@ impl Volley {
         let way = rounds.way(leg).clone();
         let end = End { count: Some(MOST), after_ns: Some(LONGEST), ..End::default() };
         let method = method(&way, &Pace { every: None, end, seed: drawn_seed() }).ok()?;
-        Some(Self { leg, way, method, times: Vec::new(), counts: Counts::default(), medians: Vec::new() })
+        Some(Self { leg, way, method, times: Vec::new(), counts: Counts::default(), quartiles: Vec::new() })
     }
 
     fn run(&mut self, means: Means<'_>) {
@@ -74,19 +75,22 @@ impl Volley {
             let answered = exchange.received.zip(exchange.sent).filter(|_| exchange.fate == Fate::Answered);
             times.extend(answered.and_then(|(received, sent)| received.since(sent)).map(|rtt| rtt.0));
         };
-        // A run that could not be made is missing among the medians, and the rest stands.
+        // A run that could not be made is missing among the quartiles, and the rest stands.
         let _ = ask(&self.way, &self.method, means.key, means.stop, &mut hear);
         if times.len() >= FEWEST {
-            let of_run: Vec<f64> = times.iter().map(|time| *time as f64).collect();
-            self.medians.extend(paired::median(&of_run).map(|median| Nanos(median as u64)));
+            self.quartiles.extend(Ranked::exact(times.clone()).quantile(QUARTILE).map(Nanos));
         }
         self.times.append(&mut times);
     }
 
     fn finish(self) -> Option<Burst> {
-        let Self { leg, method, times, counts, medians, .. } = self;
-        let burst =
-            Burst { leg: leg as u32, method: Box::new(method), sums: Sums::of(times, &counts), medians_ns: medians };
-        (!burst.medians_ns.is_empty()).then_some(burst)
+        let Self { leg, method, times, counts, quartiles, .. } = self;
+        let burst = Burst {
+            leg: leg as u32,
+            method: Box::new(method),
+            sums: Sums::of(times, &counts),
+            quartiles_ns: quartiles,
+        };
+        (!burst.quartiles_ns.is_empty()).then_some(burst)
     }
 }
