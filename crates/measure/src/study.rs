@@ -39,6 +39,11 @@ pub fn order(settings: u32, blocks: u32, seed: u64) -> Vec<Turn> {
     (0..blocks).flat_map(block).collect()
 }
 
+/// Puts `values` into an order that `seed` decides.
+pub fn shuffle(values: &mut [u64], seed: u64) {
+    Rng::with_seed(seed).shuffle(values);
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -68,11 +68,16 @@ pub fn answer(error: &clap::Error, output: &Output) -> Result<Exit, Failure> {
         output.result(&error.render().ansi().to_string());
         return Ok(Exit::Done);
     }
+    Err(failure(error))
+}
+
+/// What is told of a command line that is none of ours.
+pub fn failure(error: &clap::Error) -> Failure {
     let mut failure = of_clap(&error.render().to_string());
     if let Some(hint) = what_was_meant(error) {
         failure.told.hint = Some(hint);
     }
-    Err(failure)
+    failure
 }
 
 /// Takes clap's message apart: `error: …`, tips, `Usage: …`.

@@ -66,6 +66,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "rustix",
             "serde",
             "serde_json",
+            "shlex",
             "tokio",
             "tokio-util",
             "toml",
