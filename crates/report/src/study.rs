@@ -13,9 +13,8 @@ const LABEL: usize = 15;
 /// The screen for `study`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(study: &StudyDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
-    match &study.question {
-        Question::Compare { design } => comparison::render(&mut page, study, *design),
-        _ => {}
+    if let Question::Compare { design } = &study.question {
+        comparison::render(&mut page, study, *design);
     }
     page.finish()
 }

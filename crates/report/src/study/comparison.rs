@@ -207,9 +207,8 @@ fn axes(page: &mut Page, comparison: &Comparison) {
         let told = "an axis that closes more before the others than after them interacts with them: its share is the average over every order it was moved in";
         page.paragraph(INDENT, &Piece::new("", Tone::Faint), LABEL, told);
     }
-    match not_told(&comparison.axes, comparison.moved_by) {
-        Some(why) => page.paragraph(INDENT, &Piece::new("", Tone::Faint), LABEL, why),
-        None => {}
+    if let Some(why) = not_told(&comparison.axes, comparison.moved_by) {
+        page.paragraph(INDENT, &Piece::new("", Tone::Faint), LABEL, why);
     }
 }
 

@@ -42,7 +42,7 @@ const AIM: Aim = Aim { samples: 10, least: Nanos::secs(1) };
 ///
 /// # Errors
 /// Sides that cannot be read, files that cannot be made, a far side that answers nothing.
-pub fn run(options: CompareOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+pub fn run(options: &CompareOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let common = options.with.as_deref().map(Words::read).transpose()?;
     let sides = sides::read(&options.sides, common.as_ref())?;
     deliver::check(&options.result)?;
@@ -54,8 +54,8 @@ pub fn run(options: CompareOptions, command: Vec<String>, output: &Arc<Output>) 
         })
         .collect();
     match live {
-        Some(words) => Live::of(&options, words, command)?.run(output),
-        None => stored(&options, sides, command, output),
+        Some(words) => Live::of(options, words, command)?.run(output),
+        None => stored(options, sides, command, output),
     }
 }
 

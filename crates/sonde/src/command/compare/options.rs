@@ -25,7 +25,7 @@ pub struct CompareOptions {
     /// What is compared: measuring commands, each as one word (quoted), or stored records
     ///
     /// A command is a far side and options of `sonde rtt`, or starts with rtt, load or throughput, or with one of the names
-    /// ping, tcp_rr, udp_rr, tcp_crr, tcp_stream and udp_stream, which stand for those methods. Stored records are a file, a
+    /// `ping`, `tcp_rr`, `udp_rr`, `tcp_crr`, `tcp_stream` and `udp_stream`, which stand for those methods. Stored records are a file, a
     /// folder of files, or several of either with commas between them. Each side is compared with the first.
     #[arg(value_name = "SIDE", num_args = 2.., required = true)]
     pub sides: Vec<String>,
