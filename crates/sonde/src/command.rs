@@ -148,7 +148,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match Cli::try_parse_from(argv) {
+    match Cli::try_parse_from(compare::sides::marked(argv)) {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));

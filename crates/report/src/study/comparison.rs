@@ -232,7 +232,11 @@ fn closes(worth: &Worth, by: Figure) -> String {
     } else {
         String::new()
     };
-    format!("{share}{}{}{interacts}", tell(worth.closes.value), ends(&worth.closes, &tell))
+    let closes = format!("{share}{}{}{interacts}", tell(worth.closes.value), ends(&worth.closes, &tell));
+    match (worth.closes.low, worth.closes.high) {
+        (Some(low), Some(high)) if low > 0.0 || high < 0.0 => closes,
+        _ => format!("not established: {closes}"),
+    }
 }
 
 /// How far each quantile moved.

@@ -83,11 +83,12 @@ impl<'a> Live<'a> {
             .collect::<Result<Vec<_>, _>>()?;
         let mut words = sides;
         let mut places = vec![Place::Side; words.len()];
-        for (moved, setting) in corners.map(|corners| corners.settings).unwrap_or_default() {
-            if !words[..2].iter().any(|side| side.words() == setting.words()) {
-                words.push(setting);
-                places.push(Place::Corner { moved });
-            }
+        // The first and the last corner are the two sides.
+        let settings = corners.map(|corners| corners.settings).unwrap_or_default();
+        let between = settings.len().saturating_sub(1);
+        for (moved, setting) in settings.into_iter().take(between).skip(1) {
+            words.push(setting);
+            places.push(Place::Corner { moved });
         }
         let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
         let planned = plan(words, options.runs.unwrap_or(RUNS), seed, AIM, options.budget)?;
