@@ -18,4 +18,5 @@ pub mod resolution;
 pub mod schema;
 pub mod search;
 pub mod store;
+pub mod study;
 pub mod upgrade;

@@ -132,7 +132,7 @@ mod tests {
         let lacking = with(&|look| {
             look.as_object_mut().unwrap().remove("look");
         });
-        assert_eq!(lacking.to_string(), "a first look, but missing field `look`");
+        assert_eq!(lacking.to_string(), "a first look of sonde, but missing field `look`");
         assert!(!lacking.hint().is_empty() && !future.hint().is_empty());
         let cut = value().to_string();
         assert!(matches!(Document::read(&cut[..cut.len() / 2]), Err(ReadError::NotJson { .. })));

@@ -74,7 +74,10 @@ mod tests {
 
     #[test]
     fn a_block_has_a_quartile_where_half_of_it_was_answered() {
-        let mut leg = leg(Carrier::Tcp, &[10, 20, 90, 40, 50, 60, 70, 80, 90, 100, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+        let mut leg = leg(
+            Carrier::Tcp,
+            &[10, 20, 90, 40, 50, 60, 70, 80, 90, 100, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14],
+        );
         for lost in [0, 2, 3, 11] {
             leg.exchanges[lost].rtt_ns = None;
         }

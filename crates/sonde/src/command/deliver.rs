@@ -6,6 +6,7 @@ use logbook::look::LookDocument;
 use logbook::record::{Record, Unwritable};
 use logbook::search::SearchDocument;
 use logbook::store;
+use logbook::study::StudyDocument;
 use report::text;
 
 use crate::command::result_options::ResultOptions;
@@ -59,6 +60,14 @@ pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Resu
 /// A search that is no JSON, a file that cannot be written.
 pub fn search(found: &SearchDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
     deliver(&|| report::search::render(found, output.style()), &|| found.to_json(), options, output)
+}
+
+/// Likewise a study.
+///
+/// # Errors
+/// A study that is no JSON, a file that cannot be written.
+pub fn study(found: &StudyDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    deliver(&|| report::study::render(found, output.style()), &|| found.to_json(), options, output)
 }
 
 /// How much of a screen is still to be printed.

@@ -65,6 +65,10 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
                 deliver::look(&look, &options.result, output, deliver::Screen::Whole)?;
                 Line::Looked(look)
             }
+            Document::Study(study) => {
+                deliver::study(&study, &options.result, output)?;
+                Line::Studied(study)
+            }
         };
         stream.write(&line);
     }
