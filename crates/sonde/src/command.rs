@@ -155,7 +155,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match Cli::try_parse_from(study::gather::gathered(argv)) {
+    match Cli::try_parse_from(study::gather::gathered(compare::sides::marked(argv))) {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
@@ -174,7 +174,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Rtt(options) => rtt::run(options, words, output),
         Command::Load(options) => load::run(options, words, output),
         Command::Throughput(options) => throughput::run(options, &words, output),
-        Command::Compare(options) => compare::run(options, words, output),
+        Command::Compare(options) => compare::run(&options, words, output),
         Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
         Command::Replay(options) => replay::run(options, words, output),

@@ -207,9 +207,8 @@ fn axes(page: &mut Page, comparison: &Comparison) {
         let told = "an axis that closes more before the others than after them interacts with them: its share is the average over every order it was moved in";
         page.paragraph(INDENT, &Piece::new("", Tone::Faint), LABEL, told);
     }
-    match not_told(&comparison.axes, comparison.moved_by) {
-        Some(why) => page.paragraph(INDENT, &Piece::new("", Tone::Faint), LABEL, why),
-        None => {}
+    if let Some(why) = not_told(&comparison.axes, comparison.moved_by) {
+        page.paragraph(INDENT, &Piece::new("", Tone::Faint), LABEL, why);
     }
 }
 
@@ -233,7 +232,11 @@ fn closes(worth: &Worth, by: Figure) -> String {
     } else {
         String::new()
     };
-    format!("{share}{}{}{interacts}", tell(worth.closes.value), ends(&worth.closes, &tell))
+    let closes = format!("{share}{}{}{interacts}", tell(worth.closes.value), ends(&worth.closes, &tell));
+    match (worth.closes.low, worth.closes.high) {
+        (Some(low), Some(high)) if low > 0.0 || high < 0.0 => closes,
+        _ => format!("not established: {closes}"),
+    }
 }
 
 /// How far each quantile moved.

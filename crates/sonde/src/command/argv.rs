@@ -101,6 +101,9 @@ fn what_was_meant(error: &clap::Error) -> Option<String> {
         _ => None,
     };
     match error.kind() {
+        ErrorKind::UnknownArgument if is_for_sides(error) => {
+            Some("a side of options alone starts with its command: 'rtt --udp'".to_owned())
+        }
         ErrorKind::UnknownArgument => foreign::ours_for(told(ContextKind::InvalidArg)?).map(str::to_owned),
         ErrorKind::InvalidSubcommand => {
             let word = told(ContextKind::InvalidSubcommand)?;
@@ -113,6 +116,11 @@ fn what_was_meant(error: &clap::Error) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether the words went to a command that takes measuring commands as its arguments.
+fn is_for_sides(error: &clap::Error) -> bool {
+    error.render().to_string().contains("Usage: sonde compare")
 }
 
 fn looks_like_host(word: &str) -> bool {

@@ -42,7 +42,7 @@ const AIM: Aim = Aim { samples: 10, least: Nanos::secs(1) };
 ///
 /// # Errors
 /// Sides that cannot be read, files that cannot be made, a far side that answers nothing.
-pub fn run(options: CompareOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+pub fn run(options: &CompareOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let common = options.with.as_deref().map(Words::read).transpose()?;
     let sides = sides::read(&options.sides, common.as_ref())?;
     deliver::check(&options.result)?;
@@ -54,8 +54,8 @@ pub fn run(options: CompareOptions, command: Vec<String>, output: &Arc<Output>) 
         })
         .collect();
     match live {
-        Some(words) => Live::of(&options, words, command)?.run(output),
-        None => stored(&options, sides, command, output),
+        Some(words) => Live::of(options, words, command)?.run(output),
+        None => stored(options, sides, command, output),
     }
 }
 
@@ -83,11 +83,12 @@ impl<'a> Live<'a> {
             .collect::<Result<Vec<_>, _>>()?;
         let mut words = sides;
         let mut places = vec![Place::Side; words.len()];
-        for (moved, setting) in corners.map(|corners| corners.settings).unwrap_or_default() {
-            if !words[..2].iter().any(|side| side.words() == setting.words()) {
-                words.push(setting);
-                places.push(Place::Corner { moved });
-            }
+        // The first and the last corner are the two sides.
+        let settings = corners.map(|corners| corners.settings).unwrap_or_default();
+        let between = settings.len().saturating_sub(1);
+        for (moved, setting) in settings.into_iter().take(between).skip(1) {
+            words.push(setting);
+            places.push(Place::Corner { moved });
         }
         let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
         let planned = plan(words, options.runs.unwrap_or(RUNS), seed, AIM, options.budget)?;

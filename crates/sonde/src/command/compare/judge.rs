@@ -113,15 +113,15 @@ fn shifts(study: &StudyDocument, second: u32) -> Vec<Shift> {
         records.enumerate().filter_map(|(place, record)| standing_for(record, study.seed ^ place as u64)).collect()
     };
     let (first, other) = (of(0), of(second));
-    let borrowed = |runs: &'_ [Vec<u64>]| -> Vec<Vec<u64>> { runs.to_vec() };
-    let (first, other) = (borrowed(&first), borrowed(&other));
-    let one: Vec<&[u64]> = first.iter().map(Vec::as_slice).collect();
-    let two: Vec<&[u64]> = other.iter().map(Vec::as_slice).collect();
-    let found = shift::shifts(&one, &two, &SHIFTED, study.seed).unwrap_or_default();
+    let found = shift::shifts(&slices(&first), &slices(&other), &SHIFTED, study.seed).unwrap_or_default();
     found
         .into_iter()
         .map(|shift| Shift { q: shift.q, difference_ns: shift.difference, low_ns: shift.low, high_ns: shift.high })
         .collect()
+}
+
+fn slices(runs: &[Vec<u64>]) -> Vec<&[u64]> {
+    runs.iter().map(Vec::as_slice).collect()
 }
 
 /// Values at evenly spaced ranks of a run's distribution, shuffled.
@@ -166,8 +166,8 @@ fn held(threshold: &Threshold, figures: &[ComparedFigure]) -> ThresholdHeld {
 
 /// The axes in which the methods of stored records differ, as far as records tell: told, not moved.
 pub fn told_by_records(first: &[&Trial], second: &[&Trial]) -> Differences {
-    let method = |trials: &[&Trial]| trials.iter().find_map(|trial| trial.record.as_ref().map(|record| record.clone()));
-    let (Some(first), Some(second)) = (method(first), method(second)) else { return Vec::new() };
+    let record = |trials: &[&Trial]| trials.iter().find_map(|trial| trial.record.clone());
+    let (Some(first), Some(second)) = (record(first), record(second)) else { return Vec::new() };
     let target = |record: &Record| record.target.host.clone().unwrap_or_else(|| record.target.address.to_string());
     let (one, other) = (&first.method, &second.method);
     let stream = one.pattern == Pattern::Stream;

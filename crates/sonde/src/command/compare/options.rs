@@ -13,7 +13,7 @@ Examples:
   sonde compare db1 db2                        the same round trips to two hosts
   sonde compare 10.0.0.2 34.1.2.3              internal against external address
   sonde compare 'ping db1' 'tcp_rr db1'        why ping and netperf disagree
-  sonde compare '--wait block' '--wait spin' --with db1
+  sonde compare '--wait block' '--wait spin' --with db1   the same but for one axis
   sonde compare 'throughput db1' 'throughput db1 --congestion bbr'
   sonde compare before/ after/ --fail-if 'p99>+5%'   stored records, in CI
 ";
@@ -24,8 +24,8 @@ Examples:
 pub struct CompareOptions {
     /// What is compared: measuring commands, each as one word (quoted), or stored records
     ///
-    /// A command is a far side and options of `sonde rtt`, or starts with rtt, load or throughput, or with one of the names
-    /// ping, tcp_rr, udp_rr, tcp_crr, tcp_stream and udp_stream, which stand for those methods. Stored records are a file, a
+    /// A command is a far side, options, or both, of `sonde rtt`, or starts with rtt, load or throughput, or with one of the names
+    /// `ping`, `tcp_rr`, `udp_rr`, `tcp_crr`, `tcp_stream` and `udp_stream`, which stand for those methods. Stored records are a file, a
     /// folder of files, or several of either with commas between them. Each side is compared with the first.
     #[arg(value_name = "SIDE", num_args = 2.., required = true)]
     pub sides: Vec<String>,

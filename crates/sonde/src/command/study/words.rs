@@ -125,9 +125,9 @@ impl Words {
         self
     }
 
-    /// The value of an option; `Some(None)` where it takes none.
-    pub fn said(&self, name: &str) -> Option<Option<&str>> {
-        self.options.iter().find(|said| said.name == name).map(|said| said.value.as_deref())
+    /// The value of an option that takes one, where it was said.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.options.iter().find(|said| said.name == name)?.value.as_deref()
     }
 
     /// Says an option, in place of what was said of it.
@@ -162,7 +162,7 @@ impl Words {
 
     /// How long it was said to measure, where that was said as a time.
     pub fn time(&self) -> Option<Nanos> {
-        self.said("--time").flatten().and_then(|text| run_length(text).ok())
+        self.value("--time").and_then(|text| run_length(text).ok())
     }
 }
 
