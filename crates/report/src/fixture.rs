@@ -18,10 +18,12 @@ use measure::throughput::{Carried, Sight, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
+mod look;
 mod one_way;
 mod search;
 mod wire;
 
+pub(crate) use self::look::{look, silent_look, slow_look};
 pub(crate) use self::one_way::{one_way, one_way_with_a_step};
 pub(crate) use self::search::search;
 pub(crate) use self::wire::{contradicted, verified};

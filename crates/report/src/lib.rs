@@ -8,6 +8,7 @@ pub mod curve;
 mod fixture;
 pub mod histogram;
 pub mod layout;
+pub mod look;
 pub mod machine;
 pub mod number;
 pub mod progress;

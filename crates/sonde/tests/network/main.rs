@@ -12,6 +12,7 @@ mod foreign;
 mod forward;
 mod hold;
 mod limits;
+mod look;
 mod losses;
 mod pcap;
 mod replay;
