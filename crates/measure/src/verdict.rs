@@ -48,6 +48,8 @@ pub enum Warning {
         answers: u64,
         /// Whether they are known to come from another hop than the host.
         another_hop: bool,
+        /// Whether they were held against the answers of a port where the host accepts connections.
+        compared: bool,
     },
     /// Between requests both ends were idle for so long that waking up is part of what was timed.
     IdleBetween {
@@ -149,13 +151,13 @@ pub enum Warning {
         /// The longest message that is one packet, bytes of payload.
         whole_bytes: Bytes,
     },
-    /// TCP starts anew after each pause, and a message is more than it sends at once then.
+    /// TCP gives its window up during each pause, and a message is more than it may send at once then.
     IdleRestart {
         /// Which end sends it: `our` or `the peer's`.
         end: String,
         /// Size of the message, bytes.
         message_bytes: Bytes,
-        /// What TCP sends before the first acknowledgement, bytes.
+        /// The least that TCP sends before the first acknowledgement, bytes.
         window_bytes: Bytes,
         /// The pause, nanoseconds.
         interval_ns: Nanos,

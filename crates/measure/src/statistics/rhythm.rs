@@ -87,7 +87,7 @@ mod tests {
     #[test_case(5)]
     #[test_case(6)]
     fn a_disturbance_that_keeps_step_is_found_at_its_distance(every: usize) {
-        for seed in 0..50 {
+        for seed in 0..10 {
             for count in [1_000, 5_000, 40_000] {
                 let found = rhythm(&beaten(seed, count, every)).map(|found| found.lag as usize);
                 assert_eq!(found, Some(every), "{seed} {count}");
@@ -104,7 +104,7 @@ mod tests {
         assert!((39..=41).contains(&lag), "{lag}");
     }
 
-    /// Out of 1000 series without a rhythm none is said to have one: a rate of less than 3 in 1000.
+    /// Out of 300 series without a rhythm none is said to have one: of each kind a rate of less than 1 in 100.
     #[test_case(0.0)]
     #[test_case(0.5)]
     #[test_case(0.9)]
@@ -112,10 +112,10 @@ mod tests {
     fn what_resembles_its_neighbours_has_no_rhythm(correlation: f64) {
         let of = |seed| {
             let rng = &mut seeded(seed);
-            let count = if seed % 2 == 0 { 400 } else { 2_000 };
+            let count = if seed % 2 == 0 { 400 } else { 1_000 };
             if correlation > 0.0 { autoregressive(rng, count, correlation) } else { latencies(rng, count) }
         };
-        let false_alarms: Vec<u64> = (0..1_000).filter(|seed| rhythm(&of(*seed)).is_some()).collect();
+        let false_alarms: Vec<u64> = (0..300).filter(|seed| rhythm(&of(*seed)).is_some()).collect();
         assert_eq!(false_alarms, [] as [u64; 0]);
     }
 

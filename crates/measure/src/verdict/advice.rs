@@ -23,6 +23,7 @@ impl Warning {
             Self::SameHost { .. } => {
                 "name another host to measure a network; between two ends of one host this is the cost of their software"
             }
+            Self::ResetsTimed { compared: true, .. } => "name a port where something listens",
             Self::ResetsTimed { .. } => {
                 "name a port where something listens; --compare-port tells more of whether the host sent them"
             }

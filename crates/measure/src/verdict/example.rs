@@ -33,10 +33,12 @@ pub fn examples() -> Vec<Example> {
 type Part = Vec<(Warning, &'static [Command])>;
 
 fn who_answered() -> Part {
+    let resets = |another_hop, compared| Warning::ResetsTimed { resets: 40, answers: 40, another_hop, compared };
     vec![
         (Warning::OwnReflector, &[Rtt, Load, Replay, Throughput]),
         (Warning::SameHost { address: [10, 0, 0, 2].into() }, &Command::ALL),
-        (Warning::ResetsTimed { resets: 40, answers: 40, another_hop: false }, &[Syn]),
+        (resets(false, false), &[Syn]),
+        (resets(true, true), &[Syn]),
         (Warning::IcmpIsNotTheApplication, &[Rtt]),
         (Warning::HandshakeIsNotTheApplication, &[Rtt, Syn]),
     ]
@@ -129,7 +131,7 @@ fn reading() -> Part {
     let start = Warning::StartIncluded { steady_after_ns: Nanos::secs(2), share: 0.12 };
     vec![
         (idle(Some(Nanos::micros(102))), &[Rtt, Syn]),
-        (idle(None), EXCHANGES),
+        (idle(None), &[Load]),
         (outstanding, &[Rtt, Syn]),
         (Warning::HalfRoundTrip, &[Rtt, Load, Replay]),
         (Warning::MeanMisleads { mean_ns: 34_600.0, median_ns: Nanos(17_200) }, EXCHANGES),
@@ -140,7 +142,8 @@ fn reading() -> Part {
 }
 
 fn statistics() -> Part {
-    let few = |run_for_ns| Warning::TooFewForQuantile { q: 0.999, needed: 10_000, seen: 3_881, run_for_ns };
+    let run_for_ns = Some(Nanos::millis(25_700));
+    let few = Warning::TooFewForQuantile { q: 0.999, needed: 10_000, seen: 3_881, run_for_ns };
     let coarse =
         Warning::CoarseClock { step_ns: Some(Nanos::micros(1)), read_ns: Some(Nanos(740)), median_ns: Nanos(16_300) };
     vec![
@@ -149,8 +152,7 @@ fn statistics() -> Part {
         (Warning::NotSettled { q: 0.99, reached: Some(0.07) }, EXCHANGES),
         (Warning::NotSettled { q: 0.99, reached: None }, EXCHANGES),
         (Warning::Correlated { count: 27_000, effective: 61.0 }, EXCHANGES),
-        (few(Some(Nanos::millis(25_700))), EXCHANGES),
-        (few(None), EXCHANGES),
+        (few, EXCHANGES),
         (Warning::TooShort { intervals: 3, needed: 5 }, &[Throughput]),
         (coarse, EXCHANGES),
     ]

@@ -161,6 +161,7 @@ pub fn resets_timed(probes: &Probes) -> Option<Warning> {
         resets,
         answers,
         another_hop,
+        compared: probes.origin.as_ref().is_some_and(|origin| origin.compared_port.is_some()),
     })
 }
 

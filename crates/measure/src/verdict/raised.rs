@@ -213,7 +213,7 @@ fn of_settings(warning: &Warning) -> String {
         Warning::Nagle { .. } => "TCP without `TCP_NODELAY`, more than one request may be outstanding, and the smallest is less than a segment. With one at a time nothing is held back, and nothing is told.".to_owned(),
         Warning::Fragmented { .. } => "A datagram or echo, or its reply, with its heads is longer than the largest packet of the path as our kernel knows it (of the interface where it does not).".to_owned(),
         Warning::IdleRestart { .. } => format!(
-            "Over a connection that stays open a message of more than {INITIAL_SEGMENTS} segments is sent after pauses of more than {LEAST_RTO} and a round trip, and the end that sends it has `net.ipv4.tcp_slow_start_after_idle` on."
+            "Over a connection that stays open a message of more than {INITIAL_SEGMENTS} segments is sent after pauses of more than {LEAST_RTO} and a round trip, and the end that sends it has `net.ipv4.tcp_slow_start_after_idle` on: Linux halves the window for each such time that nothing was sent, down to so many segments (RFC 5681 section 4.1)."
         ),
         Warning::GotLess { .. } => "A buffer, the congestion control or the type of service, read back, is not what was asked for.".to_owned(),
         Warning::NotBatched { .. } => "The kernel refused to take several messages in one call.".to_owned(),

@@ -161,7 +161,7 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::SameHost { address } => {
             write!(f, "{address} is an address of this very host: what was sent crossed no network")
         }
-        Warning::ResetsTimed { resets, answers, another_hop } => {
+        Warning::ResetsTimed { resets, answers, another_hop, .. } => {
             let who = if *another_hop { "another hop than the host sent them" } else { "who sent them is not shown" };
             write!(f, "{} of {} answers are resets of a closed port: {who}", grouped(*resets), grouped(*answers))
         }
@@ -169,10 +169,7 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("the peer's kernel answers the handshake, perhaps a box before it: no application's round trip")
         }
         Warning::IdleBetween { interval_ns, median_ns, waking_ns } => {
-            write!(
-                f,
-                "one request every {interval_ns}, of {median_ns}: both ends were idle in between, and waking up "
-            )?;
+            write!(f, "one request every {interval_ns}, of {median_ns}: the ends rest in between, and waking up ")?;
             match waking_ns {
                 Some(waking) => write!(f, "({waking} here) is part of it"),
                 None => f.write_str("is part of it"),
@@ -195,7 +192,7 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::Rhythm { lag, period_ns, correlation } => {
             write!(
                 f,
-                "every {lag} requests ({period_ns}) times resemble each other (rank correlation {correlation:.2}): what delays them keeps step with the schedule"
+                "times {lag} requests apart ({period_ns}) resemble each other (rank correlation {correlation:.2}): what delays them keeps step with the schedule"
             )
         }
         _ => Ok(()),
@@ -218,11 +215,7 @@ fn of_stream(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             )
         }
         Warning::TooShort { intervals, needed } => {
-            write!(
-                f,
-                "{} were seen: whether the stream was steady takes {needed}",
-                several(*intervals, "whole interval")
-            )
+            write!(f, "too short to tell whether the stream was steady: {intervals} of {needed} whole intervals")
         }
         _ => Ok(()),
     }
@@ -270,7 +263,8 @@ fn settings(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::IdleRestart { end, message_bytes, window_bytes, interval_ns } => {
             write!(
                 f,
-                "after a pause of {interval_ns} TCP of {end} end starts anew with {window_bytes}: {message_bytes} take a further round trip or more"
+                "in a pause of {interval_ns} TCP of {end} end gives up its window, down to {} bytes: {message_bytes} may take further round trips",
+                grouped(window_bytes.0)
             )
         }
         _ => Ok(()),

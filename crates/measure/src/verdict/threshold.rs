@@ -58,8 +58,8 @@ pub const START: f64 = 0.05;
 pub const SATURATED: f64 = 0.9;
 /// Segments that TCP sends before the first acknowledgement (RFC 6928).
 pub const INITIAL_SEGMENTS: u64 = 10;
-/// TCP starts anew after a pause of its retransmission timeout (RFC 5681 section 4.1), which on Linux is the round trip and at
-/// least this.
+/// TCP gives its window up in a pause of its retransmission timeout (RFC 5681 section 4.1), which on Linux is the round trip and
+/// at least this.
 pub const LEAST_RTO: Nanos = Nanos::millis(200);
 /// From this share of the answers on, resets are what was timed.
 pub const RESETS: f64 = 0.5;

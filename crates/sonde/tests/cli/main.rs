@@ -11,6 +11,7 @@ mod machine;
 mod netserver;
 mod persona;
 mod pipe;
+mod referee;
 mod replay;
 mod rtt;
 mod serve;

@@ -13,6 +13,7 @@ mod hold;
 mod limits;
 mod losses;
 mod pcap;
+mod referee;
 mod replay;
 mod room;
 mod scene;
