@@ -48,7 +48,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "unicode-width",
         ],
     ),
-    ("lab", &["hyper", "hyper-util", "serde", "serde_json", "thiserror", "tokio", "tokio-util", "tracing"]),
+    ("lab", &["hyper", "hyper-util", "rustix", "serde", "serde_json", "thiserror", "tokio", "tokio-util", "tracing"]),
     (
         "sonde",
         &[
@@ -66,6 +66,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "rustix",
             "serde",
             "serde_json",
+            "shlex",
             "tokio",
             "tokio-util",
             "toml",
