@@ -120,9 +120,7 @@ fn one_cpu_for_both_ends_is_told() {
 fn a_window_that_tcp_gives_up_in_a_pause_is_told() {
     const SWITCH: &str = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
     let on = std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() == "1");
-    let of = |size: &str, every: &str| {
-        told("idle-restart", &["-c", "3", "--every", every, "--response-size", size])
-    };
+    let of = |size: &str, every: &str| told("idle-restart", &["-c", "3", "--every", every, "--response-size", size]);
     // Ten segments of loopback are less than a mebibyte; a median of a second would make the pause too short.
     assert_eq!(of("1MiB", "2s"), on);
     assert!(!of("1KiB", "300ms") && !of("1MiB", "50ms"));
