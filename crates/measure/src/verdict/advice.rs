@@ -231,7 +231,7 @@ fn ask_for_less(option: &str) -> &'static str {
         "congestion control" => {
             "ask for one that is loaded and allowed (net.ipv4.tcp_allowed_congestion_control), or allow it"
         }
-        "type of service" => "ask for a --dscp alone: the two lowest bits are ECN's, which the kernel sets itself",
+        "type of service" => "ask for one whose two lowest bits are 0: those are ECN's, which the kernel sets itself",
         _ => "raise the system's limit (net.core.wmem_max, net.core.rmem_max), or ask for less",
     }
 }

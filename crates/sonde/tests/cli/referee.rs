@@ -125,3 +125,32 @@ fn a_window_that_tcp_gives_up_in_a_pause_is_told() {
     assert_eq!(of("1MiB", "2s"), on);
     assert!(!of("1KiB", "300ms") && !of("1MiB", "50ms"));
 }
+
+/// A process that leaves CPU 0 to nobody; ended when it goes out of scope.
+struct Hog(std::process::Child);
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn who_waits_for_a_cpu_that_another_has_is_disturbed() {
+    let spinning = ["-c", "0", "sh", "-c", "while :; do :; done"];
+    let Ok(hog) = std::process::Command::new("taskset").args(spinning).spawn() else {
+        return testbed::skip::aloud("a CPU that another has: no taskset (util-linux)");
+    };
+    let mut hog = Hog(hog);
+    // Both want all of that CPU, so either waits about half of the time.
+    let record = record(&["rtt", "-t", "1", "--warm-up", "0", "--cpu", "0", "--wait", "spin", "--timeout", "60s"]);
+    if hog.0.try_wait().unwrap().is_some() || record["error"].is_object() {
+        return testbed::skip::aloud("a CPU that another has: CPU 0 is not ours");
+    }
+    let warnings = record["warnings"].as_array().unwrap();
+    let disturbed =
+        warnings.iter().find(|warning| warning["kind"] == "disturbed").unwrap_or_else(|| panic!("{warnings:?}"));
+    assert_eq!(disturbed["end"], "our");
+    assert!(disturbed["by"].to_string().contains("run-queue delay"), "{disturbed}");
+}

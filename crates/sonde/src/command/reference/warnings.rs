@@ -34,6 +34,8 @@ const TAIL: &str = "
 | timer slack | the measuring threads ask for none; what is left shows as the slip of the schedule, and is told by it |
 | one host behind two network namespaces or two guests | nothing that a program may read tells them from two machines |
 | delayed acknowledgements at the peer | no time is taken from an acknowledgement, but for those TCP tells of itself, which say so |
+| a TCP message of several segments | its size stands in the method, and TCP sends again what is lost of it: no more is wrong with it |
+| interrupts that a card holds back | `rx_usecs` says how long at most, not how long they were; [facts.md](facts.md) has where it stands |
 | a run that is one of one | how far runs differ shows in several runs alone, and no single record knows |
 ";
 
