@@ -11,6 +11,7 @@ pub mod layout;
 pub mod machine;
 pub mod markup;
 pub mod number;
+pub mod page;
 pub mod picture;
 pub mod plot;
 pub mod progress;

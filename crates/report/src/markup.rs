@@ -19,6 +19,13 @@ pub fn escaped(text: &str) -> String {
     safe
 }
 
+/// `text` for a script that puts it into a page as words: what cannot be seen is shown, as [`escaped`] does.
+pub fn visible(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    text.chars().for_each(|letter| shown(letter, &mut safe));
+    safe
+}
+
 /// Unicode has pictures of the control characters; of the others their number is written.
 fn shown(letter: char, safe: &mut String) {
     match letter {

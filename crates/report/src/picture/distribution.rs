@@ -250,7 +250,8 @@ mod tests {
 
     #[test]
     fn bars_hold_all_but_the_tail() {
-        for record in [fixture::closed(), fixture::open_with_losses(), fixture::stream(), fixture::load()] {
+        for record in [fixture::closed, fixture::open_with_losses, fixture::stream, fixture::load] {
+            let record = record();
             let chart = histogram(&record).unwrap();
             let sum: f64 = chart.bars.iter().map(|bar| bar.height).sum();
             assert!((0.99..=1.0 + 1e-9).contains(&sum), "{sum}");

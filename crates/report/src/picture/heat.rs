@@ -33,12 +33,12 @@ mod tests {
 
     #[test]
     fn a_stall_is_seen_where_it_was() {
-        let mut text = "intended_ns,sent_ns,response_ns,fate\n".to_owned();
-        for n in 0..10_000_u64 {
+        let row = |n: u64| {
             let time = if (4_000..4_100).contains(&n) { 5_000_000 } else { 20_000 };
-            text.push_str(&format!("{},{},{time},answered\n", n * 1_000_000, n * 1_000_000));
-        }
-        let grid = Grid::read(text.as_bytes()).unwrap();
+            format!("{0},{0},{time},answered\n", n * 1_000_000)
+        };
+        let rows = (0..10_000).map(row).collect::<Vec<_>>().concat();
+        let grid = Grid::read(format!("intended_ns,sent_ns,response_ns,fate\n{rows}").as_bytes()).unwrap();
         let chart = heat(&grid).unwrap();
         let cells = chart.cells.as_ref().unwrap();
         let total: u64 = cells.counts.iter().flatten().sum();

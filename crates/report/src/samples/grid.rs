@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn a_run_of_any_length_fits_and_none_is_lost() {
         for gap in [1_000_u64, 10_000_000, 3_600_000_000_000] {
-            let rows: String =
-                (0..5_000_u64).map(|n| format!("0,{n},{0},{0},{0},{1},1,0,answered\n", n * gap, 1_000 + n)).collect();
+            let row = |n: u64| format!("0,{n},{0},{0},{0},{1},1,0,answered\n", n * gap, 1_000 + n);
+            let rows = (0..5_000).map(row).collect::<Vec<_>>().concat();
             let grid = Grid::read(format!("{HEAD}{rows}").as_bytes()).unwrap();
             assert!(grid.columns.len() <= COLUMNS);
             assert_eq!(grid.counts().iter().flatten().sum::<u64>(), 5_000);
@@ -187,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_quantile_is_right_to_the_width_of_a_row() {
-        let rows: String =
-            (0..1_000_u64).map(|n| format!("0,{n},{n},{n},{n},{},1,0,answered\n", 100_000 + n * 100)).collect();
+        let row = |n: u64| format!("0,{n},{n},{n},{n},{},1,0,answered\n", 100_000 + n * 100);
+        let rows = (0..1_000).map(row).collect::<Vec<_>>().concat();
         let grid = Grid::read(format!("{HEAD}{rows}").as_bytes()).unwrap();
         let found = grid.quantiles(0.5)[0].1.unwrap();
         assert!((found / 150_000.0 - 1.0).abs() < 0.013, "{found}");
