@@ -4,8 +4,10 @@ pub mod argv;
 pub mod check;
 pub mod completions;
 pub mod deliver;
+pub mod export;
 pub mod foreign;
 pub mod forward;
+pub mod gather;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
@@ -13,6 +15,7 @@ pub mod load;
 pub mod machine;
 pub mod man;
 pub mod orientation;
+pub mod pages;
 pub mod part;
 pub mod reference;
 pub mod replay;
@@ -105,6 +108,10 @@ enum Command {
     Machine(machine::SelfOptions),
     /// Print records again
     Show(show::ShowOptions),
+    /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
+    Report(pages::ReportOptions),
+    /// Make a table of records, one row each: CSV or Parquet
+    Export(export::ExportOptions),
     /// Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all
     Netperf(part::NetperfOptions),
     /// Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all
@@ -165,6 +172,8 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Forward(options) => forward::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
+        Command::Report(options) => pages::run(&options, output),
+        Command::Export(options) => export::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
         Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
