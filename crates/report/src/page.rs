@@ -17,6 +17,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use logbook::moment::Moment;
 use logbook::read::Document;
 use logbook::record::Record;
 
@@ -107,6 +108,13 @@ fn title(sources: &[Source]) -> String {
         [source] => heading(&source.document).0,
         _ => number::count(sources.len() as u64, "measurement", "measurements"),
     }
+}
+
+/// A moment as people read it: to the second, with its offset.
+fn moment(moment: Moment) -> String {
+    let text = moment.to_string().replacen('T', " ", 1);
+    let Some((before, after)) = text.split_once('.') else { return text };
+    format!("{before}{}", after.trim_start_matches(|letter: char| letter.is_ascii_digit()))
 }
 
 /// What was measured and of whom, and the rest of its method.

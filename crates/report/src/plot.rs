@@ -106,7 +106,7 @@ pub struct Series {
     pub band: Vec<Band>,
     /// How its points are joined.
     pub line: Line,
-    /// Whether each point has a dot.
+    /// Whether each point has a dot; one with an interval has one anyway.
     pub dots: bool,
     /// Its colour, a number from 0; absent: its place among the series.
     pub colour: Option<usize>,

@@ -7,7 +7,7 @@ use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
 
 use super::table::{Cell, Row, Table};
-use super::{Builder, Told, ends, facts, figures, heading};
+use super::{Builder, Told, ends, facts, figures, heading, moment};
 use crate::layout::Style;
 use crate::markup::escaped;
 use crate::number;
@@ -83,7 +83,8 @@ fn first_figures(page: &mut Builder, record: &Record) {
         let (answered, scheduled) = (grouped(outcome.counts.answered), grouped(outcome.counts.scheduled));
         format!(" {answered} of {scheduled} exchanges answered.")
     });
-    let told = format!("Measured {}{elapsed} by {tool}.{}", record.started, exchanges.unwrap_or_default());
+    let started = moment(record.started);
+    let told = format!("Measured {started}{elapsed} by {tool}.{}", exchanges.unwrap_or_default());
     page.html.element("p", "class=\"when\"", &told);
 }
 
@@ -169,7 +170,7 @@ fn quantiles(page: &mut Builder, outcome: &Outcome) {
         extreme("shortest", response.min_ns).into_iter().chain(listed).chain(extreme("longest", response.max_ns));
     let head = ["", "value", "95 % interval", "values beyond"].map(str::to_owned).to_vec();
     let rows = rows.collect();
-    Table { caption: "Quantiles of the answered".to_owned(), head, rows, class: "facts" }.tell(&mut page.html);
+    Table { caption: "Quantiles of the answered".to_owned(), head, rows, class: "numbers" }.tell(&mut page.html);
     if let Some(told) = mean(response) {
         page.html.element("p", "class=\"when\"", &told);
     }
@@ -208,7 +209,7 @@ fn parts(page: &mut Builder, split: &Split) {
     page.html.raw("<h3>Where the time went</h3>\n");
     let caption = format!("Medians of {}, by kernel timestamps", number::count(split.samples, "exchange", "exchanges"));
     let head = ["", "time"].map(str::to_owned).to_vec();
-    Table { caption, head, rows, class: "facts" }.tell(&mut page.html);
+    Table { caption, head, rows, class: "numbers" }.tell(&mut page.html);
 }
 
 /// The method, every axis of it, as it was carried out, and the instrument.

@@ -5,7 +5,7 @@ use logbook::record::Record;
 use logbook::search::SearchDocument;
 
 use super::table::{Cell, Row, Table};
-use super::{Builder, Source, ends, facts, figures};
+use super::{Builder, Source, ends, facts, figures, moment};
 use crate::number;
 use crate::picture;
 use crate::plot::Frame;
@@ -73,8 +73,8 @@ fn curves(page: &mut Builder, records: &[&Record], names: &[String]) {
 
 fn table(page: &mut Builder, sources: &[Source], names: &[String]) {
     let of = |source: &Source| match &source.document {
-        Document::Record(record) => (record.started.to_string(), figures::row(record)),
-        Document::Search(search) => (search.started.to_string(), of_search(search)),
+        Document::Record(record) => (moment(record.started), figures::row(record)),
+        Document::Search(search) => (moment(search.started), of_search(search)),
     };
     let rows: Vec<(String, Vec<Cell>)> = sources.iter().map(of).collect();
     // Columns that nobody has anything in are left out.
@@ -106,24 +106,16 @@ fn of_search(search: &SearchDocument) -> Vec<Cell> {
 
 /// Coordinates of the method, and facts of both ends, that are not the same for all.
 fn differences(page: &mut Builder, records: &[&Record], names: &[String]) {
-    let all: Vec<Vec<(String, String)>> = records.iter().map(|record| coordinates(record)).collect();
-    let mut keys: Vec<&String> = Vec::new();
-    for (key, _) in all.iter().flatten() {
+    let all: Vec<Vec<Coordinate>> = records.iter().map(|record| coordinates(record)).collect();
+    let mut keys: Vec<(&'static str, &String)> = Vec::new();
+    for coordinate in all.iter().flatten() {
+        let key = (coordinate.of, &coordinate.name);
         if !keys.contains(&key) {
             keys.push(key);
         }
     }
-    let of = |facts: &Vec<(String, String)>, key: &String| {
-        facts.iter().find(|(other, _)| other == key).map(|(_, text)| text.clone()).unwrap_or_default()
-    };
-    let rows: Vec<Row> = keys
-        .iter()
-        .filter_map(|key| {
-            let values: Vec<String> = all.iter().map(|facts| of(facts, key)).collect();
-            let differ = values.windows(2).any(|pair| pair[0] != pair[1]);
-            differ.then(|| [(*key).clone()].into_iter().chain(values).collect())
-        })
-        .collect();
+    keys.sort_by_key(|(of, name)| (OF.iter().position(|known| known == of), *name));
+    let rows: Vec<Row> = keys.iter().filter_map(|key| difference(&all, *key)).collect();
     page.html.element("h3", "", "In what they differ");
     if rows.is_empty() {
         page.html.element("p", "", "In nothing that was recorded: the same method, target and machines.");
@@ -134,18 +126,47 @@ fn differences(page: &mut Builder, records: &[&Record], names: &[String]) {
     Table { caption, head, rows, class: "facts" }.tell(&mut page.html);
 }
 
-fn coordinates(record: &Record) -> Vec<(String, String)> {
-    let under = |what: &str, facts: Vec<(String, String)>| {
-        let what = what.to_owned();
-        facts.into_iter().map(move |(name, text)| (format!("{what} {name}"), text)).collect::<Vec<_>>()
+/// One fact of a measurement: of what, its name, what it is.
+struct Coordinate {
+    of: &'static str,
+    name: String,
+    text: String,
+}
+
+/// Of what coordinates are, in the order in which they are told.
+const OF: [&str; 5] = ["target", "method", "peer", "our end:", "the peer’s end:"];
+
+/// What an end is called that nobody looked at.
+const UNSEEN: &str = "not looked at";
+
+/// A row of what each has there, where these are not all the same. An end that was not looked at differs in nothing further.
+fn difference(all: &[Vec<Coordinate>], (of, name): (&'static str, &String)) -> Option<Row> {
+    let seen = |facts: &&Vec<Coordinate>| !facts.iter().any(|fact| fact.of == of && fact.text == UNSEEN);
+    let text = |facts: &Vec<Coordinate>| {
+        let found = facts.iter().filter(|fact| fact.of == of && fact.name == *name);
+        found.map(|fact| fact.text.as_str()).collect::<Vec<_>>().join("; ")
     };
-    let mut all = under("target", facts::of(&record.target));
-    all.extend(under("method", facts::of(&record.method)));
+    let compared: Vec<String> =
+        if name.is_empty() { all.iter().map(text).collect() } else { all.iter().filter(seen).map(text).collect() };
+    let differ = compared.windows(2).any(|pair| pair[0] != pair[1]);
+    let head = format!("{of} {name}");
+    differ.then(|| [head.trim_end().to_owned()].into_iter().chain(all.iter().map(text)).collect())
+}
+
+fn coordinates(record: &Record) -> Vec<Coordinate> {
+    let [target, method, peer, ours, theirs] = OF;
+    let under = |of: &'static str, facts: Vec<(String, String)>| {
+        facts.into_iter().map(move |(name, text)| Coordinate { of, name, text })
+    };
+    let mut all: Vec<Coordinate> = under(target, facts::of(&record.target)).collect();
+    all.extend(under(method, facts::of(&record.method)));
     // Every run has a seed of its own.
-    all.retain(|(name, _)| name != "method seed");
-    all.extend(under("peer", facts::of(&record.peer)));
-    for (what, end) in [("our end:", &record.ours), ("the peer’s end:", &record.theirs)] {
-        all.extend(under(what, end.as_ref().map(ends::machine).unwrap_or_default()));
+    all.retain(|fact| (fact.of, fact.name.as_str()) != (method, "seed"));
+    all.extend(under(peer, facts::of(&record.peer)));
+    for (of, end) in [(ours, &record.ours), (theirs, &record.theirs)] {
+        let seen = if end.is_some() { "looked at" } else { UNSEEN };
+        all.push(Coordinate { of, name: String::new(), text: seen.to_owned() });
+        all.extend(under(of, end.as_ref().map(ends::machine).unwrap_or_default()));
     }
     all
 }

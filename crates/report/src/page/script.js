@@ -32,32 +32,38 @@
     const tools = make("div", { className: "tools" });
     plot.before(tools);
     const show = () => {
-      for (const part of plot.querySelectorAll("[data-series]")) {
-        part.classList.toggle("hidden", hidden.has(Number(part.dataset.series)) && part.classList.contains("series"));
-        part.style.opacity = hidden.has(Number(part.dataset.series)) ? 0.3 : "";
-      }
+      const svg = plot.querySelector("svg");
+      for (const part of svg.querySelectorAll(".series")) part.classList.toggle("hidden", hidden.has(Number(part.dataset.series)));
+      for (const key of svg.querySelectorAll(".key")) key.setAttribute("aria-pressed", String(!hidden.has(Number(key.dataset.series))));
     };
     const toggle = (number, on) => {
       on ? hidden.delete(number) : hidden.add(number);
       show();
     };
-    if (series.length > 1) {
-      tools.setAttribute("role", "group");
-      tools.setAttribute("aria-label", "Series");
-      series.forEach(({ name }, number) => {
-        const button = make("button", { type: "button", textContent: name });
-        button.setAttribute("aria-pressed", "true");
-        button.addEventListener("click", () => {
-          const on = button.getAttribute("aria-pressed") !== "true";
-          button.setAttribute("aria-pressed", String(on));
-          toggle(number, on);
+    // The legend is what shows and hides. A picture has no parts to operate, so it becomes a group.
+    const operable = (svg) => {
+      const keys = svg.querySelectorAll(".key");
+      if (keys.length) svg.setAttribute("role", "group");
+      for (const key of keys) {
+        const number = Number(key.dataset.series);
+        const press = () => toggle(number, hidden.has(number));
+        key.setAttribute("role", "button");
+        key.setAttribute("tabindex", "0");
+        key.addEventListener("click", press);
+        key.addEventListener("keydown", (event) => {
+          if (event.key !== "Enter" && event.key !== " ") return;
+          event.preventDefault();
+          event.stopPropagation();
+          press();
         });
-        tools.append(button);
-      });
-    }
+      }
+      show();
+    };
+    operable(plot.querySelector("svg"));
     const other = root.querySelector("template");
     if (other) {
       let waiting = other.content.firstElementChild;
+      operable(waiting);
       const button = make("button", { type: "button", textContent: "Linear axis" });
       button.addEventListener("click", () => {
         const shown = plot.querySelector("svg");
@@ -216,7 +222,7 @@
     if (figures.has("all-p")) choice(index, figures.get("all-p"));
     if (index.tBodies[0].rows.length > 5) filter(index);
   }
-  for (const root of document.querySelectorAll("table:not(.facts)")) table(root);
+  for (const root of document.querySelectorAll("table.index, table.sorted")) table(root);
 
   for (const command of document.querySelectorAll("pre.command")) {
     const button = make("button", { type: "button", className: "copy", textContent: "Copy" });

@@ -59,7 +59,7 @@ fn rates(page: &mut Builder, found: &SearchDocument) {
     let quantiles = SHOWN.map(measure::statistics::quantile::name);
     let head = ["rate".to_owned()].into_iter().chain(quantiles);
     let head = head.chain(["lost", "sent", "met"].map(str::to_owned)).collect();
-    Table { caption: "What was seen at each rate".to_owned(), head, rows, class: "" }.tell(&mut page.html);
+    Table { caption: "What was seen at each rate".to_owned(), head, rows, class: "sorted" }.tell(&mut page.html);
 }
 
 fn probes(found: &SearchDocument) -> Table {
@@ -77,5 +77,5 @@ fn probes(found: &SearchDocument) -> Table {
     };
     let rows = found.probes.iter().enumerate().map(row).collect();
     let head = ["probe", "rate", "verdict", "what did not hold"].map(str::to_owned).to_vec();
-    Table { caption: "Probes".to_owned(), head, rows, class: "" }
+    Table { caption: "Probes".to_owned(), head, rows, class: "sorted" }
 }

@@ -29,7 +29,8 @@ pub fn names(records: &[&Record]) -> Vec<String> {
 }
 
 fn parts(record: &Record) -> Vec<String> {
-    let target = text::address(&record.target);
+    // The port of a reflector of our own is a new one each time.
+    let target = if record.target.own_reflector { "own reflector".to_owned() } else { text::address(&record.target) };
     [target].into_iter().chain(record.method.to_string().split(" · ").map(str::to_owned)).collect()
 }
 

@@ -46,7 +46,8 @@ pub fn rates(record: &Record) -> Option<Chart> {
         Point::new(second.at_ns.0 as f64, count as f64 / second.length_ns.as_secs_f64().max(f64::MIN_POSITIVE))
     };
     let line = |name: &str, count: fn(&Second) -> u64| {
-        let points = seconds.iter().map(|second| rate(second, count(second))).collect();
+        let mut points: Vec<Point> = seconds.iter().map(|second| rate(second, count(second))).collect();
+        points.extend(seconds.last().and_then(|last| held(&points, last.at_ns, last.length_ns)));
         Series { line: Line::Steps, ..Series::new(name, points) }
     };
     let answered = line("answered", |second| second.counts.answered);
@@ -106,6 +107,11 @@ fn middle(at: Nanos, length: Nanos) -> f64 {
     at.0 as f64 + length.0 as f64 / 2.0
 }
 
+/// The last value once more at its end: a step has a width.
+fn held(points: &[Point], at: Nanos, length: Nanos) -> Option<Point> {
+    Some(Point::new(at.0 as f64 + length.0 as f64, points.last()?.y))
+}
+
 fn line(name: &str, intervals: &[Interval]) -> Series {
     let counted: Vec<Interval> = intervals.iter().filter(|interval| !interval.omitted).copied().collect();
     let every = counted.len().div_ceil(POINTS).max(1);
@@ -116,7 +122,9 @@ fn line(name: &str, intervals: &[Interval]) -> Series {
         let rate = per_second(interval.carried.bytes, interval.length_ns)?;
         Some(Point::new(interval.at_ns.0 as f64, rate))
     };
-    let points = all[..whole(&lengths)].iter().filter_map(rate).collect();
+    let whole = &all[..whole(&lengths)];
+    let mut points: Vec<Point> = whole.iter().filter_map(rate).collect();
+    points.extend(whole.last().and_then(|last| held(&points, last.at_ns, last.length_ns)));
     Series { line: Line::Steps, ..Series::new(name, points) }
 }
 
@@ -175,7 +183,7 @@ mod tests {
     #[test]
     fn a_long_course_is_thinned_and_keeps_its_sums() {
         let chart = rates(&of_seconds(4_096)).unwrap();
-        assert!(chart.series[0].points.len() <= POINTS);
+        assert!(chart.series[0].points.len() <= POINTS + 1);
         assert!(chart.series[0].points.iter().all(|point| (point.y - 9.0).abs() < 1e-9));
     }
 

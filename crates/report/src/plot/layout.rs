@@ -3,7 +3,7 @@
 use super::letters::Letters;
 use super::ruler::{Ruler, Rulers};
 use super::scene::{Anchor, Field, Fill, Part, Scene, Shape, Stroke, Tone};
-use super::{Chart, Frame, Line, Mark, On, Series};
+use super::{Chart, Frame, Line, Mark, On, Point, Series};
 
 /// Sizes of letters, in units of the frame.
 pub(super) const TITLE: f64 = 15.0;
@@ -253,8 +253,10 @@ impl Drawing<'_> {
             let ends = point.interval.map(|ends| self.whisker(point.x, ends))?;
             Some(Shape::Line(ends?.to_vec(), Stroke::Whisker(colour)))
         }));
-        let dots: Vec<(f64, f64)> = series.points.iter().filter_map(|point| self.place(point.x, point.y)).collect();
-        if (series.dots || dots.len() == 1) && !dots.is_empty() {
+        let marked = |point: &&Point| series.dots || point.interval.is_some() || series.points.len() == 1;
+        let dots = series.points.iter().filter(marked).filter_map(|point| self.place(point.x, point.y));
+        let dots: Vec<(f64, f64)> = dots.collect();
+        if !dots.is_empty() {
             shapes.push(Shape::Dots(dots, colour));
         }
         Part { series: Some(number), within: true, shapes }

@@ -57,15 +57,15 @@ pub(super) fn in_fixed(text: &str) -> String {
     plain
 }
 
-/// Width of a letter, share of the size of its font.
+/// Width of a letter, share of the size of its font, as of the wider of usual fonts.
 fn share(letter: char) -> f64 {
     match letter {
-        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | ' ' | '·' => 0.29,
-        'f' | 't' | 'r' | '(' | ')' | '/' | '-' | '[' | ']' => 0.39,
-        'm' | 'w' | 'M' | 'W' | '%' | '…' | '→' | '⇄' => 0.9,
-        'A'..='Z' => 0.69,
-        _ if letter.is_ascii() => 0.57,
-        _ => 0.6 * letter.width().unwrap_or(0) as f64,
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | ' ' | '·' => 0.33,
+        'f' | 't' | 'r' | '(' | ')' | '/' | '-' | '[' | ']' => 0.41,
+        'm' | 'w' | 'M' | 'W' | '%' | '…' | '→' | '⇄' => 0.97,
+        'A'..='Z' => 0.72,
+        _ if letter.is_ascii() => 0.63,
+        _ => 0.64 * letter.width().unwrap_or(0) as f64,
     }
 }
 
