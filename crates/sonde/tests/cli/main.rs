@@ -12,6 +12,7 @@ mod netserver;
 mod persona;
 mod pipe;
 mod replay;
+mod report;
 mod rtt;
 mod serve;
 mod terminal;
