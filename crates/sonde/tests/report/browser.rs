@@ -174,7 +174,10 @@ impl Browser {
             "Log.entryAdded" => Some(event["params"]["entry"]["text"].to_string()),
             "Network.requestWillBeSent" => {
                 let url = event["params"]["request"]["url"].as_str()?;
-                (!url.starts_with("file://") || !url.ends_with(".html")).then(|| url.to_owned())
+                let page = url
+                    .strip_prefix("file://")
+                    .is_some_and(|path| Path::new(path).extension().is_some_and(|it| it == "html"));
+                (!page).then(|| url.to_owned())
             }
             _ => None,
         };

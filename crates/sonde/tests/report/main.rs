@@ -13,16 +13,15 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// Records and their samples, measured once.
+/// Records and their samples, measured once, in a folder of the build that the next run clears.
 struct Runs {
-    folder: TempDir,
+    folder: PathBuf,
 }
 
 impl Runs {
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
     }
 
     fn record(&self, name: &str) -> Value {
@@ -33,7 +32,7 @@ impl Runs {
     fn page(&self, name: &str, words: &[&str]) -> PathBuf {
         let file = self.path(name);
         let file_name = file.display().to_string();
-        sonde(self.folder.path(), &[&["report", "-q", "-o", &file_name], words].concat());
+        sonde(&self.folder, &[&["report", "-q", "-o", &file_name], words].concat());
         file
     }
 }
@@ -42,8 +41,11 @@ impl Runs {
 fn runs() -> &'static Runs {
     static RUNS: OnceLock<Runs> = OnceLock::new();
     RUNS.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let at = folder.path();
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pages");
+        // There is none at the first run.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let at = folder.as_path();
         let tcp = ["rtt", "-q", "-t", "2.2", "--warm-up", "0", "-o", "tcp.json", "--samples", "tcp.csv"];
         sonde(at, &tcp);
         sonde(at, &["rtt", "-q", "-t", "2.2", "--udp", "--every", "1ms", "--warm-up", "0", "-o", "udp.json"]);
