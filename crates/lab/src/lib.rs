@@ -6,3 +6,4 @@
 
 pub mod chain;
 pub mod namespace;
+pub mod trial;

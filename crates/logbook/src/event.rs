@@ -2,8 +2,8 @@
 //!
 //! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
 //! carries the whole record; where the measurement failed the last line is `error`. A search for a rate has a `probe` for
-//! each probe in place of seconds, and its last line is `found`. A stream of lines has one of the three, as its last;
-//! without any it was cut off.
+//! each probe in place of seconds, and its last line is `found`; a study has a `trial` for each trial, and its last line is
+//! `studied`. A stream of lines has one of the four, as its last; without any it was cut off.
 
 use measure::event::Second;
 use measure::method::Method;
@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::moment::Moment;
 use crate::record::{Record, Target, Tool};
 use crate::search::{Probe, SearchDocument};
+use crate::study::{StudyDocument, Trial};
 
 /// Version of the events' form.
 pub const VERSION: u32 = 2;
@@ -36,6 +37,10 @@ pub enum Line {
     Probe(Box<Probe>),
     /// The search is over: its document, as `search.v1.json` describes it.
     Found(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<SearchDocument>),
+    /// A trial of a study is over.
+    Trial(Box<Trial>),
+    /// The study is over: its document, as `study.v1.json` describes it.
+    Studied(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<StudyDocument>),
     /// The measurement failed.
     Error(Box<Failure>),
 }

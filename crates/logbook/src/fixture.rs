@@ -2,10 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use measure::comparison::{Design, Runs, compare};
 use measure::method::{Asked, Far, Pattern};
 use measure::outcome::Outcome;
 use measure::search::condition::Verdict;
 use measure::search::{Bounds, Reached, Search};
+use measure::study::figure::Figure;
+use measure::study::threshold::Threshold;
 use measure::unit::{Nanos, Rate};
 use measure::verdict::Warning;
 use serde_json::json;
@@ -13,6 +16,9 @@ use uuid::Uuid;
 
 use crate::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use crate::search::{self, Probe, SearchDocument};
+use crate::study::{
+    self, AxisDifference, ComparedFigure, Comparison, Place, Setting, Shift, StudyDocument, ThresholdHeld, Trial,
+};
 
 /// A small measurement with its numbers in place.
 pub(crate) fn record() -> Record {
@@ -78,6 +84,53 @@ pub(crate) fn stream() -> Record {
         stream: Some(serde_json::from_value(found).unwrap()),
         warnings: Vec::new(),
         ..record()
+    }
+}
+
+/// A comparison that was ended after one trial of each side.
+pub(crate) fn study() -> StudyDocument {
+    let record = record();
+    let setting = |name: &str| Setting {
+        name: name.to_owned(),
+        command: ["rtt", "db1", name].map(str::to_owned).to_vec(),
+        method: Some(record.method.clone()),
+        at: Place::Side,
+    };
+    let figure = Figure::Quantile(0.5);
+    let runs = Runs { first: vec![Some(20_000.0)], second: vec![Some(30_000.0)] };
+    let compared = compare(std::slice::from_ref(&runs), Design::Paired).remove(0);
+    let threshold: Threshold = "p50>+5%".parse().unwrap();
+    StudyDocument {
+        format: study::Format::Study,
+        version: study::VERSION,
+        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ad),
+        tool: record.tool.clone(),
+        command: ["sonde", "compare", "db1 --tcp", "db1 --udp"].map(str::to_owned).to_vec(),
+        started: record.started,
+        question: study::Question::Compare { design: Design::Paired },
+        settings: ["--tcp", "--udp"].map(setting).to_vec(),
+        blocks: 7,
+        seed: 4,
+        takes_ns: Some(Nanos::secs(34)),
+        budget_ns: None,
+        trials: (0..2)
+            .map(|setting| Trial { block: 0, setting, record: Some(Box::new(record.clone())), failure: None })
+            .collect(),
+        ended: Ended::Interrupted { signal: "SIGINT".to_owned() },
+        comparisons: vec![Comparison {
+            second: 1,
+            thresholds: vec![ThresholdHeld { threshold, held: threshold.judge(&compared) }],
+            figures: vec![ComparedFigure { figure, compared, first: runs.first, second: runs.second }],
+            shifts: vec![Shift { q: 0.5, difference_ns: 10_000.0, low_ns: 9_000.0, high_ns: 11_000.0 }],
+            axes: vec![AxisDifference {
+                axis: "carrier".to_owned(),
+                first: "tcp".to_owned(),
+                second: "udp".to_owned(),
+                worth: None,
+            }],
+            moved_by: None,
+            incomparable: None,
+        }],
     }
 }
 

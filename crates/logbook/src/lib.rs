@@ -17,4 +17,5 @@ pub mod resolution;
 pub mod schema;
 pub mod search;
 pub mod store;
+pub mod study;
 pub mod upgrade;

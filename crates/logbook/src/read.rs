@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::failure::ErrorDocument;
 use crate::record::{Record, VERSION};
 use crate::search::{self, SearchDocument};
+use crate::study::{self, StudyDocument};
 use crate::upgrade;
 
 /// A document of ours that tells of measurements.
@@ -18,6 +19,8 @@ pub enum Document {
     Record(Box<Record>),
     /// A search, with its measurements in it.
     Search(Box<SearchDocument>),
+    /// A comparison, a sweep or the like, with its measurements in it.
+    Study(Box<StudyDocument>),
 }
 
 impl Document {
@@ -28,7 +31,14 @@ impl Document {
     pub fn read(text: &str) -> Result<Self, ReadError> {
         match text.lines().next().map(parse::<Envelope>) {
             Some(Ok(_)) => end_of_stream(text),
-            _ if format(text).as_deref() == Some(SEARCH) => search(text).map(|found| Self::Search(Box::new(found))),
+            _ => Self::alone(text),
+        }
+    }
+
+    fn alone(text: &str) -> Result<Self, ReadError> {
+        match format(text).as_deref() {
+            Some(SEARCH) => search(text).map(|found| Self::Search(Box::new(found))),
+            Some(STUDY) => study(text).map(|found| Self::Study(Box::new(found))),
             _ => document(text).map(|found| Self::Record(Box::new(found))),
         }
     }
@@ -36,6 +46,8 @@ impl Document {
 
 /// The name of a search's form.
 const SEARCH: &str = "sonde-search";
+/// The name of a study's form.
+const STUDY: &str = "sonde-study";
 
 /// Why a text holds no record that can be read. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -84,17 +96,21 @@ pub enum ReadError {
         /// What does not fit.
         reason: String,
     },
-    /// A search written by a later sonde.
-    #[error("a search of version {version}, which is newer than this program, which reads up to {newest}")]
-    SearchFromTheFuture {
+    /// A document of several measurements written by a later sonde.
+    #[error("a {what} of version {version}, which is newer than this program, which reads up to {newest}")]
+    LaterDocument {
+        /// Which kind, as `search`.
+        what: &'static str,
         /// Its version.
         version: u32,
         /// The newest version that can be read.
         newest: u32,
     },
-    /// A search whose content is not what it should be.
-    #[error("a search for a rate, but {reason}")]
-    MalformedSearch {
+    /// A document of several measurements whose content is not what it should be.
+    #[error("a {what} of sonde, but {reason}")]
+    MalformedDocument {
+        /// Which kind, as `search`.
+        what: &'static str,
         /// What does not fit.
         reason: String,
     },
@@ -107,12 +123,12 @@ impl ReadError {
     /// What to try.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NotJson { .. } | Self::Malformed { .. } | Self::MalformedSearch { .. } => {
+            Self::NotJson { .. } | Self::Malformed { .. } | Self::MalformedDocument { .. } => {
                 "the file may be cut short or changed by hand: take the original"
             }
             Self::NotARecord { .. } => "give a file that `sonde rtt --json` or `-o FILE.json` wrote",
             Self::Failure(_) => "measure again: the document says what failed and what to try",
-            Self::FromTheFuture { .. } | Self::SearchFromTheFuture { .. } => {
+            Self::FromTheFuture { .. } | Self::LaterDocument { .. } => {
                 "read it with the sonde that wrote it, or a later one"
             }
             Self::NoSuchVersion { .. } => "the version was changed by hand: take the original",
@@ -140,6 +156,7 @@ pub(crate) fn record(text: &str) -> Result<Record, ReadError> {
     match Document::read(text)? {
         Document::Record(record) => Ok(*record),
         Document::Search(_) => Err(ReadError::NotARecord { found: Some(SEARCH.to_owned()) }),
+        Document::Study(_) => Err(ReadError::NotARecord { found: Some(STUDY.to_owned()) }),
     }
 }
 
@@ -148,6 +165,7 @@ fn end_of_stream(text: &str) -> Result<Document, ReadError> {
     match last.event.as_str() {
         "end" => document(&last.data.to_string()).map(|record| Document::Record(Box::new(record))),
         "found" => search(&last.data.to_string()).map(|found| Document::Search(Box::new(found))),
+        "studied" => study(&last.data.to_string()).map(|found| Document::Study(Box::new(found))),
         "error" => match serde_json::from_value(last.data) {
             Ok(error) => Err(ReadError::Failure(Box::new(ErrorDocument::new(error)))),
             Err(_) => Err(ReadError::NoEnd),
@@ -174,19 +192,34 @@ fn document(text: &str) -> Result<Record, ReadError> {
 
 /// The search in `text`, its records in the present form.
 fn search(text: &str) -> Result<SearchDocument, ReadError> {
-    let malformed = |fault: &serde_json::Error| ReadError::MalformedSearch { reason: bare(fault) };
+    holding_records(text, "search", search::VERSION, "probes")
+}
+
+/// The study in `text`, its records in the present form.
+fn study(text: &str) -> Result<StudyDocument, ReadError> {
+    holding_records(text, "study", study::VERSION, "trials")
+}
+
+/// A document with records in the items of its `list`, of which one may have none.
+fn holding_records<T: DeserializeOwned>(
+    text: &str,
+    what: &'static str,
+    newest: u32,
+    list: &str,
+) -> Result<T, ReadError> {
+    let malformed = |fault: &serde_json::Error| ReadError::MalformedDocument { what, reason: bare(fault) };
     let mut value: Value = parse(text).map_err(|fault| not_json(&fault))?;
     let version = value["version"].as_u64().and_then(|version| u32::try_from(version).ok());
-    if let Some(version) = version.filter(|version| *version > search::VERSION) {
-        return Err(ReadError::SearchFromTheFuture { version, newest: search::VERSION });
+    if let Some(version) = version.filter(|version| *version > newest) {
+        return Err(ReadError::LaterDocument { what, version, newest });
     }
-    for probe in value["probes"].as_array_mut().into_iter().flatten() {
-        let record = probe["record"].take();
+    let items = value.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+    for record in items.filter_map(|item| item.get_mut("record")).filter(|record| !record.is_null()) {
         let version: u32 = serde_json::from_value(record["version"].clone()).map_err(|fault| malformed(&fault))?;
         if version > VERSION {
             return Err(ReadError::FromTheFuture { version, newest: VERSION });
         }
-        probe["record"] = upgrade::to_present(record, version)?;
+        *record = upgrade::to_present(record.take(), version)?;
     }
     serde_json::from_value(value).map_err(|fault| malformed(&fault))
 }

@@ -13,6 +13,7 @@ use crate::reach::ReachDocument;
 use crate::record::Record;
 use crate::resolution::ResolutionDocument;
 use crate::search::SearchDocument;
+use crate::study::StudyDocument;
 
 /// Schema of the record, draft 2020-12: `schema/record.v2.json`.
 pub fn json_schema() -> Value {
@@ -44,6 +45,11 @@ pub fn search_schema() -> Value {
     of::<SearchDocument>()
 }
 
+/// Schema of a study: `schema/study.v1.json`.
+pub fn study_schema() -> Value {
+    of::<StudyDocument>()
+}
+
 /// The schema of `T` as it is written: a field that is always there is required, though a reader may do without.
 fn of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
@@ -62,6 +68,7 @@ mod tests {
     #[test_case("error.v1.json", &error_schema(); "error")]
     #[test_case("event.v2.json", &event_schema(); "event")]
     #[test_case("search.v1.json", &search_schema(); "of a search")]
+    #[test_case("study.v1.json", &study_schema(); "of a study")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
     #[test_case("check.v1.json", &check_schema(); "of a check")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
@@ -82,6 +89,7 @@ mod tests {
     #[test_case(&error_schema(); "error")]
     #[test_case(&event_schema(); "event")]
     #[test_case(&search_schema(); "of a search")]
+    #[test_case(&study_schema(); "of a study")]
     #[test_case(&self_schema(); "of the machine")]
     #[test_case(&check_schema(); "of a check")]
     fn every_number_tells_its_unit(schema: &Value) {
@@ -149,7 +157,7 @@ mod tests {
     /// `within`: the description of the object it belongs to, where that names one unit for all its fields.
     fn tells_unit(key: &str, within: &str, property: &Value, root: &Value) -> bool {
         const KEYS: [&str; 9] = ["_ns", "_ppm", "_bytes", "_per_s", "_per_1000s", "_mbps", "_usecs", "share", "count"];
-        const WORDS: [&str; 33] = [
+        const WORDS: [&str; 36] = [
             "nanosecond",
             "microsecond",
             "ns)",
@@ -181,6 +189,9 @@ mod tests {
             "octet",
             "every n-th",
             "seed",
+            "a number of",
+            "unit of the figure",
+            "without unit",
             "runs of",
             "percent",
         ];

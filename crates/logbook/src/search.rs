@@ -147,13 +147,13 @@ mod tests {
             Document::read(&changed.to_string()).unwrap_err()
         };
         let future = with(&|search| search["version"] = json!(9));
-        assert_eq!(future, ReadError::SearchFromTheFuture { version: 9, newest: VERSION });
+        assert_eq!(future, ReadError::LaterDocument { what: "search", version: 9, newest: VERSION });
         let record = with(&|search| search["probes"][1]["record"]["version"] = json!(99));
         assert!(matches!(record, ReadError::FromTheFuture { version: 99, .. }));
         let lacking = with(&|search| {
             search.as_object_mut().unwrap().remove("condition");
         });
-        assert_eq!(lacking.to_string(), "a search for a rate, but missing field `condition`");
+        assert_eq!(lacking.to_string(), "a search of sonde, but missing field `condition`");
         let nonsense = with(&|search| search["condition"] = json!("p99"));
         assert!(nonsense.to_string().contains("`p99` is no condition"), "{nonsense}");
         assert!(!nonsense.hint().is_empty());

@@ -38,9 +38,9 @@ pub struct Runs {
 /// What the runs say of one figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// Median over the first side's runs; absent where none has the figure.
+    /// Median over the first side's runs, in the unit of the figure; absent where none has it.
     pub first: Option<f64>,
-    /// Median over the second side's runs.
+    /// Median over the second side's runs, in the unit of the figure.
     pub second: Option<f64>,
     /// Runs that have the figure, of the first side and the second; pairs count on both.
     pub runs: (u32, u32),
@@ -48,9 +48,9 @@ pub struct Compared {
     pub difference: Option<Interval>,
     /// The same as a share of the first side: 0.05 is 5 % more. Absent where a number is not above 0.
     pub change: Option<Interval>,
-    /// Probability of this or more if the sides did not differ, before it is set against those of the other figures.
+    /// Probability, 0 to 1, of this or more if the sides did not differ, before it is set against those of the other figures.
     pub p: Option<f64>,
-    /// Cliff's delta, −1 to 1, of runs that were made apart.
+    /// Cliff's delta, −1 to 1 and without unit, of runs that were made apart.
     pub delta: Option<f64>,
     /// What may be said.
     pub word: Word,
@@ -59,11 +59,11 @@ pub struct Compared {
 /// An estimate and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// The estimate.
+    /// The estimate, in the unit of the figure, or as a share of it.
     pub value: f64,
-    /// Lower end; absent where so few runs cannot reach 95 %.
+    /// Lower end, in the unit of the figure, or as a share of it; absent where so few runs cannot reach 95 %.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end, likewise in the unit of the figure.
     pub high: Option<f64>,
 }
 

@@ -22,6 +22,7 @@ pub mod resolution;
 pub mod schedule;
 pub mod search;
 pub mod statistics;
+pub mod study;
 pub mod throughput;
 pub mod trace;
 pub mod unit;

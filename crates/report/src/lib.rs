@@ -21,4 +21,5 @@ pub mod reach;
 pub mod samples;
 pub mod scaling;
 pub mod search;
+pub mod study;
 pub mod text;

@@ -2,6 +2,7 @@
 
 pub mod argv;
 pub mod check;
+pub mod compare;
 pub mod completions;
 pub mod deliver;
 pub mod export;
@@ -23,6 +24,7 @@ pub mod result_options;
 pub mod rtt;
 pub mod serve;
 pub mod show;
+pub mod study;
 pub mod syn;
 pub mod throughput;
 pub mod value;
@@ -32,6 +34,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use measure::method::Method;
 
 use crate::command::argv::Glance;
 use crate::exit::Exit;
@@ -86,6 +89,12 @@ enum Command {
     /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
     /// to go. A second Ctrl-C or SIGTERM ends it at once.
     Throughput(throughput::options::ThroughputOptions),
+    /// Compare methods, far sides, settings or stored records: do they differ, by how much, and in which axis lies the cause?
+    ///
+    /// Live sides take turns in random order, each run a process with connections of its own; where their methods differ, the
+    /// axes in which they differ are moved one at a time. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP
+    /// end it in order, with what was found until then.
+    Compare(compare::options::CompareOptions),
     /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
     ///
     /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
@@ -146,7 +155,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match Cli::try_parse_from(argv) {
+    match Cli::try_parse_from(compare::sides::marked(argv)) {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
@@ -165,6 +174,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Rtt(options) => rtt::run(options, words, output),
         Command::Load(options) => load::run(options, words, output),
         Command::Throughput(options) => throughput::run(options, &words, output),
+        Command::Compare(options) => compare::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Check(options) => check::run(&options, output),
@@ -207,6 +217,21 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
             if exit == Exit::Done { Exit::Usage } else { exit }
         }
         None => exit,
+    }
+}
+
+/// The method by which a measuring command of these words (its name first) would measure.
+///
+/// # Errors
+/// What the command would refuse, as it would say it.
+pub fn measured_by(words: Vec<String>) -> Result<Method, Failure> {
+    let argv = std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words);
+    let cli = Cli::try_parse_from(argv).map_err(|error| argv::failure(&error))?;
+    match cli.command {
+        Some(Command::Rtt(options)) => rtt::method(&rtt::plan::Plan::of(options)?),
+        Some(Command::Load(options)) => rtt::method(&load::plan::of(options)?),
+        Some(Command::Throughput(options)) => throughput::method(options),
+        _ => Err(Failure::usage("trials are made of rtt, load and throughput")),
     }
 }
 

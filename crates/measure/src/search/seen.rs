@@ -2,7 +2,7 @@
 
 use crate::method::{Method, Schedule};
 use crate::outcome::{Outcome, Slip};
-use crate::statistics::payload;
+use crate::statistics::payload::ranked;
 use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
 
@@ -58,18 +58,6 @@ impl Seen {
             slip,
         }
     }
-}
-
-/// The distribution in a histogram as a record carries it; empty where it carries none.
-fn ranked(histogram: &str) -> Ranked {
-    payload::decode(histogram).map_or(Ranked::Counted(Vec::new()), |histogram| {
-        let mut upto = 0;
-        let steps = payload::buckets(&histogram).into_iter().map(|(Nanos(value), count)| {
-            upto += count;
-            (value, upto)
-        });
-        Ranked::Counted(steps.collect())
-    })
 }
 
 /// Messages lost, and of how many. Where each asks for an answer, one that has none is lost. Otherwise the peer counts what
@@ -134,6 +122,7 @@ mod tests {
     use crate::method::{Asked, Pattern, Stop};
     use crate::recorder::{Recorder, Sequence};
     use crate::statistics::loss::PeerCounts;
+    use crate::statistics::payload;
     use crate::statistics::summary::{Extra, summarise};
     use crate::unit::{Instant, Rate};
     use test_case::test_case;

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
+use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
 
 /// A text that carries no histogram.
@@ -37,6 +38,18 @@ pub fn buckets(histogram: &Histogram<u64>) -> Vec<(Nanos, u64)> {
         .iter_recorded()
         .map(|step| (Nanos(histogram.median_equivalent(step.value_iterated_to())), step.count_at_value()))
         .collect()
+}
+
+/// The distribution in a histogram as a record carries it; empty where it carries none.
+pub fn ranked(text: &str) -> Ranked {
+    decode(text).map_or(Ranked::Counted(Vec::new()), |histogram| {
+        let mut upto = 0;
+        let steps = buckets(&histogram).into_iter().map(|(Nanos(value), count)| {
+            upto += count;
+            (value, upto)
+        });
+        Ranked::Counted(steps.collect())
+    })
 }
 
 #[cfg(test)]

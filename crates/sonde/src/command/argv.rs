@@ -68,11 +68,16 @@ pub fn answer(error: &clap::Error, output: &Output) -> Result<Exit, Failure> {
         output.result(&error.render().ansi().to_string());
         return Ok(Exit::Done);
     }
+    Err(failure(error))
+}
+
+/// What is told of a command line that is none of ours.
+pub fn failure(error: &clap::Error) -> Failure {
     let mut failure = of_clap(&error.render().to_string());
     if let Some(hint) = what_was_meant(error) {
         failure.told.hint = Some(hint);
     }
-    Err(failure)
+    failure
 }
 
 /// Takes clap's message apart: `error: …`, tips, `Usage: …`.
@@ -96,6 +101,9 @@ fn what_was_meant(error: &clap::Error) -> Option<String> {
         _ => None,
     };
     match error.kind() {
+        ErrorKind::UnknownArgument if is_for_sides(error) => {
+            Some("a side of options alone starts with its command: 'rtt --udp'".to_owned())
+        }
         ErrorKind::UnknownArgument => foreign::ours_for(told(ContextKind::InvalidArg)?).map(str::to_owned),
         ErrorKind::InvalidSubcommand => {
             let word = told(ContextKind::InvalidSubcommand)?;
@@ -108,6 +116,11 @@ fn what_was_meant(error: &clap::Error) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether the words went to a command that takes measuring commands as its arguments.
+fn is_for_sides(error: &clap::Error) -> bool {
+    error.render().to_string().contains("Usage: sonde compare")
 }
 
 fn looks_like_host(word: &str) -> bool {

@@ -5,6 +5,7 @@ use std::path::Path;
 use logbook::record::{Record, Unwritable};
 use logbook::search::SearchDocument;
 use logbook::store;
+use logbook::study::StudyDocument;
 use report::text;
 
 use crate::command::result_options::ResultOptions;
@@ -58,6 +59,14 @@ pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Resu
 /// A search that is no JSON, a file that cannot be written.
 pub fn search(found: &SearchDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
     deliver(&|| report::search::render(found, output.style()), &|| found.to_json(), options, output)
+}
+
+/// Likewise a study.
+///
+/// # Errors
+/// A study that is no JSON, a file that cannot be written.
+pub fn study(found: &StudyDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    deliver(&|| report::study::render(found, output.style()), &|| found.to_json(), options, output)
 }
 
 fn deliver(

@@ -59,6 +59,10 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
                 deliver::search(&search, &options.result, output)?;
                 Line::Found(search)
             }
+            Document::Study(study) => {
+                deliver::study(&study, &options.result, output)?;
+                Line::Studied(study)
+            }
         };
         stream.write(&line);
     }

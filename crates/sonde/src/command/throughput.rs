@@ -41,8 +41,7 @@ use crate::signal::Interruption;
 /// # Errors
 /// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
 pub fn run(options: ThroughputOptions, command: &[String], output: &Arc<Output>) -> Result<Exit, Failure> {
-    let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
-    let plan = plan::of(options, cpus)?;
+    let plan = plan::of(options, cpus_here())?;
     deliver::check(&plan.measurement.result)?;
     let stop = Stop::default();
     let first = rtt::method(&plan.of_run(plan.runs[0]))?;
@@ -66,6 +65,20 @@ pub fn run(options: ThroughputOptions, command: &[String], output: &Arc<Output>)
     }
     let exits = records.iter().map(|record| conclude::exit(record, false, interruption.signal()));
     Ok(exits.reduce(|one, other| if one == Exit::Done { other } else { one }).unwrap_or(Exit::Done))
+}
+
+/// CPUs that this process may use.
+fn cpus_here() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1))
+}
+
+/// The method of the first run of these options.
+///
+/// # Errors
+/// What makes no sense.
+pub fn method(options: ThroughputOptions) -> Result<Method, Failure> {
+    let plan = plan::of(options, cpus_here())?;
+    rtt::method(&plan.of_run(plan.runs[0]))
 }
 
 /// One run of several, or the only one.

@@ -2,6 +2,7 @@
 
 mod argv;
 mod check;
+mod compare;
 mod documents;
 mod find;
 mod help;

@@ -6,6 +6,7 @@
 mod blocked;
 mod capture;
 mod carriers;
+mod compare;
 mod crowd;
 mod foreign;
 mod forward;

@@ -49,7 +49,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "unicode-width",
         ],
     ),
-    ("lab", &["hyper", "hyper-util", "serde", "serde_json", "thiserror", "tokio", "tokio-util", "tracing"]),
+    ("lab", &["hyper", "hyper-util", "rustix", "serde", "serde_json", "thiserror", "tokio", "tokio-util", "tracing"]),
     (
         "sonde",
         &[
@@ -67,6 +67,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "rustix",
             "serde",
             "serde_json",
+            "shlex",
             "tokio",
             "tokio-util",
             "toml",

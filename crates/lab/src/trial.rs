@@ -1,0 +1,192 @@
+//! One run of a study: a process of its own, with sockets and connections of its own, that hands back its record.
+//!
+//! A run that shares nothing with the one before it is what makes runs independent: new ports are a new flow for every hash
+//! between the ends. The process is this very program, called through a command prefix; so what works here works where the
+//! prefix leads to another host.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use endpoint::clock::Monotonic;
+use endpoint::pace;
+use endpoint::stop::Stop;
+use logbook::failure::{Failure, Side};
+use logbook::read::ReadError;
+use logbook::record::Record;
+use measure::unit::Nanos;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How often a run is looked after while it goes on.
+const LOOK: Nanos = Nanos::millis(10);
+/// How long a run may take to end in order when it was asked to, before it is killed.
+const GRACE: Nanos = Nanos::secs(5);
+
+/// Who makes the runs.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// The words in front of the measuring command: this program, or whatever leads to it elsewhere.
+    pub prefix: Vec<OsString>,
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Run {
+    /// It measured.
+    Measured(Box<Record>),
+    /// It could not, and says why.
+    Failed(Failure),
+}
+
+impl Runner {
+    /// Runs of this very program on this host.
+    ///
+    /// # Errors
+    /// What the system says where it does not tell which program this is.
+    pub fn here() -> io::Result<Self> {
+        std::env::current_exe().map(|program: PathBuf| Self { prefix: vec![program.into_os_string()] })
+    }
+
+    /// Makes one run of `words` (a measuring command and its options) and waits for it, at most for `most`; `stop` has it end
+    /// early, with what it measured until then.
+    pub fn run(&self, words: &[String], most: Nanos, stop: &Stop) -> Run {
+        match self.spawn(words) {
+            Ok(child) => conclude(child, most, stop),
+            Err(error) => Run::Failed(failure(format!("cannot start a run: {error}"))),
+        }
+    }
+
+    fn spawn(&self, words: &[String]) -> io::Result<Child> {
+        let (program, prefix) = self.prefix.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        Command::new(program)
+            .args(prefix)
+            .args(words)
+            .args(["--json", "--quiet"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C at a terminal goes to the whole group: whether a run ends by it is for the study to say.
+            .process_group(0)
+            .spawn()
+    }
+}
+
+/// Waits for the end of a run and reads what it printed.
+fn conclude(mut child: Child, most: Nanos, stop: &Stop) -> Run {
+    let printed = child.stdout.take().map(read_apart);
+    let said = child.stderr.take().map(read_apart);
+    let overdue = wait(&mut child, most, stop);
+    let text =
+        |reader: Option<thread::JoinHandle<String>>| reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    let (printed, said) = (text(printed), text(said));
+    match Record::read(&printed) {
+        Ok(record) => Run::Measured(Box::new(record)),
+        Err(ReadError::Failure(document)) => Run::Failed(document.error),
+        Err(_) if overdue => Run::Failed(failure(format!("the run did not end within {most}, and was killed"))),
+        Err(error) => {
+            let last = said.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
+            Run::Failed(failure(last.unwrap_or_else(|| format!("the run told nothing: {error}"))))
+        }
+    }
+}
+
+/// All that comes of a pipe, by a thread of its own, so that neither pipe can fill while the other is read.
+fn read_apart(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error is all there is.
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Waits until the run has ended. `true`: it had to be killed, for it took too long.
+fn wait(child: &mut Child, most: Nanos, stop: &Stop) -> bool {
+    let started = Monotonic::now();
+    let mut asked_at = None;
+    loop {
+        match child.try_wait() {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => return false,
+        }
+        let now = Monotonic::now();
+        let overdue = now.since(started) > Some(most);
+        if (stop.requested() || overdue) && asked_at.is_none() {
+            signal(child, Signal::INT);
+            asked_at = Some(now);
+        }
+        if asked_at.is_some_and(|asked| now.since(asked) > Some(GRACE)) {
+            // It may have ended in this very moment; then there is nobody to kill.
+            let _ = child.kill();
+            let _ = child.wait();
+            return overdue;
+        }
+        pace::sleep_until(now.after(LOOK));
+    }
+}
+
+/// Sends it `signal`. A child that has not been waited for keeps its number, so that nobody else can be meant.
+fn signal(child: &Child, signal: Signal) {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+fn failure(what: String) -> Failure {
+    Failure { what, to_whom: None, side: Some(Side::Ours), hint: None, partial: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Runner {
+        // The words behind the script are its arguments, which it need not look at.
+        Runner { prefix: ["sh", "-c", script, "run"].map(OsString::from).to_vec() }
+    }
+
+    fn failed(run: Run) -> String {
+        match run {
+            Run::Failed(failure) => failure.what,
+            Run::Measured(_) => panic!("there was nothing to measure with"),
+        }
+    }
+
+    #[test]
+    fn the_last_words_of_a_run_without_a_document_are_told() {
+        let run = shell("echo nonsense; echo first >&2; echo 'error: last' >&2; exit 3").run(
+            &[],
+            Nanos::secs(60),
+            &Stop::default(),
+        );
+        assert_eq!(failed(run), "error: last");
+        let run = shell("exit 0").run(&[], Nanos::secs(60), &Stop::default());
+        assert!(failed(run).starts_with("the run told nothing"));
+    }
+
+    #[test]
+    fn an_error_document_is_the_runs_own_word() {
+        let document = r#"{"format":"sonde-error","version":1,"error":{"what":"nobody there","to_whom":null,"side":"theirs","hint":null}}"#;
+        let run = shell(&format!("echo '{document}'; exit 1")).run(&[], Nanos::secs(60), &Stop::default());
+        assert_eq!(failed(run), "nobody there");
+    }
+
+    #[test]
+    fn a_run_that_hangs_is_ended() {
+        let run = shell("exec sleep 600").run(&[], Nanos::millis(50), &Stop::default());
+        // SIGINT ends it; it tells nothing.
+        assert!(failed(run).starts_with("the run told nothing"));
+        let stop = Stop::default();
+        stop.request();
+        failed(shell("exec sleep 600").run(&[], Nanos::secs(600), &stop));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_said() {
+        let runner = Runner { prefix: vec![OsString::from("/nowhere/sonde")] };
+        assert!(failed(runner.run(&[], Nanos::secs(1), &Stop::default())).starts_with("cannot start a run"));
+    }
+}

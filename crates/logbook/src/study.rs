@@ -1,0 +1,304 @@
+//! Several settings measured against each other, as a document of its own: a comparison, a sweep, or the causes of a round trip.
+//!
+//! It holds the settings, every trial with its whole record in the order they were made, and what was found: it can be judged
+//! again from it alone. A study that was interrupted holds what it had, and says how it ended: the order of what is missing
+//! follows from its seed. Versions are kept as the record's are; the records within have versions of their own.
+
+use measure::comparison::{Compared, Design};
+use measure::method::Method;
+use measure::study::figure::Figure;
+use measure::study::moves::Worth;
+use measure::study::threshold::{Held, Threshold};
+use measure::unit::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::failure::Failure;
+use crate::moment::Moment;
+use crate::record::{Ended, Record, Tool, Unwritable};
+
+/// Version of the document's form that this program writes.
+pub const VERSION: u32 = 1;
+
+/// A study: what was asked, which trials were made, and what they say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StudyDocument {
+    /// Always `sonde-study`.
+    pub format: Format,
+    /// Version of this form, a count from 1.
+    pub version: u32,
+    /// Name of this study: a UUID of version 7, so that names sort by time. Each trial's record has its own.
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    pub id: Uuid,
+    /// The program that studied.
+    pub tool: Tool,
+    /// The command line as given, the program's name first.
+    pub command: Vec<String>,
+    /// When it was started.
+    pub started: Moment,
+    /// Which question was asked.
+    pub question: Question,
+    /// What was measured, each by one number of the trials: the first is a comparison's first side.
+    pub settings: Vec<Setting>,
+    /// Trials of each setting that were to be made, a number of blocks: each block has one of each. Of stored records: the most of
+    /// one side.
+    pub blocks: u32,
+    /// Seed of the order in which a block's trials were made, and of every draw of the analysis, a number without unit.
+    pub seed: u64,
+    /// How long it was said to take, nanoseconds; absent where nothing was measured.
+    pub takes_ns: Option<Nanos>,
+    /// How long it was allowed to take, nanoseconds; absent where nobody said.
+    pub budget_ns: Option<Nanos>,
+    /// The trials, in the order they were made.
+    pub trials: Vec<Trial>,
+    /// How it ended.
+    pub ended: Ended,
+    /// What a comparison found: each other side against the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<Comparison>,
+}
+
+/// What a study asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Question {
+    /// Do these differ, by how much, and by which axis?
+    Compare {
+        /// How the runs were made.
+        design: Design,
+    },
+    /// How does the answer move along an axis?
+    Sweep {
+        /// The axis, as it was named.
+        axis: String,
+        /// What is drawn against it.
+        figure: Figure,
+    },
+}
+
+/// One thing that trials were made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// What a reader may call it.
+    pub name: String,
+    /// The words that make a trial of it, behind the program's name; of stored records, their files.
+    pub command: Vec<String>,
+    /// The method it stands for; absent where a stored side has several.
+    pub method: Option<Method>,
+    /// Where it lies.
+    pub at: Place,
+}
+
+/// Where a setting lies in its study.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "as", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Place {
+    /// A side of a comparison.
+    #[default]
+    Side,
+    /// Between the two sides: some axes moved to the second.
+    Corner {
+        /// Which, a number of bits without unit: bit k, from 0, is set where the k-th axis that differs was moved.
+        moved: u32,
+    },
+    /// A point of a curve.
+    Point {
+        /// Which curve, a number of its own from 0.
+        series: u32,
+        /// What the curve is called.
+        of: String,
+        /// The axis's value as it was typed.
+        value: String,
+        /// The same as a number, in the axis's unit: nanoseconds, bytes, a second, or a count; absent where it is a word.
+        number: Option<f64>,
+    },
+}
+
+/// One run of one setting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// Which block, a number of its own from 0.
+    pub block: u32,
+    /// Which setting, a number of its own from 0.
+    pub setting: u32,
+    /// What was measured: a whole record, as `record.v2.json` describes it; absent where nothing was.
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub record: Option<Box<Record>>,
+    /// Why nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// What was found of one side against the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// The setting of the second side, a number of its own from 0; the first side is setting 0.
+    pub second: u32,
+    /// What was asked about; of several, each is judged with the others considered (Holm).
+    pub figures: Vec<ComparedFigure>,
+    /// How far each quantile of the second side lies from the first's.
+    pub shifts: Vec<Shift>,
+    /// The axes in which the two methods differ.
+    pub axes: Vec<AxisDifference>,
+    /// The figure by which the axes were moved, where they were.
+    pub moved_by: Option<Figure>,
+    /// The limits that were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<ThresholdHeld>,
+    /// Why the two cannot be compared, where they cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomparable: Option<String>,
+}
+
+/// A figure, compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedFigure {
+    /// Which. Times are nanoseconds, losses shares, rates a second, throughput bytes a second.
+    pub figure: Figure,
+    /// What the runs say of it.
+    pub compared: Compared,
+    /// Each run's number on the first side, in the order of blocks, in the unit of the figure; absent where a run has none.
+    pub first: Vec<Option<f64>>,
+    /// The same on the second side, in the unit of the figure.
+    pub second: Vec<Option<f64>>,
+}
+
+/// How far a quantile of the second side lies above that of the first: the shift function (Doksum 1974).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shift {
+    /// Which quantile, a share 0 to 1.
+    pub q: f64,
+    /// By how much, nanoseconds.
+    pub difference_ns: f64,
+    /// Lower end of the 95 % interval, nanoseconds; bootstrap over runs and blocks of values within.
+    pub low_ns: f64,
+    /// Upper end, nanoseconds.
+    pub high_ns: f64,
+}
+
+/// An axis in which two methods differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AxisDifference {
+    /// Its name.
+    pub axis: String,
+    /// What the first side has there.
+    pub first: String,
+    /// What the second has.
+    pub second: String,
+    /// What moving it is worth; absent where it was not moved.
+    pub worth: Option<Worth>,
+}
+
+/// A limit and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThresholdHeld {
+    /// The limit.
+    pub threshold: Threshold,
+    /// What became of it.
+    pub held: Held,
+}
+
+/// The name of the document's form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Format {
+    /// A study of sonde.
+    #[default]
+    #[serde(rename = "sonde-study")]
+    Study,
+}
+
+impl StudyDocument {
+    /// As one JSON document, indented, with a line end.
+    ///
+    /// # Errors
+    /// A number in it that JSON has no word for, so that the document could not be read again.
+    pub fn to_json(&self) -> Result<String, Unwritable> {
+        let unwritable = |fault: serde_json::Error| Unwritable { reason: fault.to_string() };
+        let mut text = serde_json::to_string_pretty(self).map_err(unwritable)?;
+        serde_json::from_str::<Self>(&text).map_err(unwritable)?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// The trials of one setting, by block.
+    pub fn trials_of(&self, setting: u32) -> Vec<&Trial> {
+        let mut trials: Vec<&Trial> = self.trials.iter().filter(|trial| trial.setting == setting).collect();
+        trials.sort_by_key(|trial| trial.block);
+        trials
+    }
+
+    /// The number that each block's trial of a setting has for `figure`; absent where a block has none.
+    pub fn figures_of(&self, setting: u32, figure: Figure) -> Vec<Option<f64>> {
+        let mut numbers = vec![None; self.blocks as usize];
+        for trial in self.trials_of(setting) {
+            if let (Some(number), Some(record)) = (numbers.get_mut(trial.block as usize), &trial.record) {
+                *number = figure.of(record.outcome.as_ref(), record.stream.as_ref());
+            }
+        }
+        numbers
+    }
+
+    /// Trials that were to be made.
+    pub fn planned(&self) -> usize {
+        self.blocks as usize * self.settings.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Line;
+    use crate::fixture;
+    use crate::read::{Document, ReadError};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_study_is_read_as_it_was_written() {
+        let study = fixture::study();
+        let text = study.to_json().unwrap();
+        assert_eq!(Document::read(&text), Ok(Document::Study(Box::new(study.clone()))));
+        let wrong = ReadError::NotARecord { found: Some("sonde-study".to_owned()) };
+        assert_eq!(Record::read(&text), Err(wrong), "it is not one record");
+        let validator = jsonschema::validator_for(&crate::schema::study_schema()).unwrap();
+        let faults: Vec<String> =
+            validator.iter_errors(&serde_json::from_str(&text).unwrap()).map(|fault| fault.to_string()).collect();
+        assert_eq!(faults, [] as [String; 0]);
+        let lines = [Line::Trial(Box::new(study.trials[0].clone())), Line::Studied(Box::new(study.clone()))];
+        let text: String = lines.iter().map(Line::to_json).collect();
+        assert_eq!(Document::read(&text), Ok(Document::Study(Box::new(study))));
+    }
+
+    #[test]
+    fn older_records_in_a_study_are_upgraded_and_a_trial_may_have_none() {
+        let mut old = serde_json::to_value(fixture::study()).unwrap();
+        old["trials"][0]["record"] = serde_json::from_str(include_str!("../fixtures/record.v1.json")).unwrap();
+        old["trials"][1]["record"] = Value::Null;
+        let Ok(Document::Study(found)) = Document::read(&old.to_string()) else { panic!("not read") };
+        assert_eq!(found.trials[0].record.as_ref().unwrap().version, crate::record::VERSION);
+        assert_eq!(found.trials[1].record, None);
+    }
+
+    #[test]
+    fn a_later_or_broken_study_is_called_so() {
+        let mut study = serde_json::to_value(fixture::study()).unwrap();
+        study["version"] = json!(VERSION + 1);
+        let read = Document::read(&study.to_string());
+        assert_eq!(read, Err(ReadError::LaterDocument { what: "study", version: VERSION + 1, newest: VERSION }));
+        study["version"] = json!(VERSION);
+        study["settings"] = json!(3);
+        let read = Document::read(&study.to_string());
+        assert!(matches!(read, Err(ReadError::MalformedDocument { what: "study", .. })));
+    }
+
+    #[test]
+    fn numbers_stand_at_their_blocks() {
+        let mut study = fixture::study();
+        study.blocks = 3;
+        let numbers = study.figures_of(1, Figure::Loss);
+        assert_eq!(numbers.len(), 3);
+        assert!(numbers[0].is_some() && numbers[1..] == [None, None], "one block was made");
+    }
+}

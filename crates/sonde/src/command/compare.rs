@@ -1,0 +1,287 @@
+//! `sonde compare`: do these differ, by how much, how surely, and in which axis lies the cause?
+
+pub mod corners;
+pub mod judge;
+pub mod options;
+pub mod sides;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use logbook::event::Line;
+use logbook::moment::Moment;
+use logbook::record::Ended;
+use logbook::study::{AxisDifference, Format, Place, Question, Setting, StudyDocument, Trial, VERSION};
+use measure::comparison::Design;
+use measure::study::threshold::Held;
+use measure::unit::Nanos;
+use uuid::Uuid;
+
+use crate::command::compare::corners::Corners;
+use crate::command::compare::judge::{Asked, Differences};
+use crate::command::compare::options::CompareOptions;
+use crate::command::compare::sides::Side;
+use crate::command::deliver;
+use crate::command::rtt::conclude;
+use crate::command::rtt::now;
+use crate::command::rtt::stream::Stream;
+use crate::command::study::axis::differing;
+use crate::command::study::campaign::{Campaign, Course};
+use crate::command::study::trials::{Aim, Planned, plan};
+use crate::command::study::words::Words;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Runs of each side where nobody says: with pairs the fewest that can show a difference in each of three figures.
+const RUNS: u32 = 7;
+/// Length of runs: at least ten exchanges, so that a run has a median.
+const AIM: Aim = Aim { samples: 10, least: Nanos::secs(1) };
+
+/// Compares, and delivers what was found.
+///
+/// # Errors
+/// Sides that cannot be read, files that cannot be made, a far side that answers nothing.
+pub fn run(options: &CompareOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    let common = options.with.as_deref().map(Words::read).transpose()?;
+    let sides = sides::read(&options.sides, common.as_ref())?;
+    deliver::check(&options.result)?;
+    let live: Option<Vec<Words>> = sides
+        .iter()
+        .map(|side| match side {
+            Side::Live(words) => Some(words.clone()),
+            Side::Stored { .. } => None,
+        })
+        .collect();
+    match live {
+        Some(words) => Live::of(options, words, command)?.run(output),
+        None => stored(options, sides, command, output),
+    }
+}
+
+/// A comparison that is to be measured.
+struct Live<'a> {
+    options: &'a CompareOptions,
+    asked: Asked,
+    settings: Vec<Setting>,
+    /// Of each side but the first.
+    differences: Vec<Differences>,
+    planned: Planned,
+    seed: u64,
+    command: Vec<String>,
+}
+
+impl<'a> Live<'a> {
+    fn of(options: &'a CompareOptions, sides: Vec<Words>, command: Vec<String>) -> Result<Self, Failure> {
+        let corners = match sides.as_slice() {
+            [first, second] if !options.no_moves => corners::between(first, second),
+            _ => None,
+        };
+        let differences = sides[1..]
+            .iter()
+            .map(|second| differences(&sides[0], second, corners.as_ref()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut words = sides;
+        let mut places = vec![Place::Side; words.len()];
+        // The first and the last corner are the two sides.
+        let settings = corners.map(|corners| corners.settings).unwrap_or_default();
+        let between = settings.len().saturating_sub(1);
+        for (moved, setting) in settings.into_iter().take(between).skip(1) {
+            words.push(setting);
+            places.push(Place::Corner { moved });
+        }
+        let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
+        let planned = plan(words, options.runs.unwrap_or(RUNS), seed, AIM, options.budget)?;
+        let settings = planned.words.iter().zip(&planned.methods).zip(places).enumerate();
+        let axes: Vec<&str> = differences[0].iter().map(|difference| difference.axis.as_str()).collect();
+        let settings = settings
+            .map(|(number, ((words, method), at))| Setting {
+                name: name(number, &at, &axes),
+                command: words.words(),
+                method: Some(method.clone()),
+                at,
+            })
+            .collect();
+        let asked = asked(options, Design::Paired);
+        Ok(Self { options, asked, settings, differences, planned, seed, command })
+    }
+
+    fn run(self, output: &Arc<Output>) -> Result<Exit, Failure> {
+        let campaign = Campaign::new(output)?;
+        let mut stream = Stream::open(&self.options.result, output)?;
+        let started = now();
+        campaign.announce(&self.planned, 0);
+        let mut each =
+            |trials: &[Trial]| trials.last().is_none_or(|trial| stream.write(&Line::Trial(Box::new(trial.clone()))));
+        let course = match campaign.carry_out(&self.planned, &self.settings, Vec::new(), &mut each) {
+            Ok(course) => course,
+            Err(failure) => {
+                stream.write_to_files(&Line::Error(Box::new(failure.told.clone())));
+                return Err(failure);
+            }
+        };
+        let (options, asked, differences) = (self.options, self.asked.clone(), self.differences.clone());
+        let study = judged(self.document(course, started), &differences, &asked);
+        let exit = exit(&study, options.strict, &campaign);
+        let delivered = deliver::study(&study, &options.result, output);
+        stream.write(&Line::Studied(Box::new(study)));
+        stream.faults().into_iter().next().map_or(delivered, Err)?;
+        Ok(exit)
+    }
+
+    fn document(self, course: Course, started: Moment) -> StudyDocument {
+        StudyDocument {
+            takes_ns: Some(self.planned.takes),
+            budget_ns: self.planned.budget,
+            trials: course.trials,
+            ended: course.ended,
+            ..empty(self.command, started, Design::Paired, self.settings, self.options.runs.unwrap_or(RUNS), self.seed)
+        }
+    }
+}
+
+/// A study without trials.
+fn empty(
+    command: Vec<String>,
+    started: Moment,
+    design: Design,
+    settings: Vec<Setting>,
+    blocks: u32,
+    seed: u64,
+) -> StudyDocument {
+    StudyDocument {
+        format: Format::Study,
+        version: VERSION,
+        id: Uuid::now_v7(),
+        tool: conclude::tool(),
+        command,
+        started,
+        question: Question::Compare { design },
+        settings,
+        blocks,
+        seed,
+        takes_ns: None,
+        budget_ns: None,
+        trials: Vec::new(),
+        ended: Ended::Complete,
+        comparisons: Vec::new(),
+    }
+}
+
+fn asked(options: &CompareOptions, design: Design) -> Asked {
+    Asked { design, figures: options.figures.clone(), thresholds: options.fail_if.clone() }
+}
+
+/// The side's letter; between the sides, what was moved of the first.
+fn name(number: usize, at: &Place, axes: &[&str]) -> String {
+    match at {
+        Place::Corner { moved } => {
+            let axes = axes.iter().enumerate().filter(|(place, _)| moved & 1 << place != 0).map(|(_, axis)| *axis);
+            format!("A with B's {}", axes.collect::<Vec<_>>().join(" and "))
+        }
+        _ => letter(number),
+    }
+}
+
+/// A, B, …, Z, then numbers.
+fn letter(number: usize) -> String {
+    u8::try_from(number)
+        .ok()
+        .filter(|number| *number < 26)
+        .map_or_else(|| format!("side {}", number + 1), |number| char::from(b'A' + number).to_string())
+}
+
+/// Where two commands differ, moved together what cannot be moved apart.
+fn differences(first: &Words, second: &Words, corners: Option<&Corners>) -> Result<Differences, Failure> {
+    let (one, other) = (first.method()?, second.method()?);
+    let groups = corners.map_or_else(
+        || differing(first, second).into_iter().map(|axis| vec![axis]).collect(),
+        |corners| corners.groups.clone(),
+    );
+    let told = |axes: &[crate::command::study::axis::Axis]| {
+        let join = |texts: Vec<String>| texts.join("; ");
+        AxisDifference {
+            axis: axes.iter().map(|axis| axis.name).collect::<Vec<_>>().join(" and "),
+            first: join(axes.iter().map(|axis| axis.told(first, &one)).collect()),
+            second: join(axes.iter().map(|axis| axis.told(second, &other)).collect()),
+            worth: None,
+        }
+    };
+    Ok(groups.iter().map(|axes| told(axes)).collect())
+}
+
+/// The study with what its trials say.
+fn judged(mut study: StudyDocument, differences: &[Differences], asked: &Asked) -> StudyDocument {
+    let sides = study.settings.iter().filter(|setting| setting.at == Place::Side).count() as u32;
+    let found =
+        (1..sides).zip(differences).map(|(second, axes)| judge::comparison(&study, second, axes.clone(), asked));
+    study.comparisons = found.collect();
+    study
+}
+
+/// Stored records: each a trial of its side, tested as they are.
+fn stored(
+    options: &CompareOptions,
+    sides: Vec<Side>,
+    command: Vec<String>,
+    output: &Arc<Output>,
+) -> Result<Exit, Failure> {
+    if let Some(budget) = options.budget {
+        let what = format!("--budget {budget}: nothing is measured where records are compared");
+        return Err(Failure::usage(what).hint("leave it away"));
+    }
+    let (mut settings, mut trials) = (Vec::new(), Vec::new());
+    for (number, side) in sides.into_iter().enumerate() {
+        let Side::Stored { name, records } = side else { continue };
+        let method = records.first().map(|(_, record)| record.method.clone());
+        let alike = records.iter().all(|(_, record)| Some(&record.method) == method.as_ref());
+        let mut files: Vec<String> = records.iter().map(|(file, _)| file.display().to_string()).collect();
+        files.dedup();
+        settings.push(Setting {
+            name: format!("{} {name}", letter(number)),
+            command: files,
+            method: method.filter(|_| alike),
+            at: Place::Side,
+        });
+        let trial = |(block, (_, record))| Trial {
+            block: block as u32,
+            setting: number as u32,
+            record: Some(Box::new(record)),
+            failure: None,
+        };
+        trials.extend(records.into_iter().enumerate().map(trial));
+    }
+    let blocks = trials.iter().map(|trial: &Trial| trial.block + 1).max().unwrap_or(0);
+    let seed = options.seed.unwrap_or(1);
+    let study = StudyDocument { trials, ..empty(command, now(), Design::Apart, settings, blocks, seed) };
+    let first = study.trials_of(0);
+    let differences: Vec<Differences> = (1..study.settings.len() as u32)
+        .map(|second| judge::told_by_records(&first, &study.trials_of(second)))
+        .collect();
+    let study = judged(study, &differences, &asked(options, Design::Apart));
+    let mut stream = Stream::open(&options.result, output)?;
+    let delivered = deliver::study(&study, &options.result, output);
+    let exit = status(&study, options.strict);
+    stream.write(&Line::Studied(Box::new(study)));
+    stream.faults().into_iter().next().map_or(delivered, Err)?;
+    exit
+}
+
+fn exit(study: &StudyDocument, strict: bool, campaign: &Campaign<'_>) -> Exit {
+    match campaign.interruption().signal() {
+        Some(signal) => Exit::CutShort(signal),
+        None => status(study, strict).unwrap_or(Exit::NothingAnswered),
+    }
+}
+
+/// The exit status by what was found; an error where nothing could be compared.
+fn status(study: &StudyDocument, strict: bool) -> Result<Exit, Failure> {
+    let mut held = study.comparisons.iter().flat_map(|comparison| &comparison.thresholds).map(|limit| limit.held);
+    if let Some(why) = study.comparisons.iter().find_map(|comparison| comparison.incomparable.clone()) {
+        let mut failure = Failure::usage(why).hint("compare what answers the same question");
+        failure.exit = if study.takes_ns.is_some() { Exit::NothingAnswered } else { Exit::Usage };
+        return Err(failure);
+    }
+    let failed = held.any(|held| held == Held::Exceeded || strict && held != Held::Kept);
+    Ok(if failed { Exit::Threshold } else { Exit::Done })
+}

@@ -1,0 +1,7 @@
+//! What comparisons, sweeps and causes have in common: measuring commands as words whose axes can be moved, and trials of them
+//! made in random order, each by a process of its own.
+
+pub mod axis;
+pub mod campaign;
+pub mod trials;
+pub mod words;

@@ -1,0 +1,159 @@
+//! Makes the trials of a study, one after the other, each in a process of its own.
+//!
+//! What was made stays made: a signal, a budget that is used up or a far side that goes away end the campaign, and what there is
+//! until then is its result.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use endpoint::clock::Monotonic;
+use endpoint::stop::Stop;
+use lab::trial::{Run, Runner};
+use logbook::record::Ended;
+use logbook::study::{Setting, Trial};
+use measure::unit::{Instant, Nanos};
+use report::layout::Style;
+
+use crate::command::study::trials::{Planned, Span};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::signal::{self, Interruption};
+
+/// A setting that could not be measured so often in a row is not tried again.
+const TRIES: u32 = 2;
+
+/// What makes trials.
+#[derive(Debug)]
+pub struct Campaign<'a> {
+    runner: Runner,
+    stop: Stop,
+    interruption: Interruption,
+    told: Arc<Mutex<String>>,
+    output: &'a Arc<Output>,
+}
+
+/// How it went.
+#[derive(Debug)]
+pub struct Course {
+    /// The trials, in the order they were made.
+    pub trials: Vec<Trial>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+impl<'a> Campaign<'a> {
+    /// A campaign whose signals are taken from here on.
+    ///
+    /// # Errors
+    /// What the system says where it grants no thread, or does not tell which program this is.
+    pub fn new(output: &'a Arc<Output>) -> Result<Self, Failure> {
+        let runner =
+            Runner::here().map_err(|error| Failure::usage(format!("cannot tell which program this is: {error}")))?;
+        let (stop, told) = (Stop::default(), Arc::new(Mutex::new(String::from("nothing was measured yet"))));
+        let (asked, line, out) = (stop.clone(), Arc::clone(&told), Arc::clone(output));
+        let interruption =
+            signal::watch(move || asked.request(), move || out.aside(&format!("so far: {}\n", lock(&line))))
+                .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
+        Ok(Self { runner, stop, interruption, told, output })
+    }
+
+    /// The signal that ended it, where one did.
+    pub fn interruption(&self) -> &Interruption {
+        &self.interruption
+    }
+
+    /// Says how long it takes, unless quiet.
+    pub fn announce(&self, planned: &Planned, made: usize) {
+        let count = planned.turns.len() - made;
+        let trials = if count == 1 { "1 trial".to_owned() } else { format!("{count} trials") };
+        let budget = planned.budget.map_or(String::new(), |budget| format!(" of the {} allowed", Span(budget)));
+        self.output.note(&format!("{trials} in random order, about {}{budget}\n", Span(planned.takes)));
+    }
+
+    /// Makes the trials of `planned` but those already `made`; each is handed to `each`, which says whether to go on.
+    ///
+    /// # Errors
+    /// Nothing at all could be measured: what the first trial said.
+    pub fn carry_out(
+        &self,
+        planned: &Planned,
+        settings: &[Setting],
+        made: Vec<Trial>,
+        each: &mut dyn FnMut(&[Trial]) -> bool,
+    ) -> Result<Course, Failure> {
+        let started = Monotonic::now();
+        let (mut trials, mut misses) = (made, BTreeMap::<u32, u32>::new());
+        let mut ended = Ended::Complete;
+        for (place, turn) in planned.turns.iter().enumerate() {
+            let at = turn.setting as usize;
+            let same = |trial: &Trial| (trial.block, trial.setting) == (turn.block, turn.setting);
+            if trials.iter().any(same) || misses.get(&turn.setting).is_some_and(|misses| *misses >= TRIES) {
+                continue;
+            }
+            if over(started, planned.each[at], planned.budget) {
+                continue;
+            }
+            self.tell(planned, place, &settings[at].name);
+            let (record, failure) = match self.runner.run(&planned.words[at].words(), planned.most[at], &self.stop) {
+                // A run cut short by our own end is no trial: it is shorter than the others.
+                _ if self.stop.requested() => break,
+                Run::Measured(record) => (Some(record), None),
+                Run::Failed(failure) => (None, Some(failure)),
+            };
+            let missed = misses.entry(turn.setting).or_default();
+            *missed = if record.is_some() { 0 } else { *missed + 1 };
+            trials.push(Trial { block: turn.block, setting: turn.setting, record, failure });
+            if !each(&trials) {
+                break;
+            }
+            if (place + 1) % settings.len() == 0 && trials.iter().all(|trial| trial.record.is_none()) {
+                break;
+            }
+        }
+        self.output.progress_done();
+        if let Some(signal) = self.interruption.signal() {
+            ended = Ended::Interrupted { signal: signal.name().to_owned() };
+        }
+        if trials.iter().all(|trial| trial.record.is_none()) {
+            return Err(self.nothing(&trials));
+        }
+        Ok(Course { trials, ended })
+    }
+
+    /// What is told where no trial measured anything.
+    fn nothing(&self, trials: &[Trial]) -> Failure {
+        if let Some(signal) = self.interruption.signal() {
+            let mut failure = Failure::usage("stopped before the first trial was over: nothing was measured");
+            failure.exit = crate::exit::Exit::CutShort(signal);
+            return failure;
+        }
+        let told = trials.iter().find_map(|trial| trial.failure.clone());
+        let mut failure = Failure::usage("no trial could be made");
+        failure.exit = crate::exit::Exit::NothingAnswered;
+        failure.told = told.unwrap_or(failure.told);
+        failure
+    }
+
+    fn tell(&self, planned: &Planned, place: usize, name: &str) {
+        let rest: u64 = planned.turns[place..].iter().map(|turn| planned.each[turn.setting as usize].0).sum();
+        let line =
+            format!("trial {} of {} · {name} · about {} left", place + 1, planned.turns.len(), Span(Nanos(rest)));
+        if self.output.shows_progress() {
+            let style = Style { width: self.output.style().width.saturating_sub(3), ..*self.output.style() };
+            let shown: String = style.say(&line).chars().take(style.width).collect();
+            self.output.progress(&shown);
+        }
+        *lock(&self.told) = line;
+    }
+}
+
+/// Whether a trial of this length would go beyond the budget.
+fn over(started: Instant, length: Nanos, budget: Option<Nanos>) -> bool {
+    let Some(budget) = budget else { return false };
+    Monotonic::now().since(started).is_some_and(|gone| gone.0.saturating_add(length.0) > budget.0)
+}
+
+fn lock(told: &Mutex<String>) -> std::sync::MutexGuard<'_, String> {
+    // At worst the line is that of one trial before.
+    told.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,162 @@
+//! Which trials a study makes, how long each is, and how long all of them take: known, and said, before the first.
+
+use measure::method::{Method, Pattern};
+use measure::study::lengths::{self, Wish};
+use measure::study::{Turn, order};
+use measure::unit::Nanos;
+
+use crate::command::study::words::Words;
+use crate::failure::Failure;
+
+/// A stream needs so long to leave its slow start behind.
+const STREAM: Nanos = Nanos::secs(3);
+/// No trial of exchanges is made longer than this for the sake of its samples.
+const MOST: Nanos = Nanos::secs(100);
+/// More time than a trial should take, after which it is ended: the peer's silence has a timeout of its own before.
+const PATIENCE: Nanos = Nanos::secs(20);
+
+/// How long trials should be.
+#[derive(Clone, Copy, Debug)]
+pub struct Aim {
+    /// Exchanges a trial should have.
+    pub samples: u64,
+    /// No trial is shorter where the budget allows.
+    pub least: Nanos,
+}
+
+/// The trials to be made.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The words of each setting, with the length of its trials.
+    pub words: Vec<Words>,
+    /// The method of each.
+    pub methods: Vec<Method>,
+    /// How long a trial of each may take at most.
+    pub most: Vec<Nanos>,
+    /// How long one of each should take, with what lies around it.
+    pub each: Vec<Nanos>,
+    /// In which order.
+    pub turns: Vec<Turn>,
+    /// How long all should take.
+    pub takes: Nanos,
+    /// How long they may.
+    pub budget: Option<Nanos>,
+}
+
+/// Plans trials of these settings.
+///
+/// # Errors
+/// A setting that its command would refuse, and a budget that cannot be kept.
+pub fn plan(settings: Vec<Words>, blocks: u32, seed: u64, aim: Aim, budget: Option<Nanos>) -> Result<Planned, Failure> {
+    let methods = settings.iter().map(Words::method).collect::<Result<Vec<_>, _>>()?;
+    let mut wishes: Vec<Wish> = settings.iter().zip(&methods).map(|(words, method)| wish(words, method, aim)).collect();
+    if let Some(budget) = budget {
+        let lengths = lengths::within(budget, &wishes, blocks).ok_or_else(|| unkept(budget, &wishes, blocks))?;
+        for (wish, length) in wishes.iter_mut().zip(lengths) {
+            wish.length = length;
+        }
+    }
+    let words: Vec<Words> = settings.into_iter().zip(&wishes).map(|(words, wish)| with_length(words, *wish)).collect();
+    let methods = words.iter().map(Words::method).collect::<Result<Vec<_>, _>>()?;
+    let each: Vec<Nanos> = wishes.iter().map(|wish| lengths::whole(std::slice::from_ref(wish), 1)).collect();
+    let most = wishes.iter().zip(&methods).map(|(wish, method)| most(wish, method)).collect();
+    let turns = order(methods.len() as u32, blocks, seed);
+    Ok(Planned { words, methods, most, each, turns, takes: lengths::whole(&wishes, blocks), budget })
+}
+
+fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
+    let gap = method.schedule.mean_gap();
+    let counted = method.stop.count.map(|count| match gap {
+        Some(gap) => Nanos(gap.0.saturating_mul(count)),
+        // Nobody knows how long they take; a millisecond each is long.
+        None => Nanos(count.saturating_mul(1_000_000)).min(MOST),
+    });
+    let length = words.time().or(counted).unwrap_or_else(|| {
+        if method.pattern == Pattern::Stream {
+            return STREAM.max(aim.least);
+        }
+        let samples = gap.map_or(Nanos::ZERO, |gap| Nanos(gap.0.saturating_mul(aim.samples)));
+        samples.min(MOST).max(aim.least)
+    });
+    let fixed = words.time().is_some() || counted.is_some();
+    Wish { length, warm_up: method.warm_up_ns, fixed }
+}
+
+fn with_length(mut words: Words, wish: Wish) -> Words {
+    if !wish.fixed {
+        words.say("--time", Some(format!("{}ms", wish.length.0.div_ceil(1_000_000))));
+    }
+    words
+}
+
+fn most(wish: &Wish, method: &Method) -> Nanos {
+    let known = wish.length.0.saturating_add(wish.warm_up.0).saturating_add(method.timeout_ns.0);
+    Nanos(known.saturating_add(PATIENCE.0))
+}
+
+fn unkept(budget: Nanos, wishes: &[Wish], blocks: u32) -> Failure {
+    let shortest: Vec<Wish> = wishes
+        .iter()
+        .map(|wish| if wish.fixed { *wish } else { Wish { length: lengths::SHORTEST, ..*wish } })
+        .collect();
+    let takes = Span(lengths::whole(&shortest, blocks));
+    let what = format!(
+        "--budget {}: {} trials take {takes} even where each is as short as it can be",
+        Span(budget),
+        wishes.len() * blocks as usize
+    );
+    Failure::usage(what).hint("allow more, or ask for fewer settings or runs; a shorter --warm-up helps too")
+}
+
+/// A length of time for people: `2 min 5 s`.
+pub struct Span(pub Nanos);
+
+impl std::fmt::Display for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = self.0.0.div_ceil(1_000_000_000);
+        match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+            (0, 0, seconds) => write!(f, "{seconds} s"),
+            (0, minutes, 0) => write!(f, "{minutes} min"),
+            (0, minutes, seconds) => write!(f, "{minutes} min {seconds} s"),
+            (hours, minutes, _) => write!(f, "{hours} h {minutes} min"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AIM: Aim = Aim { samples: 10, least: Nanos::secs(1) };
+
+    fn words(text: &str) -> Words {
+        Words::read(text).unwrap()
+    }
+
+    #[test]
+    fn sparse_settings_run_longer_and_what_was_said_stays() {
+        let settings = vec![words("db1"), words("ping db1"), words("db1 -t 4"), words("ping db1 -c 3")];
+        let planned = plan(settings, 7, 1, AIM, None).unwrap();
+        let times: Vec<Option<Nanos>> = planned.words.iter().map(Words::time).collect();
+        assert_eq!(times, [Some(Nanos::secs(1)), Some(Nanos::secs(10)), Some(Nanos::secs(4)), None]);
+        assert_eq!(planned.turns.len(), 28);
+        // Four trials a block with 400 ms of warm-up and 250 ms around each; three requests a second apart take 3 s.
+        assert_eq!(planned.takes, Nanos(7 * (1 + 10 + 4 + 3) * 1_000_000_000 + 28 * 650_000_000));
+    }
+
+    #[test]
+    fn a_budget_is_kept_or_refused() {
+        let settings = || vec![words("db1"), words("ping db1")];
+        let planned = plan(settings(), 7, 1, AIM, Some(Nanos::secs(30))).unwrap();
+        assert!(planned.takes <= Nanos::secs(30) && planned.takes > Nanos::secs(29), "{}", planned.takes);
+        assert_eq!(planned.words[0].time(), Some(Nanos::secs(1)), "the sparse one is cut");
+        let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5))).unwrap_err();
+        assert!(failure.told.what.starts_with("--budget 5 s: 14 trials take 12 s"), "{}", failure.told.what);
+    }
+
+    #[test]
+    fn lengths_are_told_in_words() {
+        let told = |seconds| Span(Nanos::secs(seconds)).to_string();
+        assert_eq!([told(5), told(60), told(125), told(7_500)], ["5 s", "1 min", "2 min 5 s", "2 h 5 min"]);
+    }
+}

@@ -1,0 +1,273 @@
+//! A measuring command as the words that make it: read by the definitions of the command line itself, so that an option can be
+//! taken out or put in, and what comes of it is what the command would make of it.
+
+use std::collections::BTreeMap;
+
+use clap::CommandFactory;
+use measure::method::Method;
+use measure::unit::{Nanos, run_length};
+
+use crate::command::study::axis::{self, Axis};
+use crate::command::{Cli, measured_by};
+use crate::failure::Failure;
+
+/// Measuring commands a study may be made of.
+const COMMANDS: [&str; 3] = ["rtt", "load", "throughput"];
+
+/// Names under which points of the space are known, and what they are here.
+pub const KNOWN: [(&str, &str, &str); 6] = [
+    ("ping", "rtt", "--icmp --every 1s --size 56"),
+    ("tcp_rr", "rtt", "--tcp --size 1"),
+    ("udp_rr", "rtt", "--udp"),
+    ("tcp_crr", "rtt", "--crr --size 1"),
+    ("tcp_stream", "throughput", "--tcp"),
+    ("udp_stream", "throughput", "--udp"),
+];
+
+/// What a study says itself, or has no use for.
+const REFUSED: [(&str, &str); 10] = [
+    ("--json", "it says itself how its trials are told"),
+    ("--json-lines", "it says itself how its trials are told"),
+    ("--output", "its own -o keeps all records in one document"),
+    ("--samples", "its records hold histograms"),
+    ("--verify-pcap", "it is one file, and there are many trials"),
+    ("--find", "a search is no trial: search first, and compare at the rate that was found"),
+    ("--until", "trials of one side are to be alike: say a time (-t)"),
+    ("--cores", "several runs are no trial: give --cpu, or sweep over cores"),
+    ("--quiet", "it says itself how its trials are told"),
+    ("--verbose", "its own -v tells more of the result"),
+];
+
+/// A measuring command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// `rtt`, `load` or `throughput`.
+    pub command: String,
+    /// The far side as typed.
+    pub host: Option<String>,
+    /// The options, in the order they were said.
+    pub options: Vec<Said>,
+}
+
+/// An option that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Its long name with the dashes, or the short one where it has no other.
+    pub name: String,
+    /// Its value, where it takes one.
+    pub value: Option<String>,
+}
+
+impl Words {
+    /// The command in `text`, as a shell would split it: a command's name or that of a [`KNOWN`] point may come first; `rtt` where
+    /// neither does.
+    ///
+    /// # Errors
+    /// A quote left open, an option that is none, that a study has no use for, or that lacks its value.
+    pub fn read(text: &str) -> Result<Self, Failure> {
+        let words = shlex::split(text)
+            .ok_or_else(|| Failure::usage(format!("`{text}`: a quote is left open")).about(text.to_owned()))?;
+        Self::of(&words).map_err(|failure| Failure {
+            told: logbook::failure::Failure { what: format!("`{text}`: {}", failure.told.what), ..failure.told },
+            ..failure
+        })
+    }
+
+    /// The command these words make.
+    ///
+    /// # Errors
+    /// As of [`Words::read`].
+    pub fn of(words: &[String]) -> Result<Self, Failure> {
+        let first = words.first().map_or("", String::as_str);
+        let known = KNOWN.iter().find(|(name, ..)| name.eq_ignore_ascii_case(first));
+        if let Some((_, command, options)) = known {
+            let point: Vec<String> = options.split(' ').map(str::to_owned).collect();
+            let own = Self::plain(command, &words[1..])?;
+            return Ok(own.with(&Self::plain(command, &point)?));
+        }
+        match COMMANDS.iter().find(|command| **command == first) {
+            Some(command) => Self::plain(command, &words[1..]),
+            None => Self::plain("rtt", words),
+        }
+    }
+
+    /// A command by its name, of words that hold no name.
+    fn plain(command: &str, words: &[String]) -> Result<Self, Failure> {
+        let mut read = Self { command: command.to_owned(), host: None, options: Vec::new() };
+        let table = Table::of(command);
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match table.option(word, &mut || words.next().cloned())? {
+                Some(said) => read.options.push(said),
+                None if read.host.is_none() => read.host = Some(word.clone()),
+                None => {
+                    let what = format!("`{word}` is a second far side beside `{}`", read.host.unwrap_or_default());
+                    return Err(Failure::usage(what).hint("a side has one; give each far side as a side of its own"));
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    /// The same with what `common` says put in where this says nothing of it.
+    pub fn with(mut self, common: &Self) -> Self {
+        self.host = self.host.or_else(|| common.host.clone());
+        let says_as_much = |own: &Said, said: &Said| {
+            let axis = Axis::of(&said.name).filter(|_| !axis::is_stop(&said.name) && !axis::is_stop(&own.name));
+            own.name == said.name || axis.is_some_and(|axis| axis.owns(&own.name))
+        };
+        let missing = |said: &&Said| !self.options.iter().any(|own| says_as_much(own, said));
+        let missing: Vec<Said> = common.options.iter().filter(missing).cloned().collect();
+        self.options.extend(missing);
+        self
+    }
+
+    /// The value of an option that takes one, where it was said.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.options.iter().find(|said| said.name == name)?.value.as_deref()
+    }
+
+    /// Says an option, in place of what was said of it.
+    pub fn say(&mut self, name: &str, value: Option<String>) {
+        self.options.retain(|said| said.name != name);
+        self.options.push(Said { name: name.to_owned(), value });
+    }
+
+    /// The words, the command's name first.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = vec![self.command.clone()];
+        words.extend(self.host.clone());
+        for Said { name, value } in &self.options {
+            words.push(name.clone());
+            words.extend(value.clone());
+        }
+        words
+    }
+
+    /// The method that the command would measure by.
+    ///
+    /// # Errors
+    /// What the command itself would refuse.
+    pub fn method(&self) -> Result<Method, Failure> {
+        measured_by(self.words())
+    }
+
+    /// How long it was said to measure, where that was said as a time.
+    pub fn time(&self) -> Option<Nanos> {
+        self.value("--time").and_then(|text| run_length(text).ok())
+    }
+}
+
+/// For people: as it would be typed.
+impl std::fmt::Display for Words {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = self.words();
+        let quoted = shlex::try_join(words.iter().map(String::as_str));
+        f.write_str(&quoted.unwrap_or_else(|_| words.join(" ")))
+    }
+}
+
+/// The options of a command: by each of their names, the name that is kept and whether they take a value.
+struct Table(BTreeMap<String, (String, bool)>);
+
+impl Table {
+    fn of(command: &str) -> Self {
+        let definition = Cli::command();
+        let arguments = definition.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+        let mut table = BTreeMap::new();
+        for argument in arguments.chain(definition.get_arguments()) {
+            let long = argument.get_long().map(|name| format!("--{name}"));
+            let short = argument.get_short().map(|name| format!("-{name}"));
+            let takes = argument.get_action().takes_values();
+            let Some(kept) = long.clone().or_else(|| short.clone()) else { continue };
+            for name in [long, short].into_iter().flatten() {
+                table.insert(name, (kept.clone(), takes));
+            }
+        }
+        Self(table)
+    }
+
+    /// The option in `token`, whose value may be the next word; `None` where it is no option.
+    fn option(&self, token: &str, next: &mut dyn FnMut() -> Option<String>) -> Result<Option<Said>, Failure> {
+        if !token.starts_with('-') || token == "-" {
+            return Ok(None);
+        }
+        let (written, attached) = match token.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ if !token.starts_with("--") && token.len() > 2 && token.is_char_boundary(2) => {
+                (&token[..2], Some(token[2..].to_owned()))
+            }
+            _ => (token, None),
+        };
+        let (name, takes) = self.0.get(written).ok_or_else(|| {
+            Failure::usage(format!("`{written}` is no option of a measuring command")).hint("see `sonde rtt --help`")
+        })?;
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| refused == name) {
+            return Err(Failure::usage(format!("{name} is not for the trials of a study: {why}")));
+        }
+        let value = match (takes, attached) {
+            (true, Some(value)) => Some(value),
+            (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} lacks its value")))?),
+            (false, None) => None,
+            (false, Some(value)) => {
+                return Err(Failure::usage(format!("{name} takes no value, and `{value}` was given")));
+            }
+        };
+        Ok(Some(Said { name: name.clone(), value }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    fn words(text: &str) -> String {
+        Words::read(text).unwrap().words().join(" ")
+    }
+
+    #[test_case("db1", "rtt db1"; "a host alone")]
+    #[test_case("db1:5000 --udp -t 2", "rtt db1:5000 --udp --time 2"; "short names")]
+    #[test_case("load db1 --rate=10k/s", "load db1 --rate 10k/s"; "a value with a sign")]
+    #[test_case("throughput db1 -P4", "throughput db1 --streams 4"; "a value attached")]
+    #[test_case("rtt -4 'db 1'", "rtt db 1 -4"; "quoted")]
+    #[test_case("TCP_RR db1", "rtt db1 --tcp --size 1"; "a name of the field")]
+    #[test_case("ping db1 --every 10ms", "rtt db1 --every 10ms --icmp --size 56"; "what is said takes the name's place")]
+    #[test_case("ping db1 --rate 10/s", "rtt db1 --rate 10/s --icmp --size 56"; "on the whole axis")]
+    fn a_side_is_read_as_the_command_would(text: &str, expected: &str) {
+        assert_eq!(words(text), expected);
+        assert_eq!(words(&Words::read(text).unwrap().to_string()), expected, "and as it is printed");
+    }
+
+    #[test_case("db1 --colour red"; "no option")]
+    #[test_case("db1 --json"; "how it is told")]
+    #[test_case("db1 -o x.json"; "where it is kept")]
+    #[test_case("db1 --until p99"; "of no stated length")]
+    #[test_case("db1 db2"; "two far sides")]
+    #[test_case("db1 --every"; "no value")]
+    #[test_case("db1 --udp=1"; "a value too many")]
+    #[test_case("db1 'open"; "an open quote")]
+    fn what_is_no_trial_is_refused(text: &str) {
+        let failure = Words::read(text).unwrap_err();
+        assert!(failure.told.what.contains(text), "{}", failure.told.what);
+    }
+
+    #[test]
+    fn what_is_common_stands_where_a_side_says_nothing() {
+        let common = Words::read("db1 --every 10ms --size 100 -t 1").unwrap();
+        let side = Words::read("--icmp --rate 5/s").unwrap().with(&common);
+        assert_eq!(side.words().join(" "), "rtt db1 --icmp --rate 5/s --size 100 --time 1");
+    }
+
+    #[test]
+    fn the_method_is_the_commands_own() {
+        let method = Words::read("db1 --icmp --every 10ms").unwrap().method().unwrap();
+        assert_eq!(method.to_string().split(" · ").next(), Some("icmp exchange"));
+        assert!(Words::read("db1 --udp --size 1").unwrap().method().is_err(), "too small for our header");
+        let failure = Words::read("db1 --every never").unwrap().method().unwrap_err();
+        assert!(failure.told.what.contains("never"), "{}", failure.told.what);
+        assert!(Words::read("throughput db1").unwrap().method().is_ok());
+        assert!(Words::read("load db1 --rate 10k/s").unwrap().method().is_ok());
+    }
+}
