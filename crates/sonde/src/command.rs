@@ -25,6 +25,7 @@ pub mod rtt;
 pub mod serve;
 pub mod show;
 pub mod study;
+pub mod sweep;
 pub mod syn;
 pub mod throughput;
 pub mod value;
@@ -95,6 +96,12 @@ enum Command {
     /// axes in which they differ are moved one at a time. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP
     /// end it in order, with what was found until then.
     Compare(compare::options::CompareOptions),
+    /// Sweep along an axis: how does the answer move with the interval, the size, the rate, …?
+    ///
+    /// Every point of every method is a trial of its own in each block, in random order, and each trial a process with
+    /// connections of its own. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP end it in order: what
+    /// was measured until then is told and kept, and --resume goes on.
+    Sweep(sweep::options::SweepOptions),
     /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
     ///
     /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
@@ -155,7 +162,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match Cli::try_parse_from(compare::sides::marked(argv)) {
+    match Cli::try_parse_from(study::gather::gathered(compare::sides::marked(argv))) {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
@@ -175,6 +182,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Load(options) => load::run(options, words, output),
         Command::Throughput(options) => throughput::run(options, &words, output),
         Command::Compare(options) => compare::run(&options, words, output),
+        Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Check(options) => check::run(&options, output),
