@@ -93,9 +93,10 @@ impl<'a> Live<'a> {
         let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
         let planned = plan(words, options.runs.unwrap_or(RUNS), seed, AIM, options.budget)?;
         let settings = planned.words.iter().zip(&planned.methods).zip(places).enumerate();
+        let axes: Vec<&str> = differences[0].iter().map(|difference| difference.axis.as_str()).collect();
         let settings = settings
             .map(|(number, ((words, method), at))| Setting {
-                name: name(number, &at),
+                name: name(number, &at, &axes),
                 command: words.words(),
                 method: Some(method.clone()),
                 at,
@@ -109,7 +110,7 @@ impl<'a> Live<'a> {
         let campaign = Campaign::new(output)?;
         let mut stream = Stream::open(&self.options.result, output)?;
         let started = now();
-        campaign.announce(&self.planned, 0);
+        campaign.announce(&self.planned, &[]);
         let mut each =
             |trials: &[Trial]| trials.last().is_none_or(|trial| stream.write(&Line::Trial(Box::new(trial.clone()))));
         let course = match campaign.carry_out(&self.planned, &self.settings, Vec::new(), &mut each) {
@@ -133,7 +134,7 @@ impl<'a> Live<'a> {
             takes_ns: Some(self.planned.takes),
             budget_ns: self.planned.budget,
             trials: course.trials,
-            ended: course.ended,
+            ended: Some(course.ended),
             ..empty(self.command, started, Design::Paired, self.settings, self.options.runs.unwrap_or(RUNS), self.seed)
         }
     }
@@ -162,7 +163,7 @@ fn empty(
         takes_ns: None,
         budget_ns: None,
         trials: Vec::new(),
-        ended: Ended::Complete,
+        ended: Some(Ended::Complete),
         comparisons: Vec::new(),
     }
 }
@@ -171,10 +172,13 @@ fn asked(options: &CompareOptions, design: Design) -> Asked {
     Asked { design, figures: options.figures.clone(), thresholds: options.fail_if.clone() }
 }
 
-/// The side's letter, or that of what was moved.
-fn name(number: usize, at: &Place) -> String {
+/// The side's letter; between the sides, what was moved of the first.
+fn name(number: usize, at: &Place, axes: &[&str]) -> String {
     match at {
-        Place::Corner { moved } => format!("moved {moved:b}"),
+        Place::Corner { moved } => {
+            let axes = axes.iter().enumerate().filter(|(place, _)| moved & 1 << place != 0).map(|(_, axis)| *axis);
+            format!("A with B's {}", axes.collect::<Vec<_>>().join(" and "))
+        }
         _ => letter(number),
     }
 }

@@ -14,6 +14,7 @@ mod persona;
 mod pipe;
 mod referee;
 mod replay;
+mod report;
 mod rtt;
 mod serve;
 mod terminal;

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use measure::method::Method;
 use measure::unit::{Nanos, run_length};
 
-use crate::command::study::axis::Axis;
+use crate::command::study::axis::{self, Axis};
 use crate::command::{Cli, measured_by};
 use crate::failure::Failure;
 
@@ -112,15 +112,12 @@ impl Words {
     /// The same with what `common` says put in where this says nothing of it.
     pub fn with(mut self, common: &Self) -> Self {
         self.host = self.host.or_else(|| common.host.clone());
-        let missing: Vec<Said> = common
-            .options
-            .iter()
-            .filter(|said| {
-                let axis = Axis::of(&said.name);
-                !self.options.iter().any(|own| own.name == said.name || axis.is_some_and(|axis| axis.owns(&own.name)))
-            })
-            .cloned()
-            .collect();
+        let says_as_much = |own: &Said, said: &Said| {
+            let axis = Axis::of(&said.name).filter(|_| !axis::is_stop(&said.name) && !axis::is_stop(&own.name));
+            own.name == said.name || axis.is_some_and(|axis| axis.owns(&own.name))
+        };
+        let missing = |said: &&Said| !self.options.iter().any(|own| says_as_much(own, said));
+        let missing: Vec<Said> = common.options.iter().filter(missing).cloned().collect();
         self.options.extend(missing);
         self
     }
@@ -134,6 +131,11 @@ impl Words {
     pub fn say(&mut self, name: &str, value: Option<String>) {
         self.options.retain(|said| said.name != name);
         self.options.push(Said { name: name.to_owned(), value });
+    }
+
+    /// Whether the command has this option.
+    pub fn has(&self, name: &str) -> bool {
+        Table::of(&self.command).0.contains_key(name)
     }
 
     /// The words, the command's name first.
@@ -171,10 +173,22 @@ impl std::fmt::Display for Words {
 }
 
 /// The options of a command: by each of their names, the name that is kept and whether they take a value.
-struct Table(BTreeMap<String, (String, bool)>);
+pub struct Table(BTreeMap<String, (String, bool)>);
 
 impl Table {
-    fn of(command: &str) -> Self {
+    /// Of every command that a trial may be made of.
+    pub fn of_measuring() -> Self {
+        Self(COMMANDS.iter().flat_map(|command| Self::of(command).0).collect())
+    }
+
+    /// Whether `token` is one of these options and, where it is, whether the next word is its value.
+    pub fn takes_next(&self, token: &str) -> Option<bool> {
+        let (written, attached) = split(token);
+        self.0.get(written).map(|(_, takes)| *takes && attached.is_none())
+    }
+
+    /// Of one command.
+    pub fn of(command: &str) -> Self {
         let definition = Cli::command();
         let arguments = definition.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
         let mut table = BTreeMap::new();
@@ -195,13 +209,7 @@ impl Table {
         if !token.starts_with('-') || token == "-" {
             return Ok(None);
         }
-        let (written, attached) = match token.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
-            _ if !token.starts_with("--") && token.len() > 2 && token.is_char_boundary(2) => {
-                (&token[..2], Some(token[2..].to_owned()))
-            }
-            _ => (token, None),
-        };
+        let (written, attached) = split(token);
         let (name, takes) = self.0.get(written).ok_or_else(|| {
             Failure::usage(format!("`{written}` is no option of a measuring command")).hint("see `sonde rtt --help`")
         })?;
@@ -209,7 +217,7 @@ impl Table {
             return Err(Failure::usage(format!("{name} is not for the trials of a study: {why}")));
         }
         let value = match (takes, attached) {
-            (true, Some(value)) => Some(value),
+            (true, Some(value)) => Some(value.to_owned()),
             (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} lacks its value")))?),
             (false, None) => None,
             (false, Some(value)) => {
@@ -217,6 +225,17 @@ impl Table {
             }
         };
         Ok(Some(Said { name: name.clone(), value }))
+    }
+}
+
+/// An option as it is written, and the value that hangs on it: `--size=1`, `-P4`.
+fn split(token: &str) -> (&str, Option<&str>) {
+    match token.split_once('=') {
+        Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+        _ if !token.starts_with("--") && token.len() > 2 && token.is_char_boundary(2) => {
+            (&token[..2], Some(&token[2..]))
+        }
+        _ => (token, None),
     }
 }
 
