@@ -96,7 +96,7 @@ fn ended(page: &mut Page, record: &Record) {
         Ended::Interrupted { signal } => (format!("by {signal} after {elapsed}"), None),
         Ended::PeerLost { reason } => (
             format!("after {elapsed}, the peer is gone: {reason}"),
-            Warning::PeerLost { reason: reason.clone() }.advice(),
+            Warning::PeerLost { reason: reason.clone() }.advice_in(Command::of(&record.method)),
         ),
     };
     let told = format!("{how}; what was measured until then stands here");
