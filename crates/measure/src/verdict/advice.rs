@@ -74,7 +74,7 @@ impl Warning {
                 "see in the kernel's log why it gave the CPU's counter up; where that is sound, make it the source again (/sys/devices/system/clocksource/clocksource0/current_clocksource)"
             }
             Self::CoarseClock { .. } => {
-                "take no difference of a few such steps for one; `sonde self` tells what this machine can resolve"
+                "read nothing into differences of a few such steps; `sonde self` tells what this machine can resolve"
             }
             Self::NotSteady { .. }
             | Self::NotSettled { .. }
