@@ -5,8 +5,10 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod deliver;
+pub mod export;
 pub mod foreign;
 pub mod forward;
+pub mod gather;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
@@ -15,6 +17,7 @@ pub mod look;
 pub mod machine;
 pub mod man;
 pub mod orientation;
+pub mod pages;
 pub mod part;
 pub mod reference;
 pub mod replay;
@@ -128,6 +131,10 @@ enum Command {
     Machine(machine::SelfOptions),
     /// Print records again
     Show(show::ShowOptions),
+    /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
+    Report(pages::ReportOptions),
+    /// Make a table of records, one row each: CSV or Parquet
+    Export(export::ExportOptions),
     /// Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all
     Netperf(part::NetperfOptions),
     /// Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all
@@ -214,6 +221,8 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Forward(options) => forward::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
+        Command::Report(options) => pages::run(&options, output),
+        Command::Export(options) => export::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
         Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
