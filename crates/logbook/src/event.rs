@@ -33,7 +33,7 @@ pub enum Line {
     Second(ThreadSecond),
     /// An interval of one thread's stream went by.
     Carried(ThreadInterval),
-    /// The measurement is over: its record, as `record.v2.json` describes it.
+    /// The measurement is over: its record, as `record.v3.json` describes it.
     End(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<Record>),
     /// A probe of a search is over.
     Probe(Box<Probe>),

@@ -117,7 +117,7 @@ pub(crate) fn study() -> StudyDocument {
         trials: (0..2)
             .map(|setting| Trial { block: 0, setting, record: Some(Box::new(record.clone())), failure: None })
             .collect(),
-        ended: Ended::Interrupted { signal: "SIGINT".to_owned() },
+        ended: Some(Ended::Interrupted { signal: "SIGINT".to_owned() }),
         comparisons: vec![Comparison {
             second: 1,
             thresholds: vec![ThresholdHeld { threshold, held: threshold.judge(&compared) }],

@@ -16,7 +16,7 @@ use crate::resolution::ResolutionDocument;
 use crate::search::SearchDocument;
 use crate::study::StudyDocument;
 
-/// Schema of the record, draft 2020-12: `schema/record.v2.json`.
+/// Schema of the record, draft 2020-12: `schema/record.v3.json`.
 pub fn json_schema() -> Value {
     of::<Record>()
 }
@@ -70,7 +70,7 @@ mod tests {
     /// Set to write the committed copies anew: `SONDE_REGENERATE=1 cargo test -p logbook schema`.
     const REGENERATE: &str = "SONDE_REGENERATE";
 
-    #[test_case("record.v2.json", &json_schema(); "record")]
+    #[test_case("record.v3.json", &json_schema(); "record")]
     #[test_case("error.v1.json", &error_schema(); "error")]
     #[test_case("event.v2.json", &event_schema(); "event")]
     #[test_case("search.v1.json", &search_schema(); "of a search")]

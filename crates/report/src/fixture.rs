@@ -121,7 +121,7 @@ pub(crate) fn closed() -> Record {
         theirs: Some(Environment { disturbance: None, interface: None, ..environment("db-1") }),
         warnings: vec![
             Warning::TooFewForQuantile { q: 0.9999, needed: 100_000, seen: 40_000, run_for_ns: Some(Nanos::secs(3)) },
-            Warning::PowerSavingGovernor { governor: "powersave".to_owned(), end: "our".to_owned() },
+            Warning::PowerSavingGovernor { governor: "powersave".to_owned(), end: "our".to_owned(), lowest: false },
         ],
         ..record(Asked::default(), &recorder.finish(now), extra)
     }

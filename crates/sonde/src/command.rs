@@ -5,8 +5,10 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod deliver;
+pub mod export;
 pub mod foreign;
 pub mod forward;
+pub mod gather;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
@@ -15,6 +17,7 @@ pub mod look;
 pub mod machine;
 pub mod man;
 pub mod orientation;
+pub mod pages;
 pub mod part;
 pub mod reference;
 pub mod replay;
@@ -23,6 +26,7 @@ pub mod rtt;
 pub mod serve;
 pub mod show;
 pub mod study;
+pub mod sweep;
 pub mod syn;
 pub mod throughput;
 pub mod value;
@@ -99,6 +103,12 @@ enum Command {
     /// axes in which they differ are moved one at a time. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP
     /// end it in order, with what was found until then.
     Compare(compare::options::CompareOptions),
+    /// Sweep along an axis: how does the answer move with the interval, the size, the rate, …?
+    ///
+    /// Every point of every method is a trial of its own in each block, in random order, and each trial a process with
+    /// connections of its own. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP end it in order: what
+    /// was measured until then is told and kept, and --resume goes on.
+    Sweep(sweep::options::SweepOptions),
     /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
     ///
     /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
@@ -121,6 +131,10 @@ enum Command {
     Machine(machine::SelfOptions),
     /// Print records again
     Show(show::ShowOptions),
+    /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
+    Report(pages::ReportOptions),
+    /// Make a table of records, one row each: CSV or Parquet
+    Export(export::ExportOptions),
     /// Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all
     Netperf(part::NetperfOptions),
     /// Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all
@@ -155,7 +169,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let argv = compare::sides::marked(argv);
+    let argv = study::gather::gathered(compare::sides::marked(argv));
     let bare = Bare::at(&argv, &definition());
     match parse(argv, bare.as_ref()) {
         Ok(cli) => {
@@ -198,6 +212,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Load(options) => load::run(options, words, output),
         Command::Throughput(options) => throughput::run(options, &words, output),
         Command::Compare(options) => compare::run(&options, words, output),
+        Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
         Command::Look(options) => look::run(&options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
@@ -206,6 +221,8 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Forward(options) => forward::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
+        Command::Report(options) => pages::run(&options, output),
+        Command::Export(options) => export::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
         Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),

@@ -42,7 +42,7 @@ pub fn check_path(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// What the system says.
-pub fn write(path: &Path, content: &str) -> Result<(), Failure> {
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     store::write(path, content).map_err(|error| Failure::from(error).about(path.display().to_string()))
 }
 

@@ -17,6 +17,8 @@ sonde measures what two endpoints can do with the network between them.
   sonde check HOST          does anyone answer there, and how?
   sonde self                what can this machine resolve at all?
   sonde show FILE           print a record again
+  sonde report FILE -o page.html
+                            a page of it, with charts
 
 sonde COMMAND --help explains each with examples; sonde --help lists them all.
 ";

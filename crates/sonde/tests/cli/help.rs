@@ -20,6 +20,8 @@ use crate::{printed, sonde};
 #[test_case(&["check", "--help"], "check")]
 #[test_case(&["self", "--help"], "self")]
 #[test_case(&["show", "--help"], "show")]
+#[test_case(&["report", "--help"], "report")]
+#[test_case(&["export", "--help"], "export")]
 #[test_case(&["key", "--help"], "key")]
 #[test_case(&["install-names", "--help"], "install-names")]
 #[test_case(&["man", "--help"], "man")]

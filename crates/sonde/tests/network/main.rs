@@ -15,6 +15,7 @@ mod limits;
 mod look;
 mod losses;
 mod pcap;
+mod referee;
 mod replay;
 mod room;
 mod scene;
