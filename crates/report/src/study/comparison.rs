@@ -98,7 +98,7 @@ fn absent() -> String {
 }
 
 /// A figure's number for people.
-fn told(figure: Figure, value: f64) -> Option<String> {
+pub(crate) fn told(figure: Figure, value: f64) -> Option<String> {
     match figure.unit() {
         Unit::Time => number::time(value),
         Unit::Share => Some(number::percent(value)),
@@ -108,7 +108,7 @@ fn told(figure: Figure, value: f64) -> Option<String> {
 }
 
 /// The same of a difference, with its sign.
-fn signed(figure: Figure, value: f64) -> String {
+pub(crate) fn signed(figure: Figure, value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "+" };
     told(figure, value.abs()).map_or_else(absent, |size| format!("{sign}{size}"))
 }
@@ -120,7 +120,7 @@ fn percent(share: f64) -> String {
 }
 
 /// The word for one figure, and how much: from the list of what may be said.
-fn word(figure: &ComparedFigure, name: &str, design: Design) -> String {
+pub(crate) fn word(figure: &ComparedFigure, name: &str, design: Design) -> String {
     let compared = &figure.compared;
     let runs = runs(compared);
     match compared.word {
@@ -217,7 +217,7 @@ fn not_told(axes: &[AxisDifference], by: Option<Figure>) -> Option<&'static str>
 }
 
 /// `61 % [55, 66] of it, −48 µs [−52, −44]`.
-fn closes(worth: &Worth, by: Figure) -> String {
+pub(crate) fn closes(worth: &Worth, by: Figure) -> String {
     let ends = |interval: &Interval, tell: &dyn Fn(f64) -> String| {
         let ends = interval.low.zip(interval.high);
         ends.map_or(String::new(), |(low, high)| format!(" [{}, {}]", tell(low), tell(high)))
