@@ -8,6 +8,7 @@ use measure::comparison::{Compared, Design};
 use measure::method::Method;
 use measure::study::figure::Figure;
 use measure::study::moves::Worth;
+use measure::study::range::Values;
 use measure::study::threshold::{Held, Threshold};
 use measure::unit::Nanos;
 use schemars::JsonSchema;
@@ -52,8 +53,8 @@ pub struct StudyDocument {
     pub budget_ns: Option<Nanos>,
     /// The trials, in the order they were made.
     pub trials: Vec<Trial>,
-    /// How it ended.
-    pub ended: Ended,
+    /// How it ended; absent in what was written while it went on.
+    pub ended: Option<Ended>,
     /// What a comparison found: each other side against the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
@@ -73,8 +74,13 @@ pub enum Question {
     Sweep {
         /// The axis, as it was named.
         axis: String,
-        /// What is drawn against it.
-        figure: Figure,
+        /// What its values are.
+        values: Values,
+        /// What is told of each point; the first is drawn. Times are nanoseconds, losses shares, rates a second, throughput bytes a
+        /// second.
+        figures: Vec<Figure>,
+        /// The words of each curve, without those of its points.
+        methods: Vec<Vec<String>>,
     },
 }
 
@@ -112,7 +118,8 @@ pub enum Place {
         of: String,
         /// The axis's value as it was typed.
         value: String,
-        /// The same as a number, in the axis's unit: nanoseconds, bytes, a second, or a count; absent where it is a word.
+        /// The same as a number, in the axis's unit: nanoseconds, bytes, events or bits a second, or a count; absent where it is a
+        /// word. 0 of an interval is back to back.
         number: Option<f64>,
     },
 }
@@ -124,7 +131,7 @@ pub struct Trial {
     pub block: u32,
     /// Which setting, a number of its own from 0.
     pub setting: u32,
-    /// What was measured: a whole record, as `record.v2.json` describes it; absent where nothing was.
+    /// What was measured: a whole record, as `record.v3.json` describes it; absent where nothing was.
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub record: Option<Box<Record>>,
     /// Why nothing was measured.

@@ -6,6 +6,8 @@
 pub mod figure;
 pub mod lengths;
 pub mod moves;
+pub mod range;
+pub mod spread;
 pub mod threshold;
 
 use fastrand::Rng;

@@ -1,9 +1,9 @@
-//! Latency against rate as a small plot of characters: both axes logarithmic, two series, and a mark on the rate axis.
+//! One number against another as a small plot of characters: both axes logarithmic, several series, and a mark on the lower axis.
 //!
-//! Where two points fall on one cell the later series is seen. Not here: which rates there are and what was found of
-//! them (`search`).
+//! Where two points fall on one cell the later series is seen; a point at 0 or below has no place on such axes, and is not drawn. Not
+//! here: which points there are (`search`, `study`).
 
-use measure::unit::{Nanos, Rate};
+use measure::unit::{Bytes, grouped};
 use unicode_width::UnicodeWidthStr;
 
 use crate::layout::Style;
@@ -15,14 +15,71 @@ const ROWS: usize = 10;
 const WIDEST: usize = 64;
 /// The narrowest field that shows anything.
 const NARROWEST: usize = 16;
+/// Cells that two labels below the field are apart at least.
+const APART: usize = 2;
+
+/// What points of series are drawn with, and what of it ASCII has; one after the other.
+pub const SIGNS: [(char, char); 6] = [('●', 'o'), ('×', 'x'), ('▲', '^'), ('■', '#'), ('◆', '*'), ('+', '+')];
 
 /// What is drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
+    /// In which units its points are.
+    pub units: Units,
     /// Series by name, the first drawn first.
     pub series: Vec<Series>,
-    /// The rate at which the curve ends to be of use, marked on the axis.
-    pub mark: Option<Rate>,
+    /// Where the curve ends to be of use, in the unit of the lower axis; marked there.
+    pub mark: Option<f64>,
+    /// Whether powers of ten are told along the lower axis, where there is room.
+    pub decades: bool,
+}
+
+/// The units of both axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    /// Of the lower axis.
+    pub x: Unit,
+    /// Of the other.
+    pub y: Unit,
+}
+
+/// Times by the rate.
+impl Default for Units {
+    fn default() -> Self {
+        Self { x: Unit::Rate, y: Unit::Time }
+    }
+}
+
+/// What the numbers of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Events a second.
+    Rate,
+    /// Bits a second.
+    Bits,
+    /// Bytes.
+    Size,
+    /// Counts.
+    Count,
+    /// Shares, 0 to 1.
+    Share,
+}
+
+impl Unit {
+    /// A number of it for people.
+    pub fn told(self, value: f64) -> String {
+        let told = match self {
+            Self::Time => number::time(value.round()),
+            Self::Rate => number::rate(value),
+            Self::Bits => number::bit_rate(value / 8.0),
+            Self::Size => Some(Bytes(value.round() as u64).to_string()),
+            Self::Count => Some(grouped(value.round() as u64)),
+            Self::Share => Some(number::percent(value)),
+        };
+        told.unwrap_or_default()
+    }
 }
 
 /// One series.
@@ -32,28 +89,34 @@ pub struct Series {
     pub name: String,
     /// What its points are drawn with; of two, the one that ASCII has.
     pub sign: (char, char),
-    /// Its points.
-    pub points: Vec<(Rate, Nanos)>,
+    /// Its points, in the units of the axes.
+    pub points: Vec<(f64, f64)>,
 }
 
-/// The lines of the plot, none with spaces at its end; none at all where there are not two rates, or no room.
+impl Series {
+    fn drawn(&self) -> impl Iterator<Item = (f64, f64)> + Clone + '_ {
+        let has_place = |value: f64| value.is_finite() && value > 0.0;
+        self.points.iter().copied().filter(move |(x, y)| has_place(*x) && has_place(*y))
+    }
+}
+
+/// The lines of the plot, none with spaces at its end; none at all where there are not two places, or no room.
 pub fn lines(curve: &Curve, style: &Style) -> Vec<String> {
-    let points = || curve.series.iter().flat_map(|series| series.points.iter());
-    let rates = Axis::over(points().map(|(rate, _)| rate.0.get()));
-    let times = Axis::over(points().map(|(_, time)| time.0.max(1)));
-    let (Some(rates), Some(times)) = (rates, times) else { return Vec::new() };
-    let labels: Vec<String> = (0..ROWS).map(|row| style.say(&label(&times, row))).collect();
+    let points = || curve.series.iter().flat_map(Series::drawn);
+    let across = Axis::over(points().map(|(x, _)| x));
+    let upward = Axis::over(points().map(|(_, y)| y));
+    let (Some(across), Some(upward)) = (across, upward) else { return Vec::new() };
+    let labels: Vec<String> = (0..ROWS).map(|row| style.say(&label(&upward, curve.units.y, row))).collect();
     let margin = labels.iter().map(|label| label.width()).max().unwrap_or(0) + 3;
     let cells = style.width.saturating_sub(margin + 1).min(WIDEST);
-    if cells < NARROWEST || rates.least == rates.most {
+    if cells < NARROWEST || across.least >= across.most {
         return Vec::new();
     }
     let mut field = vec![vec![' '; cells]; ROWS];
     for series in &curve.series {
         let sign = if style.ascii { series.sign.1 } else { series.sign.0 };
-        for (rate, time) in &series.points {
-            let row = ROWS - 1 - times.place(time.0.max(1), ROWS);
-            field[row][rates.place(rate.0.get(), cells)] = sign;
+        for (x, y) in series.drawn() {
+            field[ROWS - 1 - upward.place(y, ROWS)][across.place(x, cells)] = sign;
         }
     }
     let side = if style.ascii { '|' } else { '│' };
@@ -65,8 +128,8 @@ pub fn lines(curve: &Curve, style: &Style) -> Vec<String> {
             format!("{space}{label} {side}{}", row.iter().collect::<String>()).trim_end().to_owned()
         })
         .collect();
-    drawn.push(floor(curve, &rates, cells, margin, style));
-    drawn.push(ends(&rates, cells, margin));
+    drawn.push(floor(curve, &across, cells, margin, style));
+    drawn.push(below(curve, &across, cells, margin, style));
     drawn
 }
 
@@ -78,44 +141,54 @@ pub fn legend(curve: &Curve, style: &Style) -> String {
 }
 
 /// The label of every third row, and of the topmost.
-fn label(times: &Axis, row: usize) -> String {
-    if (ROWS - 1 - row).is_multiple_of(3) {
-        Nanos(times.value(ROWS - 1 - row, ROWS)).to_string()
-    } else {
-        String::new()
-    }
+fn label(upward: &Axis, unit: Unit, row: usize) -> String {
+    if (ROWS - 1 - row).is_multiple_of(3) { unit.told(upward.value(ROWS - 1 - row, ROWS)) } else { String::new() }
 }
 
-fn floor(curve: &Curve, rates: &Axis, cells: usize, margin: usize, style: &Style) -> String {
+fn floor(curve: &Curve, across: &Axis, cells: usize, margin: usize, style: &Style) -> String {
     let (corner, line, mark) = if style.ascii { ('+', '-', '^') } else { ('└', '─', '▲') };
     let mut floor = vec![line; cells];
-    if let Some(rate) = curve.mark.filter(|rate| (rates.least..=rates.most).contains(&rate.0.get())) {
-        floor[rates.place(rate.0.get(), cells)] = mark;
+    if let Some(at) = curve.mark.filter(|at| (across.least..=across.most).contains(at)) {
+        floor[across.place(at, cells)] = mark;
     }
     format!("{}{corner}{}", " ".repeat(margin), floor.into_iter().collect::<String>())
 }
 
-fn ends(rates: &Axis, cells: usize, margin: usize) -> String {
-    let text = |per_1000s: u64| number::rate(per_1000s as f64 / 1e3).unwrap_or_default();
-    let (least, most) = (text(rates.least), text(rates.most));
+/// The ends of the lower axis, and powers of ten between where they are asked for and have room.
+fn below(curve: &Curve, across: &Axis, cells: usize, margin: usize, style: &Style) -> String {
+    let told = |value: f64| style.say(&curve.units.x.told(value));
+    let (least, most) = (told(across.least), told(across.most));
     let space = (cells + 1).saturating_sub(least.width() + most.width()).max(1);
-    format!("{}{least}{}{most}", " ".repeat(margin), " ".repeat(space))
+    let mut line: Vec<char> = format!("{least}{}{most}", " ".repeat(space)).chars().collect();
+    let powers = (-3..18).map(|power| 10_f64.powi(power)).filter(|value| *value > across.least && *value < across.most);
+    for value in powers.filter(|_| curve.decades) {
+        let text = told(value);
+        // The floor's corner takes one cell before the field.
+        let from = (across.place(value, cells) + 1).saturating_sub(text.width() / 2);
+        let around = from.saturating_sub(APART)..from + text.width() + APART;
+        if line.get(around).is_some_and(|cells| cells.iter().all(|cell| *cell == ' ')) {
+            for (place, character) in text.chars().enumerate() {
+                line[from + place] = character;
+            }
+        }
+    }
+    format!("{}{}", " ".repeat(margin), line.into_iter().collect::<String>())
 }
 
 /// A logarithmic axis.
 struct Axis {
-    least: u64,
-    most: u64,
+    least: f64,
+    most: f64,
 }
 
 impl Axis {
-    fn over(values: impl Iterator<Item = u64> + Clone) -> Option<Self> {
-        Some(Self { least: values.clone().min()?, most: values.max()? })
+    fn over(values: impl Iterator<Item = f64> + Clone) -> Option<Self> {
+        Some(Self { least: values.clone().reduce(f64::min)?, most: values.reduce(f64::max)? })
     }
 
     /// The cell of `cells` in which `value` lies.
-    fn place(&self, value: u64, cells: usize) -> usize {
-        let (low, high, at) = ((self.least as f64).ln(), (self.most as f64).ln(), (value as f64).ln());
+    fn place(&self, value: f64, cells: usize) -> usize {
+        let (low, high, at) = (self.least.ln(), self.most.ln(), value.ln());
         if high <= low {
             return 0;
         }
@@ -123,9 +196,9 @@ impl Axis {
     }
 
     /// The value in the middle of a cell.
-    fn value(&self, cell: usize, cells: usize) -> u64 {
-        let (low, high) = ((self.least as f64).ln(), (self.most as f64).ln());
-        (low + (high - low) * cell as f64 / (cells - 1) as f64).exp().round() as u64
+    fn value(&self, cell: usize, cells: usize) -> f64 {
+        let (low, high) = (self.least.ln(), self.most.ln());
+        (low + (high - low) * cell as f64 / (cells - 1) as f64).exp()
     }
 }
 
@@ -138,11 +211,12 @@ mod tests {
         let series = |name: &str, sign, time: &dyn Fn(&(u64, u64, u64)) -> u64| Series {
             name: name.to_owned(),
             sign,
-            points: points.iter().map(|point| (Rate::per_second(point.0).unwrap(), Nanos(time(point)))).collect(),
+            points: points.iter().map(|point| (point.0 as f64, time(point) as f64)).collect(),
         };
         Curve {
             series: vec![series("p50", ('●', 'o'), &|point| point.1), series("p99", ('×', 'x'), &|point| point.2)],
-            mark: points.get(2).and_then(|point| Rate::per_second(point.0)),
+            mark: points.get(2).map(|point| point.0 as f64),
+            ..Curve::default()
         }
     }
 
@@ -167,6 +241,30 @@ mod tests {
                 assert!(!ascii || drawn.iter().all(|line| line.is_ascii()));
             }
         }
+    }
+
+    #[test]
+    fn a_sweep_over_six_decades_tells_them() {
+        let points: Vec<(f64, f64)> =
+            (0..19).map(|k| (1e3 * 10_f64.powf(f64::from(k) / 3.0), 2e4 * f64::from(k + 1))).collect();
+        let one = |name: &str, place: usize, times: f64| Series {
+            name: name.to_owned(),
+            sign: SIGNS[place],
+            points: points.iter().map(|(x, y)| (*x, y * times)).collect(),
+        };
+        let units = Units { x: Unit::Time, y: Unit::Time };
+        let series = vec![one("icmp", 0, 1.0), one("tcp", 1, 2.5)];
+        let curve = Curve { units, series, decades: true, mark: None };
+        let style = Style::default();
+        assert_snapshot!(format!("{}\n{}", legend(&curve, &style), lines(&curve, &style).join("\n")));
+    }
+
+    #[test]
+    fn what_has_no_place_on_the_axes_is_not_drawn() {
+        let mut curve = queue();
+        let drawn = lines(&curve, &Style::default());
+        curve.series[0].points.extend([(0.0, 5.0), (5.0, 0.0), (f64::NAN, 1.0), (-1.0, -1.0), (1.0, f64::INFINITY)]);
+        assert_eq!(lines(&curve, &Style::default()), drawn);
     }
 
     #[test]

@@ -56,6 +56,8 @@ fn entries<'a>(documents: &'a [(String, Document)]) -> Vec<Entry<'a>> {
                 };
                 study.trials.iter().filter_map(of).collect()
             }
+            // Its exchanges took turns with each other's: it holds no record.
+            Document::Look(_) => Vec::new(),
         }
     };
     documents.iter().flat_map(of).collect()

@@ -10,6 +10,7 @@ mod fixture;
 pub mod flat;
 pub mod histogram;
 pub mod layout;
+pub mod look;
 pub mod machine;
 pub mod markup;
 pub mod number;

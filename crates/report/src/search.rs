@@ -228,15 +228,18 @@ fn median(mut values: Vec<Nanos>) -> Option<Nanos> {
 }
 
 fn plot(page: &mut Page, search: &SearchDocument, rows: &[Row]) {
-    let signs = [('●', 'o'), ('×', 'x')];
     let series = |index: usize| Series {
         name: measure::statistics::quantile::name(SHOWN[index]),
-        sign: signs[index],
-        points: rows.iter().filter_map(|row| Some((row.rate, row.quantiles[index]?))).collect(),
+        sign: curve::SIGNS[index],
+        points: rows
+            .iter()
+            .filter_map(|row| Some((row.rate.as_per_second(), row.quantiles[index]?.0 as f64)))
+            .collect(),
     };
     let curve = Curve {
         series: (0..SHOWN.len()).map(series).collect(),
-        mark: search.bracket.met.map(|end| end.rate_per_1000s),
+        mark: search.bracket.met.map(|end| end.rate_per_1000s.as_per_second()),
+        ..Curve::default()
     };
     let lines = curve::lines(&curve, page.style());
     if lines.is_empty() {

@@ -1,6 +1,7 @@
 //! A study as the screen a person reads: what was set against what, what was found, and how surely.
 
 pub(crate) mod comparison;
+mod sweep;
 
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};
@@ -13,8 +14,12 @@ const LABEL: usize = 15;
 /// The screen for `study`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(study: &StudyDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
-    if let Question::Compare { design } = &study.question {
-        comparison::render(&mut page, study, *design);
+    match &study.question {
+        Question::Compare { design } => comparison::render(&mut page, study, *design),
+        Question::Sweep { axis, values, figures, methods } => {
+            sweep::render(&mut page, study, &sweep::Asked { axis, values: *values, figures, methods });
+        }
+        _ => {}
     }
     page.finish()
 }
@@ -27,9 +32,10 @@ fn incomplete(page: &mut Page, study: &StudyDocument) {
         return;
     }
     let why = match &study.ended {
-        Ended::Interrupted { signal } => format!("by {signal}: "),
-        Ended::PeerLost { reason } => format!("the peer is gone ({reason}): "),
-        Ended::Complete => String::new(),
+        Some(Ended::Interrupted { signal }) => format!("by {signal}: "),
+        Some(Ended::PeerLost { reason }) => format!("the peer is gone ({reason}): "),
+        Some(Ended::Complete) => String::new(),
+        None => "written while it went on: ".to_owned(),
     };
     let told = format!("{why}{made} of {planned} trials were made; what was found until then stands here");
     page.paragraph(INDENT, &Piece::new("incomplete", Tone::Alarm), LABEL, &told);

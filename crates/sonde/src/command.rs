@@ -13,6 +13,7 @@ pub mod install_names;
 pub mod key;
 pub mod key_file;
 pub mod load;
+pub mod look;
 pub mod machine;
 pub mod man;
 pub mod orientation;
@@ -25,6 +26,7 @@ pub mod rtt;
 pub mod serve;
 pub mod show;
 pub mod study;
+pub mod sweep;
 pub mod syn;
 pub mod throughput;
 pub mod value;
@@ -36,7 +38,7 @@ use std::sync::Arc;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use measure::method::Method;
 
-use crate::command::argv::Glance;
+use crate::command::argv::{Bare, Glance};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -73,6 +75,12 @@ struct Everywhere {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Look at a host for the first time: how far is it by each carrier, and which number should be believed?
+    ///
+    /// Needs nothing on the far side. `sonde HOST` is the same. Echo, TCP handshake and every program that is recognised there (a
+    /// reflector of ours, netserver, sockperf, iperf 2, STAMP) are asked side by side, in the same rounds; a sentence says which
+    /// number stands for what an application will see, and why the others differ, where that was shown.
+    Look(look::options::LookOptions),
     /// Measure round trips: what does one exchange cost, by this method?
     ///
     /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
@@ -95,6 +103,12 @@ enum Command {
     /// axes in which they differ are moved one at a time. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP
     /// end it in order, with what was found until then.
     Compare(compare::options::CompareOptions),
+    /// Sweep along an axis: how does the answer move with the interval, the size, the rate, …?
+    ///
+    /// Every point of every method is a trial of its own in each block, in random order, and each trial a process with
+    /// connections of its own. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP end it in order: what
+    /// was measured until then is told and kept, and --resume goes on.
+    Sweep(sweep::options::SweepOptions),
     /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
     ///
     /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
@@ -155,12 +169,14 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match Cli::try_parse_from(compare::sides::marked(argv)) {
+    let argv = study::gather::gathered(compare::sides::marked(argv));
+    let bare = Bare::at(&argv, &definition());
+    match parse(argv, bare.as_ref()) {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
             let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
-            finish(end, glance, &output)
+            finish(end.map_err(|failure| with_command_meant(failure, bare.as_ref())), glance, &output)
         }
         Err(error) => {
             let output = Output::new(glance.color, false, false);
@@ -169,13 +185,36 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
 }
 
+/// Reads the words. Where a host stands in place of a command and they are none of a first look either, what is said is about the
+/// command that was mistyped, where it was.
+fn parse(argv: Vec<OsString>, bare: Option<&Bare>) -> Result<Cli, clap::Error> {
+    let Some(bare) = bare else { return Cli::try_parse_from(argv) };
+    let looked = Cli::try_parse_from(&bare.argv);
+    if looked.is_err() && bare.is_mistyped(&definition()) {
+        return Cli::try_parse_from(argv);
+    }
+    looked
+}
+
+/// A failure to look at what may have been meant as a command.
+fn with_command_meant(mut failure: Failure, bare: Option<&Bare>) -> Failure {
+    let meant = bare.filter(|bare| failure.told.to_whom.as_ref() == Some(&bare.word));
+    if let Some(name) = meant.and_then(|bare| bare.nearest(&definition())) {
+        let otherwise = failure.told.hint.take().map_or_else(String::new, |hint| format!("; otherwise: {hint}"));
+        failure.told.hint = Some(format!("it is no command either: `sonde {name}` is one{otherwise}"));
+    }
+    failure
+}
+
 fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     match command {
         Command::Rtt(options) => rtt::run(options, words, output),
         Command::Load(options) => load::run(options, words, output),
         Command::Throughput(options) => throughput::run(options, &words, output),
         Command::Compare(options) => compare::run(&options, words, output),
+        Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
+        Command::Look(options) => look::run(&options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Check(options) => check::run(&options, output),
         Command::Serve(options) => serve::run(options, output),

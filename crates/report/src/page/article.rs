@@ -5,6 +5,7 @@ use measure::outcome::{Distribution, Outcome, Split};
 use measure::statistics::quantile::name;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
+use measure::verdict::command::Command;
 
 use super::table::{Cell, Row, Table};
 use super::{Builder, Told, ends, facts, figures, heading, moment};
@@ -97,11 +98,12 @@ fn warnings(page: &mut Builder, record: &Record) {
     if warnings.is_empty() {
         return;
     }
+    let command = Command::of(&record.method);
     page.html.raw("<ul class=\"warnings\" aria-label=\"Warnings\">\n");
     for warning in warnings {
         page.html.raw("<li><strong>Warning</strong> ");
         page.html.words(&warning.to_string());
-        if let Some(advice) = warning.advice() {
+        if let Some(advice) = warning.advice_in(command) {
             page.html.raw(". <span class=\"advice\">");
             page.html.words(&advice);
             page.html.raw("</span>");

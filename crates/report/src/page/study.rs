@@ -29,7 +29,8 @@ pub(super) fn heading(study: &StudyDocument) -> (String, String) {
             };
             (format!("comparison · {}", names.join(" against ")), how)
         }
-        Question::Sweep { axis, figure } => {
+        Question::Sweep { axis, figures, .. } => {
+            let figure = figures.first().map_or_else(String::new, ToString::to_string);
             (format!("sweep · {figure} over {axis}"), format!("{trials} in {blocks}, in random order"))
         }
         _ => ("study".to_owned(), trials),
@@ -40,7 +41,7 @@ pub(super) fn heading(study: &StudyDocument) -> (String, String) {
 pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
     let id = told.id();
     article::opening(page, told);
-    if study.ended != Ended::Complete {
+    if study.ended != Some(Ended::Complete) {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
     sides(page, study);

@@ -56,7 +56,8 @@ pub fn shifts(comparison: &Comparison, second: &str) -> Option<Chart> {
 
 /// The figure of a sweep against its axis: medians over the blocks, with the lowest and the highest trial of each point.
 pub fn sweep(study: &StudyDocument) -> Option<Chart> {
-    let Question::Sweep { axis, figure } = &study.question else { return None };
+    let Question::Sweep { axis, figures, .. } = &study.question else { return None };
+    let figure = figures.first()?;
     let points: Vec<(u32, &str, &str, Option<f64>)> = study.settings.iter().filter_map(point_of).collect();
     let numbered = points.iter().all(|(.., number)| number.is_some_and(f64::is_finite));
     let words: Vec<&str> = points.iter().fold(Vec::new(), |mut words, (_, _, value, _)| {

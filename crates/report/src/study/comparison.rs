@@ -124,6 +124,9 @@ pub(crate) fn word(figure: &ComparedFigure, name: &str, design: Design) -> Strin
     let compared = &figure.compared;
     let runs = runs(compared);
     match compared.word {
+        Word::TooFewRuns if compared.runs.0.min(compared.runs.1) == 0 => {
+            "in no run: so few exchanges do not reach it, longer runs (-t) would".to_owned()
+        }
         Word::TooFewRuns => format!("too few runs ({runs}) to show a difference"),
         Word::NotShown => {
             let ends = compared.change.and_then(|change| Some((change.low?, change.high?)));
@@ -179,7 +182,10 @@ fn how(comparison: &Comparison, design: Design) -> String {
     };
     let judged = comparison.figures.iter().filter(|figure| figure.compared.p.is_some()).count();
     let together = if judged > 1 { format!(", {judged} figures judged together (Holm)") } else { String::new() };
-    let few = comparison.figures.iter().any(|figure| figure.compared.word == Word::TooFewRuns);
+    let is_few = |figure: &ComparedFigure| {
+        figure.compared.word == Word::TooFewRuns && figure.compared.runs.0.min(figure.compared.runs.1) > 0
+    };
+    let few = comparison.figures.iter().any(is_few);
     let more = match design {
         _ if !few => String::new(),
         Design::Paired => format!("; it takes {} pairs (--runs)", fewest(judged.max(1), design)),

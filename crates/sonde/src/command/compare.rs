@@ -110,7 +110,7 @@ impl<'a> Live<'a> {
         let campaign = Campaign::new(output)?;
         let mut stream = Stream::open(&self.options.result, output)?;
         let started = now();
-        campaign.announce(&self.planned, 0);
+        campaign.announce(&self.planned, &[]);
         let mut each =
             |trials: &[Trial]| trials.last().is_none_or(|trial| stream.write(&Line::Trial(Box::new(trial.clone()))));
         let course = match campaign.carry_out(&self.planned, &self.settings, Vec::new(), &mut each) {
@@ -134,7 +134,7 @@ impl<'a> Live<'a> {
             takes_ns: Some(self.planned.takes),
             budget_ns: self.planned.budget,
             trials: course.trials,
-            ended: course.ended,
+            ended: Some(course.ended),
             ..empty(self.command, started, Design::Paired, self.settings, self.options.runs.unwrap_or(RUNS), self.seed)
         }
     }
@@ -163,7 +163,7 @@ fn empty(
         takes_ns: None,
         budget_ns: None,
         trials: Vec::new(),
-        ended: Ended::Complete,
+        ended: Some(Ended::Complete),
         comparisons: Vec::new(),
     }
 }

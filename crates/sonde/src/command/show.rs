@@ -1,4 +1,4 @@
-//! `sonde show`: records and searches printed again, as text or as they are.
+//! `sonde show`: records, searches and first looks printed again, as text or as they are.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowOptions {
-    /// Records and searches, as --json or --json-lines wrote them; - is standard input
+    /// Records, searches and first looks, as --json or --json-lines wrote them; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Where the result goes
@@ -58,6 +58,10 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
             Document::Search(search) => {
                 deliver::search(&search, &options.result, output)?;
                 Line::Found(search)
+            }
+            Document::Look(look) => {
+                deliver::look(&look, &options.result, output, deliver::Screen::Whole)?;
+                Line::Looked(look)
             }
             Document::Study(study) => {
                 deliver::study(&study, &options.result, output)?;

@@ -3,5 +3,8 @@
 
 pub mod axis;
 pub mod campaign;
+pub mod gather;
+pub mod keep;
+pub mod point;
 pub mod trials;
 pub mod words;

@@ -12,6 +12,7 @@ mod machine;
 mod netserver;
 mod persona;
 mod pipe;
+mod referee;
 mod replay;
 mod report;
 mod rtt;

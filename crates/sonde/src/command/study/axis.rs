@@ -1,6 +1,7 @@
 //! The axes of the space as options of a command: which belong together, and how one is moved.
 
 use measure::method::{Carrier, LoopKind, Method, Pattern};
+use measure::study::range::Values;
 
 use crate::command::study::words::{Said, Words};
 
@@ -17,21 +18,6 @@ pub struct Axis {
     pub values: Values,
 }
 
-/// What the values of an axis are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// Times with their unit.
-    Times,
-    /// Sizes in bytes.
-    Sizes,
-    /// Rates: so many a second, or bits a second of streams.
-    Rates,
-    /// Counts.
-    Counts,
-    /// Words.
-    Words,
-}
-
 const fn axis(
     name: &'static str,
     options: &'static [&'static str],
@@ -43,6 +29,12 @@ const fn axis(
 
 /// The far side: no option, but the word that names it.
 pub const ADDRESS: Axis = axis("address", &["--port", "-4", "-6", "--key"], None, Values::Words);
+
+/// How often, as a rate: the interval by its other word.
+pub const RATE: Axis = axis("rate", &["--every", "--rate", "--poisson"], Some("--rate"), Values::Rates);
+
+/// How many CPUs either end pins its threads to: the first so many.
+pub const CORES: Axis = axis("cores", &["--cpu", "--peer-cpu"], None, Values::Counts);
 
 /// Every axis, in the order in which two methods are brought together (method section 12): what explains most comes first.
 pub const AXES: [Axis; 27] = [
@@ -95,9 +87,9 @@ const BESIDE: [&str; 10] = [
 ];
 
 impl Axis {
-    /// The axis of this name; `rate` is the interval's other word.
+    /// The axis of this name: one of [`AXES`], [`RATE`] or [`CORES`].
     pub fn named(name: &str) -> Option<Self> {
-        AXES.into_iter().find(|axis| axis.name == name)
+        AXES.into_iter().chain([RATE, CORES]).find(|axis| axis.name == name)
     }
 
     /// The axis an option belongs to.

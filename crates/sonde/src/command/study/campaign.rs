@@ -11,6 +11,7 @@ use endpoint::stop::Stop;
 use lab::trial::{Run, Runner};
 use logbook::record::Ended;
 use logbook::study::{Setting, Trial};
+use measure::study::Turn;
 use measure::unit::{Instant, Nanos};
 use report::layout::Style;
 
@@ -62,12 +63,15 @@ impl<'a> Campaign<'a> {
         &self.interruption
     }
 
-    /// Says how long it takes, unless quiet.
-    pub fn announce(&self, planned: &Planned, made: usize) {
-        let count = planned.turns.len() - made;
+    /// Says how long it takes, unless quiet, where so many trials are `made` already.
+    pub fn announce(&self, planned: &Planned, made: &[Trial]) {
+        let missing = planned.turns.iter().filter(|turn| !is_made(made, turn));
+        let (count, takes) = missing.fold((0, 0_u64), |(count, takes), turn| {
+            (count + 1, takes.saturating_add(planned.each[turn.setting as usize].0))
+        });
         let trials = if count == 1 { "1 trial".to_owned() } else { format!("{count} trials") };
         let budget = planned.budget.map_or(String::new(), |budget| format!(" of the {} allowed", Span(budget)));
-        self.output.note(&format!("{trials} in random order, about {}{budget}\n", Span(planned.takes)));
+        self.output.note(&format!("{trials} in random order, about {}{budget}\n", Span(Nanos(takes))));
     }
 
     /// Makes the trials of `planned` but those already `made`; each is handed to `each`, which says whether to go on.
@@ -86,8 +90,7 @@ impl<'a> Campaign<'a> {
         let mut ended = Ended::Complete;
         for (place, turn) in planned.turns.iter().enumerate() {
             let at = turn.setting as usize;
-            let same = |trial: &Trial| (trial.block, trial.setting) == (turn.block, turn.setting);
-            if trials.iter().any(same) || misses.get(&turn.setting).is_some_and(|misses| *misses >= TRIES) {
+            if is_made(&trials, turn) || misses.get(&turn.setting).is_some_and(|misses| *misses >= TRIES) {
                 continue;
             }
             if over(started, planned.each[at], planned.budget) {
@@ -145,6 +148,10 @@ impl<'a> Campaign<'a> {
         }
         *lock(&self.told) = line;
     }
+}
+
+fn is_made(trials: &[Trial], turn: &Turn) -> bool {
+    trials.iter().any(|trial| (trial.block, trial.setting) == (turn.block, turn.setting))
 }
 
 /// Whether a trial of this length would go beyond the budget.

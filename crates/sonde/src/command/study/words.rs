@@ -133,6 +133,11 @@ impl Words {
         self.options.push(Said { name: name.to_owned(), value });
     }
 
+    /// Whether the command has this option.
+    pub fn has(&self, name: &str) -> bool {
+        Table::of(&self.command).0.contains_key(name)
+    }
+
     /// The words, the command's name first.
     pub fn words(&self) -> Vec<String> {
         let mut words = vec![self.command.clone()];
@@ -168,10 +173,22 @@ impl std::fmt::Display for Words {
 }
 
 /// The options of a command: by each of their names, the name that is kept and whether they take a value.
-struct Table(BTreeMap<String, (String, bool)>);
+pub struct Table(BTreeMap<String, (String, bool)>);
 
 impl Table {
-    fn of(command: &str) -> Self {
+    /// Of every command that a trial may be made of.
+    pub fn of_measuring() -> Self {
+        Self(COMMANDS.iter().flat_map(|command| Self::of(command).0).collect())
+    }
+
+    /// Whether `token` is one of these options and, where it is, whether the next word is its value.
+    pub fn takes_next(&self, token: &str) -> Option<bool> {
+        let (written, attached) = split(token);
+        self.0.get(written).map(|(_, takes)| *takes && attached.is_none())
+    }
+
+    /// Of one command.
+    pub fn of(command: &str) -> Self {
         let definition = Cli::command();
         let arguments = definition.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
         let mut table = BTreeMap::new();
@@ -192,13 +209,7 @@ impl Table {
         if !token.starts_with('-') || token == "-" {
             return Ok(None);
         }
-        let (written, attached) = match token.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
-            _ if !token.starts_with("--") && token.len() > 2 && token.is_char_boundary(2) => {
-                (&token[..2], Some(token[2..].to_owned()))
-            }
-            _ => (token, None),
-        };
+        let (written, attached) = split(token);
         let (name, takes) = self.0.get(written).ok_or_else(|| {
             Failure::usage(format!("`{written}` is no option of a measuring command")).hint("see `sonde rtt --help`")
         })?;
@@ -206,7 +217,7 @@ impl Table {
             return Err(Failure::usage(format!("{name} is not for the trials of a study: {why}")));
         }
         let value = match (takes, attached) {
-            (true, Some(value)) => Some(value),
+            (true, Some(value)) => Some(value.to_owned()),
             (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} lacks its value")))?),
             (false, None) => None,
             (false, Some(value)) => {
@@ -214,6 +225,17 @@ impl Table {
             }
         };
         Ok(Some(Said { name: name.clone(), value }))
+    }
+}
+
+/// An option as it is written, and the value that hangs on it: `--size=1`, `-P4`.
+fn split(token: &str) -> (&str, Option<&str>) {
+    match token.split_once('=') {
+        Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+        _ if !token.starts_with("--") && token.len() > 2 && token.is_char_boundary(2) => {
+            (&token[..2], Some(&token[2..]))
+        }
+        _ => (token, None),
     }
 }
 

@@ -1,0 +1,91 @@
+//! The settings of a sweep as curves over the points of its axis.
+
+use logbook::study::{Place, StudyDocument, Trial};
+use measure::study::figure::Figure;
+use measure::study::range::Values;
+use measure::study::spread::Spread;
+
+use super::unit_of;
+
+/// Curves over points.
+#[derive(Debug, Default)]
+pub struct Grid {
+    /// The points of the axis, in the order they were asked for.
+    pub points: Vec<Point>,
+    /// The curves.
+    pub series: Vec<Series>,
+}
+
+/// A point of the axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// As it was typed.
+    pub value: String,
+    /// As a number in the axis's unit; absent where it is a word.
+    pub number: Option<f64>,
+}
+
+impl Point {
+    /// For people.
+    pub fn told(&self, values: Values) -> String {
+        match (self.number, unit_of(values)) {
+            (Some(0.0), _) if values == Values::Times => "back to back".to_owned(),
+            (Some(number), Some(unit)) => unit.told(number),
+            _ => self.value.clone(),
+        }
+    }
+}
+
+/// A curve.
+#[derive(Debug)]
+pub struct Series {
+    /// What it is called.
+    pub name: String,
+    /// The setting of each point, a number from 0; absent where the curve has none there.
+    settings: Vec<Option<u32>>,
+}
+
+impl Grid {
+    /// The curves of `study`.
+    pub fn of(study: &StudyDocument) -> Self {
+        let mut grid = Self::default();
+        for (setting, at) in (0..).zip(study.settings.iter().map(|setting| &setting.at)) {
+            let Place::Point { series, of, value, number } = at else { continue };
+            let point = Point { value: value.clone(), number: *number };
+            let place = grid.points.iter().position(|there| *there == point).unwrap_or_else(|| {
+                grid.points.push(point);
+                grid.points.len() - 1
+            });
+            let series = *series as usize;
+            // A document made by hand may name any number.
+            if series > grid.series.len() {
+                continue;
+            }
+            if series == grid.series.len() {
+                grid.series.push(Series { name: of.clone(), settings: Vec::new() });
+            }
+            let settings = &mut grid.series[series].settings;
+            settings.resize(settings.len().max(place + 1), None);
+            settings[place] = Some(setting);
+        }
+        grid
+    }
+
+    /// The trials of a curve at a point.
+    pub fn trials<'a>(&self, study: &'a StudyDocument, series: &Series, place: usize) -> Vec<&'a Trial> {
+        series.settings.get(place).copied().flatten().map(|setting| study.trials_of(setting)).unwrap_or_default()
+    }
+
+    /// Where the trials of a curve lie at a point.
+    pub fn spread(&self, study: &StudyDocument, series: &Series, place: usize, figure: Figure) -> Option<Spread> {
+        let setting = series.settings.get(place).copied().flatten()?;
+        Spread::of(&study.figures_of(setting, figure))
+    }
+
+    /// The medians of a curve at the points that are numbers.
+    pub fn curve(&self, study: &StudyDocument, series: &Series, figure: Figure) -> Vec<(f64, f64)> {
+        let median = |place: usize| self.spread(study, series, place, figure).map(|spread| spread.median);
+        let point = |(place, point): (usize, &Point)| Some((point.number?, median(place)?));
+        self.points.iter().enumerate().filter_map(point).collect()
+    }
+}

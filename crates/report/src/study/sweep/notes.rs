@@ -1,0 +1,155 @@
+//! What a reader must know of single points: the rate was not reached, something was lost, nothing could be measured.
+
+use logbook::study::{StudyDocument, Trial};
+use measure::verdict::Warning;
+use measure::verdict::order::Group;
+
+use super::grid::{Grid, Series};
+use crate::layout::{INDENT, Page, Piece, Tone};
+use crate::number;
+
+/// Where text behind a label starts.
+pub const LABEL: usize = 11;
+
+/// Something that is so at several points of a curve.
+#[derive(Debug, PartialEq)]
+pub struct Note {
+    series: usize,
+    /// The points, by their place on the axis.
+    points: Vec<usize>,
+    kind: Kind,
+    /// The same in words, of the point where it is worst.
+    told: String,
+    worst: f64,
+    /// Whether it is so of the point itself, which is marked then, and not of the method everywhere.
+    marks: bool,
+}
+
+impl Note {
+    /// Whether it marks this point of this curve.
+    pub fn is_of(&self, series: usize, place: usize) -> bool {
+        self.marks && self.series == series && self.points.contains(&place)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Failed,
+    NotReached,
+    Missed,
+    Behind,
+    Lost,
+    Refused,
+    Disturbed,
+    Method,
+}
+
+/// One thing that a trial tells.
+struct Told {
+    kind: Kind,
+    text: String,
+    worst: f64,
+    marks: bool,
+}
+
+/// What is so at which points, curve by curve.
+pub fn of(study: &StudyDocument, grid: &Grid) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (number, series) in grid.series.iter().enumerate() {
+        for place in 0..grid.points.len() {
+            for told in at(study, grid, series, place) {
+                add(&mut notes, number, place, told);
+            }
+        }
+    }
+    notes
+}
+
+fn at(study: &StudyDocument, grid: &Grid, series: &Series, place: usize) -> Vec<Told> {
+    grid.trials(study, series, place).into_iter().flat_map(tells).collect()
+}
+
+fn add(notes: &mut Vec<Note>, series: usize, place: usize, told: Told) {
+    let same = |note: &&mut Note| {
+        note.series == series && note.kind == told.kind && (told.kind != Kind::Method || note.told == told.text)
+    };
+    let Some(note) = notes.iter_mut().find(same) else {
+        let Told { kind, text, worst, marks } = told;
+        notes.push(Note { series, points: vec![place], kind, told: text, worst, marks });
+        return;
+    };
+    if note.points.last() != Some(&place) {
+        note.points.push(place);
+    }
+    if told.worst > note.worst {
+        (note.told, note.worst) = (told.text, told.worst);
+    }
+}
+
+fn tells(trial: &Trial) -> Vec<Told> {
+    let failed = trial.failure.as_ref().map(|failure| Told {
+        kind: Kind::Failed,
+        text: format!("a trial failed: {}", failure.what),
+        worst: 0.0,
+        marks: true,
+    });
+    let warnings = trial.record.iter().flat_map(|record| &record.warnings);
+    failed.into_iter().chain(warnings.filter_map(warns)).collect()
+}
+
+/// What of a warning is of a point's own; others are the same for every trial, or say what the table shows.
+fn warns(warning: &Warning) -> Option<Told> {
+    let share = |count: &u64, sent: &u64| *count as f64 / (*sent).max(1) as f64;
+    let (kind, worst) = match warning {
+        Warning::RateNotAchieved { offered_per_s, sent_per_s, .. } => (Kind::NotReached, -sent_per_s / offered_per_s),
+        Warning::TicksMissed { count, .. } => (Kind::Missed, *count as f64),
+        Warning::BehindSchedule { share } => (Kind::Behind, *share),
+        Warning::Lost { count, sent, .. } | Warning::LostOnTheWay { count, sent, .. } => {
+            (Kind::Lost, share(count, sent))
+        }
+        Warning::Refused { count, sent, .. } => (Kind::Refused, share(count, sent)),
+        Warning::Disturbed { by, .. } => (Kind::Disturbed, by.len() as f64),
+        Warning::Throttled { throttled_ns, .. } => (Kind::Disturbed, throttled_ns.as_secs_f64()),
+        Warning::OneCpu => (Kind::Method, 0.0),
+        who if who.group() == Group::WhoAnswered => (Kind::Method, 0.0),
+        _ => return None,
+    };
+    // Of a machine that others use nearly every point would be marked.
+    let marks = !matches!(kind, Kind::Disturbed | Kind::Method);
+    Some(Told { kind, text: warning.to_string(), worst, marks })
+}
+
+/// The notes below the table: where, and what.
+pub fn tell(page: &mut Page, notes: &[Note], grid: &Grid) {
+    for note in notes {
+        let series = &grid.series[note.series];
+        let of = if grid.series.len() > 1 { format!("{} ", series.name) } else { String::new() };
+        let everywhere = note.points.len() == grid.points.len();
+        let at = if everywhere { format!("{of}at every point") } else { format!("{of}at {}", places(note, grid)) };
+        let worst = if note.points.len() > 1 && note.kind != Kind::Method { "at worst " } else { "" };
+        let (label, told) = match note.kind {
+            Kind::Method if grid.series.len() > 1 => (Piece::new("note", Tone::Faint), format!("{of}: {}", note.told)),
+            Kind::Method => (Piece::new("note", Tone::Faint), note.told.clone()),
+            _ if note.marks => (Piece::new("*", Tone::Alarm), format!("{at}: {worst}{}", note.told)),
+            _ => (Piece::new("note", Tone::Faint), format!("{at}: {worst}{}", note.told)),
+        };
+        page.paragraph(INDENT, &label, LABEL, &told.replace(" : ", ": "));
+    }
+}
+
+/// Points as people list them: neighbours as from … to.
+fn places(note: &Note, grid: &Grid) -> String {
+    let name = |place: usize| grid.points[place].value.as_str();
+    let runs = note.points.chunk_by(|one, next| one + 1 == *next);
+    let told: Vec<String> = runs
+        .map(|run| match run {
+            [one] => name(*one).to_owned(),
+            [one, other] => format!("{}, {}", name(*one), name(*other)),
+            _ => format!("{} … {}", name(run[0]), name(run[run.len() - 1])),
+        })
+        .collect();
+    if told.len() > 6 {
+        return format!("{} and {}", told[..5].join(", "), number::count((told.len() - 5) as u64, "more", "more"));
+    }
+    told.join(", ")
+}

@@ -1,0 +1,62 @@
+//! A sweep that was begun before, gone on with: only where it asks the very same.
+
+use std::path::Path;
+
+use logbook::read::Document;
+use logbook::store;
+use logbook::study::{Setting, StudyDocument};
+
+use crate::failure::Failure;
+
+/// The sweep in `file`.
+///
+/// # Errors
+/// A file that cannot be read, or holds something else.
+pub fn read(file: &Path) -> Result<StudyDocument, Failure> {
+    let name = file.display().to_string();
+    if !file.exists() {
+        return Err(Failure::usage(format!("--resume {name}: there is no such file"))
+            .hint("begin with -o FILE.json, and resume that file")
+            .about(name));
+    }
+    match store::read_document(file).map_err(|error| Failure::from(error).about(name.clone()))? {
+        Document::Study(study) => Ok(*study),
+        Document::Record(_) => Err(Failure::usage(format!("{name}: holds one record, and no sweep")).about(name)),
+        Document::Search(_) => Err(Failure::usage(format!("{name}: holds a search, and no sweep")).about(name)),
+        Document::Look(_) => Err(Failure::usage(format!("{name}: holds a first look, and no sweep")).about(name)),
+    }
+}
+
+/// Takes over from `before` what belongs to `now`: the trials that measured something, when it was begun and by which words.
+///
+/// # Errors
+/// Where the two do not ask the same: in what they differ.
+pub fn taken_over(before: StudyDocument, now: StudyDocument, file: &Path) -> Result<StudyDocument, Failure> {
+    if let Some(differs) = difference(&before, &now) {
+        let name = file.display().to_string();
+        return Err(Failure::usage(format!("{name} asks another question: {differs}"))
+            .hint(format!("it was begun by: {}", before.command.join(" ")))
+            .about(name));
+    }
+    // A trial that failed is tried again, and one of a setting there is not would never be told.
+    let sound = |trial: &logbook::study::Trial| trial.record.is_some() && (trial.setting as usize) < now.settings.len();
+    let trials = before.trials.into_iter().filter(sound).collect();
+    Ok(StudyDocument { id: before.id, command: before.command, started: before.started, trials, ..now })
+}
+
+fn difference(before: &StudyDocument, now: &StudyDocument) -> Option<String> {
+    if before.question != now.question {
+        return Some("another axis, other figures or other methods".to_owned());
+    }
+    if before.blocks != now.blocks {
+        return Some(format!("{} blocks there, {} here", before.blocks, now.blocks));
+    }
+    if before.settings.len() != now.settings.len() {
+        return Some(format!("{} points there, {} here", before.settings.len(), now.settings.len()));
+    }
+    let words = |setting: &Setting| setting.command.join(" ");
+    let mut pairs = before.settings.iter().zip(&now.settings);
+    pairs
+        .find(|(there, here)| there.command != here.command || there.at != here.at)
+        .map(|(there, here)| format!("`{}` there, `{}` here", words(there), words(here)))
+}
