@@ -131,6 +131,7 @@ pub(crate) fn study() -> StudyDocument {
             moved_by: None,
             incomparable: None,
         }],
+        explanation: None,
     }
 }
 

@@ -164,6 +164,7 @@ fn empty(
         trials: Vec::new(),
         ended: Some(Ended::Complete),
         comparisons: Vec::new(),
+        explanation: None,
     }
 }
 

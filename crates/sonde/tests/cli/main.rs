@@ -15,6 +15,7 @@ mod pipe;
 mod replay;
 mod rtt;
 mod serve;
+mod sweep;
 mod terminal;
 
 use std::path::Path;

@@ -89,14 +89,13 @@ pub fn put(axis: &Axis, words: &Words, value: &str) -> Result<Words, Failure> {
     }
     match (axis.name, axis.option, value) {
         ("address", ..) => put.host = Some(value.to_owned()),
-        ("interval", _, BACK_TO_BACK) => {}
         ("cores", ..) => {
             let last = value::count(value).ok().and_then(|count| count.checked_sub(1));
             let last = last.ok_or_else(|| Failure::usage(format!("cores={value}: is no number of CPUs from 1")))?;
             put.say("--cpu", Some(format!("0-{last}")));
             put.say("--peer-cpu", Some(format!("0-{last}")));
         }
-        ("direction", _, "forward") | ("nagle" | "discard", _, "off") => {}
+        ("interval", _, BACK_TO_BACK) | ("direction", _, "forward") | ("nagle" | "discard", _, "off") => {}
         ("direction", _, "reverse" | "bidir") => put.say(&format!("--{value}"), None),
         ("nagle" | "discard", _, "on") => put.say(axis.options[0], None),
         (_, Some(option), _) => put.say(option, Some(value.to_owned())),
