@@ -22,3 +22,4 @@ mod stall;
 mod stamp;
 mod unprivileged;
 mod verify;
+mod why;

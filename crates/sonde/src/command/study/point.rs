@@ -14,6 +14,9 @@ const STAYS: [&str; 5] = ["--time", "--count", "--burst", "--passphrase", "--sta
 /// The interval's value that is none.
 const BACK_TO_BACK: &str = "0";
 
+/// Options that say something of the instants at which requests are due: back to back there are none.
+const OF_INSTANTS: [&str; 2] = ["--pace", "--burst"];
+
 /// The axis and the text of its points in `AXIS=RANGE`.
 ///
 /// # Errors
@@ -95,7 +98,8 @@ pub fn put(axis: &Axis, words: &Words, value: &str) -> Result<Words, Failure> {
             put.say("--cpu", Some(format!("0-{last}")));
             put.say("--peer-cpu", Some(format!("0-{last}")));
         }
-        ("interval", _, BACK_TO_BACK) | ("direction", _, "forward") | ("nagle" | "discard", _, "off") => {}
+        ("interval", _, BACK_TO_BACK) => put.options.retain(|said| !OF_INSTANTS.contains(&said.name.as_str())),
+        ("direction", _, "forward") | ("nagle" | "discard", _, "off") => {}
         ("direction", _, "reverse" | "bidir") => put.say(&format!("--{value}"), None),
         ("nagle" | "discard", _, "on") => put.say(axis.options[0], None),
         (_, Some(option), _) => put.say(option, Some(value.to_owned())),
@@ -134,6 +138,7 @@ mod tests {
 
     #[test_case("interval", "db1 --rate 5/s -t 2", "10ms", "rtt db1 --time 2 --every 10ms"; "how long stays")]
     #[test_case("interval", "ping db1", "0", "rtt db1 --icmp --size 56"; "back to back")]
+    #[test_case("interval", "db1 --every 1ms --burst 4 --pace spin", "0", "rtt db1"; "back to back there are no instants")]
     #[test_case("rate", "load db1 --every 1ms", "5k/s", "load db1 --rate 5k/s"; "by its other word")]
     #[test_case("size", "db1 --request-size 9", "1kB", "rtt db1 --size 1kB"; "all of its options")]
     #[test_case("carrier", "db1 --udp", "icmp", "rtt db1 --carrier icmp"; "a word")]
