@@ -27,7 +27,7 @@ transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and t
 planted: ## what limits a stream, planted on real paths: 20 runs of each case (half an hour, as root)
 	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits::
 
-docs: ## writes what is generated: docs/reference and the record's schema
+docs: ## writes what is generated: docs/reference, docs/warnings.md and the record's schema
 	make/docs
 
 image: ## a static binary in an image from scratch

@@ -141,7 +141,10 @@ pub fn check(host: &str, plan: &Plan, stop: &Stop, tell: impl Fn(&str)) -> Resul
 }
 
 /// Refuses what is sent to more than one host, or to none.
-fn refuse_many(address: SocketAddr) -> Result<(), ReachError> {
+///
+/// # Errors
+/// A group, a broadcast address, the address of no host.
+pub fn refuse_many(address: SocketAddr) -> Result<(), ReachError> {
     let refuse = |what| Err(ReachError::NotOneHost { address: address.ip(), what });
     match address.ip().to_canonical() {
         ip if ip.is_multicast() => refuse("a multicast group"),
@@ -153,7 +156,7 @@ fn refuse_many(address: SocketAddr) -> Result<(), ReachError> {
 }
 
 /// An address as it is written; a scope stands behind a `%`.
-fn shown(address: SocketAddr) -> String {
+pub fn shown(address: SocketAddr) -> String {
     let scope = if let SocketAddr::V6(six) = address { six.scope_id() } else { 0 };
     if scope == 0 { address.ip().to_string() } else { format!("{}%{scope}", address.ip()) }
 }
@@ -175,12 +178,42 @@ fn in_hosts_file(text: &str, host: &str, found: &[SocketAddr]) -> bool {
 }
 
 fn check_address(address: SocketAddr, plan: &Plan, stop: &Stop) -> AddressReach {
+    ask(address, plan, Path::Searched, stop, &|_| {})
+}
+
+/// Asks one address for an echo and at the ports of `plan`, all at once; `heard` is told what each probe met with as soon as it
+/// has, on the thread that asked. The path's MTU is not searched, and said to be so.
+pub fn survey(address: SocketAddr, plan: &Plan, stop: &Stop, heard: &(dyn Fn(Heard<'_>) + Sync)) -> AddressReach {
+    ask(address, plan, Path::Left, stop, heard)
+}
+
+/// What a probe of a [`survey`] met with.
+#[derive(Clone, Copy, Debug)]
+pub enum Heard<'a> {
+    /// The echo request.
+    Echo(&'a Seen),
+    /// A port.
+    Port(&'a Port, &'a Seen),
+}
+
+/// Whether the path's MTU is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    Searched,
+    Left,
+}
+
+fn ask(address: SocketAddr, plan: &Plan, path: Path, stop: &Stop, heard: &(dyn Fn(Heard<'_>) + Sync)) -> AddressReach {
     let way = Way::to(address);
     let (mut route, no_route) = match &way {
         Ok(way) => (Some(way.route.clone()), None),
         Err(error) => (None, Some(plain(error))),
     };
-    let mut seen = run(address, plan, route.as_ref().and_then(|route| route.mtu_bytes), no_route.as_deref(), stop);
+    let mtu = route.as_ref().and_then(|route| route.mtu_bytes);
+    let mut seen = match &no_route {
+        Some(why) => AllSeen::nothing(plan.ports.len(), &format!("there is no route: {why}")),
+        None => run(&Asking { address, plan, path, mtu, stop, heard }),
+    };
     if let (Some(route), Ok(way)) = (&mut route, &way) {
         route.neighbour = way.neighbour();
     }
@@ -210,10 +243,19 @@ impl AllSeen {
     }
 }
 
-fn run(address: SocketAddr, plan: &Plan, mtu: Option<u32>, no_route: Option<&str>, stop: &Stop) -> AllSeen {
-    if let Some(why) = no_route {
-        return AllSeen::nothing(plan.ports.len(), &format!("there is no route: {why}"));
-    }
+/// What every probe of one address needs.
+struct Asking<'a> {
+    address: SocketAddr,
+    plan: &'a Plan,
+    path: Path,
+    /// MTU of the interface, where it tells.
+    mtu: Option<u32>,
+    stop: &'a Stop,
+    heard: &'a (dyn Fn(Heard<'_>) + Sync),
+}
+
+fn run(asking: &Asking<'_>) -> AllSeen {
+    let Asking { plan, stop, .. } = *asking;
     let all = Mutex::new(AllSeen::nothing(plan.ports.len(), "a signal ended the check"));
     // The path first: it takes longest. `None` is the path, a number that of a port in the plan.
     let jobs: Mutex<VecDeque<Option<usize>>> =
@@ -221,22 +263,7 @@ fn run(address: SocketAddr, plan: &Plan, mtu: Option<u32>, no_route: Option<&str
     let work = || {
         while !stop.requested() {
             let Some(job) = lock(&jobs).pop_front() else { break };
-            match job.map(|number| (number, &plan.ports[number])) {
-                None => {
-                    let (echo, mtu, by) = mtu::path(address, mtu, plan, stop);
-                    let mut all = lock(&all);
-                    (all.echo, all.mtu, all.mtu_by) = (echo, mtu, by);
-                }
-                Some((number, port)) => {
-                    let to = SocketAddr::new(address.ip(), port.number);
-                    let to = scoped(to, address);
-                    let found = match port.transport {
-                        Transport::Tcp => tcp::probe(to, port, plan, stop),
-                        Transport::Udp => udp::probe(to, plan, stop),
-                    };
-                    lock(&all).ports[number] = found;
-                }
-            }
+            asking.carry_out(job, &all);
         }
     };
     thread::scope(|scope| {
@@ -248,6 +275,36 @@ fn run(address: SocketAddr, plan: &Plan, mtu: Option<u32>, no_route: Option<&str
         work();
     });
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Asking<'_> {
+    fn carry_out(&self, job: Option<usize>, all: &Mutex<AllSeen>) {
+        let Self { address, plan, stop, heard, .. } = *self;
+        let Some((number, port)) = job.map(|number| (number, &plan.ports[number])) else {
+            let (echo, mtu, by) = match self.path {
+                Path::Searched => mtu::path(address, self.mtu, plan, stop),
+                Path::Left => {
+                    let left = MtuFinding::NotFound { why: "nobody asked for it".to_owned() };
+                    (mtu::echo(address, plan, stop), left, None)
+                }
+            };
+            heard(Heard::Echo(&echo));
+            let mut all = lock(all);
+            (all.echo, all.mtu, all.mtu_by) = (echo, mtu, by);
+            return;
+        };
+        let to = scoped(SocketAddr::new(address.ip(), port.number), address);
+        let tell = |seen: &Seen| heard(Heard::Port(port, seen));
+        let found = match port.transport {
+            Transport::Tcp => tcp::probe(to, port, plan, stop, &tell),
+            Transport::Udp => {
+                let found = udp::probe(to, plan, stop);
+                tell(&found.0);
+                found
+            }
+        };
+        lock(all).ports[number] = found;
+    }
 }
 
 fn scoped(to: SocketAddr, like: SocketAddr) -> SocketAddr {
@@ -333,6 +390,25 @@ mod tests {
         assert!(matches!(address.ports[1].seen, Seen::Reset { .. }));
         assert!(matches!(address.ports[3].seen, Seen::Error { by: measure::reach::Reporter::Host, .. }));
         assert_eq!((found.lookup.by, found.lookup.took_ns), (LookedUp::Given, None));
+    }
+
+    #[test]
+    fn a_survey_tells_each_answer_as_it_comes_and_leaves_the_path_alone() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let open = listener.local_addr().unwrap();
+        let ports = vec![port(Transport::Tcp, open.port(), &[]), port(Transport::Tcp, testbed::port::free(), &[])];
+        let told = Mutex::new(Vec::new());
+        let found = survey(open, &plan(ports), &Stop::default(), &|heard| {
+            let what = match heard {
+                Heard::Echo(_) => None,
+                Heard::Port(port, seen) => Some((port.number, matches!(seen, Seen::Answer { .. }))),
+            };
+            lock(&told).push(what);
+        });
+        let told = told.into_inner().unwrap();
+        assert!(told.len() == 3 && told.contains(&None) && told.contains(&Some((open.port(), true))), "{told:?}");
+        assert_eq!(found.ports.iter().map(|port| port.verdict).collect::<Vec<_>>(), [Verdict::Open, Verdict::Refused]);
+        assert!(matches!(&found.mtu, MtuFinding::NotFound { why } if why.contains("nobody asked")));
     }
 
     #[test]

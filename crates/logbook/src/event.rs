@@ -3,7 +3,8 @@
 //! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
 //! carries the whole record; where the measurement failed the last line is `error`. A search for a rate has a `probe` for
 //! each probe in place of seconds, and its last line is `found`; a study has a `trial` for each trial, and its last line is
-//! `studied`. A stream of lines has one of the four, as its last; without any it was cut off.
+//! `studied`. A first look begins with an `answer` for each way by which the host was heard of, and its last line is `looked`. A
+//! stream of lines has one of the five, as its last; without any it was cut off.
 
 use measure::event::Second;
 use measure::method::Method;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::failure::Failure;
+use crate::look::{FirstAnswer, LookDocument};
 use crate::moment::Moment;
 use crate::record::{Record, Target, Tool};
 use crate::search::{Probe, SearchDocument};
@@ -31,7 +33,7 @@ pub enum Line {
     Second(ThreadSecond),
     /// An interval of one thread's stream went by.
     Carried(ThreadInterval),
-    /// The measurement is over: its record, as `record.v2.json` describes it.
+    /// The measurement is over: its record, as `record.v3.json` describes it.
     End(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<Record>),
     /// A probe of a search is over.
     Probe(Box<Probe>),
@@ -41,6 +43,10 @@ pub enum Line {
     Trial(Box<Trial>),
     /// The study is over: its document, as `study.v1.json` describes it.
     Studied(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<StudyDocument>),
+    /// A host was heard of for the first time, by one way.
+    Answer(Box<FirstAnswer>),
+    /// A first look is over: its document, as `look.v1.json` describes it.
+    Looked(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<LookDocument>),
     /// The measurement failed.
     Error(Box<Failure>),
 }

@@ -59,7 +59,7 @@ pub struct Failure {
     pub side: Option<Side>,
     /// What to try.
     pub hint: Option<String>,
-    /// What was measured before: a record, as `record.v2.json` describes it; absent where nothing was.
+    /// What was measured before: a record, as `record.v3.json` describes it; absent where nothing was.
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<Record>>,

@@ -14,6 +14,7 @@ use measure::verdict::Warning;
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::look::{self, LookDocument};
 use crate::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
 use crate::search::{self, Probe, SearchDocument};
 use crate::study::{
@@ -171,6 +172,52 @@ pub(crate) fn search() -> SearchDocument {
         probe_ns: Nanos::secs(2),
         bracket: search.bracket(Reached::Stopped),
         probes: seen.map(probe).to_vec(),
+        ended: record.ended.clone(),
+    }
+}
+
+/// A first look at a host whose kernel answers, and a program.
+pub(crate) fn look() -> LookDocument {
+    let record = record();
+    let sums = json!({
+        "due": 2, "answered": 1, "lost": 1, "refused": 0, "failed": 0, "min_ns": 80, "p25_ns": 80, "p75_ns": 80, "max_ns": 80,
+        "quantiles": [{ "q": 0.5, "value_ns": 80, "beyond": 0, "standing": "too-few" }]
+    });
+    let leg = |carrier: &str, who: serde_json::Value| {
+        json!({
+            "address": 0, "carrier": carrier, "who": who, "method": record.method, "sums": sums,
+            "exchanges": [{ "round": 7, "rtt_ns": 80 }, { "round": 8, "rtt_ns": null }]
+        })
+    };
+    let look = json!({
+        "host": "db1", "interval_ns": 100_000_000, "length_ns": 5_000_000_000_u64, "took_ns": 5_000_000_000_u64,
+        "addresses": [{
+            "address": "10.0.0.2", "echo": { "seen": "answer", "after_ns": 90 },
+            "ports": [{ "transport": "tcp", "port": 12_865, "verdict": "open", "seen": { "seen": "answer", "after_ns": 95 },
+                "service": { "answer": "known", "service": "netserver" } }]
+        }],
+        "legs": [
+            leg("icmp", json!({ "kind": "kernel" })),
+            leg("tcp", json!({ "kind": "program", "service": "netserver" }))
+        ],
+        "bursts": [{ "leg": 1, "method": record.method, "sums": sums, "quartiles_ns": [40, 41] }],
+        "resets": [],
+        "judgement": {
+            "believed": { "leg": 1, "stands": "application" },
+            "findings": [{
+                "of": { "kind": "leg", "leg": 0 }, "shift": { "value_ns": -3.5, "low_ns": -4.0, "high_ns": null },
+                "word": "less", "cause": "nobody-woken"
+            }]
+        }
+    });
+    LookDocument {
+        format: look::Format::Look,
+        version: look::VERSION,
+        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ad),
+        tool: record.tool.clone(),
+        command: ["sonde", "db1"].map(str::to_owned).to_vec(),
+        started: record.started,
+        look: serde_json::from_value(look).unwrap(),
         ended: record.ended.clone(),
     }
 }

@@ -9,6 +9,7 @@ pub mod event;
 pub mod failure;
 #[cfg(test)]
 mod fixture;
+pub mod look;
 pub mod moment;
 pub mod reach;
 pub mod read;

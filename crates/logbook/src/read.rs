@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::failure::ErrorDocument;
+use crate::look::{self, LookDocument};
 use crate::record::{Record, VERSION};
 use crate::search::{self, SearchDocument};
 use crate::study::{self, StudyDocument};
@@ -21,6 +22,8 @@ pub enum Document {
     Search(Box<SearchDocument>),
     /// A comparison, a sweep or the like, with its measurements in it.
     Study(Box<StudyDocument>),
+    /// A first look at a host.
+    Look(Box<LookDocument>),
 }
 
 impl Document {
@@ -39,6 +42,7 @@ impl Document {
         match format(text).as_deref() {
             Some(SEARCH) => search(text).map(|found| Self::Search(Box::new(found))),
             Some(STUDY) => study(text).map(|found| Self::Study(Box::new(found))),
+            Some(LOOK) => first_look(text).map(|found| Self::Look(Box::new(found))),
             _ => document(text).map(|found| Self::Record(Box::new(found))),
         }
     }
@@ -48,6 +52,8 @@ impl Document {
 const SEARCH: &str = "sonde-search";
 /// The name of a study's form.
 const STUDY: &str = "sonde-study";
+/// The name of a first look's form.
+const LOOK: &str = "sonde-look";
 
 /// Why a text holds no record that can be read. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -157,6 +163,7 @@ pub(crate) fn record(text: &str) -> Result<Record, ReadError> {
         Document::Record(record) => Ok(*record),
         Document::Search(_) => Err(ReadError::NotARecord { found: Some(SEARCH.to_owned()) }),
         Document::Study(_) => Err(ReadError::NotARecord { found: Some(STUDY.to_owned()) }),
+        Document::Look(_) => Err(ReadError::NotARecord { found: Some(LOOK.to_owned()) }),
     }
 }
 
@@ -166,6 +173,7 @@ fn end_of_stream(text: &str) -> Result<Document, ReadError> {
         "end" => document(&last.data.to_string()).map(|record| Document::Record(Box::new(record))),
         "found" => search(&last.data.to_string()).map(|found| Document::Search(Box::new(found))),
         "studied" => study(&last.data.to_string()).map(|found| Document::Study(Box::new(found))),
+        "looked" => first_look(&last.data.to_string()).map(|found| Document::Look(Box::new(found))),
         "error" => match serde_json::from_value(last.data) {
             Ok(error) => Err(ReadError::Failure(Box::new(ErrorDocument::new(error)))),
             Err(_) => Err(ReadError::NoEnd),
@@ -198,6 +206,11 @@ fn search(text: &str) -> Result<SearchDocument, ReadError> {
 /// The study in `text`, its records in the present form.
 fn study(text: &str) -> Result<StudyDocument, ReadError> {
     holding_records(text, "study", study::VERSION, "trials")
+}
+
+/// The first look in `text`; it holds no records.
+fn first_look(text: &str) -> Result<LookDocument, ReadError> {
+    holding_records(text, "first look", look::VERSION, "records")
 }
 
 /// A document with records in the items of its `list`, of which one may have none.
@@ -334,8 +347,8 @@ mod tests {
 
     #[test]
     fn a_later_version_is_called_so_whatever_else_it_holds() {
-        let text = r#"{ "format": "sonde-record", "version": 3, "all": "different" }"#;
-        assert_eq!(Record::read(text), Err(ReadError::FromTheFuture { version: 3, newest: VERSION }));
+        let text = r#"{ "format": "sonde-record", "version": 4, "all": "different" }"#;
+        assert_eq!(Record::read(text), Err(ReadError::FromTheFuture { version: 4, newest: VERSION }));
     }
 
     #[test]
@@ -351,7 +364,7 @@ mod tests {
         record.as_object_mut().unwrap().remove("method");
         let fault = Record::read(&record.to_string()).unwrap_err();
         assert!(
-            matches!(&fault, ReadError::Malformed { version: 2, place: Some(_), reason } if reason == "missing field `method`")
+            matches!(&fault, ReadError::Malformed { version: VERSION, place: Some(_), reason } if reason == "missing field `method`")
         );
     }
 
@@ -359,7 +372,10 @@ mod tests {
     fn a_record_without_anything_found_is_none() {
         let mut record = value();
         record["outcome"] = Value::Null;
-        assert!(matches!(Record::read(&record.to_string()), Err(ReadError::Malformed { version: 2, place: None, .. })));
+        assert!(matches!(
+            Record::read(&record.to_string()),
+            Err(ReadError::Malformed { version: VERSION, place: None, .. })
+        ));
     }
 
     #[test]

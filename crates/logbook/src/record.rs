@@ -24,7 +24,7 @@ use crate::moment::Moment;
 use crate::read::{self, ReadError};
 
 /// Version of the record's form that this program writes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One measurement: what was asked, by which method it was done, by whom, where and when, and what was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,13 +9,14 @@ use serde_json::Value;
 
 use crate::event::Line;
 use crate::failure::ErrorDocument;
+use crate::look::LookDocument;
 use crate::reach::ReachDocument;
 use crate::record::Record;
 use crate::resolution::ResolutionDocument;
 use crate::search::SearchDocument;
 use crate::study::StudyDocument;
 
-/// Schema of the record, draft 2020-12: `schema/record.v2.json`.
+/// Schema of the record, draft 2020-12: `schema/record.v3.json`.
 pub fn json_schema() -> Value {
     of::<Record>()
 }
@@ -50,6 +51,11 @@ pub fn study_schema() -> Value {
     of::<StudyDocument>()
 }
 
+/// Schema of a first look: `schema/look.v1.json`.
+pub fn look_schema() -> Value {
+    of::<LookDocument>()
+}
+
 /// The schema of `T` as it is written: a field that is always there is required, though a reader may do without.
 fn of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
@@ -64,11 +70,12 @@ mod tests {
     /// Set to write the committed copies anew: `SONDE_REGENERATE=1 cargo test -p logbook schema`.
     const REGENERATE: &str = "SONDE_REGENERATE";
 
-    #[test_case("record.v2.json", &json_schema(); "record")]
+    #[test_case("record.v3.json", &json_schema(); "record")]
     #[test_case("error.v1.json", &error_schema(); "error")]
     #[test_case("event.v2.json", &event_schema(); "event")]
     #[test_case("search.v1.json", &search_schema(); "of a search")]
     #[test_case("study.v1.json", &study_schema(); "of a study")]
+    #[test_case("look.v1.json", &look_schema(); "of a first look")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
     #[test_case("check.v1.json", &check_schema(); "of a check")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
@@ -90,6 +97,7 @@ mod tests {
     #[test_case(&event_schema(); "event")]
     #[test_case(&search_schema(); "of a search")]
     #[test_case(&study_schema(); "of a study")]
+    #[test_case(&look_schema(); "of a first look")]
     #[test_case(&self_schema(); "of the machine")]
     #[test_case(&check_schema(); "of a check")]
     fn every_number_tells_its_unit(schema: &Value) {

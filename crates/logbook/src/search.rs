@@ -58,7 +58,7 @@ pub struct Probe {
     pub verdict: Verdict,
     /// The clauses that did not hold, with what was found.
     pub missed: Vec<String>,
-    /// What was measured: a whole record, as `record.v2.json` describes it.
+    /// What was measured: a whole record, as `record.v3.json` describes it.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub record: Record,
 }

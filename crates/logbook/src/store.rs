@@ -45,29 +45,30 @@ pub fn file_name(record: &Record) -> String {
     format!("{}-{}.json", started.strftime("%Y%m%dT%H%M%SZ"), record.id.simple())
 }
 
-/// Writes `text` to `path` whole or not at all: an older file there stays as it was until the new one is on the disk.
+/// Writes `content` to `path` whole or not at all: an older file there stays as it was until the new one is on the disk.
 ///
 /// What is no regular file (a pipe, a terminal, `/dev/null`) is written to directly.
-pub fn write(path: &Path, text: &str) -> Result<(), StoreError> {
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), StoreError> {
+    let content = content.as_ref();
     match fs::metadata(path) {
-        Ok(there) if !there.is_file() && !there.is_dir() => write_directly(path, text),
-        _ => write_whole(path, text),
+        Ok(there) if !there.is_file() && !there.is_dir() => write_directly(path, content),
+        _ => write_whole(path, content),
     }
     .map_err(|cause| StoreError::io(Step::Write, path, cause))
 }
 
-fn write_directly(path: &Path, text: &str) -> io::Result<()> {
+fn write_directly(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content)?;
     file.flush()
 }
 
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     // A link is followed, so that what it points to is replaced and not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (part, mut file) = create_part(&target)?;
     let written = file
-        .write_all(text.as_bytes())
+        .write_all(content)
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&part, &target))
         .and_then(|()| sync_folder(&target));

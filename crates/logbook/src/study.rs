@@ -151,7 +151,7 @@ pub struct Trial {
     pub block: u32,
     /// Which setting, a number of its own from 0.
     pub setting: u32,
-    /// What was measured: a whole record, as `record.v2.json` describes it; absent where nothing was.
+    /// What was measured: a whole record, as `record.v3.json` describes it; absent where nothing was.
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub record: Option<Box<Record>>,
     /// Why nothing was measured.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
+use crate::statistics::rhythm::Rhythm;
 use crate::unit::{Bytes, Nanos};
 use one_way::OneWay;
 
@@ -56,6 +57,10 @@ pub struct Outcome {
     pub reorder_extents: Vec<u64>,
     /// Whether the run came to a steady state.
     pub steady: Steady,
+    /// After how many requests response times come back in step with a schedule of even distances; absent where they do not,
+    /// or where it cannot be told (fewer than 400, several threads, thinned).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rhythm: Option<Rhythm>,
     /// The seconds, all threads together.
     pub seconds: Vec<Second>,
     /// Where the time went, from kernel timestamps.

@@ -27,16 +27,18 @@ impl<'t> Due<'t> {
     /// `turn` (from 0) saying which, so that together they offer the stated rate; Poisson streams of a `share`-th of
     /// the rate each add up to a Poisson stream.
     pub fn new(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
-        let mut rng = Rng::with_seed(seed ^ (u64::from(turn) << 32));
+        let rng = Rng::with_seed(seed ^ (u64::from(turn) << 32));
         let share = u64::from(share.max(1));
         let next =
             if matches!(schedule, Schedule::Bursts { .. } | Schedule::Poisson { .. }) { 0 } else { u64::from(turn) };
-        // RFC 3432: a periodic stream starts at a random phase within one interval.
-        let phase = match schedule {
-            Schedule::Every { interval_ns } if turn == 0 && share == 1 => rng.u64(0..interval_ns.0.max(1)),
-            _ => 0,
+        // RFC 3432: a periodic stream starts at a random phase within one interval. The phase is one of the clock, so that
+        // streams whose seeds are chosen for it keep apart whenever each of them starts.
+        let start = match schedule {
+            Schedule::Every { interval_ns } if turn == 0 && share == 1 => {
+                first(start, interval_ns, phase(interval_ns, seed))
+            }
+            _ => start,
         };
-        let start = start.after(Nanos(phase));
         let mut due = Self { schedule, trace: &[], start, next, drawn: 0.0, rng, share, bursts: (0, 1) };
         if let Schedule::Poisson { .. } = schedule {
             due.draw();
@@ -147,10 +149,59 @@ impl<'t> Due<'t> {
     }
 }
 
+/// What the instants of a periodic stream with this seed leave when they are divided by its interval.
+///
+/// Below the interval; 0 for an interval of 0.
+pub fn phase(interval: Nanos, seed: u64) -> Nanos {
+    Nanos(Rng::with_seed(seed).u64(0..interval.0.max(1)))
+}
+
+/// A seed with which a periodic stream has a phase of at least `from` and less than `from + within`; `chance` decides which of them.
+///
+/// So streams that are started by themselves keep apart from each other, and the seed repeats their schedule. Takes
+/// `interval / within` draws on average; where a million have found none, the last is given back.
+pub fn seed_of_phase(interval: Nanos, from: Nanos, within: Nanos, chance: u64) -> u64 {
+    const DRAWS: u32 = 1_000_000;
+    let mut rng = Rng::with_seed(chance);
+    let wanted = from.0..from.0.saturating_add(within.0.max(1));
+    let mut seed = rng.u64(..);
+    for _ in 0..DRAWS {
+        if wanted.contains(&phase(interval, seed).0) {
+            break;
+        }
+        seed = rng.u64(..);
+    }
+    seed
+}
+
+/// The first instant from `start` on that leaves `phase` when it is divided by `interval`.
+fn first(start: Instant, interval: Nanos, phase: Nanos) -> Instant {
+    let interval = interval.0.max(1);
+    let past = start.0 % interval;
+    start.after(Nanos((phase.0 + interval - past) % interval))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::unit::Rate;
+
+    #[test]
+    fn a_phase_is_one_of_the_clock_and_its_seed_can_be_found() {
+        let interval = Nanos::millis(100);
+        let every = Schedule::Every { interval_ns: interval };
+        for (from, start) in [(0, 7), (25, 1_234_567_891), (93, 99_999_999)] {
+            let seed = seed_of_phase(interval, Nanos::millis(from), Nanos::millis(1), from);
+            for start in [start, start + 40_000_000] {
+                let first = Due::new(every, Instant(start), 0, 1, seed).peek().unwrap().0;
+                assert!((start..start + interval.0).contains(&first));
+                assert!((from * 1_000_000..(from + 1) * 1_000_000).contains(&(first % interval.0)), "{first}");
+            }
+        }
+        let none = seed_of_phase(Nanos(10), Nanos(50), Nanos(1), 1);
+        assert!(phase(Nanos(10), none).0 < 10, "a phase that cannot be is not sought for ever");
+        assert_eq!(phase(Nanos::ZERO, 1), Nanos::ZERO);
+    }
 
     fn take(mut due: Due<'_>, n: usize) -> Vec<u64> {
         (0..n)

@@ -7,6 +7,7 @@ pub mod moments;
 pub mod paired;
 pub mod payload;
 pub mod quantile;
+pub mod rhythm;
 pub mod series;
 pub mod settled;
 pub mod shift;

@@ -18,10 +18,12 @@ use measure::throughput::{Carried, Sight, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
 
+mod look;
 mod one_way;
 mod search;
 mod wire;
 
+pub(crate) use self::look::{look, silent_look, slow_look};
 pub(crate) use self::one_way::{one_way, one_way_with_a_step};
 pub(crate) use self::search::search;
 pub(crate) use self::wire::{contradicted, verified};
@@ -119,7 +121,7 @@ pub(crate) fn closed() -> Record {
         theirs: Some(Environment { disturbance: None, interface: None, ..environment("db-1") }),
         warnings: vec![
             Warning::TooFewForQuantile { q: 0.9999, needed: 100_000, seen: 40_000, run_for_ns: Some(Nanos::secs(3)) },
-            Warning::PowerSavingGovernor { governor: "powersave".to_owned(), end: "our".to_owned() },
+            Warning::PowerSavingGovernor { governor: "powersave".to_owned(), end: "our".to_owned(), lowest: false },
         ],
         ..record(Asked::default(), &recorder.finish(now), extra)
     }

@@ -1,4 +1,5 @@
-//! Telling: a record as a screen of text, a running measurement as a line, every exchange as a table.
+//! Telling: a record as a screen of text or a page, as charts and rows, a running measurement as a line, every exchange as a
+//! table.
 //!
 //! Everything here is a function of its arguments: what is printed where, and whether a terminal is there, is said by
 //! the caller. Not here: measuring, reaching hosts, and deciding what a number means (`measure`).
@@ -6,10 +7,16 @@
 pub mod curve;
 #[cfg(test)]
 mod fixture;
+pub mod flat;
 pub mod histogram;
 pub mod layout;
+pub mod look;
 pub mod machine;
+pub mod markup;
 pub mod number;
+pub mod page;
+pub mod picture;
+pub mod plot;
 pub mod progress;
 pub mod reach;
 pub mod samples;

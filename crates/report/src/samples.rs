@@ -7,6 +7,7 @@
 #[cfg(feature = "parquet")]
 mod columnar;
 mod comma;
+pub mod grid;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -20,7 +20,7 @@ const JOINT: &str = " · ";
 /// Where text behind a label starts.
 const LABEL: usize = 15;
 /// The quantiles of the table and the plot.
-const SHOWN: [f64; 2] = [0.5, 0.99];
+pub(crate) const SHOWN: [f64; 2] = [0.5, 0.99];
 
 /// The screen for `search`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(search: &SearchDocument, style: &Style) -> String {
@@ -100,7 +100,7 @@ fn method_of_all(method: &Method) -> String {
 }
 
 /// What was found, in one sentence.
-fn sentence(search: &SearchDocument) -> String {
+pub(crate) fn sentence(search: &SearchDocument) -> String {
     let bracket = &search.bracket;
     let at = |end: &End| rate(end.rate_per_1000s);
     match (&bracket.met, &bracket.missed, bracket.reached) {
@@ -137,7 +137,7 @@ fn why(search: &SearchDocument, end: &End) -> String {
 }
 
 /// By how many probes the ends are known, how long they were, and what they cannot have seen.
-fn how_surely(search: &SearchDocument) -> String {
+pub(crate) fn how_surely(search: &SearchDocument) -> String {
     let bracket = &search.bracket;
     let agree = |end: &End| {
         let of = end.tally.met + end.tally.missed;
@@ -169,23 +169,23 @@ fn unseen(search: &SearchDocument) -> Option<String> {
     ))
 }
 
-fn rate(rate: Rate) -> String {
+pub(crate) fn rate(rate: Rate) -> String {
     number::rate(rate.as_per_second()).unwrap_or_default()
 }
 
 /// What was seen at one rate: medians where it was probed more than once.
-struct Row {
-    rate: Rate,
-    quantiles: [Option<Nanos>; SHOWN.len()],
-    lost: f64,
-    achieved: f64,
-    met: usize,
-    ours: usize,
-    bunched: usize,
-    probes: usize,
+pub(crate) struct Row {
+    pub(crate) rate: Rate,
+    pub(crate) quantiles: [Option<Nanos>; SHOWN.len()],
+    pub(crate) lost: f64,
+    pub(crate) achieved: f64,
+    pub(crate) met: usize,
+    pub(crate) ours: usize,
+    pub(crate) bunched: usize,
+    pub(crate) probes: usize,
 }
 
-fn rows(search: &SearchDocument) -> Vec<Row> {
+pub(crate) fn rows(search: &SearchDocument) -> Vec<Row> {
     let probes = search.by_rate();
     probes.chunk_by(|left, right| left.rate_per_1000s == right.rate_per_1000s).map(row).collect()
 }

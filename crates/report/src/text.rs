@@ -16,6 +16,7 @@ use measure::outcome::{Distribution, Split};
 use measure::statistics::payload;
 use measure::unit::Nanos;
 use measure::verdict::Warning;
+use measure::verdict::command::Command;
 use unicode_width::UnicodeWidthStr;
 
 use crate::histogram;
@@ -95,7 +96,7 @@ fn ended(page: &mut Page, record: &Record) {
         Ended::Interrupted { signal } => (format!("by {signal} after {elapsed}"), None),
         Ended::PeerLost { reason } => (
             format!("after {elapsed}, the peer is gone: {reason}"),
-            Warning::PeerLost { reason: reason.clone() }.advice(),
+            Warning::PeerLost { reason: reason.clone() }.advice_in(Command::of(&record.method)),
         ),
     };
     let told = format!("{how}; what was measured until then stands here");
@@ -179,19 +180,32 @@ fn where_the_time_went(page: &mut Page, split: &Split) {
     page.flow(INDENT * 2, INDENT * 2, JOINT, &wholes);
 }
 
-/// The warnings with their advice; those that the screen has told already, as how the run ended, are left away.
+/// The warnings with their advice, which weigh most first; those that the screen has told already, as how the run ended, are
+/// left away. A reader who has not asked for all is told so many, and the others by name.
 fn warnings(page: &mut Page, record: &Record) {
-    for warning in &record.warnings {
-        if matches!(warning, Warning::Interrupted | Warning::PeerLost { .. }) && record.ended != Ended::Complete {
-            continue;
-        }
-        let text = match warning.advice() {
+    let told = |warning: &&Warning| {
+        !matches!(warning, Warning::Interrupted | Warning::PeerLost { .. }) || record.ended == Ended::Complete
+    };
+    let all: Vec<&Warning> = record.warnings.iter().filter(told).collect();
+    // One that is left over takes no more room than to say so.
+    let most = if page.style().verbose || all.len() <= MOST + 1 { all.len() } else { MOST };
+    let command = Command::of(&record.method);
+    for warning in &all[..most] {
+        let text = match warning.advice_in(command) {
             Some(advice) => format!("{warning} → {advice}"),
             None => warning.to_string(),
         };
         page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), WARNING, &text);
     }
+    let rest: Vec<&str> = all[most..].iter().map(|warning| warning.kind()).collect();
+    if !rest.is_empty() {
+        let text = format!("{} more, told by -v: {}", rest.len(), rest.join(", "));
+        page.paragraph(INDENT, &Piece::new("warnings", Tone::Faint), WARNING, &text);
+    }
 }
+
+/// Warnings that are told with their advice where nobody asked for all.
+const MOST: usize = 5;
 
 /// Where a warning's text starts.
 const WARNING: usize = 11;
@@ -202,6 +216,7 @@ mod tests {
     use crate::fixture;
     use crate::layout::tests::without_colour;
     use insta::assert_snapshot;
+    use measure::verdict::example::examples;
     use test_case::test_case;
 
     fn quiet(record: &Record) -> String {
@@ -210,6 +225,40 @@ mod tests {
 
     fn verbose(record: &Record) -> String {
         render(record, &Style { verbose: true, ..Style::default() })
+    }
+
+    /// The lines of the screen that tell of warnings.
+    fn told(record: &Record, verbose: bool) -> String {
+        let text = render(record, &Style { verbose, ..Style::default() });
+        text.find("  warning").map(|start| text[start..].to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn five_warnings_are_told_and_the_others_named() {
+        let mut record = fixture::closed();
+        record.ended = Ended::Complete;
+        let seven = examples().into_iter().map(|example| example.warning).filter(|one| one.kind() != "interrupted");
+        record.warnings = seven.step_by(9).take(7).collect();
+        let (short, long) = (told(&record, false), told(&record, true));
+        assert_eq!((short.matches("  warning  ").count(), long.matches("  warning  ").count()), (5, 7));
+        assert!(short.lines().chain(long.lines()).all(|line| line.width() <= 80), "{short}{long}");
+        let rest: Vec<&str> = record.warnings[5..].iter().map(Warning::kind).collect();
+        assert!(short.contains("2 more, told by -v: ") && rest.iter().all(|kind| short.contains(kind)), "{short}");
+        // Six take no more lines than five and the name of the sixth.
+        record.warnings.pop();
+        assert_eq!(told(&record, false), told(&record, true));
+    }
+
+    #[test]
+    fn what_to_try_is_the_commands_own() {
+        let mut record = fixture::load();
+        record.warnings =
+            vec![Warning::BehindSchedule { share: 0.5 }, Warning::Disturbed { end: "our".to_owned(), by: vec![] }];
+        let command = Command::of(&record.method);
+        assert_eq!(command, Command::Load);
+        let advice = record.warnings[0].advice_in(command).unwrap();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&told(&record, false)).contains(&words(&advice)));
     }
 
     #[test]

@@ -5,15 +5,19 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod deliver;
+pub mod export;
 pub mod foreign;
 pub mod forward;
+pub mod gather;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
 pub mod load;
+pub mod look;
 pub mod machine;
 pub mod man;
 pub mod orientation;
+pub mod pages;
 pub mod part;
 pub mod reference;
 pub mod replay;
@@ -35,7 +39,7 @@ use std::sync::Arc;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use measure::method::Method;
 
-use crate::command::argv::Glance;
+use crate::command::argv::{Bare, Glance};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -112,6 +116,12 @@ enum Command {
     /// whom) and silence (filtered) apart, each with its TTL, window and options. No connection is ever made: the kernel resets
     /// what is accepted.
     Syn(syn::options::SynOptions),
+    /// Look at a host for the first time: how far is it by each carrier, and which number should be believed?
+    ///
+    /// Needs nothing on the far side. `sonde HOST` is the same. Echo, TCP handshake and every program that is recognised there (a
+    /// reflector of ours, netserver, sockperf, iperf 2, STAMP) are asked side by side, in the same rounds; a sentence says which
+    /// number stands for what an application will see, and why the others differ, where that was shown.
+    Look(look::options::LookOptions),
     /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),
     /// Does anyone answer there, and how? Addresses, route, MTU, echo, ports, and which known program is at each
@@ -128,6 +138,10 @@ enum Command {
     Machine(machine::SelfOptions),
     /// Print records again
     Show(show::ShowOptions),
+    /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
+    Report(pages::ReportOptions),
+    /// Make a table of records, one row each: CSV or Parquet
+    Export(export::ExportOptions),
     /// Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all
     Netperf(part::NetperfOptions),
     /// Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all
@@ -162,18 +176,41 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match Cli::try_parse_from(study::gather::gathered(compare::sides::marked(argv))) {
+    let argv = study::gather::gathered(compare::sides::marked(argv));
+    let bare = Bare::at(&argv, &definition());
+    match parse(argv, bare.as_ref()) {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
             let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
-            finish(end, glance, &output)
+            finish(end.map_err(|failure| with_command_meant(failure, bare.as_ref())), glance, &output)
         }
         Err(error) => {
             let output = Output::new(glance.color, false, false);
             finish(argv::answer(&error, &output), glance, &output)
         }
     }
+}
+
+/// Reads the words. Where a host stands in place of a command and they are none of a first look either, what is said is about the
+/// command that was mistyped, where it was.
+fn parse(argv: Vec<OsString>, bare: Option<&Bare>) -> Result<Cli, clap::Error> {
+    let Some(bare) = bare else { return Cli::try_parse_from(argv) };
+    let looked = Cli::try_parse_from(&bare.argv);
+    if looked.is_err() && bare.is_mistyped(&definition()) {
+        return Cli::try_parse_from(argv);
+    }
+    looked
+}
+
+/// A failure to look at what may have been meant as a command.
+fn with_command_meant(mut failure: Failure, bare: Option<&Bare>) -> Failure {
+    let meant = bare.filter(|bare| failure.told.to_whom.as_ref() == Some(&bare.word));
+    if let Some(name) = meant.and_then(|bare| bare.nearest(&definition())) {
+        let otherwise = failure.told.hint.take().map_or_else(String::new, |hint| format!("; otherwise: {hint}"));
+        failure.told.hint = Some(format!("it is no command either: `sonde {name}` is one{otherwise}"));
+    }
+    failure
 }
 
 fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
@@ -185,12 +222,15 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Why(options) => why::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
+        Command::Look(options) => look::run(&options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Check(options) => check::run(&options, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Show(options) => show::run(&options, output),
+        Command::Report(options) => pages::run(&options, output),
+        Command::Export(options) => export::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
         Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
         Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),

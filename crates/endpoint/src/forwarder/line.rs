@@ -4,6 +4,8 @@
 //! among the packets alone. A lost packet takes nothing of the rate: it is lost before the bottleneck. Waiting for the line and
 //! the line itself come first, then the delay, whose packets wait in no queue.
 //!
+//! Where one protocol alone is meant, packets of others go past all of that.
+//!
 //! Invariant: `taken + duplicated = lost + dropped + delivered + refused + held`.
 
 use std::cmp::Ordering;
@@ -29,6 +31,36 @@ pub struct Impairment {
     /// Bytes that wait for the line at most, the one on it included; a packet beyond is dropped. One that
     /// finds the line free passes. Means nothing without a rate.
     pub queue: Bytes,
+    /// Packets of this protocol alone are meant; all others pass at once. `None`: all are.
+    pub only: Option<Protocol>,
+}
+
+/// What a packet of IP carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// ICMP, of IPv4 or IPv6.
+    Icmp,
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl Protocol {
+    /// That of `packet`, where it is one of these and stands right behind the IP header.
+    fn of(packet: &[u8]) -> Option<Self> {
+        let number = match packet.first()? >> 4 {
+            4 => packet.get(9)?,
+            6 => packet.get(6)?,
+            _ => return None,
+        };
+        match number {
+            1 | 58 => Some(Self::Icmp),
+            6 => Some(Self::Tcp),
+            17 => Some(Self::Udp),
+            _ => None,
+        }
+    }
 }
 
 /// What became of the packets of one direction.
@@ -97,11 +129,14 @@ impl Line {
 
     /// A packet comes in at `now`.
     pub fn take(&mut self, now: Instant, packet: &[u8]) {
-        let Impairment { loss, duplicate, reorder, .. } = self.impairment;
+        let Impairment { loss, duplicate, reorder, only, .. } = self.impairment;
         let [lost, doubled, ahead] = [loss, duplicate, reorder].map(|share| self.draws.share() < share);
         let sway = self.draws.share();
         self.counts.taken += 1;
         self.counts.taken_bytes.0 += packet.len() as u64;
+        if only.is_some_and(|only| Protocol::of(packet) != Some(only)) {
+            return self.pass(now, packet);
+        }
         if lost {
             self.counts.lost += 1;
             return;
@@ -114,6 +149,15 @@ impl Line {
                 Some(through) => self.send(through.after(delay), packet),
                 None => self.counts.dropped += 1,
             }
+        }
+    }
+
+    /// A packet that is not meant passes at once, but for the bound on memory.
+    fn pass(&mut self, now: Instant, packet: &[u8]) {
+        if self.underway.len() < MOST {
+            self.send(now, packet);
+        } else {
+            self.counts.dropped += 1;
         }
     }
 

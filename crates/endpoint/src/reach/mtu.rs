@@ -61,6 +61,14 @@ pub(super) fn path(
     (seen, found, Some(MtuBy::RefusedDatagram))
 }
 
+/// Asks for an echo alone.
+pub(super) fn echo(peer: SocketAddr, plan: &Plan, stop: &Stop) -> Seen {
+    match Echoer::open(peer) {
+        Ok(mut echoer) => first(&mut echoer, peer.ip(), plan, stop),
+        Err(why) => Seen::NotAsked { why },
+    }
+}
+
 /// Whether a small datagram is refused by the host itself.
 fn refused(datagrams: &mut Datagrams, plan: &Plan, stop: &Stop) -> bool {
     for _ in 0..plan.tries {

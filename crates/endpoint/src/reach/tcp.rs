@@ -14,10 +14,17 @@ use crate::clock::Monotonic;
 use crate::socket::{option, report};
 use crate::stop::Stop;
 
-/// Connects to `peer`, and where that goes well asks which program is there.
-pub(super) fn probe(peer: SocketAddr, port: &Port, plan: &Plan, stop: &Stop) -> (Seen, Option<ServiceFinding>) {
+/// Connects to `peer`, tells what that met with, and where it goes well asks which program is there.
+pub(super) fn probe(
+    peer: SocketAddr,
+    port: &Port,
+    plan: &Plan,
+    stop: &Stop,
+    tell: &dyn Fn(&Seen),
+) -> (Seen, Option<ServiceFinding>) {
     let patience = Nanos(plan.timeout.0.saturating_mul(plan.tries.into()));
     let (seen, connected) = connect(peer, patience, stop);
+    tell(&seen);
     let Some(mut socket) = connected.filter(|_| plan.services && !port.services.is_empty()) else {
         return (seen, None);
     };

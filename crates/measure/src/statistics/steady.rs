@@ -63,7 +63,7 @@ fn transient(series: &[u64]) -> Option<usize> {
 }
 
 /// Rank of each value, equal ones sharing the middle of theirs, less the middle of all: from -1/2 to 1/2.
-fn middle_ranks(series: &[u64]) -> Vec<f64> {
+pub(super) fn middle_ranks(series: &[u64]) -> Vec<f64> {
     let n = series.len();
     let mut order: Vec<u32> = (0..n as u32).collect();
     order.sort_unstable_by_key(|&i| series[i as usize]);

@@ -3,7 +3,7 @@
 mod rates;
 
 use crate::event::Second;
-use crate::method::{LoopKind, Method, Pattern};
+use crate::method::{LoopKind, Method, Pattern, Schedule};
 use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
 use crate::recorder::{Kept, Recording, Series, Values};
@@ -11,10 +11,12 @@ use crate::statistics::correlation::{self, Effective};
 use crate::statistics::jitter::jitter;
 use crate::statistics::loss::PeerCounts;
 use crate::statistics::quantile::{LISTED, Ranked};
+use crate::statistics::rhythm::{Rhythm, rhythm};
 use crate::statistics::series::interleaved;
 use crate::statistics::steady::steady;
 use crate::statistics::{loss, moments, payload};
 use crate::unit::Nanos;
+pub use rates::ACHIEVED;
 use rates::Rates;
 
 /// Requests are behind schedule by more than an interval, or by more than this.
@@ -66,11 +68,21 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer),
         reorder_extents: extents(&recording.extents),
         steady: steady(&response.series, series.stride),
+        rhythm: in_step(&response.series, method).filter(|_| series.stride == 1),
         seconds: merged_seconds(&recording.seconds),
         split: extra.split,
         one_way: extra.one_way,
         sockets: extra.sockets,
     }
+}
+
+/// What keeps step with a schedule of even distances that one thread keeps: of several the order is not that of time.
+fn in_step(series: &[u64], method: &Method) -> Option<Rhythm> {
+    let even = matches!(
+        method.schedule,
+        Schedule::Every { .. } | Schedule::Rate { .. } | Schedule::Preloaded { count: 1, .. }
+    );
+    if even && method.spread.threads == 1 { rhythm(series) } else { None }
 }
 
 /// The response times of `recording` as a distribution: for a recording of calls, which have no fates beside.
@@ -178,7 +190,7 @@ fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
 mod tests {
     use super::*;
     use crate::event::{Counts, Fate};
-    use crate::method::{Asked, Schedule, Settled, Stop};
+    use crate::method::{Asked, Settled, Stop};
     use crate::outcome::{Standing, Steady};
     use crate::recorder::{Recorder, Sequence};
     use crate::statistics::simulated::latencies;

@@ -7,7 +7,7 @@ pub const SAMPLES: u64 = 100;
 /// No trial is shorter: start-up and warm-up would be most of it.
 pub const SHORTEST: Nanos = Nanos::millis(200);
 /// What a trial takes beside its measured time: its process, its sockets, its session, the peer's report. An allowance.
-pub const AROUND: Nanos = Nanos::millis(150);
+pub const AROUND: Nanos = Nanos::millis(250);
 
 /// What one trial of a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{Method, Pattern, Schedule};
+use crate::verdict::command::Command;
 
 /// What decides how many messages are on the way at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,9 +30,21 @@ impl LeavesBy {
 
 /// What to try where `count` of `sent` requests were lost, of which our own sockets had no room for `dropped`. `by` is absent
 /// in records of before it was told.
-pub(super) fn advice(count: u64, sent: u64, dropped: Option<u64>, by: Option<LeavesBy>) -> &'static str {
+pub(super) fn advice(
+    count: u64,
+    sent: u64,
+    dropped: Option<u64>,
+    by: Option<LeavesBy>,
+    command: Command,
+) -> &'static str {
     let ours = dropped.is_some_and(|dropped| dropped.saturating_mul(2) >= count);
     match (ours, by) {
+        (true, _) if command == Command::Syn => {
+            "most came back and were dropped on our side: read faster (--wait spin, a --cpu of its own), or lower --rate or --burst"
+        }
+        _ if command == Command::Syn && count >= sent => {
+            "a firewall may drop them, or nobody is there: try another port, or `sonde check`"
+        }
         (true, Some(LeavesBy::Trace)) => {
             "most came back and were dropped on our side: raise --receive-buffer (and net.core.rmem_max), read faster (--wait spin, a --cpu of its own), or ask for fewer replies (--reply-every)"
         }
@@ -69,7 +82,7 @@ mod tests {
     #[test_case(10, Some(5); "on our side")]
     fn nothing_is_advised_that_the_command_does_not_have(count: u64, dropped: Option<u64>) {
         for (by, absent) in NOT_OF {
-            let advice = advice(count, 100, dropped, Some(by));
+            let advice = advice(count, 100, dropped, Some(by), Command::Rtt);
             let has = |option: &&str| advice.split([' ', ',', ';', '(', ')']).any(|word| word == *option);
             assert_eq!(absent.iter().find(|option| has(option)), None, "{by:?}: {advice}");
         }
@@ -78,7 +91,8 @@ mod tests {
     #[test]
     fn a_record_that_does_not_tell_is_advised_as_ever() {
         for (count, dropped) in [(1, None), (100, None), (10, Some(5))] {
-            assert_eq!(advice(count, 100, dropped, None), advice(count, 100, dropped, Some(LeavesBy::Window)));
+            let told = |by| advice(count, 100, dropped, by, Command::Rtt);
+            assert_eq!(told(None), told(Some(LeavesBy::Window)));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What can be learnt of a command line that does not parse: whether a program reads the answer, and what was meant.
+//! What can be learnt of a command line beside its parsing: whether a program reads the answer, whether it names a host in place of a
+//! command, and what was meant by one that is none.
 
 use std::ffi::{OsStr, OsString};
 
@@ -59,6 +60,81 @@ pub fn colors() -> impl TypedValueParser<Value = ColorChoice> {
     PossibleValuesParser::new(["auto", "always", "never"]).map(|name| color_named(&name))
 }
 
+/// The command that a bare host stands for.
+const LOOK: &str = "look";
+
+/// A command line that names a host where a command might stand: `sonde db1` is `sonde look db1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bare {
+    /// The whole line with the command that was meant.
+    pub argv: Vec<OsString>,
+    /// The word that is no command.
+    pub word: String,
+}
+
+impl Bare {
+    /// `None` where a command is named, or nothing.
+    pub fn at(argv: &[OsString], definition: &clap::Command) -> Option<Self> {
+        let place = first_word(argv)?;
+        let word = argv[place].to_str()?.to_owned();
+        let known = definition
+            .get_subcommands()
+            .any(|command| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word));
+        if known || word == "help" {
+            return None;
+        }
+        let (program, rest) = argv.split_first()?;
+        let argv = [program.clone(), LOOK.into()].into_iter().chain(rest.iter().cloned()).collect();
+        Some(Self { argv, word })
+    }
+
+    /// Whether the word is more likely a command with a typing error than a host.
+    pub fn is_mistyped(&self, definition: &clap::Command) -> bool {
+        !looks_like_host(&self.word) && self.nearest(definition).is_some()
+    }
+
+    /// The command that the word resembles.
+    pub fn nearest(&self, definition: &clap::Command) -> Option<String> {
+        let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
+        let names = shown.map(|command| command.get_name().to_owned());
+        let near = names.map(|name| (distance(&self.word, &name), name));
+        near.filter(|(errors, name)| *errors <= 1 + name.len() / 5).min().map(|(_, name)| name)
+    }
+}
+
+/// The place of the first word that is no option, and no value of one that stands before every command.
+fn first_word(argv: &[OsString]) -> Option<usize> {
+    let mut place = 1;
+    while let Some(word) = argv.get(place) {
+        match word.to_str() {
+            Some("--") => return None,
+            Some("--color") => place += 2,
+            Some(option) if option.starts_with('-') => place += 1,
+            _ => return Some(place),
+        }
+    }
+    None
+}
+
+/// How many letters have to be added, left out, exchanged or swapped with the next to make one word of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];
+    for i in 1..=one.len() {
+        let mut row = vec![i];
+        for j in 1..=other.len() {
+            let exchanged = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
+            let mut least = exchanged.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
 /// Answers a command line that asks for help or the version, or is none of ours.
 ///
 /// # Errors
@@ -105,10 +181,6 @@ fn what_was_meant(error: &clap::Error) -> Option<String> {
             Some("a side of options alone starts with its command: 'rtt --udp'".to_owned())
         }
         ErrorKind::UnknownArgument => foreign::ours_for(told(ContextKind::InvalidArg)?).map(str::to_owned),
-        ErrorKind::InvalidSubcommand => {
-            let word = told(ContextKind::InvalidSubcommand)?;
-            looks_like_host(word).then(|| format!("to measure round trips to it: sonde rtt {word}"))
-        }
         ErrorKind::ValueValidation => {
             let (option, value) = (told(ContextKind::InvalidArg)?, told(ContextKind::InvalidValue)?);
             (option.starts_with("--count") && looks_like_host(value))
@@ -148,6 +220,35 @@ mod tests {
     fn a_glance_tells_the_colours(words: &[&str], color: ColorChoice) {
         let argv: Vec<OsString> = std::iter::once("sonde").chain(words.iter().copied()).map(OsString::from).collect();
         assert_eq!(Glance::at(&argv).color, color);
+    }
+
+    fn line(words: &[&str]) -> Vec<OsString> {
+        std::iter::once("sonde").chain(words.iter().copied()).map(OsString::from).collect()
+    }
+
+    #[test_case(&["db1"], Some(&["look", "db1"]); "a host")]
+    #[test_case(&["--json", "-6", "db1", "-t", "3"], Some(&["look", "--json", "-6", "db1", "-t", "3"]); "behind options")]
+    #[test_case(&["--color", "never", "db1"], Some(&["look", "--color", "never", "db1"]); "behind a value")]
+    #[test_case(&["--color", "never", "rtt"], None; "a command behind a value")]
+    #[test_case(&["rtt", "db1"], None; "a command")]
+    #[test_case(&["help"], None; "a wish for help")]
+    #[test_case(&["--help"], None; "options alone")]
+    #[test_case(&[], None; "nothing")]
+    fn a_host_in_place_of_a_command_is_looked_at(words: &[&str], looked: Option<&[&str]>) {
+        let bare = Bare::at(&line(words), &crate::command::definition());
+        assert_eq!(bare.map(|bare| bare.argv), looked.map(line));
+    }
+
+    #[test_case("rt", Some("rtt"); "a letter too few")]
+    #[test_case("laod", Some("load"); "two swapped")]
+    #[test_case("thruoghput", Some("throughput"); "swapped in a long one")]
+    #[test_case("check.example.com", None; "a host of that name")]
+    #[test_case("db1", None; "a host")]
+    fn a_command_with_a_typing_error_is_known(word: &str, meant: Option<&str>) {
+        let definition = crate::command::definition();
+        let bare = Bare::at(&line(&[word]), &definition).unwrap();
+        assert_eq!(bare.nearest(&definition).as_deref(), meant);
+        assert_eq!(bare.is_mistyped(&definition), meant.is_some());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `sonde check`: does anyone answer there, and how?
 
-mod target;
+pub mod target;
 
 use std::sync::Arc;
 

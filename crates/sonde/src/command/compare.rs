@@ -93,9 +93,10 @@ impl<'a> Live<'a> {
         let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
         let planned = plan(words, options.runs.unwrap_or(RUNS), seed, AIM, options.budget)?;
         let settings = planned.words.iter().zip(&planned.methods).zip(places).enumerate();
+        let axes: Vec<&str> = differences[0].iter().map(|difference| difference.axis.as_str()).collect();
         let settings = settings
             .map(|(number, ((words, method), at))| Setting {
-                name: name(number, &at),
+                name: name(number, &at, &axes),
                 command: words.words(),
                 method: Some(method.clone()),
                 at,
@@ -172,10 +173,13 @@ fn asked(options: &CompareOptions, design: Design) -> Asked {
     Asked { design, figures: options.figures.clone(), thresholds: options.fail_if.clone() }
 }
 
-/// The side's letter, or that of what was moved.
-fn name(number: usize, at: &Place) -> String {
+/// The side's letter; between the sides, what was moved of the first.
+fn name(number: usize, at: &Place, axes: &[&str]) -> String {
     match at {
-        Place::Corner { moved } => format!("moved {moved:b}"),
+        Place::Corner { moved } => {
+            let axes = axes.iter().enumerate().filter(|(place, _)| moved & 1 << place != 0).map(|(_, axis)| *axis);
+            format!("A with B's {}", axes.collect::<Vec<_>>().join(" and "))
+        }
         _ => letter(number),
     }
 }

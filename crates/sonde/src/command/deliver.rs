@@ -1,7 +1,8 @@
-//! Hands a record, or a search, over: printed as text or JSON, and written into the files asked for.
+//! Hands a record, a search or a first look over: printed as text or JSON, and written into the files asked for.
 
 use std::path::Path;
 
+use logbook::look::LookDocument;
 use logbook::record::{Record, Unwritable};
 use logbook::search::SearchDocument;
 use logbook::store;
@@ -41,7 +42,7 @@ pub fn check_path(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// What the system says.
-pub fn write(path: &Path, content: &str) -> Result<(), Failure> {
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     store::write(path, content).map_err(|error| Failure::from(error).about(path.display().to_string()))
 }
 
@@ -69,22 +70,61 @@ pub fn study(found: &StudyDocument, options: &ResultOptions, output: &Output) ->
     deliver(&|| report::study::render(found, output.style()), &|| found.to_json(), options, output)
 }
 
+/// How much of a screen is still to be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Screen {
+    /// All of it.
+    Whole,
+    /// What stands below its first lines, which were printed while it was measured.
+    Rest,
+}
+
+/// Likewise a first look.
+///
+/// # Errors
+/// A look that is no JSON, a file that cannot be written.
+pub fn look(found: &LookDocument, options: &ResultOptions, output: &Output, screen: Screen) -> Result<(), Failure> {
+    let whole = || report::look::render(found, output.style());
+    let rest = || report::look::rest(found, output.style());
+    let shown: &dyn Fn() -> String = if screen == Screen::Rest { &rest } else { &whole };
+    print(shown, &|| found.to_json(), options, output)?;
+    write_all(&whole, &|| found.to_json(), options)
+}
+
 fn deliver(
     text: &dyn Fn() -> String,
     json: &dyn Fn() -> Result<String, Unwritable>,
     options: &ResultOptions,
     output: &Output,
 ) -> Result<(), Failure> {
-    let json = || json().map_err(|error| Failure::usage(error.to_string()));
+    print(text, json, options, output)?;
+    write_all(text, json, options)
+}
+
+fn print(
+    text: &dyn Fn() -> String,
+    json: &dyn Fn() -> Result<String, Unwritable>,
+    options: &ResultOptions,
+    output: &Output,
+) -> Result<(), Failure> {
     if options.json {
-        output.result(&json()?);
+        output.result(&json().map_err(|error| Failure::usage(error.to_string()))?);
     } else if !options.json_lines {
         output.result(&text());
     }
+    Ok(())
+}
+
+/// Writes the files. Every one is tried; the first fault is told.
+fn write_all(
+    text: &dyn Fn() -> String,
+    json: &dyn Fn() -> Result<String, Unwritable>,
+    options: &ResultOptions,
+) -> Result<(), Failure> {
     let mut faults = Vec::new();
     for destination in &options.output {
         let content = match destination.format {
-            Format::Json => json()?,
+            Format::Json => json().map_err(|error| Failure::usage(error.to_string()))?,
             Format::Text => output::plain(&text()),
             Format::JsonLines => continue,
         };

@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use endpoint::forwarder::line::{Counts, Impairment};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use endpoint::forwarder::line::{Counts, Impairment, Protocol};
 use endpoint::forwarder::{End, Forwarder, Settings};
 use endpoint::stop::Stop;
 use measure::unit::{Bytes, Nanos};
@@ -25,6 +26,7 @@ Examples, as root:
   ip netns exec a sonde throughput 10.181.8.2    the near one: it has 10.181.8.1
   sonde forward a b --delay 5ms --loss 1%        the same and one packet in a hundred is lost
   sonde forward a b --rate 50M --queue 64KB      a bottleneck with a queue of 10 ms
+  sonde forward a b --delay 1ms --only icmp      ping is slower than all else
 ";
 
 /// What `sonde forward` takes.
@@ -64,6 +66,9 @@ pub struct ForwardOptions {
     /// Bytes that wait for the line at most, beyond which packets are dropped; 0 lets through what finds the line free
     #[arg(long, value_name = "BYTES", default_value = "128KB", value_parser = value::size, requires = "rate")]
     queue: Bytes,
+    /// All of that is done to packets of one protocol alone: icmp, tcp or udp; the others pass at once
+    #[arg(long, value_name = "PROTOCOL", value_parser = protocol())]
+    only: Option<Protocol>,
     /// Nothing is done to what goes from FAR to NEAR
     #[arg(long)]
     one_way: bool,
@@ -83,6 +88,14 @@ fn percent(text: &str) -> Result<Share, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
     let found = number.ok().filter(|percent| (0.0..=100.0).contains(percent));
     found.map(|percent| Share(percent / 100.0)).ok_or_else(|| "is no share: write a percentage, as in 0.5%".to_owned())
+}
+
+fn protocol() -> impl TypedValueParser<Value = Protocol> {
+    PossibleValuesParser::new(["icmp", "tcp", "udp"]).map(|name| match name.as_str() {
+        "icmp" => Protocol::Icmp,
+        "tcp" => Protocol::Tcp,
+        _ => Protocol::Udp,
+    })
 }
 
 fn addresses(text: &str) -> Result<[Ipv4Addr; 2], String> {
@@ -130,6 +143,7 @@ fn settings(options: &ForwardOptions) -> Settings {
         reorder: options.reorder.0,
         bits_per_s: options.rate.map(|rate| rate.0),
         queue: options.queue,
+        only: options.only,
     };
     let back = if options.one_way { Impairment::default() } else { there };
     Settings {
@@ -211,6 +225,13 @@ mod tests {
         assert_eq!(settings.impairments[0].jitter, Nanos::millis(1));
         assert_eq!(settings.impairments[1], Impairment::default());
         assert_eq!(settings.ends[0].namespace, Some("/proc/7/ns/net".into()));
+    }
+
+    #[test]
+    fn one_protocol_alone_may_be_meant() {
+        let settings = parsed("a b --delay 1ms --only icmp").unwrap();
+        assert!(settings.impairments.iter().all(|impairment| impairment.only == Some(Protocol::Icmp)));
+        assert!(parsed("a b --delay 1ms --only sctp").is_err());
     }
 
     #[test_case("a b --loss 101%"; "more than all")]

@@ -6,16 +6,19 @@ use crate::output::Output;
 const TEXT: &str = "\
 sonde measures what two endpoints can do with the network between them.
 
+  sonde HOST                how far is HOST, and which number is right? Nothing needed there
   sonde rtt                 try it here: a reflector of our own, over loopback
   sonde serve               start the far side, on the other machine
   sonde rtt HOST            what does one exchange with HOST cost?
   sonde rtt HOST:PORT --connect
-                            the same by TCP handshakes: nothing of ours needed there
+                            the same by TCP handshakes
   sonde load HOST --rate 10k
                             what does it cost at 10 000 a second?
   sonde check HOST          does anyone answer there, and how?
   sonde self                what can this machine resolve at all?
   sonde show FILE           print a record again
+  sonde report FILE -o page.html
+                            a page of it, with charts
 
 sonde COMMAND --help explains each with examples; sonde --help lists them all.
 ";

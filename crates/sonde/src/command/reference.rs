@@ -1,8 +1,10 @@
-//! `sonde reference` (hidden): the pages of `docs/reference/`, made from the definitions. A test fails where the
-//! committed copy differs.
+//! `sonde reference` (hidden): the pages of `docs/reference/`, made from the definitions, and `docs/warnings.md`. A test
+//! fails where a committed copy differs.
+
+mod warnings;
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, Args, Command};
 
@@ -16,6 +18,9 @@ pub struct ReferenceOptions {
     /// The folder to write to
     #[arg(value_name = "FOLDER", default_value = "docs/reference")]
     folder: PathBuf,
+    /// Also write the page of the warnings
+    #[arg(long, value_name = "FILE")]
+    warnings: Option<PathBuf>,
 }
 
 /// Writes the pages.
@@ -24,10 +29,14 @@ pub struct ReferenceOptions {
 /// A folder that cannot be written to.
 pub fn run(options: &ReferenceOptions) -> Result<Exit, Failure> {
     let folder = &options.folder;
-    let cannot = |error: std::io::Error| Failure::usage(format!("{}: cannot write there: {error}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let cannot =
+        |at: &Path, error: std::io::Error| Failure::usage(format!("{}: cannot write there: {error}", at.display()));
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
     for (name, text) in pages() {
-        std::fs::write(folder.join(name), text).map_err(cannot)?;
+        std::fs::write(folder.join(name), text).map_err(|error| cannot(folder, error))?;
+    }
+    if let Some(file) = &options.warnings {
+        std::fs::write(file, warnings::page()).map_err(|error| cannot(file, error))?;
     }
     Ok(Exit::Done)
 }

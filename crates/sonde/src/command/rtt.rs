@@ -172,7 +172,7 @@ fn spoken(plan: &Plan, output: &Output) -> Result<Protocol, Failure> {
 }
 
 /// A seed nobody chose: the standard library's hashers start from the system's random bits.
-fn drawn_seed() -> u64 {
+pub fn drawn_seed() -> u64 {
     RandomState::new().hash_one("seed")
 }
 

@@ -1,16 +1,14 @@
-//! `sonde show`: records and searches printed again, as text or as they are.
+//! `sonde show`: records, searches and first looks printed again, as text or as they are.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use logbook::event::Line;
 use logbook::read::Document;
-use logbook::store;
 
-use crate::command::deliver;
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::stream::Stream;
+use crate::command::{deliver, gather};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -28,7 +26,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowOptions {
-    /// Records and searches, as --json or --json-lines wrote them; - is standard input
+    /// Records, searches and first looks, as --json or --json-lines wrote them; - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Where the result goes
@@ -48,7 +46,7 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
     }
     let mut stream = Stream::open(&options.result, output)?;
     for (place, file) in options.files.iter().enumerate() {
-        let document = read(file)?;
+        let document = gather::read(file)?;
         if place > 0 && !options.result.json_lines {
             output.result("\n");
         }
@@ -61,6 +59,10 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
                 deliver::search(&search, &options.result, output)?;
                 Line::Found(search)
             }
+            Document::Look(look) => {
+                deliver::look(&look, &options.result, output, deliver::Screen::Whole)?;
+                Line::Looked(look)
+            }
             Document::Study(study) => {
                 deliver::study(&study, &options.result, output)?;
                 Line::Studied(study)
@@ -69,14 +71,4 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
         stream.write(&line);
     }
     stream.faults().into_iter().next().map_or(Ok(Exit::Done), Err)
-}
-
-fn read(file: &Path) -> Result<Document, Failure> {
-    if file != Path::new("-") {
-        return store::read_document(file).map_err(|error| Failure::from(error).about(file.display().to_string()));
-    }
-    let mut text = String::new();
-    let read = std::io::stdin().read_to_string(&mut text);
-    read.map_err(|error| Failure::usage(format!("standard input: cannot read it: {error}")))?;
-    Document::read(&text).map_err(|fault| Failure::usage(format!("standard input: {fault}")).hint(fault.hint()))
 }

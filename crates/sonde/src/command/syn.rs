@@ -14,6 +14,7 @@ use endpoint::syn::{self, Ears, Measured, Probing};
 use logbook::event::Line;
 use measure::answer::Class;
 use measure::probes::Counter;
+use measure::verdict::Warning;
 
 use crate::PROGRAM;
 use crate::command::deliver;
@@ -90,12 +91,14 @@ impl Run<'_> {
         let origin = (resets > 0).then(|| compare::origin(self.probing, self.plan.compare_port, stop));
         let signal = self.interruption.signal();
         let (mut stream, samples) = watch.end();
-        let mut record = self.inquiry.record(finding, signal, samples);
-        record.probes = Some(counter.finish(unseen, origin));
+        let record = self.inquiry.record(finding, signal, samples);
+        let record = conclude::with_probes(record, counter.finish(unseen, origin));
         stream.write(&Line::End(Box::new(record.clone())));
         let delivered = deliver::record(&record, &self.plan.inner.result, output);
         stream.faults().into_iter().next().map_or(delivered, Err)?;
-        if self.plan.compare_port.is_none() && resets > 0 && !stop.requested() {
+        // Where most of what came are resets, a warning has said so.
+        let told = record.warnings.iter().any(|warning| matches!(warning, Warning::ResetsTimed { .. }));
+        if self.plan.compare_port.is_none() && resets > 0 && !told && !stop.requested() {
             output.note(
                 "hint:  --compare-port PORT, one where the host accepts connections, tells more of who answers\n",
             );

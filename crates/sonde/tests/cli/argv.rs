@@ -9,7 +9,7 @@ use crate::{document, printed, sonde};
 #[test]
 fn bare_sonde_says_where_to_go() {
     let text = printed(&mut sonde(&[]));
-    for word in ["sonde rtt", "sonde serve", "--help"] {
+    for word in ["sonde HOST", "sonde rtt", "sonde serve", "--help"] {
         assert!(text.contains(word), "{text}");
     }
     assert!(text.lines().count() <= 15, "short: {text}");
@@ -36,7 +36,12 @@ fn an_old_option_is_answered_with_ours(theirs: &str, ours: &str) {
         .stderr(starts_with("error: ").and(contains("hint:  ")).and(contains(ours)));
 }
 
-#[test_case(&["10.0.0.2"], "sonde rtt 10.0.0.2"; "a host for a command")]
+#[test_case(&["rt", "db1"], "rtt"; "a command with a typing error")]
+#[test_case(&["rt"], "`sonde rtt` is one"; "the same alone, which might be a host")]
+#[test_case(&["look", "db1", "--port", "80,81"], "one port"; "handshakes with two ports")]
+#[test_case(&["look", "224.0.0.1"], "multicast"; "a look at many")]
+#[test_case(&["127.0.0.1", "-t", "0.5"], "1 s to 5 min"; "a look too short, without its word")]
+#[test_case(&["127.0.0.1", "--also", "127.0.0.1"], "another address"; "one address twice")]
 #[test_case(&["rtt", "-c", "10.0.0.2"], "sonde rtt 10.0.0.2"; "iperf's client")]
 #[test_case(&["rtt", "--jsn"], "--json"; "a typing error")]
 #[test_case(&["rtt", "--every", "10"], "10ms"; "a time without unit")]

@@ -82,6 +82,15 @@ fn the_committed_reference_is_that_of_the_definitions() {
     }
 }
 
+#[test]
+fn the_committed_page_of_warnings_is_that_of_the_definitions() {
+    let folder = tempfile::tempdir().unwrap();
+    sonde_in(folder.path(), &["reference", "reference", "--warnings", "warnings.md"]).assert().success();
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/warnings.md");
+    let [made, committed] = [&folder.path().join("warnings.md"), &committed].map(std::fs::read_to_string);
+    assert!(made.unwrap() == committed.unwrap_or_default(), "docs/warnings.md is out of date: run `make docs`");
+}
+
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read_to_string(e.path()).unwrap())).collect()

@@ -14,14 +14,14 @@ use test_case::test_case;
 use crate::{document, printed, sonde, sonde_in};
 
 /// A reflector on ports of its own; ended when it goes out of scope.
-struct Reflector {
+pub struct Reflector {
     child: Child,
     stderr: BufReader<ChildStderr>,
     status: String,
 }
 
 impl Reflector {
-    fn start(folder: &Path, words: &[&str]) -> Self {
+    pub fn start(folder: &Path, words: &[&str]) -> Self {
         let prepared = sonde_in(folder, &[&["serve", "--port", "0"], words].concat());
         let mut command = Command::new(prepared.get_program());
         command.args(prepared.get_args()).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -40,7 +40,7 @@ impl Reflector {
     }
 
     /// The address of its first listener, as it told it.
-    fn address(&self) -> String {
+    pub fn address(&self) -> String {
         let rest = self.status.split("listening on ").nth(1).unwrap_or_else(|| panic!("{}", self.status));
         rest.split([' ', ',']).next().unwrap().replace("[::]", "127.0.0.1")
     }

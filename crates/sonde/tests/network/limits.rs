@@ -6,7 +6,7 @@
 //! ahead of what else this machine does, which would limit them too; where nothing is they run as users run them.
 
 mod latency;
-mod plant;
+pub mod plant;
 
 use measure::throughput::limit::Limiter;
 use serde_json::Value;

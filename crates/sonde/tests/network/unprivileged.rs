@@ -25,9 +25,14 @@ fn program() -> TempDir {
 }
 
 fn as_nobody(scene: &Scene, program: &TempDir, words: &[&str]) -> Output {
+    let rtt = ["rtt", "--json", "-q", "-c", "20", "--warm-up", "0"];
+    start_as_nobody(scene, program, &[&rtt[..], words].concat())
+}
+
+fn start_as_nobody(scene: &Scene, program: &TempDir, words: &[&str]) -> Output {
     let mut command = scene.near().command("setpriv");
     command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]);
-    command.arg(program.path().join("sonde")).args(["rtt", "--json", "-q", "-c", "20", "--warm-up", "0"]).args(words);
+    command.arg(program.path().join("sonde")).args(words);
     command.current_dir("/").stdin(Stdio::null()).output().expect("started")
 }
 
@@ -79,4 +84,21 @@ fn icmp_needs_leave_and_the_error_says_how_to_give_it() {
         assert_eq!(counts(&record).answered, 20);
         assert_eq!(record["outcome"]["sockets"][0]["icmp_socket"], "ping");
     }
+}
+
+#[test]
+fn a_look_goes_on_without_icmp_and_says_why() {
+    let Some(scene) = scene("a look without privileges") else { return };
+    let _reflector = scene.reflector(&[]);
+    let program = program();
+    let output = start_as_nobody(&scene, &program, &["look", &scene.target(false), "-t", "1", "--json", "-q"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let look = &document(&output)["look"];
+    let echo = &look["legs"][0];
+    assert_eq!((&echo["carrier"], &echo["sums"]["due"]), (&"icmp".into(), &0.into()));
+    let why = echo["trouble"].as_str().expect("why");
+    assert!(why.contains("ping_group_range") && why.contains("CAP_NET_RAW"), "{why}");
+    assert_eq!(look["judgement"]["believed"]["stands"], "application");
+    let findings = look["judgement"]["findings"].as_array().expect("findings");
+    assert!(findings.iter().all(|finding| finding["cause"] != "filtered"), "our own side may not ask: {findings:?}");
 }

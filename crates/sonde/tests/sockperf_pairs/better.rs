@@ -96,6 +96,18 @@ fn a_record_is_printed_and_kept_and_shown() {
 }
 
 #[test]
+fn a_record_says_that_halves_of_its_round_trips_were_printed() {
+    let server = Rogue::start(|_, message| answer(message));
+    let told = |more: &str| {
+        let ended = ours(&format!("ping-pong {} --mps 100 --json {more}", server.words()));
+        let record: Value =
+            serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {}", ended.told()));
+        record["warnings"].as_array().expect("warnings").iter().any(|warning| warning["kind"] == "half-round-trip")
+    };
+    assert!(told("") && !told("--full-rtt"));
+}
+
+#[test]
 fn a_throughput_has_a_record_too() {
     let server = Rogue::start(|_, _| vec![]);
     let ended = ours(&format!("throughput {} --mps 1000 --json", server.words()));

@@ -29,6 +29,11 @@ fn a_port_is_open_or_closed(six: bool, port: u16, class: &str, ttl: u8) {
         assert!(kind["options"].as_str().is_some_and(|options| options.contains("mss")), "{kind}");
     }
     assert_eq!(record["method"]["carrier"], "tcp-syn");
+    let told =
+        |kind: &str| record["warnings"].as_array().expect("warnings").iter().any(|warning| warning["kind"] == kind);
+    // Resets explain why it is no application's round trip.
+    let expected = (port == CLOSED, port == OPEN);
+    assert_eq!((told("resets-timed"), told("handshake-is-not-the-application")), expected, "{}", record["warnings"]);
 }
 
 /// Each probe of these comes from a port that another may have come from a moment before: our kernel's resets, which

@@ -5,5 +5,6 @@ mod answers;
 mod bad;
 mod forged;
 mod hping3;
+mod look;
 mod origin;
 mod scene;

@@ -113,3 +113,30 @@ fn what_is_underway_at_the_end_is_held() {
     line.left(packet, false);
     assert_eq!((line.counts().held, line.counts().refused), (0, 1));
 }
+
+#[test]
+fn where_one_protocol_is_meant_the_others_pass_at_once() {
+    let impairment = Impairment { delay: Nanos::millis(1), only: Some(Protocol::Icmp), ..Impairment::default() };
+    let mut line = line(impairment);
+    let packet = |version: u8, number: u8| {
+        let mut packet = vec![0; 60];
+        packet[0] = version << 4;
+        packet[if version == 4 { 9 } else { 6 }] = number;
+        packet
+    };
+    let mut delay = |packet: &[u8]| {
+        line.take(Instant(5), packet);
+        let due = line.due().expect("underway");
+        let packet = line.leave(due).expect("due");
+        line.left(packet, true);
+        due.since(Instant(5)).expect("later")
+    };
+    for (version, number) in [(4, 1), (6, 58)] {
+        assert_eq!(delay(&packet(version, number)), Nanos::millis(1), "{version}: {number}");
+    }
+    for (version, number) in [(4, 6), (4, 17), (6, 6), (6, 17), (4, 132), (9, 1)] {
+        assert_eq!(delay(&packet(version, number)), Nanos::ZERO, "{version}: {number}");
+    }
+    assert_eq!(delay(&[0x45]), Nanos::ZERO, "too short to tell");
+    balance(line.counts());
+}

@@ -23,8 +23,7 @@ pub(super) fn fates(
         dropped_by_us: dropped(&outcome.sockets),
         leaves_by: Some(LeavesBy::of(method)),
     });
-    let missed = (counts.ticks_missed > 0).then_some(Warning::TicksMissed { count: counts.ticks_missed });
-    [failed, refused(outcome, method, ours), lost, missed].into_iter().flatten()
+    [failed, refused(outcome, method, ours), lost].into_iter().flatten()
 }
 
 /// What of a load did not come to the peer; `there` is the peer's environment, where it was read.
@@ -94,21 +93,12 @@ mod tests {
             fates(&outcome, &method, None).collect::<Vec<_>>()
         };
         assert_eq!(told(Counts::default()), []);
-        let counts = Counts {
-            scheduled: 113,
-            answered: 90,
-            lost: 8,
-            late: 2,
-            send_failed: 10,
-            refused: 3,
-            ticks_missed: 7,
-            ..Counts::default()
-        };
+        let counts =
+            Counts { scheduled: 113, answered: 90, lost: 8, late: 2, send_failed: 10, refused: 3, ..Counts::default() };
         let wanted = [
             Warning::SendFailed { count: 10 },
             Warning::Refused { count: 3, sent: 103, carrier: Carrier::Tcp, by: RefusedBy::Unknown },
             Warning::Lost { count: 10, sent: 103, dropped_by_us: None, leaves_by: Some(LeavesBy::Window) },
-            Warning::TicksMissed { count: 7 },
         ];
         assert_eq!(told(counts), wanted);
     }

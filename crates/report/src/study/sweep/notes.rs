@@ -2,6 +2,7 @@
 
 use logbook::study::{StudyDocument, Trial};
 use measure::verdict::Warning;
+use measure::verdict::order::Group;
 
 use super::grid::{Grid, Series};
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -101,14 +102,16 @@ fn warns(warning: &Warning) -> Option<Told> {
     let share = |count: &u64, sent: &u64| *count as f64 / (*sent).max(1) as f64;
     let (kind, worst) = match warning {
         Warning::RateNotAchieved { offered_per_s, sent_per_s, .. } => (Kind::NotReached, -sent_per_s / offered_per_s),
-        Warning::TicksMissed { count } => (Kind::Missed, *count as f64),
+        Warning::TicksMissed { count, .. } => (Kind::Missed, *count as f64),
         Warning::BehindSchedule { share } => (Kind::Behind, *share),
         Warning::Lost { count, sent, .. } | Warning::LostOnTheWay { count, sent, .. } => {
             (Kind::Lost, share(count, sent))
         }
         Warning::Refused { count, sent, .. } => (Kind::Refused, share(count, sent)),
         Warning::Disturbed { by, .. } => (Kind::Disturbed, by.len() as f64),
-        Warning::OwnReflector | Warning::IcmpIsNotTheApplication | Warning::OneCpu => (Kind::Method, 0.0),
+        Warning::Throttled { throttled_ns, .. } => (Kind::Disturbed, throttled_ns.as_secs_f64()),
+        Warning::OneCpu => (Kind::Method, 0.0),
+        who if who.group() == Group::WhoAnswered => (Kind::Method, 0.0),
         _ => return None,
     };
     // Of a machine that others use nearly every point would be marked.

@@ -61,6 +61,11 @@ const ANY: [Service; 6] =
     [Service::Sockperf, Service::Sonde, Service::Iperf3, Service::Netserver, Service::Iperf, Service::Echo];
 
 impl PortWish {
+    /// A port with the programs that are usually there.
+    pub fn usual(number: u16) -> Self {
+        Self { number, service: Wish::Usual }
+    }
+
     /// The port over `transport`.
     pub fn over(self, transport: Transport) -> Port {
         let services = match (transport, self.service) {

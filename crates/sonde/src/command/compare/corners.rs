@@ -26,10 +26,10 @@ pub fn between(first: &Words, second: &Words) -> Option<Corners> {
     }
     while groups.len() > 1 {
         let settings = settings(&groups, first, second);
-        let Some((corner, _)) = settings.iter().find(|(_, words)| words.method().is_err()) else {
+        if none_of(&settings) == 0 {
             return Some(Corners { groups, settings });
-        };
-        join(&mut groups, *corner);
+        }
+        groups = joined(&groups, first, second)?;
     }
     None
 }
@@ -42,19 +42,24 @@ fn settings(groups: &[Vec<Axis>], first: &Words, second: &Words) -> Vec<(Corner,
     moves::corners(groups.len()).into_iter().map(|corner| (corner, at(corner))).collect()
 }
 
-/// Two groups become one: where a corner is no method, one that it moves and one that it does not exclude each other.
-fn join(groups: &mut Vec<Vec<Axis>>, corner: Corner) {
-    let moved = |place: &usize| corner & 1 << place != 0;
-    let carries = |place: &usize| groups[*place].iter().any(|axis| axis.name == "carrier");
-    let places = || 0..groups.len();
-    // What a carrier cannot do is the usual reason.
-    let one = places().find(carries).unwrap_or(0);
-    let other = places().find(|place| moved(place) != moved(&one)).unwrap_or_else(|| usize::from(one == 0));
-    let (into, from) = (one.min(other), one.max(other));
-    let taken = groups.remove(from);
-    groups[into].extend(taken);
+/// How many of the settings are none that can be measured.
+fn none_of(settings: &[(Corner, Words)]) -> usize {
+    settings.iter().filter(|(_, words)| words.method().is_err()).count()
 }
 
+/// Two groups become one: those whose joining leaves the fewest settings that cannot be measured. What a carrier cannot do is
+/// the usual reason, so where one is moved it is one of the two.
+fn joined(groups: &[Vec<Axis>], first: &Words, second: &Words) -> Option<Vec<Vec<Axis>>> {
+    let one = groups.iter().position(|axes| axes.iter().any(|axis| axis.name == "carrier")).unwrap_or(0);
+    let with = |other: usize| {
+        let mut joined = groups.to_vec();
+        let taken = joined.remove(one.max(other));
+        joined[one.min(other)].extend(taken);
+        joined
+    };
+    let others = (0..groups.len()).filter(|other| *other != one).map(with);
+    others.min_by_key(|joined| none_of(&settings(joined, first, second)))
+}
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,21 +67,25 @@ mod tests {
     fn corners(first: &str, second: &str) -> Option<Vec<(Vec<String>, usize)>> {
         let words = |text| Words::read(text).unwrap();
         let found = between(&words(first), &words(second))?;
-        assert_eq!(found.settings.first().map(|(_, words)| words.method()), Some(words(first).method()));
-        assert_eq!(found.settings.last().map(|(_, words)| words.method()), Some(words(second).method()));
+        let method = |words: &Words| measure::method::Method { seed: 0, ..words.method().unwrap() };
+        assert_eq!(found.settings.first().map(|(_, words)| method(words)), Some(method(&words(first))));
+        assert_eq!(found.settings.last().map(|(_, words)| method(words)), Some(method(&words(second))));
         let names = |axes: &Vec<Axis>| axes.iter().map(|axis| axis.name.to_owned()).collect();
         Some(found.groups.iter().map(|axes| (names(axes), found.settings.len())).collect())
     }
 
     #[test]
     fn three_axes_have_eight_corners() {
-        let found = corners("ping db1", "tcp_rr db1").unwrap();
+        let found = corners("ping db1", "tcp_rr db1 --size 56 --wait spin").unwrap();
         let names: Vec<&str> = found.iter().map(|(names, _)| names[0].as_str()).collect();
-        assert_eq!((names, found[0].1), (vec!["interval", "carrier", "size"], 8));
+        assert_eq!((names, found[0].1), (vec!["interval", "carrier", "wait"], 8));
     }
 
     #[test]
     fn axes_that_exclude_each_other_move_together() {
+        // An echo of one octet is none.
+        let found = corners("ping db1", "tcp_rr db1").unwrap();
+        assert_eq!((found.len(), &found[1].0), (2, &vec!["carrier".to_owned(), "size".to_owned()]));
         // An exchange of one octet cannot go over our datagrams.
         let found = corners("db1 --tcp --size 1 --wait spin", "db1 --udp --size 64 --wait block").unwrap();
         assert_eq!(found.len(), 2, "{found:?}");

@@ -125,6 +125,10 @@ fn of_file(file: &Path) -> Result<Vec<(PathBuf, Record)>, Failure> {
             let what = format!("{}: a study of {} settings is no side", name(), study.settings.len());
             Err(Failure::usage(what).hint("it holds its own result: `sonde show` prints it"))
         }
+        Document::Look(_) => {
+            let what = format!("{}: a first look is no side: its exchanges took turns with others", name());
+            Err(Failure::usage(what).hint("compare measurements of one way (sonde rtt -o FILE.json)"))
+        }
         Document::Search(_) => {
             let what = format!("{}: a search for a rate is no side: its probes were made at many rates", name());
             Err(Failure::usage(what).hint("compare loads at one rate (sonde load --rate)"))

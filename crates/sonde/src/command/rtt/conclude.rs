@@ -11,11 +11,14 @@ use measure::environment::Environment;
 use measure::event::Counts;
 use measure::method::{Asked, Carrier, Direction, Method, Pattern};
 use measure::outcome::{Outcome, Split};
+use measure::probes::Probes;
 use measure::resolution::ClockCost;
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::Throughput;
 use measure::unit::{Bytes, Nanos};
-use measure::verdict::judge::{Context, contradictions, judge, judge_stream};
+use measure::verdict::Warning;
+use measure::verdict::judge::{Context, contradictions, judge, judge_stream, resets_timed};
+use measure::verdict::order::settle;
 use measure::wire::finding::{Verdict, Wire};
 use measure::wire::judge::judge as judge_wire;
 use uuid::Uuid;
@@ -84,7 +87,7 @@ impl Inquiry {
         });
         let Finding { ours, theirs, peer, ended, target, own_reflector, report_missing, .. } = finding;
         let around = Around { ours, theirs, peer, ended, target, own_reflector, report_missing };
-        let context = around.context(samples);
+        let context = around.context(samples, &self.instrument);
         let theirs = around.theirs.as_ref();
         let method = resolved(&self.task.method, &around.peer);
         let question = if method.pattern == Pattern::Load { Question::Load } else { Question::Rtt };
@@ -95,7 +98,7 @@ impl Inquiry {
 
     /// The record of a stream, likewise.
     pub fn stream_record(&self, stream: Throughput, around: Around, signal: Option<Signal>) -> Record {
-        let context = around.context(None);
+        let context = around.context(None, &self.instrument);
         let theirs = around.theirs.as_ref();
         let warnings = judge_stream(&stream, &self.task.method, Some(&around.ours), theirs, &context);
         Record { stream: Some(stream), warnings, ..self.frame(Question::Throughput, around, signal) }
@@ -139,8 +142,22 @@ impl Inquiry {
 
 /// The record with what the wire said, and the warnings that follow.
 pub fn with_wire(mut record: Record, wire: Option<Wire>) -> Record {
-    record.warnings.extend(wire.iter().flat_map(contradictions));
+    let contradicted: Vec<Warning> = wire.iter().flat_map(contradictions).collect();
     record.wire = wire.map(Box::new);
+    with_warnings(record, contradicted)
+}
+
+/// The record with what was answered to probes, and the warnings that follow.
+pub fn with_probes(mut record: Record, probes: Probes) -> Record {
+    let timed = resets_timed(&probes);
+    record.probes = Some(probes);
+    with_warnings(record, timed)
+}
+
+/// The record with further warnings, in order, and without those that they explain.
+pub fn with_warnings(mut record: Record, further: impl IntoIterator<Item = Warning>) -> Record {
+    record.warnings.extend(further);
+    record.warnings = settle(record.warnings);
     record
 }
 
@@ -164,9 +181,12 @@ pub struct Around {
 }
 
 impl Around {
-    fn context(&self, samples_missing: SamplesMissing) -> Context {
+    fn context(&self, samples_missing: SamplesMissing, instrument: &Instrument) -> Context {
         Context {
             own_reflector: self.own_reflector,
+            target: Some(self.target.ip()),
+            clock_step_ns: instrument.clock_step_ns,
+            clock_read_ns: instrument.clock_read_ns,
             interrupted: self.ended == Ending::Stopped,
             peer_lost: peer_lost(&self.ended),
             no_report: self.report_missing.clone(),

@@ -162,13 +162,18 @@ fn carrier(method: &Method) -> String {
     format!("{}, {who}", method.carrier)
 }
 
+/// Whether an option says when a run ends: it goes with the interval, for sparse runs must be longer, and says nothing of it.
+pub fn is_stop(option: &str) -> bool {
+    matches!(option, "--time" | "--count")
+}
+
 /// The axes in which two commands differ, in the order they are moved.
 ///
 /// Where the interval is the same, how long the two run is no difference of theirs.
 pub fn differing(first: &Words, second: &Words) -> Vec<Axis> {
     let said = |axis: &Axis, words: &Words| -> Vec<Said> {
-        let stop = |said: &&&Said| !matches!(said.name.as_str(), "--time" | "--count");
-        let mut said: Vec<Said> = axis.said(words).iter().filter(stop).map(|said| (*said).clone()).collect();
+        let mut said: Vec<Said> =
+            axis.said(words).iter().filter(|said| !is_stop(&said.name)).map(|said| (*said).clone()).collect();
         said.sort_by(|one, other| one.name.cmp(&other.name));
         said
     };
@@ -218,7 +223,7 @@ mod tests {
     fn an_axis_takes_its_options_along() {
         let (ping, rr) = (words("ping db1 -t 9"), words("tcp_rr db1"));
         let interval = Axis::named("interval").unwrap();
-        assert_eq!(interval.moved(&rr, &ping).words().join(" "), "rtt db1 --tcp --size 1 --every 1s --time 9");
+        assert_eq!(interval.moved(&rr, &ping).words().join(" "), "rtt db1 --tcp --size 1 --time 9 --every 1s");
         assert_eq!(interval.moved(&ping, &rr).words().join(" "), "rtt db1 --icmp --size 56");
         assert_eq!(ADDRESS.moved(&words("db1 --port 5"), &words("db2")).words().join(" "), "rtt db2");
     }
@@ -229,7 +234,7 @@ mod tests {
             let words = words(text);
             Axis::named(name).unwrap().told(&words, &words.method().unwrap())
         };
-        assert_eq!(told("interval", "ping db1"), "every 1.00 s, open loop");
+        assert_eq!(told("interval", "ping db1"), "every 1 s, open loop");
         assert_eq!(told("interval", "tcp_rr db1"), "back to back");
         assert_eq!(told("carrier", "ping db1"), "icmp, the far kernel answers");
         assert_eq!(told("carrier", "tcp_rr db1"), "tcp, a program answers");

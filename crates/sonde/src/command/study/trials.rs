@@ -140,8 +140,8 @@ mod tests {
         let times: Vec<Option<Nanos>> = planned.words.iter().map(Words::time).collect();
         assert_eq!(times, [Some(Nanos::secs(1)), Some(Nanos::secs(10)), Some(Nanos::secs(4)), None]);
         assert_eq!(planned.turns.len(), 28);
-        // Four trials a block with 400 ms of warm-up and 150 ms around each; three requests a second apart take 3 s.
-        assert_eq!(planned.takes, Nanos(7 * (1 + 10 + 4 + 3) * 1_000_000_000 + 28 * 550_000_000));
+        // Four trials a block with 400 ms of warm-up and 250 ms around each; three requests a second apart take 3 s.
+        assert_eq!(planned.takes, Nanos(7 * (1 + 10 + 4 + 3) * 1_000_000_000 + 28 * 650_000_000));
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         assert!(planned.takes <= Nanos::secs(30) && planned.takes > Nanos::secs(29), "{}", planned.takes);
         assert_eq!(planned.words[0].time(), Some(Nanos::secs(1)), "the sparse one is cut");
         let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5))).unwrap_err();
-        assert!(failure.told.what.starts_with("--budget 5 s: 14 trials take 11 s"), "{}", failure.told.what);
+        assert!(failure.told.what.starts_with("--budget 5 s: 14 trials take 12 s"), "{}", failure.told.what);
     }
 
     #[test]

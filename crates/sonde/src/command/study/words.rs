@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use measure::method::Method;
 use measure::unit::{Nanos, run_length};
 
-use crate::command::study::axis::Axis;
+use crate::command::study::axis::{self, Axis};
 use crate::command::{Cli, measured_by};
 use crate::failure::Failure;
 
@@ -112,15 +112,12 @@ impl Words {
     /// The same with what `common` says put in where this says nothing of it.
     pub fn with(mut self, common: &Self) -> Self {
         self.host = self.host.or_else(|| common.host.clone());
-        let missing: Vec<Said> = common
-            .options
-            .iter()
-            .filter(|said| {
-                let axis = Axis::of(&said.name);
-                !self.options.iter().any(|own| own.name == said.name || axis.is_some_and(|axis| axis.owns(&own.name)))
-            })
-            .cloned()
-            .collect();
+        let says_as_much = |own: &Said, said: &Said| {
+            let axis = Axis::of(&said.name).filter(|_| !axis::is_stop(&said.name) && !axis::is_stop(&own.name));
+            own.name == said.name || axis.is_some_and(|axis| axis.owns(&own.name))
+        };
+        let missing = |said: &&Said| !self.options.iter().any(|own| says_as_much(own, said));
+        let missing: Vec<Said> = common.options.iter().filter(missing).cloned().collect();
         self.options.extend(missing);
         self
     }

@@ -68,7 +68,7 @@ impl Inquiry<'_> {
         }
         let resets = counter.of(Class::RstAck) + counter.of(Class::Rst);
         let origin = (resets > 0).then(|| origin::judge(None, &[], &[]));
-        record.probes = Some(counter.finish(unseen, origin));
+        let record = conclude::with_probes(record, counter.finish(unseen, origin));
         record.to_json().map_err(|error| error.to_string())
     }
 }

@@ -19,7 +19,7 @@ const FLOOD: Nanos = Nanos::millis(10);
 const LEAST_LINGER: Nanos = Nanos::millis(10);
 /// A run waits for ever this long.
 const FOR_EVER: Nanos = Nanos::secs(3_600);
-/// Below this interval a sleep would be late by a good part of it.
+/// Below this interval the original does not sleep: it looks for a reply again and again, and its CPU stays awake.
 const SHORT: Nanos = Nanos::millis(10);
 /// A run of no stated end has one: the engine's longest.
 const WEEK: Nanos = Nanos::secs(7 * 86_400);
@@ -28,7 +28,7 @@ const WEEK: Nanos = Nanos::secs(7 * 86_400);
 pub fn asked(options: &Options) -> Asked {
     let schedule = schedule(options);
     let paced = schedule.has_instants();
-    let usual = if options.interval() < SHORT { Pacing::Hybrid } else { Pacing::Sleep };
+    let usual = if options.interval() < SHORT { Pacing::Spin } else { Pacing::Sleep };
     let linger = options.linger.map_or(LINGER, |linger| if linger == Nanos::ZERO { FOR_EVER } else { linger });
     let linger = linger.clamp(Nanos::millis(1), FOR_EVER);
     let deadline = options.deadline.map(|deadline| deadline.min(WEEK));

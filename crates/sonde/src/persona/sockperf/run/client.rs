@@ -158,6 +158,7 @@ impl Course<'_> {
             command: self.command,
             asked: &self.asked,
             test: &self.test,
+            full_rtt: self.client.display.full_rtt,
             host: self.places.host.clone(),
             offset_before,
             started,

@@ -12,6 +12,7 @@ use logbook::record::Record;
 use measure::method::{Asked, LoopKind};
 use measure::statistics::loss::PeerCounts;
 use measure::trace::{Departure, Trace};
+use measure::verdict::judge::half_round_trip;
 use protocol::sockperf::playback;
 use uuid::Uuid;
 
@@ -106,6 +107,8 @@ pub struct Inquiry<'a> {
     pub asked: &'a Asked,
     /// The test as it was run.
     pub test: &'a Test,
+    /// Whether whole round trips are printed.
+    pub full_rtt: bool,
     /// The first server as it was named.
     pub host: String,
     /// How far the wall clock was ahead of the monotonic one before.
@@ -142,7 +145,9 @@ impl Inquiry<'_> {
         let peer_counts = PeerCounts { received: arrived, ..PeerCounts::default() };
         let finding = rtt::found(gathered, environment, address, self.offset_before);
         let finding = rtt::Finding { peer_counts, ..finding };
-        inquiry.record(finding, self.signal, heard.samples_missing().clone())
+        let record = inquiry.record(finding, self.signal, heard.samples_missing().clone());
+        let halves = record.outcome.as_ref().and_then(|outcome| half_round_trip(outcome, self.full_rtt));
+        conclude::with_warnings(record, halves)
     }
 }
 

@@ -1,0 +1,98 @@
+//! The exchanges of a leg as they come, by their rounds.
+
+use std::collections::BTreeMap;
+
+use super::{Sums, Timed};
+use crate::event::{Counts, Exchange, Fate};
+use crate::statistics::paired;
+use crate::unit::Nanos;
+
+/// What is known of a leg so far.
+#[derive(Clone, Debug)]
+pub struct Course {
+    interval: Nanos,
+    counts: Counts,
+    rounds: BTreeMap<u64, Option<Nanos>>,
+}
+
+impl Course {
+    /// Nothing yet, of rounds of this length.
+    pub fn new(interval: Nanos) -> Self {
+        Self { interval: interval.max(Nanos(1)), counts: Counts::default(), rounds: BTreeMap::new() }
+    }
+
+    /// Takes an exchange in. One without an instant at which it was due belongs to no round, and is counted alone.
+    pub fn take(&mut self, exchange: &Exchange) {
+        self.counts.end(exchange.fate);
+        let Some(due) = exchange.intended else { return };
+        let answered = exchange.fate == Fate::Answered;
+        let times = exchange.received.zip(exchange.sent).filter(|_| answered);
+        let rtt = times.and_then(|(received, sent)| received.since(sent));
+        self.rounds.insert(due.0 / self.interval.0, rtt);
+    }
+
+    /// How many requests have their end.
+    pub fn ended(&self) -> u64 {
+        self.counts.scheduled
+    }
+
+    /// The median so far; `None` before the first answer.
+    pub fn median(&self) -> Option<Nanos> {
+        let times: Vec<f64> = self.times().map(|time| time as f64).collect();
+        paired::median(&times).map(|median| Nanos(median as u64))
+    }
+
+    /// What it came to.
+    pub fn sums(&self) -> Sums {
+        Sums::of(self.times().collect(), &self.counts)
+    }
+
+    /// The exchanges in the order of their rounds.
+    pub fn exchanges(&self) -> Vec<Timed> {
+        self.rounds.iter().map(|(round, rtt)| Timed { round: *round, rtt_ns: *rtt }).collect()
+    }
+
+    fn times(&self) -> impl Iterator<Item = u64> {
+        self.rounds.values().flatten().map(|rtt| rtt.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::Instant;
+
+    fn exchange(due: u64, late: u64, rtt: u64, fate: Fate) -> Exchange {
+        let sent = due + late;
+        let received = (fate == Fate::Answered).then_some(Instant(sent + rtt));
+        Exchange { flow: 0, seq: 0, intended: Some(Instant(due)), sent: Some(Instant(sent)), received, fate }
+    }
+
+    #[test]
+    fn times_count_from_the_send_and_stand_in_their_rounds() {
+        let mut course = Course::new(Nanos(100));
+        for (due, late, rtt) in [(730, 9, 40), (830, 0, 60), (1_030, 0, 50)] {
+            course.take(&exchange(due, late, rtt, Fate::Answered));
+        }
+        course.take(&exchange(930, 0, 0, Fate::Lost));
+        let rounds: Vec<_> = course.exchanges().iter().map(|at| (at.round, at.rtt_ns.map(|rtt| rtt.0))).collect();
+        assert_eq!(rounds, [(7, Some(40)), (8, Some(60)), (9, None), (10, Some(50))]);
+        let sums = course.sums();
+        assert_eq!((sums.due, sums.answered, sums.lost, sums.refused, sums.failed), (4, 3, 1, 0, 0));
+        assert_eq!((sums.min_ns, sums.median(), sums.max_ns), (Some(Nanos(40)), Some(Nanos(50)), Some(Nanos(60))));
+        assert_eq!((course.ended(), course.median()), (4, Some(Nanos(50))));
+    }
+
+    #[test]
+    fn each_fate_is_counted_once() {
+        let mut course = Course::new(Nanos(10));
+        let fates = [Fate::Late, Fate::Lost, Fate::Refused, Fate::Corrupt, Fate::SendFailed];
+        for (round, fate) in (0..).zip(fates) {
+            course.take(&exchange(round * 10, 0, 1, fate));
+        }
+        let sums = course.sums();
+        assert_eq!((sums.due, sums.answered, sums.lost, sums.refused, sums.failed), (5, 0, 2, 1, 2));
+        assert_eq!((sums.min_ns, sums.median(), sums.quantiles.len()), (None, None, 0));
+        assert_eq!(course.median(), None);
+    }
+}

@@ -1,0 +1,284 @@
+//! Which number to believe, and why the others differ.
+//!
+//! Believed is what is most like an application: a program that answers over TCP, then over UDP; where none does, the TCP handshake;
+//! where nothing else is left, the echo. Every other leg is held against it, block by block ([`super::blocks`]), with Holm's
+//! correction over all legs. A cause is named where something beyond the difference itself shows it; the rules stand at each.
+//! All else is not established, and a difference that was not shown has no cause.
+
+#[cfg(test)]
+pub(super) mod tests;
+
+use super::blocks::Blocks;
+use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Shift, Stands, Subject, Who};
+use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
+use crate::method::Carrier;
+use crate::origin;
+use crate::reach::{Service, Transport, Verdict};
+use crate::statistics::paired;
+use crate::unit::Nanos;
+
+/// A slower path for ICMP is spoken of from so much on: what two kernels do differently with two protocols is less.
+const APART: f64 = 100_000.0;
+/// The same as a share of the believed number.
+const APART_SHARE: f64 = 0.05;
+/// Two addresses differ from so much on, or from the share above.
+const ADDRESSES_APART: f64 = 20_000.0;
+/// Waking a program takes no longer, in a virtual machine whose processor has to be woken too. What takes longer is something else.
+const WAKE_UP: f64 = 500_000.0;
+/// So many requests without one answer are no chance.
+const SILENT: u64 = 10;
+/// So many ports without a word, beside an echo that is answered, are no chance.
+const SILENT_PORTS: usize = 2;
+/// Whoever answers this share of requests answers.
+const ANSWERS: f64 = 0.9;
+
+/// What is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// What was tried at each address.
+    pub addresses: &'a [Asked],
+    /// The legs.
+    pub legs: &'a [Leg],
+    /// Exchanges back to back.
+    pub bursts: &'a [Burst],
+    /// Whose resets ports' are.
+    pub resets: &'a [Reset],
+}
+
+/// What follows from `evidence`.
+pub fn judge(evidence: &Evidence<'_>) -> Judgement {
+    let believed = believed(evidence.legs);
+    let mut findings = Vec::new();
+    if let Some(believed) = believed {
+        findings.extend(Bench::new(evidence, believed).findings());
+    }
+    findings.extend((0_u32..).zip(evidence.addresses).filter_map(|(place, asked)| filtered(evidence, place, asked)));
+    let foreign = evidence.resets.iter().filter(|reset| reset.origin.verdict == origin::Verdict::AnotherHop);
+    findings.extend(foreign.map(|reset| {
+        let of = Subject::Port { address: reset.address, port: reset.port };
+        Finding { of, shift: None, word: None, cause: Some(Cause::AnotherHop) }
+    }));
+    Judgement { believed, findings }
+}
+
+/// The leg to believe: of the first address, and one that answers more often than not.
+pub fn believed(legs: &[Leg]) -> Option<Believed> {
+    let answers = |leg: &Leg| leg.address == 0 && leg.answers() && 2 * leg.sums.answered >= leg.sums.due;
+    let candidates = (0_u32..).zip(legs).filter(|(_, leg)| answers(leg));
+    let (place, leg) = candidates.min_by_key(|(_, leg)| (carrier_rank(leg), program_rank(leg.who)))?;
+    let stands = match (leg.who, leg.carrier) {
+        (Who::Program { .. }, _) => Stands::Application,
+        (Who::Kernel, Carrier::Icmp) => Stands::Echo,
+        (Who::Kernel, _) => Stands::Handshake,
+    };
+    Some(Believed { leg: place, stands })
+}
+
+fn carrier_rank(leg: &Leg) -> u32 {
+    match leg.carrier {
+        Carrier::Tcp => 0,
+        Carrier::Udp => 1,
+        Carrier::TcpConnect | Carrier::TcpSyn => 2,
+        Carrier::Icmp => 3,
+    }
+}
+
+/// Ours first, for it tells how long a request was in its hands.
+fn program_rank(who: Who) -> u32 {
+    let Who::Program { service } = who else { return 0 };
+    match service {
+        Service::Sonde => 0,
+        Service::Netserver => 1,
+        Service::Sockperf => 2,
+        Service::Stamp => 3,
+        Service::Iperf => 4,
+        Service::Echo => 5,
+        Service::Iperf3 => 6,
+    }
+}
+
+/// One leg held against another.
+struct Held {
+    leg: usize,
+    against: usize,
+    compared: Compared,
+}
+
+/// All that is needed to explain a difference.
+struct Bench<'a> {
+    evidence: &'a Evidence<'a>,
+    believed: usize,
+    quartiles: Vec<Vec<Option<f64>>>,
+    held: Vec<Held>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(evidence: &'a Evidence<'a>, believed: Believed) -> Self {
+        let legs = evidence.legs;
+        let believed = believed.leg as usize;
+        let blocks = Blocks::of(legs);
+        let quartiles: Vec<_> = legs.iter().map(|leg| blocks.quartiles(&leg.exchanges)).collect();
+        let against = |place: usize| match &legs[place] {
+            leg if !leg.answers() || place == believed => None,
+            leg if leg.address == legs[believed].address => Some(believed),
+            leg => legs.iter().position(|first| first.address == 0 && first.answers() && first.is_like(leg)),
+        };
+        let pairs: Vec<_> = (0..legs.len()).filter_map(|place| Some((place, against(place)?))).collect();
+        let runs = |&(leg, against): &(usize, usize)| Runs {
+            first: quartiles[against].clone(),
+            second: quartiles[leg].clone(),
+        };
+        let compared = compare(&pairs.iter().map(runs).collect::<Vec<_>>(), Design::Paired);
+        let held = pairs.iter().zip(compared).map(|(&(leg, against), compared)| Held { leg, against, compared });
+        let held = held.collect();
+        Self { evidence, believed, quartiles, held }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let legs = self.held.iter().map(|held| self.of_leg(held));
+        // Those of another leg are there to be held against: see `icmp_is_slow`.
+        let own = (0_u32..).zip(self.evidence.bursts).filter(|(_, burst)| burst.leg as usize == self.believed);
+        legs.chain(own.map(|(place, burst)| self.of_burst(place, burst))).collect()
+    }
+
+    fn of_leg(&self, held: &Held) -> Finding {
+        let (leg, against) = (held.leg as u32, held.against as u32);
+        let further = self.leg(held.leg).address != self.leg(self.believed).address;
+        let differs = matches!(held.compared.word, Word::More | Word::Less);
+        let (of, cause) = if further {
+            (Subject::Further { leg, against }, self.other_address(held))
+        } else {
+            (Subject::Leg { leg }, self.why(held))
+        };
+        let (shift, word) = (held.compared.difference.map(Shift::from), Some(held.compared.word));
+        Finding { of, shift, word, cause: differs.then_some(cause) }
+    }
+
+    fn leg(&self, place: usize) -> &Leg {
+        &self.evidence.legs[place]
+    }
+
+    /// Why a leg differs from the believed one.
+    fn why(&self, held: &Held) -> Cause {
+        let (leg, believed) = (self.leg(held.leg), self.leg(self.believed));
+        let Some(shift) = held.compared.difference else { return Cause::NotEstablished };
+        let woken = !leg.who.is_program() && believed.who.is_program();
+        match held.compared.word {
+            Word::More if leg.carrier == Carrier::Icmp && self.icmp_is_slow(held, shift) => Cause::SlowIcmp,
+            Word::Less if woken && self.is_waking(held, -shift.value) => Cause::NobodyWoken,
+            _ => Cause::NotEstablished,
+        }
+    }
+
+    /// An echo that takes longer than TCP by more than two kernels leave room for, so that even its quick ones take longer than half
+    /// of TCP's, and also where it is asked in another rhythm. A handshake that is as slow speaks against ICMP: then what is first of
+    /// a connection is slow.
+    fn icmp_is_slow(&self, held: &Held, shift: Interval) -> bool {
+        let (icmp, tcp) = (self.leg(held.leg), self.leg(self.believed));
+        if !matches!(tcp.carrier, Carrier::Tcp | Carrier::TcpConnect) {
+            return false;
+        }
+        let Some((low, median)) = shift.low.zip(tcp.sums.median()) else { return false };
+        let apart = APART.max(APART_SHARE * median.0 as f64);
+        let clear_of = |other: &Leg| above(icmp.sums.p25_ns, other.sums.median(), apart / 2.0);
+        let in_bursts = self.burst_of(held.leg).zip(self.burst_of(self.believed));
+        low >= apart
+            && clear_of(tcp)
+            && self.handshake().is_none_or(|place| clear_of(self.leg(place)))
+            && in_bursts.is_none_or(|(icmp, tcp)| above(icmp.sums.median(), tcp.sums.median(), apart / 2.0))
+    }
+
+    /// Whether a kernel answers sooner than the program by `gap` because nobody is woken: the far side says that it had the
+    /// request for at least half of it; or the handshake, which goes the same way as the program's requests, is sooner too, by
+    /// at least half of it and by no more than waking takes.
+    fn is_waking(&self, held: &Held, gap: f64) -> bool {
+        let told = self.leg(self.believed).peer_ns.is_some_and(|peer| peer.0 as f64 >= gap / 2.0);
+        let by_handshake = || {
+            let handshake = self.handshake()?;
+            let of = self.held.iter().find(|held| held.leg == handshake && held.compared.word == Word::Less)?;
+            let waking = -of.compared.difference?.value;
+            Some(waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
+        };
+        let same_way = self.leg(self.believed).carrier == Carrier::Tcp;
+        told || (same_way && by_handshake().unwrap_or(false))
+    }
+
+    /// The handshake at the believed leg's address, where there is one beside it.
+    fn handshake(&self) -> Option<usize> {
+        let is = |leg: &Leg| leg.carrier == Carrier::TcpConnect && leg.address == 0 && leg.answers();
+        self.evidence.legs.iter().position(is).filter(|place| *place != self.believed)
+    }
+
+    fn burst_of(&self, leg: usize) -> Option<&Burst> {
+        self.evidence.bursts.iter().find(|burst| burst.leg as usize == leg)
+    }
+
+    /// The same of another address: all legs that differ do so in one direction, and by more than would be noticed.
+    fn other_address(&self, held: &Held) -> Cause {
+        let address = self.leg(held.leg).address;
+        let signs = self.held.iter().filter(|other| self.leg(other.leg).address == address);
+        let signs: Vec<Word> = signs.map(|other| other.compared.word).filter(|word| is_shown(*word)).collect();
+        let Some(shift) = held.compared.difference else { return Cause::NotEstablished };
+        let nearest = if held.compared.word == Word::More { shift.low } else { shift.high.map(|high| -high) };
+        let least = held.compared.first.map_or(ADDRESSES_APART, |median| ADDRESSES_APART.max(APART_SHARE * median));
+        let agreed = signs.iter().all(|word| *word == held.compared.word);
+        if agreed && nearest.is_some_and(|nearest| nearest >= least) { Cause::Address } else { Cause::NotEstablished }
+    }
+
+    /// Exchanges back to back against those of the rounds before them and behind them.
+    fn of_burst(&self, place: u32, burst: &Burst) -> Finding {
+        let sparse = &self.quartiles[burst.leg as usize];
+        let close: Vec<f64> = burst.quartiles_ns.iter().map(|time| time.0 as f64).collect();
+        let runs = Runs { first: sparse.clone(), second: close.iter().copied().map(Some).collect() };
+        let compared = compare(&[runs], Design::Apart).pop();
+        let Some(compared) = compared else {
+            return Finding { of: Subject::Burst { burst: place }, shift: None, word: None, cause: None };
+        };
+        let cause = is_shown(compared.word).then(|| {
+            let interval = compared.word == Word::Less && is_between(sparse, &close);
+            if interval { Cause::Interval } else { Cause::NotEstablished }
+        });
+        let of = Subject::Burst { burst: place };
+        Finding { of, shift: compared.difference.map(Shift::from), word: Some(compared.word), cause }
+    }
+}
+
+/// Whether `one` is longer than `other` by so much at least.
+fn above(one: Option<Nanos>, other: Option<Nanos>, by: f64) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one.0 as f64 >= other.0 as f64 + by)
+}
+
+fn is_shown(word: Word) -> bool {
+    matches!(word, Word::More | Word::Less)
+}
+
+/// Whether the rounds before the bursts and those behind them are both longer, by a share that is noticed: so it was not the path
+/// that changed in between.
+fn is_between(sparse: &[Option<f64>], close: &[f64]) -> bool {
+    let (before, behind) = sparse.split_at(sparse.len() / 2);
+    let median = |half: &[Option<f64>]| paired::median(&half.iter().flatten().copied().collect::<Vec<_>>());
+    let longest = close.iter().copied().fold(0.0, f64::max);
+    let least = longest * (1.0 + APART_SHARE);
+    [before, behind].into_iter().all(|half| median(half).is_some_and(|median| median >= least))
+}
+
+/// Whether one of echo and TCP is filtered where the other one answers.
+fn filtered(evidence: &Evidence<'_>, place: u32, asked: &Asked) -> Option<Finding> {
+    let of_address = || evidence.legs.iter().filter(|leg| leg.address == place && leg.method.is_some());
+    let (echo, others): (Vec<&Leg>, Vec<&Leg>) = of_address().partition(|leg| leg.carrier == Carrier::Icmp);
+    let answers = |legs: &[&Leg]| {
+        legs.iter().any(|leg| leg.answers() && leg.sums.answered as f64 >= ANSWERS * leg.sums.due as f64)
+    };
+    let silent = |leg: &&&Leg| {
+        let sums = &leg.sums;
+        sums.answered == 0 && sums.lost + sums.refused >= SILENT && sums.failed == 0
+    };
+    let found = |of| Some(Finding { of, shift: None, word: None, cause: Some(Cause::Filtered) });
+    if echo.iter().find(silent).is_some() && answers(&others) {
+        return found(Subject::Echo { address: place });
+    }
+    let tcp = || asked.ports.iter().filter(|port| port.transport == Transport::Tcp);
+    let of = |verdict| tcp().filter(|port| port.verdict == verdict).count();
+    let walled = of(Verdict::Filtered) >= SILENT_PORTS && of(Verdict::Filtered) == tcp().count();
+    if walled && answers(&echo) { found(Subject::Tcp { address: place }) } else { None }
+}

@@ -1,0 +1,277 @@
+//! Planted causes, and their absence: times are made here, by a generator that knows nothing of the analysis.
+
+use super::*;
+use crate::event::{Exchange, Fate};
+use crate::look::Sums;
+use crate::look::Timed;
+use crate::look::course::Course;
+use crate::method::Asked as Wish;
+use crate::reach::{PortFinding, Seen};
+use crate::unit::Instant;
+use fastrand::Rng;
+use test_case::test_case;
+
+const ROUND: u64 = 100_000_000;
+
+/// A leg of the first address with these times, nanoseconds, one a round.
+pub(in crate::look) fn leg(carrier: Carrier, times: &[u64]) -> Leg {
+    with_losses(carrier, &times.iter().map(|time| Some(*time)).collect::<Vec<_>>())
+}
+
+fn with_losses(carrier: Carrier, times: &[Option<u64>]) -> Leg {
+    let mut course = Course::new(Nanos(ROUND));
+    for (round, time) in (0..).zip(times) {
+        let due = Instant(round * ROUND + 7);
+        let received = time.map(|time| Instant(due.0 + time));
+        let fate = if time.is_some() { Fate::Answered } else { Fate::Lost };
+        course.take(&Exchange { flow: 0, seq: round, intended: Some(due), sent: Some(due), received, fate });
+    }
+    let program = matches!(carrier, Carrier::Tcp | Carrier::Udp);
+    let exchanges: Vec<Timed> = course.exchanges();
+    Leg {
+        address: 0,
+        carrier,
+        who: if program { Who::Program { service: Service::Netserver } } else { Who::Kernel },
+        port: (carrier != Carrier::Icmp).then_some(12_865),
+        method: Some(Box::new(Wish { carrier: Some(carrier), ..Wish::default() }.resolve().unwrap())),
+        trouble: None,
+        sums: course.sums(),
+        peer_ns: None,
+        ttl: None,
+        exchanges,
+    }
+}
+
+/// Round trips of a host: a level that wanders from round to round for all legs alike, a body with a long tail for each.
+struct Host {
+    rng: Rng,
+    /// The wander, as a share.
+    wander: Vec<f64>,
+}
+
+impl Host {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let mut level = 0.0;
+        let wander = (0..50).map(|_| {
+            level = 0.9 * level + 0.05 * normal(&mut rng);
+            level
+        });
+        let wander = wander.collect();
+        Self { rng, wander }
+    }
+
+    /// Fifty times around `middle` microseconds.
+    fn times(&mut self, middle: f64) -> Vec<u64> {
+        let Self { rng, wander } = self;
+        let time = |level: &f64| {
+            let tail = if rng.f64() < 0.02 { 20.0 } else { 1.0 };
+            (middle * 1e3 * (1.0 + level) * (0.15 * normal(rng)).exp() * tail) as u64
+        };
+        wander.iter().map(time).collect()
+    }
+}
+
+fn normal(rng: &mut Rng) -> f64 {
+    (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
+}
+
+fn judged(legs: &[Leg], bursts: &[Burst]) -> Judgement {
+    judge(&Evidence { addresses: &[], legs, bursts, resets: &[] })
+}
+
+fn cause_of(judgement: &Judgement, leg: u32) -> Option<Cause> {
+    judgement.findings.iter().find(|found| found.of == Subject::Leg { leg })?.cause
+}
+
+/// Echo, handshake and program, so far away, microseconds.
+fn three(seed: u64, [icmp, handshake, program]: [f64; 3]) -> Vec<Leg> {
+    let mut host = Host::new(seed);
+    let carriers = [(Carrier::Icmp, icmp), (Carrier::TcpConnect, handshake), (Carrier::Tcp, program)];
+    carriers.map(|(carrier, middle)| leg(carrier, &host.times(middle))).to_vec()
+}
+
+fn burst(leg: u32, runs: [u64; 5]) -> Burst {
+    let times: Vec<u64> = runs.iter().flat_map(|time| [*time; 20]).collect();
+    let counts = crate::event::Counts { scheduled: 100, answered: 100, ..Default::default() };
+    let method = Box::new(Wish::default().resolve().unwrap());
+    Burst { leg, method, sums: Sums::of(times, &counts), quartiles_ns: runs.map(Nanos).to_vec() }
+}
+
+#[test]
+fn a_millisecond_on_icmp_alone_is_another_path() {
+    let named = (0..200).filter(|seed| {
+        let judgement = judged(&three(*seed, [1_100.0, 140.0, 180.0]), &[]);
+        assert_eq!(judgement.believed, Some(Believed { leg: 2, stands: Stands::Application }));
+        let cause = cause_of(&judgement, 0);
+        assert!([Some(Cause::SlowIcmp), Some(Cause::NotEstablished), None].contains(&cause), "{cause:?}");
+        cause == Some(Cause::SlowIcmp)
+    });
+    assert!(named.count() >= 190);
+}
+
+#[test_case([80.0, 140.0, 180.0]; "a cable")]
+#[test_case([1_080.0, 1_140.0, 1_180.0]; "a millisecond on all")]
+#[test_case([20_080.0, 20_140.0, 20_180.0]; "a country")]
+#[test_case([180.0, 180.0, 180.0]; "alike")]
+#[test_case([1_080.0, 1_140.0, 180.0]; "a millisecond on all that is first")]
+fn without_that_it_is_never_said(middles: [f64; 3]) {
+    for seed in 0..2_000 {
+        let judgement = judged(&three(seed, middles), &[]);
+        assert_ne!(cause_of(&judgement, 0), Some(Cause::SlowIcmp), "{seed}");
+    }
+}
+
+#[test]
+fn echoes_that_are_quick_in_another_rhythm_are_no_slow_path() {
+    let legs = three(1, [1_100.0, 140.0, 180.0]);
+    let bursts = |icmp| [burst(2, [90_000; 5]), burst(0, [icmp; 5])];
+    assert_eq!(cause_of(&judged(&legs, &bursts(70_000)), 0), Some(Cause::NotEstablished));
+    assert_eq!(cause_of(&judged(&legs, &bursts(1_050_000)), 0), Some(Cause::SlowIcmp));
+}
+
+#[test]
+fn a_kernel_that_answers_sooner_wakes_nobody() {
+    let judgement = judged(&three(3, [80.0, 110.0, 190.0]), &[]);
+    assert_eq!(
+        (cause_of(&judgement, 0), cause_of(&judgement, 1)),
+        (Some(Cause::NobodyWoken), Some(Cause::NobodyWoken))
+    );
+}
+
+#[test]
+fn what_a_program_is_not_waited_for_is_not_laid_on_it() {
+    // TCP alone is delayed: the handshake is as late as the program.
+    let judgement = judged(&three(4, [80.0, 1_120.0, 1_180.0]), &[]);
+    assert_eq!(cause_of(&judgement, 0), Some(Cause::NotEstablished));
+    // What answers handshakes is far nearer than what serves.
+    let judgement = judged(&three(5, [80.0, 110.0, 30_000.0]), &[]);
+    assert_eq!(
+        (cause_of(&judgement, 0), cause_of(&judgement, 1)),
+        (Some(Cause::NotEstablished), Some(Cause::NotEstablished))
+    );
+    // A handshake that takes longer than an exchange shows nothing.
+    let judgement = judged(&three(6, [80.0, 300.0, 190.0]), &[]);
+    assert_eq!(
+        (cause_of(&judgement, 0), cause_of(&judgement, 1)),
+        (Some(Cause::NotEstablished), Some(Cause::NotEstablished))
+    );
+}
+
+#[test]
+fn a_far_side_that_tells_how_long_it_had_the_request_shows_it() {
+    let mut legs = three(7, [80.0, 300.0, 2_190.0]);
+    legs[2].peer_ns = Some(Nanos::millis(2));
+    assert_eq!(cause_of(&judged(&legs, &[]), 0), Some(Cause::NobodyWoken), "it held it");
+    legs[2].peer_ns = Some(Nanos::micros(60));
+    assert_eq!(cause_of(&judged(&legs, &[]), 0), Some(Cause::NotEstablished), "it did not");
+}
+
+#[test]
+fn what_does_not_differ_has_no_cause_and_few_rounds_show_nothing() {
+    let constant = vec![180_000; 50];
+    let legs = [leg(Carrier::TcpConnect, &constant), leg(Carrier::Tcp, &constant)];
+    let judgement = judged(&legs, &[]);
+    assert_eq!((judgement.findings[0].word, cause_of(&judgement, 0)), (Some(Word::NotShown), None));
+    let legs = [leg(Carrier::Icmp, &[1_000_000; 4]), leg(Carrier::Tcp, &[10_000; 4])];
+    let judgement = judged(&legs, &[]);
+    assert_eq!((judgement.findings[0].word, cause_of(&judgement, 0)), (Some(Word::TooFewRuns), None));
+}
+
+#[test_case(&[Carrier::Icmp, Carrier::TcpConnect, Carrier::Udp, Carrier::Tcp], 3, Stands::Application; "a program over TCP")]
+#[test_case(&[Carrier::Icmp, Carrier::TcpConnect, Carrier::Udp], 2, Stands::Application; "a program over UDP")]
+#[test_case(&[Carrier::Icmp, Carrier::TcpConnect], 1, Stands::Handshake; "a handshake")]
+#[test_case(&[Carrier::Icmp], 0, Stands::Echo; "an echo alone")]
+fn what_is_most_like_an_application_is_believed(carriers: &[Carrier], place: u32, stands: Stands) {
+    let legs: Vec<Leg> = carriers.iter().map(|carrier| leg(*carrier, &[100_000; 20])).collect();
+    assert_eq!(judged(&legs, &[]).believed, Some(Believed { leg: place, stands }));
+}
+
+#[test]
+fn who_mostly_fails_is_not_believed_and_nobody_is_nobody() {
+    let mostly: Vec<Option<u64>> = (0..20).map(|round| (round % 4 == 0).then_some(50_000)).collect();
+    let legs = [leg(Carrier::TcpConnect, &[90_000; 20]), with_losses(Carrier::Tcp, &mostly)];
+    assert_eq!(judged(&legs, &[]).believed.map(|believed| believed.leg), Some(0));
+    assert_eq!(judged(&[with_losses(Carrier::Icmp, &[None; 20])], &[]), Judgement::default());
+}
+
+#[test]
+fn exchanges_back_to_back_show_what_the_interval_does() {
+    let legs = three(8, [80.0, 140.0, 180.0]);
+    let cause = |runs| judged(&legs, &[burst(2, runs)]).findings.pop().unwrap();
+    let found = cause([41_000, 40_000, 43_000, 39_000, 42_000]);
+    assert_eq!((found.word, found.cause), (Some(Word::Less), Some(Cause::Interval)));
+    assert!(found.shift.unwrap().value_ns < -120_000.0);
+    let found = cause([400_000, 410_000, 420_000, 430_000, 440_000]);
+    assert_eq!((found.word, found.cause), (Some(Word::More), Some(Cause::NotEstablished)), "they queue");
+}
+
+#[test]
+fn a_path_that_changed_meanwhile_is_no_effect_of_the_interval() {
+    let times: Vec<u64> =
+        (0..50).map(|round| if round < 35 { 180_000 + round * 100 } else { 60_000 + round * 100 }).collect();
+    let judgement = judged(&[leg(Carrier::Tcp, &times)], &[burst(0, [61_000, 60_000, 62_000, 61_500, 60_500])]);
+    assert_ne!(judgement.findings[0].cause, Some(Cause::Interval));
+}
+
+#[test]
+fn another_address_is_the_cause_where_all_legs_say_so() {
+    let mut legs = three(9, [80.0, 140.0, 180.0]);
+    let further = |seed, middles| {
+        let mut legs = three(seed, middles);
+        for leg in &mut legs {
+            leg.address = 1;
+        }
+        legs
+    };
+    let causes = |all: &[Leg]| -> Vec<Option<Cause>> {
+        let judgement = judged(all, &[]);
+        let further = judgement.findings.iter().filter(|found| matches!(found.of, Subject::Further { .. }));
+        further.map(|found| found.cause).collect()
+    };
+    let slower = [&legs[..], &further(9, [480.0, 540.0, 580.0])].concat();
+    assert_eq!(causes(&slower), [Some(Cause::Address); 3]);
+    let alike = [&legs[..], &further(9, [80.0, 140.0, 180.0])].concat();
+    assert_eq!(causes(&alike), [None; 3]);
+    let torn = [&legs[..], &further(9, [480.0, 540.0, 60.0])].concat();
+    assert_eq!(causes(&torn), [Some(Cause::NotEstablished); 3], "one of them is quicker there");
+    legs.truncate(1);
+    assert_eq!(causes(&[&legs[..], &further(9, [480.0, 540.0, 580.0])].concat()), [Some(Cause::Address)]);
+}
+
+fn asked(ports: &[Verdict]) -> Asked {
+    let seen = Seen::Silence { waited_ns: Nanos::secs(1) };
+    let port = |(port, verdict): (u16, &Verdict)| PortFinding {
+        transport: Transport::Tcp,
+        port,
+        verdict: *verdict,
+        seen: seen.clone(),
+        service: None,
+    };
+    Asked { address: "10.0.0.2".into(), echo: seen.clone(), ports: (1..).zip(ports).map(port).collect() }
+}
+
+fn filters(ports: &[Verdict], legs: &[Leg]) -> Vec<Subject> {
+    let judgement = judge(&Evidence { addresses: &[asked(ports)], legs, bursts: &[], resets: &[] });
+    let filtered = judgement.findings.iter().filter(|found| found.cause == Some(Cause::Filtered));
+    filtered.map(|found| found.of).collect()
+}
+
+#[test]
+fn silence_beside_answers_is_a_filter() {
+    let (echo, tcp) = (leg(Carrier::Icmp, &[80_000; 20]), leg(Carrier::TcpConnect, &[140_000; 20]));
+    let silent = with_losses(Carrier::Icmp, &[None; 20]);
+    let (open, shut, no) = (Verdict::Open, Verdict::Filtered, Verdict::Refused);
+    assert_eq!(filters(&[open], &[silent.clone(), tcp.clone()]), [Subject::Echo { address: 0 }]);
+    assert_eq!(filters(&[shut, shut, shut], std::slice::from_ref(&echo)), [Subject::Tcp { address: 0 }]);
+    assert_eq!(filters(&[open, shut], &[echo.clone(), tcp.clone()]), []);
+    assert_eq!(filters(&[no, shut, shut], std::slice::from_ref(&echo)), [], "somebody answers for TCP");
+    assert_eq!(filters(&[shut], std::slice::from_ref(&echo)), [], "one alone may have been lost");
+    assert_eq!(filters(&[shut, shut], std::slice::from_ref(&silent)), [], "nobody answers at all");
+    let few = with_losses(Carrier::Icmp, &[None; 5]);
+    assert_eq!(filters(&[open], &[few, tcp.clone()]), [], "too few to tell");
+    let some = with_losses(Carrier::Icmp, &[&[None; 19][..], &[Some(80_000)]].concat());
+    assert_eq!(filters(&[open], &[some, tcp.clone()]), [], "it answers, if seldom");
+    let unasked = Leg { method: None, ..silent };
+    assert_eq!(filters(&[open], &[unasked, tcp]), [], "our own side may not ask");
+}

@@ -1,0 +1,77 @@
+//! Which command measured, as far as its options decide what can be tried.
+
+use std::fmt;
+
+use crate::method::{Carrier, Method, Pattern, Schedule};
+
+/// A command that makes records. A program of the field that sonde stands in for counts as the command that asks the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Command {
+    /// `sonde rtt`.
+    Rtt,
+    /// `sonde load`.
+    Load,
+    /// `sonde replay`.
+    Replay,
+    /// `sonde throughput`.
+    Throughput,
+    /// `sonde syn`.
+    Syn,
+}
+
+impl Command {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Rtt, Self::Load, Self::Replay, Self::Throughput, Self::Syn];
+
+    /// The one that measures by `method`.
+    pub fn of(method: &Method) -> Self {
+        match (method.pattern, method.schedule, method.carrier) {
+            (Pattern::Stream, ..) => Self::Throughput,
+            (_, Schedule::Trace { .. }, _) => Self::Replay,
+            (Pattern::Load, ..) => Self::Load,
+            (.., Carrier::TcpSyn) => Self::Syn,
+            _ => Self::Rtt,
+        }
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rtt => "rtt",
+            Self::Load => "load",
+            Self::Replay => "replay",
+            Self::Throughput => "throughput",
+            Self::Syn => "syn",
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Asked;
+    use crate::trace::{Departure, Trace};
+    use crate::unit::{Bytes, Nanos};
+
+    #[test]
+    fn a_method_belongs_to_the_command_that_asks_so() {
+        let of = |asked: Asked| Command::of(&asked.resolve().unwrap());
+        let pattern = |pattern| Asked { pattern: Some(pattern), ..Asked::default() };
+        let departures = [0, 1_000].map(|at| Departure { at: Nanos(at), bytes: 64 });
+        let trace = Some(Trace::new(departures.to_vec()).unwrap().schedule());
+        assert_eq!(of(Asked::default()), Command::Rtt);
+        assert_eq!(of(Asked { carrier: Some(Carrier::Icmp), ..Asked::default() }), Command::Rtt);
+        assert_eq!(of(pattern(Pattern::Load)), Command::Load);
+        assert_eq!(of(Asked { schedule: trace, ..pattern(Pattern::Load) }), Command::Replay);
+        assert_eq!(of(pattern(Pattern::Stream)), Command::Throughput);
+        let mut syn = Asked::default().resolve().unwrap();
+        (syn.carrier, syn.request_bytes) = (Carrier::TcpSyn, Bytes(0));
+        assert_eq!(Command::of(&syn), Command::Syn);
+    }
+}

@@ -1,0 +1,206 @@
+//! What a case is made of: a run that nothing is told of, and changes to it.
+
+use std::collections::BTreeMap;
+
+use crate::answer::Class;
+use crate::environment::{Disturbance, Environment, Interface};
+use crate::method::{BatchBy, Carrier, Direction, Method, Schedule, Settled, Window};
+use crate::origin::{self, Origin};
+use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
+use crate::probes::{Kind, Probes};
+use crate::throughput::detail::{Detail, Processors};
+use crate::throughput::limit::{Limit, Limiter};
+use crate::throughput::meter::Meter;
+use crate::throughput::{Carried, Interval, Sight, Throughput};
+use crate::unit::{Bytes, Instant, Nanos};
+use crate::verdict::Warning;
+use crate::verdict::judge::tests::{environment, quiet};
+use crate::verdict::judge::{Context, contradictions, half_round_trip, judge, judge_stream, resets_timed};
+use crate::verdict::order::settle;
+use crate::wire::finding::{Check, Subject, Verdict, Wire};
+
+/// What can be judged, and nothing that is told of it.
+pub(super) struct Case {
+    pub(super) outcome: Outcome,
+    pub(super) stream: Throughput,
+    pub(super) method: Method,
+    pub(super) ours: Environment,
+    pub(super) theirs: Environment,
+    pub(super) context: Context,
+    pub(super) probes: Probes,
+    pub(super) wire: Wire,
+    /// Judged as a stream.
+    pub(super) streams: bool,
+    /// Half round trips were printed.
+    pub(super) halves: bool,
+}
+
+impl Case {
+    pub(super) fn new() -> Self {
+        let (mut outcome, method) = quiet();
+        // Enough for each quantile.
+        outcome.response.quantiles.iter_mut().for_each(|quantile| quantile.standing = Standing::Firm);
+        let far = Environment { host: Some("far".into()), ..environment() };
+        let context = Context {
+            target: Some([10, 0, 0, 2].into()),
+            clock_step_ns: Some(Nanos(1)),
+            clock_read_ns: Some(Nanos(30)),
+            ..Context::default()
+        };
+        Self {
+            outcome,
+            stream: steady_stream(&[1_000; 8]),
+            method,
+            ours: environment(),
+            theirs: far,
+            context,
+            probes: Probes::default(),
+            wire: Wire::default(),
+            streams: false,
+            halves: false,
+        }
+    }
+
+    pub(super) fn kinds(&self) -> Vec<&'static str> {
+        let Self { outcome, stream, method, ours, theirs, context, .. } = self;
+        let mut found = if self.streams {
+            judge_stream(stream, method, Some(ours), Some(theirs), context)
+        } else {
+            judge(outcome, method, Some(ours), Some(theirs), context)
+        };
+        found.extend(contradictions(&self.wire));
+        found.extend(resets_timed(&self.probes));
+        found.extend(half_round_trip(outcome, !self.halves));
+        settle(found).iter().map(Warning::kind).collect()
+    }
+}
+
+/// A stream that carried so much in each second.
+pub(super) fn steady_stream(carried: &[u64]) -> Throughput {
+    let mut meter = Meter::new(0);
+    meter.begin(Instant(0), Sight::default());
+    let metered = meter.finish(Instant(1_000_000_000), Sight::default());
+    let second = |(at, bytes): (u64, &u64)| Interval {
+        at_ns: Nanos::secs(at),
+        length_ns: Nanos::secs(1),
+        carried: Carried { bytes: Bytes(*bytes), ..Carried::default() },
+        ..Interval::default()
+    };
+    let detail = Detail {
+        limit: Limit { limiter: Limiter::SenderCpu, because: Vec::new() },
+        theirs: Vec::new(),
+        sender: Processors::default(),
+        receiver: Processors::default(),
+        datagrams: None,
+        fairness: None,
+        steady_after_ns: None,
+        autotuning: None,
+        zero_copy: None,
+        undrained: 0,
+    };
+    Throughput {
+        ours: Carried { bytes: Bytes(carried.iter().sum()), ..Carried::default() },
+        intervals: (0..).zip(carried).map(second).collect(),
+        detail: Some(Box::new(detail)),
+        ..Throughput::of(Direction::Send, &metered, None, Vec::new())
+    }
+}
+
+pub(super) fn every(interval_ns: Nanos) -> Schedule {
+    Schedule::Every { interval_ns }
+}
+
+pub(super) fn socket() -> SocketFacts {
+    SocketFacts {
+        mss_bytes: Some(Bytes(1_448)),
+        path_mtu_bytes: Some(Bytes(1_500)),
+        nodelay: Some(true),
+        ..SocketFacts::default()
+    }
+}
+
+pub(super) fn batched(got: Option<BatchBy>) -> SocketFacts {
+    let asked = BatchBy::Segments;
+    SocketFacts {
+        batched: Some(Batched { asked, got, refused: None, calls: 9, messages: 90, cut_short: 0 }),
+        ..socket()
+    }
+}
+
+pub(super) fn loopback() -> Interface {
+    Interface { name: "lo".into(), ..Interface::default() }
+}
+
+pub(super) fn resets(count: u64, accepted: u64) -> Probes {
+    let kind = |class, count| Kind {
+        count,
+        class,
+        from: [10, 0, 0, 2].into(),
+        flags: None,
+        ttl: None,
+        window: None,
+        options: None,
+        icmp: None,
+    };
+    let origin = Origin {
+        compared_port: None,
+        questioned: count,
+        accepted: 0,
+        verdict: origin::Verdict::NotShown,
+        traits: Vec::new(),
+    };
+    let kinds = vec![kind(Class::RstAck, count), kind(Class::SynAck, accepted), kind(Class::Icmp, 99)];
+    Probes { kinds, others: 0, unseen: 0, origin: Some(origin) }
+}
+
+pub(super) fn waits(share: f64) -> Disturbance {
+    Disturbance { watched_ns: Nanos::secs(1), run_queue_share: Some(share), ..Disturbance::default() }
+}
+
+pub(super) fn check(verdict: Verdict) -> Check {
+    Check { subject: Subject::Requests, verdict, counted: Some(1), seen: Some(2), reason: None }
+}
+
+pub(super) fn throttle(case: &mut Case, micros: i64) {
+    case.ours.disturbance = Some(waits(0.0));
+    case.ours.counters = BTreeMap::from([("cgroup.throttled_us".to_owned(), micros)]);
+}
+
+pub(super) fn window(case: &mut Case, window: u32) {
+    case.method.window = Window::Closed(window);
+    case.outcome.answered_per_s = Some(f64::from(window) * 1e9 / case.outcome.response.mean_ns.unwrap());
+}
+
+pub(super) fn mean(case: &mut Case, times: f64) {
+    let median = case.outcome.response.quantiles[0].value_ns.unwrap();
+    case.outcome.response.mean_ns = Some(median.0 as f64 * times);
+}
+
+pub(super) fn busy(case: &mut Case, share: f64) {
+    (case.streams, case.method.spread.connections) = (true, 1);
+    case.stream.detail.as_mut().unwrap().sender.busiest_thread_share = Some(share);
+}
+
+pub(super) fn stream(case: &mut Case, carried: &[u64]) {
+    (case.streams, case.stream) = (true, steady_stream(carried));
+}
+
+pub(super) fn until(case: &mut Case, within: f64) {
+    case.method.stop.settled = Some(Settled { quantile: 0.5, within: Some(within) });
+}
+
+pub(super) fn nagle(case: &mut Case, window: u32) {
+    case.method.window = Window::Closed(window);
+    case.outcome.sockets = vec![SocketFacts { nodelay: Some(false), ..socket() }];
+}
+
+pub(super) fn datagrams(case: &mut Case, bytes: u64) {
+    (case.method.carrier, case.method.response_bytes) = (Carrier::Udp, Bytes(bytes));
+    case.outcome.sockets = vec![socket()];
+}
+
+pub(super) fn restart(case: &mut Case, bytes: u64, on: &str) {
+    (case.method.schedule, case.method.response_bytes) = (every(Nanos::secs(1)), Bytes(bytes));
+    case.outcome.sockets = vec![socket()];
+    case.theirs.settings.insert("/proc/sys/net/ipv4/tcp_slow_start_after_idle".into(), on.into());
+}

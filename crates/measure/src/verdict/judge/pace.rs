@@ -1,0 +1,54 @@
+//! Whether the schedule was kept, and what kept it from being.
+
+use crate::method::{Method, Window};
+use crate::outcome::Outcome;
+use crate::unit::Nanos;
+use crate::verdict::Warning;
+use crate::verdict::threshold::{AT_CAP, BEHIND, HELD};
+
+/// What is told of the schedule.
+pub(super) fn schedule(outcome: &Outcome, method: &Method) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = ticks_missed(outcome).into_iter().collect();
+    warnings.extend(rate(outcome, method));
+    warnings
+}
+
+fn ticks_missed(outcome: &Outcome) -> Option<Warning> {
+    let counts = &outcome.counts;
+    let (count, due) = (counts.ticks_missed, counts.ticks_missed.saturating_add(counts.scheduled));
+    (count > 0).then_some(Warning::TicksMissed { count, due: Some(due) })
+}
+
+pub(super) fn rate(outcome: &Outcome, method: &Method) -> Vec<Warning> {
+    let Some(slip) = &outcome.slip else { return Vec::new() };
+    let held_back_by_window = held_back(outcome, method);
+    let held_back_by_socket = held_for(slip.held_by_socket_ns, outcome);
+    let mut warnings = Vec::new();
+    if let (false, Some(offered_per_s), Some(sent_per_s)) =
+        (slip.rate_achieved, outcome.offered_per_s, outcome.sent_per_s)
+    {
+        warnings.push(Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket });
+    }
+    if slip.behind_share > BEHIND && !held_back_by_window && !held_back_by_socket {
+        warnings.push(Warning::BehindSchedule { share: slip.behind_share });
+    }
+    warnings
+}
+
+/// Whether something due was held back for so long that it counts.
+fn held_for(span: Option<Nanos>, outcome: &Outcome) -> bool {
+    span.is_some_and(|span| span.as_secs_f64() > HELD * outcome.elapsed_ns.as_secs_f64())
+}
+
+/// Whether the cap on outstanding requests was reached. A load has measured it; elsewhere their mean number is rate times
+/// mean service time (Little).
+fn held_back(outcome: &Outcome, method: &Method) -> bool {
+    if let Some(span) = outcome.slip.as_ref().and_then(|slip| slip.held_by_cap_ns) {
+        return held_for(Some(span), outcome);
+    }
+    let Window::Open { cap } = method.window else { return false };
+    let all = f64::from(cap) * f64::from(method.spread.connections.max(1));
+    let service = outcome.service.as_ref().and_then(|service| service.mean_ns);
+    let outstanding = outcome.answered_per_s.zip(service).map(|(rate, service_ns)| rate * service_ns / 1e9);
+    outstanding.is_some_and(|outstanding| outstanding >= AT_CAP * all)
+}

@@ -1,0 +1,76 @@
+//! What the numbers do not stand for, though they are read so.
+
+use super::machines::always_awake;
+use crate::method::{LoopKind, Method, Schedule, Window};
+use crate::outcome::{Distribution, Outcome};
+use crate::unit::Nanos;
+use crate::verdict::Warning;
+use crate::verdict::threshold::{FEWEST_FOR_MEAN, IDLE_GAP, MISLEADING, OUTSTANDING, SHORT_TRIP};
+
+/// What is told of it.
+pub(super) fn reading(outcome: &Outcome, method: &Method) -> impl Iterator<Item = Warning> {
+    let found = [
+        idle_between(outcome, method),
+        rate_is_not_round_trip(outcome, method),
+        mean_misleads(&outcome.response),
+        rhythm(outcome, method),
+    ];
+    found.into_iter().flatten()
+}
+
+fn median(distribution: &Distribution) -> Option<Nanos> {
+    distribution.quantiles.first().filter(|quantile| quantile.q == 0.5).and_then(|quantile| quantile.value_ns)
+}
+
+/// Whether both ends fall asleep between requests that are short enough for it to show.
+pub(super) fn idle_between(outcome: &Outcome, method: &Method) -> Option<Warning> {
+    let one_by_one = matches!(
+        method.schedule,
+        Schedule::Every { .. }
+            | Schedule::Rate { .. }
+            | Schedule::Poisson { .. }
+            | Schedule::Preloaded { count: 1, .. }
+    );
+    let interval_ns = method.schedule.mean_gap().filter(|gap| one_by_one && *gap > IDLE_GAP)?;
+    // From the send: how late our own side was is no part of the path.
+    let median_ns = median(outcome.service.as_ref().unwrap_or(&outcome.response))?;
+    let waking_ns =
+        outcome.split.as_ref().filter(|split| split.samples > 0).and_then(|split| {
+            Some(Nanos(split.wake_up_ns?.0.saturating_add(split.peer_wake_up_ns.unwrap_or_default().0)))
+        });
+    (median_ns <= SHORT_TRIP && !always_awake(method)).then_some(Warning::IdleBetween {
+        interval_ns,
+        median_ns,
+        waking_ns,
+    })
+}
+
+/// Whether one over the rate would be taken for what one exchange takes: by Little's law as many are outstanding as the rate
+/// times how long one takes.
+pub(super) fn rate_is_not_round_trip(outcome: &Outcome, method: &Method) -> Option<Warning> {
+    let window = match method.window {
+        Window::Closed(n) | Window::Volley(n) => u64::from(n),
+        Window::Open { .. } => return None,
+    };
+    let several = window.saturating_mul(u64::from(method.spread.connections.max(1))) > 1;
+    let (rate, mean_ns) = (outcome.answered_per_s.filter(|rate| *rate > 0.0)?, outcome.response.mean_ns?);
+    let outstanding = rate * mean_ns / 1e9;
+    let closed = outcome.loop_kind == LoopKind::Closed && !method.schedule.has_instants();
+    (closed && several && outstanding >= OUTSTANDING).then(|| Warning::RateIsNotRoundTrip {
+        outstanding,
+        reciprocal_ns: Nanos((1e9 / rate).round() as u64),
+        mean_ns,
+    })
+}
+
+pub(super) fn mean_misleads(response: &Distribution) -> Option<Warning> {
+    let (mean_ns, median_ns) = (response.mean_ns?, median(response)?);
+    (response.count >= FEWEST_FOR_MEAN && mean_ns >= MISLEADING * median_ns.0 as f64)
+        .then_some(Warning::MeanMisleads { mean_ns, median_ns })
+}
+
+fn rhythm(outcome: &Outcome, method: &Method) -> Option<Warning> {
+    let (found, gap) = (outcome.rhythm?, method.schedule.mean_gap()?);
+    let period_ns = Nanos(gap.0.saturating_mul(u64::from(found.lag)));
+    Some(Warning::Rhythm { lag: found.lag, period_ns, correlation: found.correlation })
+}

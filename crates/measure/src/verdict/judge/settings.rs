@@ -1,0 +1,136 @@
+//! What was asked of sockets and not had, or had with consequences for what was timed.
+
+use std::net::IpAddr;
+
+use super::Ends;
+use crate::environment::Environment;
+use crate::method::{Carrier, Method, Pattern, Window};
+use crate::outcome::{Outcome, SocketFacts};
+use crate::unit::{Bytes, Nanos};
+use crate::verdict::Warning;
+use crate::verdict::threshold::{INITIAL_SEGMENTS, LEAST_RTO};
+
+/// Whether small requests wait for each other's acknowledgement (RFC 896).
+pub(super) fn nagle(outcome: &Outcome, method: &Method) -> Option<Warning> {
+    let several = match method.window {
+        Window::Closed(n) | Window::Volley(n) => n > 1,
+        Window::Open { .. } => true,
+    };
+    let stays_open = matches!(method.pattern, Pattern::Exchange | Pattern::Load);
+    let held = outcome.sockets.iter().any(|socket| socket.nodelay == Some(false));
+    let segment_bytes = smallest_segment(&outcome.sockets)?;
+    let request_bytes = method.smallest_request();
+    (method.carrier == Carrier::Tcp && several && stays_open && held && request_bytes < segment_bytes)
+        .then_some(Warning::Nagle { request_bytes, segment_bytes })
+}
+
+fn smallest_segment(sockets: &[SocketFacts]) -> Option<Bytes> {
+    sockets.iter().filter_map(|socket| socket.mss_bytes).filter(|bytes| bytes.0 > 0).min()
+}
+
+/// Octets of the head of UDP, and of an ICMP echo.
+const HEAD: u64 = 8;
+
+/// Whether a message, or its reply, is more than a packet of the path.
+pub(super) fn fragmented(
+    sockets: &[SocketFacts],
+    method: &Method,
+    ends: Ends<'_>,
+    target: Option<IpAddr>,
+) -> Option<Warning> {
+    let replies = method.pattern != Pattern::Stream && method.reply_every > 0;
+    let message_bytes = if replies { method.request_bytes.max(method.response_bytes) } else { method.request_bytes };
+    let known = sockets.iter().filter_map(|socket| socket.path_mtu_bytes).min();
+    let of_interface = || Some(Bytes(u64::from(ends.ours?.interface.as_ref()?.mtu_bytes?)));
+    let mtu_bytes = known.or_else(of_interface)?;
+    // A fragment beyond the first of IPv6 needs a head of its own; all but the last carry multiples of eight octets.
+    let (whole, piece) = match target?.to_canonical() {
+        IpAddr::V4(_) => (mtu_bytes.0.checked_sub(20)?, mtu_bytes.0.checked_sub(20)? & !7),
+        IpAddr::V6(_) => (mtu_bytes.0.checked_sub(40)?, mtu_bytes.0.checked_sub(48)? & !7),
+    };
+    let carried = message_bytes.0.saturating_add(HEAD);
+    let datagrams = matches!(method.carrier, Carrier::Udp | Carrier::Icmp);
+    (datagrams && carried > whole && piece > 0).then(|| Warning::Fragmented {
+        message_bytes,
+        mtu_bytes,
+        fragments: carried.div_ceil(piece),
+        whole_bytes: Bytes(whole.saturating_sub(HEAD)),
+    })
+}
+
+/// The switch that has TCP start anew after a pause.
+const RESTARTS: &str = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
+
+/// Whether an end sends more after each pause than TCP lets go at once then (RFC 5681 section 4.1).
+pub(super) fn idle_restart(outcome: &Outcome, method: &Method, ends: Ends<'_>) -> Option<Warning> {
+    let interval_ns = method.schedule.mean_gap()?;
+    let segment = smallest_segment(&outcome.sockets)?;
+    let window_bytes = Bytes(segment.0.saturating_mul(INITIAL_SEGMENTS));
+    let median = outcome.response.quantiles.first().and_then(|median| median.value_ns)?;
+    let pauses = interval_ns > Nanos(LEAST_RTO.0.saturating_add(median.0));
+    let stays_open = method.carrier == Carrier::Tcp && method.pattern == Pattern::Exchange;
+    let restarts =
+        |end: Option<&Environment>| end.and_then(|end| end.settings.get(RESTARTS)).is_some_and(|on| on == "1");
+    let theirs = if ends.own_reflector { ends.ours } else { ends.theirs };
+    let sent = [("our", ends.ours, method.request_bytes), ("the peer's", theirs, method.response_bytes)];
+    let (end, _, message_bytes) = sent
+        .into_iter()
+        .find(|(_, end, bytes)| *bytes > window_bytes && restarts(*end))
+        .filter(|_| pauses && stays_open)?;
+    Some(Warning::IdleRestart { end: end.to_owned(), message_bytes, window_bytes, interval_ns })
+}
+
+/// What was asked of the sockets and not got; each option once, as the connection with the least has it.
+pub(super) fn got_less(sockets: &[SocketFacts], method: &Method) -> Vec<Warning> {
+    let asked = &method.socket;
+    let least = |got: fn(&SocketFacts) -> Option<Bytes>| sockets.iter().filter_map(got).min();
+    let buffers = [
+        ("send buffer", asked.send_buffer_bytes, least(|socket| socket.send_buffer_bytes)),
+        ("receive buffer", asked.receive_buffer_bytes, least(|socket| socket.receive_buffer_bytes)),
+    ];
+    let smaller = buffers.into_iter().filter_map(|(option, asked, got)| {
+        // Linux doubles what was asked for, to have room for its own bookkeeping, and says so when it is read back.
+        let (asked, got) = (asked?, Bytes(got?.0 / 2));
+        (got < asked).then(|| Warning::GotLess {
+            option: option.to_owned(),
+            asked: asked.to_string(),
+            got: got.to_string(),
+        })
+    });
+    let congestion = asked.congestion.as_ref().and_then(|asked| {
+        let other = sockets.iter().filter_map(|socket| socket.congestion.as_ref()).find(|got| *got != asked)?;
+        Some(Warning::GotLess { option: "congestion control".to_owned(), asked: asked.clone(), got: other.clone() })
+    });
+    let tos = asked.tos.and_then(|asked| {
+        let other = sockets.iter().filter_map(|socket| socket.tos).find(|&got| got != asked)?;
+        Some(Warning::GotLess {
+            option: "type of service".to_owned(),
+            asked: asked.to_string(),
+            got: other.to_string(),
+        })
+    });
+    smaller.chain(congestion).chain(tos).collect()
+}
+
+/// Once, however many sockets were refused.
+pub(super) fn not_batched(sockets: &[SocketFacts]) -> Option<Warning> {
+    let batched = sockets.iter().filter_map(|socket| socket.batched.as_ref()).find(|batched| batched.got.is_none())?;
+    let reason = batched.refused.clone().unwrap_or_else(|| "it did not say why".to_owned());
+    Some(Warning::NotBatched { asked: batched.asked, reason })
+}
+
+pub(super) fn no_stamps(outcome: &Outcome, method: &Method) -> Option<Warning> {
+    method.stamps?;
+    // There the kernel stamps each exchange, which has no parts.
+    if outcome.one_way.as_ref().is_some_and(|both| both.left_by_kernel.min(both.came_by_kernel) > 0) {
+        return None;
+    }
+    let reason = match &outcome.split {
+        Some(split) if split.samples > 0 || split.clock_stepped => return None,
+        Some(split) if !split.missing.is_empty() => split.missing.join(", "),
+        // A run without answers has nothing to stamp.
+        _ if outcome.counts.answered == 0 => return None,
+        _ => "the kernel delivered none".to_owned(),
+    };
+    Some(Warning::NoStamps { reason })
+}

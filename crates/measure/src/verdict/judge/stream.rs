@@ -1,0 +1,76 @@
+//! What a reader of a stream's rate must be told.
+
+use super::Ends;
+use crate::environment::Environment;
+use crate::method::{Direction, Method};
+use crate::throughput::detail::{Detail, Processors, TELLING, steady_after};
+use crate::throughput::limit::Limiter;
+use crate::throughput::{Interval, Throughput, per_second};
+use crate::unit::{Bytes, Nanos};
+use crate::verdict::Warning;
+use crate::verdict::threshold::{SATURATED, START, THROTTLED_LIMITS};
+
+/// What our own side could not send.
+pub(super) fn send_failed(stream: &Throughput) -> Option<Warning> {
+    let count = stream.ours.failed_calls;
+    (stream.direction != Direction::Receive && count > 0).then_some(Warning::SendFailed { count })
+}
+
+/// The processors of an end of `stream`, by its name.
+fn processors<'a>(name: &str, stream: &'a Throughput, detail: &'a Detail) -> &'a Processors {
+    if (name == "our") == (stream.direction != Direction::Receive) { &detail.sender } else { &detail.receiver }
+}
+
+/// Whether what limits the stream says it already.
+pub(super) fn is_told_as_limit(warning: &Warning, stream: &Throughput) -> bool {
+    let (Warning::Throttled { end, .. }, Some(detail)) = (warning, &stream.detail) else { return false };
+    let by_cpu = matches!(detail.limit.limiter, Limiter::SenderCpu | Limiter::ReceiverCpu);
+    by_cpu && processors(end, stream, detail).throttled_share.is_some_and(|share| share >= THROTTLED_LIMITS)
+}
+
+/// Whether the only stream of its way is as fast as one CPU of an end that has more.
+pub(super) fn one_cpu_of_many(stream: &Throughput, method: &Method, ends: Ends<'_>) -> Option<Warning> {
+    let detail = stream.detail.as_ref().filter(|_| method.spread.connections == 1 && stream.back.is_none())?;
+    let sends = stream.direction != Direction::Receive;
+    let name = match detail.limit.limiter {
+        Limiter::SenderCpu if sends => "our",
+        Limiter::ReceiverCpu if !sends => "our",
+        Limiter::SenderCpu | Limiter::ReceiverCpu => "the peer's",
+        _ => return None,
+    };
+    let theirs = if ends.own_reflector { ends.ours } else { ends.theirs };
+    let cpus = usable(if name == "our" { ends.ours } else { theirs }?)?;
+    let busy = processors(name, stream, detail);
+    let thread = busy.busiest_thread_share.unwrap_or(0.0) + busy.waiting_thread_share.unwrap_or(0.0);
+    let full = thread.max(busy.busiest_cpu_share.unwrap_or(0.0)) >= SATURATED;
+    // A group that may not run more gets no more by more streams.
+    let free = busy.throttled_share.unwrap_or(0.0) < THROTTLED_LIMITS;
+    (cpus > 1 && full && free).then(|| Warning::OneStreamOneCpu { end: name.to_owned(), cpus })
+}
+
+fn usable(end: &Environment) -> Option<u32> {
+    end.cpus_allowed.or(end.cpus_online)
+}
+
+/// How the rate went: whether it is long enough to tell, was ever steady, and counts a start that was slower.
+pub(super) fn course(stream: &Throughput) -> Option<Warning> {
+    let counted: Vec<Interval> = stream.intervals.iter().filter(|interval| !interval.omitted).copied().collect();
+    let whole = counted.len().checked_sub(1)?;
+    if stream.ours.bytes == Bytes(0) {
+        return None;
+    }
+    if whole < TELLING {
+        return Some(Warning::TooShort { intervals: whole as u64, needed: TELLING as u64 });
+    }
+    let Some(steady_from) = steady_after(&counted) else { return Some(Warning::NotSteady { shift_ns: None }) };
+    let rate = |from: Nanos| {
+        let part = || counted.iter().filter(|interval| interval.at_ns >= from);
+        let sum = |of: fn(&Interval) -> u64| part().fold(0_u64, |sum, interval| sum.saturating_add(of(interval)));
+        per_second(Bytes(sum(|interval| interval.carried.bytes.0)), Nanos(sum(|interval| interval.length_ns.0)))
+    };
+    let (all, steady) = (rate(Nanos::ZERO)?, rate(steady_from)?);
+    let share = 1.0 - all / steady;
+    let start = counted.first().map_or(Nanos::ZERO, |first| first.at_ns);
+    (steady > 0.0 && share > START)
+        .then(|| Warning::StartIncluded { steady_after_ns: Nanos(steady_from.0.saturating_sub(start.0)), share })
+}

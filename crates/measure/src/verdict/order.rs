@@ -1,0 +1,160 @@
+//! Which warnings stay, and in what order: a reader is told each thing once, what weighs most first.
+
+use super::Warning;
+
+/// What a warning is about. In the order in which they weigh: a number of something else than what was asked is worth less
+/// than one that was disturbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Somebody else answered than who was meant.
+    WhoAnswered,
+    /// Part of the measurement is missing, or contradicted.
+    Missing,
+    /// What became of requests.
+    Fates,
+    /// The schedule was not kept.
+    Schedule,
+    /// The machines at the ends.
+    Machines,
+    /// What the numbers do not stand for.
+    Reading,
+    /// How far the numbers can be trusted.
+    Statistics,
+    /// What was asked of sockets and not had, or had with consequences.
+    Settings,
+}
+
+impl Group {
+    /// All of them, in order.
+    pub const ALL: [Self; 8] = [
+        Self::WhoAnswered,
+        Self::Missing,
+        Self::Fates,
+        Self::Schedule,
+        Self::Machines,
+        Self::Reading,
+        Self::Statistics,
+        Self::Settings,
+    ];
+
+    /// As the heading of its part of the page.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::WhoAnswered => "Who answered",
+            Self::Missing => "What is missing, or contradicted",
+            Self::Fates => "What became of requests",
+            Self::Schedule => "The schedule",
+            Self::Machines => "The machines",
+            Self::Reading => "What a number does not stand for",
+            Self::Statistics => "How far a number can be trusted",
+            Self::Settings => "Sockets and sizes",
+        }
+    }
+}
+
+impl Warning {
+    /// What it is about.
+    pub fn group(&self) -> Group {
+        match self {
+            Self::OwnReflector
+            | Self::SameHost { .. }
+            | Self::ResetsTimed { .. }
+            | Self::IcmpIsNotTheApplication
+            | Self::HandshakeIsNotTheApplication => Group::WhoAnswered,
+            Self::PeerLost { .. }
+            | Self::NoReport { .. }
+            | Self::Interrupted
+            | Self::SamplesIncomplete { .. }
+            | Self::WireContradicts { .. }
+            | Self::ClockStepped { .. }
+            | Self::SystemClockStepped => Group::Missing,
+            Self::SendFailed { .. } | Self::Refused { .. } | Self::Lost { .. } | Self::LostOnTheWay { .. } => {
+                Group::Fates
+            }
+            Self::TicksMissed { .. } | Self::RateNotAchieved { .. } | Self::BehindSchedule { .. } => Group::Schedule,
+            Self::Throttled { .. }
+            | Self::Disturbed { .. }
+            | Self::OneCpu
+            | Self::PowerSavingGovernor { .. }
+            | Self::SlowClockSource { .. } => Group::Machines,
+            Self::IdleBetween { .. }
+            | Self::RateIsNotRoundTrip { .. }
+            | Self::HalfRoundTrip
+            | Self::MeanMisleads { .. }
+            | Self::Rhythm { .. }
+            | Self::OneStreamOneCpu { .. }
+            | Self::StartIncluded { .. } => Group::Reading,
+            Self::NotSteady { .. }
+            | Self::NotSettled { .. }
+            | Self::Correlated { .. }
+            | Self::TooFewForQuantile { .. }
+            | Self::TooShort { .. }
+            | Self::CoarseClock { .. } => Group::Statistics,
+            Self::Nagle { .. }
+            | Self::Fragmented { .. }
+            | Self::IdleRestart { .. }
+            | Self::GotLess { .. }
+            | Self::NotBatched { .. }
+            | Self::NoStamps { .. } => Group::Settings,
+        }
+    }
+
+    /// The kinds beside which it is not told, for they say the same and why.
+    pub fn gives_way_to(&self) -> &'static [&'static str] {
+        match self {
+            Self::SameHost { .. } => &["own-reflector"],
+            Self::HandshakeIsNotTheApplication => &["resets-timed"],
+            Self::NoReport { .. } => &["peer-lost"],
+            Self::BehindSchedule { .. } => &["rate-not-achieved"],
+            Self::MeanMisleads { .. } => &["disturbed", "throttled"],
+            Self::Correlated { .. } => &["rhythm", "not-steady"],
+            Self::TooFewForQuantile { .. } => &["not-settled"],
+            _ => &[],
+        }
+    }
+}
+
+/// `found` without what others of them explain, what weighs most first; within a group as they were found.
+pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
+    let kinds: Vec<&str> = found.iter().map(Warning::kind).collect();
+    let explained = |warning: &Warning| warning.gives_way_to().iter().any(|kind| kinds.contains(kind));
+    let keep: Vec<bool> = found.iter().map(|warning| !explained(warning)).collect();
+    let mut kept: Vec<Warning> = found.into_iter().zip(keep).filter_map(|(one, keep)| keep.then_some(one)).collect();
+    kept.sort_by_key(Warning::group);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::Bytes;
+    use crate::verdict::example::examples;
+
+    #[test]
+    fn who_explains_wins_and_who_weighs_most_stands_first() {
+        let behind = Warning::BehindSchedule { share: 0.5 };
+        let slow = Warning::RateNotAchieved {
+            offered_per_s: 2.0,
+            sent_per_s: 1.0,
+            held_back_by_window: false,
+            held_back_by_socket: false,
+        };
+        let found = vec![Warning::Nagle { request_bytes: Bytes(1), segment_bytes: Bytes(2) }, behind.clone()];
+        assert_eq!(settle(found.clone())[0], behind);
+        let kinds = |found: Vec<Warning>| settle(found).iter().map(Warning::kind).collect::<Vec<_>>();
+        let all = [found, vec![slow, Warning::OwnReflector]].concat();
+        assert_eq!(kinds(all), ["own-reflector", "rate-not-achieved", "nagle"]);
+        assert_eq!(kinds(vec![]), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn nobody_gives_way_to_a_kind_that_is_none_or_that_gives_way_itself() {
+        let all = examples();
+        for example in &all {
+            for kind in example.warning.gives_way_to() {
+                let other = all.iter().find(|other| other.warning.kind() == *kind).unwrap_or_else(|| panic!("{kind}"));
+                assert!(!other.warning.gives_way_to().contains(&example.warning.kind()), "{kind}: each other");
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Records as a table: one row each, for spreadsheets and data frames.
+//!
+//! Every column names its unit, and what a record does not have is empty, never 0. A quantile that too few values lie beyond
+//! is empty as well: it would be printed nowhere else. A search has a row for each of its probes. Not here: the exchanges of
+//! a measurement (`samples`).
+
+#[cfg(feature = "parquet")]
+mod columnar;
+mod columns;
+
+use std::io;
+
+use logbook::read::Document;
+use logbook::record::Record;
+use logbook::search::{Probe, SearchDocument};
+
+use crate::samples::Format;
+use columns::COLUMNS;
+
+/// A row: a record, and where it came from.
+#[derive(Clone, Copy, Debug)]
+struct Entry<'a> {
+    file: &'a str,
+    record: &'a Record,
+    search: Option<(&'a SearchDocument, &'a Probe)>,
+}
+
+/// What stands in a cell; absent cells are `None`.
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Text(String),
+    Whole(i64),
+    Real(f64),
+}
+
+/// The rows of documents by the files they came from.
+fn entries<'a>(documents: &'a [(String, Document)]) -> Vec<Entry<'a>> {
+    let of = |(file, document): &'a (String, Document)| -> Vec<Entry<'a>> {
+        match document {
+            Document::Record(record) => vec![Entry { file, record, search: None }],
+            Document::Search(search) => {
+                let probe = |probe: &'a Probe| Entry { file, record: &probe.record, search: Some((search, probe)) };
+                search.probes.iter().map(probe).collect()
+            }
+        }
+    };
+    documents.iter().flat_map(of).collect()
+}
+
+/// How many rows these documents make.
+pub fn rows(documents: &[(String, Document)]) -> usize {
+    entries(documents).len()
+}
+
+/// The table of `documents`, each with the name of its file, in `format`.
+///
+/// # Errors
+/// Parquet in a build without it.
+pub fn table(documents: &[(String, Document)], format: Format) -> io::Result<Vec<u8>> {
+    let entries = entries(documents);
+    match format {
+        Format::Csv => comma(&entries),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => columnar::table(&entries),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+fn comma(entries: &[Entry<'_>]) -> io::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS.iter().map(|column| column.name))?;
+    for entry in entries {
+        writer.write_record(COLUMNS.iter().map(|column| column.value(entry).map_or_else(String::new, text)))?;
+    }
+    writer.into_inner().map_err(|fault| io::Error::other(fault.to_string()))
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::Text(text) => text,
+        Value::Whole(number) => number.to_string(),
+        Value::Real(number) => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use measure::outcome::Standing;
+
+    fn documents() -> Vec<(String, Document)> {
+        let mut all: Vec<_> = fixture::all()
+            .into_iter()
+            .map(|record| ("a.json".to_owned(), Document::Record(Box::new(record))))
+            .collect();
+        all.push(("found.json".to_owned(), Document::Search(Box::new(fixture::search()))));
+        all
+    }
+
+    /// Rows of the CSV by the names of their columns.
+    fn read(bytes: &[u8]) -> Vec<std::collections::BTreeMap<String, String>> {
+        let mut reader = csv::Reader::from_reader(bytes);
+        let head = reader.headers().unwrap().clone();
+        let row = |row: csv::StringRecord| head.iter().map(str::to_owned).zip(row.iter().map(str::to_owned)).collect();
+        reader.records().map(|found| row(found.unwrap())).collect()
+    }
+
+    #[test]
+    fn each_record_is_a_row_and_each_probe_of_a_search() {
+        let documents = documents();
+        let rows = read(&table(&documents, Format::Csv).unwrap());
+        assert_eq!(rows.len(), fixture::all().len() + fixture::search().probes.len());
+        assert_eq!(rows.len(), super::rows(&documents));
+        let probes = rows.iter().filter(|row| !row["search_id"].is_empty());
+        assert_eq!(probes.count(), fixture::search().probes.len());
+    }
+
+    #[test]
+    fn what_stands_there_is_what_the_record_says() {
+        let documents = documents();
+        let rows = read(&table(&documents, Format::Csv).unwrap());
+        for (row, record) in rows.iter().zip(fixture::all()) {
+            assert_eq!(row["id"], record.id.to_string());
+            assert_eq!(row["method"], record.method.to_string());
+            let Some(outcome) = &record.outcome else {
+                let stream = record.stream.as_ref().unwrap();
+                assert_eq!(row["received_bytes_per_s"], stream.received_bytes_per_s.unwrap().to_string());
+                assert_eq!((row["answered"].as_str(), row["p50_ns"].as_str()), ("", ""));
+                continue;
+            };
+            assert_eq!(row["answered"], outcome.counts.answered.to_string());
+            assert_eq!(row["max_ns"], outcome.response.max_ns.map_or_else(String::new, |max| max.0.to_string()));
+            for (q, name) in [(0.5, "p50_ns"), (0.99, "p99_ns"), (0.9999, "p99_99_ns")] {
+                let found = outcome.response.quantiles.iter().find(|quantile| quantile.q == q).unwrap();
+                let told = found.value_ns.filter(|_| found.standing != Standing::TooFew);
+                assert_eq!(row[name], told.map_or_else(String::new, |value| value.0.to_string()), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_column_has_a_name_of_its_own_and_somewhere_a_value() {
+        let documents = documents();
+        let entries = entries(&documents);
+        let names: std::collections::BTreeSet<&str> = COLUMNS.iter().map(|column| column.name).collect();
+        assert_eq!(names.len(), COLUMNS.len());
+        // What no record of the tests has.
+        let unseen =
+            ["limited_by", "retransmitted_segments", "back_received_bytes_per_s", "our_speed_mbps", "their_speed_mbps"];
+        for column in COLUMNS {
+            let filled = entries.iter().any(|entry| column.value(entry).is_some());
+            assert!(
+                filled
+                    || unseen.contains(&column.name)
+                    || ["their_", "p99_99_"].iter().any(|start| column.name.starts_with(start)),
+                "{}",
+                column.name
+            );
+        }
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn parquet_holds_the_same_as_csv() {
+        use parquet::file::reader::{FileReader, SerializedFileReader};
+        use parquet::record::Field;
+        use std::io::Write;
+        let documents = documents();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&table(&documents, Format::Parquet).unwrap()).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let word = |field: &Field| match field {
+            Field::Null => String::new(),
+            Field::Str(text) => text.clone(),
+            Field::Double(number) => number.to_string(),
+            other => other.to_string(),
+        };
+        let found: Vec<Vec<String>> = reader
+            .get_row_iter(None)
+            .unwrap()
+            .map(|row| row.unwrap().get_column_iter().map(|(_, field)| word(field)).collect())
+            .collect();
+        let csv = table(&documents, Format::Csv).unwrap();
+        let mut csv = csv::Reader::from_reader(csv.as_slice());
+        let expected: Vec<Vec<String>> =
+            csv.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect();
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,196 @@
+//! The columns: their names with their units, and where in a record each is found.
+
+use measure::environment::Environment;
+use measure::outcome::{Distribution, Outcome, Quantile, Standing};
+use measure::throughput::Throughput;
+use measure::unit::Nanos;
+
+use super::{Entry, Value};
+use crate::text::limiter;
+
+/// A column.
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    of: Of,
+}
+
+/// What its cells hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Whole,
+    Real,
+}
+
+/// Where its value is found.
+enum Of {
+    Entry(fn(&Entry<'_>) -> Option<Value>),
+    Outcome(fn(&Outcome) -> Option<Value>),
+    Stream(fn(&Throughput) -> Option<Value>),
+    /// A quantile of the response times, where it may be printed.
+    Quantile(f64, fn(&Quantile) -> Option<Nanos>),
+    Ours(fn(&Environment) -> Option<Value>),
+    Theirs(fn(&Environment) -> Option<Value>),
+}
+
+impl Column {
+    /// What stands there in the row of `entry`.
+    pub(super) fn value(&self, entry: &Entry<'_>) -> Option<Value> {
+        let record = entry.record;
+        match self.of {
+            Of::Entry(of) => of(entry),
+            Of::Outcome(of) => of(record.outcome.as_ref()?),
+            Of::Stream(of) => of(record.stream.as_ref()?),
+            Of::Quantile(q, of) => {
+                let response: &Distribution = &record.outcome.as_ref()?.response;
+                let found = response.quantiles.iter().find(|quantile| quantile.q == q)?;
+                (found.standing != Standing::TooFew).then(|| nanos(of(found)))?
+            }
+            Of::Ours(of) => of(record.ours.as_ref()?),
+            Of::Theirs(of) => of(record.theirs.as_ref()?),
+        }
+    }
+}
+
+const fn column(name: &'static str, kind: Kind, of: Of) -> Column {
+    Column { name, kind, of }
+}
+
+const fn counted(name: &'static str, of: fn(&Outcome) -> Option<Value>) -> Column {
+    column(name, Kind::Whole, Of::Outcome(of))
+}
+
+const fn measured(name: &'static str, of: fn(&Outcome) -> Option<Value>) -> Column {
+    column(name, Kind::Real, Of::Outcome(of))
+}
+
+const fn quantile(name: &'static str, q: f64, of: fn(&Quantile) -> Option<Nanos>) -> Column {
+    column(name, Kind::Whole, Of::Quantile(q, of))
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    reason = "a column's function gives a cell that may be absent"
+)]
+fn text(text: impl ToString) -> Option<Value> {
+    Some(Value::Text(text.to_string()))
+}
+
+fn words(words: Option<&String>) -> Option<Value> {
+    words.map(|words| Value::Text(words.clone()))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a column's function gives a cell that may be absent")]
+fn whole(number: u64) -> Option<Value> {
+    Some(Value::Whole(i64::try_from(number).unwrap_or(i64::MAX)))
+}
+
+fn nanos(time: Option<Nanos>) -> Option<Value> {
+    whole(time?.0)
+}
+
+fn real(number: Option<f64>) -> Option<Value> {
+    number.filter(|number| number.is_finite()).map(Value::Real)
+}
+
+/// All columns, in their order. New ones are added at the end of their group; none changes its meaning.
+pub(super) const COLUMNS: &[Column] = &[
+    column("file", Kind::Text, Of::Entry(|entry| text(entry.file))),
+    column("id", Kind::Text, Of::Entry(|entry| text(entry.record.id))),
+    column("started", Kind::Text, Of::Entry(|entry| text(entry.record.started))),
+    column("tool_version", Kind::Text, Of::Entry(|entry| text(&entry.record.tool.version))),
+    column("command", Kind::Text, Of::Entry(|entry| text(entry.record.command.join(" ")))),
+    column("host", Kind::Text, Of::Entry(|entry| words(entry.record.target.host.as_ref()))),
+    column("address", Kind::Text, Of::Entry(|entry| text(entry.record.target.address))),
+    column("port", Kind::Whole, Of::Entry(|entry| whole(entry.record.target.port?.into()))),
+    column("peer_program", Kind::Text, Of::Entry(|entry| words(entry.record.peer.program.as_ref()))),
+    column("method", Kind::Text, Of::Entry(|entry| text(&entry.record.method))),
+    column("schedule", Kind::Text, Of::Entry(|entry| text(entry.record.method.schedule))),
+    column("request_bytes", Kind::Whole, Of::Entry(|entry| whole(entry.record.method.request_bytes.0))),
+    column("response_bytes", Kind::Whole, Of::Entry(|entry| whole(entry.record.method.response_bytes.0))),
+    column("timeout_ns", Kind::Whole, Of::Entry(|entry| whole(entry.record.method.timeout_ns.0))),
+    column("elapsed_ns", Kind::Whole, Of::Entry(|entry| nanos(entry.record.elapsed()))),
+    column("warnings", Kind::Whole, Of::Entry(|entry| whole(entry.record.warnings.len() as u64))),
+    column("search_id", Kind::Text, Of::Entry(|entry| text(entry.search?.0.id))),
+    column("search_missed", Kind::Text, Of::Entry(|entry| text(entry.search?.1.missed.join(", ")))),
+    counted("scheduled", |outcome| whole(outcome.counts.scheduled)),
+    counted("answered", |outcome| whole(outcome.counts.answered)),
+    counted("late", |outcome| whole(outcome.counts.late)),
+    counted("lost", |outcome| whole(outcome.counts.lost)),
+    counted("refused", |outcome| whole(outcome.counts.refused)),
+    counted("corrupt", |outcome| whole(outcome.counts.corrupt)),
+    counted("send_failed", |outcome| whole(outcome.counts.send_failed)),
+    counted("duplicated", |outcome| whole(outcome.counts.duplicated)),
+    counted("reordered", |outcome| whole(outcome.counts.reordered)),
+    counted("one_way", |outcome| whole(outcome.counts.one_way)),
+    measured("loss_ratio", |outcome| real(outcome.loss.ratio)),
+    measured("loss_low", |outcome| real(outcome.loss.low)),
+    measured("loss_high", |outcome| real(outcome.loss.high)),
+    measured("offered_per_s", |outcome| real(outcome.offered_per_s)),
+    measured("sent_per_s", |outcome| real(outcome.sent_per_s)),
+    measured("received_per_s", |outcome| real(outcome.received_per_s)),
+    measured("answered_per_s", |outcome| real(outcome.answered_per_s)),
+    counted("min_ns", |outcome| nanos(outcome.response.min_ns)),
+    quantile("p50_ns", 0.5, |quantile| quantile.value_ns),
+    quantile("p50_low_ns", 0.5, |quantile| quantile.low_ns),
+    quantile("p50_high_ns", 0.5, |quantile| quantile.high_ns),
+    quantile("p90_ns", 0.9, |quantile| quantile.value_ns),
+    quantile("p90_low_ns", 0.9, |quantile| quantile.low_ns),
+    quantile("p90_high_ns", 0.9, |quantile| quantile.high_ns),
+    quantile("p99_ns", 0.99, |quantile| quantile.value_ns),
+    quantile("p99_low_ns", 0.99, |quantile| quantile.low_ns),
+    quantile("p99_high_ns", 0.99, |quantile| quantile.high_ns),
+    quantile("p99_9_ns", 0.999, |quantile| quantile.value_ns),
+    quantile("p99_9_low_ns", 0.999, |quantile| quantile.low_ns),
+    quantile("p99_9_high_ns", 0.999, |quantile| quantile.high_ns),
+    quantile("p99_99_ns", 0.9999, |quantile| quantile.value_ns),
+    quantile("p99_99_low_ns", 0.9999, |quantile| quantile.low_ns),
+    quantile("p99_99_high_ns", 0.9999, |quantile| quantile.high_ns),
+    counted("max_ns", |outcome| nanos(outcome.response.max_ns)),
+    measured("mean_ns", |outcome| real(outcome.response.mean_ns)),
+    measured("mean_ci_ns", |outcome| real(outcome.response.mean_ci_ns)),
+    measured("stddev_ns", |outcome| real(outcome.response.stddev_ns)),
+    column("sent_bytes_per_s", Kind::Real, Of::Stream(|stream| real(stream.sent_bytes_per_s))),
+    column("received_bytes_per_s", Kind::Real, Of::Stream(|stream| real(stream.received_bytes_per_s))),
+    column(
+        "back_received_bytes_per_s",
+        Kind::Real,
+        Of::Stream(|stream| real(stream.back.as_ref()?.received_bytes_per_s)),
+    ),
+    column("our_bytes", Kind::Whole, Of::Stream(|stream| whole(stream.ours.bytes.0))),
+    column("their_bytes", Kind::Whole, Of::Stream(|stream| whole(stream.theirs?.carried.bytes.0))),
+    column("retransmitted_segments", Kind::Whole, Of::Stream(retransmitted)),
+    column("limited_by", Kind::Text, Of::Stream(|stream| text(limiter(stream.detail.as_ref()?.limit.limiter)))),
+    column("our_host", Kind::Text, Of::Ours(|end| words(end.host.as_ref()))),
+    column("our_kernel", Kind::Text, Of::Ours(|end| words(end.kernel.as_ref()))),
+    column("our_cpu_model", Kind::Text, Of::Ours(|end| words(end.cpu_model.as_ref()))),
+    column("our_cpus_online", Kind::Whole, Of::Ours(|end| whole(end.cpus_online?.into()))),
+    column("our_governors", Kind::Text, Of::Ours(governors)),
+    column("our_interface", Kind::Text, Of::Ours(|end| text(&end.interface.as_ref()?.name))),
+    column("our_driver", Kind::Text, Of::Ours(|end| words(end.interface.as_ref()?.driver.as_ref()))),
+    column("our_mtu_bytes", Kind::Whole, Of::Ours(|end| whole(end.interface.as_ref()?.mtu_bytes?.into()))),
+    column("our_speed_mbps", Kind::Whole, Of::Ours(|end| whole(end.interface.as_ref()?.speed_mbps?.into()))),
+    column("their_host", Kind::Text, Of::Theirs(|end| words(end.host.as_ref()))),
+    column("their_kernel", Kind::Text, Of::Theirs(|end| words(end.kernel.as_ref()))),
+    column("their_cpu_model", Kind::Text, Of::Theirs(|end| words(end.cpu_model.as_ref()))),
+    column("their_cpus_online", Kind::Whole, Of::Theirs(|end| whole(end.cpus_online?.into()))),
+    column("their_governors", Kind::Text, Of::Theirs(governors)),
+    column("their_interface", Kind::Text, Of::Theirs(|end| text(&end.interface.as_ref()?.name))),
+    column("their_driver", Kind::Text, Of::Theirs(|end| words(end.interface.as_ref()?.driver.as_ref()))),
+    column("their_mtu_bytes", Kind::Whole, Of::Theirs(|end| whole(end.interface.as_ref()?.mtu_bytes?.into()))),
+    column("their_speed_mbps", Kind::Whole, Of::Theirs(|end| whole(end.interface.as_ref()?.speed_mbps?.into()))),
+];
+
+fn governors(end: &Environment) -> Option<Value> {
+    (!end.governors.is_empty()).then(|| Value::Text(end.governors.join(" ")))
+}
+
+/// Of the senders whose TCP told.
+fn retransmitted(stream: &Throughput) -> Option<Value> {
+    let theirs = stream.detail.as_ref().map(|detail| detail.theirs.as_slice()).unwrap_or_default();
+    let told = stream.streams.iter().chain(theirs).filter_map(|stream| stream.tcp?.retransmits);
+    let sum = told.reduce(|one, other| one + other)?;
+    whole(sum)
+}

@@ -1,0 +1,225 @@
+//! Measurements as one page of HTML that needs nothing else: no network, no font, no script to be read.
+//!
+//! All numbers, charts and commands stand in the page as text and SVG; the script adds what a click can (`page/script.js`):
+//! series that come and go, readouts, another axis, sorting. Up to [`FULL`] documents are told whole; of more, each has its
+//! figures, its warnings and its command, its curve is drawn where it is chosen, and machines that were the same are told
+//! once, so that the page of a thousand can be opened. Not here: charts (`picture`, `plot`), reading files, and what a number means (`measure`).
+
+mod article;
+mod ends;
+mod facts;
+mod figures;
+mod html;
+mod overview;
+mod readout;
+mod search;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use logbook::moment::Moment;
+use logbook::read::Document;
+use logbook::record::Record;
+
+use crate::markup::json_in_script;
+use crate::number;
+use crate::plot::{Axis, Chart, Frame, STYLE, Scale};
+use crate::samples::grid::Grid;
+use ends::Machines;
+use html::Html;
+use readout::Readouts;
+
+/// Documents that are told whole; of more each is told shortly.
+pub const FULL: usize = 40;
+
+/// A document and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// The file's name, or what stands for it.
+    pub name: String,
+    /// What was in it.
+    pub document: Document,
+}
+
+/// What was to be told of and could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The file's name.
+    pub name: String,
+    /// Why not.
+    pub why: String,
+    /// What to try.
+    pub hint: String,
+}
+
+/// The page of these documents, in their order; `samples` are those of the only one.
+pub fn render(sources: &[Source], unread: &[Unread], samples: Option<&Grid>) -> String {
+    let mut page = Builder { html: Html::default(), readouts: Readouts::default(), machines: Machines::default() };
+    let title = title(sources);
+    page.head(&title);
+    page.opening(sources, unread, &title);
+    if sources.len() > 1 {
+        overview::tell(&mut page, sources);
+    }
+    let brief = sources.len() > FULL;
+    for (place, source) in sources.iter().enumerate() {
+        let told = Told { place, source, brief, alone: sources.len() == 1, samples };
+        match &source.document {
+            Document::Record(record) => article::record(&mut page, &told, record),
+            Document::Search(search) => search::tell(&mut page, &told, search),
+        }
+    }
+    if brief {
+        page.machines.tell(&mut page.html);
+    }
+    page.closing()
+}
+
+/// What is being told, and how.
+struct Told<'a> {
+    /// Its place among all, from 0.
+    place: usize,
+    source: &'a Source,
+    /// Whether shortly.
+    brief: bool,
+    /// Whether it is the only one, so that the page's title is its own.
+    alone: bool,
+    samples: Option<&'a Grid>,
+}
+
+impl Told<'_> {
+    /// The name of its part of the page.
+    fn id(&self) -> String {
+        format!("r{}", self.place + 1)
+    }
+}
+
+/// A page as it grows.
+struct Builder {
+    html: Html,
+    readouts: Readouts,
+    machines: Machines,
+}
+
+/// What the page is called.
+fn title(sources: &[Source]) -> String {
+    match sources {
+        [] => "No measurement could be read".to_owned(),
+        [source] => heading(&source.document).0,
+        _ => number::count(sources.len() as u64, "measurement", "measurements"),
+    }
+}
+
+/// A moment as people read it: to the second, with its offset.
+fn moment(moment: Moment) -> String {
+    let text = moment.to_string().replacen('T', " ", 1);
+    let Some((before, after)) = text.split_once('.') else { return text };
+    format!("{before}{}", after.trim_start_matches(|letter: char| letter.is_ascii_digit()))
+}
+
+/// What was measured and of whom, and the rest of its method.
+fn heading(document: &Document) -> (String, String) {
+    match document {
+        Document::Record(record) => of_record(record),
+        Document::Search(search) => {
+            let target = crate::text::address(&search.target);
+            let method = search.probes.first().map_or_else(String::new, |probe| probe.record.method.to_string());
+            let what = method.split(JOINT).next().unwrap_or_default();
+            (
+                format!("search for a rate{JOINT}{target}"),
+                format!("{what}{JOINT}the highest rate at which {}", search.condition),
+            )
+        }
+    }
+}
+
+/// Between the coordinates of a method.
+const JOINT: &str = " · ";
+
+fn of_record(record: &Record) -> (String, String) {
+    let method = record.method.to_string();
+    let (first, rest) = method.split_once(JOINT).unwrap_or((&method, ""));
+    (format!("{first}{JOINT}{}", crate::text::address(&record.target)), rest.to_owned())
+}
+
+impl Builder {
+    fn head(&mut self, title: &str) {
+        // Nothing may be loaded from anywhere, whatever a record holds.
+        const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+        let version = env!("CARGO_PKG_VERSION");
+        self.html.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        self.html.raw(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n"));
+        self.html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+        self.html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
+        self.html.raw(&format!("<meta name=\"generator\" content=\"sonde {version}\">\n"));
+        self.html.element("title", "", title);
+        self.html.raw("<style>\n");
+        self.html.raw(STYLE);
+        self.html.raw(include_str!("page/style.css"));
+        self.html.raw("</style>\n</head>\n<body>\n");
+    }
+
+    fn opening(&mut self, sources: &[Source], unread: &[Unread], title: &str) {
+        self.html.raw("<a class=\"skip\" href=\"#main\">To the results</a>\n<header class=\"page\">\n");
+        self.html.element("h1", "", title);
+        if let [source] = sources {
+            self.html.element("p", "class=\"method\"", &heading(&source.document).1);
+        }
+        self.html.raw("</header>\n");
+        if (2..=FULL).contains(&sources.len()) {
+            self.contents(sources);
+        }
+        self.html.raw("<main id=\"main\">\n");
+        if unread.is_empty() {
+            return;
+        }
+        self.html.raw("<section class=\"unread\" aria-labelledby=\"unread\">\n<h2 id=\"unread\">Not read</h2>\n<ul>\n");
+        for file in unread {
+            self.html.raw("<li>");
+            self.html.words(&file.why);
+            self.html.raw(" <span class=\"advice\">");
+            self.html.words(&file.hint);
+            self.html.raw("</span></li>\n");
+        }
+        self.html.raw("</ul>\n</section>\n");
+    }
+
+    fn contents(&mut self, sources: &[Source]) {
+        self.html.raw("<nav aria-label=\"On this page\">\n<ol>\n");
+        for (place, source) in sources.iter().enumerate() {
+            self.html.raw(&format!("<li><a href=\"#r{}\">", place + 1));
+            self.html.words(&heading(&source.document).0);
+            self.html.raw("</a></li>\n");
+        }
+        self.html.raw("</ol>\n</nav>\n");
+    }
+
+    /// A chart with its caption, and with another axis for the script where its times are drawn by ratio.
+    fn chart(&mut self, id: &str, chart: &Chart, frame: Frame, caption: &str) {
+        self.readouts.add(id, chart);
+        self.html.raw(&format!("<figure data-chart=\"{id}\">\n"));
+        self.html.element("h3", "", &chart.title);
+        self.html.raw(&format!("<div class=\"plot\">{}</div>\n", chart.svg(id, frame)));
+        if chart.y.scale == Scale::Log && chart.cells.is_none() {
+            let mut other = chart.clone();
+            other.y = Axis { scale: Scale::Linear, range: None, ..other.y }.from_zero();
+            self.html.raw(&format!("<template>{}</template>\n", other.svg(&format!("{id}-linear"), frame)));
+        }
+        if !caption.is_empty() {
+            self.html.element("figcaption", "", caption);
+        }
+        self.html.raw("</figure>\n");
+    }
+
+    fn closing(mut self) -> String {
+        self.html.raw(
+            "</main>\n<footer>\n<p>Times are round trips unless said otherwise. Intervals are of 95 %. A quantile is ",
+        );
+        self.html.raw("shown with 10 values beyond it, and as rough (~) with fewer than 100.</p>\n</footer>\n");
+        let data = json_in_script(&self.readouts.to_json());
+        self.html.raw(&format!("<script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n"));
+        self.html.raw(include_str!("page/script.js"));
+        self.html.raw("</script>\n</body>\n</html>\n");
+        self.html.finish()
+    }
+}

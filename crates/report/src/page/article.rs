@@ -1,0 +1,283 @@
+//! One record of a page: its figures, warnings, charts, method, ends and command.
+
+use logbook::record::{Ended, Record};
+use measure::outcome::{Distribution, Outcome, Split};
+use measure::statistics::quantile::name;
+use measure::unit::{Nanos, grouped};
+use measure::verdict::Warning;
+use measure::verdict::command::Command;
+
+use super::table::{Cell, Row, Table};
+use super::{Builder, Told, ends, facts, figures, heading, moment};
+use crate::layout::Style;
+use crate::markup::escaped;
+use crate::number;
+use crate::picture;
+use crate::plot::{Chart, Frame};
+use crate::text;
+
+/// Cells of a line of what is told as a terminal would.
+const TERMINAL: usize = 100;
+/// Under a curve of percentiles.
+const DOTTED: &str = "Dots are the quantiles below with their intervals. Dotted: fewer than 10 values lie beyond.";
+
+/// The part of the page that tells of `record`.
+pub(super) fn record(page: &mut Builder, told: &Told<'_>, record: &Record) {
+    let id = told.id();
+    opening(page, told);
+    ended(page, record);
+    first_figures(page, record);
+    warnings(page, record);
+    if told.brief {
+        brief(page, record);
+    } else {
+        charts(page, told, record);
+        method(page, record);
+        page.html.raw("<h3>Both ends</h3>\n");
+        ends::tell(&mut page.html, record);
+    }
+    command(page, &id, &record.command);
+    if !told.brief {
+        let style = Style { width: TERMINAL, verbose: true, ..Style::default() };
+        let printed = escaped(&text::render(record, &style));
+        page.html.details("All of it, as a terminal shows it", |html| {
+            html.raw(&format!("<pre tabindex=\"0\">{printed}</pre>\n"));
+        });
+    }
+    page.html.raw("</article>\n");
+}
+
+/// The head of a document's part: of the only one the page's own head says the same.
+pub(super) fn opening(page: &mut Builder, told: &Told<'_>) {
+    let id = told.id();
+    let (what, rest) = heading(&told.source.document);
+    page.html.raw(&format!("<article id=\"{id}\" aria-labelledby=\"{id}-name\">\n"));
+    if told.alone {
+        page.html.element("h2", &format!("id=\"{id}-name\" class=\"unseen\""), "Results");
+    } else {
+        let what = escaped(&what);
+        page.html.raw(&format!("<h2 id=\"{id}-name\"><span class=\"place\">{}</span> {what}</h2>\n", told.place + 1));
+        page.html.element("p", "class=\"method\"", &rest);
+    }
+}
+
+fn ended(page: &mut Builder, record: &Record) {
+    let elapsed = record.elapsed().unwrap_or(Nanos::ZERO);
+    let how = match &record.ended {
+        Ended::Complete => return,
+        Ended::Interrupted { signal } => format!("by {signal} after {elapsed}"),
+        Ended::PeerLost { reason } => format!("after {elapsed}, the peer is gone: {reason}"),
+    };
+    page.html.element("p", "class=\"early\"", &format!("Ended early {how}. What was measured until then stands here."));
+}
+
+fn first_figures(page: &mut Builder, record: &Record) {
+    page.html.raw("<dl class=\"figures\">\n");
+    for figure in figures::first(record) {
+        let (name, text) = (escaped(&figure.name), escaped(&figure.cell.text));
+        page.html.raw(&format!("<div><dt>{name}</dt><dd>{text}</dd></div>\n"));
+    }
+    page.html.raw("</dl>\n");
+    let elapsed = record.elapsed().map(|elapsed| format!(" for {elapsed}")).unwrap_or_default();
+    let tool = format!("{} {}", record.tool.name, record.tool.version);
+    let exchanges = record.outcome.as_ref().map(|outcome| {
+        let (answered, scheduled) = (grouped(outcome.counts.answered), grouped(outcome.counts.scheduled));
+        format!(" {answered} of {scheduled} exchanges answered.")
+    });
+    let started = moment(record.started);
+    let told = format!("Measured {started}{elapsed} by {tool}.{}", exchanges.unwrap_or_default());
+    page.html.element("p", "class=\"when\"", &told);
+}
+
+/// Each warning with what to try.
+fn warnings(page: &mut Builder, record: &Record) {
+    let told = |warning: &&Warning| {
+        !(matches!(warning, Warning::Interrupted | Warning::PeerLost { .. }) && record.ended != Ended::Complete)
+    };
+    let warnings: Vec<&Warning> = record.warnings.iter().filter(told).collect();
+    if warnings.is_empty() {
+        return;
+    }
+    let command = Command::of(&record.method);
+    page.html.raw("<ul class=\"warnings\" aria-label=\"Warnings\">\n");
+    for warning in warnings {
+        page.html.raw("<li><strong>Warning</strong> ");
+        page.html.words(&warning.to_string());
+        if let Some(advice) = warning.advice_in(command) {
+            page.html.raw(". <span class=\"advice\">");
+            page.html.words(&advice);
+            page.html.raw("</span>");
+        }
+        page.html.raw("</li>\n");
+    }
+    page.html.raw("</ul>\n");
+}
+
+/// A line on each end; the machines stand at the end of the page.
+fn brief(page: &mut Builder, record: &Record) {
+    page.html.raw("<p class=\"when\">");
+    for (end, label) in [(&record.ours, "Our end: "), (&record.theirs, " · the peer’s end: ")] {
+        let Some(end) = end else { continue };
+        let number = page.machines.number(end);
+        let host = escaped(end.host.as_deref().unwrap_or_default());
+        page.html.raw(&format!("{label}<a href=\"#m{number}\">machine {number}</a> {host}"));
+    }
+    page.html.raw("</p>\n");
+}
+
+fn charts(page: &mut Builder, told: &Told<'_>, record: &Record) {
+    let id = told.id();
+    if let Some(chart) = picture::percentiles(record) {
+        page.chart(&format!("{id}-p"), &chart, Frame::default(), DOTTED);
+    }
+    if let Some(outcome) = &record.outcome {
+        quantiles(page, outcome);
+    }
+    let beside = record.stream.as_ref().and_then(|stream| stream.latency.as_ref());
+    let heat = told.samples.filter(|_| told.alone).and_then(picture::heat);
+    let shape = picture::histogram(record);
+    let others: [(&str, Option<Chart>, &str); 6] = [
+        ("s", picture::carried(record), "Each interval, as our end saw it."),
+        ("l", beside.and_then(|latency| picture::under_load(latency)), "Exchanges over a flow of their own."),
+        ("h", shape, ""),
+        ("w", heat, "Each cell: how many took so long then. Lines: p50 and p99 of each stretch, right to 1.2 %."),
+        ("t", picture::times(record), "The band goes from the shortest to the longest of each second."),
+        ("a", picture::rates(record), ""),
+    ];
+    for (which, chart, caption) in others {
+        if let Some(chart) = chart {
+            let caption = if caption.is_empty() { chart.alternative.clone() } else { caption.to_owned() };
+            page.chart(&format!("{id}-{which}"), &chart, Frame { height: 280, ..Frame::default() }, &caption);
+        }
+    }
+    if let Some(split) = record.outcome.as_ref().and_then(|outcome| outcome.split.as_ref()) {
+        parts(page, split);
+    }
+}
+
+/// The quantiles that may be printed, with their intervals.
+fn quantiles(page: &mut Builder, outcome: &Outcome) {
+    let response = &outcome.response;
+    let extreme = |name: &str, value: Option<Nanos>| {
+        let value = value?;
+        Some([Cell::from(name), Cell::number(Some(value.to_string()), value.0 as f64)].into_iter().collect::<Row>())
+    };
+    let listed = response.quantiles.iter().filter_map(|quantile| {
+        let (text, value) = (number::quantile(quantile)?, quantile.value_ns?.0 as f64);
+        let interval = Cell::from(number::interval(quantile).unwrap_or_default());
+        let beyond = Cell::number(Some(grouped(quantile.beyond)), quantile.beyond as f64);
+        Some([Cell::from(name(quantile.q)), Cell::number(Some(text), value), interval, beyond].into_iter().collect())
+    });
+    let rows =
+        extreme("shortest", response.min_ns).into_iter().chain(listed).chain(extreme("longest", response.max_ns));
+    let head = ["", "value", "95 % interval", "values beyond"].map(str::to_owned).to_vec();
+    let rows = rows.collect();
+    Table { caption: "Quantiles of the answered".to_owned(), head, rows, class: "numbers" }.tell(&mut page.html);
+    if let Some(told) = mean(response) {
+        page.html.element("p", "class=\"when\"", &told);
+    }
+}
+
+/// `Mean 25.61 µs ± 0.04, standard deviation 5.3 µs.`
+fn mean(response: &Distribution) -> Option<String> {
+    let mean = number::estimate(response.mean_ns?, response.mean_ci_ns)?;
+    let spread = response.stddev_ns.and_then(number::time).map(|spread| format!(", standard deviation {spread}"));
+    Some(format!("Mean {mean}{}.", spread.unwrap_or_default()))
+}
+
+/// Where the time went, as kernel timestamps tell.
+fn parts(page: &mut Builder, split: &Split) {
+    if split.clock_stepped {
+        return;
+    }
+    let parts = [
+        ("our send call to the queue", split.send_to_sched_ns),
+        ("our queue to the driver", split.sched_to_driver_ns),
+        ("the path, both ways", split.path_ns),
+        ("the peer’s host", split.peer_ns),
+        ("path and peer together", split.outside_ns.filter(|_| split.path_ns.is_none() || split.peer_ns.is_none())),
+        ("our wake-up", split.wake_up_ns),
+        ("round trip, stamped", split.round_trip_ns),
+        ("round trip, all", split.round_trip_unstamped_ns),
+    ];
+    let row = |(name, time): &(&str, Option<Nanos>)| {
+        let time = (*time)?;
+        Some([Cell::from(*name), Cell::number(Some(time.to_string()), time.0 as f64)].into_iter().collect::<Row>())
+    };
+    let rows: Vec<Row> = parts.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return;
+    }
+    page.html.raw("<h3>Where the time went</h3>\n");
+    let caption = format!("Medians of {}, by kernel timestamps", number::count(split.samples, "exchange", "exchanges"));
+    let head = ["", "time"].map(str::to_owned).to_vec();
+    Table { caption, head, rows, class: "numbers" }.tell(&mut page.html);
+}
+
+/// The method, every axis of it, as it was carried out, and the instrument.
+fn method(page: &mut Builder, record: &Record) {
+    page.html.raw("<h3>How it was measured</h3>\n");
+    page.html.element("p", "", &record.method.to_string());
+    let table = |caption: &str, facts: Vec<(String, String)>| {
+        let rows = facts.into_iter().map(|(name, text)| [name, text].into_iter().collect()).collect();
+        let head = ["", "value"].map(str::to_owned).to_vec();
+        Table { caption: caption.to_owned(), head, rows, class: "facts" }
+    };
+    let tables = [
+        table("The method, as carried out", facts::of(&record.method)),
+        table("Who answered", facts::of(&record.peer)),
+        table("What the instrument resolves", facts::of(&record.instrument)),
+        table("Sockets", record.sockets().iter().flat_map(facts::of).collect()),
+    ];
+    page.html.details("Every coordinate of the method, the peer, the instrument and the sockets", |html| {
+        for table in &tables {
+            table.tell(html);
+        }
+    });
+}
+
+/// The command that was given, as a shell takes it.
+pub(super) fn command(page: &mut Builder, id: &str, words: &[String]) {
+    if words.is_empty() {
+        return;
+    }
+    let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let line = escaped(&line.join(" "));
+    page.html.raw(&format!("<h3 id=\"{id}-command\">The command</h3>\n"));
+    page.html.raw(&format!("<pre class=\"command\" tabindex=\"0\"><code>{line}</code></pre>\n"));
+}
+
+/// A word so that a shell takes it as it is.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=+.,:/@%^±".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    if word.chars().any(char::is_control) {
+        let shown: String = word
+            .chars()
+            .flat_map(|letter| match letter {
+                '\'' | '\\' => format!("\\{letter}").chars().collect::<Vec<_>>(),
+                letter if letter.is_ascii_control() => format!("\\x{:02x}", u32::from(letter)).chars().collect(),
+                letter => vec![letter],
+            })
+            .collect();
+        return format!("$'{shown}'");
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_case::test_case;
+
+    #[test_case("db1:5432", "db1:5432"; "as it is")]
+    #[test_case("p99<1ms,loss<0.1%", "'p99<1ms,loss<0.1%'"; "what a shell would take for itself")]
+    #[test_case("it's", r"'it'\''s'"; "a quote")]
+    #[test_case("a\u{1b}b", r"$'a\x1bb'"; "a control character")]
+    #[test_case("", "''"; "nothing")]
+    fn a_command_is_as_a_shell_takes_it(word: &str, text: &str) {
+        assert_eq!(quoted(word), text);
+    }
+}

@@ -1,0 +1,145 @@
+//! Which charts there are of what was measured, and what they say in words.
+//!
+//! A chart shows what the record has and no more: means and extremes by the second are no quantiles, and a heat map takes
+//! the samples. Curves are thinned to what a screen shows. Not here: how a chart is drawn (`plot`).
+
+mod distribution;
+mod heat;
+mod name;
+mod rate;
+mod time;
+
+use std::fmt;
+use std::str::FromStr;
+
+use logbook::read::Document;
+
+use crate::plot::Chart;
+use crate::samples::grid::Grid;
+
+pub use distribution::{histogram, percentiles, percentiles_together, under_load};
+pub use heat::heat;
+pub use name::names;
+pub use rate::by_rate;
+pub use time::{carried, rates, times};
+
+/// One chart of a document, as it is asked for by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Times by the share of exchanges that took longer.
+    Percentiles,
+    /// How many took how long.
+    Histogram,
+    /// The course of the measurement.
+    Series,
+    /// How many took how long, over time; from samples alone.
+    Heat,
+    /// Times by rate, of a search.
+    Curve,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Percentiles, Self::Histogram, Self::Series, Self::Heat, Self::Curve];
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Percentiles => "percentiles",
+            Self::Histogram => "histogram",
+            Self::Series => "series",
+            Self::Heat => "heat",
+            Self::Curve => "curve",
+        })
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = || Self::ALL.map(|kind| kind.to_string()).join(", ");
+        Self::ALL.into_iter().find(|kind| kind.to_string() == text).ok_or_else(|| format!("one of {}", all()))
+    }
+}
+
+/// The chart of `kind` of these documents; of several records their curves together.
+///
+/// # Errors
+/// Why there is none: what the documents do not hold.
+pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<Chart, &'static str> {
+    let records: Vec<_> = documents.iter().filter_map(record).collect();
+    let alone = || match (documents, records.as_slice()) {
+        ([_], [record]) => Ok(*record),
+        _ => Err("it shows one record at a time"),
+    };
+    match kind {
+        Kind::Percentiles if records.len() > 1 => {
+            let named: Vec<_> = names(&records).into_iter().zip(records).collect();
+            percentiles_together(&named).ok_or("none of them has answered exchanges")
+        }
+        Kind::Percentiles => percentiles(alone()?).ok_or("the record has no answered exchanges"),
+        Kind::Histogram => histogram(alone()?).ok_or("a shape takes 100 answered exchanges at least"),
+        Kind::Series => {
+            let record = alone()?;
+            times(record).or_else(|| carried(record)).ok_or("the record has no course: it takes two seconds at least")
+        }
+        Kind::Heat => {
+            let grid =
+                samples.ok_or("it takes the samples of the measurement: --samples FILE.csv, which --samples wrote")?;
+            heat(grid).ok_or("no exchange of the samples was answered")
+        }
+        Kind::Curve => match documents {
+            [Document::Search(search)] => by_rate(search).ok_or("the search has no two rates with answered messages"),
+            _ => Err("it takes the document of a search: `sonde load --find … -o found.json`"),
+        },
+    }
+}
+
+fn record(document: &Document) -> Option<&logbook::record::Record> {
+    match document {
+        Document::Record(record) => Some(record),
+        Document::Search(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::plot::Frame;
+    use insta::assert_snapshot;
+    use test_case::test_case;
+
+    fn documents() -> Vec<Document> {
+        vec![Document::Record(Box::new(fixture::closed()))]
+    }
+
+    #[test_case(Kind::Percentiles; "percentiles")]
+    #[test_case(Kind::Histogram; "histogram")]
+    fn a_chart_of_a_record(kind: Kind) {
+        let chart = of(&documents(), kind, None).unwrap();
+        assert_snapshot!(format!("{kind}"), chart.svg("c", Frame { titled: true, ..Frame::default() }));
+    }
+
+    #[test]
+    fn what_there_is_no_chart_of_says_what_it_takes() {
+        let reason = |kind| of(&documents(), kind, None).unwrap_err();
+        assert!(reason(Kind::Heat).contains("--samples"));
+        assert!(reason(Kind::Curve).contains("--find"));
+        let both = [documents(), documents()].concat();
+        assert_eq!(of(&both, Kind::Histogram, None).unwrap_err(), "it shows one record at a time");
+        assert!(of(&both, Kind::Percentiles, None).is_ok());
+        let silent = vec![Document::Record(Box::new(fixture::silent()))];
+        assert!(of(&silent, Kind::Percentiles, None).unwrap_err().contains("no answered"));
+    }
+
+    #[test]
+    fn every_kind_has_a_name() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert!("pie".parse::<Kind>().unwrap_err().contains("percentiles, histogram, series, heat, curve"));
+    }
+}

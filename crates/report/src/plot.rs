@@ -1,0 +1,330 @@
+//! Charts as values, and one drawing of each as SVG or PNG.
+//!
+//! A [`Chart`] says what is shown: two axes, series with their uncertainty, bars, cells, marks. It is laid out once
+//! (`layout`, on the rulers of `ruler`) and painted twice: as SVG with names for every part, so that a page may restyle and
+//! operate it, and as PNG without a browser and without fonts of the system. What an axis has no place for, as 0 on a
+//! logarithmic one, is counted and said under the chart, never moved to where it could be drawn.
+//!
+//! Not here: which charts there are of a record (`picture`), pages (`page`), and plots of characters (`curve`, `histogram`).
+
+mod layout;
+mod letters;
+mod png;
+mod ruler;
+mod scene;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use measure::statistics::quantile;
+use measure::unit::{Bytes, grouped};
+
+use crate::number;
+
+pub use svg::STYLE;
+
+/// What is drawn. Everything is optional: a chart of cells has no series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chart {
+    /// What it shows, in a few words.
+    pub title: String,
+    /// The same in a sentence with the numbers that matter, for who cannot see it.
+    pub alternative: String,
+    /// From left to right.
+    pub x: Axis,
+    /// From the bottom up.
+    pub y: Axis,
+    /// Series, the first drawn first.
+    pub series: Vec<Series>,
+    /// Bars side by side, from the foot of the chart.
+    pub bars: Vec<Bar>,
+    /// Cells, the fuller the darker.
+    pub cells: Option<Cells>,
+    /// Places on an axis that have a name.
+    pub marks: Vec<Mark>,
+}
+
+/// One axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// What it measures, without its unit: `round trip`.
+    pub label: String,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// How they are laid out.
+    pub scale: Scale,
+    /// From where to where; absent: what is drawn decides.
+    pub range: Option<(f64, f64)>,
+    /// Whether 0 is always on it; of a linear one alone.
+    pub from_zero: bool,
+}
+
+/// How an axis is laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal steps for equal differences.
+    #[default]
+    Linear,
+    /// Equal steps for equal ratios; has no place for 0 and below.
+    Log,
+    /// Of shares from 0 to 1: equal steps for each tenth of what lies beyond. p90, p99 and p99.9 are as far from one another.
+    Tail,
+}
+
+/// What the numbers of an axis are; they are written as `number` writes them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Unit {
+    /// Mere numbers.
+    #[default]
+    Plain,
+    /// Nanoseconds.
+    Time,
+    /// Events a second.
+    PerSecond,
+    /// Bytes a second, written as bits a second.
+    BytesPerSecond,
+    /// Bytes.
+    Bytes,
+    /// Counts.
+    Count,
+    /// Shares, 0 to 1, written in percent.
+    Share,
+    /// Quantiles, 0 to 1, written as `p99`.
+    Quantile,
+    /// Things by name: 0 is the first, 1 the second.
+    Names(Vec<String>),
+}
+
+/// Points of one kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points from left to right. One whose y is not finite breaks the line.
+    pub points: Vec<Point>,
+    /// What lies around it: from one value to another at each place.
+    pub band: Vec<Band>,
+    /// How its points are joined.
+    pub line: Line,
+    /// Whether each point has a dot; one with an interval has one anyway.
+    pub dots: bool,
+    /// Its colour, a number from 0; absent: its place among the series.
+    pub colour: Option<usize>,
+    /// From this x on too little is known to rely on: the line is dotted.
+    pub doubtful_from: Option<f64>,
+}
+
+/// A point.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Its place on the x axis, in that axis's unit.
+    pub x: f64,
+    /// Its place on the y axis, in that axis's unit.
+    pub y: f64,
+    /// Ends of its interval on the y axis; an end that is open is not finite.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// What a band covers at one place.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Band {
+    /// Where.
+    pub x: f64,
+    /// From this value …
+    pub low: f64,
+    /// … to this.
+    pub high: f64,
+}
+
+/// How points are joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Line {
+    /// Straight from one to the next.
+    #[default]
+    Straight,
+    /// The value holds until the next point.
+    Steps,
+    /// Dashed, straight.
+    Dashed,
+    /// Not at all.
+    None,
+}
+
+/// A bar.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bar {
+    /// Its left edge on the x axis …
+    pub from: f64,
+    /// … and its right one.
+    pub to: f64,
+    /// Its height on the y axis.
+    pub height: f64,
+}
+
+/// Counts in a grid, column by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cells {
+    /// Edges of the columns, one more than there are columns.
+    pub columns: Vec<f64>,
+    /// Edges of the rows from the bottom up, one more than there are rows.
+    pub rows: Vec<f64>,
+    /// How many fell into each: column by column, each from the bottom up.
+    pub counts: Vec<Vec<u64>>,
+}
+
+/// A place that has a name: a line across the chart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mark {
+    /// On which axis.
+    pub on: On,
+    /// Where on it.
+    pub at: f64,
+    /// What it is.
+    pub text: String,
+}
+
+/// One of the axes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum On {
+    /// The x axis.
+    #[default]
+    X,
+    /// The y axis.
+    Y,
+}
+
+/// How large a picture is and what is on it beside the chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Width, in units of which a small letter is some six wide: CSS pixels, where shown at its own size.
+    pub width: u32,
+    /// Height, likewise.
+    pub height: u32,
+    /// Whether the title stands above it: where no text around it says so.
+    pub titled: bool,
+}
+
+impl Default for Frame {
+    /// As wide as a column of text.
+    fn default() -> Self {
+        Self { width: 720, height: 340, titled: false }
+    }
+}
+
+impl Frame {
+    /// A picture that stands by itself.
+    pub fn alone() -> Self {
+        Self { width: 860, height: 480, titled: true }
+    }
+}
+
+/// What a frame may measure, each way.
+const SIZES: std::ops::RangeInclusive<u32> = 120..=4_000;
+
+impl Chart {
+    /// An empty chart of these axes.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Self { title: title.into(), x, y, ..Self::default() }
+    }
+
+    /// Whether there is nothing that its axes have a place for.
+    pub fn is_empty(&self) -> bool {
+        ruler::Rulers::of(self, 2, 2).is_none()
+    }
+
+    /// As an SVG element for a page: coloured by the classes of [`STYLE`], which the page has to hold. `id` is its own in that
+    /// page, of letters, digits and dashes.
+    pub fn svg(&self, id: &str, frame: Frame) -> String {
+        svg::element(self, id, &clamped(frame))
+    }
+
+    /// As an SVG document that stands by itself.
+    pub fn svg_document(&self, frame: Frame) -> String {
+        svg::document(self, &clamped(frame))
+    }
+
+    /// As a PNG, two pixels to each unit of the frame.
+    ///
+    /// # Errors
+    /// A picture that does not fit the memory.
+    pub fn png(&self, frame: Frame) -> Result<Vec<u8>, Undrawn> {
+        png::encoded(self, &clamped(frame))
+    }
+}
+
+fn clamped(frame: Frame) -> Frame {
+    let side = |length: u32| length.clamp(*SIZES.start(), *SIZES.end());
+    Frame { width: side(frame.width), height: side(frame.height), ..frame }
+}
+
+/// A picture that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot draw the chart: {reason}")]
+pub struct Undrawn {
+    /// What stands in the way.
+    pub reason: String,
+}
+
+impl Axis {
+    /// An axis of this label, unit and scale.
+    pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Self {
+        Self { label: label.into(), unit, scale, ..Self::default() }
+    }
+
+    /// The same with 0 on it.
+    #[must_use]
+    pub fn from_zero(self) -> Self {
+        Self { from_zero: true, ..self }
+    }
+
+    /// The same from `low` to `high`.
+    #[must_use]
+    pub fn over(self, low: f64, high: f64) -> Self {
+        Self { range: Some((low, high)), ..self }
+    }
+}
+
+impl Unit {
+    /// `value` in this unit. Empty for what is not finite.
+    pub fn text(&self, value: f64) -> String {
+        if !value.is_finite() {
+            return String::new();
+        }
+        match self {
+            Self::Plain => plain(value),
+            Self::Time => number::time(value).unwrap_or_default(),
+            Self::PerSecond => number::rate(value).unwrap_or_default(),
+            Self::BytesPerSecond => number::bit_rate(value).unwrap_or_default(),
+            Self::Bytes => number::size(Bytes(value.max(0.0).round() as u64)),
+            Self::Count => grouped(value.max(0.0).round() as u64),
+            Self::Share => number::percent(value),
+            Self::Quantile => quantile::name(value),
+            Self::Names(names) => name(names, value).unwrap_or_default(),
+        }
+    }
+}
+
+fn plain(value: f64) -> String {
+    let text = format!("{value:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.replace('-', "−") }
+}
+
+fn name(names: &[String], place: f64) -> Option<String> {
+    let whole = place >= 0.0 && place.fract() == 0.0;
+    names.get(whole.then_some(place as usize)?).cloned()
+}
+
+impl Point {
+    /// A point without an interval.
+    pub fn new(x: f64, y: f64) -> Self {
+        Self { x, y, interval: None }
+    }
+}
+
+impl Series {
+    /// A line through `points`.
+    pub fn new(name: impl Into<String>, points: Vec<Point>) -> Self {
+        Self { name: name.into(), points, ..Self::default() }
+    }
+}

@@ -1,0 +1,269 @@
+//! `sonde HOST`: the first look. How far is it by each carrier, and which number should be believed?
+//!
+//! The host is tried once by each usual way; all ways that answer are then measured side by side, in the same rounds, with a few
+//! exchanges back to back between two halves of them. What follows is judged in `measure::look`.
+
+pub mod asking;
+pub mod bursts;
+pub mod first;
+pub mod options;
+pub mod rounds;
+pub mod ways;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use endpoint::clock::Monotonic;
+use endpoint::name::{self, Family};
+use endpoint::reach::{self, Plan as Survey};
+use endpoint::stop::Stop;
+use endpoint::syn::Probing;
+use logbook::event::Line;
+use logbook::look::{Format, LookDocument, VERSION};
+use logbook::record::Ended;
+use measure::look::judge::{Evidence, judge};
+use measure::look::{Asked, Burst, Leg, Look, Reset};
+use measure::method::{Asked as Wish, Carrier};
+use measure::reach::{AddressReach, PortFinding, Seen, Transport, Verdict};
+use measure::unit::{Instant, Nanos};
+use protocol::native::key::Key;
+use report::look::Opening;
+use uuid::Uuid;
+
+use crate::command::check::target::PortWish;
+use crate::command::look::first::First;
+use crate::command::look::options::LookOptions;
+use crate::command::look::rounds::{Live, Means, Rounds};
+use crate::command::look::ways::{Found, Way, ports};
+use crate::command::rtt::conclude;
+use crate::command::rtt::stream::Stream;
+use crate::command::syn::compare;
+use crate::command::{deliver, key_file, rtt};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::signal::{self, Interruption};
+
+/// How long an echo, a handshake or a question is waited for, once.
+const PATIENCE: Nanos = Nanos::millis(1_200);
+
+/// Looks, and delivers what was found.
+///
+/// # Errors
+/// A name that has no address, an address that is not one host's, a key or a file that cannot be used.
+pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    let (stop, live) = (Stop::default(), Live::nothing());
+    let interruption = heed_signals(&stop, &live, output)?;
+    let key = options.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
+    deliver::check(&options.result)?;
+    let stream = Stream::open(&options.result, output)?;
+    let (started, began) = (rtt::now(), Monotonic::now());
+    let places = places(options, &stop)?;
+    let run = Run { options, stop, live, key, places, began, output };
+    let (look, mut stream) = run.look(stream);
+    output.progress_done();
+    let document = LookDocument {
+        format: Format::Look,
+        version: VERSION,
+        id: Uuid::now_v7(),
+        tool: conclude::tool(),
+        command,
+        started,
+        look,
+        ended: ended(&interruption),
+    };
+    stream.write(&Line::Looked(Box::new(document.clone())));
+    let delivered = deliver::look(&document, &options.result, output, deliver::Screen::Rest);
+    stream.faults().into_iter().next().map_or(delivered, Err)?;
+    Ok(exit(&document.look, &interruption))
+}
+
+fn heed_signals(stop: &Stop, live: &Arc<Mutex<Live>>, output: &Arc<Output>) -> Result<Interruption, Failure> {
+    let (asked, live, output) = (stop.clone(), Arc::clone(live), Arc::clone(output));
+    signal::watch(move || asked.request(), move || output.aside(&Live::interim(&live)))
+        .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))
+}
+
+fn ended(interruption: &Interruption) -> Ended {
+    match interruption.signal() {
+        Some(signal) => Ended::Interrupted { signal: signal.name().to_owned() },
+        None => Ended::Complete,
+    }
+}
+
+fn exit(look: &Look, interruption: &Interruption) -> Exit {
+    match interruption.signal() {
+        Some(signal) => Exit::CutShort(signal),
+        None if look.judgement.believed.is_none() => Exit::NothingAnswered,
+        None => Exit::Done,
+    }
+}
+
+/// The addresses that are looked at: the host's first, and another that it was said to have.
+fn places(options: &LookOptions, stop: &Stop) -> Result<Vec<SocketAddr>, Failure> {
+    let family = match (options.ipv4, options.ipv6) {
+        (true, _) => Family::V4,
+        (_, true) => Family::V6,
+        _ => Family::Any,
+    };
+    let mut places = vec![name::look_up(&options.host.host, 0, family, stop)?];
+    if let Some(also) = &options.also {
+        let further = name::look_up(also, 0, Family::Any, stop)?;
+        if places.contains(&further) {
+            return Err(Failure::usage(format!("--also {also} is the address that is looked at"))
+                .hint("name another address of the host, or leave it away"));
+        }
+        places.push(further);
+    }
+    for place in &places {
+        reach::refuse_many(*place).map_err(|error| {
+            Failure::usage(error.to_string()).about(place.ip().to_string()).hint("name a host, or an address of one")
+        })?;
+    }
+    Ok(places)
+}
+
+/// All that a look needs.
+struct Run<'a> {
+    options: &'a LookOptions,
+    stop: Stop,
+    live: Arc<Mutex<Live>>,
+    key: Option<Key>,
+    places: Vec<SocketAddr>,
+    began: Instant,
+    output: &'a Output,
+}
+
+impl<'a> Run<'a> {
+    fn look(&self, stream: Stream<'a>) -> (Look, Stream<'a>) {
+        let options = self.options;
+        let names: Vec<String> = self.places.iter().map(|place| reach::shown(*place)).collect();
+        let opening =
+            Opening { host: &options.host.host, addresses: &names, interval: options.every, length: options.time };
+        let first = First::open(&opening, &options.result, stream, self.output);
+        let reached = self.survey(&names, &first);
+        let stream = first.close();
+        let mut rounds = Rounds::new(self.ways(&reached), options.every, Arc::clone(&self.live));
+        let bursts = self.measure(&mut rounds);
+        let (bursts, no_bursts) = bursts.map_or_else(|why| (Vec::new(), Some(why)), |bursts| (bursts, None));
+        let legs = rounds.legs();
+        let resets: Vec<Reset> = reached.iter().take(1).filter_map(|reach| self.reset(reach, &legs)).collect();
+        let addresses: Vec<Asked> = reached.into_iter().map(asked).collect();
+        let judgement = judge(&Evidence { addresses: &addresses, legs: &legs, bursts: &bursts, resets: &resets });
+        let took_ns = Monotonic::now().since(self.began).unwrap_or_default();
+        let (host, interval_ns, length_ns) = (options.host.host.clone(), options.every, options.time);
+        (Look { host, addresses, interval_ns, length_ns, legs, bursts, no_bursts, resets, judgement, took_ns }, stream)
+    }
+
+    fn means(&self) -> Means<'_> {
+        Means { key: self.key.as_ref(), stop: &self.stop, output: self.output }
+    }
+
+    fn named(&self) -> Option<u16> {
+        self.options.host.port.or(self.options.port.map(|wish| wish.number))
+    }
+
+    /// Tries all addresses at once.
+    fn survey(&self, names: &[String], first: &First<'_>) -> Vec<AddressReach> {
+        let options = self.options;
+        let wish = options.port.or(options.host.port.map(PortWish::usual));
+        let plan = Survey { family: Family::Any, ports: ports(wish), timeout: PATIENCE, tries: 1, services: true };
+        thread::scope(|scope| {
+            let tried: Vec<_> = self
+                .places
+                .iter()
+                .zip(names)
+                .map(|(place, name)| {
+                    let plan = &plan;
+                    scope.spawn(move || reach::survey(*place, plan, &self.stop, &|heard| first.hear(name, heard)))
+                })
+                .collect();
+            let home = |thread: thread::ScopedJoinHandle<'_, AddressReach>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            tried.into_iter().map(home).collect()
+        })
+    }
+
+    fn ways(&self, reached: &[AddressReach]) -> Vec<Way> {
+        let mut ways: Vec<Way> = Vec::new();
+        for ((address, reach), at) in (0..).zip(reached).zip(&self.places) {
+            let found = Found { address, at: *at, reach, named: self.named(), key: self.key.is_some() };
+            let more = if address == 0 { found.ways() } else { found.ways_like(&ways) };
+            ways.extend(more);
+        }
+        ways
+    }
+
+    /// Both halves of the rounds, and what stands between them.
+    fn measure(&self, rounds: &mut Rounds) -> Result<Vec<Burst>, String> {
+        if !rounds.has_open() || self.stop.requested() {
+            return Err("nothing was asked".to_owned());
+        }
+        let half = Nanos(self.options.time.0 / 2);
+        rounds.part(half, false, self.means());
+        let bursts = if self.stop.requested() {
+            Err("it was ended before".to_owned())
+        } else {
+            bursts::make(rounds, self.options.every, self.means())
+        };
+        let answered = rounds.legs().iter().any(Leg::answers);
+        if answered && !self.stop.requested() {
+            rounds.part(half, true, self.means());
+        }
+        bursts
+    }
+
+    /// Whose resets those of a port are that refuses, where another one accepts, and we may probe.
+    fn reset(&self, reach: &AddressReach, legs: &[Leg]) -> Option<Reset> {
+        let accepts = legs.iter().find(|leg| leg.carrier == Carrier::TcpConnect && leg.address == 0 && leg.answers());
+        let accepts = accepts?.port?;
+        let refuses = |port: &&PortFinding| {
+            port.transport == Transport::Tcp
+                && port.verdict == Verdict::Refused
+                && matches!(port.seen, Seen::Reset { .. })
+        };
+        let refusing: Vec<u16> = reach.ports.iter().filter(refuses).map(|port| port.port).collect();
+        // The one that was named, or one that firewalls know.
+        let wanted = self.named().into_iter().chain([443, 80, 22]).find(|port| refusing.contains(port));
+        let port = wanted.or(refusing.first().copied())?;
+        if self.stop.requested() {
+            return None;
+        }
+        let method = Wish { carrier: Some(Carrier::TcpSyn), stamps: Some(false), ..Wish::default() }.resolve().ok()?;
+        let mut peer = self.places[0];
+        peer.set_port(port);
+        let origin = compare::origin(&Probing::syn(method, peer), Some(accepts), &self.stop);
+        (origin.questioned > 0).then_some(Reset { address: 0, port, origin })
+    }
+}
+
+fn asked(reach: AddressReach) -> Asked {
+    Asked { address: reach.address, echo: reach.echo, ports: reach.ports }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::look::Judgement;
+
+    use super::*;
+
+    #[test]
+    fn nothing_that_answers_is_a_status_of_its_own() {
+        let look = Look {
+            host: "db1".to_owned(),
+            addresses: Vec::new(),
+            interval_ns: Nanos::millis(100),
+            length_ns: Nanos::secs(5),
+            legs: Vec::new(),
+            bursts: Vec::new(),
+            no_bursts: None,
+            resets: Vec::new(),
+            judgement: Judgement::default(),
+            took_ns: Nanos(1),
+        };
+        assert_eq!(exit(&look, &Interruption::default()), Exit::NothingAnswered);
+        assert_eq!(ended(&Interruption::default()), Ended::Complete);
+    }
+}

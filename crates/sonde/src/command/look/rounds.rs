@@ -1,0 +1,222 @@
+//! The rounds: every way is asked once in each, all at once, their phases spread over the interval.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use endpoint::stop::Stop;
+use measure::look::course::Course;
+use measure::look::{Leg, Sums};
+use measure::method::{Method, Stop as End};
+use measure::schedule;
+use measure::unit::Nanos;
+use protocol::native::key::Key;
+
+use crate::command::look::asking::{Pace, Told, ask, method};
+use crate::command::look::ways::Way;
+use crate::command::rtt::drawn_seed;
+use crate::output::Output;
+
+/// How often the line on the terminal is renewed.
+const RENEWED: Duration = Duration::from_millis(250);
+/// Phases lie within this part of a way's share of the interval.
+const SHARP: u64 = 8;
+
+/// All ways, and what is known of each so far.
+#[derive(Debug)]
+pub struct Rounds {
+    interval: Nanos,
+    tracks: Vec<Track>,
+    live: Arc<Mutex<Live>>,
+}
+
+/// What is known of one way beside its exchanges.
+#[derive(Clone, Debug)]
+struct Track {
+    way: Way,
+    method: Option<Method>,
+    told: Told,
+    trouble: Option<String>,
+}
+
+/// The exchanges so far, for whoever looks meanwhile.
+#[derive(Debug)]
+pub struct Live {
+    names: Vec<String>,
+    courses: Vec<Course>,
+}
+
+/// What is needed to ask.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// The key of a reflector.
+    pub key: Option<&'a Key>,
+    /// Whether the user wants the end.
+    pub stop: &'a Stop,
+    /// Where the line on the terminal stands.
+    pub output: &'a Output,
+}
+
+impl Rounds {
+    /// No round yet, of these ways.
+    pub fn new(ways: Vec<Way>, interval: Nanos, live: Arc<Mutex<Live>>) -> Self {
+        let track = |way: Way| Track { trouble: way.trouble.clone(), way, method: None, told: Told::default() };
+        let tracks: Vec<Track> = ways.into_iter().map(track).collect();
+        {
+            let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
+            live.courses = vec![Course::new(interval); tracks.len()];
+            live.names = tracks.iter().map(Track::name).collect();
+        }
+        Self { interval, tracks, live }
+    }
+
+    /// The ways that can be asked, by their places.
+    fn open(&self) -> Vec<usize> {
+        (0..self.tracks.len()).filter(|place| self.tracks[*place].trouble.is_none()).collect()
+    }
+
+    /// Asks by all ways that can be, for so long. Those of a further part have other phases, so that what comes with the clock
+    /// does not meet one way alone.
+    pub fn part(&mut self, length: Nanos, turned: bool, means: Means<'_>) {
+        let open = self.open();
+        let plans: Vec<(usize, Way, Result<Method, String>)> = open
+            .iter()
+            .zip(self.paces(open.len(), length, turned))
+            .map(|(place, pace)| {
+                let way = self.tracks[*place].way.clone();
+                let method = method(&way, &pace);
+                (*place, way, method)
+            })
+            .collect();
+        let (done, ended) = channel();
+        let live = &self.live;
+        let mut results = Vec::new();
+        thread::scope(|scope| {
+            let mut running = 0;
+            for (place, way, method) in plans {
+                let done = done.clone();
+                let body = move || {
+                    let asked = method.and_then(|method| {
+                        let mut hear = |exchange| lock(live).courses[place].take(&exchange);
+                        let told = ask(&way, &method, means.key, means.stop, &mut hear);
+                        told.map(|told| (method, told)).map_err(|error| error.to_string())
+                    });
+                    // The other end waits until all have sent.
+                    let _ = done.send((place, asked));
+                };
+                match thread::Builder::new().name(format!("sonde-look-{place}")).spawn_scoped(scope, body) {
+                    Ok(_) => running += 1,
+                    Err(error) => results.push((place, Err(format!("no thread to ask with: {error}")))),
+                }
+            }
+            while running > 0 {
+                match ended.recv_timeout(RENEWED) {
+                    Ok(result) => {
+                        results.push(result);
+                        running -= 1;
+                    }
+                    Err(RecvTimeoutError::Timeout) if means.output.shows_progress() => {
+                        means.output.progress(&lock(live).line(means.output.style().width));
+                    }
+                    Err(_) => {}
+                }
+            }
+        });
+        for (place, result) in results {
+            self.tracks[place].took(result);
+        }
+    }
+
+    /// When each of so many ways is asked: in its own share of the interval, in the order of the ways or `turned`.
+    fn paces(&self, count: usize, length: Nanos, turned: bool) -> Vec<Pace> {
+        let share = self.interval.0 / count.max(1) as u64;
+        let pace = |place: usize| {
+            let slot = if turned { count - 1 - place } else { place } as u64;
+            let from = Nanos(slot * share + share / 2);
+            let seed = schedule::seed_of_phase(self.interval, from, Nanos(share / SHARP), drawn_seed());
+            Pace { every: Some(self.interval), end: End { after_ns: Some(length), ..End::default() }, seed }
+        };
+        (0..count).map(pace).collect()
+    }
+
+    /// The legs as they stand.
+    pub fn legs(&self) -> Vec<Leg> {
+        let live = lock(&self.live);
+        self.tracks.iter().zip(&live.courses).map(|(track, course)| track.leg(course)).collect()
+    }
+
+    /// The way of a leg.
+    pub fn way(&self, leg: usize) -> &Way {
+        &self.tracks[leg].way
+    }
+
+    /// Whether any way can be asked.
+    pub fn has_open(&self) -> bool {
+        !self.open().is_empty()
+    }
+}
+
+fn lock(live: &Mutex<Live>) -> std::sync::MutexGuard<'_, Live> {
+    live.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Track {
+    fn name(&self) -> String {
+        let leg = self.leg(&Course::new(Nanos(1)));
+        leg.port.map_or_else(|| leg.name().to_owned(), |port| format!("{} :{port}", leg.name()))
+    }
+
+    fn took(&mut self, result: Result<(Method, Told), String>) {
+        match result {
+            Ok((method, told)) => {
+                self.method.get_or_insert(method);
+                self.told = Told { peer: told.peer.or(self.told.peer), ttl: told.ttl.or(self.told.ttl) };
+            }
+            Err(why) => self.trouble = Some(why),
+        }
+    }
+
+    fn leg(&self, course: &Course) -> Leg {
+        let Self { way, method, told, trouble } = self;
+        Leg {
+            address: way.address,
+            carrier: way.carrier,
+            who: way.who,
+            port: way.port(),
+            method: method.clone().map(Box::new),
+            trouble: trouble.clone(),
+            sums: if course.ended() > 0 { course.sums() } else { Sums::default() },
+            peer_ns: told.peer,
+            ttl: told.ttl,
+            exchanges: course.exchanges(),
+        }
+    }
+}
+
+impl Live {
+    /// Nothing yet.
+    pub fn nothing() -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self { names: Vec::new(), courses: Vec::new() }))
+    }
+
+    /// The medians so far, within so many cells.
+    pub fn line(&self, width: usize) -> String {
+        let medians = self.names.iter().zip(&self.courses);
+        let medians = medians.filter_map(|(name, course)| Some(format!("{name} {}", course.median()?)));
+        let mut line = String::new();
+        for item in medians {
+            if line.chars().count() + item.chars().count() + 8 > width {
+                break;
+            }
+            line.push_str(if line.is_empty() { "" } else { " · " });
+            line.push_str(&item);
+        }
+        if line.is_empty() { "asking".to_owned() } else { line }
+    }
+
+    /// The same with a line end, for whoever asked by a signal.
+    pub fn interim(live: &Mutex<Self>) -> String {
+        format!("so far: {}\n", lock(live).line(usize::MAX))
+    }
+}

@@ -1,0 +1,152 @@
+//! From what was tried at an address to the ways by which it is measured, and those by which it cannot be.
+
+use std::net::SocketAddr;
+
+use endpoint::reach::Port;
+use measure::look::Who;
+use measure::method::Carrier;
+use measure::reach::{AddressReach, PortFinding, Seen, Service, ServiceFinding, Transport, Verdict};
+
+use crate::command::check::target::PortWish;
+
+/// TCP ports that are tried: those of programs that answer requests, then those where most hosts answer anything.
+const TCP: [u16; 8] = [7_663, 12_865, 11_111, 5_001, 7, 443, 80, 22];
+/// UDP ports that are tried, each a program's.
+const UDP: [u16; 3] = [862, 11_111, 7];
+/// Ports that handshakes are made with, the first that is open: servers that expect many strangers before those that fork for
+/// each or take it for an attack. A real iperf 2 server ends at a connection that says nothing.
+const HANDSHAKES: [u16; 7] = [7_663, 443, 80, 7, 11_111, 12_865, 22];
+
+/// A way to ask the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Which of the addresses, from 0.
+    pub address: u32,
+    /// Where that is; the port has no meaning to an echo.
+    pub to: SocketAddr,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// Who answers.
+    pub who: Who,
+    /// Why it cannot be measured.
+    pub trouble: Option<String>,
+}
+
+impl Way {
+    /// The port, where the carrier has one.
+    pub fn port(&self) -> Option<u16> {
+        (self.carrier != Carrier::Icmp).then_some(self.to.port()).filter(|port| *port > 0)
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.carrier, self.who, self.port()) == (other.carrier, other.who, other.port())
+    }
+}
+
+/// The ports to try: the one that was named, the usual ones, and by UDP the programs'.
+pub fn ports(named: Option<PortWish>) -> Vec<Port> {
+    let wish = named.map(|wish| wish.over(Transport::Tcp));
+    let usual = TCP.into_iter().filter(|number| wish.as_ref().is_none_or(|port| port.number != *number));
+    // Where a port was named, nobody else is knocked at who is no program to measure with.
+    let usual = usual.filter(|number| wish.is_none() || !Port::usual(Transport::Tcp, *number).services.is_empty());
+    let tcp: Vec<Port> = usual.map(|number| Port::usual(Transport::Tcp, number)).collect();
+    let udp = UDP.into_iter().map(|number| Port::usual(Transport::Udp, number));
+    wish.into_iter().chain(tcp).chain(udp).collect()
+}
+
+/// What was found at one address.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    /// Which of the addresses, from 0.
+    pub address: u32,
+    /// Where it is.
+    pub at: SocketAddr,
+    /// What was tried there.
+    pub reach: &'a AddressReach,
+    /// The port that was named.
+    pub named: Option<u16>,
+    /// Whether there is a key for a reflector that wants one.
+    pub key: bool,
+}
+
+impl Found<'_> {
+    /// The ways to ask it, echo and handshake first.
+    pub fn ways(&self) -> Vec<Way> {
+        let ports = self.reach.ports.iter();
+        let programs = ports.filter_map(|port| match &port.service {
+            Some(ServiceFinding::Known { service, state }) => Some((port, *service, state.as_deref())),
+            _ => None,
+        });
+        let programs = programs.flat_map(|(port, service, state)| self.of_program(port, service, state));
+        [self.echo(), self.handshake()].into_iter().chain(programs).collect()
+    }
+
+    /// Those of its ways that the first address has too: two addresses are compared like with like.
+    pub fn ways_like(&self, first: &[Way]) -> Vec<Way> {
+        let ways = self.ways().into_iter().filter(|way| way.carrier != Carrier::TcpConnect);
+        let alike = |way: &Way| first.iter().any(|other| other.is_like(way));
+        let mut ways: Vec<Way> = ways.filter(|way| way.trouble.is_some() || alike(way)).collect();
+        let handshake = first.iter().find(|way| way.carrier == Carrier::TcpConnect && way.trouble.is_none());
+        if let Some(port) = handshake.and_then(Way::port) {
+            let open = self.open(port);
+            let trouble = (!open).then(|| format!("port {port} does not accept at this address"));
+            ways.insert(1.min(ways.len()), Way { trouble, ..self.way(Carrier::TcpConnect, Who::Kernel, port) });
+        }
+        ways
+    }
+
+    fn way(&self, carrier: Carrier, who: Who, port: u16) -> Way {
+        let mut to = self.at;
+        to.set_port(port);
+        Way { address: self.address, to, carrier, who, trouble: None }
+    }
+
+    fn echo(&self) -> Way {
+        let trouble = match &self.reach.echo {
+            Seen::NotAsked { why } => Some(why.clone()),
+            _ => None,
+        };
+        Way { trouble, ..self.way(Carrier::Icmp, Who::Kernel, 0) }
+    }
+
+    fn handshake(&self) -> Way {
+        let usual = HANDSHAKES.into_iter().find(|port| self.open(*port));
+        let named = self.named.filter(|port| self.open(*port));
+        match named.or(usual) {
+            Some(port) => self.way(Carrier::TcpConnect, Who::Kernel, port),
+            None => Way { trouble: Some(self.shut()), ..self.way(Carrier::TcpConnect, Who::Kernel, 0) },
+        }
+    }
+
+    fn tcp(&self) -> impl Iterator<Item = &PortFinding> {
+        self.reach.ports.iter().filter(|port| port.transport == Transport::Tcp)
+    }
+
+    fn open(&self, port: u16) -> bool {
+        self.tcp().any(|found| found.port == port && found.verdict == Verdict::Open)
+    }
+
+    fn shut(&self) -> String {
+        let count = |verdict| self.tcp().filter(|found| found.verdict == verdict).count();
+        let (all, refused) = (self.tcp().count(), count(Verdict::Refused));
+        format!("none of {all} ports accepts: {refused} refused, {} silent or unreachable", all - refused)
+    }
+
+    /// The ways of a program that was recognised.
+    fn of_program(&self, port: &PortFinding, service: Service, state: Option<&str>) -> Vec<Way> {
+        let who = Who::Program { service };
+        let way = |carrier| self.way(carrier, who, port.port);
+        let own = if port.transport == Transport::Tcp { Carrier::Tcp } else { Carrier::Udp };
+        let untold = |why: &str| vec![Way { trouble: Some(why.to_owned()), ..way(own) }];
+        match service {
+            Service::Sonde if state == Some("wants a key") && !self.key => {
+                untold("the reflector wants a key: --key FILE")
+            }
+            Service::Sonde | Service::Netserver => vec![way(Carrier::Tcp), way(Carrier::Udp)],
+            Service::Sockperf | Service::Stamp => vec![way(own)],
+            Service::Iperf => vec![way(Carrier::Tcp)],
+            Service::Echo => untold("the echo service is recognised, and not measured with"),
+            Service::Iperf3 => untold("an iperf3 server answers no requests: `sonde throughput` measures with it"),
+        }
+    }
+}

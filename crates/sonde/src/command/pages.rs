@@ -1,0 +1,164 @@
+//! `sonde report`: records as a page, or one chart of them as a picture.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use logbook::read::Document;
+use measure::unit::{Bytes, grouped};
+use report::number;
+use report::page::{self, Source, Unread};
+use report::picture::{self, Kind};
+use report::plot::{Chart, Frame};
+use report::samples::grid::Grid;
+
+use crate::command::deliver;
+use crate::command::gather::{self, Gathered};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde report run.json -o page.html                     figures, charts, warnings, method, both ends, command
+  sonde report monday.json tuesday.json -o week.html     side by side, and in what they differ
+  sonde report runs/ -o all.html                         every record of a folder
+  sonde report found.json -o curve.svg -o curve.png      the curve of a search, for a document
+  sonde report run.json --plot histogram -o shape.svg
+  sonde report run.json --samples all.csv -o page.html   with a heat map, from the samples
+";
+
+/// What `sonde report` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ReportOptions {
+    /// Records and searches, as -o FILE.json or --json wrote them, or folders of them; - is standard input
+    #[arg(value_name = "RECORD", required = true)]
+    records: Vec<PathBuf>,
+    /// Where to: .html is a page, .svg and .png are one chart; may be given again
+    #[arg(short = 'o', long = "output", value_name = "FILE", required = true)]
+    output: Vec<Target>,
+    /// Which chart a picture shows: percentiles, histogram, series, heat or curve. Left out: what the record tells most by
+    #[arg(long, value_name = "CHART")]
+    plot: Option<Kind>,
+    /// Samples of the record, as --samples FILE.csv wrote them: for a heat map
+    #[arg(long, value_name = "FILE.csv")]
+    samples: Option<PathBuf>,
+}
+
+/// A file that is to be made, its form told by its ending.
+#[derive(Debug, Clone)]
+struct Target {
+    path: PathBuf,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Page,
+    Svg,
+    Png,
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let path = PathBuf::from(text);
+        let form = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("html" | "htm") => Form::Page,
+            Some("svg") => Form::Svg,
+            Some("png") => Form::Png,
+            _ => return Err("ends in no form we make: .html (a page), .svg or .png (one chart)".into()),
+        };
+        Ok(Self { path, form })
+    }
+}
+
+/// Makes them.
+///
+/// # Errors
+/// No record that can be read, samples that are not the record's, a chart that there is none of, a file that cannot be written.
+pub fn run(options: &ReportOptions, output: &Output) -> Result<Exit, Failure> {
+    for target in &options.output {
+        deliver::check_path(&target.path)?;
+    }
+    let Gathered { found, unread } = gather::all(&options.records, output)?;
+    let samples = options.samples.as_ref().map(|path| samples(path, &found, output)).transpose()?;
+    let (names, documents): (Vec<String>, Vec<Document>) = found.into_iter().unzip();
+    let chart = || chart(&documents, options.plot, samples.as_ref());
+    // Charts first: where there is none, nothing was written yet.
+    let pictures = options.output.iter().filter(|target| target.form != Form::Page);
+    let pictures = pictures.map(|target| Ok((target, picture(&chart()?, target.form)?)));
+    let pictures = pictures.collect::<Result<Vec<_>, Failure>>()?;
+    for (target, content) in pictures {
+        write(target, &content, output)?;
+    }
+    let pages: Vec<&Target> = options.output.iter().filter(|target| target.form == Form::Page).collect();
+    if !pages.is_empty() {
+        let sources = names.into_iter().zip(documents).map(|(name, document)| Source { name, document });
+        let sources: Vec<Source> = sources.collect();
+        let unread: Vec<Unread> = unread.into_iter().map(listed).collect();
+        let page = page::render(&sources, &unread, samples.as_ref());
+        for target in pages {
+            write(target, page.as_bytes(), output)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn listed(file: gather::Unread) -> Unread {
+    Unread { name: file.name, why: file.failure.told.what, hint: file.failure.told.hint.unwrap_or_default() }
+}
+
+fn write(target: &Target, content: &[u8], output: &Output) -> Result<(), Failure> {
+    deliver::write(&target.path, content)?;
+    output.note(&format!("{}: {}\n", target.path.display(), number::size(Bytes(content.len() as u64))));
+    Ok(())
+}
+
+/// The chart that was asked for, or the one that the documents tell most by.
+fn chart(documents: &[Document], asked: Option<Kind>, samples: Option<&Grid>) -> Result<Chart, Failure> {
+    let best = || match documents {
+        [Document::Search(_)] => Kind::Curve,
+        [Document::Record(record)] if record.outcome.is_none() => Kind::Series,
+        _ if samples.is_some() => Kind::Heat,
+        _ => Kind::Percentiles,
+    };
+    let kind = asked.unwrap_or_else(best);
+    let none = |reason: &str| Failure::usage(format!("there is no chart of {kind}: {reason}"));
+    let hint = "take another --plot, or .html, which shows all there is";
+    picture::of(documents, kind, samples).map_err(|reason| none(reason).hint(hint).about("--plot"))
+}
+
+fn picture(chart: &Chart, form: Form) -> Result<Vec<u8>, Failure> {
+    match form {
+        Form::Png => chart.png(Frame::alone()).map_err(|fault| Failure::usage(fault.to_string())),
+        Form::Svg | Form::Page => Ok(chart.svg_document(Frame::alone()).into_bytes()),
+    }
+}
+
+/// Samples, where they can be those of the only record.
+fn samples(path: &PathBuf, found: &[(String, Document)], output: &Output) -> Result<Grid, Failure> {
+    let name = path.display().to_string();
+    let refused = |what: String| Failure::usage(format!("{name}: {what}")).about(&name);
+    let [(_, Document::Record(record))] = found else {
+        return Err(refused("samples belong to one record".to_owned()).hint("give that record alone"));
+    };
+    let counted = record.outcome.as_ref().map_or(0, |outcome| outcome.counts.answered);
+    let file = File::open(path).map_err(|error| refused(format!("cannot read the samples: {error}")))?;
+    let grid = Grid::read(BufReader::new(file)).map_err(|fault| {
+        refused(fault.to_string()).hint("give a file that --samples FILE.csv wrote; Parquet is not read back")
+    })?;
+    if grid.answered() > counted {
+        let what = format!("{} answered exchanges, the record has {}", grouped(grid.answered()), grouped(counted));
+        return Err(refused(what).hint("these are samples of another measurement"));
+    }
+    if grid.answered() < counted {
+        let missing = grouped(counted - grid.answered());
+        output.note(&format!("note: {name}: {missing} of the record's {} answers are missing\n", grouped(counted)));
+    }
+    Ok(grid)
+}

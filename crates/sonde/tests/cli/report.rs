@@ -1,0 +1,120 @@
+//! `sonde report` and `sonde export`: files made of files, and what is said of those that cannot be read.
+
+use std::path::Path;
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use test_case::test_case;
+
+use crate::sonde_in;
+
+/// A record of version 1, as an older program wrote it.
+const OLD: &str = include_str!("../../../logbook/fixtures/record.v1.json");
+
+/// A folder with a record of today, its samples, and one of an older version.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["rtt", "-q", "-c", "2000", "--warm-up", "0", "-o", "run.json", "--samples", "run.csv"];
+    sonde_in(folder.path(), &words).assert().success();
+    std::fs::write(folder.path().join("old.json"), OLD).unwrap();
+    folder
+}
+
+fn read(folder: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+#[test]
+fn a_page_is_made_and_nothing_else_is_printed() {
+    let folder = folder();
+    let made = sonde_in(folder.path(), &["report", "run.json", "old.json", "-o", "page.html"]).assert().success();
+    made.stdout("").stderr(contains("page.html: "));
+    let page = String::from_utf8(read(folder.path(), "page.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("2 measurements") && page.contains("In what they differ"));
+}
+
+#[test]
+fn pictures_are_what_their_endings_say() {
+    let folder = folder();
+    let words = ["report", "run.json", "--plot", "histogram", "-o", "shape.svg", "-o", "shape.png"];
+    sonde_in(folder.path(), &words).assert().success();
+    assert!(read(folder.path(), "shape.svg").starts_with(b"<svg xmlns"));
+    assert!(read(folder.path(), "shape.png").starts_with(b"\x89PNG\r\n"));
+    let words = ["report", "run.json", "--samples", "run.csv", "-o", "heat.svg"];
+    sonde_in(folder.path(), &words).assert().success();
+    assert!(String::from_utf8(read(folder.path(), "heat.svg")).unwrap().contains("from samples"));
+}
+
+#[test_case(&["run.json"], "--output"; "nowhere to")]
+#[test_case(&["run.json", "-o", "page.pdf"], ".html (a page), .svg or .png"; "no such form")]
+#[test_case(&["run.json", "-o", "absent/page.html"], "its folder is not there"; "no folder")]
+#[test_case(&["run.json", "-o", "a.svg", "--plot", "pie"], "percentiles, histogram, series, heat, curve"; "no such chart")]
+#[test_case(&["run.json", "-o", "a.svg", "--plot", "heat"], "--samples FILE.csv"; "no samples")]
+#[test_case(&["run.json", "-o", "a.svg", "--plot", "curve"], "--find"; "no search")]
+#[test_case(&["old.json", "-o", "a.html", "--samples", "run.csv"], "samples of another measurement"; "other samples")]
+#[test_case(&["run.json", "-o", "a.html", "--samples", "run.json"], "no samples of sonde"; "samples that are none")]
+#[test_case(&["run.json", "old.json", "-o", "a.html", "--samples", "run.csv"], "belong to one record"; "samples of which")]
+#[test_case(&["absent.json", "-o", "a.html"], "there is no such file"; "no record")]
+#[test_case(&["empty", "-o", "a.html"], "no .json or .jsonl in this folder"; "a folder without")]
+fn what_cannot_be_made_is_said_and_nothing_is_written(words: &[&str], said: &str) {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let before = std::fs::read_dir(folder.path()).unwrap().count();
+    let refused = sonde_in(folder.path(), &[&["report"], words].concat()).assert().code(2);
+    refused.stderr(contains(said));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), before);
+}
+
+#[test]
+fn a_page_is_made_of_those_that_can_be_read_and_lists_the_others() {
+    let folder = folder();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("broken.json", "{\"format\": \"sonde-rec");
+    write("foreign.json", "{\"start\": {}, \"end\": {}}");
+    write("future.json", "{\"format\": \"sonde-record\", \"version\": 99}");
+    let made = sonde_in(folder.path(), &["report", ".", "-o", "page.html"]).assert().success();
+    let (broken, foreign, future) =
+        ("broken.json: not JSON", "foreign.json: JSON, but no record", "version 99 is newer");
+    made.stderr(contains(broken).and(contains(foreign)).and(contains(future)));
+    let page = String::from_utf8(read(folder.path(), "page.html")).unwrap();
+    assert!(page.contains("Not read") && page.contains("2 measurements"));
+    assert!([broken, foreign, future].iter().all(|said| page.contains(said)));
+    let none = ["report", "broken.json", "foreign.json", "-o", "none.html"];
+    sonde_in(folder.path(), &none).assert().code(2).stderr(contains(broken).and(contains(foreign)));
+    assert!(!folder.path().join("none.html").exists());
+}
+
+#[test]
+fn a_disk_that_is_full_is_told() {
+    let folder = folder();
+    std::os::unix::fs::symlink("/dev/full", folder.path().join("full.html")).unwrap();
+    let refused = sonde_in(folder.path(), &["report", "run.json", "-o", "full.html"]).assert();
+    refused.code(2).stderr(contains("full.html").and(contains("the disk is full")));
+}
+
+#[test]
+fn records_become_rows() {
+    let folder = folder();
+    let told = sonde_in(folder.path(), &["export", "run.json", "old.json"]).assert().success();
+    let text = String::from_utf8(told.get_output().stdout.clone()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3);
+    let place = lines[0].split(',').position(|name| name == "answered").unwrap();
+    // What has a comma stands in quotes, and no field before this has one.
+    assert_eq!(lines[1].split(',').nth(place), Some("2000"));
+    let words = ["export", "run.json", "-o", "all.csv", "-o", "all.parquet"];
+    sonde_in(folder.path(), &words).assert().success().stdout("").stderr(contains("all.parquet: 1 row"));
+    assert!(read(folder.path(), "all.parquet").starts_with(b"PAR1"));
+    assert_eq!(String::from_utf8(read(folder.path(), "all.csv")).unwrap().lines().count(), 2);
+    let refused = sonde_in(folder.path(), &["export", "run.json", "-o", "all.xlsx"]).assert().code(2);
+    refused.stderr(contains(".csv or .parquet"));
+}
+
+#[test]
+fn a_record_comes_through_a_pipe() {
+    let folder = folder();
+    let mut made = sonde_in(folder.path(), &["report", "-", "-o", "page.html"]);
+    made.write_stdin(read(folder.path(), "run.json")).assert().success();
+    assert!(String::from_utf8(read(folder.path(), "page.html")).unwrap().contains("tcp exchange"));
+}

@@ -1,0 +1,270 @@
+//! The first look: causes that are planted between two hosts are named, and none that is not there.
+//!
+//! Each is planted in three runs, or in as many as `SONDE_PLANTED` says. That none is established is no accusation, and may happen
+//! in one run of twenty; a wrong cause may not happen at all.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use test_case::test_case;
+
+use crate::limits::plant::{FORWARDED, Forward};
+use crate::scene::{Reflector, Scene, document, let_ping, run, sonde_in, tell};
+
+/// Runs where nobody says how many.
+const FEW: usize = 3;
+
+#[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
+fn runs() -> usize {
+    std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok()).unwrap_or(FEW)
+}
+
+fn output(scene: &Scene, words: &[&str]) -> Output {
+    sonde_in(scene.near()).args(words).output().expect("started")
+}
+
+/// The document of one look, which is as its schema says.
+fn look(scene: &Scene, words: &[&str]) -> Value {
+    let output = output(scene, &[words, &["--json", "-q"]].concat());
+    let document = document(&output);
+    jsonschema::validate(&logbook::schema::look_schema(), &document).expect("as the schema says");
+    document["look"].clone()
+}
+
+/// The legs by carrier, and the finding about the one that is asked by `carrier`.
+fn cause<'a>(look: &'a Value, carrier: &str) -> &'a Value {
+    let legs = look["legs"].as_array().expect("legs");
+    let place = legs.iter().position(|leg| leg["carrier"] == carrier).expect("that leg");
+    about(look, &json!({ "kind": "leg", "leg": place }))
+}
+
+fn about<'a>(look: &'a Value, of: &Value) -> &'a Value {
+    let findings = look["judgement"]["findings"].as_array().expect("findings");
+    findings.iter().find(|finding| finding["of"] == *of).map_or(&Value::Null, |finding| &finding["cause"])
+}
+
+/// Whether a cause is named anywhere.
+fn anywhere(look: &Value, cause: &str) -> bool {
+    look["judgement"]["findings"].as_array().expect("findings").iter().any(|finding| finding["cause"] == cause)
+}
+
+/// Looks so often, and holds what `found` says of each look to be `planted`, or `null`, or not established.
+fn named(what: &str, planted: &str, mut found: impl FnMut() -> Value) {
+    let runs = runs();
+    let causes: Vec<Value> = (0..runs).map(|_| found()).collect();
+    let named = causes.iter().filter(|cause| **cause == planted).count();
+    tell(&format!("{what}: {planted} in {named} of {runs}"));
+    let allowed = [json!(planted), json!("not-established"), Value::Null];
+    assert!(causes.iter().all(|cause| allowed.contains(cause)), "{what}: {causes:?}");
+    assert!(runs - named <= runs.div_ceil(20), "{what}: {causes:?}");
+}
+
+#[test]
+fn a_millisecond_on_icmp_alone_is_said_to_be_another_path() {
+    let Some(scene) = Scene::undisturbed("a delay of ICMP alone") else { return };
+    let _forward = Forward::start(&scene, &["--delay", "1ms", "--one-way", "--only", "icmp"]);
+    let _reflector = scene.reflector(&[]);
+    named("a delay of ICMP alone", "slow-icmp", || cause(&look(&scene, &[FORWARDED]), "icmp").clone());
+    let text = String::from_utf8(output(&scene, &[FORWARDED, "-t", "4"]).stdout).expect("text");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("ICMP takes another, slower path than TCP, so TCP is to be believed"), "{text}");
+}
+
+#[test_case(Some(&["--delay", "1ms", "--one-way"]); "on all")]
+#[test_case(Some(&["--delay", "1ms", "--one-way", "--only", "tcp"]); "on TCP")]
+#[test_case(None; "on nothing")]
+fn another_delay_is_never_laid_on_icmp(link: Option<&[&str]>) {
+    let Some(scene) = Scene::undisturbed("a delay of all") else { return };
+    let _forward = link.map(|link| Forward::start(&scene, link));
+    let target = if link.is_some() { FORWARDED.to_owned() } else { scene.target(false) };
+    let _reflector = scene.reflector(&[]);
+    for _ in 0..runs() {
+        let look = look(&scene, &[&target]);
+        assert!(!anywhere(&look, "slow-icmp"), "{:#}", look["judgement"]);
+        let of_tcp = link.is_some_and(|link| link.contains(&"tcp"));
+        // What TCP alone waits for on its way is not the program's.
+        assert!(!of_tcp || cause(&look, "icmp") != "nobody-woken", "{:#}", look["judgement"]);
+    }
+}
+
+#[test]
+fn a_kernel_that_wakes_nobody_is_named_beside_a_program() {
+    let Some(scene) = Scene::undisturbed("a program that holds its replies") else { return };
+    let _reflector = scene.reflector(&["--hold", "300us"]);
+    let target = scene.target(false);
+    named("a program that is waited for", "nobody-woken", || cause(&look(&scene, &[&target]), "tcp-connect").clone());
+}
+
+#[test]
+fn without_a_program_nobody_is_to_be_woken() {
+    let Some(scene) = Scene::undisturbed("a host without programs") else { return };
+    // It is asked for handshakes alone, by a port that no program is known at.
+    let _listener = scene.reflector(&["--port", "9999"]);
+    let look = look(&scene, &[&format!("{}:9999", scene.target(false)), "-t", "3"]);
+    assert_eq!(look["judgement"]["believed"]["stands"], "handshake");
+    assert!(!anywhere(&look, "nobody-woken"), "{:#}", look["judgement"]);
+}
+
+#[test_case("icmp", &json!({ "kind": "echo", "address": 0 }), "application"; "echo")]
+#[test_case("tcp", &json!({ "kind": "tcp", "address": 0 }), "echo"; "TCP")]
+fn what_is_filtered_is_said_to_be(protocol: &str, subject: &Value, stands: &str) {
+    let Some(scene) = Scene::undisturbed("a filter") else { return };
+    let _forward = Forward::start(&scene, &["--loss", "100%", "--only", protocol]);
+    let _reflector = scene.reflector(&[]);
+    named("a filter", "filtered", || {
+        let look = look(&scene, &[FORWARDED, "-t", "2"]);
+        assert_eq!(look["judgement"]["believed"]["stands"], stands, "{:#}", look["judgement"]);
+        about(&look, subject).clone()
+    });
+}
+
+#[test]
+fn what_is_not_filtered_is_not_said_to_be_and_the_interval_shows() {
+    let Some(scene) = Scene::undisturbed("a plain cable") else { return };
+    let _reflector = scene.reflector(&[]);
+    let target = scene.target(false);
+    named("the interval", "interval", || {
+        let look = look(&scene, &[&target]);
+        assert!(!anywhere(&look, "filtered"), "{:#}", look["judgement"]);
+        about(&look, &json!({ "kind": "burst", "burst": 0 })).clone()
+    });
+}
+
+#[test]
+fn where_the_path_takes_long_the_interval_is_no_cause() {
+    let Some(scene) = Scene::undisturbed("a long path") else { return };
+    let _forward = Forward::start(&scene, &["--delay", "7ms"]);
+    let _reflector = scene.reflector(&[]);
+    for _ in 0..runs() {
+        let look = look(&scene, &[FORWARDED]);
+        assert!(!look["bursts"].as_array().expect("bursts").is_empty(), "{}", look["no_bursts"]);
+        assert!(!anywhere(&look, "interval"), "{:#}", look["judgement"]);
+    }
+}
+
+#[test]
+fn another_address_of_the_host_is_told_from_the_first_by_its_way() {
+    let Some(scene) = Scene::undisturbed("two addresses of a host") else { return };
+    let _forward = Forward::start(&scene, &["--delay", "500us"]);
+    let _reflector = scene.reflector(&[]);
+    let target = scene.target(false);
+    named("an address behind a longer way", "address", || {
+        let look = look(&scene, &[&target, "--also", FORWARDED]);
+        let legs = look["legs"].as_array().expect("legs");
+        let program = |leg: &Value| leg["carrier"] == "tcp" && leg["address"] == 1;
+        let place = legs.iter().position(program).expect("the same at the other address");
+        let findings = look["judgement"]["findings"].as_array().expect("findings");
+        let found = findings.iter().find(|finding| finding["of"]["kind"] == "further" && finding["of"]["leg"] == place);
+        found.expect("held against the first")["cause"].clone()
+    });
+}
+
+#[test]
+fn two_addresses_by_one_way_are_not_told_apart() {
+    let Some(scene) = Scene::undisturbed("two addresses of a host by one way") else { return };
+    run(scene.far(), &["ip", "address", "add", "10.181.9.2/24", "dev", scene.far().interface()]);
+    run(scene.near(), &["ip", "route", "add", "10.181.9.0/24", "dev", scene.near().interface()]);
+    let _reflector = scene.reflector(&[]);
+    let target = scene.target(false);
+    for _ in 0..runs() {
+        let look = look(&scene, &[&target, "--also", "10.181.9.2"]);
+        assert!(!anywhere(&look, "address"), "{:#}", look["judgement"]);
+    }
+}
+
+#[test]
+fn first_numbers_are_there_before_the_end_which_a_signal_may_bring() {
+    let Some(scene) = Scene::beside("a look that is ended early") else { return };
+    let _reflector = scene.reflector(&[]);
+    let mut command = sonde_in(scene.near());
+    command.args([&scene.target(false), "-t", "300"]).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("started");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut first = String::new();
+    while !first.contains("first ") || !first.ends_with('\n') {
+        assert!(stdout.read_line(&mut first).expect("a line") > 0, "{first}");
+    }
+    assert!(first.contains("µs") || first.contains("ms"), "{first}");
+    assert!(child.try_wait().expect("a child").is_none(), "it goes on for minutes");
+    kill_process(Pid::from_child(&child), Signal::INT).expect("running");
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).expect("text");
+    assert_eq!(child.wait().expect("ended").code(), Some(130));
+    assert!(rest.contains("ended early") && rest.contains("by SIGINT") && rest.contains("tried"), "{rest}");
+}
+
+#[test_case(false; "v4")]
+#[test_case(true; "v6")]
+fn a_host_that_is_not_there_is_said_to_answer_nothing(six: bool) {
+    let Some(scene) = Scene::beside("a host that is not there") else { return };
+    run(scene.far(), &["ip", "link", "set", scene.far().interface(), "down"]);
+    let output = output(&scene, &[&scene.target(six), "-t", "1"]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for word in ["nothing  answers", "--port", "tried", "7663, 12865"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+#[test_case(false; "v4")]
+#[test_case(true; "v6")]
+fn every_program_that_is_there_is_a_row(six: bool) {
+    let Some(scene) = Scene::beside("a look at a reflector") else { return };
+    let _reflector = scene.reflector(&["--stamp"]);
+    let_ping(scene.near(), "0 0");
+    let look = look(&scene, &[&scene.target(six), "-t", "2"]);
+    let legs: Vec<(&str, &str, bool)> = look["legs"]
+        .as_array()
+        .expect("legs")
+        .iter()
+        .map(|leg| {
+            let who = leg["who"]["service"].as_str().unwrap_or("kernel");
+            (leg["carrier"].as_str().expect("a carrier"), who, leg["sums"]["answered"].as_u64() > Some(10))
+        })
+        .collect();
+    let expected = ["icmp kernel", "tcp-connect kernel", "tcp sonde", "udp sonde", "udp stamp"];
+    assert!(legs.iter().map(|(carrier, who, _)| format!("{carrier} {who}")).eq(expected), "{legs:?}");
+    assert!(legs.iter().all(|(.., answers)| *answers), "{look:#}");
+    // Each once a round, in its own part of it.
+    let rounds = |leg: &Value| leg["exchanges"].as_array().expect("exchanges").len();
+    assert!(look["legs"].as_array().expect("legs").iter().all(|leg| (18..=22).contains(&rounds(leg))), "{look:#}");
+}
+
+#[test]
+fn a_key_is_wanted_and_used() {
+    let Some(scene) = Scene::beside("a look at a reflector with a key") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = crate::scene::key_in(folder.path());
+    let _reflector = Reflector::start(scene.far(), &["--key", &key]);
+    let target = scene.target(false);
+    let without = look(&scene, &[&target, "-t", "1"]);
+    assert_eq!(without["judgement"]["believed"]["stands"], "handshake");
+    let trouble = without["legs"][2]["trouble"].as_str().expect("why");
+    assert!(trouble.contains("wants a key"), "{trouble}");
+    let with = look(&scene, &[&target, "-t", "1", "--key", &key]);
+    assert_eq!(with["judgement"]["believed"]["stands"], "application");
+}
+
+#[test]
+fn a_look_that_was_kept_is_shown_as_it_was_printed() {
+    let Some(scene) = Scene::beside("a look that is kept") else { return };
+    let _reflector = scene.reflector(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let [json, text, lines] = ["look.json", "look.txt", "look.jsonl"].map(|name| folder.path().join(name));
+    let paths = [&json, &text, &lines].map(|path| path.to_str().expect("UTF-8").to_owned());
+    let printed = output(&scene, &[&scene.target(false), "-t", "1", "-o", &paths[0], "-o", &paths[1], "-o", &paths[2]]);
+    assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+    let whole = std::fs::read_to_string(&text).expect("text");
+    for path in [&paths[0], &paths[2]] {
+        let shown = output(&scene, &["show", path]);
+        assert_eq!(String::from_utf8_lossy(&shown.stdout), whole, "{path}");
+    }
+    let below = |text: &str| text.split_once("\n\n").map(|(_, below)| below.to_owned()).expect("two parts");
+    assert_eq!(
+        below(&String::from_utf8_lossy(&printed.stdout)),
+        below(&whole),
+        "the first answers come in their own order"
+    );
+}
