@@ -80,9 +80,10 @@ pub enum Question {
         axis: String,
         /// What its values are.
         values: Values,
-        /// What is told of each point; the first is drawn. Times are nanoseconds, losses shares, rates a second, throughput bytes a
-        /// second.
-        figures: Vec<Figure>,
+        /// What is drawn against it.
+        figure: Figure,
+        /// What else is told of each point. Times are nanoseconds, losses shares, rates a second, throughput bytes a second.
+        beside: Vec<Figure>,
         /// The words of each curve, without those of its points.
         methods: Vec<Vec<String>>,
     },
