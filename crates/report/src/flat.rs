@@ -1,7 +1,7 @@
 //! Records as a table: one row each, for spreadsheets and data frames.
 //!
 //! Every column names its unit, and what a record does not have is empty, never 0. A quantile that too few values lie beyond
-//! is empty as well: it would be printed nowhere else. A search has a row for each of its probes. Not here: the exchanges of
+//! is empty as well: it would be printed nowhere else. A search has a row for each of its probes, a study for each of its trials. Not here: the exchanges of
 //! a measurement (`samples`).
 
 #[cfg(feature = "parquet")]
@@ -13,6 +13,7 @@ use std::io;
 use logbook::read::Document;
 use logbook::record::Record;
 use logbook::search::{Probe, SearchDocument};
+use logbook::study::{StudyDocument, Trial};
 
 use crate::samples::Format;
 use columns::COLUMNS;
@@ -23,6 +24,7 @@ struct Entry<'a> {
     file: &'a str,
     record: &'a Record,
     search: Option<(&'a SearchDocument, &'a Probe)>,
+    study: Option<(&'a StudyDocument, &'a Trial)>,
 }
 
 /// What stands in a cell; absent cells are `None`.
@@ -37,11 +39,25 @@ enum Value {
 fn entries<'a>(documents: &'a [(String, Document)]) -> Vec<Entry<'a>> {
     let of = |(file, document): &'a (String, Document)| -> Vec<Entry<'a>> {
         match document {
-            Document::Record(record) => vec![Entry { file, record, search: None }],
+            Document::Record(record) => vec![Entry { file, record, search: None, study: None }],
             Document::Search(search) => {
-                let probe = |probe: &'a Probe| Entry { file, record: &probe.record, search: Some((search, probe)) };
+                let probe = |probe: &'a Probe| Entry {
+                    file,
+                    record: &probe.record,
+                    search: Some((search, probe)),
+                    study: None,
+                };
                 search.probes.iter().map(probe).collect()
             }
+            Document::Study(study) => {
+                let of = |trial: &'a Trial| {
+                    let record = trial.record.as_deref()?;
+                    Some(Entry { file, record, search: None, study: Some((study, trial)) })
+                };
+                study.trials.iter().filter_map(of).collect()
+            }
+            // Its exchanges took turns with each other's: it holds no record.
+            Document::Look(_) => Vec::new(),
         }
     };
     documents.iter().flat_map(of).collect()
@@ -96,6 +112,7 @@ mod tests {
             .map(|record| ("a.json".to_owned(), Document::Record(Box::new(record))))
             .collect();
         all.push(("found.json".to_owned(), Document::Search(Box::new(fixture::search()))));
+        all.push(("study.json".to_owned(), Document::Study(Box::new(fixture::comparison()))));
         all
     }
 
@@ -111,7 +128,9 @@ mod tests {
     fn each_record_is_a_row_and_each_probe_of_a_search() {
         let documents = documents();
         let rows = read(&table(&documents, Format::Csv).unwrap());
-        assert_eq!(rows.len(), fixture::all().len() + fixture::search().probes.len());
+        let trials = fixture::comparison().trials.len();
+        assert_eq!(rows.len(), fixture::all().len() + fixture::search().probes.len() + trials);
+        assert_eq!(rows.iter().filter(|row| row["study_setting"] == "B").count(), trials / 2);
         assert_eq!(rows.len(), super::rows(&documents));
         let probes = rows.iter().filter(|row| !row["search_id"].is_empty());
         assert_eq!(probes.count(), fixture::search().probes.len());

@@ -162,7 +162,9 @@ fn table(page: &mut Page, look: &Look, address: u32) {
     // A quantile that no row has room for takes no column.
     for column in [5, 4] {
         if rows[1..].iter().all(|row| row[column] == Piece::from("")) {
-            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+            for row in &mut rows {
+                row.remove(column);
+            }
         }
     }
     page.table(&rows);

@@ -10,9 +10,11 @@ mod ends;
 mod facts;
 mod figures;
 mod html;
+mod look;
 mod overview;
 mod readout;
 mod search;
+mod study;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -67,6 +69,8 @@ pub fn render(sources: &[Source], unread: &[Unread], samples: Option<&Grid>) -> 
         match &source.document {
             Document::Record(record) => article::record(&mut page, &told, record),
             Document::Search(search) => search::tell(&mut page, &told, search),
+            Document::Study(study) => study::tell(&mut page, &told, study),
+            Document::Look(found) => look::tell(&mut page, &told, found),
         }
     }
     if brief {
@@ -121,6 +125,8 @@ fn moment(moment: Moment) -> String {
 fn heading(document: &Document) -> (String, String) {
     match document {
         Document::Record(record) => of_record(record),
+        Document::Study(study) => study::heading(study),
+        Document::Look(found) => look::heading(found),
         Document::Search(search) => {
             let target = crate::text::address(&search.target);
             let method = search.probes.first().map_or_else(String::new, |probe| probe.record.method.to_string());

@@ -7,6 +7,7 @@ mod distribution;
 mod heat;
 mod name;
 mod rate;
+mod study;
 mod time;
 
 use std::fmt;
@@ -21,6 +22,7 @@ pub use distribution::{histogram, percentiles, percentiles_together, under_load}
 pub use heat::heat;
 pub use name::names;
 pub use rate::by_rate;
+pub use study::{runs, shifts, sides, sweep};
 pub use time::{carried, rates, times};
 
 /// One chart of a document, as it is asked for by name.
@@ -34,13 +36,15 @@ pub enum Kind {
     Series,
     /// How many took how long, over time; from samples alone.
     Heat,
-    /// Times by rate, of a search.
+    /// Times by rate, of a search; a figure along the axis of a sweep.
     Curve,
+    /// How far each quantile moved, of a comparison.
+    Shift,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Percentiles, Self::Histogram, Self::Series, Self::Heat, Self::Curve];
+    pub const ALL: [Self; 6] = [Self::Percentiles, Self::Histogram, Self::Series, Self::Heat, Self::Curve, Self::Shift];
 }
 
 impl fmt::Display for Kind {
@@ -51,6 +55,7 @@ impl fmt::Display for Kind {
             Self::Series => "series",
             Self::Heat => "heat",
             Self::Curve => "curve",
+            Self::Shift => "shift",
         })
     }
 }
@@ -75,6 +80,7 @@ pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<
         _ => Err("it shows one record at a time"),
     };
     match kind {
+        Kind::Percentiles if let [Document::Study(study)] = documents => runs(study).ok_or("no trial has answers"),
         Kind::Percentiles if records.len() > 1 => {
             let named: Vec<_> = names(&records).into_iter().zip(records).collect();
             percentiles_together(&named).ok_or("none of them has answered exchanges")
@@ -92,7 +98,16 @@ pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<
         }
         Kind::Curve => match documents {
             [Document::Search(search)] => by_rate(search).ok_or("the search has no two rates with answered messages"),
-            _ => Err("it takes the document of a search: `sonde load --find … -o found.json`"),
+            [Document::Study(study)] => sweep(study).ok_or("the study is no sweep, or has no trial that was answered"),
+            _ => Err("it takes the document of a search (`sonde load --find … -o found.json`) or of a sweep"),
+        },
+        Kind::Shift => match documents {
+            [Document::Study(study)] => {
+                let found = study.comparisons.iter().find(|comparison| !comparison.shifts.is_empty());
+                let chart = found.and_then(|found| shifts(found, &study.settings.get(found.second as usize)?.name));
+                chart.ok_or("no quantiles were compared")
+            }
+            _ => Err("it takes the document of a comparison: `sonde compare … -o study.json`"),
         },
     }
 }
@@ -100,7 +115,7 @@ pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<
 fn record(document: &Document) -> Option<&logbook::record::Record> {
     match document {
         Document::Record(record) => Some(record),
-        Document::Search(_) => None,
+        Document::Search(_) | Document::Study(_) | Document::Look(_) => None,
     }
 }
 
@@ -140,6 +155,6 @@ mod tests {
         for kind in Kind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
-        assert!("pie".parse::<Kind>().unwrap_err().contains("percentiles, histogram, series, heat, curve"));
+        assert!("pie".parse::<Kind>().unwrap_err().contains("percentiles, histogram, series, heat, curve, shift"));
     }
 }

@@ -1,6 +1,6 @@
 //! A study as the screen a person reads: what was set against what, what was found, and how surely.
 
-mod comparison;
+pub(crate) mod comparison;
 mod sweep;
 mod why;
 

@@ -76,6 +76,12 @@ struct Everywhere {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Look at a host for the first time: how far is it by each carrier, and which number should be believed?
+    ///
+    /// Needs nothing on the far side. `sonde HOST` is the same. Echo, TCP handshake and every program that is recognised there (a
+    /// reflector of ours, netserver, sockperf, iperf 2, STAMP) are asked side by side, in the same rounds; a sentence says which
+    /// number stands for what an application will see, and why the others differ, where that was shown.
+    Look(look::options::LookOptions),
     /// Measure round trips: what does one exchange cost, by this method?
     ///
     /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
@@ -116,12 +122,6 @@ enum Command {
     /// whom) and silence (filtered) apart, each with its TTL, window and options. No connection is ever made: the kernel resets
     /// what is accepted.
     Syn(syn::options::SynOptions),
-    /// Look at a host for the first time: how far is it by each carrier, and which number should be believed?
-    ///
-    /// Needs nothing on the far side. `sonde HOST` is the same. Echo, TCP handshake and every program that is recognised there (a
-    /// reflector of ours, netserver, sockperf, iperf 2, STAMP) are asked side by side, in the same rounds; a sentence says which
-    /// number stands for what an application will see, and why the others differ, where that was shown.
-    Look(look::options::LookOptions),
     /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),
     /// Does anyone answer there, and how? Addresses, route, MTU, echo, ports, and which known program is at each

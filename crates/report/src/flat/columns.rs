@@ -114,6 +114,9 @@ pub(super) const COLUMNS: &[Column] = &[
     column("elapsed_ns", Kind::Whole, Of::Entry(|entry| nanos(entry.record.elapsed()))),
     column("warnings", Kind::Whole, Of::Entry(|entry| whole(entry.record.warnings.len() as u64))),
     column("search_id", Kind::Text, Of::Entry(|entry| text(entry.search?.0.id))),
+    column("study_id", Kind::Text, Of::Entry(|entry| text(entry.study?.0.id))),
+    column("study_setting", Kind::Text, Of::Entry(setting)),
+    column("study_block", Kind::Whole, Of::Entry(|entry| whole(entry.study?.1.block.into()))),
     column("search_missed", Kind::Text, Of::Entry(|entry| text(entry.search?.1.missed.join(", ")))),
     counted("scheduled", |outcome| whole(outcome.counts.scheduled)),
     counted("answered", |outcome| whole(outcome.counts.answered)),
@@ -182,6 +185,11 @@ pub(super) const COLUMNS: &[Column] = &[
     column("their_mtu_bytes", Kind::Whole, Of::Theirs(|end| whole(end.interface.as_ref()?.mtu_bytes?.into()))),
     column("their_speed_mbps", Kind::Whole, Of::Theirs(|end| whole(end.interface.as_ref()?.speed_mbps?.into()))),
 ];
+
+fn setting(entry: &Entry<'_>) -> Option<Value> {
+    let (study, trial) = entry.study?;
+    text(&study.settings.get(trial.setting as usize)?.name)
+}
 
 fn governors(end: &Environment) -> Option<Value> {
     (!end.governors.is_empty()).then(|| Value::Text(end.governors.join(" ")))

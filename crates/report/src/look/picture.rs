@@ -52,7 +52,9 @@ pub(super) fn draw(page: &mut Page, look: &Look) {
     let marks = axis.marks(cells, |text| style.say(text).width());
     let indent = INDENT + label + APART;
     let mut floor = vec![signs.floor; cells];
-    marks.iter().for_each(|mark| floor[mark.cell] = signs.mark);
+    for mark in &marks {
+        floor[mark.cell] = signs.mark;
+    }
     page.line(indent, &[Piece::new(floor.into_iter().collect::<String>(), Tone::Faint)]);
     let mut numbers = String::new();
     for mark in &marks {

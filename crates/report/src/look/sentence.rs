@@ -64,7 +64,7 @@ fn explained(look: &Look) -> Vec<String> {
 }
 
 fn why(look: &Look, cause: Cause, findings: &[&Finding]) -> String {
-    let subjects = listed(findings.iter().map(|finding| subject(look, finding)).collect());
+    let subjects = listed(&findings.iter().map(|finding| subject(look, finding)).collect::<Vec<_>>());
     let are = if findings.len() > 1 { "are" } else { "is" };
     match cause {
         Cause::SlowIcmp => format!("{subjects}: {cause}, so TCP is to be believed"),
@@ -78,7 +78,7 @@ fn why(look: &Look, cause: Cause, findings: &[&Finding]) -> String {
 fn plain(look: &Look, word: Word, words: &str) -> Option<String> {
     let of = look.judgement.findings.iter().filter(|finding| finding.word == Some(word));
     let subjects: Vec<String> = of.map(|finding| called(look, finding.of)).collect();
-    (!subjects.is_empty()).then(|| format!("{words} {}", listed(subjects)))
+    (!subjects.is_empty()).then(|| format!("{words} {}", listed(&subjects)))
 }
 
 /// `icmp echo (−114 µs)`.
@@ -128,7 +128,7 @@ fn nothing(look: &Look) -> String {
     text
 }
 
-fn listed(items: Vec<String>) -> String {
+fn listed(items: &[String]) -> String {
     match items.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),

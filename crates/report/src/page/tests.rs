@@ -148,6 +148,22 @@ fn a_search_has_its_curve_and_every_rate() {
 }
 
 #[test]
+fn a_study_says_what_was_found_and_every_trial() {
+    let of = |study: &logbook::study::StudyDocument| {
+        let document = Document::Study(Box::new(study.clone()));
+        holds_together(&render(&[Source { name: "study.json".to_owned(), document }], &[], None))
+    };
+    let compared = fixture::comparison();
+    let page = of(&compared);
+    assert!(page.text.contains("p50: B is slower by "), "{}", page.text);
+    assert!(page.text.contains("How far each quantile moved") && page.text.contains("Percentiles of every run"));
+    assert_eq!(data(&page)["charts"]["r1-r"].as_array().map(Vec::len), Some(compared.trials.len()));
+    let swept = of(&fixture::sweep());
+    assert!(swept.text.contains("p50 over interval"));
+    assert_eq!(data(&swept)["charts"]["r1-c"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
 fn numbers_are_those_of_the_record() {
     let record = fixture::closed();
     let parsed = holds_together(&alone(record.clone()));

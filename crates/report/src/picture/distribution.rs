@@ -61,6 +61,17 @@ pub fn percentiles_together(records: &[(String, &Record)]) -> Option<Chart> {
     (!series.is_empty()).then(|| Chart { alternative, series, ..empty("Percentiles side by side") })
 }
 
+/// The same, each in a colour that is given: runs of one side have one.
+pub(super) fn by_colour(records: &[(String, &Record, usize)], title: &str) -> Option<Chart> {
+    let curve = |(name, record, colour): &(String, &Record, usize)| {
+        let curve = curve(name, &record.outcome.as_ref()?.response, POINTS_AMONG_MANY)?;
+        Some(Series { points: without_intervals(curve.points), colour: Some(*colour), ..curve })
+    };
+    let series: Vec<Series> = records.iter().filter_map(curve).collect();
+    let alternative = number::count(series.len() as u64, "curve", "curves");
+    (!series.is_empty()).then(|| Chart { alternative, series, ..empty(title) })
+}
+
 /// What streams did to exchanges beside them: before, while and after they ran.
 pub fn under_load(latency: &UnderLoad) -> Option<Chart> {
     let phases =

@@ -98,7 +98,7 @@ fn absent() -> String {
 }
 
 /// A figure's number for people.
-fn told(figure: Figure, value: f64) -> Option<String> {
+pub(crate) fn told(figure: Figure, value: f64) -> Option<String> {
     match figure.unit() {
         Unit::Time => number::time(value),
         Unit::Share => Some(number::percent(value)),
@@ -108,7 +108,7 @@ fn told(figure: Figure, value: f64) -> Option<String> {
 }
 
 /// The same of a difference, with its sign.
-fn signed(figure: Figure, value: f64) -> String {
+pub(crate) fn signed(figure: Figure, value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "+" };
     told(figure, value.abs()).map_or_else(absent, |size| format!("{sign}{size}"))
 }
@@ -120,10 +120,13 @@ fn percent(share: f64) -> String {
 }
 
 /// The word for one figure, and how much: from the list of what may be said.
-fn word(figure: &ComparedFigure, name: &str, design: Design) -> String {
+pub(crate) fn word(figure: &ComparedFigure, name: &str, design: Design) -> String {
     let compared = &figure.compared;
     let runs = runs(compared);
     match compared.word {
+        Word::TooFewRuns if compared.runs.0.min(compared.runs.1) == 0 => {
+            "in no run: so few exchanges do not reach it, longer runs (-t) would".to_owned()
+        }
         Word::TooFewRuns => format!("too few runs ({runs}) to show a difference"),
         Word::NotShown => {
             let ends = compared.change.and_then(|change| Some((change.low?, change.high?)));
@@ -179,7 +182,10 @@ fn how(comparison: &Comparison, design: Design) -> String {
     };
     let judged = comparison.figures.iter().filter(|figure| figure.compared.p.is_some()).count();
     let together = if judged > 1 { format!(", {judged} figures judged together (Holm)") } else { String::new() };
-    let few = comparison.figures.iter().any(|figure| figure.compared.word == Word::TooFewRuns);
+    let is_few = |figure: &ComparedFigure| {
+        figure.compared.word == Word::TooFewRuns && figure.compared.runs.0.min(figure.compared.runs.1) > 0
+    };
+    let few = comparison.figures.iter().any(is_few);
     let more = match design {
         _ if !few => String::new(),
         Design::Paired => format!("; it takes {} pairs (--runs)", fewest(judged.max(1), design)),
@@ -217,7 +223,7 @@ fn not_told(axes: &[AxisDifference], by: Option<Figure>) -> Option<&'static str>
 }
 
 /// `61 % [55, 66] of it, −48 µs [−52, −44]`.
-fn closes(worth: &Worth, by: Figure) -> String {
+pub(crate) fn closes(worth: &Worth, by: Figure) -> String {
     let ends = |interval: &Interval, tell: &dyn Fn(f64) -> String| {
         let ends = interval.low.zip(interval.high);
         ends.map_or(String::new(), |(low, high)| format!(" [{}, {}]", tell(low), tell(high)))

@@ -25,7 +25,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExportOptions {
-    /// Records and searches, as -o FILE.json or --json wrote them, or folders of them; - is standard input
+    /// Records, searches and studies, as -o FILE.json or --json wrote them, or folders of them; - is standard input
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
     /// Where to: .csv or .parquet; may be given again. Left out: CSV on standard output

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use logbook::read::Document;
+use logbook::study::Question;
 use measure::unit::{Bytes, grouped};
 use report::number;
 use report::page::{self, Source, Unread};
@@ -22,7 +23,7 @@ use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde report run.json -o page.html                     figures, charts, warnings, method, both ends, command
+  sonde report run.json -o page.html                     figures, charts, warnings, method, both ends
   sonde report monday.json tuesday.json -o week.html     side by side, and in what they differ
   sonde report runs/ -o all.html                         every record of a folder
   sonde report found.json -o curve.svg -o curve.png      the curve of a search, for a document
@@ -34,13 +35,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportOptions {
-    /// Records and searches, as -o FILE.json or --json wrote them, or folders of them; - is standard input
+    /// Records, searches and studies, as -o FILE.json or --json wrote them, or folders of them; - is standard input
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
     /// Where to: .html is a page, .svg and .png are one chart; may be given again
     #[arg(short = 'o', long = "output", value_name = "FILE", required = true)]
     output: Vec<Target>,
-    /// Which chart a picture shows: percentiles, histogram, series, heat or curve. Left out: what the record tells most by
+    /// Which chart a picture shows: percentiles, histogram, series, heat, curve or shift. Left out: what the record tells most by
     #[arg(long, value_name = "CHART")]
     plot: Option<Kind>,
     /// Samples of the record, as --samples FILE.csv wrote them: for a heat map
@@ -123,6 +124,8 @@ fn write(target: &Target, content: &[u8], output: &Output) -> Result<(), Failure
 fn chart(documents: &[Document], asked: Option<Kind>, samples: Option<&Grid>) -> Result<Chart, Failure> {
     let best = || match documents {
         [Document::Search(_)] => Kind::Curve,
+        [Document::Study(study)] if matches!(study.question, Question::Sweep { .. }) => Kind::Curve,
+        [Document::Study(_)] => Kind::Shift,
         [Document::Record(record)] if record.outcome.is_none() => Kind::Series,
         _ if samples.is_some() => Kind::Heat,
         _ => Kind::Percentiles,

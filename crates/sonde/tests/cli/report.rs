@@ -49,7 +49,7 @@ fn pictures_are_what_their_endings_say() {
 #[test_case(&["run.json"], "--output"; "nowhere to")]
 #[test_case(&["run.json", "-o", "page.pdf"], ".html (a page), .svg or .png"; "no such form")]
 #[test_case(&["run.json", "-o", "absent/page.html"], "its folder is not there"; "no folder")]
-#[test_case(&["run.json", "-o", "a.svg", "--plot", "pie"], "percentiles, histogram, series, heat, curve"; "no such chart")]
+#[test_case(&["run.json", "-o", "a.svg", "--plot", "pie"], "percentiles, histogram, series, heat, curve, shift"; "no such chart")]
 #[test_case(&["run.json", "-o", "a.svg", "--plot", "heat"], "--samples FILE.csv"; "no samples")]
 #[test_case(&["run.json", "-o", "a.svg", "--plot", "curve"], "--find"; "no search")]
 #[test_case(&["old.json", "-o", "a.html", "--samples", "run.csv"], "samples of another measurement"; "other samples")]

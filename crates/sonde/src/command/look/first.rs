@@ -56,7 +56,7 @@ impl<'a> First<'a> {
     pub fn close(self) -> Stream<'a> {
         let State { line, stream } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if self.text {
-            self.output.result(&line.end());
+            self.output.result(line.end());
         }
         stream
     }

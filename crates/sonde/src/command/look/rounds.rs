@@ -8,7 +8,7 @@ use std::time::Duration;
 use endpoint::stop::Stop;
 use measure::look::course::Course;
 use measure::look::{Leg, Sums};
-use measure::method::{Method, Stop as End};
+use measure::method::{Method, Stop as StopAt};
 use measure::schedule;
 use measure::unit::Nanos;
 use protocol::native::key::Key;
@@ -80,51 +80,14 @@ impl Rounds {
     /// does not meet one way alone.
     pub fn part(&mut self, length: Nanos, turned: bool, means: Means<'_>) {
         let open = self.open();
-        let plans: Vec<(usize, Way, Result<Method, String>)> = open
-            .iter()
-            .zip(self.paces(open.len(), length, turned))
-            .map(|(place, pace)| {
-                let way = self.tracks[*place].way.clone();
-                let method = method(&way, &pace);
-                (*place, way, method)
-            })
-            .collect();
-        let (done, ended) = channel();
-        let live = &self.live;
-        let mut results = Vec::new();
-        thread::scope(|scope| {
-            let mut running = 0;
-            for (place, way, method) in plans {
-                let done = done.clone();
-                let body = move || {
-                    let asked = method.and_then(|method| {
-                        let mut hear = |exchange| lock(live).courses[place].take(&exchange);
-                        let told = ask(&way, &method, means.key, means.stop, &mut hear);
-                        told.map(|told| (method, told)).map_err(|error| error.to_string())
-                    });
-                    // The other end waits until all have sent.
-                    let _ = done.send((place, asked));
-                };
-                match thread::Builder::new().name(format!("sonde-look-{place}")).spawn_scoped(scope, body) {
-                    Ok(_) => running += 1,
-                    Err(error) => results.push((place, Err(format!("no thread to ask with: {error}")))),
-                }
-            }
-            while running > 0 {
-                match ended.recv_timeout(RENEWED) {
-                    Ok(result) => {
-                        results.push(result);
-                        running -= 1;
-                    }
-                    Err(RecvTimeoutError::Timeout) if means.output.shows_progress() => {
-                        means.output.progress(&lock(live).line(means.output.style().width));
-                    }
-                    Err(_) => {}
-                }
-            }
-        });
-        for (place, result) in results {
-            self.tracks[place].took(result);
+        let paces = self.paces(open.len(), length, turned);
+        let errand = |(place, pace): (&usize, Pace)| {
+            let way = self.tracks[*place].way.clone();
+            Errand { place: *place, method: method(&way, &pace), way }
+        };
+        let errands: Vec<Errand> = open.iter().zip(paces).map(errand).collect();
+        for End { place, asked } in carry_out(errands, &self.live, means) {
+            self.tracks[place].took(asked);
         }
     }
 
@@ -135,7 +98,7 @@ impl Rounds {
             let slot = if turned { count - 1 - place } else { place } as u64;
             let from = Nanos(slot * share + share / 2);
             let seed = schedule::seed_of_phase(self.interval, from, Nanos(share / SHARP), drawn_seed());
-            Pace { every: Some(self.interval), end: End { after_ns: Some(length), ..End::default() }, seed }
+            Pace { every: Some(self.interval), end: StopAt { after_ns: Some(length), ..StopAt::default() }, seed }
         };
         (0..count).map(pace).collect()
     }
@@ -155,6 +118,57 @@ impl Rounds {
     pub fn has_open(&self) -> bool {
         !self.open().is_empty()
     }
+}
+
+/// A way that is to be asked.
+struct Errand {
+    place: usize,
+    way: Way,
+    method: Result<Method, String>,
+}
+
+/// What came of it.
+struct End {
+    place: usize,
+    asked: Result<(Method, Told), String>,
+}
+
+/// Asks by all ways at once, each on a thread of its own, and renews the line on the terminal meanwhile.
+fn carry_out(errands: Vec<Errand>, live: &Mutex<Live>, means: Means<'_>) -> Vec<End> {
+    let (done, ended) = channel();
+    let mut ends = Vec::new();
+    thread::scope(|scope| {
+        let mut running = 0;
+        for Errand { place, way, method } in errands {
+            let done = done.clone();
+            let body = move || {
+                let asked = method.and_then(|method| {
+                    let mut hear = |exchange| lock(live).courses[place].take(&exchange);
+                    let told = ask(&way, &method, means.key, means.stop, &mut hear);
+                    told.map(|told| (method, told)).map_err(|error| error.to_string())
+                });
+                // The other end waits until all have sent.
+                let _ = done.send(End { place, asked });
+            };
+            match thread::Builder::new().name(format!("sonde-look-{place}")).spawn_scoped(scope, body) {
+                Ok(_) => running += 1,
+                Err(error) => ends.push(End { place, asked: Err(format!("no thread to ask with: {error}")) }),
+            }
+        }
+        while running > 0 {
+            match ended.recv_timeout(RENEWED) {
+                Ok(end) => {
+                    ends.push(end);
+                    running -= 1;
+                }
+                Err(RecvTimeoutError::Timeout) if means.output.shows_progress() => {
+                    means.output.progress(&lock(live).line(means.output.style().width));
+                }
+                Err(_) => {}
+            }
+        }
+    });
+    ends
 }
 
 fn lock(live: &Mutex<Live>) -> std::sync::MutexGuard<'_, Live> {

@@ -1,0 +1,31 @@
+//! A first look as a part of a page: what a terminal shows of it, whole.
+
+use logbook::look::LookDocument;
+use logbook::record::Ended;
+
+use super::{Builder, Told, article};
+use crate::layout::Style;
+use crate::look;
+use crate::markup::escaped;
+
+/// Cells of a line of what is told as a terminal would.
+const TERMINAL: usize = 100;
+
+/// Whom it looked at, and how.
+pub(super) fn heading(found: &LookDocument) -> (String, String) {
+    let host = found.look.addresses.first().map_or_else(|| "a host".to_owned(), |asked| asked.address.to_string());
+    let ways = crate::number::count(found.look.legs.len() as u64, "way", "ways");
+    (format!("first look · {host}"), format!("{ways}, in turns"))
+}
+
+/// The part of the page that tells of `found`.
+pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
+    article::opening(page, told);
+    if found.ended != Ended::Complete {
+        page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
+    }
+    let printed = look::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });
+    page.html.raw(&format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&printed)));
+    article::command(page, &told.id(), &found.command);
+    page.html.raw("</article>\n");
+}

@@ -1,0 +1,158 @@
+//! A study as a part of a page: a comparison with its sides, words and intervals, or the curve of a sweep; every trial.
+
+use logbook::record::Ended;
+use logbook::study::{Comparison, Question, Setting, StudyDocument, Trial};
+use measure::comparison::{Design, Interval};
+use measure::study::figure::Figure;
+
+use super::table::{Cell, Row, Table};
+use super::{Builder, Told, article, figures};
+use crate::layout::Style;
+use crate::markup::escaped;
+use crate::picture;
+use crate::plot::Frame;
+use crate::study::{self, comparison as words};
+
+/// Cells of a line of what is told as a terminal would.
+const TERMINAL: usize = 100;
+
+/// What was studied, and how.
+pub(super) fn heading(study: &StudyDocument) -> (String, String) {
+    let trials = crate::number::count(study.trials.len() as u64, "trial", "trials");
+    let blocks = crate::number::count(u64::from(study.blocks), "block", "blocks");
+    match &study.question {
+        Question::Compare { design } => {
+            let names: Vec<&str> = picture::sides(study).map(|(_, setting)| setting.name.as_str()).collect();
+            let how = match design {
+                Design::Paired => format!("{trials} in {blocks}, in random order"),
+                Design::Apart => format!("{trials}, each side by itself"),
+            };
+            (format!("comparison · {}", names.join(" against ")), how)
+        }
+        Question::Sweep { axis, figures, .. } => {
+            let figure = figures.first().map_or_else(String::new, ToString::to_string);
+            (format!("sweep · {figure} over {axis}"), format!("{trials} in {blocks}, in random order"))
+        }
+        _ => ("study".to_owned(), trials),
+    }
+}
+
+/// The part of the page that tells of `study`.
+pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
+    let id = told.id();
+    article::opening(page, told);
+    if study.ended != Some(Ended::Complete) {
+        page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
+    }
+    sides(page, study);
+    for (place, comparison) in study.comparisons.iter().enumerate() {
+        compared(page, &format!("{id}-{place}"), study, comparison);
+    }
+    let several = "A point is the median of its trials; the bar goes from the lowest to the highest.";
+    let charts = [("c", picture::sweep(study), several), ("r", picture::runs(study), "A line for each run.")];
+    for (which, chart, caption) in charts {
+        if let Some(chart) = chart {
+            page.chart(&format!("{id}-{which}"), &chart, Frame::default(), caption);
+        }
+    }
+    if !told.brief {
+        let table = trials(study);
+        page.html.details("Every trial, in the order they were made", |html| table.tell(html));
+    }
+    article::command(page, &id, &study.command);
+    let printed = study::render(study, &Style { width: TERMINAL, verbose: true, ..Style::default() });
+    if !told.brief && !printed.trim().is_empty() {
+        let printed = escaped(&printed);
+        page.html.details("All of it, as a terminal shows it", |html| {
+            html.raw(&format!("<pre tabindex=\"0\">{printed}</pre>\n"));
+        });
+    }
+    page.html.raw("</article>\n");
+}
+
+/// What each side is made by, and the method that makes.
+fn sides(page: &mut Builder, study: &StudyDocument) {
+    let row = |(_, setting): (u32, &Setting)| {
+        let method = setting.method.as_ref().map_or_else(String::new, ToString::to_string);
+        [setting.name.clone(), setting.command.join(" "), method].into_iter().collect::<Row>()
+    };
+    let rows = picture::sides(study).map(row).collect();
+    let head = ["", "made by", "method"].map(str::to_owned).to_vec();
+    Table { caption: "What is compared".to_owned(), head, rows, class: "facts" }.tell(&mut page.html);
+}
+
+/// One side against the first: the words that may be said, the figures, how far quantiles moved, the axes.
+fn compared(page: &mut Builder, id: &str, study: &StudyDocument, comparison: &Comparison) {
+    let Some(second) = study.settings.get(comparison.second as usize) else { return };
+    let Question::Compare { design } = study.question else { return };
+    let name = second.name.split(' ').next().unwrap_or_default();
+    if let Some(why) = &comparison.incomparable {
+        page.html.element("p", "class=\"early\"", &format!("Not comparable: {why}"));
+        return;
+    }
+    for figure in &comparison.figures {
+        let said = format!("{}: {}", figure.figure, words::word(figure, name, design));
+        page.html.element("p", "class=\"found\"", &said);
+    }
+    let ends = |interval: Option<Interval>, figure: Figure| {
+        let ends = interval.and_then(|interval| Some((interval.low?, interval.high?)));
+        ends.map_or_else(String::new, |(low, high)| {
+            format!("{} … {}", words::signed(figure, low), words::signed(figure, high))
+        })
+    };
+    let row = |found: &logbook::study::ComparedFigure| {
+        let (figure, compared) = (found.figure, &found.compared);
+        let value = |value: Option<f64>| {
+            value.map_or_else(Cell::default, |value| Cell::number(words::told(figure, value), value))
+        };
+        let difference = compared.difference.map_or_else(Cell::default, |difference| {
+            Cell::number(Some(words::signed(figure, difference.value)), difference.value)
+        });
+        let interval = Cell::from(ends(compared.difference, figure));
+        [Cell::from(figure.to_string()), value(compared.first), value(compared.second), difference, interval]
+            .into_iter()
+            .collect::<Row>()
+    };
+    let rows = comparison.figures.iter().map(row).collect();
+    let first = study.settings.first().map_or_else(String::new, |setting| setting.name.clone());
+    let head = ["", &first, name, "difference", "95 % interval"].map(str::to_owned).to_vec();
+    Table { caption: "Medians over the runs".to_owned(), head, rows, class: "numbers" }.tell(&mut page.html);
+    if let Some(chart) = picture::shifts(comparison, name) {
+        page.chart(
+            &format!("{id}-q"),
+            &chart,
+            Frame { height: 280, ..Frame::default() },
+            "Bars are intervals of 95 %.",
+        );
+    }
+    axes(page, comparison);
+}
+
+/// The axes in which the two methods differ, and what each closes of the gap.
+fn axes(page: &mut Builder, comparison: &Comparison) {
+    let row = |axis: &logbook::study::AxisDifference| {
+        let worth = axis.worth.as_ref().zip(comparison.moved_by);
+        let closes = worth.map_or_else(String::new, |(worth, by)| words::closes(worth, by));
+        [axis.axis.clone(), axis.first.clone(), axis.second.clone(), closes].into_iter().collect::<Row>()
+    };
+    let rows = comparison.axes.iter().map(row).collect();
+    let by = comparison.moved_by.map_or_else(String::new, |by| format!(", and what each closes of the gap in {by}"));
+    let head = ["axis", "first side", "second", "closes"].map(str::to_owned).to_vec();
+    Table { caption: format!("In what their methods differ{by}"), head, rows, class: "facts" }.tell(&mut page.html);
+}
+
+fn trials(study: &StudyDocument) -> Table {
+    let row = |(place, trial): (usize, &Trial)| {
+        let setting = study.settings.get(trial.setting as usize).map_or("", |setting| setting.name.as_str());
+        let count = |number: u64| Cell::number(Some(number.to_string()), number as f64);
+        let first = [count(place as u64 + 1), Cell::from(setting), count(u64::from(trial.block) + 1)];
+        let figures =
+            trial.record.as_deref().map_or_else(|| vec![Cell::default(); figures::COLUMNS.len()], figures::row);
+        let failure = trial.failure.as_ref().map_or_else(String::new, |failure| failure.what.clone());
+        first.into_iter().chain(figures).chain([Cell::from(failure)]).collect::<Row>()
+    };
+    let rows = study.trials.iter().enumerate().map(row).collect();
+    let head =
+        ["trial", "of", "block"].into_iter().chain(figures::COLUMNS).chain(["failed"]).map(str::to_owned).collect();
+    Table { caption: "Trials".to_owned(), head, rows, class: "sorted" }
+}
