@@ -80,10 +80,9 @@ pub enum Question {
         axis: String,
         /// What its values are.
         values: Values,
-        /// What is drawn against it.
-        figure: Figure,
-        /// What else is told of each point. Times are nanoseconds, losses shares, rates a second, throughput bytes a second.
-        beside: Vec<Figure>,
+        /// What is told of each point; the first is drawn. Times are nanoseconds, losses shares, rates a second, throughput bytes a
+        /// second.
+        figures: Vec<Figure>,
         /// The words of each curve, without those of its points.
         methods: Vec<Vec<String>>,
     },

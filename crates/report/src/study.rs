@@ -6,7 +6,6 @@ mod why;
 
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};
-use measure::study::figure::Figure;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 
@@ -18,9 +17,8 @@ pub fn render(study: &StudyDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
     match &study.question {
         Question::Compare { design } => comparison::render(&mut page, study, *design),
-        Question::Sweep { axis, values, figure, beside, methods } => {
-            let figures: Vec<Figure> = std::iter::once(figure).chain(beside).copied().collect();
-            sweep::render(&mut page, study, &sweep::Asked { axis, values: *values, figures: &figures, methods });
+        Question::Sweep { axis, values, figures, methods } => {
+            sweep::render(&mut page, study, &sweep::Asked { axis, values: *values, figures, methods });
         }
         Question::Why { interval_ns, method, switches } => {
             why::render(&mut page, study, &why::Asked { interval: *interval_ns, method, switches });

@@ -62,7 +62,7 @@ fn a_sweep_is_one_valid_document_and_its_lines_hold_it() {
         (&question["kind"], &question["axis"], &question["values"]),
         (&json!("sweep"), &json!("size"), &json!("sizes"))
     );
-    assert_eq!((&question["figure"], &question["beside"]), (&json!("p50"), &json!(["p99"])));
+    assert_eq!(question["figures"], json!(["p50", "p99"]));
     assert_eq!(order(&found), planned_order(), "the seed decides");
     let at: Vec<&Value> = found["settings"].as_array().unwrap().iter().map(|setting| &setting["at"]).collect();
     assert_eq!(*at[0], json!({"as": "point", "series": 0, "of": "tcp", "value": "64", "number": 64.0}));

@@ -55,8 +55,7 @@ fn sweep(points: &[&str], values: Values, blocks: u32) -> StudyDocument {
         question: Question::Sweep {
             axis: "interval".to_owned(),
             values,
-            figure: Figure::Quantile(0.5),
-            beside: vec![Figure::Quantile(0.99)],
+            figures: vec![Figure::Quantile(0.5), Figure::Quantile(0.99)],
             methods: names.map(|name| vec!["rtt".to_owned(), "db1".to_owned(), format!("--{name}")]).to_vec(),
         },
         settings,

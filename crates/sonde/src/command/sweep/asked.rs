@@ -49,8 +49,8 @@ impl Asked {
             }
         }
         let methods = curves.iter().map(|(_, words)| point::without(&axis, words).words()).collect();
-        let (figure, beside) = figures(options.figure, words.first())?;
-        let question = Question::Sweep { axis: axis.name.to_owned(), values, figure, beside, methods };
+        let figures = figures(options.figure, words.first())?;
+        let question = Question::Sweep { axis: axis.name.to_owned(), values, figures, methods };
         Ok(Self { question, words, places })
     }
 }
@@ -119,10 +119,10 @@ fn at(axis: &Axis, name: &str, curve: &Words, step: &Step) -> Result<Words, Fail
 }
 
 /// What is told of each point: what was asked for, and the p99 beside another time.
-fn figures(asked: Option<Figure>, first: Option<&Words>) -> Result<(Figure, Vec<Figure>), Failure> {
+fn figures(asked: Option<Figure>, first: Option<&Words>) -> Result<Vec<Figure>, Failure> {
     let streams = first.map(Words::method).transpose()?.is_some_and(|method| method.pattern == Pattern::Stream);
     let figure = asked.unwrap_or(if streams { Figure::Throughput } else { Figure::Quantile(0.5) });
     let tail = Figure::Quantile(0.99);
     let both = figure.unit() == Unit::Time && figure != tail;
-    Ok((figure, if both { vec![tail] } else { Vec::new() }))
+    Ok(if both { vec![figure, tail] } else { vec![figure] })
 }
