@@ -7,6 +7,7 @@ pub mod settings;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use endpoint::clock::Monotonic;
 use endpoint::stop::Stop;
 use lab::trial::{Run, Runner};
 use logbook::record::Record;
@@ -47,9 +48,12 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
     let blocks = options.blocks.unwrap_or(BLOCKS);
     let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
     plan(Settings::of(&base, &intervals, true, 0)?.words, blocks, seed, AIM, options.budget)?;
+    let started = Monotonic::now();
     let (stamps, peer_cpus) = look(&base)?;
+    let looked = Monotonic::now().since(started).unwrap_or_default();
+    let budget = options.budget.map(|budget| Nanos(budget.0.saturating_sub(looked.0)));
     let settings = Settings::of(&base, &intervals, stamps, peer_cpus)?;
-    let planned = plan(settings.words, blocks, seed, AIM, options.budget)?;
+    let planned = plan(settings.words, blocks, seed, AIM, budget)?;
     let study = StudyDocument {
         format: Format::Study,
         version: VERSION,
@@ -62,7 +66,7 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
         blocks,
         seed,
         takes_ns: Some(planned.takes),
-        budget_ns: planned.budget,
+        budget_ns: options.budget,
         trials: Vec::new(),
         ended: None,
         comparisons: Vec::new(),

@@ -16,8 +16,15 @@ use crate::failure::Failure;
 /// Intervals where nobody says: back to back, and one a decade.
 const INTERVALS: &str = "0,10us..100ms/5";
 /// What is in question where nobody says: an application that asks now and then, and sleeps meanwhile.
-const DEFAULTS: [(&str, &str); 5] =
-    [("--every", "10ms"), ("--window", "1"), ("--pace", "sleep"), ("--wait", "block"), ("--peer-wait", "block")];
+const DEFAULTS: [(&str, &str); 6] = [
+    ("--every", "10ms"),
+    ("--window", "1"),
+    ("--pace", "sleep"),
+    ("--wait", "block"),
+    ("--peer-wait", "block"),
+    // Of a hundred trials the usual warm-up would be most of the time.
+    ("--warm-up", "100ms"),
+];
 /// Options that say when requests leave: any of them stands for the interval.
 const SCHEDULES: [&str; 3] = ["--every", "--rate", "--poisson"];
 /// The causes that have a switch, and the option that is said to be `spin`.
