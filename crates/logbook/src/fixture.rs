@@ -132,6 +132,7 @@ pub(crate) fn study() -> StudyDocument {
             moved_by: None,
             incomparable: None,
         }],
+        explanation: None,
     }
 }
 

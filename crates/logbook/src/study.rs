@@ -11,6 +11,7 @@ use measure::study::moves::Worth;
 use measure::study::range::Values;
 use measure::study::threshold::{Held, Threshold};
 use measure::unit::Nanos;
+use measure::why::{Cause, Explanation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -58,6 +59,9 @@ pub struct StudyDocument {
     /// What a comparison found: each other side against the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
+    /// What explains a round trip; absent where that was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
 }
 
 /// What a study asks.
@@ -81,6 +85,15 @@ pub enum Question {
         figures: Vec<Figure>,
         /// The words of each curve, without those of its points.
         methods: Vec<Vec<String>>,
+    },
+    /// Where does the time go, and which switch shows it?
+    Why {
+        /// The interval at which causes were looked for, nanoseconds.
+        interval_ns: Nanos,
+        /// The words of what was looked at, no switch moved.
+        method: Vec<String>,
+        /// The causes that have a switch: bit k, from 0, of a corner is set where the k-th was moved.
+        switches: Vec<Cause>,
     },
 }
 
@@ -121,6 +134,13 @@ pub enum Place {
         /// The same as a number, in the axis's unit: nanoseconds, bytes, events or bits a second, or a count; absent where it is a
         /// word. 0 of an interval is back to back.
         number: Option<f64>,
+    },
+    /// Back to back, all switches moved: what an exchange costs at its best.
+    Floor,
+    /// No switch moved, and the peer on a CPU of its host.
+    PeerCpu {
+        /// Which, by its number there.
+        cpu: u32,
     },
 }
 
@@ -239,13 +259,24 @@ impl StudyDocument {
 
     /// The number that each block's trial of a setting has for `figure`; absent where a block has none.
     pub fn figures_of(&self, setting: u32, figure: Figure) -> Vec<Option<f64>> {
+        self.numbers_of(setting, &|record| figure.of(record.outcome.as_ref(), record.stream.as_ref()))
+    }
+
+    /// The number that `of` finds in each block's record of a setting; absent where a block has none.
+    pub fn numbers_of(&self, setting: u32, of: &dyn Fn(&Record) -> Option<f64>) -> Vec<Option<f64>> {
         let mut numbers = vec![None; self.blocks as usize];
         for trial in self.trials_of(setting) {
             if let (Some(number), Some(record)) = (numbers.get_mut(trial.block as usize), &trial.record) {
-                *number = figure.of(record.outcome.as_ref(), record.stream.as_ref());
+                *number = of(record);
             }
         }
         numbers
+    }
+
+    /// The first setting that lies there, a number of its own from 0.
+    pub fn setting_at(&self, place: &Place) -> Option<u32> {
+        let at = self.settings.iter().position(|setting| setting.at == *place)?;
+        u32::try_from(at).ok()
     }
 
     /// Trials that were to be made.

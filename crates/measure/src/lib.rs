@@ -28,4 +28,5 @@ pub mod throughput;
 pub mod trace;
 pub mod unit;
 pub mod verdict;
+pub mod why;
 pub mod wire;

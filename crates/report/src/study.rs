@@ -2,6 +2,7 @@
 
 pub(crate) mod comparison;
 mod sweep;
+mod why;
 
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};
@@ -18,6 +19,9 @@ pub fn render(study: &StudyDocument, style: &Style) -> String {
         Question::Compare { design } => comparison::render(&mut page, study, *design),
         Question::Sweep { axis, values, figures, methods } => {
             sweep::render(&mut page, study, &sweep::Asked { axis, values: *values, figures, methods });
+        }
+        Question::Why { interval_ns, method, switches } => {
+            why::render(&mut page, study, &why::Asked { interval: *interval_ns, method, switches });
         }
         _ => {}
     }

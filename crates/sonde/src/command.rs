@@ -31,6 +31,7 @@ pub mod syn;
 pub mod throughput;
 pub mod value;
 pub mod verify;
+pub mod why;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -109,6 +110,12 @@ enum Command {
     /// connections of its own. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP end it in order: what
     /// was measured until then is told and kept, and --resume goes on.
     Sweep(sweep::options::SweepOptions),
+    /// Why does a round trip take so long? Where the time goes, and which switch shows it
+    ///
+    /// Measures at several intervals, with kernel timestamps, and then moves what can be moved: how we wait for the next
+    /// request, how we wait for a reply, how the peer waits, on which CPU it runs. A cause is named where its switch shows it.
+    /// Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP end it in order.
+    Why(why::options::WhyOptions),
     /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
     ///
     /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
@@ -213,6 +220,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Throughput(options) => throughput::run(options, &words, output),
         Command::Compare(options) => compare::run(&options, words, output),
         Command::Sweep(options) => sweep::run(&options, words, output),
+        Command::Why(options) => why::run(&options, words, output),
         Command::Syn(options) => syn::run(options, words, output),
         Command::Look(options) => look::run(&options, words, output),
         Command::Replay(options) => replay::run(options, words, output),

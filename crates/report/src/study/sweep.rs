@@ -46,7 +46,8 @@ fn head(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>, grid: &Grid) 
     let items = [
         Piece::new(format!("sweep over {}", asked.axis), Tone::Strong),
         points.into(),
-        format!("{blocks}, each in a random order of its own").into(),
+        blocks.into(),
+        "in random order".into(),
     ];
     page.flow(0, INDENT, " · ", &items);
     let widest = grid.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
@@ -131,12 +132,13 @@ fn table(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>, grid: &Grid,
         let mut row = vec![Piece::new(point.told(asked.values), Tone::Strong)];
         for (number, series) in grid.series.iter().enumerate() {
             let marked = notes.iter().any(|note| note.is_of(number, place));
-            let spread = grid.spread(study, series, place, *first);
+            let spread = series.spread(study, place, *first);
             row.push(marked_value(spread, *first, marked));
             row.push(Piece::new(spread.map_or_else(String::new, |spread| around_it(&spread, *first)), Tone::Faint));
         }
         for figure in others {
-            let told = |series| grid.spread(study, series, place, *figure).map(|spread| told(*figure, spread.median));
+            let told =
+                |series: &grid::Series| series.spread(study, place, *figure).map(|spread| told(*figure, spread.median));
             row.extend(grid.series.iter().map(|series| Piece::from(told(series).unwrap_or_else(absent))));
         }
         rows.push(row);

@@ -165,6 +165,7 @@ fn empty(
         trials: Vec::new(),
         ended: Some(Ended::Complete),
         comparisons: Vec::new(),
+        explanation: None,
     }
 }
 

@@ -5,6 +5,7 @@ pub mod axis;
 pub mod campaign;
 pub mod gather;
 pub mod keep;
+pub mod make;
 pub mod point;
 pub mod trials;
 pub mod words;

@@ -8,9 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use logbook::event::Line;
-use logbook::record::Ended;
-use logbook::study::{Format, Place, Setting, StudyDocument, Trial, VERSION};
+use logbook::study::{Format, StudyDocument, VERSION};
 use measure::unit::Nanos;
 use uuid::Uuid;
 
@@ -18,10 +16,8 @@ use crate::command::deliver;
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::conclude;
 use crate::command::rtt::now;
-use crate::command::rtt::stream::Stream;
-use crate::command::study::campaign::Campaign;
-use crate::command::study::keep::Keeper;
-use crate::command::study::trials::{Aim, Planned, plan};
+use crate::command::study::make;
+use crate::command::study::trials::{Aim, plan};
 use crate::command::sweep::asked::Asked;
 use crate::command::sweep::options::SweepOptions;
 use crate::command::value::{Destination, Format as FileFormat};
@@ -33,8 +29,6 @@ use crate::output::Output;
 const BLOCKS: u32 = 3;
 /// Length of trials: a hundred exchanges where time allows.
 const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, least: Nanos::secs(1) };
-/// A sweep that takes longer says how it could take less.
-const LONG: Nanos = Nanos::secs(120);
 
 /// Sweeps, and delivers what was found.
 ///
@@ -57,7 +51,7 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
         command,
         started: now(),
         question,
-        settings: settings(&planned, places),
+        settings: make::settings(&planned, places),
         blocks: options.blocks.unwrap_or(BLOCKS),
         seed,
         takes_ns: Some(planned.takes),
@@ -65,11 +59,12 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
         trials: Vec::new(),
         ended: None,
         comparisons: Vec::new(),
+        explanation: None,
     };
     if let (Some(before), Some(file)) = (before, options.resume.as_deref()) {
         study = resume::taken_over(before, study, file)?;
     }
-    measure(study, &planned, &result, output)
+    make::make(study, &planned, &result, output, &mut |_| {})
 }
 
 /// Where the result goes: into the file that is resumed as well.
@@ -80,55 +75,4 @@ fn with_resumed(options: &SweepOptions) -> ResultOptions {
         result.output.push(Destination { path: path.clone(), format: FileFormat::Json });
     }
     result
-}
-
-fn settings(planned: &Planned, places: Vec<Place>) -> Vec<Setting> {
-    let each = planned.words.iter().zip(&planned.methods).zip(places);
-    each.map(|((words, method), at)| Setting {
-        name: match &at {
-            Place::Point { of, value, .. } => format!("{of} at {value}"),
-            _ => String::new(),
-        },
-        command: words.words(),
-        method: Some(method.clone()),
-        at,
-    })
-    .collect()
-}
-
-fn measure(
-    mut study: StudyDocument,
-    planned: &Planned,
-    result: &ResultOptions,
-    output: &Arc<Output>,
-) -> Result<Exit, Failure> {
-    let campaign = Campaign::new(output)?;
-    let mut stream = Stream::open(result, output)?;
-    let mut keeper = Keeper::of(result);
-    let made = std::mem::take(&mut study.trials);
-    campaign.announce(planned, &made);
-    if planned.budget.is_none() && planned.takes > LONG {
-        output.note("--budget makes it shorter, by shorter trials; --blocks by fewer of them\n");
-    }
-    let mut each = |trials: &[Trial]| {
-        keeper.keep(&|| StudyDocument { trials: trials.to_vec(), ..study.clone() });
-        trials.last().is_none_or(|trial| stream.write(&Line::Trial(Box::new(trial.clone()))))
-    };
-    let course = match campaign.carry_out(planned, &study.settings, made, &mut each) {
-        Ok(course) => course,
-        Err(failure) => {
-            stream.write_to_files(&Line::Error(Box::new(failure.told.clone())));
-            return Err(failure);
-        }
-    };
-    let complete = course.ended == Ended::Complete;
-    study.trials = course.trials;
-    study.ended = Some(course.ended);
-    let delivered = deliver::study(&study, result, output);
-    stream.write(&Line::Studied(Box::new(study)));
-    stream.faults().into_iter().next().map_or(delivered, Err)?;
-    Ok(match campaign.interruption().signal() {
-        Some(signal) if !complete => Exit::CutShort(signal),
-        _ => Exit::Done,
-    })
 }

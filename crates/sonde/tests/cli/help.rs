@@ -19,6 +19,8 @@ use crate::{printed, sonde};
 #[test_case(&["look", "--help"], "look")]
 #[test_case(&["check", "--help"], "check")]
 #[test_case(&["self", "--help"], "self")]
+#[test_case(&["sweep", "--help"], "sweep")]
+#[test_case(&["why", "--help"], "why")]
 #[test_case(&["show", "--help"], "show")]
 #[test_case(&["report", "--help"], "report")]
 #[test_case(&["export", "--help"], "export")]

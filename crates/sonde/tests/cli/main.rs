@@ -17,6 +17,7 @@ mod replay;
 mod report;
 mod rtt;
 mod serve;
+mod sweep;
 mod terminal;
 
 use std::path::Path;

@@ -24,3 +24,4 @@ mod stall;
 mod stamp;
 mod unprivileged;
 mod verify;
+mod why;

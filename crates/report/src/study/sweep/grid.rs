@@ -71,21 +71,23 @@ impl Grid {
         grid
     }
 
-    /// The trials of a curve at a point.
-    pub fn trials<'a>(&self, study: &'a StudyDocument, series: &Series, place: usize) -> Vec<&'a Trial> {
-        series.settings.get(place).copied().flatten().map(|setting| study.trials_of(setting)).unwrap_or_default()
-    }
-
-    /// Where the trials of a curve lie at a point.
-    pub fn spread(&self, study: &StudyDocument, series: &Series, place: usize, figure: Figure) -> Option<Spread> {
-        let setting = series.settings.get(place).copied().flatten()?;
-        Spread::of(&study.figures_of(setting, figure))
-    }
-
     /// The medians of a curve at the points that are numbers.
     pub fn curve(&self, study: &StudyDocument, series: &Series, figure: Figure) -> Vec<(f64, f64)> {
-        let median = |place: usize| self.spread(study, series, place, figure).map(|spread| spread.median);
+        let median = |place: usize| series.spread(study, place, figure).map(|spread| spread.median);
         let point = |(place, point): (usize, &Point)| Some((point.number?, median(place)?));
         self.points.iter().enumerate().filter_map(point).collect()
+    }
+}
+
+impl Series {
+    /// Its trials at a point.
+    pub fn trials<'a>(&self, study: &'a StudyDocument, place: usize) -> Vec<&'a Trial> {
+        self.settings.get(place).copied().flatten().map(|setting| study.trials_of(setting)).unwrap_or_default()
+    }
+
+    /// Where its trials lie at a point.
+    pub fn spread(&self, study: &StudyDocument, place: usize, figure: Figure) -> Option<Spread> {
+        let setting = self.settings.get(place).copied().flatten()?;
+        Spread::of(&study.figures_of(setting, figure))
     }
 }

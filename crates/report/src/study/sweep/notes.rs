@@ -57,7 +57,7 @@ pub fn of(study: &StudyDocument, grid: &Grid) -> Vec<Note> {
     let mut notes = Vec::new();
     for (number, series) in grid.series.iter().enumerate() {
         for place in 0..grid.points.len() {
-            for told in at(study, grid, series, place) {
+            for told in at(study, series, place) {
                 add(&mut notes, number, place, told);
             }
         }
@@ -65,8 +65,8 @@ pub fn of(study: &StudyDocument, grid: &Grid) -> Vec<Note> {
     notes
 }
 
-fn at(study: &StudyDocument, grid: &Grid, series: &Series, place: usize) -> Vec<Told> {
-    grid.trials(study, series, place).into_iter().flat_map(tells).collect()
+fn at(study: &StudyDocument, series: &Series, place: usize) -> Vec<Told> {
+    series.trials(study, place).into_iter().flat_map(tells).collect()
 }
 
 fn add(notes: &mut Vec<Note>, series: usize, place: usize, told: Told) {

@@ -65,7 +65,7 @@ impl<'a> Campaign<'a> {
 
     /// Says how long it takes, unless quiet, where so many trials are `made` already.
     pub fn announce(&self, planned: &Planned, made: &[Trial]) {
-        let missing = planned.turns.iter().filter(|turn| !is_made(made, turn));
+        let missing = planned.turns.iter().filter(|turn| !is_made(made, **turn));
         let (count, takes) = missing.fold((0, 0_u64), |(count, takes), turn| {
             (count + 1, takes.saturating_add(planned.each[turn.setting as usize].0))
         });
@@ -90,7 +90,7 @@ impl<'a> Campaign<'a> {
         let mut ended = Ended::Complete;
         for (place, turn) in planned.turns.iter().enumerate() {
             let at = turn.setting as usize;
-            if is_made(&trials, turn) || misses.get(&turn.setting).is_some_and(|misses| *misses >= TRIES) {
+            if is_made(&trials, *turn) || misses.get(&turn.setting).is_some_and(|misses| *misses >= TRIES) {
                 continue;
             }
             if over(started, planned.each[at], planned.budget) {
@@ -150,7 +150,7 @@ impl<'a> Campaign<'a> {
     }
 }
 
-fn is_made(trials: &[Trial], turn: &Turn) -> bool {
+fn is_made(trials: &[Trial], turn: Turn) -> bool {
     trials.iter().any(|trial| (trial.block, trial.setting) == (turn.block, turn.setting))
 }
 

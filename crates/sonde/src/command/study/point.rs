@@ -4,7 +4,7 @@ use measure::study::range::{self, NoRange, Step, Values};
 use measure::unit::Rate;
 
 use crate::command::study::axis::{AXES, Axis};
-use crate::command::study::words::Words;
+use crate::command::study::words::{Said, Words};
 use crate::command::throughput::words::BitRate;
 use crate::command::value;
 use crate::failure::Failure;
@@ -13,6 +13,9 @@ use crate::failure::Failure;
 const STAYS: [&str; 5] = ["--time", "--count", "--burst", "--passphrase", "--stamp-key"];
 /// The interval's value that is none.
 const BACK_TO_BACK: &str = "0";
+
+/// Options that say something of the instants at which requests are due: back to back there are none.
+const OF_INSTANTS: [&str; 2] = ["--pace", "--burst"];
 
 /// The axis and the text of its points in `AXIS=RANGE`.
 ///
@@ -89,13 +92,13 @@ pub fn put(axis: &Axis, words: &Words, value: &str) -> Result<Words, Failure> {
     }
     match (axis.name, axis.option, value) {
         ("address", ..) => put.host = Some(value.to_owned()),
-        ("interval", _, BACK_TO_BACK) => {}
         ("cores", ..) => {
             let last = value::count(value).ok().and_then(|count| count.checked_sub(1));
             let last = last.ok_or_else(|| Failure::usage(format!("cores={value}: is no number of CPUs from 1")))?;
             put.say("--cpu", Some(format!("0-{last}")));
             put.say("--peer-cpu", Some(format!("0-{last}")));
         }
+        ("interval", _, BACK_TO_BACK) => back_to_back(&mut put),
         ("direction", _, "forward") | ("nagle" | "discard", _, "off") => {}
         ("direction", _, "reverse" | "bidir") => put.say(&format!("--{value}"), None),
         ("nagle" | "discard", _, "on") => put.say(axis.options[0], None),
@@ -106,6 +109,13 @@ pub fn put(axis: &Axis, words: &Words, value: &str) -> Result<Words, Failure> {
         }
     }
     Ok(put)
+}
+
+/// Takes away what has no meaning without instants: pacing and bursts, and a window of any number, in whose place one request waits
+/// for the reply to the one before.
+fn back_to_back(words: &mut Words) {
+    let unbounded = |said: &Said| said.name == "--window" && said.value.as_deref() == Some("0");
+    words.options.retain(|said| !OF_INSTANTS.contains(&said.name.as_str()) && !unbounded(said));
 }
 
 fn missing(axis: &Axis, words: &Words, option: &str) -> Failure {
@@ -135,6 +145,7 @@ mod tests {
 
     #[test_case("interval", "db1 --rate 5/s -t 2", "10ms", "rtt db1 --time 2 --every 10ms"; "how long stays")]
     #[test_case("interval", "ping db1", "0", "rtt db1 --icmp --size 56"; "back to back")]
+    #[test_case("interval", "db1 --every 1ms --burst 4 --pace spin --window 0", "0", "rtt db1"; "back to back there are no instants")]
     #[test_case("rate", "load db1 --every 1ms", "5k/s", "load db1 --rate 5k/s"; "by its other word")]
     #[test_case("size", "db1 --request-size 9", "1kB", "rtt db1 --size 1kB"; "all of its options")]
     #[test_case("carrier", "db1 --udp", "icmp", "rtt db1 --carrier icmp"; "a word")]

@@ -42,7 +42,7 @@ pub struct SweepOptions {
     #[arg(long, value_name = "AXIS=RANGE", required = true)]
     pub over: String,
     /// A method whose curve is drawn: options of `sonde rtt`, or of load or throughput behind that word; or one of the names
-    /// ping, tcp_rr, udp_rr, tcp_crr, tcp_stream and udp_stream; may be given again [default: one, of the other options]
+    /// ping, `tcp_rr`, `udp_rr`, `tcp_crr`, `tcp_stream` and `udp_stream`; may be given again [default: one, of the other options]
     #[arg(long = "method", value_name = "WORDS", allow_hyphen_values = true)]
     pub methods: Vec<String>,
     /// What is drawn: min, mean, p50 to p99.999, loss, rate, throughput; beside a time the p99 is told too [default: p50, of streams

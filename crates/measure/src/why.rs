@@ -1,0 +1,268 @@
+//! Why a round trip takes as long as it does: causes, each worth the difference that one switch makes.
+//!
+//! What is measured at an interval is taken apart: how an end waits (one switch each, moved in every order: [`crate::study::moves`]),
+//! what is left of the interval when nothing sleeps, how long the peer's program kept the reply, and what is gained where the peer
+//! runs on another CPU. A cause is named only where its 95 % interval lies above nothing and it is worth [`SHARE`] of what was
+//! measured; what no named cause explains is told as that.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::Interval;
+use crate::statistics::paired;
+use crate::study::moves;
+
+/// A cause below this share of what was measured is not named.
+pub const SHARE: f64 = 0.1;
+/// A program that keeps a reply for less, on a warm path, does what any program has to, in nanoseconds.
+pub const PROMPT_NS: f64 = 25_000.0;
+/// A thread that waits for its CPU for less than this share of the time is not disturbed by others there.
+pub const BUSY: f64 = 0.05;
+
+/// Why it may take so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// We sleep until a request is due, and are woken late and cold.
+    SleepPacing,
+    /// We sleep until the reply is there, and have to be woken.
+    OurWakeUp,
+    /// The peer's program sleeps until a request is there, and has to be woken.
+    PeerWakeUp,
+    /// No switch is left to move, and yet it takes longer than back to back: caches, predictors and clocks of CPUs went cold
+    /// meanwhile, and links and queues saved power.
+    ColdPath,
+    /// The peer's program keeps the reply.
+    PeerHolds,
+    /// Others run on the peer's CPU. Part of what its waking takes, so that it is not added to that.
+    PeerCpuBusy,
+}
+
+impl Cause {
+    /// Whether what it is worth adds to what the others are.
+    pub fn adds(self) -> bool {
+        self != Self::PeerCpuBusy
+    }
+}
+
+/// Numbers of the blocks, in their order; absent where a block has none.
+pub type Blocks = Vec<Option<f64>>;
+
+/// What was measured. Times are medians of trials, nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// The causes that have a switch, in the order of the bits of a corner.
+    pub switches: Vec<Cause>,
+    /// Of each block the times at every corner of [`moves::corners`], in that order: no switch moved first, all of them last.
+    pub corners: Vec<Blocks>,
+    /// Back to back, all switches moved.
+    pub floor: Blocks,
+    /// How long the peer's program kept a reply back to back, by its own stamps.
+    pub holds: Blocks,
+    /// Share of the time that the peer's threads waited for a CPU, no switch moved; 0 to 1.
+    pub waits: Blocks,
+    /// The same with the peer on a CPU that it was moved to.
+    pub moved: Vec<Moved>,
+}
+
+/// The peer on another CPU.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moved {
+    /// Which, by its number there.
+    pub cpu: u32,
+    /// Times, no switch moved, nanoseconds.
+    pub times: Blocks,
+    /// Share of the time that its threads waited for that CPU, 0 to 1.
+    pub waits: Blocks,
+}
+
+/// What explains a round trip, and what is left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Explanation {
+    /// What was measured, no switch moved: median over the blocks, nanoseconds.
+    pub measured: Option<Interval>,
+    /// What an exchange costs back to back where nothing sleeps, nanoseconds; whatever else it is, it is not one of the waits.
+    pub floor: Option<Interval>,
+    /// The causes that were looked at.
+    pub causes: Vec<Examined>,
+    /// What was measured less all that is named, nanoseconds.
+    pub unexplained: Option<Interval>,
+    /// A cause worth less than this share, 0 to 1, of what was measured is not named.
+    pub least_share: f64,
+}
+
+/// One cause, looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Examined {
+    /// Which.
+    pub cause: Cause,
+    /// What it is worth: how much less would be measured without it, nanoseconds.
+    pub takes: Option<Interval>,
+    /// The same as a share of what was measured.
+    pub share: Option<Interval>,
+    /// Why it is not named; absent where it is.
+    pub doubt: Option<Doubt>,
+    /// The CPU to which the peer was moved, by its number there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// Share of the time that the peer's threads waited for a CPU, 0 to 1; of that cause alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<f64>,
+}
+
+impl Examined {
+    /// Whether it is named.
+    pub fn is_established(&self) -> bool {
+        self.doubt.is_none()
+    }
+}
+
+/// Why a cause is not named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doubt {
+    /// It was not measured: its switch is not to be had here, or its trials failed.
+    NotMeasured,
+    /// So few blocks have no interval.
+    TooFewBlocks,
+    /// Its interval does not lie above nothing.
+    NotShown,
+    /// It is worth less than the least share.
+    Small,
+    /// It is no more than any program takes.
+    AsAnyProgram,
+    /// The peer's threads hardly waited for their CPU.
+    NotBusy,
+    /// The peer's threads waited for their CPU, and have no other to move to.
+    NoOtherCpu,
+}
+
+/// What explains `observed`.
+pub fn explain(observed: &Observed) -> Explanation {
+    let base: Blocks = observed.corners.iter().map(|block| block.first().copied().flatten()).collect();
+    let measured = median_of(&base);
+    let mut causes = Vec::new();
+    for (cause, worth) in observed.switches.iter().zip(switches(observed)) {
+        causes.push(Part::new(*cause, worth));
+    }
+    causes.push(Part::new(Cause::ColdPath, cold(observed)));
+    causes.push(Part::new(Cause::PeerHolds, observed.holds.clone()));
+    let mut judged: Vec<(Part, Examined)> = causes
+        .into_iter()
+        .map(|part| {
+            let found = judge(&part, &base, None);
+            (part, found)
+        })
+        .collect();
+    if let Some((part, found)) = busy(observed, &base) {
+        judged.push((part, found));
+    }
+    let unexplained = unexplained(&base, &judged);
+    let causes = judged.into_iter().map(|(_, found)| found).collect();
+    Explanation { measured, floor: median_of(&observed.floor), causes, unexplained, least_share: SHARE }
+}
+
+/// A cause and what it is worth in each block.
+struct Part {
+    cause: Cause,
+    worth: Blocks,
+}
+
+impl Part {
+    fn new(cause: Cause, worth: Blocks) -> Self {
+        Self { cause, worth }
+    }
+}
+
+/// What each switch is worth in each block: the average over every order in which it is moved.
+fn switches(observed: &Observed) -> Vec<Blocks> {
+    let count = observed.switches.len();
+    let of_block = |block: &Blocks| moves::worth(count, std::slice::from_ref(block));
+    let found: Vec<Option<Vec<moves::Worth>>> = observed.corners.iter().map(of_block).collect();
+    let of =
+        |switch: usize| found.iter().map(|worths| worths.as_ref().map(|worths| -worths[switch].closes.value)).collect();
+    (0..count).map(of).collect()
+}
+
+/// What is left of the interval where nothing sleeps, in each block.
+fn cold(observed: &Observed) -> Blocks {
+    let awake = observed.corners.iter().map(|block| block.last().copied().flatten());
+    awake.zip(&observed.floor).map(|(awake, floor)| Some(awake? - (*floor)?)).collect()
+}
+
+fn judge(part: &Part, base: &Blocks, beyond: Option<Doubt>) -> Examined {
+    let takes = centre(&part.worth);
+    let measured = median(base).filter(|measured| *measured > 0.0);
+    let share = takes.zip(measured).map(|(takes, measured)| Interval {
+        value: takes.value / measured,
+        low: takes.low.map(|low| low / measured),
+        high: takes.high.map(|high| high / measured),
+    });
+    let doubt = match takes {
+        None => Some(Doubt::NotMeasured),
+        Some(_) if beyond.is_some() => beyond,
+        Some(takes) if takes.low.is_none() => Some(Doubt::TooFewBlocks),
+        Some(takes) if takes.low <= Some(0.0) => Some(Doubt::NotShown),
+        Some(takes) if part.cause == Cause::PeerHolds && takes.low < Some(PROMPT_NS) => Some(Doubt::AsAnyProgram),
+        Some(_) => share.is_none_or(|share| share.value < SHARE).then_some(Doubt::Small),
+    };
+    Examined { cause: part.cause, takes, share, doubt, cpu: None, waited: None }
+}
+
+/// What is gained where the peer runs elsewhere, if its threads waited for their CPU: of the CPUs it was moved to, the one
+/// where it waited least. `None` where the peer did not tell.
+fn busy(observed: &Observed, base: &Blocks) -> Option<(Part, Examined)> {
+    let waited = median(&observed.waits)?;
+    let calm = |moved: &&Moved| median(&moved.waits).is_some_and(|there| there < waited / 2.0);
+    let wait = |moved: &Moved| median(&moved.waits).unwrap_or(f64::INFINITY);
+    let found = observed.moved.iter().filter(calm).min_by(|one, other| wait(one).total_cmp(&wait(other)));
+    let gained =
+        |moved: &Moved| base.iter().zip(&moved.times).map(|(here, there)| Some((*here)? - (*there)?)).collect();
+    let part = Part::new(Cause::PeerCpuBusy, found.map(gained).unwrap_or_default());
+    let beyond = (waited < BUSY).then_some(Doubt::NotBusy);
+    let mut examined = judge(&part, base, beyond);
+    if found.is_none() {
+        examined.doubt = Some(beyond.unwrap_or(Doubt::NoOtherCpu));
+    }
+    examined.cpu = found.map(|moved| moved.cpu);
+    examined.waited = Some(waited);
+    Some((part, examined))
+}
+
+/// What was measured less all that is named and adds, block by block.
+fn unexplained(base: &Blocks, judged: &[(Part, Examined)]) -> Option<Interval> {
+    let named: Vec<&Part> = judged
+        .iter()
+        .filter(|(part, found)| found.is_established() && part.cause.adds())
+        .map(|(part, _)| part)
+        .collect();
+    let of_block = |(block, measured): (usize, &Option<f64>)| {
+        let parts: Option<f64> = named.iter().map(|part| part.worth.get(block).copied().flatten()).sum();
+        Some((*measured)? - parts?)
+    };
+    centre(&base.iter().enumerate().map(of_block).collect::<Blocks>())
+}
+
+fn there(blocks: &Blocks) -> Vec<f64> {
+    blocks.iter().copied().flatten().collect()
+}
+
+fn median(blocks: &Blocks) -> Option<f64> {
+    paired::median(&there(blocks))
+}
+
+/// The centre of the blocks' numbers with its signed-rank interval.
+fn centre(blocks: &Blocks) -> Option<Interval> {
+    let found = paired::hodges_lehmann(&there(blocks))?;
+    Some(Interval { value: found.value, low: found.low, high: found.high })
+}
+
+/// The median over the blocks, in the signed-rank interval widened to hold it.
+fn median_of(blocks: &Blocks) -> Option<Interval> {
+    let value = median(blocks)?;
+    let found = centre(blocks)?;
+    Some(Interval { value, low: found.low.map(|low| low.min(value)), high: found.high.map(|high| high.max(value)) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! `sonde why`: where does the time go, and which switch shows it?
+
+pub mod judge;
+pub mod options;
+pub mod settings;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use endpoint::clock::Monotonic;
+use endpoint::stop::Stop;
+use lab::trial::{Run, Runner};
+use logbook::record::Record;
+use logbook::study::{Format, StudyDocument, VERSION};
+use measure::unit::Nanos;
+use uuid::Uuid;
+
+use crate::command::deliver;
+use crate::command::rtt::conclude;
+use crate::command::rtt::now;
+use crate::command::study::make;
+use crate::command::study::trials::{Aim, plan};
+use crate::command::study::words::Words;
+use crate::command::why::options::WhyOptions;
+use crate::command::why::settings::Settings;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Blocks where nobody says: one more than the fewest that have an interval, so that one may fail.
+const BLOCKS: u32 = 7;
+/// Length of trials: a hundred exchanges where time allows.
+const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, least: Nanos::secs(1) };
+/// How long the first look at the peer measures.
+const LOOK: &str = "200ms";
+/// No first look takes longer: then the peer does not answer in the end.
+const PATIENCE: Nanos = Nanos::secs(30);
+
+/// Looks for causes, and delivers what was found.
+///
+/// # Errors
+/// What cannot be measured, files that cannot be made, a far side that answers nothing.
+pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    let base = settings::base(options.host.as_ref(), &options.common)?;
+    let intervals = settings::intervals(options.intervals.as_deref(), &base)?;
+    deliver::check(&options.result)?;
+    // Planned once before the first look, so that what cannot be kept is refused before anything is sent.
+    let blocks = options.blocks.unwrap_or(BLOCKS);
+    let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
+    plan(Settings::of(&base, &intervals, true, 0)?.words, blocks, seed, AIM, options.budget)?;
+    let started = Monotonic::now();
+    let (stamps, peer_cpus) = look(&base)?;
+    let looked = Monotonic::now().since(started).unwrap_or_default();
+    let budget = options.budget.map(|budget| Nanos(budget.0.saturating_sub(looked.0)));
+    let settings = Settings::of(&base, &intervals, stamps, peer_cpus)?;
+    let planned = plan(settings.words, blocks, seed, AIM, budget)?;
+    let study = StudyDocument {
+        format: Format::Study,
+        version: VERSION,
+        id: Uuid::now_v7(),
+        tool: conclude::tool(),
+        command,
+        started: now(),
+        question: settings.question,
+        settings: make::settings(&planned, settings.places),
+        blocks,
+        seed,
+        takes_ns: Some(planned.takes),
+        budget_ns: options.budget,
+        trials: Vec::new(),
+        ended: None,
+        comparisons: Vec::new(),
+        explanation: None,
+    };
+    make::make(study, &planned, &options.result, output, &mut |study| {
+        study.explanation = judge::explanation(study);
+    })
+}
+
+/// A first look at the peer: whether exchanges can be stamped all the while, and how many CPUs it has, as far as it tells.
+///
+/// # Errors
+/// It does not answer.
+fn look(base: &Words) -> Result<(bool, u32), Failure> {
+    let runner =
+        Runner::here().map_err(|error| Failure::usage(format!("cannot tell which program this is: {error}")))?;
+    let run = |option: Option<&str>| {
+        let mut words = base.clone();
+        words.say("--time", Some(LOOK.to_owned()));
+        words.options.retain(|said| said.name != "--count");
+        if let Some(option) = option {
+            words.say(option, None);
+        }
+        runner.run(&words.words(), PATIENCE, &Stop::default())
+    };
+    let peer_cpus = |record: &Record| record.theirs.as_ref().and_then(|theirs| theirs.cpus_online).unwrap_or(0);
+    if let Run::Measured(record) = run(Some("--stamps")) {
+        return Ok((true, peer_cpus(&record)));
+    }
+    match run(None) {
+        Run::Measured(record) => Ok((false, peer_cpus(&record))),
+        Run::Failed(told) => {
+            let mut failure = Failure::usage(told.what.clone());
+            failure.exit = Exit::NothingAnswered;
+            failure.told = told;
+            Err(failure)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The options of `sonde why`.
+
+use clap::Args;
+use measure::unit::Nanos;
+
+use crate::command::result_options::ResultOptions;
+use crate::command::value;
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde why db1                         an exchange over TCP each 10 ms: where does its time go?
+  sonde why db1 --udp --every 1ms       over UDP, each millisecond
+  sonde why db1 --pace spin             of a program that does not sleep between requests
+  sonde why db1 --budget 1m             in a minute
+  sonde why db1 --intervals 0,1us..1s -o why.json
+                                        with three intervals a decade, and every record
+";
+
+/// What `sonde why` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
+pub struct WhyOptions {
+    /// The far side; `sonde serve` there has a switch and stamps of its own, others less
+    #[arg(value_name = "HOST")]
+    pub host: Option<String>,
+
+    /// The intervals whose time is taken apart, as `sonde sweep` takes them; back to back and that of the question are always
+    /// among them [default: 0,10us..100ms/5]
+    #[arg(long, value_name = "RANGE")]
+    pub intervals: Option<String>,
+    /// Trials of each setting, one in each block; 6 are the fewest that can show a cause [default: 7]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub blocks: Option<u32>,
+    /// How long all of it may take; trials are made as short as that asks [default: as long as said before it starts]
+    #[arg(long, value_name = "TIME", value_parser = value::run_length)]
+    pub budget: Option<Nanos>,
+    /// Seed of the order of trials, to repeat it [default: random; the result keeps it]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+
+    /// Where the result goes
+    #[command(flatten)]
+    pub result: ResultOptions,
+
+    /// Options of `sonde rtt` that say what is to be explained; they may stand among the others, without the `--` [default: --every
+    /// 10ms --window 1 --pace sleep --wait block --peer-wait block]
+    #[arg(value_name = "OPTIONS", last = true)]
+    pub common: Vec<String>,
+}

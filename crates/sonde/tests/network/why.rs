@@ -1,0 +1,122 @@
+//! Causes of a round trip, planted one at a time and absent: a peer that holds its replies, a CPU that others use, pacing that
+//! sleeps. Three times here, as often as `SONDE_PLANTED` says elsewhere.
+//!
+//! Both ends and what disturbs them run at real-time priority, so that nothing else on this machine is a cause.
+
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::scene::{Reflector, Scene, document, sonde_in, tell};
+
+/// How often what is planted is looked for where nobody says.
+const FEW: usize = 3;
+/// Short trials in the fewest blocks that have an interval; `--intervals 0` leaves out what only tells where the time goes.
+const SHORT: &str = "why --json -q --intervals 0 --blocks 6 -t 160ms --warm-up 20ms --every 2ms";
+
+#[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
+fn times() -> usize {
+    std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok()).unwrap_or(FEW)
+}
+
+/// What `sonde why` finds in the near namespace with these words.
+fn why(scene: &Scene, words: &str) -> Value {
+    let target = scene.target(false);
+    let words: Vec<&str> = SHORT.split(' ').chain(words.split_whitespace()).chain([target.as_str()]).collect();
+    let output = sonde_in(scene.near()).args(&words).output().expect("started");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let found = document(&output);
+    jsonschema::validate(&logbook::schema::study_schema(), &found).expect("a study");
+    found["explanation"].clone()
+}
+
+/// The causes that were named.
+fn named(found: &Value) -> Vec<&str> {
+    let causes = found["causes"].as_array().expect("causes").iter();
+    causes.filter(|cause| cause["doubt"].is_null()).map(|cause| cause["cause"].as_str().expect("a name")).collect()
+}
+
+fn worth(found: &Value, name: &str) -> f64 {
+    let causes = found["causes"].as_array().expect("causes");
+    let cause = causes.iter().find(|cause| cause["cause"] == name).expect("that cause");
+    cause["takes"]["value"].as_f64().expect("a worth")
+}
+
+/// What was measured is what is named and what remains, as far as medians of blocks and centres of differences agree.
+fn adds_up(found: &Value) {
+    let value = |of: &Value| of["value"].as_f64().expect("a value");
+    let adding = named(found).into_iter().filter(|name| *name != "peer-cpu-busy");
+    let explained: f64 = adding.map(|name| worth(found, name)).sum();
+    let (measured, rest) = (value(&found["measured"]), value(&found["unexplained"]));
+    let (low, high) = (&found["unexplained"]["low"], &found["unexplained"]["high"]);
+    let room = (high.as_f64().expect("an end") - low.as_f64().expect("an end")).max(measured * 0.1);
+    assert!((measured - explained - rest).abs() <= room, "{measured} = {explained} + {rest}? {found:#}");
+}
+
+#[test]
+fn a_peer_that_holds_its_replies_and_pacing_that_sleeps_are_named() {
+    let Some(scene) = Scene::alone("causes of round trips, planted") else { return };
+    let _slow = Reflector::start(scene.far(), &["--open", "--hold", "200us"]);
+    for _ in 0..times() {
+        let found = why(&scene, "--udp");
+        let names = named(&found);
+        assert!(names.contains(&"peer-holds") && names.contains(&"sleep-pacing"), "{found:#}");
+        assert!(!names.contains(&"peer-cpu-busy"), "nobody else is there: {found:#}");
+        let held = worth(&found, "peer-holds");
+        assert!((180_000.0..320_000.0).contains(&held), "{held} ns of 200 us");
+        adds_up(&found);
+    }
+}
+
+#[test]
+fn what_is_absent_is_not_named() {
+    let Some(scene) = Scene::alone("causes of round trips, absent") else { return };
+    let _prompt = scene.reflector(&[]);
+    for _ in 0..times() {
+        let found = why(&scene, "--udp --pace spin");
+        let names = named(&found);
+        for absent in ["peer-holds", "sleep-pacing", "peer-cpu-busy"] {
+            assert!(!names.contains(&absent), "{absent}: {found:#}");
+        }
+        adds_up(&found);
+    }
+}
+
+/// Somebody who works most of the time on a CPU, at the priority of the reflector.
+struct Hog(Child);
+
+impl Hog {
+    fn on(scene: &Scene, cpu: &str) -> Self {
+        // A millisecond or two of work, and one of rest in which the reflector comes in.
+        let work = "while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.001; done";
+        let words = ["--fifo", "1", "taskset", "-c", cpu, "sh", "-c", work];
+        let child = scene.far().command("chrt").args(words).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        Self(child.expect("started"))
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn others_on_the_peers_cpu_are_named() {
+    let Some(scene) = Scene::alone("a CPU that others use at the peer") else { return };
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if cpus < 2 {
+        return testbed::skip::aloud("a CPU that others use at the peer: it takes two CPUs");
+    }
+    let last = (cpus - 1).to_string();
+    let _reflector = scene.reflector(&["--cpu", &last]);
+    let _hog = Hog::on(&scene, &last);
+    for _ in 0..times() {
+        let found = why(&scene, "--udp --cpu 0");
+        let names = named(&found);
+        assert!(names.contains(&"peer-cpu-busy"), "{found:#}");
+        assert!(!names.contains(&"peer-holds"), "{found:#}");
+        tell(&format!("a busy CPU at the peer cost {:.0} us", worth(&found, "peer-cpu-busy") / 1e3));
+    }
+}
