@@ -17,11 +17,30 @@ pub(super) fn tell(html: &mut Html, record: &Record) {
         return;
     }
     let both = |of: fn(&Environment) -> Vec<(String, String)>| ends.map(|end| end.as_ref().map(of).unwrap_or_default());
-    side_by_side(html, "What both ends are", &both(machine));
-    side_by_side(html, "What happened on them meanwhile", &both(meanwhile));
+    let (telling, further) = apart(both(machine), |name| !FURTHER.iter().any(|start| name.starts_with(start)));
+    side_by_side(html, "What both ends are", &telling);
+    let (disturbed, counted) = apart(both(meanwhile), |name| !name.contains('.'));
+    side_by_side(html, "What happened on them meanwhile", &disturbed);
+    html.details("Every setting and counter of both ends that was read", |html| {
+        side_by_side(html, "Further facts of both ends", &further);
+        side_by_side(html, "Counters of their kernels that changed meanwhile", &counted);
+    });
 }
 
-fn side_by_side(html: &mut Html, caption: &str, ends: &[Vec<(String, String)>; 2]) {
+/// Facts that are looked up and not read: each is a page of its own.
+const FURTHER: [&str; 3] = ["settings", "interface offloads", "not readable"];
+
+/// Facts of both ends.
+type Both = [Vec<(String, String)>; 2];
+
+/// Those that are asked for by their names, and the others.
+fn apart(both: Both, asked: impl Fn(&str) -> bool) -> (Both, Both) {
+    let [ours, theirs] = both.map(|end| end.into_iter().partition(|(name, _)| asked(name)));
+    let (ours, theirs): ((Vec<_>, Vec<_>), (Vec<_>, Vec<_>)) = (ours, theirs);
+    ([ours.0, theirs.0], [ours.1, theirs.1])
+}
+
+fn side_by_side(html: &mut Html, caption: &str, ends: &Both) {
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in ends.iter().flatten() {
         if !names.contains(&name) {

@@ -36,8 +36,11 @@
       for (const part of svg.querySelectorAll(".series")) part.classList.toggle("hidden", hidden.has(Number(part.dataset.series)));
       for (const key of svg.querySelectorAll(".key")) key.setAttribute("aria-pressed", String(!hidden.has(Number(key.dataset.series))));
     };
+    // Series without a name belong to the named one before them.
+    const owner = series.map(({ name }, number) => (name ? number : -1));
+    owner.forEach((known, number) => { if (known < 0) owner[number] = number ? owner[number - 1] : 0; });
     const toggle = (number, on) => {
-      on ? hidden.delete(number) : hidden.add(number);
+      owner.forEach((known, part) => { if (known === number) on ? hidden.delete(part) : hidden.add(part); });
       show();
     };
     // The legend is what shows and hides. A picture has no parts to operate, so it becomes a group.
@@ -102,7 +105,7 @@
         const point = nearest(points, x);
         // Of several series only those that have a point close by are told.
         if (Math.abs(place.x(point[0]) - place.x(x)) > 12) return;
-        told.push(series.length > 1 ? `${name}: ${point[2]}` : point[2]);
+        told.push(name && series.length > 1 ? `${name}: ${point[2]}` : point[2]);
       });
       const line = document.createElementNS(SVG, "path");
       line.setAttribute("class", "cursor");

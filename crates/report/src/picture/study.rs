@@ -73,7 +73,7 @@ pub fn sweep(study: &StudyDocument) -> Option<Chart> {
         let mut seen: Vec<f64> = study.figures_of(place, *figure).into_iter().flatten().collect();
         seen.sort_unstable_by(f64::total_cmp);
         let (Some(x), Some(low), Some(high)) = (x, seen.first(), seen.last()) else { continue };
-        let median = (seen[(seen.len() - 1) / 2] + seen[seen.len() / 2]) / 2.0;
+        let median = f64::midpoint(seen[(seen.len() - 1) / 2], seen[seen.len() / 2]);
         let curve = curves.entry(series).or_insert_with(|| Series { dots: true, ..Series::new(of, Vec::new()) });
         let interval = (seen.len() > 1).then_some((*low, *high));
         curve.points.push(Point { x, y: median, interval });
@@ -122,7 +122,7 @@ fn told(series: &[Series], x: &Unit, y: &Unit) -> String {
 fn counted(axis: &str) -> Unit {
     match axis {
         "interval" => Unit::Time,
-        "size" => Unit::Bytes,
+        "size" | "send-buffer" | "receive-buffer" => Unit::Bytes,
         "rate" => Unit::PerSecond,
         _ => Unit::Plain,
     }

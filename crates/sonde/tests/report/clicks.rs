@@ -20,6 +20,17 @@ fn a_series_goes_and_comes_by_click_and_by_key() {
 }
 
 #[test]
+fn the_runs_of_a_side_go_together() {
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&runs().page("sides.html", &["study.json"]));
+    let shown = "[...document.querySelectorAll('[data-chart=r1-r] .series')].filter((part) => getComputedStyle(part).display !== 'none').length";
+    assert_eq!(browser.number(shown), 14.0, "seven runs of each side");
+    browser.click("[data-chart=r1-r] .key text");
+    assert_eq!(browser.number(shown), 7.0);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
 fn another_axis_shows_the_same_values() {
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&runs().page("axis.html", &["tcp.json", "udp.json"]));

@@ -6,7 +6,7 @@ use crate::browser::Browser;
 use crate::runs;
 
 /// All kinds of documents on one page.
-const ALL: [&str; 3] = ["tcp.json", "udp.json", "stream.json"];
+const ALL: [&str; 4] = ["tcp.json", "udp.json", "stream.json", "study.json"];
 
 /// Words of charts that stick out of their picture.
 const OUTSIDE: &str = "[...document.querySelectorAll('svg text')].filter((word) => {

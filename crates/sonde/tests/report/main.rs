@@ -50,6 +50,8 @@ fn runs() -> &'static Runs {
         sonde(at, &tcp);
         sonde(at, &["rtt", "-q", "-t", "2.2", "--udp", "--every", "1ms", "--warm-up", "0", "-o", "udp.json"]);
         sonde(at, &["throughput", "-q", "-t", "2.2", "--no-test", "-o", "stream.json"]);
+        let sides = ["compare", "-q", "rtt -c 200", "rtt --udp -c 200", "--no-moves", "-o", "study.json"];
+        sonde(at, &sides);
         Runs { folder }
     })
 }

@@ -133,10 +133,6 @@ fn of_file(file: &Path) -> Result<Vec<(PathBuf, Record)>, Failure> {
             let what = format!("{}: a search for a rate is no side: its probes were made at many rates", name());
             Err(Failure::usage(what).hint("compare loads at one rate (sonde load --rate)"))
         }
-        Document::Look(_) => {
-            let what = format!("{}: a first look is no side: it holds no records", name());
-            Err(Failure::usage(what).hint("it holds its own comparison: `sonde show` prints it"))
-        }
     }
 }
 
