@@ -79,13 +79,14 @@ fn what_is_planted_is_named_and_nothing_else(planted: Planted, expected: &[Cause
     assert!(right >= 198, "{right} of 200");
 }
 
-#[test]
-fn nothing_is_named_where_nothing_is_however_noisy_the_trials_are() {
-    for noise in [0.01, 0.1, 0.3] {
-        let alarms = (0..1_000).filter(|seed| !Planted { noise, ..QUIET }.named(*seed).is_empty()).count();
-        // Four differences of nothing, each beyond its interval on that side in less than one of a hundred.
-        assert!(alarms <= 60, "{alarms} of 1000 at {noise}");
-    }
+/// Four differences of nothing, each above its interval in at most one of forty. Where trials scatter by a few percent none of
+/// them is a tenth of what was measured; where they scatter by a third, that saves nobody.
+#[test_case(0.03, 2; "a quiet machine")]
+#[test_case(0.1, 60; "a noisy one")]
+#[test_case(0.3, 110; "one on which nothing should be measured")]
+fn what_is_absent_is_hardly_ever_named(noise: f64, most: usize) {
+    let alarms = (0..1_000).filter(|seed| !Planted { noise, ..QUIET }.named(*seed).is_empty()).count();
+    assert!(alarms <= most, "{alarms} of 1000 at {noise}");
 }
 
 #[test]

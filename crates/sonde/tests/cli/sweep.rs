@@ -84,9 +84,14 @@ fn a_sweep_is_one_valid_document_and_its_lines_hold_it() {
     for file in ["a.json", "b.jsonl"] {
         assert_eq!(printed(&mut sonde_in(folder.path(), &["show", file])), text, "{file}");
     }
-    for said in
-        ["sweep over size", "2 points", "tcp   rtt --tcp", "● tcp   × udp   p50 by size", "1000 B", "own reflector"]
-    {
+    for said in [
+        "sweep over size",
+        "2 points",
+        "tcp   rtt --tcp",
+        "● tcp   × udp   p50 by size",
+        "1000 B",
+        "reflector of our own",
+    ] {
         assert!(text.contains(said), "{said} in {text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -1,5 +1,6 @@
-//! Causes of a round trip, planted one at a time and absent: a peer that holds its replies, a CPU that others use, pacing that
-//! sleeps. Three times here, as often as `SONDE_PLANTED` says elsewhere.
+//! Causes of a round trip, planted one at a time and absent: a peer that holds its replies, a CPU that others use. Three times
+//! here, as often as `SONDE_PLANTED` says elsewhere. What sleeping between requests costs cannot be planted in a size that is known:
+//! that is left to numbers that are made up (`measure::why`).
 //!
 //! Both ends and what disturbs them run at real-time priority, so that nothing else on this machine is a cause.
 
@@ -54,13 +55,13 @@ fn adds_up(found: &Value) {
 }
 
 #[test]
-fn a_peer_that_holds_its_replies_and_pacing_that_sleeps_are_named() {
+fn a_peer_that_holds_its_replies_is_named() {
     let Some(scene) = Scene::alone("causes of round trips, planted") else { return };
     let _slow = Reflector::start(scene.far(), &["--open", "--hold", "200us"]);
     for _ in 0..times() {
-        let found = why(&scene, "--udp");
+        let found = why(&scene, "--udp --pace spin --wait spin");
         let names = named(&found);
-        assert!(names.contains(&"peer-holds") && names.contains(&"sleep-pacing"), "{found:#}");
+        assert!(names.contains(&"peer-holds"), "{found:#}");
         assert!(!names.contains(&"peer-cpu-busy"), "nobody else is there: {found:#}");
         let held = worth(&found, "peer-holds");
         assert!((180_000.0..320_000.0).contains(&held), "{held} ns of 200 us");
@@ -73,7 +74,7 @@ fn what_is_absent_is_not_named() {
     let Some(scene) = Scene::alone("causes of round trips, absent") else { return };
     let _prompt = scene.reflector(&[]);
     for _ in 0..times() {
-        let found = why(&scene, "--udp --pace spin");
+        let found = why(&scene, "--udp --pace spin --wait spin");
         let names = named(&found);
         for absent in ["peer-holds", "sleep-pacing", "peer-cpu-busy"] {
             assert!(!names.contains(&absent), "{absent}: {found:#}");
