@@ -1,3 +1,5 @@
+//! Screens of first looks: with a program, with a slow echo, with no answer; none too wide.
+
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr;
 
