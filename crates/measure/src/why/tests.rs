@@ -1,3 +1,5 @@
+//! Causes planted in virtual records, and their absence.
+
 use fastrand::Rng;
 use test_case::test_case;
 

@@ -1,3 +1,5 @@
+//! Screens of sweeps: a plot, a table and notes; words in place of numbers; every width.
+
 use insta::assert_snapshot;
 use logbook::failure::Failure;
 use logbook::record::{Ended, Record, Tool};

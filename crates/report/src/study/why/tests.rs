@@ -1,3 +1,5 @@
+//! Screens of causes: their switches, what remains, every doubt at every width.
+
 use insta::assert_snapshot;
 use logbook::record::{Ended, Tool};
 use logbook::study::{Format, Place, Question, Setting, StudyDocument, Trial, VERSION};
