@@ -13,7 +13,7 @@ const TERMINAL: usize = 100;
 
 /// Whom it looked at, and how.
 pub(super) fn heading(found: &LookDocument) -> (String, String) {
-    let host = found.look.addresses.first().map_or_else(|| "a host".to_owned(), |asked| asked.address.to_string());
+    let host = found.look.addresses.first().map_or_else(|| "a host".to_owned(), |asked| asked.address.clone());
     let ways = crate::number::count(found.look.legs.len() as u64, "way", "ways");
     (format!("first look · {host}"), format!("{ways}, in turns"))
 }

@@ -10,8 +10,6 @@ sonde measures what two endpoints can do with the network between them.
   sonde rtt                 try it here: a reflector of our own, over loopback
   sonde serve               start the far side, on the other machine
   sonde rtt HOST            what does one exchange with HOST cost?
-  sonde rtt HOST:PORT --connect
-                            the same by TCP handshakes
   sonde load HOST --rate 10k
                             what does it cost at 10 000 a second?
   sonde check HOST          does anyone answer there, and how?

@@ -64,7 +64,7 @@ pub fn corners(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     let title = format!("every combination of switches, at {}", asked.interval);
     page.line(0, &[Piece::new(title, Tone::Strong)]);
     let ends = if study.blocks >= 6 { "95 % interval" } else { "min … max" };
-    let mut rows = vec![["switches", "p50", ends].map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
+    let mut rows = vec![["what spins", "p50", ends].map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
     for moved in moves::corners(asked.switches.len()) {
         let setting = study.setting_at(&Place::Corner { moved });
         let spread = setting.and_then(|setting| Spread::of(&study.figures_of(setting, MEDIAN)));
@@ -75,18 +75,15 @@ pub fn corners(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     page.table(&rows);
 }
 
-/// The switches of a corner, as they are typed.
+/// What spins at a corner, by the switches' names.
 fn switches(asked: &Asked<'_>, moved: moves::Corner) -> String {
-    let word = |(bit, cause): (usize, &Cause)| {
-        let option = match cause {
-            Cause::SleepPacing => "--pace",
-            Cause::OurWakeUp => "--wait",
-            Cause::PeerWakeUp => "--peer-wait",
-            _ => return None,
-        };
-        let at = asked.method.iter().position(|word| word == option);
-        let said = at.and_then(|at| asked.method.get(at + 1)).map_or("as it was started", String::as_str);
-        Some(format!("{} {}", option.trim_start_matches('-'), if moved & 1 << bit != 0 { "spin" } else { said }))
+    let word = |(bit, cause): (usize, &Cause)| match cause {
+        _ if moved & 1 << bit == 0 => None,
+        Cause::SleepPacing => Some("pace"),
+        Cause::OurWakeUp => Some("wait"),
+        Cause::PeerWakeUp => Some("peer"),
+        _ => None,
     };
-    asked.switches.iter().enumerate().filter_map(word).collect::<Vec<_>>().join(", ")
+    let spin: Vec<&str> = asked.switches.iter().enumerate().filter_map(word).collect();
+    if spin.is_empty() { "nothing".to_owned() } else { spin.join(", ") }
 }
