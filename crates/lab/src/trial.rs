@@ -177,8 +177,10 @@ mod tests {
     #[test]
     fn a_run_that_hangs_is_ended() {
         let run = shell("exec sleep 600").run(&[], Nanos::millis(50), &Stop::default());
-        // SIGINT ends it; it tells nothing.
-        assert!(failed(run).starts_with("the run told nothing"));
+        // SIGINT ends it, and it tells nothing; where whoever started the tests has SIGINT ignored, as a shell does for what
+        // runs behind its back, it takes a harder hand.
+        let told = failed(run);
+        assert!(told.starts_with("the run told nothing") || told.ends_with("and was killed"), "{told}");
         let stop = Stop::default();
         stop.request();
         failed(shell("exec sleep 600").run(&[], Nanos::secs(600), &stop));
