@@ -188,8 +188,12 @@ mod tests {
             let at = settings.places.iter().position(|there| there == place).expect("that place");
             settings.words[at].words().join(" ")
         };
-        assert!(words(&Place::Corner { moved: 0 }).contains("--pace sleep --wait block --peer-wait block --no-stamps"));
-        assert!(words(&Place::Corner { moved: 5 }).contains("--wait block --pace spin --peer-wait spin"));
+        let says = |place: &Place, said: &[&str]| {
+            let words = words(place);
+            assert!(said.iter().all(|said| words.contains(said)), "{said:?} in {words}");
+        };
+        says(&Place::Corner { moved: 0 }, &["--pace sleep", "--wait block", "--peer-wait block", "--no-stamps"]);
+        says(&Place::Corner { moved: 5 }, &["--pace spin", "--wait block", "--peer-wait spin"]);
         assert!(!words(&Place::Floor).contains("--every") && words(&Place::Floor).contains("--wait spin"));
         assert!(words(&Place::PeerCpu { cpu: 1 }).contains("--peer-cpu 1"));
         assert!(settings.words[..6].iter().all(|words| words.words().contains(&"--stamps".to_owned())));
