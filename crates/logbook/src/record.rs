@@ -17,6 +17,7 @@ use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
 use measure::wire::finding::Wire;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -106,6 +107,18 @@ impl Record {
         text.push('\n');
         Ok(text)
     }
+}
+
+/// `document` as JSON, indented, with a line end: for documents that hold records.
+///
+/// # Errors
+/// A number in it that JSON has no word for, so that the document could not be read again.
+pub(crate) fn as_document<T: Serialize + DeserializeOwned>(document: &T) -> Result<String, Unwritable> {
+    let unwritable = |fault: serde_json::Error| Unwritable { reason: fault.to_string() };
+    let mut text = serde_json::to_string_pretty(document).map_err(unwritable)?;
+    serde_json::from_str::<T>(&text).map_err(unwritable)?;
+    text.push('\n');
+    Ok(text)
 }
 
 /// A record that would not be read again as it is. A fault of ours, never of the network's.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::moment::Moment;
-use crate::record::{Ended, Record, Target, Tool, Unwritable};
+use crate::record::{self, Ended, Record, Target, Tool, Unwritable};
 
 /// Version of the document's form that this program writes.
 pub const VERSION: u32 = 1;
@@ -78,11 +78,7 @@ impl SearchDocument {
     /// # Errors
     /// A number in it that JSON has no word for, so that the document could not be read again.
     pub fn to_json(&self) -> Result<String, Unwritable> {
-        let unwritable = |fault: serde_json::Error| Unwritable { reason: fault.to_string() };
-        let mut text = serde_json::to_string_pretty(self).map_err(unwritable)?;
-        serde_json::from_str::<Self>(&text).map_err(unwritable)?;
-        text.push('\n');
-        Ok(text)
+        record::as_document(self)
     }
 
     /// The probes by their rates, those of one rate in the order they were made.

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::failure::Failure;
 use crate::moment::Moment;
-use crate::record::{Ended, Record, Tool, Unwritable};
+use crate::record::{self, Ended, Record, Tool, Unwritable};
 
 /// Version of the document's form that this program writes.
 pub const VERSION: u32 = 1;
@@ -243,11 +243,7 @@ impl StudyDocument {
     /// # Errors
     /// A number in it that JSON has no word for, so that the document could not be read again.
     pub fn to_json(&self) -> Result<String, Unwritable> {
-        let unwritable = |fault: serde_json::Error| Unwritable { reason: fault.to_string() };
-        let mut text = serde_json::to_string_pretty(self).map_err(unwritable)?;
-        serde_json::from_str::<Self>(&text).map_err(unwritable)?;
-        text.push('\n');
-        Ok(text)
+        record::as_document(self)
     }
 
     /// The trials of one setting, by block.

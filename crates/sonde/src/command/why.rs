@@ -19,7 +19,7 @@ use crate::command::deliver;
 use crate::command::rtt::conclude;
 use crate::command::rtt::now;
 use crate::command::study::make;
-use crate::command::study::trials::{Aim, Planned, plan};
+use crate::command::study::trials::{Aim, plan};
 use crate::command::study::words::Words;
 use crate::command::why::options::WhyOptions;
 use crate::command::why::settings::Settings;
@@ -53,7 +53,7 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
     let looked = Monotonic::now().since(started).unwrap_or_default();
     let budget = options.budget.map(|budget| Nanos(budget.0.saturating_sub(looked.0)));
     let settings = Settings::of(&base, &intervals, stamps, peer_cpus)?;
-    let planned = within(settings.words, blocks, seed, budget)?;
+    let planned = plan(settings.words, blocks, seed, AIM, budget)?;
     let study = StudyDocument {
         format: Format::Study,
         version: VERSION,
@@ -75,16 +75,6 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
     make::make(study, &planned, &options.result, output, &mut |study| {
         study.explanation = judge::explanation(study);
     })
-}
-
-/// Trials planned for three quarters of the budget where they fit, so that every block is made whole though each takes longer than
-/// is allowed for: a block that lacks a setting shows nothing.
-fn within(words: Vec<Words>, blocks: u32, seed: u64, budget: Option<Nanos>) -> Result<Planned, Failure> {
-    let careful = budget.map(|budget| Nanos(budget.0 / 4 * 3));
-    match plan(words.clone(), blocks, seed, AIM, careful) {
-        Ok(planned) => Ok(Planned { budget, ..planned }),
-        Err(_) => plan(words, blocks, seed, AIM, budget),
-    }
 }
 
 /// A first look at the peer: whether exchanges can be stamped all the while, and how many CPUs it has, as far as it tells.

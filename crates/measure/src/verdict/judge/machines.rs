@@ -94,7 +94,8 @@ fn saving_at(name: &str, end: &Environment, idles: bool) -> Vec<Warning> {
 pub(super) fn coarse_clock(outcome: &Outcome, ends: Ends<'_>, context: &Context) -> Option<Warning> {
     let median_ns = outcome.response.quantiles.first().and_then(|median| median.value_ns)?;
     let (step_ns, read_ns) = (context.clock_step_ns, context.clock_read_ns);
-    let grain = step_ns.unwrap_or_default().0.max(read_ns.unwrap_or_default().0.saturating_mul(2));
+    let twice_read = read_ns.map(|read| read.0.saturating_mul(2));
+    let grain = step_ns.map(|step| step.0).into_iter().chain(twice_read).max()?;
     let explained = ends.ours.is_some_and(|ours| slow_clock("our", ours).is_some());
     (outcome.response.count > 0 && grain as f64 > COARSE * median_ns.0 as f64 && !explained)
         .then_some(Warning::CoarseClock { step_ns, read_ns, median_ns })

@@ -34,10 +34,11 @@ pub(super) fn idle_between(outcome: &Outcome, method: &Method) -> Option<Warning
     let interval_ns = method.schedule.mean_gap().filter(|gap| one_by_one && *gap > IDLE_GAP)?;
     // From the send: how late our own side was is no part of the path.
     let median_ns = median(outcome.service.as_ref().unwrap_or(&outcome.response))?;
-    let waking_ns =
-        outcome.split.as_ref().filter(|split| split.samples > 0).and_then(|split| {
-            Some(Nanos(split.wake_up_ns?.0.saturating_add(split.peer_wake_up_ns.unwrap_or_default().0)))
-        });
+    let waking_ns = outcome
+        .split
+        .as_ref()
+        .filter(|split| split.samples > 0)
+        .and_then(|split| Some(Nanos(split.wake_up_ns?.0.saturating_add(split.peer_wake_up_ns?.0))));
     (median_ns <= SHORT_TRIP && !always_awake(method)).then_some(Warning::IdleBetween {
         interval_ns,
         median_ns,

@@ -51,7 +51,11 @@ pub fn plan(settings: Vec<Words>, blocks: u32, seed: u64, aim: Aim, budget: Opti
     let methods = settings.iter().map(Words::method).collect::<Result<Vec<_>, _>>()?;
     let mut wishes: Vec<Wish> = settings.iter().zip(&methods).map(|(words, method)| wish(words, method, aim)).collect();
     if let Some(budget) = budget {
-        let lengths = lengths::within(budget, &wishes, blocks).ok_or_else(|| unkept(budget, &wishes, blocks))?;
+        // On a busy machine each takes longer than is allowed for, and a block that lacks a setting shows nothing: where that leaves
+        // room for them at all, a quarter of the budget is kept in hand.
+        let careful = lengths::within(Nanos(budget.0 / 4 * 3), &wishes, blocks);
+        let lengths = careful.or_else(|| lengths::within(budget, &wishes, blocks));
+        let lengths = lengths.ok_or_else(|| unkept(budget, &wishes, blocks))?;
         for (wish, length) in wishes.iter_mut().zip(lengths) {
             wish.length = length;
         }
@@ -148,7 +152,7 @@ mod tests {
     fn a_budget_is_kept_or_refused() {
         let settings = || vec![words("db1"), words("ping db1")];
         let planned = plan(settings(), 7, 1, AIM, Some(Nanos::secs(30))).unwrap();
-        assert!(planned.takes <= Nanos::secs(30) && planned.takes > Nanos::secs(29), "{}", planned.takes);
+        assert!(planned.takes <= Nanos(22_500_000_000) && planned.takes > Nanos::secs(22), "{}", planned.takes);
         assert_eq!(planned.words[0].time(), Some(Nanos::secs(1)), "the sparse one is cut");
         let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5))).unwrap_err();
         assert!(failure.told.what.starts_with("--budget 5 s: 14 trials take 12 s"), "{}", failure.told.what);
