@@ -6,4 +6,5 @@
 
 pub mod chain;
 pub mod namespace;
+pub mod transport;
 pub mod trial;

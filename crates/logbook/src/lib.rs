@@ -9,12 +9,15 @@ pub mod event;
 pub mod failure;
 #[cfg(test)]
 mod fixture;
+pub mod host;
 pub mod look;
 pub mod moment;
+pub mod plan;
 pub mod reach;
 pub mod read;
 pub mod record;
 pub mod resolution;
+pub mod run;
 pub mod schema;
 pub mod search;
 pub mod store;

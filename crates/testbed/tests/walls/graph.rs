@@ -49,7 +49,21 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "unicode-width",
         ],
     ),
-    ("lab", &["hyper", "hyper-util", "rustix", "serde", "serde_json", "thiserror", "tokio", "tokio-util", "tracing"]),
+    (
+        "lab",
+        &[
+            "hyper",
+            "hyper-util",
+            "rustix",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "tokio",
+            "tokio-util",
+            "tracing",
+            "uuid",
+        ],
+    ),
     (
         "sonde",
         &[

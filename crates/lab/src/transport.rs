@@ -1,0 +1,40 @@
+//! The way to a host: a command that runs words there, and how the program comes to be there.
+//!
+//! What runs there is this very program as an agent, which is spoken to over its standard input and output; so a host needs no
+//! port of ours for control, and whatever leads a command there will do: nothing, `ip netns exec`, `ssh`, `kubectl exec`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use endpoint::stop::Stop;
+use logbook::failure::Failure;
+use measure::unit::Nanos;
+
+/// The program that is put onto hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Where it lies here.
+    pub path: PathBuf,
+    /// SHA-256 of it, 64 hexadecimal digits: what lies on a host under this name and is something else is put there anew.
+    pub sha256: String,
+}
+
+/// A way to one host.
+pub trait Transport: Send + Sync + fmt::Debug {
+    /// Puts `program` there, unless it is there already, and tells by which name it is called there.
+    ///
+    /// # Errors
+    /// What did not work, on whose side, and what to try; at the latest after `patience`, or when `stop` asks.
+    fn put(&self, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure>;
+
+    /// A command that runs `words` there, the first of which [`Transport::put`] told, with its standard streams and its end
+    /// passed on. Where its standard input ends, what it runs has nobody to serve any more.
+    fn command(&self, words: &[String]) -> Command;
+
+    /// Takes away what was put there under this program's name, and ends what the way itself keeps open.
+    ///
+    /// # Errors
+    /// As of [`Transport::put`].
+    fn clean(&self, patience: Nanos, stop: &Stop) -> Result<(), Failure>;
+}

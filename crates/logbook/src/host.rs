@@ -1,0 +1,107 @@
+//! A host of a plan: how it is reached, which of its addresses carry what is measured, and what is known of it.
+//!
+//! Control and data part here: a host is reached by a command (`reach`), and measured at an address.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A host as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Its name, which no other host of the plan has.
+    pub name: String,
+    /// How it is reached.
+    pub reach: Reach,
+    /// Its address within its network; absent where it has none.
+    #[serde(default)]
+    pub internal: Option<IpAddr>,
+    /// Its address as seen from outside; absent where it has none.
+    #[serde(default)]
+    pub external: Option<IpAddr>,
+    /// What else is known: `cloud`, `region`, `zone`, `machine_type`, `placement_group`, `nic`, `price_per_hour`, and any other.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// The machine it lies on, where several hosts share one; absent: one of its own, as far as is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+}
+
+/// How a host is reached: by a program that is started here, never by a protocol of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// It is this machine.
+    Local,
+    /// A network namespace of this machine, by its name.
+    Namespace(String),
+    /// By the system's `ssh`.
+    Ssh(Ssh),
+    /// A pod of a cluster, by `kubectl`.
+    Pod(Pod),
+}
+
+/// What `ssh` is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ssh {
+    /// The destination, as `user@host` or a name of `~/.ssh/config`.
+    pub to: String,
+    /// Its port, 1 to 65535; absent: as `ssh` is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// The file of the private key; absent: as `ssh` is configured, agents included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<String>,
+    /// Settings of `ssh_config`, as `ProxyJump=bastion`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// Words in front of `ssh` itself, as `ip netns exec NAME`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub through: Vec<String>,
+}
+
+/// What `kubectl exec` is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pod {
+    /// The pod's name.
+    pub pod: String,
+    /// Its namespace; absent: that of the context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its container; absent: its first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// The cluster's context; absent: the current one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+}
+
+/// Which of a host's addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Address {
+    /// That within its network.
+    Internal,
+    /// That seen from outside.
+    External,
+}
+
+impl Host {
+    /// Its address of this kind, where it has one.
+    pub fn address(&self, which: Address) -> Option<IpAddr> {
+        match which {
+            Address::Internal => self.internal,
+            Address::External => self.external,
+        }
+    }
+
+    /// What is known of it under this name.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.labels.get(name).map(String::as_str)
+    }
+}

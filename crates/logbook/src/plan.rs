@@ -1,0 +1,149 @@
+//! What a campaign over several hosts is asked for: which hosts, which pairs of them, measured by which methods, how often.
+//!
+//! A plan is written as TOML, or made of flags; either way it stands in the document of the run with nothing left open.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::host::Host;
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What a reader may call it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Files that list hosts, beside those listed here. Empty in the document of a run: what they listed stands in `hosts`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inventory: Vec<String>,
+    /// The hosts; names are different.
+    #[serde(default)]
+    pub hosts: Vec<Host>,
+    /// Which of them measure each other.
+    #[serde(default)]
+    pub pairs: Pairs,
+    /// Whether each pair is measured from both of its ends, one after the other.
+    #[serde(default)]
+    pub directions: Directions,
+    /// Which of the addresses carry what is measured.
+    #[serde(default)]
+    pub addresses: Addresses,
+    /// By what each pair is measured.
+    pub methods: Vec<PlannedMethod>,
+    /// How often each is measured, a count from 1 to 1,000.
+    #[serde(default = "one")]
+    pub repeats: u32,
+    /// In which order.
+    #[serde(default)]
+    pub order: Order,
+    /// Seed of the order, a number without unit; absent in a plan: drawn, and then present in the document of the run.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Which pairs may be measured at the same time.
+    #[serde(default)]
+    pub at_once: AtOnce,
+    /// Port of the far side, over TCP and UDP, 1 to 65535; absent: the usual one.
+    #[serde(default)]
+    pub port: Option<u16>,
+    /// Whether each pair is asked what answers there before it is measured.
+    #[serde(default = "yes")]
+    pub check: bool,
+}
+
+/// A way of measuring.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedMethod {
+    /// Its name, which no other method of the plan has.
+    pub name: String,
+    /// The measuring command and its options without a host, as `rtt --udp -t 5s`, split as a shell does.
+    pub command: String,
+}
+
+/// Which hosts measure each other. A pair has two different hosts, and is there once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pairs {
+    /// Each with each.
+    #[default]
+    All,
+    /// This one with each other.
+    OneToAll(String),
+    /// Those that differ in this label, as `zone`.
+    Between(String),
+    /// Those that agree in this label.
+    Within(String),
+    /// Those of which one has the first label and the other the second, each as `name=value`.
+    Labels(String, String),
+    /// These.
+    Listed(Vec<(String, String)>),
+}
+
+/// From which ends a pair is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Directions {
+    /// From either end, one after the other.
+    #[default]
+    Both,
+    /// From the first of the pair alone.
+    Forward,
+}
+
+/// Which addresses carry what is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Addresses {
+    /// Internal ones.
+    #[default]
+    Internal,
+    /// External ones.
+    External,
+    /// Both, each a cell of its own.
+    Both,
+}
+
+/// In which order pairs, directions and methods come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Drawn anew for each repeat.
+    #[default]
+    Random,
+    /// As listed, each time.
+    Listed,
+}
+
+/// Which pairs may be measured at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtOnce {
+    /// Pairs that share neither a host nor a machine.
+    #[default]
+    Rounds,
+    /// One alone.
+    One,
+    /// Pairs that share no host, though hosts may share a machine: they take its processors from each other.
+    Sharing,
+}
+
+impl Addresses {
+    /// Those that are meant.
+    pub fn each(self) -> &'static [crate::host::Address] {
+        use crate::host::Address::{External, Internal};
+        match self {
+            Self::Internal => &[Internal],
+            Self::External => &[External],
+            Self::Both => &[Internal, External],
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}

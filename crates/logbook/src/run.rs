@@ -1,0 +1,220 @@
+//! What became of a plan: the document of a run, a cell for each thing that was to be measured.
+//!
+//! It holds no records but their names: a mesh of a thousand hosts has a million cells. The store keeps the records beside it. A run
+//! that was cut short says so, and what was not begun is told from the plan.
+
+use std::net::IpAddr;
+
+use measure::study::figure::Figure;
+use measure::unit::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::failure::Failure;
+use crate::host::Address;
+use crate::moment::Moment;
+use crate::plan::Plan;
+use crate::record::{self, Ended, Record, Tool, Unwritable};
+
+/// Version of the document's form that this program writes.
+pub const VERSION: u32 = 1;
+
+/// A run of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunDocument {
+    /// Always `sonde-run`.
+    pub format: Format,
+    /// Version of this form, a count from 1.
+    pub version: u32,
+    /// Name of this run: a UUID of version 7, so that names sort by time.
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    pub id: Uuid,
+    /// The program that ran it.
+    pub tool: Tool,
+    /// The command line as given, the program's name first.
+    pub command: Vec<String>,
+    /// When it was started.
+    pub started: Moment,
+    /// The plan with nothing left open: hosts of inventories, and the seed that was drawn.
+    pub plan: Plan,
+    /// What was found of each host, in the plan's order.
+    pub hosts: Vec<HostSeen>,
+    /// What answered at each pair before it was measured.
+    pub checks: Vec<PairCheck>,
+    /// What was measured or could not be, in the order it came to its end.
+    pub cells: Vec<Cell>,
+    /// Stages that were done, in order.
+    pub stages: Vec<Stage>,
+    /// How it ended; absent while it goes on, and where it was killed.
+    pub ended: Option<Ended>,
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Machines are made, where the hosts are to be made.
+    Provision,
+    /// The program is put onto each host, its facts are read, and pairs are asked what answers.
+    Prepare,
+    /// Cells are measured.
+    Run,
+    /// What was started on the hosts is ended, and what was put there taken away where asked.
+    Cleanup,
+    /// Machines that were made are removed.
+    Teardown,
+}
+
+/// What was found of a host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSeen {
+    /// Its name in the plan.
+    pub host: String,
+    /// The program there, as it named itself; absent where it was not reached.
+    pub tool: Option<Tool>,
+    /// Its kernel, as `Linux 6.1.0`; absent where it was not told.
+    pub kernel: Option<String>,
+    /// Its processors, a count; absent where it was not told.
+    pub cpus: Option<u32>,
+    /// Names its running kernel: hosts that tell the same share a machine; absent where it was not told.
+    pub boot_id: Option<String>,
+    /// By how much its wall clock was ahead of ours, nanoseconds, to within half the time its answer took; absent where it was not
+    /// told. Nothing measured depends on it.
+    pub clock_ahead_ns: Option<i64>,
+    /// When it was given up, and why; absent where it was there until the end.
+    pub lost: Option<Failure>,
+}
+
+/// What answered at a pair.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PairCheck {
+    /// The host that asked.
+    pub from: String,
+    /// The host that was asked.
+    pub to: String,
+    /// Which of its addresses.
+    pub over: Address,
+    /// That address.
+    pub address: IpAddr,
+    /// Whether an echo was answered.
+    pub icmp: Answer,
+    /// Whether the test port was open over TCP.
+    pub tcp: Answer,
+    /// Whether the test port answered over UDP.
+    pub udp: Answer,
+    /// The largest packet that got through, bytes with its IP header; absent where it was not found.
+    pub mtu_bytes: Option<u32>,
+    /// Packets of the size its interface takes vanish without a word.
+    pub mtu_hole: bool,
+    /// Why nothing could be asked; absent where it was.
+    pub failure: Option<Failure>,
+}
+
+/// What became of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// It was answered.
+    Open,
+    /// It was refused by the host: nobody listens.
+    Closed,
+    /// Somebody on the way refused it.
+    Rejected,
+    /// Nothing came back.
+    Silent,
+    /// It was not asked.
+    NotAsked,
+}
+
+/// What a cell is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    /// The host that measured.
+    pub from: String,
+    /// The host that answered.
+    pub to: String,
+    /// Which of its addresses.
+    pub over: Address,
+    /// The method's name in the plan.
+    pub method: String,
+    /// Which of the repeats, a count from 0.
+    pub repeat: u32,
+}
+
+/// One thing that was to be measured, and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// What it is of.
+    pub place: Place,
+    /// The round it was measured in, a count from 0 within its repeat.
+    pub round: u32,
+    /// Other cells that were measured at the same time on machines of this one, a count: with any, they shared processors.
+    pub beside: u32,
+    /// When it was begun.
+    pub started: Moment,
+    /// Its record's name in the store; absent where nothing was measured.
+    #[schemars(with = "Option<String>", extend("format" = "uuid"))]
+    pub record: Option<Uuid>,
+    /// The record's chief numbers; absent where nothing was measured.
+    pub figures: Option<Figures>,
+    /// Why nothing was measured, or not all of it; absent where all was.
+    pub failure: Option<Failure>,
+    /// Whether it was given up since one of its hosts was.
+    #[serde(default)]
+    pub host_lost: bool,
+}
+
+/// The numbers of a record that a matrix shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figures {
+    /// Median of the round trip, nanoseconds; absent where none was measured or too few were answered.
+    pub p50_ns: Option<Nanos>,
+    /// Its 99th percentile, nanoseconds; absent likewise.
+    pub p99_ns: Option<Nanos>,
+    /// Share of requests or datagrams that were lost, 0 to 1; absent where the carrier repairs losses itself.
+    pub lost_ratio: Option<f64>,
+    /// Payload that came through, bits a second; absent where no stream was measured.
+    pub bits_per_second: Option<f64>,
+    /// Exchanges, a second; absent where a stream was measured.
+    pub exchanges_per_second: Option<f64>,
+}
+
+/// The name of the document's form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Format {
+    /// A run of sonde.
+    #[default]
+    #[serde(rename = "sonde-run")]
+    Run,
+}
+
+impl RunDocument {
+    /// As one JSON document, indented, with a line end.
+    ///
+    /// # Errors
+    /// A number in it that JSON has no word for, so that the document could not be read again.
+    pub fn to_json(&self) -> Result<String, Unwritable> {
+        record::as_document(self)
+    }
+
+    /// The cell at `place` that was measured last, where there is one.
+    pub fn cell(&self, place: &Place) -> Option<&Cell> {
+        self.cells.iter().rev().find(|cell| cell.place == *place)
+    }
+}
+
+impl Figures {
+    /// Those of `record`.
+    pub fn of(record: &Record) -> Self {
+        let of = |figure: Figure| figure.of(record.outcome.as_ref(), record.stream.as_ref());
+        let time = |q: f64| of(Figure::Quantile(q)).map(|ns| Nanos(ns.round() as u64));
+        Self {
+            p50_ns: time(0.5),
+            p99_ns: time(0.99),
+            lost_ratio: of(Figure::Loss),
+            bits_per_second: of(Figure::Throughput).map(|bytes| bytes * 8.0),
+            exchanges_per_second: of(Figure::Rate),
+        }
+    }
+}
