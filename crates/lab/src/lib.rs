@@ -5,6 +5,7 @@
 //! [`namespace`] makes two hosts out of one machine, [`chain`] three, of which the middle one forwards. Not here: sockets and engines (`endpoint`), what is kept
 //! (`logbook`), what is told (`report`).
 
+pub mod agent;
 pub mod chain;
 pub mod namespace;
 pub mod pairs;
