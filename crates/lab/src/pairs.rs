@@ -12,12 +12,9 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use logbook::host::{Address, Host};
-use logbook::plan::{Directions, Plan};
+use logbook::plan::{Directions, MOST_HOSTS, Plan};
 
 pub use machines::machines;
-
-/// Most hosts of a plan: a mesh of so many has 8 million pairs.
-pub const MOST_HOSTS: usize = 4_096;
 
 /// Two hosts that measure each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
