@@ -5,6 +5,8 @@
 //! (`logbook`), what is told (`report`).
 
 pub mod chain;
+mod child;
 pub mod namespace;
+pub mod network;
 pub mod transport;
 pub mod trial;
