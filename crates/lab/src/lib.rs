@@ -5,9 +5,10 @@
 //! [`namespace`] makes two hosts out of one machine, [`chain`] three, of which the middle one forwards. Not here: sockets and engines (`endpoint`), what is kept
 //! (`logbook`), what is told (`report`).
 
-mod child;
 pub mod agent;
+pub mod campaign;
 pub mod chain;
+mod child;
 pub mod namespace;
 pub mod network;
 pub mod pairs;
