@@ -43,7 +43,7 @@ pub struct Plan {
     /// Which pairs may be measured at the same time.
     #[serde(default)]
     pub at_once: AtOnce,
-    /// Port of the far side, over TCP and UDP, 1 to 65535; absent: the usual one.
+    /// Port number of the far side, over TCP and UDP, 1 to 65535; absent: the usual one.
     #[serde(default)]
     pub port: Option<u16>,
     /// Whether each pair is asked what answers there before it is measured.

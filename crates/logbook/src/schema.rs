@@ -15,6 +15,7 @@ use crate::record::Record;
 use crate::resolution::ResolutionDocument;
 use crate::run::RunDocument;
 use crate::run_comparison::RunComparisonDocument;
+use crate::run_list::RunListDocument;
 use crate::search::SearchDocument;
 use crate::study::StudyDocument;
 
@@ -68,6 +69,11 @@ pub fn run_comparison_schema() -> Value {
     of::<RunComparisonDocument>()
 }
 
+/// Schema of a list of runs: `schema/runs.v1.json`.
+pub fn runs_schema() -> Value {
+    of::<RunListDocument>()
+}
+
 /// The schema of `T` as it is written: a field that is always there is required, though a reader may do without.
 fn of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
@@ -89,6 +95,7 @@ mod tests {
     #[test_case("study.v1.json", &study_schema(); "of a study")]
     #[test_case("look.v1.json", &look_schema(); "of a first look")]
     #[test_case("run.v1.json", &run_schema(); "of a run")]
+    #[test_case("runs.v1.json", &runs_schema(); "of a list of runs")]
     #[test_case("run-comparison.v1.json", &run_comparison_schema(); "of two runs")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
     #[test_case("check.v1.json", &check_schema(); "of a check")]
@@ -114,6 +121,7 @@ mod tests {
     #[test_case(&look_schema(); "of a first look")]
     #[test_case(&run_schema(); "of a run")]
     #[test_case(&run_comparison_schema(); "of two runs")]
+    #[test_case(&runs_schema(); "of a list of runs")]
     #[test_case(&self_schema(); "of the machine")]
     #[test_case(&check_schema(); "of a check")]
     fn every_number_tells_its_unit(schema: &Value) {
