@@ -70,8 +70,7 @@ pub(crate) fn run(
         return Err(Unfinished::Stopped);
     }
     // A group of its own: Ctrl-C at a terminal is ours to act on, and what it started ends with it.
-    let spawned =
-        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
+    let spawned = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn();
     let mut child = spawned.map_err(Unfinished::NotStarted)?;
     let printed = child.stdout.take().map(Pipe::read);
     let said = child.stderr.take().map(Pipe::read);

@@ -162,4 +162,3 @@ fn also(failure: Failure, left: &Failure) -> Failure {
         ..failure
     }
 }
-

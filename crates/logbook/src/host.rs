@@ -50,7 +50,7 @@ pub enum Reach {
 pub struct Ssh {
     /// The destination, as `user@host` or a name of `~/.ssh/config`.
     pub to: String,
-    /// Its port, 1 to 65535; absent: as `ssh` is configured.
+    /// Its port number, 1 to 65535; absent: as `ssh` is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// The file of the private key; absent: as `ssh` is configured, agents included.

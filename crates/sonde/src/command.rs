@@ -1,5 +1,6 @@
 //! The command line: what there is to say, and who acts on it.
 
+pub mod agent;
 pub mod argv;
 pub mod check;
 pub mod compare;
@@ -167,6 +168,9 @@ enum Command {
     Completions(completions::CompletionsOptions),
     /// Print the manual page, or write all of them
     Man(man::ManOptions),
+    /// Be an agent of `sonde run` on this host: orders come on standard input, one JSON object a line
+    #[command(hide = true)]
+    Agent(agent::AgentOptions),
     /// Write the reference pages of this program's documentation
     #[command(hide = true)]
     Reference(reference::ReferenceOptions),
@@ -246,6 +250,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),
         Command::Man(options) => man::run(&options, output),
+        Command::Agent(_) => agent::run(),
         Command::Reference(options) => reference::run(&options),
     }
 }

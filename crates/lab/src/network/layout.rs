@@ -98,7 +98,10 @@ impl Layout {
                 let zones: BTreeMap<String, u8> =
                     (1..=wanted.zones.unwrap_or(0)).map(|zone| (format!("z{zone}"), zone as u8)).collect();
                 let (Some(first), Some(second)) = (zones.get(one), zones.get(other)) else {
-                    return fault(format!("has no zones {one} and {other}"), "zones are called z1, z2, …: give --zones");
+                    return fault(
+                        format!("has no zones {one} and {other}"),
+                        "zones are called z1, z2, …: give --zones",
+                    );
                 };
                 if first == second {
                     return fault(format!("cannot have a way from {one} to itself"), "name two zones");
@@ -198,9 +201,8 @@ impl Layout {
 
     /// Lines that give these rules their way, when the link is there.
     pub fn link_routes() -> [String; 2] {
-        ["10.182.0.0/16", "fd00:50de:b6::/48"].map(|all| {
-            format!("route add {all} dev {LINK}0 table {THERE}\nroute add {all} dev {LINK}1 table {BACK}\n")
-        })
+        ["10.182.0.0/16", "fd00:50de:b6::/48"]
+            .map(|all| format!("route add {all} dev {LINK}0 table {THERE}\nroute add {all} dev {LINK}1 table {BACK}\n"))
     }
 
     /// The hosts as they are listed; `reach` tells how one is reached.

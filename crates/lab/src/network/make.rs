@@ -165,12 +165,20 @@ impl Maker<'_> {
             Ok(finished) if finished.status.success() => return Ok(()),
             Ok(finished) => finished.said.lines().next().unwrap_or("it says nothing").trim().to_owned(),
             Err(Unfinished::NotStarted(error)) => {
-                return Err(ours(id, format!("cannot run `{}`: {error}", all[0]), format!("install {}", package(&all[0]))));
+                return Err(ours(
+                    id,
+                    format!("cannot run `{}`: {error}", all[0]),
+                    format!("install {}", package(&all[0])),
+                ));
             }
             Err(Unfinished::TooLong(_)) => format!("no end of it within {PATIENCE}"),
             Err(Unfinished::Stopped) => return Err(self.stopped()),
         };
-        Err(ours(id, format!("`{}` failed: {said}", all.join(" ")), "run as root, with CAP_NET_ADMIN and CAP_SYS_ADMIN"))
+        Err(ours(
+            id,
+            format!("`{}` failed: {said}", all.join(" ")),
+            "run as root, with CAP_NET_ADMIN and CAP_SYS_ADMIN",
+        ))
     }
 
     fn file_of(&self, lines: &str) -> io::Result<Stdio> {
@@ -192,7 +200,9 @@ impl Maker<'_> {
             return Err(self.stopped());
         }
         let id = &self.layout.id;
-        let cannot = |error: io::Error| ours(id, format!("cannot start the {what}: {error}"), format!("install {}", package(&words[0])));
+        let cannot = |error: io::Error| {
+            ours(id, format!("cannot start the {what}: {error}"), format!("install {}", package(&words[0])))
+        };
         let file = File::create(log).map_err(cannot)?;
         let said = file.try_clone().map_err(cannot)?;
         // A session of its own: it has no terminal that could end it, and stays when we go.

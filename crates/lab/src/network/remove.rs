@@ -35,12 +35,8 @@ fn namespaces(id: &str) -> Result<(), Failure> {
     let mut fault = None;
     for name in process::listed(Path::new("/"), &layout::prefix(id)) {
         // Not to be stopped: what began to be removed is removed.
-        let run = child::run(
-            Command::new("ip").args(["netns", "delete", &name]),
-            Stdio::null(),
-            PATIENCE,
-            &Stop::default(),
-        );
+        let run =
+            child::run(Command::new("ip").args(["netns", "delete", &name]), Stdio::null(), PATIENCE, &Stop::default());
         let said = match run {
             Ok(finished) if finished.status.success() => continue,
             Ok(finished) => finished.last_words().unwrap_or("it says nothing").to_owned(),

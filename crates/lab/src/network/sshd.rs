@@ -21,7 +21,11 @@ const SCRIPT: &str = r#"mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/sshd
 /// The daemon's program.
 pub(super) fn program(id: &str) -> Result<PathBuf, Failure> {
     program_in(&FOLDERS, "sshd").ok_or_else(|| {
-        ours(id, "no sshd is installed", "install openssh-server: `apt-get install --no-install-recommends openssh-server`")
+        ours(
+            id,
+            "no sshd is installed",
+            "install openssh-server: `apt-get install --no-install-recommends openssh-server`",
+        )
     })
 }
 
@@ -48,7 +52,11 @@ pub(super) fn start(maker: &mut Maker<'_>, daemon: &Path) -> Result<(), Failure>
         return Err(ours(&id, format!("{path}: sshd's settings cannot name such a path"), hint));
     }
     let cannot = |error: io::Error| {
-        ours(&id, format!("{path}: cannot write there: {error}"), "make room there, or let XDG_STATE_HOME name another folder")
+        ours(
+            &id,
+            format!("{path}: cannot write there: {error}"),
+            "make room there, or let XDG_STATE_HOME name another folder",
+        )
     };
     key(maker, &files.join("key"))?;
     fs::copy(files.join("key.pub"), files.join("authorized_keys")).map_err(cannot)?;

@@ -119,7 +119,11 @@ impl Folder {
         let id = &layout.id;
         let taken = |where_: String| ours(id, format!("is there already: {where_}"), taken_hint(id));
         let cannot = |path: &Path, error: io::Error| {
-            ours(id, format!("{}: cannot note it: {error}", path.display()), "let XDG_STATE_HOME name a folder of yours")
+            ours(
+                id,
+                format!("{}: cannot note it: {error}", path.display()),
+                "let XDG_STATE_HOME name a folder of yours",
+            )
         };
         if self.note(id).exists() {
             return Err(taken(self.note(id).display().to_string()));
@@ -323,7 +327,9 @@ fn private() -> DirBuilder {
 }
 
 fn taken_hint(id: &str) -> String {
-    format!("give --name another, or remove it: `sonde lab down {id}`, or `sonde lab clean` where its making was cut short")
+    format!(
+        "give --name another, or remove it: `sonde lab down {id}`, or `sonde lab clean` where its making was cut short"
+    )
 }
 
 #[cfg(test)]

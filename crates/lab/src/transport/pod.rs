@@ -63,13 +63,13 @@ const KINDS: [(&[&str], &str, Option<Side>, &str); 8] = [
         Some(Side::Theirs),
         "`kubectl describe pod` tells what it waits for",
     ),
+    (&["completed pod", "Succeeded", "Failed"], "the pod has ended", Some(Side::Theirs), "`kubectl logs` tells why"),
     (
-        &["completed pod", "Succeeded", "Failed"],
-        "the pod has ended",
+        &["error dialing backend", "unable to upgrade connection"],
+        "its node does not answer",
         Some(Side::Theirs),
-        "`kubectl logs` tells why",
+        "look at the node: `kubectl get nodes`",
     ),
-    (&["error dialing backend", "unable to upgrade connection"], "its node does not answer", Some(Side::Theirs), "look at the node: `kubectl get nodes`"),
 ];
 
 impl Pod {

@@ -57,9 +57,22 @@ fn the_program_goes_into_a_pod_and_runs_there() {
 #[test_case("Error from server (NotFound): pods \"sonde-7\" not found", "no such pod", Some(Side::Ours))]
 #[test_case("Error from server (Forbidden): pods \"sonde-7\" is forbidden", "does not permit", Some(Side::Theirs))]
 #[test_case("error: context \"east\" does not exist", "does not know that cluster", Some(Side::Ours))]
-#[test_case("The connection to the server localhost:8080 was refused - did you specify the right host or port?", "API does not answer", Some(Side::Path))]
-#[test_case("error: Internal error occurred: exec: \"sh\": executable file not found in $PATH: unknown", "has no shell", Some(Side::Theirs))]
-#[test_case("OCI runtime exec failed: exec: \"sh\": executable file not found in $PATH: unknown", "has no shell", Some(Side::Theirs); "as a runtime says it")]
+#[test_case(
+    "The connection to the server localhost:8080 was refused - did you specify the right host or port?",
+    "API does not answer",
+    Some(Side::Path)
+)]
+#[test_case(
+    "error: Internal error occurred: exec: \"sh\": executable file not found in $PATH: unknown",
+    "has no shell",
+    Some(Side::Theirs)
+)]
+#[test_case(
+    "OCI runtime exec failed: exec: \"sh\": executable file not found in $PATH: unknown",
+    "has no shell",
+    Some(Side::Theirs);
+    "as a runtime says it"
+)]
 #[test_case("error: never heard of", "never heard of", None)]
 fn what_kubectl_says_is_a_kind(said: &str, kind: &str, side: Option<Side>) {
     let folder = tempfile::tempdir().unwrap();

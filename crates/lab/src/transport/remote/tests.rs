@@ -184,7 +184,8 @@ fn a_program_that_does_not_run_there_is_said() {
 
 #[test]
 fn a_login_that_prints_rubbish_does_not_mislead() {
-    let printed = "Welcome!\nsonde-put\nmachine Other\n\u{0}\u{1}\nsonde-put file /a b/sonde\nsonde-put ran\nsonde-put ran x\n";
+    let printed =
+        "Welcome!\nsonde-put\nmachine Other\n\u{0}\u{1}\nsonde-put file /a b/sonde\nsonde-put ran\nsonde-put ran x\n";
     let seen = Seen::of(printed);
     assert_eq!(seen, Seen { file: Some("/a b/sonde".into()), ..Seen::default() });
 }

@@ -69,7 +69,13 @@ const KINDS: [(&[&str], &str, Option<Side>, &str); 13] = [
         "look at the route from here: `ip route get` its address",
     ),
     (
-        &["kex_exchange_identification", "Connection closed by", "Connection reset by", "Broken pipe", "not responding"],
+        &[
+            "kex_exchange_identification",
+            "Connection closed by",
+            "Connection reset by",
+            "Broken pipe",
+            "not responding",
+        ],
         "the connection was cut",
         None,
         "its sshd may be full (MaxStartups), be no sshd at all, or have gone: look at its log",
@@ -119,7 +125,8 @@ fn of(told: &host::Ssh, said: &str, last: &str) -> Fault {
 fn wants_password(told: &host::Ssh, said: &str, last: &str) -> Option<Fault> {
     let methods = said.split("Permission denied (").nth(1)?.split(')').next()?;
     methods.split(',').any(|method| method == "password" || method == "keyboard-interactive").then(|| {
-        let hint = "passwords are never asked for: bring a key there with `ssh-copy-id {host}`, or load one with `ssh-add`";
+        let hint =
+            "passwords are never asked for: bring a key there with `ssh-copy-id {host}`, or load one with `ssh-add`";
         Fault::new(format!("it wants a password, and takes none of the keys: {last}"), Side::Ours, filled(hint, told))
     })
 }
@@ -138,17 +145,33 @@ mod tests {
         host::Ssh { to: "db1".into(), port: None, key_file: None, options: vec![], through: vec![] }
     }
 
-    #[test_case("ssh: Could not resolve hostname db1: Name or service not known", "its name is not known", Some(Side::Ours))]
+    #[test_case(
+        "ssh: Could not resolve hostname db1: Name or service not known",
+        "its name is not known",
+        Some(Side::Ours)
+    )]
     #[test_case("ssh: connect to host db1 port 22: Connection refused", "nobody listens", Some(Side::Theirs))]
     #[test_case("ssh: connect to host db1 port 22: Connection timed out", "it does not answer", Some(Side::Path))]
-    #[test_case("Connection timed out during banner exchange\nConnection to 10.0.0.1 port 22 timed out", "it does not answer", Some(Side::Path))]
+    #[test_case(
+        "Connection timed out during banner exchange\nConnection to 10.0.0.1 port 22 timed out",
+        "it does not answer",
+        Some(Side::Path)
+    )]
     #[test_case("ssh: connect to host db1 port 22: No route to host", "there is no way", Some(Side::Path))]
     #[test_case("kex_exchange_identification: read: Connection reset by peer", "the connection was cut", None)]
     #[test_case("root@db1: Permission denied (publickey).", "it takes none of the keys", Some(Side::Ours))]
     #[test_case("root@db1: Permission denied (publickey,password).", "it wants a password", Some(Side::Ours))]
-    #[test_case("root@db1: Permission denied (publickey,keyboard-interactive).", "it wants a password", Some(Side::Ours))]
+    #[test_case(
+        "root@db1: Permission denied (publickey,keyboard-interactive).",
+        "it wants a password",
+        Some(Side::Ours)
+    )]
     #[test_case("Host key verification failed.", "its host key is not known", Some(Side::Ours))]
-    #[test_case("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.", "its host key is another", Some(Side::Theirs))]
+    #[test_case(
+        "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.",
+        "its host key is another",
+        Some(Side::Theirs)
+    )]
     #[test_case("command-line: line 0: Bad configuration option: nonsense", "does not understand", Some(Side::Ours))]
     #[test_case("something never heard of", "something never heard of", None)]
     fn words_are_a_kind(said: &str, kind: &str, side: Option<Side>) {

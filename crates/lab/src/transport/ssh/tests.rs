@@ -31,7 +31,8 @@ fn what_the_user_set_stands_before_what_is_set_here() {
         std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_str().unwrap()).collect();
     assert_eq!(words[..9], ["ip", "netns", "exec", "switch", "ssh", "-T", "-o", "BatchMode=yes", "-o"]);
     assert_eq!(words[9], "ProxyJump=bastion");
-    let end = ["-p", "2222", "-i", "/keys/id", "-o", "IdentitiesOnly=yes", "--", "root@h1", r"exec /c/sonde agent 'it'\''s'"];
+    let end =
+        ["-p", "2222", "-i", "/keys/id", "-o", "IdentitiesOnly=yes", "--", "root@h1", r"exec /c/sonde agent 'it'\''s'"];
     assert!(words.ends_with(&end), "{words:?}");
     assert!(words.contains(&"ControlMaster=auto") && words.contains(&"ConnectTimeout=10"), "{words:?}");
 }
@@ -101,7 +102,8 @@ fn what_stands_in_front_and_is_not_there_is_said() {
 #[test]
 fn an_error_of_ssh_is_told_as_its_kind() {
     let folder = tempfile::tempdir_in("/tmp").unwrap();
-    let way = way(folder.path(), &["sh", "-c", "echo 'root@h1: Permission denied (publickey,password).' >&2; exit 255"]);
+    let way =
+        way(folder.path(), &["sh", "-c", "echo 'root@h1: Permission denied (publickey,password).' >&2; exit 255"]);
     let program = Program { path: "/bin/true".into(), sha256: "0".repeat(64) };
     let failure = way.put(&program, Nanos::secs(60), &Stop::default()).unwrap_err();
     assert!(failure.what.starts_with("root@h1: cannot look for the program there: it wants a password"), "{failure:?}");
