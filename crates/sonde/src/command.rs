@@ -13,6 +13,7 @@ pub mod gather;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
+pub mod lab;
 pub mod load;
 pub mod look;
 pub mod machine;
@@ -135,6 +136,8 @@ enum Command {
     /// Two TUN devices and a relay between them, for kernels without netem and for paths whose truth has to be known. Runs until
     /// SIGINT (Ctrl-C), SIGTERM or SIGHUP, and then prints what became of the packets each way. Needs `CAP_NET_ADMIN`.
     Forward(forward::ForwardOptions),
+    /// Make hosts on this machine: network namespaces on a bridge, with an sshd in each where asked; list and remove them
+    Lab(lab::LabOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
     Machine(machine::SelfOptions),
@@ -236,6 +239,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Check(options) => check::run(&options, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
+        Command::Lab(options) => lab::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Runs(options) => runs::run(&options, output),
         Command::Show(options) => show::run(&options, output),

@@ -231,7 +231,9 @@ impl Maker<'_> {
             pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
         };
         let said = fs::read_to_string(log).unwrap_or_default();
-        let said = child::last_line(&said).unwrap_or("it says nothing").to_owned();
+        // Its error where it names one, for a hint may follow that.
+        let error = said.lines().find(|line| line.starts_with("error")).or_else(|| child::last_line(&said));
+        let said = error.unwrap_or("it says nothing").to_owned();
         Err(ours(&self.layout.id, format!("the {} {fault}: {said}", process.what), "what it said is its own reason"))
     }
 

@@ -22,8 +22,17 @@ pub struct Pod {
     put: Arc<OnceLock<String>>,
 }
 
+/// What it says behind what a command said that ended with an error.
+pub(super) const ENDED: &str = "command terminated with exit code";
+
 /// Words of `kubectl` and what they mean: what happened, on whose side, what to try.
 const KINDS: [(&[&str], &str, Option<Side>, &str); 8] = [
+    (
+        &["executable file not found", "no such file or directory: unknown"],
+        "its image has no shell",
+        Some(Side::Theirs),
+        "use an image with a shell, or name a container that has one",
+    ),
     (
         &["(NotFound)", "not found in"],
         "there is no such pod or container",
@@ -35,12 +44,6 @@ const KINDS: [(&[&str], &str, Option<Side>, &str); 8] = [
         "the cluster does not permit it",
         Some(Side::Theirs),
         "it takes the right to create pods/exec: `kubectl auth can-i create pods/exec`",
-    ),
-    (
-        &["executable file not found", "no such file or directory: unknown"],
-        "its image has no shell",
-        Some(Side::Theirs),
-        "use an image with a shell, or name a container that has one",
     ),
     (
         &["does not exist", "no configuration has been provided", "context was not found"],
@@ -118,9 +121,9 @@ impl Remote for Pod {
         let said = &finished.said;
         let last = words_of(finished);
         let kind = KINDS.iter().find(|(words, ..)| words.iter().any(|words| said.contains(words)));
-        let own = ["Error from server", "error:", "Unable to connect", "The connection to the server"];
-        let ended = said.contains("command terminated with exit code");
-        if ended && !said.contains("executable file not found") || !own.iter().any(|words| said.contains(words)) {
+        let own = ["Error from server", "error:", "Unable to connect", "The connection to the server", "OCI runtime"];
+        let ended = said.contains(ENDED) && !said.contains("OCI runtime");
+        if ended || !own.iter().any(|words| said.contains(words)) {
             return None;
         }
         Some(match kind {

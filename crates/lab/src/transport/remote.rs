@@ -14,7 +14,7 @@ use logbook::failure::{Failure, Side};
 use measure::unit::Nanos;
 
 use crate::child::{self, Finished, Unfinished};
-use crate::transport::Program;
+use crate::transport::{Program, pod};
 
 /// Digits of the checksum that the folder in the cache is named by.
 const DIGITS: usize = 16;
@@ -258,7 +258,9 @@ fn first_word(text: &str) -> Option<String> {
 
 /// The last thing it said, or that it said nothing.
 pub(super) fn words_of(finished: &Finished) -> String {
-    finished.last_words().map_or_else(|| format!("it says nothing ({})", finished.status), str::to_owned)
+    let lines = finished.said.lines().rev().map(str::trim);
+    let last = lines.filter(|line| !line.starts_with(pod::ENDED)).find(|line| !line.is_empty());
+    last.map_or_else(|| format!("it says nothing ({})", finished.status), str::to_owned)
 }
 
 fn no_answer(finished: &Finished) -> Fault {

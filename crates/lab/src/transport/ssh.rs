@@ -6,6 +6,8 @@ mod said;
 pub(super) mod sockets;
 mod word;
 
+pub use sockets::sweep;
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};

@@ -67,6 +67,12 @@ fn the_program_goes_into_a_pod_and_runs_there() {
     "has no shell",
     Some(Side::Theirs)
 )]
+#[test_case(
+    "OCI runtime exec failed: exec: \"sh\": executable file not found in $PATH: unknown",
+    "has no shell",
+    Some(Side::Theirs);
+    "as a runtime says it"
+)]
 #[test_case("error: never heard of", "never heard of", None)]
 fn what_kubectl_says_is_a_kind(said: &str, kind: &str, side: Option<Side>) {
     let folder = tempfile::tempdir().unwrap();
