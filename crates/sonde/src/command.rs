@@ -25,6 +25,7 @@ pub mod reference;
 pub mod replay;
 pub mod result_options;
 pub mod rtt;
+pub mod run;
 pub mod runs;
 pub mod serve;
 pub mod show;
@@ -129,6 +130,12 @@ enum Command {
     Replay(replay::options::ReplayOptions),
     /// Does anyone answer there, and how? Addresses, route, MTU, echo, ports, and which known program is at each
     Check(check::CheckOptions),
+    /// Carry out a plan over many hosts: which pairs, by which methods, how often
+    ///
+    /// Each host is given this program, which is spoken to over its standard input and output (ssh, a namespace, kubectl): no port
+    /// is wanted for control, only the one that is measured to. Pairs are measured in rounds in which no host and no machine
+    /// appears twice. Before it starts it says how long it takes; SIGINT, SIGTERM and SIGHUP end it in order, and --resume goes on.
+    Run(run::options::RunOptions),
     /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
     Serve(serve::options::ServeOptions),
     /// Be a worse path: a link between two network namespaces that delays, loses, reorders and queues, and counts what it did
@@ -237,6 +244,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Look(options) => look::run(&options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Check(options) => check::run(&options, output),
+        Command::Run(options) => run::run(&options, words, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
         Command::Lab(options) => lab::run(&options, output),
