@@ -12,7 +12,7 @@ use logbook::run::{Cell, Figures, Format, Place, RunDocument, VERSION};
 use logbook::shelf::item::Item;
 use logbook::shelf::spool::Spool;
 use logbook::shelf::sqlite::SqliteShelf;
-use logbook::shelf::{Progress, Shelf};
+use logbook::shelf::Progress;
 use measure::unit::Nanos;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -51,7 +51,7 @@ fn scene(hour: i64, factor: u64) -> Scene {
         command: ["sonde", "run", "mesh.toml"].map(str::to_owned).to_vec(),
         started,
         plan: toml::from_str(PLAN).unwrap(),
-        planned: Some(2 * REPEATS as u64),
+        planned: Some(2 * u64::from(REPEATS)),
         hosts: Vec::new(),
         checks: Vec::new(),
         cells: Vec::new(),
@@ -238,7 +238,8 @@ fn runs_of_few_repeats_show_nothing() {
     let (folder, file) = folder();
     let mut shelf = SqliteShelf::open(&file, Duration::ZERO).unwrap();
     let few = scene(3, 200);
-    for item in few.items().into_iter().filter(|item| !matches!(item, Item::Cell { cell, .. } if cell.place.repeat > 1)) {
+    for item in few.items().into_iter().filter(|item| !matches!(item, Item::Cell { cell, .. } if cell.place.repeat > 1))
+    {
         item.put(&mut shelf).unwrap();
     }
     let text = printed(&mut stored(folder.path(), &["compare", "0199f2ab-0001", "last"]));
