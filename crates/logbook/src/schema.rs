@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::event::Line;
 use crate::failure::ErrorDocument;
 use crate::look::LookDocument;
+use crate::plan::Plan;
 use crate::reach::ReachDocument;
 use crate::record::Record;
 use crate::resolution::ResolutionDocument;
@@ -69,6 +70,11 @@ pub fn run_comparison_schema() -> Value {
     of::<RunComparisonDocument>()
 }
 
+/// Schema of a plan: `schema/plan.v1.json`. A plan is written by people, so what may be left away is not required.
+pub fn plan_schema() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Plan>().to_value()
+}
+
 /// Schema of a list of runs: `schema/runs.v1.json`.
 pub fn runs_schema() -> Value {
     of::<RunListDocument>()
@@ -97,6 +103,7 @@ mod tests {
     #[test_case("run.v1.json", &run_schema(); "of a run")]
     #[test_case("runs.v1.json", &runs_schema(); "of a list of runs")]
     #[test_case("run-comparison.v1.json", &run_comparison_schema(); "of two runs")]
+    #[test_case("plan.v1.json", &plan_schema(); "of a plan")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
     #[test_case("check.v1.json", &check_schema(); "of a check")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
@@ -121,6 +128,7 @@ mod tests {
     #[test_case(&look_schema(); "of a first look")]
     #[test_case(&run_schema(); "of a run")]
     #[test_case(&run_comparison_schema(); "of two runs")]
+    #[test_case(&plan_schema(); "of a plan")]
     #[test_case(&runs_schema(); "of a list of runs")]
     #[test_case(&self_schema(); "of the machine")]
     #[test_case(&check_schema(); "of a check")]

@@ -1,5 +1,6 @@
 //! The command line: what there is to say, and who acts on it.
 
+pub mod agent;
 pub mod argv;
 pub mod check;
 pub mod compare;
@@ -12,6 +13,7 @@ pub mod gather;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
+pub mod lab;
 pub mod load;
 pub mod look;
 pub mod machine;
@@ -134,6 +136,8 @@ enum Command {
     /// Two TUN devices and a relay between them, for kernels without netem and for paths whose truth has to be known. Runs until
     /// SIGINT (Ctrl-C), SIGTERM or SIGHUP, and then prints what became of the packets each way. Needs `CAP_NET_ADMIN`.
     Forward(forward::ForwardOptions),
+    /// Make hosts on this machine: network namespaces on a bridge, with an sshd in each where asked; list and remove them
+    Lab(lab::LabOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
     Machine(machine::SelfOptions),
@@ -169,6 +173,9 @@ enum Command {
     Completions(completions::CompletionsOptions),
     /// Print the manual page, or write all of them
     Man(man::ManOptions),
+    /// Be an agent of `sonde run` on this host: orders come on standard input, one JSON object a line
+    #[command(hide = true)]
+    Agent(agent::AgentOptions),
     /// Write the reference pages of this program's documentation
     #[command(hide = true)]
     Reference(reference::ReferenceOptions),
@@ -232,6 +239,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Check(options) => check::run(&options, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
+        Command::Lab(options) => lab::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Runs(options) => runs::run(&options, output),
         Command::Show(options) => show::run(&options, output),
@@ -248,6 +256,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),
         Command::Man(options) => man::run(&options, output),
+        Command::Agent(_) => agent::run(),
         Command::Reference(options) => reference::run(&options),
     }
 }

@@ -1,5 +1,6 @@
 //! The binary, driven as users drive it: each test in a folder of its own, without the environment of whoever runs it.
 
+mod agent;
 mod argv;
 mod check;
 mod compare;
