@@ -101,6 +101,11 @@ pub fn tell_taken(taken: &Taken, path: &Path, output: &Output) {
     if taken.taken > 0 {
         output.note(&format!("note:  {}: {} had waited beside it\n", path.display(), things(taken.taken)));
     }
+    tell_left(taken, output);
+}
+
+/// Tells what stays in a spool, and why.
+pub fn tell_left(taken: &Taken, output: &Output) {
     for left in &taken.left {
         output.aside(&format!("error: {} stays: {}\nhint:  {}\n", left.path.display(), left.why, left.why.hint()));
     }
