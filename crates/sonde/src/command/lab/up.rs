@@ -128,10 +128,9 @@ pub fn run(options: &UpOptions, output: &Output) -> Result<Exit, Failure> {
     });
     if let Err(failure) = listed {
         network::down(&folder, &state.id).map_err(failed)?;
-        return Err(interruption.signal().map_or(failure.clone(), |signal| Failure {
-            exit: Exit::CutShort(signal),
-            ..failure
-        }));
+        return Err(interruption
+            .signal()
+            .map_or(failure.clone(), |signal| Failure { exit: Exit::CutShort(signal), ..failure }));
     }
     let id = &state.id;
     output.note(&format!("lab {id}: {} hosts; `sonde lab down {id}` removes it\n", state.hosts.len()));
