@@ -25,6 +25,7 @@ pub mod reference;
 pub mod replay;
 pub mod result_options;
 pub mod rtt;
+pub mod runs;
 pub mod serve;
 pub mod show;
 pub mod study;
@@ -140,7 +141,11 @@ enum Command {
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
     Machine(machine::SelfOptions),
-    /// Print records again
+    /// List the runs that are kept, the latest first
+    ///
+    /// A run of a plan is kept in a store, with every record of it; where the store cannot be written, beside it, until it can.
+    Runs(runs::RunsOptions),
+    /// Print records and runs again
     Show(show::ShowOptions),
     /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
     Report(pages::ReportOptions),
@@ -236,6 +241,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Forward(options) => forward::run(&options, output),
         Command::Lab(options) => lab::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
+        Command::Runs(options) => runs::run(&options, output),
         Command::Show(options) => show::run(&options, output),
         Command::Report(options) => pages::run(&options, output),
         Command::Export(options) => export::run(&options, output),
