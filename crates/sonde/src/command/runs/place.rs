@@ -67,7 +67,10 @@ impl StoreOptions {
         }
         if let Some(error) = shelf {
             let beside = Spool::beside(&path).folder().display().to_string();
-            output.aside(&format!("{}note:  what is measured is kept in {beside} until then\n", Failure::from(error).text()));
+            output.aside(&format!(
+                "{}note:  what is measured is kept in {beside} until then\n",
+                Failure::from(error).text()
+            ));
         }
         Ok(keeper)
     }
