@@ -181,7 +181,8 @@ pub enum Found {
 /// assert_eq!(digits("db1.example"), None);
 /// ```
 pub fn digits(word: &str) -> Option<String> {
-    let digits: String = word.chars().filter(|letter| *letter != '-').map(|letter| letter.to_ascii_lowercase()).collect();
+    let digits: String =
+        word.chars().filter(|letter| *letter != '-').map(|letter| letter.to_ascii_lowercase()).collect();
     let hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     (hexadecimal && (FEWEST_DIGITS..=32).contains(&digits.len()) && !word.starts_with('-')).then_some(digits)
 }

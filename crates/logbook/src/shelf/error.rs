@@ -125,16 +125,26 @@ impl ShelfError {
     /// What to try.
     pub fn hint(&self) -> &'static str {
         match &self.fault {
-            Fault::Absent | Fault::Empty => "`sonde run PLAN` makes a run; --store or SONDE_STORE says where another store lies",
+            Fault::Absent | Fault::Empty => {
+                "`sonde run PLAN` makes a run; --store or SONDE_STORE says where another store lies"
+            }
             Fault::System(_) => "see what the system says about that file and its folder, or name another with --store",
             Fault::NotOurs(_) => "name the store with --store or SONDE_STORE; this file is left as it is",
-            Fault::Damaged(_) => "take it from a copy, or save what can be read with `sqlite3 FILE .recover`; until then name another with --store",
+            Fault::Damaged(_) => {
+                "take it from a copy, or save what can be read with `sqlite3 FILE .recover`; until then name another with --store"
+            }
             Fault::Later { .. } => "take the sonde that made it, or a later one",
             Fault::Busy => "wait for the other to end, or see who holds the file (fuser FILE)",
-            Fault::ReadOnly => "see who may write the file, its folder and its file system, or name another with --store",
+            Fault::ReadOnly => {
+                "see who may write the file, its folder and its file system, or name another with --store"
+            }
             Fault::Full => "free some space there, or name another store with --store",
-            Fault::Engine(_) => "see what it says; `sqlite3 FILE 'PRAGMA integrity_check'` tells whether the file is sound",
-            Fault::Unwritable(_) | Fault::Mismatch { .. } => "this is a fault of sonde: report it with the command line",
+            Fault::Engine(_) => {
+                "see what it says; `sqlite3 FILE 'PRAGMA integrity_check'` tells whether the file is sound"
+            }
+            Fault::Unwritable(_) | Fault::Mismatch { .. } => {
+                "this is a fault of sonde: report it with the command line"
+            }
             Fault::Unread { fault, .. } => fault.hint(),
             Fault::Taken { .. } => "two measurements have one name: one of them was changed by hand",
             Fault::Unknown { .. } => "`sonde runs` lists them; --store or SONDE_STORE says where another store lies",

@@ -86,9 +86,8 @@ impl Keeper {
     /// Keeps in the store of `file` and the spool beside it. What waits there is put onto the shelf first.
     pub fn at(file: &Path) -> (Self, Opening) {
         let path = file.to_owned();
-        let open = move |patience| -> Result<Box<dyn Shelf>, ShelfError> {
-            Ok(Box::new(SqliteShelf::open(&path, patience)?))
-        };
+        let open =
+            move |patience| -> Result<Box<dyn Shelf>, ShelfError> { Ok(Box::new(SqliteShelf::open(&path, patience)?)) };
         Self::new(Box::new(open), Spool::beside(file))
     }
 

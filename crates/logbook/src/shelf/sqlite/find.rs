@@ -13,9 +13,7 @@ use crate::read::{Document, ReadError};
 use crate::record::Record;
 use crate::run::{Cell, RunDocument};
 use crate::shelf::error::Fault;
-use crate::shelf::{
-    CellFilter, EachRecord, Found, LAST, RecordFilter, RecordSummary, RunFilter, RunSummary, digits,
-};
+use crate::shelf::{CellFilter, EachRecord, Found, LAST, RecordFilter, RecordSummary, RunFilter, RunSummary, digits};
 
 /// Names that are listed where a word starts several.
 const LISTED: usize = 5;
@@ -135,12 +133,7 @@ pub(super) fn record(at: &Connection, id: Uuid) -> Result<Record, Fault> {
     as_record(&found.ok_or_else(unknown)?, &format!("record {id}"))
 }
 
-pub(super) fn records_of(
-    at: &Connection,
-    run: Uuid,
-    filter: &CellFilter,
-    each: EachRecord<'_>,
-) -> Result<(), Fault> {
+pub(super) fn records_of(at: &Connection, run: Uuid, filter: &CellFilter, each: EachRecord<'_>) -> Result<(), Fault> {
     let sql = "SELECT c.cell, r.document FROM cells c JOIN records r ON r.id = c.record
                WHERE c.run = ?1 AND (?2 IS NULL OR c.from_host = ?2) AND (?3 IS NULL OR c.to_host = ?3)
                  AND (?4 IS NULL OR c.over = ?4) AND (?5 IS NULL OR c.method = ?5) ORDER BY c.seq";

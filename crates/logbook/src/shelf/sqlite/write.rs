@@ -16,10 +16,7 @@ use crate::shelf::error::Fault;
 const LEVEL: i32 = 3;
 
 /// Does `work` in a transaction that no other writer comes between.
-fn whole(
-    connection: &mut Connection,
-    work: impl FnOnce(&Transaction<'_>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+fn whole(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
     let transaction = begun.map_err(|error| of_engine(&error))?;
     work(&transaction)?;
@@ -153,8 +150,7 @@ fn insert_cell(at: &Transaction<'_>, run: &str, cell: &Cell) -> Result<(), Fault
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
     let failed = i64::from(cell.failure.is_some());
     let started = nanos(cell.started);
-    let row =
-        params![run, place.from, place.to, over, place.method, place.repeat, started, failed, record, text];
+    let row = params![run, place.from, place.to, over, place.method, place.repeat, started, failed, record, text];
     if execute(at, sql, row)? == 1 {
         return Ok(());
     }
@@ -167,7 +163,8 @@ fn insert_cell(at: &Transaction<'_>, run: &str, cell: &Cell) -> Result<(), Fault
 }
 
 fn insert_check(at: &Transaction<'_>, run: &str, check: &PairCheck) -> Result<(), Fault> {
-    let sql = "INSERT INTO checks (run, from_host, to_host, over, found) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
+    let sql =
+        "INSERT INTO checks (run, from_host, to_host, over, found) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
     execute(at, sql, params![run, check.from, check.to, word(&check.over)?, json(check)?]).map(|_| ())
 }
 
