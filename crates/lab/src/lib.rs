@@ -7,9 +7,12 @@
 //! (`logbook`), what is told (`report`).
 
 pub mod agent;
+pub mod campaign;
 pub mod chain;
+mod child;
 pub mod inventory;
 pub mod namespace;
+pub mod network;
 pub mod pairs;
 pub mod rounds;
 pub mod transport;

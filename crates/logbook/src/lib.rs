@@ -19,6 +19,7 @@ pub mod record;
 pub mod resolution;
 pub mod run;
 pub mod run_comparison;
+pub mod run_list;
 pub mod schema;
 pub mod search;
 pub mod shelf;

@@ -16,6 +16,7 @@ use crate::record::Record;
 use crate::resolution::ResolutionDocument;
 use crate::run::RunDocument;
 use crate::run_comparison::RunComparisonDocument;
+use crate::run_list::RunListDocument;
 use crate::search::SearchDocument;
 use crate::study::StudyDocument;
 
@@ -74,6 +75,11 @@ pub fn plan_schema() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Plan>().to_value()
 }
 
+/// Schema of a list of runs: `schema/runs.v1.json`.
+pub fn runs_schema() -> Value {
+    of::<RunListDocument>()
+}
+
 /// The schema of `T` as it is written: a field that is always there is required, though a reader may do without.
 fn of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
@@ -95,6 +101,7 @@ mod tests {
     #[test_case("study.v1.json", &study_schema(); "of a study")]
     #[test_case("look.v1.json", &look_schema(); "of a first look")]
     #[test_case("run.v1.json", &run_schema(); "of a run")]
+    #[test_case("runs.v1.json", &runs_schema(); "of a list of runs")]
     #[test_case("run-comparison.v1.json", &run_comparison_schema(); "of two runs")]
     #[test_case("plan.v1.json", &plan_schema(); "of a plan")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
@@ -122,6 +129,7 @@ mod tests {
     #[test_case(&run_schema(); "of a run")]
     #[test_case(&run_comparison_schema(); "of two runs")]
     #[test_case(&plan_schema(); "of a plan")]
+    #[test_case(&runs_schema(); "of a list of runs")]
     #[test_case(&self_schema(); "of the machine")]
     #[test_case(&check_schema(); "of a check")]
     fn every_number_tells_its_unit(schema: &Value) {

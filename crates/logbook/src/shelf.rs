@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -105,9 +106,10 @@ pub struct RunFilter {
 }
 
 /// A run in a list.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
     /// Its name.
+    #[schemars(with = "String", extend("format" = "uuid"))]
     pub id: Uuid,
     /// When it was started.
     pub started: Moment,

@@ -13,6 +13,7 @@ pub mod gather;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
+pub mod lab;
 pub mod load;
 pub mod look;
 pub mod machine;
@@ -24,6 +25,7 @@ pub mod reference;
 pub mod replay;
 pub mod result_options;
 pub mod rtt;
+pub mod runs;
 pub mod serve;
 pub mod show;
 pub mod study;
@@ -134,10 +136,16 @@ enum Command {
     /// Two TUN devices and a relay between them, for kernels without netem and for paths whose truth has to be known. Runs until
     /// SIGINT (Ctrl-C), SIGTERM or SIGHUP, and then prints what became of the packets each way. Needs `CAP_NET_ADMIN`.
     Forward(forward::ForwardOptions),
+    /// Make hosts on this machine: network namespaces on a bridge, with an sshd in each where asked; list and remove them
+    Lab(lab::LabOptions),
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
     Machine(machine::SelfOptions),
-    /// Print records again
+    /// List the runs that are kept, the latest first
+    ///
+    /// A run of a plan is kept in a store, with every record of it; where the store cannot be written, beside it, until it can.
+    Runs(runs::RunsOptions),
+    /// Print records and runs again
     Show(show::ShowOptions),
     /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
     Report(pages::ReportOptions),
@@ -231,7 +239,9 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Check(options) => check::run(&options, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
+        Command::Lab(options) => lab::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
+        Command::Runs(options) => runs::run(&options, output),
         Command::Show(options) => show::run(&options, output),
         Command::Report(options) => pages::run(&options, output),
         Command::Export(options) => export::run(&options, output),

@@ -16,6 +16,8 @@ use crate::{printed, sonde};
 #[test_case(&["replay", "--help"], "replay")]
 #[test_case(&["serve", "--help"], "serve")]
 #[test_case(&["forward", "--help"], "forward")]
+#[test_case(&["lab", "--help"], "lab")]
+#[test_case(&["lab", "up", "--help"], "lab-up")]
 #[test_case(&["look", "--help"], "look")]
 #[test_case(&["check", "--help"], "check")]
 #[test_case(&["self", "--help"], "self")]
