@@ -6,6 +6,7 @@ pub mod axis;
 pub mod campaign;
 pub mod keep;
 pub mod make;
+pub mod options;
 pub mod point;
 pub mod trials;
 pub mod words;
