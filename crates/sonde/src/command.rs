@@ -195,7 +195,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let argv = study::gather::gathered(compare::sides::marked(argv));
+    let argv = study::argv::arranged(argv);
     let bare = Bare::at(&argv, &definition());
     match parse(argv, bare.as_ref()) {
         Ok(cli) => {
