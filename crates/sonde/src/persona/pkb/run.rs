@@ -102,7 +102,7 @@ fn one(
         }
     };
     let stopped = matches!(carried.run.ended, Some(Ended::Interrupted { .. }));
-    let mut trouble = troubles(&carried.run, &job.ask, order.stages);
+    let mut trouble = troubles(&carried.run, job, order.stages);
     if order.stages.contains(&Stage::Run) {
         if let Err(failure) = write(&job.ask, &carried, samples, runner, rows) {
             tell(&failure);
@@ -142,17 +142,19 @@ fn begin(path: &Path, over: bool) -> Result<(), Answer> {
 }
 
 /// What of a benchmark was not done, a line each, at most so many.
-fn troubles(run: &RunDocument, ask: &Ask, stages: &[Stage]) -> Vec<String> {
+fn troubles(run: &RunDocument, job: &Job, stages: &[Stage]) -> Vec<String> {
     const MOST: usize = 10;
     let lost = run.hosts.iter().filter_map(|host| host.lost.as_ref().map(|why| format!("{}: {}", host.host, why.what)));
     let mut all: Vec<String> = lost.collect();
-    let missing = stages.iter().filter(|stage| !run.stages.contains(stage));
+    // Where hosts are there already nothing is made or removed.
+    let is_made = |stage: &Stage| !matches!(stage, Stage::Provision | Stage::Teardown) || job.machines.is_some();
+    let missing = stages.iter().filter(|stage| is_made(stage) && !run.stages.contains(stage));
     all.extend(missing.map(|stage| format!("the stage `{}` was not done", format!("{stage:?}").to_lowercase())));
     if stages.contains(&Stage::Run) {
         all.extend(
             wanted(&run.plan)
                 .iter()
-                .filter(|place| !is_left_out(run, ask, place))
+                .filter(|place| !is_left_out(run, &job.ask, place))
                 .filter_map(|place| unmeasured(run, place)),
         );
     }

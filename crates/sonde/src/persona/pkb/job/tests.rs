@@ -144,7 +144,7 @@ fn what_is_printed_is_a_plan() {
     let words = ["--benchmarks=netperf", "--static_vm_file=hosts.json", "--netperf_max_iter=5"];
     let session = session_of(&words).unwrap();
     let job = &session.jobs[0];
-    assert_eq!(Plan::read(&toml_of(job)).unwrap(), job.plan);
+    assert_eq!(Plan::read(&toml_of(job), "plan").unwrap(), job.plan);
     assert_eq!((job.plan.repeats, job.plan.hosts.len()), (5, 2));
 }
 

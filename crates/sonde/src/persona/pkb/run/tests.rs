@@ -84,7 +84,13 @@ impl Runner for Pretender {
             hosts: Vec::<HostSeen>::new(),
             checks,
             cells,
-            stages: order.stages.to_vec(),
+            // As the runner does: where hosts are there already nothing is made or removed.
+            stages: order
+                .stages
+                .iter()
+                .copied()
+                .filter(|stage| ![Stage::Provision, Stage::Teardown].contains(stage))
+                .collect(),
             ended: Some(if self.interrupted {
                 Ended::Interrupted { signal: "SIGINT".into() }
             } else {
@@ -146,7 +152,7 @@ fn plans_samples_and_runs_lie_in_the_folder() {
     assert_eq!(exit, Exit::Done);
     let samples = scene.file("tmp/runs/0a1b2c3d/perfkitbenchmarker_results.json");
     assert_eq!(samples, "{\"test\": \"ping\"}\n{\"test\": \"netperf\"}\n");
-    let plan = Plan::read(&scene.file("tmp/runs/0a1b2c3d/netperf0.plan.toml")).unwrap();
+    let plan = Plan::read(&scene.file("tmp/runs/0a1b2c3d/netperf0.plan.toml"), "plan").unwrap();
     assert_eq!((plan.methods.len(), plan.directions), (3, Directions::Forward));
 }
 
@@ -245,13 +251,13 @@ fn statuses_stand_in_a_table() {
     let ended: Vec<_> = session.jobs.iter().zip([Status::Succeeded, Status::Failed, Status::Skipped]).collect();
     insta::assert_snapshot!(statuses(&ended), @r"
     Benchmark run statuses:
-    -----------------------------------------------
+    ----------------------------------------------
     Name     UID       Status     Failed Substatus
-    -----------------------------------------------
+    ----------------------------------------------
     ping     ping0     SUCCEEDED
     netperf  netperf0  FAILED     UNCATEGORIZED
     iperf    iperf0    SKIPPED
-    -----------------------------------------------
+    ----------------------------------------------
     Success rate: 33.33% (1/3)
     ");
 }
