@@ -172,7 +172,9 @@ enum Command {
     Hping3(part::Hping3Options),
     /// Be ping: iputils' command line and its output; `sonde ping --help` tells all
     Ping(part::PingOptions),
-    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3, hping3 and ping
+    /// Be PerfKit Benchmarker, its benchmarks of networks: its flags and its samples; `sonde pkb --help` tells all
+    Pkb(part::PkbOptions),
+    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3, hping3, ping and pkb
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -260,6 +262,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Iperf3(_) => Err(part::misplaced(Persona::Iperf3)),
         Command::Hping3(_) => Err(part::misplaced(Persona::Hping3)),
         Command::Ping(_) => Err(part::misplaced(Persona::Ping)),
+        Command::Pkb(_) => Err(part::misplaced(Persona::Pkb)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),
