@@ -5,6 +5,8 @@
 //! (`logbook`), what is told (`report`).
 
 pub mod chain;
+pub mod cloud;
+pub mod kubernetes;
 pub mod namespace;
 pub mod transport;
 pub mod trial;

@@ -12,6 +12,7 @@ pub mod gather;
 pub mod install_names;
 pub mod key;
 pub mod key_file;
+pub mod lab;
 pub mod load;
 pub mod look;
 pub mod machine;
@@ -136,6 +137,8 @@ enum Command {
     /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
     #[command(name = "self")]
     Machine(machine::SelfOptions),
+    /// Make hosts to measure between, list them and remove them: machines of a cloud, pods of a cluster
+    Lab(lab::LabOptions),
     /// Print records again
     Show(show::ShowOptions),
     /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
@@ -228,6 +231,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
         Command::Machine(options) => machine::run(&options, output),
+        Command::Lab(options) => lab::run(options, output),
         Command::Show(options) => show::run(&options, output),
         Command::Report(options) => pages::run(&options, output),
         Command::Export(options) => export::run(&options, output),
