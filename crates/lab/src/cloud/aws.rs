@@ -252,6 +252,7 @@ fn machine(home: &Region, number: usize, group: &Group) -> Resource {
             present: Some(at("InstanceId")),
             state: Some(at("State.Name")),
             good: vec!["running".into()],
+            gone: vec!["terminated".into()],
             bad: ["stopping", "stopped", "shutting-down"].map(String::from).to_vec(),
             reads: vec![
                 Read::of(format!("INSTANCE_{number}"), &at("InstanceId")),

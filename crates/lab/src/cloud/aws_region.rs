@@ -274,6 +274,7 @@ impl Region<'_> {
                 present: Some("VpcPeeringConnections.0.VpcPeeringConnectionId".into()),
                 state: Some("VpcPeeringConnections.0.Status.Code".into()),
                 good: vec!["pending-acceptance".into(), "active".into()],
+                gone: ["deleted", "deleting", "expired", "failed", "rejected"].map(String::from).to_vec(),
                 reads: vec![Read::of(&id, "VpcPeeringConnections.0.VpcPeeringConnectionId")],
                 ..Find::default()
             },

@@ -41,6 +41,8 @@ pub struct Find {
     pub state: Option<String>,
     /// The states in which it can be used; empty: in any.
     pub good: Vec<String>,
+    /// The states in which it is as good as absent: what some vendors still tell of for hours.
+    pub gone: Vec<String>,
     /// The states from which it never comes to a good one.
     pub bad: Vec<String>,
     /// What is read.
@@ -116,6 +118,7 @@ impl Find {
         let values: Values = read.collect();
         let state = self.state.as_ref().and_then(|path| answer::scalar(answer, path));
         let condition = match state {
+            Some(state) if self.gone.contains(&state) => return Some((Condition::Absent, Values::new())),
             Some(state) if self.bad.contains(&state) => Condition::Bad(state),
             Some(state) if !self.good.is_empty() && !self.good.contains(&state) => Condition::Pending,
             None if !self.good.is_empty() => Condition::Pending,
