@@ -128,7 +128,9 @@ mod tests {
         // No process has this number: it is beyond the largest there is.
         let [dead, unseen, other] =
             ["4194305-0", "4194305-1", "x-0"].map(|name| runtime.path().join(format!("{PREFIX}{name}")));
-        [&dead, &unseen, &other].map(|folder| fs::create_dir(folder).unwrap());
+        for folder in [&dead, &unseen, &other] {
+            fs::create_dir(folder).unwrap();
+        }
         // As one that lives where its number is another.
         let lock = File::open(&unseen).unwrap();
         flock(&lock, FlockOperation::LockExclusive).unwrap();
