@@ -8,6 +8,7 @@
 
 pub mod bulk;
 pub mod capture;
+pub mod checksum;
 pub mod echo;
 pub mod icmp;
 pub mod inquiry;

@@ -3,6 +3,7 @@
 pub mod corners;
 pub mod judge;
 pub mod options;
+pub mod runs;
 pub mod sides;
 
 use std::sync::Arc;
@@ -42,6 +43,9 @@ const AIM: Aim = Aim { samples: 10, least: Nanos::secs(1) };
 /// # Errors
 /// Sides that cannot be read, files that cannot be made, a far side that answers nothing.
 pub fn run(options: &CompareOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    if let Some(pair) = runs::of(options, output)? {
+        return pair.run(options, command, output);
+    }
     let common = options.with.as_deref().map(Words::read).transpose()?;
     let sides = sides::read(&options.sides, common.as_ref())?;
     deliver::check(&options.result)?;

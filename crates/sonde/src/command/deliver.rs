@@ -6,12 +6,14 @@ use std::path::Path;
 use logbook::look::LookDocument;
 use logbook::read::Document;
 use logbook::record::{Record, Unwritable};
+use logbook::run::RunDocument;
+use logbook::run_comparison::RunComparisonDocument;
 use logbook::search::SearchDocument;
 use logbook::store;
 use logbook::study::StudyDocument;
 use report::text;
 
-use crate::command::pages;
+use crate::command::pages::{self, Form};
 use crate::command::result_options::ResultOptions;
 use crate::command::value::{Destination, Format};
 use crate::failure::Failure;
@@ -57,7 +59,7 @@ pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Resu
     let told = Told {
         text: &|| text::render(record, output.style()),
         json: &|| record.to_json(),
-        document: &|| Document::Record(Box::new(record.clone())),
+        document: &|| Some(Document::Record(Box::new(record.clone()))),
     };
     deliver(&told, options, output)
 }
@@ -70,7 +72,7 @@ pub fn search(found: &SearchDocument, options: &ResultOptions, output: &Output) 
     let told = Told {
         text: &|| report::search::render(found, output.style()),
         json: &|| found.to_json(),
-        document: &|| Document::Search(Box::new(found.clone())),
+        document: &|| Some(Document::Search(Box::new(found.clone()))),
     };
     deliver(&told, options, output)
 }
@@ -83,9 +85,31 @@ pub fn study(found: &StudyDocument, options: &ResultOptions, output: &Output) ->
     let told = Told {
         text: &|| report::study::render(found, output.style()),
         json: &|| found.to_json(),
-        document: &|| Document::Study(Box::new(found.clone())),
+        document: &|| Some(Document::Study(Box::new(found.clone()))),
     };
     deliver(&told, options, output)
+}
+
+/// Likewise a run of a plan.
+///
+/// # Errors
+/// A run that is no JSON, a file that cannot be written.
+pub fn run(found: &RunDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    let told = Told {
+        text: &|| report::run::render(found, output.style()),
+        json: &|| found.to_json(),
+        document: &|| Some(Document::Run(Box::new(found.clone()))),
+    };
+    deliver(&told, options, output)
+}
+
+/// Likewise two runs, compared.
+///
+/// # Errors
+/// Numbers that are no JSON, a file that cannot be written.
+pub fn run_comparison(found: &RunComparisonDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    let text = || report::run::comparison::render(found, output.style());
+    deliver(&Told { text: &text, json: &|| found.to_json(), document: &|| None }, options, output)
 }
 
 /// How much of a screen is still to be printed.
@@ -104,7 +128,7 @@ pub enum Screen {
 pub fn look(found: &LookDocument, options: &ResultOptions, output: &Output, screen: Screen) -> Result<(), Failure> {
     let whole = || report::look::render(found, output.style());
     let rest = || report::look::rest(found, output.style());
-    let (json, document) = (|| found.to_json(), || Document::Look(Box::new(found.clone())));
+    let (json, document) = (|| found.to_json(), || Some(Document::Look(Box::new(found.clone()))));
     let told = Told { text: &whole, json: &json, document: &document };
     let shown: &dyn Fn() -> String = if screen == Screen::Rest { &rest } else { &whole };
     print(&Told { text: shown, ..told }, options, output)?;
@@ -115,12 +139,18 @@ pub fn look(found: &LookDocument, options: &ResultOptions, output: &Output, scre
 struct Told<'a> {
     text: &'a dyn Fn() -> String,
     json: &'a dyn Fn() -> Result<String, Unwritable>,
-    document: &'a dyn Fn() -> Document,
+    /// What pages and charts are made of; `None`: there are none of it.
+    document: &'a dyn Fn() -> Option<Document>,
 }
 
 impl Told<'_> {
     fn json(&self) -> Result<String, Failure> {
         (self.json)().map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    fn report(&self, name: &str, form: Form) -> Result<Vec<u8>, Failure> {
+        let none = || Failure::usage(format!("{name}: there is no page and no chart of this")).hint("write .json or .txt");
+        pages::told(name, (self.document)().ok_or_else(none)?, form)
     }
 }
 
@@ -147,7 +177,7 @@ fn write_all(told: &Told<'_>, options: &ResultOptions) -> Result<(), Failure> {
             Format::Json => told.json()?.into_bytes(),
             Format::Text => output::plain(&(told.text)()).into_bytes(),
             Format::JsonLines => continue,
-            Format::Report(form) => match pages::told(&name, (told.document)(), *form) {
+            Format::Report(form) => match told.report(&name, *form) {
                 Ok(content) => content,
                 Err(failure) => {
                     faults.push(failure.about(name));

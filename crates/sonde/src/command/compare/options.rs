@@ -5,6 +5,7 @@ use measure::study::figure::Figure;
 use measure::study::threshold::Threshold;
 
 use crate::command::result_options::ResultOptions;
+use crate::command::runs::place::StoreOptions;
 use crate::command::study::options::TrialOptions;
 
 const EXAMPLES: &str = "\
@@ -15,6 +16,7 @@ Examples:
   sonde compare '--wait block' '--wait spin' --with db1   the same but for one axis
   sonde compare 'throughput db1' 'throughput db1 --congestion bbr'
   sonde compare before/ after/ --fail-if 'p99>+5%'   stored records, in CI
+  sonde compare 0199f2ab-1234 last              two runs of a plan, cell by cell
 ";
 
 /// A comparison has a run of each side in a block, and people count those.
@@ -29,11 +31,12 @@ const SEED: &str =
 #[command(mut_arg("seed", |arg| arg.help(SEED)))]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct CompareOptions {
-    /// What is compared: measuring commands, each as one word (quoted), or stored records
+    /// What is compared: measuring commands, each as one word (quoted), stored records, or two runs of plans
     ///
     /// A command is a far side, options, or both, of `sonde rtt`, or starts with rtt, load or throughput, or with one of the names
     /// `ping`, `tcp_rr`, `udp_rr`, `tcp_crr`, `tcp_stream` and `udp_stream`, which stand for those methods. Stored records are a file, a
-    /// folder of files, or several of either with commas between them. Each side is compared with the first.
+    /// folder of files, or several of either with commas between them. Each side is compared with the first. Two runs that are kept (`sonde runs`),
+    /// by the start of their names or `last`, are compared cell by cell.
     #[arg(value_name = "SIDE", num_args = 2.., required = true)]
     pub sides: Vec<String>,
 
@@ -61,6 +64,8 @@ pub struct CompareOptions {
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
 
+    #[command(flatten)]
+    pub place: StoreOptions,
     /// Where the result goes
     #[command(flatten)]
     pub result: ResultOptions,

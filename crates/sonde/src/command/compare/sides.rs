@@ -105,6 +105,10 @@ fn of_file(file: &Path) -> Result<Vec<(PathBuf, Record)>, Failure> {
             let what = format!("{}: a first look is no side: its exchanges took turns with others", name());
             Err(Failure::usage(what).hint("compare measurements of one way (sonde rtt -o FILE.json)"))
         }
+        Document::Run(_) => {
+            let what = format!("{}: a run of a plan is compared with another run alone", name());
+            Err(Failure::usage(what).hint("give two runs (`sonde runs` lists them), or two sides of records"))
+        }
         Document::Search(_) => {
             let what = format!("{}: a search for a rate is no side: its probes were made at many rates", name());
             Err(Failure::usage(what).hint("compare loads at one rate (sonde load --rate)"))

@@ -1,0 +1,67 @@
+//! `sonde lab`: hosts on this machine, to try and to teach with.
+
+mod place;
+mod remove;
+mod show;
+mod up;
+
+use clap::{Args, Subcommand};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+const EXAMPLES: &str = "\
+Examples, as root:
+  sonde lab up --hosts 5 -o hosts.toml           five hosts on a bridge of their own, listed in a file
+  sonde lab up --hosts 6 --zones 3 --ssh         with an sshd in each, in three zones
+  sonde lab up --hosts 4 --rate 100M             each cable takes 100 Mbit/s each way
+  sonde lab up --hosts 4 --zones 2 --worse z1,z2 --delay 5ms --loss 0.1%
+  ip netns exec sondelab-ID-h1 ping 10.182.0.2   anything may be run on a host
+  sonde lab list                                 those that stand
+  sonde lab down ID                              one less
+  sonde lab clean                                what was killed in the middle is removed
+";
+
+/// What `sonde lab` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct LabOptions {
+    #[command(subcommand)]
+    task: Task,
+}
+
+/// What is to be done.
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Make hosts: network namespaces on a bridge, in a network of their own
+    ///
+    /// Prints the list of hosts as TOML, for `sonde run`. The lab stays until `sonde lab down`; where making it fails or a signal
+    /// ends it, nothing of it is left. The machine's own network is not touched. Without root it takes a user namespace.
+    #[command(after_help = up::EXAMPLES)]
+    Up(up::UpOptions),
+    /// List the labs of this user
+    List(show::ListOptions),
+    /// Remove a lab, and end all that runs in it
+    Down(remove::DownOptions),
+    /// Remove what killed processes left, and with --older-than labs that stand
+    Clean(remove::CleanOptions),
+}
+
+/// Does it.
+///
+/// # Errors
+/// What the lab says.
+pub fn run(options: &LabOptions, output: &Output) -> Result<Exit, Failure> {
+    match &options.task {
+        Task::Up(options) => up::run(options, output),
+        Task::List(options) => show::run(options, output),
+        Task::Down(options) => remove::down(options, output),
+        Task::Clean(options) => remove::clean(options, output),
+    }
+}
+
+/// A failure of the lab as one of this program.
+fn failed(told: logbook::failure::Failure) -> Failure {
+    Failure { exit: Exit::Usage, usage: None, told }
+}
