@@ -106,8 +106,8 @@ struct Hog(Child);
 
 impl Hog {
     fn on(namespace: &Namespace, cpu: &str) -> Self {
-        // A millisecond or two of work, and one of rest in which the reflector comes in.
-        let work = "while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.001; done";
+        // A millisecond or two of work, and about as much of rest in which the others come in.
+        let work = "while :; do i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; sleep 0.002; done";
         let words = ["--fifo", "1", "taskset", "-c", cpu, "sh", "-c", work];
         let child = namespace.command("chrt").args(words).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         Self(child.expect("started"))
@@ -136,23 +136,26 @@ fn others_on_the_peers_cpu_are_named() {
     }
 }
 
-/// What is asked at its own time, answered or not, is late by as long as others keep the CPU that we slept on; a thread that spins never
-/// gives it away. Each of the two waits of such a loop ends by the same sleep, so that either switch may show it, and it is shared out
-/// between them.
+/// What is asked at its own time, answered or not, is late by as long as others keep the CPU that we slept on; a thread that spins hardly
+/// ever gives it away. Each of the two waits of such a loop ends by the same sleep, so that either switch shows it, and it is shared out
+/// between them. A netserver has no switch of its own: where both ends spin beside others at real-time priority, the kernel finds no CPU for
+/// the packets, and trials fail.
 #[test]
 fn what_sleeping_until_a_request_is_due_costs_is_named() {
     let Some(scene) = Scene::alone("a CPU that others take where we sleep") else { return };
-    let Some(last) = last_cpu("a CPU that others take where we sleep") else { return };
-    let _reflector = scene.reflector(&["--cpu", &last]);
+    if last_cpu("a CPU that others take where we sleep").is_none() {
+        return;
+    }
+    let _netserver = scene.reflector(&["--netperf"]);
     let _hog = Hog::on(scene.near(), "0");
     let (runs, mut shown) = (times(), 0);
     for _ in 0..runs {
-        let found = why(&scene, &format!("{APART} --window 0"));
+        let found = why(&scene, &format!("{APART} --peer netperf --window 0"));
         let names = named(&found);
-        assert!(!names.contains(&"peer-holds"), "{found:#}");
         shown += usize::from(names.contains(&"sleep-pacing"));
         let (worth, measured) = (worth(&found, "sleep-pacing"), found["measured"]["value"].as_f64().expect("a time"));
-        tell(&format!("sleeping on a CPU that others take cost {:.0} of {:.0} us: {names:?}", worth / 1e3, measured / 1e3));
+        let told = format!("cost {:.0} of {:.0} us", worth / 1e3, measured / 1e3);
+        tell(&format!("sleeping on a CPU that others take {told}: {names:?}"));
         if !names.contains(&"sleep-pacing") {
             tell(&format!("not named: {:#}", found["causes"]));
         }
