@@ -249,7 +249,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Run(options) => run::run(&options, words, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
-        Command::Lab(options) => lab::run(&options, output),
+        Command::Lab(options) => lab::run(options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Runs(options) => runs::run(&options, output),
         Command::Show(options) => show::run(&options, output),

@@ -22,7 +22,8 @@ use logbook::record::Ended;
 use logbook::run::{Place, RunDocument, Stage};
 use protocol::native::key::Key;
 
-use crate::command::{self, key, rtt};
+use crate::command::lab::place;
+use crate::command::{key, rtt};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -52,7 +53,7 @@ pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Re
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
     let book = Book::open(asked.run, options, output)?;
     let plan = book.plan();
-    let ways = Ways::new(command::lab::runtime(), command::lab::labs());
+    let ways = Ways::new(place::runtime(), place::labs());
     let campaign = Campaign {
         plan: &plan,
         ways: &ways,
