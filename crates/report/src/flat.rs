@@ -70,7 +70,13 @@ fn entries(documents: &[Item]) -> Vec<Entry<'_>> {
             Document::Search(search) => {
                 let probes = search.probes.iter();
                 probes
-                    .map(|probe| Entry { file, record: &probe.record, search: Some((search, probe)), study: None, place })
+                    .map(|probe| Entry {
+                        file,
+                        record: &probe.record,
+                        search: Some((search, probe)),
+                        study: None,
+                        place,
+                    })
                     .collect()
             }
             Document::Study(study) => {

@@ -226,8 +226,10 @@ fn measured(page: &mut Page, run: &RunDocument, cells: &[&Cell]) {
     for ((_, method, address), mut cells) in groups {
         title(page, format!("{method} · {}", over(address)));
         cells.sort_by(|one, other| one.place.cmp(&other.place));
-        let columns: Vec<&Column> = COLUMNS.iter().filter(|column| cells.iter().any(|cell| (column.of)(cell).is_some())).collect();
-        let head = [Piece::default()].into_iter().chain(columns.iter().map(|column| Piece::new(column.name, Tone::Faint)));
+        let columns: Vec<&Column> =
+            COLUMNS.iter().filter(|column| cells.iter().any(|cell| (column.of)(cell).is_some())).collect();
+        let head =
+            [Piece::default()].into_iter().chain(columns.iter().map(|column| Piece::new(column.name, Tone::Faint)));
         let mut rows: Vec<Vec<Piece>> = vec![head.collect()];
         rows.extend(cells.iter().map(|cell| row(cell, &columns, run.plan.repeats > 1)));
         page.table(&rows);
