@@ -60,7 +60,7 @@ pub trait Shelf: fmt::Debug + Send {
     /// The records that are wanted, the latest first.
     fn records(&self, filter: &RecordFilter) -> Result<Vec<RecordSummary>, ShelfError>;
 
-    /// What `word` names: the start of a run's or a record's id, or [`LAST`].
+    /// What `word` names: the start of a run's id, else of a record's, or [`LAST`].
     fn find(&self, word: &str) -> Result<Found, ShelfError>;
 
     /// The run of this name, its cells in the order they were kept.

@@ -12,6 +12,7 @@ use logbook::plan::{AtOnce, Directions, Order, Plan};
 use logbook::record::Ended;
 use logbook::run::{Answer, Cell, HostSeen, PairCheck, Place, RunDocument, Stage};
 use logbook::shelf::short;
+use measure::unit::Nanos;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
@@ -143,7 +144,10 @@ fn facts(seen: &HostSeen) -> Vec<String> {
     let cpus = seen.cpus.map(|cpus| number::count(cpus.into(), "CPU", "CPUs"));
     // Below a second it is the way of asking that is seen, and nothing measured depends on it.
     let clock = seen.clock_ahead_ns.filter(|ahead| ahead.unsigned_abs() >= 1_000_000_000);
-    let clock = clock.map(|ahead| format!("clock ahead by {}", number::signed_time(ahead)));
+    let clock = clock.map(|ahead| {
+        let side = if ahead < 0 { "behind" } else { "ahead" };
+        format!("clock {} {side}", Nanos(ahead.unsigned_abs()))
+    });
     [seen.kernel.clone(), cpus, tool, clock].into_iter().flatten().collect()
 }
 

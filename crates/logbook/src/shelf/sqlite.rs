@@ -1,4 +1,4 @@
-//! A shelf in one file: SQLite, with its journal beside it (`FILE-wal`, `FILE-shm`) while it is open.
+//! A shelf in one file: `SQLite`, with its journal beside it (`FILE-wal`, `FILE-shm`) while it is open.
 //!
 //! What was acknowledged is on the disk: the journal is written ahead (WAL) and flushed with each transaction
 //! (`synchronous=FULL`), which costs some milliseconds where a cell takes seconds, so that neither a killed process nor a power cut
@@ -23,7 +23,7 @@ use crate::shelf::{
     CellFilter, EachRecord, Found, Progress, RecordFilter, RecordSummary, RunFilter, RunSummary, Shelf,
 };
 
-/// The number by which our files are told from other programs' SQLite files: the letters `sond`.
+/// The number by which our files are told from other programs' `SQLite` files: the letters `sond`.
 const APPLICATION: i64 = 0x736f_6e64;
 
 /// A store in a file.
@@ -85,7 +85,7 @@ impl SqliteShelf {
         Ok(Self { path: path.to_owned(), connection })
     }
 
-    /// Whether what is in the file is what was written, by SQLite's own check of all of it: its complaints, of which a sound file has
+    /// Whether what is in the file is what was written, by `SQLite`'s own check of all of it: its complaints, of which a sound file has
     /// none. Takes as long as reading the file.
     ///
     /// # Errors

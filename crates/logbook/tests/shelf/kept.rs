@@ -174,7 +174,11 @@ fn a_name_is_found_by_its_start() {
     assert!(matches!(find(&shelf, "0199f2abff").unwrap_err().fault, Fault::Unknown { .. }));
     assert!(matches!(find(&shelf, "019").unwrap_err().fault, Fault::Unknown { .. }), "too short to be meant");
     let Fault::Ambiguous { names, .. } = find(&shelf, "0199f2ab").unwrap_err().fault else { panic!("not ambiguous") };
-    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!(names.len(), 2, "{names:?}");
+    let mut of_the_run = scene::record(1, 0);
+    of_the_run.command.clear();
+    shelf.add_record(&of_the_run).unwrap();
+    assert_eq!(find(&shelf, "0199f2ab-0001").unwrap(), Found::Run(run_id(1)), "the run, not its record");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::scene;
 use crate::writer::Writer;
 
 /// How long a writer waits: far longer than others need.
-const WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_mins(1);
 
 #[test_case(2, 60; "two write much")]
 #[test_case(6, 1; "six make the file")]

@@ -123,7 +123,9 @@ fn how(found: &RunComparisonDocument) -> String {
     } else {
         String::new()
     };
-    format!("Mann–Whitney over the repeats of each cell{together}; the runs were made at different hours{more}")
+    format!(
+        "Mann–Whitney over the repeats of each cell{together}; what changed between the two runs is in the difference{more}"
+    )
 }
 
 fn labelled(page: &mut Page, label: &str, text: &str) {

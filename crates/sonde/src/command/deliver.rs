@@ -84,11 +84,7 @@ pub fn run(found: &RunDocument, options: &ResultOptions, output: &Output) -> Res
 ///
 /// # Errors
 /// Numbers that are no JSON, a file that cannot be written.
-pub fn run_comparison(
-    found: &RunComparisonDocument,
-    options: &ResultOptions,
-    output: &Output,
-) -> Result<(), Failure> {
+pub fn run_comparison(found: &RunComparisonDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
     let text = || report::run::comparison::render(found, output.style());
     deliver(&text, &|| found.to_json(), options, output)
 }

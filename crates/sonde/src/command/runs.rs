@@ -18,7 +18,7 @@ use logbook::shelf::{RecordFilter, RunFilter, Shelf};
 use report::run::list;
 
 use crate::command::rtt::now;
-use crate::command::runs::place::{StoreOptions, tell_taken};
+use crate::command::runs::place::{StoreOptions, tell_left};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -106,7 +106,7 @@ fn import(folders: &[PathBuf], options: &RunsOptions, output: &Output) -> Result
     let mut left = 0;
     for spool in spools {
         let taken = spool.take_all(&mut shelf)?;
-        tell_taken(&taken, &path, output);
+        tell_left(&taken, output);
         left += taken.left.len();
         let word = report::number::count(taken.taken, "thing", "things");
         output.result(&format!("{}: {word} taken in\n", spool.folder().display()));

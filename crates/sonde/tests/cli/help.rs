@@ -23,6 +23,7 @@ use crate::{printed, sonde};
 #[test_case(&["self", "--help"], "self")]
 #[test_case(&["sweep", "--help"], "sweep")]
 #[test_case(&["why", "--help"], "why")]
+#[test_case(&["runs", "--help"], "runs")]
 #[test_case(&["show", "--help"], "show")]
 #[test_case(&["report", "--help"], "report")]
 #[test_case(&["export", "--help"], "export")]

@@ -72,8 +72,11 @@ pub(super) fn find(at: &Connection, asked: &str) -> Result<Found, Fault> {
         let sql = format!("SELECT id FROM {table} WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT {}", LISTED + 1);
         rows(at, &sql, &[Value::Text(digits.clone())], |row| uuid(row, 0))
     };
-    let found: Vec<Found> =
-        named("runs")?.into_iter().map(Found::Run).chain(named("records")?.into_iter().map(Found::Record)).collect();
+    // The records of a run begin as it does where they were made within the minute: then it is the run that is meant.
+    let mut found: Vec<Found> = named("runs")?.into_iter().map(Found::Run).collect();
+    if found.is_empty() {
+        found = named("records")?.into_iter().map(Found::Record).collect();
+    }
     match found.as_slice() {
         [] => Err(unknown()),
         [one] => Ok(*one),

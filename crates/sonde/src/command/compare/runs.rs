@@ -97,10 +97,8 @@ impl Pair<'_> {
         let mut all: Vec<(&Spot, Figure, Runs)> = Vec::new();
         for spot in common {
             for figure in figures(options, one[spot].iter().chain(&other[spot])) {
-                let runs = Runs {
-                    first: self.numbers(&one[spot], figure)?,
-                    second: self.numbers(&other[spot], figure)?,
-                };
+                let runs =
+                    Runs { first: self.numbers(&one[spot], figure)?, second: self.numbers(&other[spot], figure)? };
                 all.push((spot, figure, runs));
             }
         }
@@ -150,9 +148,10 @@ impl Pair<'_> {
         }
         let mut numbers = Vec::with_capacity(cells.len());
         for cell in cells {
-            let record = cell.record.filter(|_| whole(cell)).map(|id| -> Result<_, Failure> {
-                Ok(self.words.shelf()?.record(id)?)
-            });
+            let record = cell
+                .record
+                .filter(|_| whole(cell))
+                .map(|id| -> Result<_, Failure> { Ok(self.words.shelf()?.record(id)?) });
             let record = record.transpose()?;
             numbers.push(record.and_then(|record| figure.of(record.outcome.as_ref(), record.stream.as_ref())));
         }

@@ -57,7 +57,6 @@ impl StoreOptions {
     ///
     /// # Errors
     /// Nobody says where, and there is no home.
-    #[expect(dead_code, reason = "the runner of plans writes through it")]
     pub fn keeper(&self, output: &Output) -> Result<Keeper, Failure> {
         let path = self.path()?;
         let (keeper, Opening { spooled, spool, shelf }) = Keeper::at(&path);
@@ -67,7 +66,10 @@ impl StoreOptions {
         }
         if let Some(error) = shelf {
             let beside = Spool::beside(&path).folder().display().to_string();
-            output.aside(&format!("{}note:  what is measured is kept in {beside} until then\n", Failure::from(error).text()));
+            output.aside(&format!(
+                "{}note:  what is measured is kept in {beside} until then\n",
+                Failure::from(error).text()
+            ));
         }
         Ok(keeper)
     }
@@ -77,7 +79,6 @@ impl StoreOptions {
 ///
 /// # Errors
 /// Where it could not be kept at all: the caller has it still.
-#[expect(dead_code, reason = "the runner of plans tells so")]
 pub fn tell(kept: Result<Kept, Box<Lost>>, output: &Output) -> Result<(), Box<Lost>> {
     match kept? {
         Kept::Stored { caught_up: 0 } | Kept::Spooled { first: false, .. } => {}
@@ -100,6 +101,11 @@ pub fn tell_taken(taken: &Taken, path: &Path, output: &Output) {
     if taken.taken > 0 {
         output.note(&format!("note:  {}: {} had waited beside it\n", path.display(), things(taken.taken)));
     }
+    tell_left(taken, output);
+}
+
+/// Tells what stays in a spool, and why.
+pub fn tell_left(taken: &Taken, output: &Output) {
     for left in &taken.left {
         output.aside(&format!("error: {} stays: {}\nhint:  {}\n", left.path.display(), left.why, left.why.hint()));
     }
