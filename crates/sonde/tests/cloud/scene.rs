@@ -19,6 +19,17 @@ pub const CLOUDS: [(&str, &str, &str); 3] = [
     ("azure", "eastus-1", "Standard_D2s_v6"),
 ];
 
+/// Whether every fault is tried at every step of every cloud, which takes minutes: `SONDE_CLOUD_WHOLE=1`.
+pub fn whole() -> bool {
+    std::env::var_os("SONDE_CLOUD_WHOLE").is_some()
+}
+
+/// When a fault comes: before what a call does, or after. The engine is the same for all clouds, so both of one of them are enough
+/// in the usual run; what is done after its caller's death is the harder one.
+pub fn moments(cloud: usize) -> &'static [&'static str] {
+    if cloud == 0 || whole() { &["before", "after"] } else { &["before"] }
+}
+
 /// A cloud in a folder.
 pub struct Scene {
     folder: TempDir,
