@@ -3,6 +3,13 @@
 //! What runs there is this very program as an agent, which is spoken to over its standard input and output; so a host needs no
 //! port of ours for control, and whatever leads a command there will do: nothing, `ip netns exec`, `ssh`, `kubectl exec`.
 
+pub mod local;
+pub mod namespace;
+pub mod pod;
+pub mod remote;
+pub mod ssh;
+pub mod ways;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -37,4 +44,12 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// # Errors
     /// As of [`Transport::put`].
     fn clean(&self, patience: Nanos, stop: &Stop) -> Result<(), Failure>;
+}
+
+/// A command of `words` behind those of `prefix`. Of no words at all it is one that cannot be started.
+fn command_of(prefix: &[String], words: &[String]) -> Command {
+    let mut all = prefix.iter().chain(words);
+    let mut command = Command::new(all.next().map_or("", String::as_str));
+    command.args(all);
+    command
 }

@@ -81,12 +81,16 @@ fn conclude(mut child: Child, most: Nanos, stop: &Stop) -> Run {
     let overdue = wait(&mut child, most, stop);
     let text =
         |reader: Option<thread::JoinHandle<String>>| reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
-    let (printed, said) = (text(printed), text(said));
-    match Record::read(&printed) {
-        Ok(record) => Run::Measured(Box::new(record)),
-        Err(ReadError::Failure(document)) => Run::Failed(document.error),
-        Err(_) if overdue => Run::Failed(failure(format!("the run did not end within {most}, and was killed"))),
-        Err(error) => {
+    outcome(&text(printed), &text(said), overdue.then_some(most))
+}
+
+/// What a measuring command made that printed and said this; `overdue`, where it had to be killed after that time.
+pub(crate) fn outcome(printed: &str, said: &str, overdue: Option<Nanos>) -> Run {
+    match (Record::read(printed), overdue) {
+        (Ok(record), _) => Run::Measured(Box::new(record)),
+        (Err(ReadError::Failure(document)), _) => Run::Failed(document.error),
+        (Err(_), Some(most)) => Run::Failed(failure(format!("the run did not end within {most}, and was killed"))),
+        (Err(error), None) => {
             let last = said.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
             Run::Failed(failure(last.unwrap_or_else(|| format!("the run told nothing: {error}"))))
         }

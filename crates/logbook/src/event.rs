@@ -3,8 +3,8 @@
 //! The first line is `start`, then comes a `second` (of a stream: a `carried`) for each thread and interval, and `end`
 //! carries the whole record; where the measurement failed the last line is `error`. A search for a rate has a `probe` for
 //! each probe in place of seconds, and its last line is `found`; a study has a `trial` for each trial, and its last line is
-//! `studied`. A first look begins with an `answer` for each way by which the host was heard of, and its last line is `looked`. A
-//! stream of lines has one of the five, as its last; without any it was cut off.
+//! `studied`. A first look begins with an `answer` for each way by which the host was heard of, and its last line is `looked`. Of
+//! a run of a plan the last line is `ran`. A stream of lines has one of the six, as its last; without any it was cut off.
 
 use measure::event::Second;
 use measure::method::Method;
@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::look::{FirstAnswer, LookDocument};
 use crate::moment::Moment;
 use crate::record::{Record, Target, Tool};
+use crate::run::RunDocument;
 use crate::search::{Probe, SearchDocument};
 use crate::study::{StudyDocument, Trial};
 
@@ -47,6 +48,8 @@ pub enum Line {
     Answer(Box<FirstAnswer>),
     /// A first look is over: its document, as `look.v1.json` describes it.
     Looked(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<LookDocument>),
+    /// A run of a plan is over: its document, as `run.v1.json` describes it.
+    Ran(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<RunDocument>),
     /// The measurement failed.
     Error(Box<Failure>),
 }

@@ -14,8 +14,12 @@ use measure::verdict::Warning;
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::failure::{Failure, Side};
+use crate::host::Address;
 use crate::look::{self, LookDocument};
+use crate::plan::Plan;
 use crate::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use crate::run::{self, Answer, Cell, Figures, HostSeen, PairCheck, RunDocument, Stage};
 use crate::search::{self, Probe, SearchDocument};
 use crate::study::{
     self, AxisDifference, ComparedFigure, Comparison, Place, Setting, Shift, StudyDocument, ThresholdHeld, Trial,
@@ -219,6 +223,94 @@ pub(crate) fn look() -> LookDocument {
         started: record.started,
         look: serde_json::from_value(look).unwrap(),
         ended: record.ended.clone(),
+    }
+}
+
+/// A run of two hosts that was interrupted: one cell measured, one that failed with its host.
+pub(crate) fn run() -> RunDocument {
+    let record = record();
+    let plan: Plan = toml::from_str(
+        r#"
+        name = "mesh"
+        hosts = [
+            { name = "a", reach = "local", internal = "127.0.0.1", labels = { zone = "z1" } },
+            { name = "b", reach = { namespace = "b" }, internal = "10.0.0.2" },
+        ]
+        methods = [{ name = "tcp_rr", command = "rtt --tcp -t 5s" }]
+        repeats = 2
+        seed = 4
+        "#,
+    )
+    .unwrap();
+    let lost = Failure {
+        what: "b: the agent is gone".to_owned(),
+        to_whom: Some("b".to_owned()),
+        side: Some(Side::Theirs),
+        hint: Some("see whether it runs".to_owned()),
+        partial: None,
+    };
+    let place = |from: &str, to: &str| run::Place {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        over: Address::Internal,
+        method: "tcp_rr".to_owned(),
+        repeat: 0,
+    };
+    let cell = Cell {
+        place: place("a", "b"),
+        round: 0,
+        beside: 1,
+        started: record.started,
+        record: Some(record.id),
+        figures: Some(Figures::of(&record)),
+        failure: None,
+        host_lost: false,
+    };
+    let seen = |host: &str, lost: Option<Failure>| HostSeen {
+        host: host.to_owned(),
+        tool: Some(record.tool.clone()),
+        kernel: Some("Linux 6.1.0".to_owned()),
+        cpus: Some(2),
+        boot_id: None,
+        clock_ahead_ns: Some(-12_000),
+        lost,
+    };
+    RunDocument {
+        format: run::Format::Run,
+        version: run::VERSION,
+        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ae),
+        tool: record.tool.clone(),
+        command: ["sonde", "run", "mesh.toml"].map(str::to_owned).to_vec(),
+        started: record.started,
+        plan,
+        planned: Some(4),
+        hosts: vec![seen("a", None), seen("b", Some(lost.clone()))],
+        checks: vec![PairCheck {
+            from: "a".to_owned(),
+            to: "b".to_owned(),
+            over: Address::Internal,
+            address: "10.0.0.2".parse().unwrap(),
+            icmp: Answer::Open,
+            tcp: Answer::Open,
+            udp: Answer::Silent,
+            mtu_bytes: Some(1_500),
+            mtu_hole: false,
+            failure: None,
+        }],
+        cells: vec![
+            cell.clone(),
+            Cell {
+                place: place("b", "a"),
+                round: 1,
+                record: None,
+                figures: None,
+                failure: Some(lost),
+                host_lost: true,
+                ..cell
+            },
+        ],
+        stages: vec![Stage::Prepare],
+        ended: Some(record.ended.clone()),
     }
 }
 

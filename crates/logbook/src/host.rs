@@ -50,7 +50,7 @@ pub enum Reach {
 pub struct Ssh {
     /// The destination, as `user@host` or a name of `~/.ssh/config`.
     pub to: String,
-    /// Its port, 1 to 65535; absent: as `ssh` is configured.
+    /// Its port number, 1 to 65535; absent: as `ssh` is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// The file of the private key; absent: as `ssh` is configured, agents included.
@@ -104,4 +104,15 @@ impl Host {
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.get(name).map(String::as_str)
     }
+}
+
+/// Whether `name` can stand in a table, a file's name and a line: 1 to 200 characters, none of them a control character.
+pub fn is_name(name: &str) -> bool {
+    const LONGEST: usize = 200;
+    !name.trim().is_empty() && name.chars().count() <= LONGEST && !name.contains(|letter: char| letter.is_control())
+}
+
+/// Whether `word` can be an argument of a command that would take it for nothing else: not for an option, above all.
+pub fn is_argument(word: &str) -> bool {
+    !word.is_empty() && !word.starts_with('-') && !word.contains(|letter: char| letter.is_control())
 }

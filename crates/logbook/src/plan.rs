@@ -1,20 +1,36 @@
 //! What a campaign over several hosts is asked for: which hosts, which pairs of them, measured by which methods, how often.
 //!
 //! A plan is written as TOML, or made of flags; either way it stands in the document of the run with nothing left open.
+//! [`Plan::read`] reads one and says what is wrong where; `schema/plan.v1.json` describes it for editors.
+
+mod check;
+mod read;
+#[cfg(test)]
+mod tests;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 
-/// A plan.
+pub use read::{PlanError, hosts};
+
+/// Most hosts of a plan: a mesh of so many has 8 million pairs.
+pub const MOST_HOSTS: usize = 4_096;
+/// Most repeats of a plan.
+pub const MOST_REPEATS: u32 = 1_000;
+/// Most methods of a plan.
+pub const MOST_METHODS: usize = 100;
+
+/// What several hosts measure of each other: a plan as it is written in TOML.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// What a reader may call it.
     #[serde(default)]
     pub name: Option<String>,
-    /// Files that list hosts, beside those listed here. Empty in the document of a run: what they listed stands in `hosts`.
+    /// Files that list hosts, beside those listed here, each as `path` or `form:path`; seen from the folder of the plan. Empty in
+    /// the document of a run: what they listed stands in `hosts`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inventory: Vec<String>,
     /// The hosts; names are different.
@@ -43,7 +59,7 @@ pub struct Plan {
     /// Which pairs may be measured at the same time.
     #[serde(default)]
     pub at_once: AtOnce,
-    /// Port of the far side, over TCP and UDP, 1 to 65535; absent: the usual one.
+    /// Port number of the far side, over TCP and UDP, 1 to 65535; absent: the usual one.
     #[serde(default)]
     pub port: Option<u16>,
     /// Whether each pair is asked what answers there before it is measured.

@@ -9,7 +9,9 @@ use serde_json::Value;
 use crate::failure::ErrorDocument;
 use crate::look::{self, LookDocument};
 use crate::record::{Record, VERSION};
+use crate::run::{self, RunDocument};
 use crate::search::{self, SearchDocument};
+use crate::shelf::spool::{self, Spooled};
 use crate::study::{self, StudyDocument};
 use crate::upgrade;
 
@@ -24,6 +26,8 @@ pub enum Document {
     Study(Box<StudyDocument>),
     /// A first look at a host.
     Look(Box<LookDocument>),
+    /// A run of a plan, its measurements by their names.
+    Run(Box<RunDocument>),
 }
 
 impl Document {
@@ -43,6 +47,7 @@ impl Document {
             Some(SEARCH) => search(text).map(|found| Self::Search(Box::new(found))),
             Some(STUDY) => study(text).map(|found| Self::Study(Box::new(found))),
             Some(LOOK) => first_look(text).map(|found| Self::Look(Box::new(found))),
+            Some(RUN) => run(text).map(|found| Self::Run(Box::new(found))),
             _ => document(text).map(|found| Self::Record(Box::new(found))),
         }
     }
@@ -54,6 +59,8 @@ const SEARCH: &str = "sonde-search";
 const STUDY: &str = "sonde-study";
 /// The name of a first look's form.
 const LOOK: &str = "sonde-look";
+/// The name of a run's form.
+const RUN: &str = "sonde-run";
 
 /// Why a text holds no record that can be read. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -164,6 +171,7 @@ pub(crate) fn record(text: &str) -> Result<Record, ReadError> {
         Document::Search(_) => Err(ReadError::NotARecord { found: Some(SEARCH.to_owned()) }),
         Document::Study(_) => Err(ReadError::NotARecord { found: Some(STUDY.to_owned()) }),
         Document::Look(_) => Err(ReadError::NotARecord { found: Some(LOOK.to_owned()) }),
+        Document::Run(_) => Err(ReadError::NotARecord { found: Some(RUN.to_owned()) }),
     }
 }
 
@@ -173,6 +181,7 @@ fn end_of_stream(text: &str) -> Result<Document, ReadError> {
         "end" => document(&last.data.to_string()).map(|record| Document::Record(Box::new(record))),
         "found" => search(&last.data.to_string()).map(|found| Document::Search(Box::new(found))),
         "studied" => study(&last.data.to_string()).map(|found| Document::Study(Box::new(found))),
+        "ran" => run(&last.data.to_string()).map(|found| Document::Run(Box::new(found))),
         "looked" => first_look(&last.data.to_string()).map(|found| Document::Look(Box::new(found))),
         "error" => match serde_json::from_value(last.data) {
             Ok(error) => Err(ReadError::Failure(Box::new(ErrorDocument::new(error)))),
@@ -211,6 +220,28 @@ fn study(text: &str) -> Result<StudyDocument, ReadError> {
 /// The first look in `text`; it holds no records.
 fn first_look(text: &str) -> Result<LookDocument, ReadError> {
     holding_records(text, "first look", look::VERSION, "records")
+}
+
+/// The run in `text`; it holds the names of records alone.
+fn run(text: &str) -> Result<RunDocument, ReadError> {
+    holding_records(text, "run", run::VERSION, "records")
+}
+
+/// The spooled thing in `text`, its record in the present form.
+pub(crate) fn spooled(text: &str) -> Result<Spooled, ReadError> {
+    let mut value: Value = parse(text).map_err(|fault| not_json(&fault))?;
+    let format = value["format"].as_str().map(str::to_owned);
+    if format.as_deref() != Some("sonde-spooled") {
+        return Err(ReadError::NotARecord { found: format });
+    }
+    // As a list of one: where a record may be is the same.
+    let item = value["item"].take();
+    value["items"] = Value::Array(vec![item]);
+    let text = value.to_string();
+    let mut whole: Value = holding_records(&text, "spooled thing", spool::VERSION, "items")?;
+    whole["item"] = whole["items"][0].take();
+    let fault = |fault: serde_json::Error| ReadError::MalformedDocument { what: "spooled thing", reason: bare(&fault) };
+    serde_json::from_value(whole).map_err(fault)
 }
 
 /// A document with records in the items of its `list`, of which one may have none.

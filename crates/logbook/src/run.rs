@@ -3,6 +3,7 @@
 //! It holds no records but their names: a mesh of a thousand hosts has a million cells. The store keeps the records beside it. A run
 //! that was cut short says so, and what was not begun is told from the plan.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use measure::study::figure::Figure;
@@ -38,6 +39,9 @@ pub struct RunDocument {
     pub started: Moment,
     /// The plan with nothing left open: hosts of inventories, and the seed that was drawn.
     pub plan: Plan,
+    /// Places that were to be measured, a count; absent where that was not told.
+    #[serde(default)]
+    pub planned: Option<u64>,
     /// What was found of each host, in the plan's order.
     pub hosts: Vec<HostSeen>,
     /// What answered at each pair before it was measured.
@@ -198,6 +202,11 @@ impl RunDocument {
         record::as_document(self)
     }
 
+    /// The cells that count, by place: of several at one the last.
+    pub fn last_cells(&self) -> BTreeMap<&Place, &Cell> {
+        self.cells.iter().map(|cell| (&cell.place, cell)).collect()
+    }
+
     /// The cell at `place` that was measured last, where there is one.
     pub fn cell(&self, place: &Place) -> Option<&Cell> {
         self.cells.iter().rev().find(|cell| cell.place == *place)
@@ -216,5 +225,83 @@ impl Figures {
             bits_per_second: of(Figure::Throughput).map(|bytes| bytes * 8.0),
             exchanges_per_second: of(Figure::Rate),
         }
+    }
+
+    /// What they have of `figure`, in its unit; absent where they have none, and where it is none of these ([`Figures::keeps`]).
+    pub fn figure(&self, figure: Figure) -> Option<f64> {
+        match figure {
+            Figure::Quantile(0.5) => self.p50_ns.map(|ns| ns.0 as f64),
+            Figure::Quantile(0.99) => self.p99_ns.map(|ns| ns.0 as f64),
+            Figure::Loss => self.lost_ratio,
+            Figure::Throughput => self.bits_per_second.map(|bits| bits / 8.0),
+            Figure::Rate => self.exchanges_per_second,
+            _ => None,
+        }
+    }
+
+    /// Whether `figure` is one of these; others stand in the record alone.
+    pub fn keeps(figure: Figure) -> bool {
+        matches!(figure, Figure::Quantile(0.5 | 0.99) | Figure::Loss | Figure::Throughput | Figure::Rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::Line;
+    use crate::fixture;
+    use crate::read::{Document, ReadError};
+
+    #[test]
+    fn a_run_is_read_as_it_was_written() {
+        let run = fixture::run();
+        let text = run.to_json().unwrap();
+        assert_eq!(Document::read(&text), Ok(Document::Run(Box::new(run.clone()))));
+        let wrong = ReadError::NotARecord { found: Some("sonde-run".to_owned()) };
+        assert_eq!(Record::read(&text), Err(wrong), "it is not one record");
+        let validator = jsonschema::validator_for(&crate::schema::run_schema()).unwrap();
+        let mut value = serde_json::from_str(&text).unwrap();
+        let faults: Vec<String> = validator.iter_errors(&value).map(|fault| fault.to_string()).collect();
+        assert_eq!(faults, [] as [String; 0]);
+        value["version"] = json!("one");
+        assert!(!validator.is_valid(&value), "a schema that takes everything says nothing");
+        let line = Line::Ran(Box::new(run.clone())).to_json();
+        assert_eq!(Document::read(&line), Ok(Document::Run(Box::new(run))));
+    }
+
+    #[test]
+    fn a_later_or_broken_run_is_called_so_and_an_unknown_field_is_passed_over() {
+        let whole = serde_json::to_value(fixture::run()).unwrap();
+        let with = |key: &str, value: serde_json::Value| {
+            let mut run = whole.clone();
+            run[key] = value;
+            Document::read(&run.to_string())
+        };
+        let later = ReadError::LaterDocument { what: "run", version: VERSION + 1, newest: VERSION };
+        assert_eq!(with("version", json!(VERSION + 1)), Err(later));
+        assert!(matches!(with("cells", json!(3)), Err(ReadError::MalformedDocument { what: "run", .. })));
+        assert_eq!(with("mood", json!("bright")), Ok(Document::Run(Box::new(fixture::run()))));
+    }
+
+    #[test]
+    fn the_last_cell_of_a_place_counts() {
+        let mut run = fixture::run();
+        let first = run.cells[0].clone();
+        let again = Cell { round: 9, failure: None, ..first.clone() };
+        run.cells.push(again.clone());
+        assert_eq!((run.cell(&first.place), run.last_cells()[&first.place]), (Some(&again), &again));
+        assert_eq!(run.last_cells().len(), run.cells.len() - 1);
+    }
+
+    #[test]
+    fn the_figures_of_a_cell_are_those_of_its_record() {
+        let stream = Figures::of(&fixture::stream());
+        assert_eq!((stream.bits_per_second, stream.p50_ns), (Some(7_600_000.0), None));
+        assert_eq!(stream.figure(Figure::Throughput), Some(950_000.0));
+        let exchanges = Figures::of(&fixture::record());
+        assert_eq!((exchanges.lost_ratio, exchanges.figure(Figure::Loss)), (Some(0.25), Some(0.25)));
+        assert!(!Figures::keeps(Figure::Quantile(0.9)) && exchanges.figure(Figure::Quantile(0.9)).is_none());
     }
 }

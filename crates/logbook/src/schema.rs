@@ -10,9 +10,13 @@ use serde_json::Value;
 use crate::event::Line;
 use crate::failure::ErrorDocument;
 use crate::look::LookDocument;
+use crate::plan::Plan;
 use crate::reach::ReachDocument;
 use crate::record::Record;
 use crate::resolution::ResolutionDocument;
+use crate::run::RunDocument;
+use crate::run_comparison::RunComparisonDocument;
+use crate::run_list::RunListDocument;
 use crate::search::SearchDocument;
 use crate::study::StudyDocument;
 
@@ -56,6 +60,26 @@ pub fn look_schema() -> Value {
     of::<LookDocument>()
 }
 
+/// Schema of a run of a plan: `schema/run.v1.json`.
+pub fn run_schema() -> Value {
+    of::<RunDocument>()
+}
+
+/// Schema of two runs, compared: `schema/run-comparison.v1.json`.
+pub fn run_comparison_schema() -> Value {
+    of::<RunComparisonDocument>()
+}
+
+/// Schema of a plan: `schema/plan.v1.json`. A plan is written by people, so what may be left away is not required.
+pub fn plan_schema() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Plan>().to_value()
+}
+
+/// Schema of a list of runs: `schema/runs.v1.json`.
+pub fn runs_schema() -> Value {
+    of::<RunListDocument>()
+}
+
 /// The schema of `T` as it is written: a field that is always there is required, though a reader may do without.
 fn of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
@@ -76,6 +100,10 @@ mod tests {
     #[test_case("search.v1.json", &search_schema(); "of a search")]
     #[test_case("study.v1.json", &study_schema(); "of a study")]
     #[test_case("look.v1.json", &look_schema(); "of a first look")]
+    #[test_case("run.v1.json", &run_schema(); "of a run")]
+    #[test_case("runs.v1.json", &runs_schema(); "of a list of runs")]
+    #[test_case("run-comparison.v1.json", &run_comparison_schema(); "of two runs")]
+    #[test_case("plan.v1.json", &plan_schema(); "of a plan")]
     #[test_case("self.v1.json", &self_schema(); "of the machine")]
     #[test_case("check.v1.json", &check_schema(); "of a check")]
     fn the_committed_schema_is_the_present_one(name: &str, schema: &Value) {
@@ -98,6 +126,10 @@ mod tests {
     #[test_case(&search_schema(); "of a search")]
     #[test_case(&study_schema(); "of a study")]
     #[test_case(&look_schema(); "of a first look")]
+    #[test_case(&run_schema(); "of a run")]
+    #[test_case(&run_comparison_schema(); "of two runs")]
+    #[test_case(&plan_schema(); "of a plan")]
+    #[test_case(&runs_schema(); "of a list of runs")]
     #[test_case(&self_schema(); "of the machine")]
     #[test_case(&check_schema(); "of a check")]
     fn every_number_tells_its_unit(schema: &Value) {

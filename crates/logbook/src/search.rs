@@ -132,7 +132,7 @@ mod tests {
         let record: Value = serde_json::from_str(include_str!("../fixtures/record.v1.json")).unwrap();
         old["probes"][0]["record"] = record;
         let Ok(Document::Search(found)) = Document::read(&old.to_string()) else { panic!("not read") };
-        assert_eq!(found.probes[0].record.version, crate::record::VERSION);
+        assert_eq!(found.probes[0].record.version, record::VERSION);
     }
 
     #[test]

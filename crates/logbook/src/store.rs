@@ -151,6 +151,8 @@ pub enum Step {
     Write,
     /// Read it.
     Read,
+    /// Remove it.
+    Remove,
 }
 
 impl fmt::Display for Step {
@@ -159,6 +161,7 @@ impl fmt::Display for Step {
             Self::MakeFolder => "make the folder",
             Self::Write => "write the record",
             Self::Read => "read the record",
+            Self::Remove => "remove the file",
         })
     }
 }

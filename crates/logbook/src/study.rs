@@ -311,7 +311,7 @@ mod tests {
         old["trials"][0]["record"] = serde_json::from_str(include_str!("../fixtures/record.v1.json")).unwrap();
         old["trials"][1]["record"] = Value::Null;
         let Ok(Document::Study(found)) = Document::read(&old.to_string()) else { panic!("not read") };
-        assert_eq!(found.trials[0].record.as_ref().unwrap().version, crate::record::VERSION);
+        assert_eq!(found.trials[0].record.as_ref().unwrap().version, record::VERSION);
         assert_eq!(found.trials[1].record, None);
     }
 

@@ -46,6 +46,31 @@ pub fn shuffle(values: &mut [u64], seed: u64) {
     Rng::with_seed(seed).shuffle(values);
 }
 
+/// One draw after the other, as a seed and a number of the part decide: parts of one seed have nothing in common, and each can be
+/// drawn without those before it.
+#[derive(Clone, Debug)]
+pub struct Draws(Rng);
+
+impl Draws {
+    /// Those of part `part` of `seed`.
+    ///
+    /// ```
+    /// let drawn = |part| { let mut all = [0, 1, 2, 3, 4, 5, 6]; measure::study::Draws::of(7, part).shuffle(&mut all); all };
+    /// assert_eq!(drawn(3), drawn(3));
+    /// assert_ne!(drawn(3), drawn(4));
+    /// ```
+    pub fn of(seed: u64, part: u64) -> Self {
+        // Neighbouring seeds would begin alike: either is drawn from once before the two meet.
+        let (seed, part) = (Rng::with_seed(seed).u64(..), Rng::with_seed(part).u64(..));
+        Self(Rng::with_seed(seed.rotate_left(32) ^ part))
+    }
+
+    /// Puts `values` into a drawn order.
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        self.0.shuffle(values);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -63,6 +88,18 @@ mod tests {
             }
             assert_eq!(turns, order(5, 4, seed), "the seed decides");
         }
+    }
+
+    #[test]
+    fn parts_of_a_seed_and_seeds_of_a_part_differ() {
+        let drawn = |seed, part| {
+            let mut values: Vec<u32> = (0..40).collect();
+            Draws::of(seed, part).shuffle(&mut values);
+            values
+        };
+        let all: BTreeSet<Vec<u32>> = (0..20).flat_map(|seed| (0..20).map(move |part| drawn(seed, part))).collect();
+        assert_eq!(all.len(), 400);
+        assert_eq!(drawn(3, 5), drawn(3, 5));
     }
 
     #[test]

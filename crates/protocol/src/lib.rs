@@ -8,6 +8,7 @@
 
 pub mod bulk;
 pub mod capture;
+pub mod checksum;
 pub mod icmp;
 pub mod inquiry;
 pub mod iperf;

@@ -20,12 +20,14 @@ use measure::verdict::Warning;
 
 mod look;
 mod one_way;
+mod run;
 mod search;
 mod study;
 mod wire;
 
 pub(crate) use self::look::{look, silent_look, slow_look};
 pub(crate) use self::one_way::{one_way, one_way_with_a_step};
+pub(crate) use self::run::{run, run_comparison};
 pub(crate) use self::search::search;
 pub(crate) use self::study::{comparison, sweep};
 pub(crate) use self::wire::{contradicted, verified};

@@ -1,22 +1,46 @@
 //! Records as a table: one row each, for spreadsheets and data frames.
 //!
 //! Every column names its unit, and what a record does not have is empty, never 0. A quantile that too few values lie beyond
-//! is empty as well: it would be printed nowhere else. A search has a row for each of its probes, a study for each of its trials. Not here: the exchanges of
-//! a measurement (`samples`).
+//! is empty as well: it would be printed nowhere else. A search has a row for each of its probes, a study for each of its trials;
+//! a run's document holds no record, so that its rows are those of its records, each with its place. Not here: the exchanges of a
+//! measurement (`samples`).
 
 #[cfg(feature = "parquet")]
 mod columnar;
 mod columns;
+mod lines;
 
 use std::io;
+use std::sync::Arc;
 
 use logbook::read::Document;
 use logbook::record::Record;
+use logbook::run::{Cell, RunDocument};
 use logbook::search::{Probe, SearchDocument};
 use logbook::study::{StudyDocument, Trial};
 
 use crate::samples::Format;
 use columns::COLUMNS;
+
+/// A document, where it came from, and which place of a run it is the record of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The file's name, or what stands for it.
+    pub name: String,
+    /// What was in it.
+    pub document: Document,
+    /// Its place in a run; absent where it stands alone.
+    pub place: Option<InRun>,
+}
+
+/// A record's place in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InRun {
+    /// The run, without its cells.
+    pub run: Arc<RunDocument>,
+    /// The cell that names the record.
+    pub cell: Cell,
+}
 
 /// A row: a record, and where it came from.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +49,7 @@ struct Entry<'a> {
     record: &'a Record,
     search: Option<(&'a SearchDocument, &'a Probe)>,
     study: Option<(&'a StudyDocument, &'a Trial)>,
+    place: Option<&'a InRun>,
 }
 
 /// What stands in a cell; absent cells are `None`.
@@ -36,43 +61,47 @@ enum Value {
 }
 
 /// The rows of documents by the files they came from.
-fn entries<'a>(documents: &'a [(String, Document)]) -> Vec<Entry<'a>> {
-    let of = |(file, document): &'a (String, Document)| -> Vec<Entry<'a>> {
+fn entries(documents: &[Item]) -> Vec<Entry<'_>> {
+    fn of(item: &Item) -> Vec<Entry<'_>> {
+        let Item { name: file, document, place } = item;
+        let place = place.as_ref();
         match document {
-            Document::Record(record) => vec![Entry { file, record, search: None, study: None }],
+            Document::Record(record) => vec![Entry { file, record, search: None, study: None, place }],
             Document::Search(search) => {
-                let probe = |probe: &'a Probe| Entry {
-                    file,
-                    record: &probe.record,
-                    search: Some((search, probe)),
-                    study: None,
-                };
-                search.probes.iter().map(probe).collect()
+                let probes = search.probes.iter();
+                probes
+                    .map(|probe| Entry {
+                        file,
+                        record: &probe.record,
+                        search: Some((search, probe)),
+                        study: None,
+                        place,
+                    })
+                    .collect()
             }
             Document::Study(study) => {
-                let of = |trial: &'a Trial| {
-                    let record = trial.record.as_deref()?;
-                    Some(Entry { file, record, search: None, study: Some((study, trial)) })
-                };
-                study.trials.iter().filter_map(of).collect()
+                let with_record = study.trials.iter().filter_map(|trial| Some((trial, trial.record.as_deref()?)));
+                with_record
+                    .map(|(trial, record)| Entry { file, record, search: None, study: Some((study, trial)), place })
+                    .collect()
             }
-            // Its exchanges took turns with each other's: it holds no record.
-            Document::Look(_) => Vec::new(),
+            // Exchanges of a look took turns with each other's: it holds no record. A run's are in the store.
+            Document::Look(_) | Document::Run(_) => Vec::new(),
         }
-    };
+    }
     documents.iter().flat_map(of).collect()
 }
 
 /// How many rows these documents make.
-pub fn rows(documents: &[(String, Document)]) -> usize {
+pub fn rows(documents: &[Item]) -> usize {
     entries(documents).len()
 }
 
-/// The table of `documents`, each with the name of its file, in `format`.
+/// The table of `documents` in `format`.
 ///
 /// # Errors
 /// Parquet in a build without it.
-pub fn table(documents: &[(String, Document)], format: Format) -> io::Result<Vec<u8>> {
+pub fn table(documents: &[Item], format: Format) -> io::Result<Vec<u8>> {
     let entries = entries(documents);
     match format {
         Format::Csv => comma(&entries),
@@ -81,6 +110,14 @@ pub fn table(documents: &[(String, Document)], format: Format) -> io::Result<Vec
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(io::ErrorKind::Unsupported.into()),
     }
+}
+
+/// The records of `documents` themselves, one JSON object a line.
+///
+/// # Errors
+/// A record that is no JSON.
+pub fn lines(documents: &[Item]) -> io::Result<Vec<u8>> {
+    lines::all(&entries(documents))
 }
 
 fn comma(entries: &[Entry<'_>]) -> io::Result<Vec<u8>> {
@@ -106,13 +143,21 @@ mod tests {
     use crate::fixture;
     use measure::outcome::Standing;
 
-    fn documents() -> Vec<(String, Document)> {
-        let mut all: Vec<_> = fixture::all()
-            .into_iter()
-            .map(|record| ("a.json".to_owned(), Document::Record(Box::new(record))))
-            .collect();
-        all.push(("found.json".to_owned(), Document::Search(Box::new(fixture::search()))));
-        all.push(("study.json".to_owned(), Document::Study(Box::new(fixture::comparison()))));
+    fn item(name: &str, document: Document) -> Item {
+        Item { name: name.to_owned(), document, place: None }
+    }
+
+    fn documents() -> Vec<Item> {
+        let mut all: Vec<Item> =
+            fixture::all().into_iter().map(|record| item("a.json", Document::Record(Box::new(record)))).collect();
+        let run = fixture::run();
+        for (item, cell) in all.iter_mut().zip(&run.cells).skip(1) {
+            let failure = run.cells.last().and_then(|cell| cell.failure.clone());
+            item.place = Some(InRun { run: Arc::new(run.clone()), cell: Cell { failure, ..cell.clone() } });
+        }
+        all.push(item("found.json", Document::Search(Box::new(fixture::search()))));
+        all.push(item("study.json", Document::Study(Box::new(fixture::comparison()))));
+        all.push(item("run.json", Document::Run(Box::new(fixture::run()))));
         all
     }
 
@@ -134,6 +179,32 @@ mod tests {
         assert_eq!(rows.len(), super::rows(&documents));
         let probes = rows.iter().filter(|row| !row["search_id"].is_empty());
         assert_eq!(probes.count(), fixture::search().probes.len());
+    }
+
+    #[test]
+    fn a_record_of_a_run_tells_its_place() {
+        let rows = read(&table(&documents(), Format::Csv).unwrap());
+        let told = |row: &std::collections::BTreeMap<String, String>, names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| row[*name].clone()).collect()
+        };
+        let names = ["run_from", "run_to", "run_over", "run_method", "run_repeat"];
+        assert_eq!(told(&rows[1], &names), ["b", "a", "internal", "tcp_rr", "0"]);
+        assert_eq!(rows[1]["run_id"], fixture::run().id.to_string());
+        assert_eq!(rows[1]["run_from_labels"], r#"{"machine_type":"large-8","zone":"z1"}"#);
+        assert_eq!(rows[1]["run_to_labels"], r#"{"zone":"z1"}"#);
+        assert!(rows[1]["run_failure"].starts_with("c: the agent is gone"));
+        assert_eq!(told(&rows[0], &names), [""; 5], "one that stands alone has no place");
+    }
+
+    #[test]
+    fn a_line_holds_a_record_that_is_read_again() {
+        let documents = documents();
+        let text = String::from_utf8(lines(&documents).unwrap()).unwrap();
+        assert_eq!(text.lines().count(), super::rows(&documents));
+        let line: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+        let [from, repeat, zone] = [&line["from"], &line["repeat"], &line["to_labels"]["zone"]];
+        assert_eq!((from, repeat, zone), (&"b".into(), &0.into(), &"z1".into()));
+        assert_eq!(Record::read(&line["record"].to_string()).unwrap(), fixture::all()[1]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod picture;
 pub mod plot;
 pub mod progress;
 pub mod reach;
+pub mod run;
 pub mod samples;
 pub mod scaling;
 pub mod search;

@@ -13,6 +13,7 @@ mod html;
 mod look;
 mod overview;
 mod readout;
+mod run;
 mod search;
 mod study;
 mod table;
@@ -71,6 +72,7 @@ pub fn render(sources: &[Source], unread: &[Unread], samples: Option<&Grid>) -> 
             Document::Search(search) => search::tell(&mut page, &told, search),
             Document::Study(study) => study::tell(&mut page, &told, study),
             Document::Look(found) => look::tell(&mut page, &told, found),
+            Document::Run(found) => run::tell(&mut page, &told, found),
         }
     }
     if brief {
@@ -115,7 +117,7 @@ fn title(sources: &[Source]) -> String {
 }
 
 /// A moment as people read it: to the second, with its offset.
-fn moment(moment: Moment) -> String {
+pub(crate) fn moment(moment: Moment) -> String {
     let text = moment.to_string().replacen('T', " ", 1);
     let Some((before, after)) = text.split_once('.') else { return text };
     format!("{before}{}", after.trim_start_matches(|letter: char| letter.is_ascii_digit()))
@@ -127,6 +129,7 @@ fn heading(document: &Document) -> (String, String) {
         Document::Record(record) => of_record(record),
         Document::Study(study) => study::heading(study),
         Document::Look(found) => look::heading(found),
+        Document::Run(found) => run::heading(found),
         Document::Search(search) => {
             let target = crate::text::address(&search.target);
             let method = search.probes.first().map_or_else(String::new, |probe| probe.record.method.to_string());

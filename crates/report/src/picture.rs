@@ -115,7 +115,7 @@ pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<
 fn record(document: &Document) -> Option<&logbook::record::Record> {
     match document {
         Document::Record(record) => Some(record),
-        Document::Search(_) | Document::Study(_) | Document::Look(_) => None,
+        Document::Search(_) | Document::Study(_) | Document::Look(_) | Document::Run(_) => None,
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Exit {
     NothingAnswered,
     /// The command line, a file, a permission: nothing was measured.
     Usage,
+    /// Of several things that were to be measured some were, and some could not be.
+    PartlyDone,
     /// A condition that was asked for does not hold (`--strict`).
     Threshold,
     /// A run with an end was cut short by a signal; what was measured so far was printed.
@@ -28,6 +30,7 @@ impl Exit {
             Self::Done => 0,
             Self::NothingAnswered => 1,
             Self::Usage => 2,
+            Self::PartlyDone => 3,
             Self::Threshold => 99,
             Self::CutShort(signal) => 128 + signal.number() as u8,
             Self::Persona(status) => status,
@@ -47,6 +50,7 @@ Exit status:
     0  measured: at least one request was answered
     1  nothing answered, the peer refused, or it went away (what was measured is printed)
     2  usage, configuration or permission: nothing was measured
+    3  a plan was carried out in part: what could not be measured is named
    99  a condition asked for does not hold (--strict)
   129  a run with an end was cut short by SIGHUP (its terminal went); the partial result is printed
   130  the same by SIGINT (Ctrl-C)

@@ -16,5 +16,6 @@ use std::process::ExitCode;
 const PROGRAM: &str = concat!("sonde ", env!("CARGO_PKG_VERSION"));
 
 fn main() -> ExitCode {
+    command::agent::end_with_it();
     command::run(std::env::args_os().collect()).into()
 }

@@ -95,7 +95,11 @@ fn make(name: &str, address: Ipv4Addr, peer: Ipv4Addr) -> io::Result<File> {
     request.ifr_ifru.ifru_addr = sockaddr(peer);
     ioctl(&socket, libc::SIOCSIFDSTADDR, &mut request)?;
     request.ifr_ifru.ifru_metric = QUEUE;
-    ioctl(&socket, libc::SIOCSIFTXQLEN, &mut request)?;
+    // The kernel asks for the capability over the whole machine here, and only here: in a user namespace its own length has to do.
+    match ioctl(&socket, libc::SIOCSIFTXQLEN, &mut request) {
+        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+        _ => {}
+    }
     let up = libc::IFF_UP | libc::IFF_RUNNING | libc::IFF_POINTOPOINT | libc::IFF_NOARP;
     request.ifr_ifru.ifru_flags = up as libc::c_short;
     ioctl(&socket, libc::SIOCSIFFLAGS, &mut request)?;

@@ -1,11 +1,13 @@
 //! The columns: their names with their units, and where in a record each is found.
 
+use logbook::run::Place;
 use measure::environment::Environment;
 use measure::outcome::{Distribution, Outcome, Quantile, Standing};
 use measure::throughput::Throughput;
 use measure::unit::Nanos;
 
-use super::{Entry, Value};
+use super::{Entry, InRun, Value};
+use crate::run::over;
 use crate::text::limiter;
 
 /// A column.
@@ -117,6 +119,16 @@ pub(super) const COLUMNS: &[Column] = &[
     column("study_id", Kind::Text, Of::Entry(|entry| text(entry.study?.0.id))),
     column("study_setting", Kind::Text, Of::Entry(setting)),
     column("study_block", Kind::Whole, Of::Entry(|entry| whole(entry.study?.1.block.into()))),
+    column("run_id", Kind::Text, Of::Entry(|entry| text(entry.place?.run.id))),
+    column("run_from", Kind::Text, Of::Entry(|entry| text(&entry.place?.cell.place.from))),
+    column("run_to", Kind::Text, Of::Entry(|entry| text(&entry.place?.cell.place.to))),
+    column("run_over", Kind::Text, Of::Entry(|entry| text(over(entry.place?.cell.place.over)))),
+    column("run_method", Kind::Text, Of::Entry(|entry| text(&entry.place?.cell.place.method))),
+    column("run_repeat", Kind::Whole, Of::Entry(|entry| whole(entry.place?.cell.place.repeat.into()))),
+    column("run_beside", Kind::Whole, Of::Entry(|entry| whole(entry.place?.cell.beside.into()))),
+    column("run_from_labels", Kind::Text, Of::Entry(|entry| labels(entry, |place| &place.from))),
+    column("run_to_labels", Kind::Text, Of::Entry(|entry| labels(entry, |place| &place.to))),
+    column("run_failure", Kind::Text, Of::Entry(|entry| text(&entry.place?.cell.failure.as_ref()?.what))),
     column("search_missed", Kind::Text, Of::Entry(|entry| text(entry.search?.1.missed.join(", ")))),
     counted("scheduled", |outcome| whole(outcome.counts.scheduled)),
     counted("answered", |outcome| whole(outcome.counts.answered)),
@@ -185,6 +197,13 @@ pub(super) const COLUMNS: &[Column] = &[
     column("their_mtu_bytes", Kind::Whole, Of::Theirs(|end| whole(end.interface.as_ref()?.mtu_bytes?.into()))),
     column("their_speed_mbps", Kind::Whole, Of::Theirs(|end| whole(end.interface.as_ref()?.speed_mbps?.into()))),
 ];
+
+/// What is known of a host of the run, as one JSON object.
+fn labels(entry: &Entry<'_>, of: fn(&Place) -> &String) -> Option<Value> {
+    let InRun { run, cell } = entry.place?;
+    let host = run.plan.hosts.iter().find(|host| host.name == *of(&cell.place))?;
+    serde_json::to_string(&host.labels).ok().filter(|_| !host.labels.is_empty()).map(Value::Text)
+}
 
 fn setting(entry: &Entry<'_>) -> Option<Value> {
     let (study, trial) = entry.study?;

@@ -33,7 +33,7 @@ pub(super) fn tell(page: &mut Builder, sources: &[Source]) {
 fn record_of(document: &Document) -> Option<&Record> {
     match document {
         Document::Record(record) => Some(record),
-        Document::Search(_) | Document::Study(_) | Document::Look(_) => None,
+        Document::Search(_) | Document::Study(_) | Document::Look(_) | Document::Run(_) => None,
     }
 }
 
@@ -77,6 +77,7 @@ fn table(page: &mut Builder, sources: &[Source], names: &[String]) {
         Document::Search(search) => (moment(search.started), of_search(search)),
         Document::Study(study) => (moment(study.started), vec![Cell::default(); figures::COLUMNS.len()]),
         Document::Look(look) => (moment(look.started), vec![Cell::default(); figures::COLUMNS.len()]),
+        Document::Run(run) => (moment(run.started), vec![Cell::default(); figures::COLUMNS.len()]),
     };
     let rows: Vec<(String, Vec<Cell>)> = sources.iter().map(of).collect();
     // Columns that nobody has anything in are left out.

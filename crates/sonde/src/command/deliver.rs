@@ -4,6 +4,8 @@ use std::path::Path;
 
 use logbook::look::LookDocument;
 use logbook::record::{Record, Unwritable};
+use logbook::run::RunDocument;
+use logbook::run_comparison::RunComparisonDocument;
 use logbook::search::SearchDocument;
 use logbook::store;
 use logbook::study::StudyDocument;
@@ -68,6 +70,23 @@ pub fn search(found: &SearchDocument, options: &ResultOptions, output: &Output) 
 /// A study that is no JSON, a file that cannot be written.
 pub fn study(found: &StudyDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
     deliver(&|| report::study::render(found, output.style()), &|| found.to_json(), options, output)
+}
+
+/// Likewise a run of a plan.
+///
+/// # Errors
+/// A run that is no JSON, a file that cannot be written.
+pub fn run(found: &RunDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    deliver(&|| report::run::render(found, output.style()), &|| found.to_json(), options, output)
+}
+
+/// Likewise two runs, compared.
+///
+/// # Errors
+/// Numbers that are no JSON, a file that cannot be written.
+pub fn run_comparison(found: &RunComparisonDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    let text = || report::run::comparison::render(found, output.style());
+    deliver(&text, &|| found.to_json(), options, output)
 }
 
 /// How much of a screen is still to be printed.

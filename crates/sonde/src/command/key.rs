@@ -47,7 +47,11 @@ pub fn run(options: &KeyOptions, output: &Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn random_bits() -> io::Result<[u8; 32]> {
+/// 256 bits of the system's random source.
+///
+/// # Errors
+/// What the system says.
+pub fn random_bits() -> io::Result<[u8; 32]> {
     let mut bits = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bits)?;
     Ok(bits)

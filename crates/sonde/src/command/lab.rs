@@ -1,7 +1,11 @@
-//! `sonde lab`: hosts to measure between.
+//! `sonde lab`: hosts to measure between: on this machine, in a cloud, in a cluster.
 
 pub mod cloud;
 pub mod kubernetes;
+pub mod place;
+mod remove;
+mod show;
+mod up;
 
 use std::sync::Arc;
 
@@ -11,28 +15,63 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
+const EXAMPLES: &str = "\
+Examples, as root:
+  sonde lab up --hosts 5 -o hosts.toml           five hosts on a bridge of their own, listed in a file
+  sonde lab up --hosts 6 --zones 3 --ssh         with an sshd in each, in three zones
+  sonde lab up --hosts 4 --rate 100M             each cable takes 100 Mbit/s each way
+  sonde lab up --hosts 4 --zones 2 --worse z1,z2 --delay 5ms --loss 0.1%
+  ip netns exec sondelab-ID-h1 ping 10.182.0.2   anything may be run on a host
+  sonde lab list                                 those that stand
+  sonde lab down ID                              one less
+  sonde lab clean                                what was killed in the middle is removed
+";
+
 /// What `sonde lab` takes.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct LabOptions {
     #[command(subcommand)]
-    lab: Lab,
+    task: Task,
 }
 
+/// What is to be done.
 #[derive(Debug, Subcommand)]
-enum Lab {
+enum Task {
+    /// Make hosts: network namespaces on a bridge, in a network of their own
+    ///
+    /// Prints the list of hosts as TOML, for `sonde run`. The lab stays until `sonde lab down`; where making it fails or a signal
+    /// ends it, nothing of it is left. The machine's own network is not touched. Without root it takes a user namespace.
+    #[command(after_help = up::EXAMPLES)]
+    Up(up::UpOptions),
+    /// List the labs of this user
+    List(show::ListOptions),
+    /// Remove a lab, and end all that runs in it
+    Down(remove::DownOptions),
+    /// Remove what killed processes left, and with --older-than labs that stand
+    Clean(remove::CleanOptions),
     /// Machines of a cloud, by the vendor's own program: gcloud, aws or az
     Cloud(cloud::CloudOptions),
     /// Pods of a Kubernetes cluster, by kubectl
     Kubernetes(kubernetes::KubernetesOptions),
 }
 
-/// Does what is asked.
+/// Does it.
 ///
 /// # Errors
-/// What the part that was asked says.
+/// What the lab says.
 pub fn run(options: LabOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
-    match options.lab {
-        Lab::Cloud(options) => cloud::run(options, output),
-        Lab::Kubernetes(options) => kubernetes::run(&options, output),
+    match options.task {
+        Task::Up(options) => up::run(&options, output),
+        Task::List(options) => show::run(&options, output),
+        Task::Down(options) => remove::down(&options, output),
+        Task::Clean(options) => remove::clean(&options, output),
+        Task::Cloud(options) => cloud::run(options, output),
+        Task::Kubernetes(options) => kubernetes::run(&options, output),
     }
+}
+
+/// A failure of the lab as one of this program.
+fn failed(told: logbook::failure::Failure) -> Failure {
+    Failure { exit: Exit::Usage, usage: None, told }
 }

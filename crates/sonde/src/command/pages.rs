@@ -9,6 +9,7 @@ use clap::Args;
 use logbook::read::Document;
 use logbook::study::Question;
 use measure::unit::{Bytes, grouped};
+use report::flat::Item;
 use report::number;
 use report::page::{self, Source, Unread};
 use report::picture::{self, Kind};
@@ -17,6 +18,7 @@ use report::samples::grid::Grid;
 
 use crate::command::deliver;
 use crate::command::gather::{self, Gathered};
+use crate::command::runs::place::StoreOptions;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -29,13 +31,15 @@ Examples:
   sonde report found.json -o curve.svg -o curve.png      the curve of a search, for a document
   sonde report run.json --plot histogram -o shape.svg
   sonde report run.json --samples all.csv -o page.html   with a heat map, from the samples
+  sonde report last -o run.html                          every record of the latest run of a plan
 ";
 
 /// What `sonde report` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportOptions {
-    /// Records, searches and studies, as -o FILE.json or --json wrote them, or folders of them; - is standard input
+    /// Records, searches and studies, as -o FILE.json or --json wrote them, or folders of them; - is standard input; or a run that is
+    /// kept, by the start of its name or `last`: every record of it
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
     /// Where to: .html is a page, .svg and .png are one chart; may be given again
@@ -47,6 +51,8 @@ pub struct ReportOptions {
     /// Samples of the record, as --samples FILE.csv wrote them: for a heat map
     #[arg(long, value_name = "FILE.csv")]
     samples: Option<PathBuf>,
+    #[command(flatten)]
+    place: StoreOptions,
 }
 
 /// A file that is to be made, its form told by its ending.
@@ -86,9 +92,10 @@ pub fn run(options: &ReportOptions, output: &Output) -> Result<Exit, Failure> {
     for target in &options.output {
         deliver::check_path(&target.path)?;
     }
-    let Gathered { found, unread } = gather::all(&options.records, output)?;
+    let Gathered { found, unread } = gather::all(&options.records, &options.place, output)?;
     let samples = options.samples.as_ref().map(|path| samples(path, &found, output)).transpose()?;
-    let (names, documents): (Vec<String>, Vec<Document>) = found.into_iter().unzip();
+    let (names, documents): (Vec<String>, Vec<Document>) =
+        found.into_iter().map(|item| (item.name, item.document)).unzip();
     let chart = || chart(&documents, options.plot, samples.as_ref());
     // Charts first: where there is none, nothing was written yet.
     let pictures = options.output.iter().filter(|target| target.form != Form::Page);
@@ -144,10 +151,10 @@ fn picture(chart: &Chart, form: Form) -> Result<Vec<u8>, Failure> {
 }
 
 /// Samples, where they can be those of the only record.
-fn samples(path: &PathBuf, found: &[(String, Document)], output: &Output) -> Result<Grid, Failure> {
+fn samples(path: &PathBuf, found: &[Item], output: &Output) -> Result<Grid, Failure> {
     let name = path.display().to_string();
     let refused = |what: String| Failure::usage(format!("{name}: {what}")).about(&name);
-    let [(_, Document::Record(record))] = found else {
+    let [Item { document: Document::Record(record), .. }] = found else {
         return Err(refused("samples belong to one record".to_owned()).hint("give that record alone"));
     };
     let counted = record.outcome.as_ref().map_or(0, |outcome| outcome.counts.answered);

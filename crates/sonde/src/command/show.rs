@@ -1,13 +1,16 @@
-//! `sonde show`: records, searches and first looks printed again, as text or as they are.
+//! `sonde show`: records, searches, first looks and runs printed again, as text or as they are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use logbook::event::Line;
 use logbook::read::Document;
+use logbook::shelf::{Found, Shelf};
 
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::stream::Stream;
+use crate::command::runs::place::StoreOptions;
+use crate::command::runs::word::{Named, Words};
 use crate::command::{deliver, gather};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -20,15 +23,20 @@ Examples:
   sonde show -v result.json              with both ends' environment
   sonde show old.json --json             in the form of today
   sonde rtt db1 --json | sonde show -    from a pipe
+  sonde show last                        the latest run of a plan that is kept
+  sonde show 0199f2ab-1234               a run or a record by the start of its name
 ";
 
 /// What `sonde show` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowOptions {
-    /// Records, searches and first looks, as --json or --json-lines wrote them; - is standard input
+    /// Records, searches, first looks and runs: files as --json or --json-lines wrote them; - is standard input; or what is kept,
+    /// by the start of its name, or `last`
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    place: StoreOptions,
     /// Where the result goes
     #[command(flatten)]
     result: ResultOptions,
@@ -44,9 +52,10 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
         return Err(Failure::usage("one document holds one record, and several files were given")
             .hint("show them one at a time, or as --json-lines"));
     }
+    let mut words = Words::new(&options.place, output);
     let mut stream = Stream::open(&options.result, output)?;
     for (place, file) in options.files.iter().enumerate() {
-        let document = gather::read(file)?;
+        let document = document(file, &mut words)?;
         if place > 0 && !options.result.json_lines {
             output.result("\n");
         }
@@ -63,6 +72,10 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
                 deliver::look(&look, &options.result, output, deliver::Screen::Whole)?;
                 Line::Looked(look)
             }
+            Document::Run(run) => {
+                deliver::run(&run, &options.result, output)?;
+                Line::Ran(run)
+            }
             Document::Study(study) => {
                 deliver::study(&study, &options.result, output)?;
                 Line::Studied(study)
@@ -71,4 +84,13 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
         stream.write(&line);
     }
     stream.faults().into_iter().next().map_or(Ok(Exit::Done), Err)
+}
+
+/// The document in a file or in the store.
+fn document(word: &Path, words: &mut Words<'_>) -> Result<Document, Failure> {
+    Ok(match words.find(word)? {
+        Named::File(file) => gather::read(&file)?,
+        Named::Kept(Found::Run(id)) => Document::Run(Box::new(words.shelf()?.run(id)?)),
+        Named::Kept(Found::Record(id)) => Document::Record(Box::new(words.shelf()?.record(id)?)),
+    })
 }

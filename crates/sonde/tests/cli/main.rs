@@ -1,5 +1,6 @@
 //! The binary, driven as users drive it: each test in a folder of its own, without the environment of whoever runs it.
 
+mod agent;
 mod argv;
 mod check;
 mod compare;
@@ -12,10 +13,12 @@ mod machine;
 mod netserver;
 mod persona;
 mod pipe;
+mod pkb;
 mod referee;
 mod replay;
 mod report;
 mod rtt;
+mod runs;
 mod serve;
 mod sweep;
 mod terminal;
@@ -28,11 +31,12 @@ use assert_cmd::Command;
 fn sonde(words: &[&str]) -> Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("sonde");
     let colours = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "SONDE_COLOR"];
-    let others = ["SONDE_KEY_FILE", "NOTIFY_SOCKET", "LC_ALL", "LC_CTYPE", "LANG"];
+    let others = ["SONDE_KEY_FILE", "SONDE_STORE", "NOTIFY_SOCKET", "LC_ALL", "LC_CTYPE", "LANG"];
     for name in colours.iter().chain(&others) {
         command.env_remove(name);
     }
-    command.env("COLUMNS", "100").args(words);
+    // Nobody's runs are looked into.
+    command.env("XDG_DATA_HOME", "/nonexistent/data").env("COLUMNS", "100").args(words);
     command
 }
 

@@ -51,7 +51,7 @@ impl<'a> Stream<'a> {
         self.write_to_files(line);
         let Some(output) = self.stdout else { return true };
         let read = output.result(&line.to_json());
-        if matches!(line, Line::End(_) | Line::Found(_) | Line::Looked(_)) {
+        if matches!(line, Line::End(_) | Line::Found(_) | Line::Looked(_) | Line::Ran(_)) {
             output.end_result();
         }
         if !read {

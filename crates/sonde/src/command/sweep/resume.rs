@@ -23,6 +23,7 @@ pub fn read(file: &Path) -> Result<StudyDocument, Failure> {
         Document::Study(study) => Ok(*study),
         Document::Record(_) => Err(Failure::usage(format!("{name}: holds one record, and no sweep")).about(name)),
         Document::Search(_) => Err(Failure::usage(format!("{name}: holds a search, and no sweep")).about(name)),
+        Document::Run(_) => Err(Failure::usage(format!("{name}: holds a run of a plan, and no sweep")).about(name)),
         Document::Look(_) => Err(Failure::usage(format!("{name}: holds a first look, and no sweep")).about(name)),
     }
 }

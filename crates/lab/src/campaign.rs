@@ -1,0 +1,115 @@
+//! A plan carried out over its hosts: agents, what answers between them, and the cells, round by round.
+//!
+//! Hosts are independent of each other: one that cannot be reached, or is lost in the middle, costs its own cells and nothing
+//! else, and every wait for it is bounded. What is found goes out as it is found; nothing is kept here.
+
+pub mod cells;
+pub mod check;
+pub mod crew;
+pub mod rule;
+
+use endpoint::stop::Stop;
+use logbook::moment::Moment;
+use logbook::plan::Plan;
+use logbook::record::Record;
+use logbook::run::{Cell, HostSeen, PairCheck};
+use measure::unit::Nanos;
+
+use crate::transport::Program;
+use crate::transport::ways::Ways;
+
+/// Where the file descriptor of a key is, for what an agent starts: nothing else is on its standard input.
+pub(crate) const KEY_FILE: &str = "/dev/stdin";
+
+/// How many hosts are spoken to at the same time where nothing is measured yet.
+const FAN_OUT: usize = 32;
+
+/// A way of measuring, ready to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name in the plan.
+    pub name: String,
+    /// The measuring command's name and its options, without a host.
+    pub words: Vec<String>,
+    /// What it needs at the far side.
+    pub needs: Needs,
+    /// How long it should take, with what lies around it.
+    pub lasts: Nanos,
+    /// How long it takes at most where the far side is silent.
+    pub most: Nanos,
+}
+
+/// What a method needs at the far side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// A reflector of ours: it is asked for with the run's key.
+    Reflector,
+    /// Somebody who accepts connections at the run's port, whoever that is.
+    Port,
+    /// Nothing but a kernel that answers echoes.
+    Echo,
+    /// What the method names itself: a program that is there already, or a port.
+    ItsOwn,
+}
+
+impl Needs {
+    /// Whether somebody of ours has to be at the far side.
+    pub fn server(self) -> bool {
+        matches!(self, Self::Reflector | Self::Port)
+    }
+}
+
+/// Who hears what is found, from several threads.
+pub trait Watcher: Sync {
+    /// A host answered, or was given up.
+    fn seen(&self, host: &HostSeen);
+    /// What answers at a pair.
+    fn checked(&self, check: &PairCheck);
+    /// A cell came to its end, with its record where there is one.
+    fn ended(&self, cell: Cell, record: Option<Box<Record>>);
+    /// What goes on now, for a person.
+    fn going_on(&self, what: &str);
+}
+
+/// A plan and what it takes to carry it out.
+pub struct Campaign<'a> {
+    /// The plan, its inventories among its hosts.
+    pub plan: &'a Plan,
+    /// Its methods, in its order.
+    pub measures: &'a [Measure],
+    /// The ways to its hosts.
+    pub ways: &'a Ways,
+    /// The program that hosts are given.
+    pub program: &'a Program,
+    /// The key of this run, as a key's file holds it.
+    pub key: &'a str,
+    /// The port of the far side.
+    pub port: u16,
+    /// How long a host is waited for until it has its agent.
+    pub patience: Nanos,
+    /// The wish to stop.
+    pub stop: &'a Stop,
+    /// Tells the time of day.
+    pub now: &'a (dyn Fn() -> Moment + Sync),
+    /// Who hears.
+    pub watcher: &'a dyn Watcher,
+}
+
+/// Does `act` to each of `things`, so many at a time.
+pub(crate) fn in_parallel<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R + Sync)) -> Vec<R> {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let worker = || {
+            let mut mine = Vec::new();
+            loop {
+                let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let Some(thing) = things.get(at) else { return mine };
+                mine.push((at, act(at, thing)));
+            }
+        };
+        let workers: Vec<_> = (0..FAN_OUT.min(things.len())).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}

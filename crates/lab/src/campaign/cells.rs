@@ -1,0 +1,156 @@
+//! The cells of a plan, measured round by round.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use logbook::failure::{Failure, Side};
+use logbook::run::{Answer, Cell, Figures, PairCheck, Place};
+use measure::unit::Nanos;
+
+use super::crew::{Crew, Member};
+use super::{Campaign, KEY_FILE, Measure, Needs};
+use crate::rounds::{Task, Turn};
+use crate::trial::Run;
+
+/// What a cell may take beyond what its method says: its process, its session, its environment.
+const AROUND: Nanos = Nanos::secs(20);
+
+/// What the rounds are made from.
+pub struct Course<'a> {
+    /// The campaign.
+    pub campaign: &'a Campaign<'a>,
+    /// Its hosts.
+    pub crew: &'a Crew,
+    /// The machine of each, as [`Crew::machines`] tells it.
+    pub machines: &'a [usize],
+    /// What answers between them; without it, everything is tried.
+    pub checks: &'a [PairCheck],
+    /// What is there already, and not measured again.
+    pub done: &'a BTreeSet<Place>,
+}
+
+impl Course<'_> {
+    /// Measures what `rounds` hold, one round after the other, as repeat `repeat`. Ends early where it is to stop.
+    pub fn repeat(&self, rounds: impl Iterator<Item = Vec<Turn>>, repeat: u32) {
+        for (round, turns) in rounds.enumerate() {
+            if self.campaign.stop.requested() {
+                return;
+            }
+            let round = u32::try_from(round).unwrap_or(u32::MAX);
+            let beside = self.beside(&turns);
+            std::thread::scope(|scope| {
+                for (turn, beside) in turns.iter().zip(beside) {
+                    scope.spawn(move || self.turn(turn, repeat, (round, beside)));
+                }
+            });
+        }
+    }
+
+    /// How many other pairs of this round share a machine with each.
+    fn beside(&self, turns: &[Turn]) -> Vec<u32> {
+        let of = |turn: &Turn| BTreeSet::from([self.machines[turn.pair.first], self.machines[turn.pair.second]]);
+        let mut users: BTreeMap<usize, u32> = BTreeMap::new();
+        for machine in turns.iter().flat_map(of) {
+            *users.entry(machine).or_default() += 1;
+        }
+        let others = |turn: &Turn| of(turn).iter().map(|machine| users[machine] - 1).max().unwrap_or_default();
+        turns.iter().map(others).collect()
+    }
+
+    /// What is measured of a pair in its round, one after the other.
+    fn turn(&self, turn: &Turn, repeat: u32, at: (u32, u32)) {
+        for Task { from, to, over, method } in turn.tasks.iter().copied() {
+            let (from, to) = (self.crew.member(from), self.crew.member(to));
+            let (Some(address), Some(measure)) = (to.host.address(over), self.campaign.measures.get(method)) else {
+                continue;
+            };
+            let (near, far) = (from.host.name.clone(), to.host.name.clone());
+            let place = Place { from: near, to: far, over, method: measure.name.clone(), repeat };
+            if self.campaign.stop.requested() || self.done.contains(&place) {
+                continue;
+            }
+            self.cell(place, (from, to, address), measure, at);
+        }
+    }
+
+    fn cell(&self, place: Place, (from, to, address): (&Member, &Member, IpAddr), measure: &Measure, at: (u32, u32)) {
+        let campaign = self.campaign;
+        campaign.watcher.going_on(&format!("{} → {} · {}", place.from, place.to, place.method));
+        let started = (campaign.now)();
+        let run = match self.hindrance(&place, from, to, measure) {
+            Some(failure) => Run::Failed(failure),
+            None => self.measured(from, address, measure),
+        };
+        let (record, failure) = match run {
+            Run::Measured(record) => (Some(record), None),
+            Run::Failed(failure) => {
+                let mut failure = failure;
+                (failure.partial.take(), Some(failure))
+            }
+        };
+        // One that was lost meanwhile is why.
+        let lost = [from, to].into_iter().find_map(Member::lost).filter(|_| failure.is_some());
+        let cell = Cell {
+            place,
+            round: at.0,
+            beside: at.1,
+            started,
+            record: record.as_ref().map(|record| record.id),
+            figures: record.as_deref().map(Figures::of),
+            host_lost: lost.is_some(),
+            failure: lost.or(failure),
+        };
+        campaign.watcher.ended(cell, record);
+    }
+
+    fn measured(&self, from: &Member, address: IpAddr, measure: &Measure) -> Run {
+        let campaign = self.campaign;
+        let agent = match from.agent() {
+            Ok(agent) => agent,
+            Err(failure) => return Run::Failed(failure),
+        };
+        let (command, options) = measure.words.split_first().map_or(("rtt", &[][..]), |(first, rest)| (first, rest));
+        let mut words = vec![command.to_owned(), address.to_string()];
+        words.extend_from_slice(options);
+        let most = Nanos(measure.most.0.saturating_add(AROUND.0));
+        let mut key = None;
+        if measure.needs.server() {
+            words.extend(["--port".to_owned(), campaign.port.to_string()]);
+        }
+        if measure.needs == Needs::Reflector {
+            words.extend(["--key".to_owned(), KEY_FILE.to_owned()]);
+            key = Some(campaign.key);
+        }
+        agent.measure(&words, key, most, campaign.stop)
+    }
+
+    /// Why there is no use in trying, where that is known.
+    fn hindrance(&self, place: &Place, from: &Member, to: &Member, measure: &Measure) -> Option<Failure> {
+        let lost = from.lost().or_else(|| to.lost());
+        if lost.is_some() || measure.needs == Needs::ItsOwn {
+            return lost;
+        }
+        if let (true, Some(failure)) = (measure.needs.server(), to.unserved()) {
+            return Some(failure);
+        }
+        let here = |check: &&PairCheck| (&check.from, &check.to, check.over) == (&place.from, &place.to, place.over);
+        let check = self.checks.iter().find(here)?;
+        let (what, answer) = match measure.needs {
+            Needs::Echo => ("an ICMP echo".to_owned(), check.icmp),
+            _ => (format!("TCP port {}", self.campaign.port), check.tcp),
+        };
+        let said = match answer {
+            Answer::Open | Answer::NotAsked => return None,
+            Answer::Closed => "is refused",
+            Answer::Rejected => "is rejected on the way",
+            Answer::Silent => "is not answered",
+        };
+        Some(Failure {
+            what: format!("{} → {}: {what} at {} {said}", place.from, place.to, check.address),
+            to_whom: Some(place.to.clone()),
+            side: Some(Side::Path),
+            hint: Some("the run says which rule would open it".to_owned()),
+            partial: None,
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! What answers between hosts, before anything is measured.
+
+use std::net::IpAddr;
+
+use logbook::failure::{Failure, Side};
+use logbook::host::Address;
+use logbook::plan::Directions;
+use logbook::reach::ReachDocument;
+use logbook::run::{Answer, PairCheck};
+use measure::reach::mtu::MtuFinding;
+use measure::reach::{AddressReach, Reporter, Seen, Verdict};
+use measure::unit::Nanos;
+
+use super::crew::{Crew, Member};
+use super::{Campaign, KEY_FILE, Needs, in_parallel};
+use crate::pairs::Pair;
+use crate::trial::Run;
+
+/// How long a check of one host may take.
+const MOST: Nanos = Nanos::secs(30);
+
+/// Asks each of `pairs`, from either end where the plan measures so, and tells what answers.
+pub fn all(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<PairCheck> {
+    let mut asked: Vec<Vec<(usize, Address, IpAddr)>> = vec![Vec::new(); crew.members().len()];
+    let back = campaign.plan.directions == Directions::Both;
+    let ends = |pair: &Pair| [Some((pair.first, pair.second)), back.then_some((pair.second, pair.first))];
+    for (from, to) in pairs.iter().flat_map(ends).flatten() {
+        for over in campaign.plan.addresses.each() {
+            asked[from].extend(crew.member(to).host.address(*over).map(|address| (to, *over, address)));
+        }
+    }
+    let found = in_parallel(&asked, &|from, targets| {
+        let of = |(to, over, address): &(usize, Address, IpAddr)| {
+            let check = one(campaign, crew.member(from), crew.member(*to), *over, *address);
+            campaign.watcher.checked(&check);
+            check
+        };
+        targets.iter().filter(|_| !campaign.stop.requested()).map(of).collect::<Vec<_>>()
+    });
+    found.into_iter().flatten().collect()
+}
+
+fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, address: IpAddr) -> PairCheck {
+    campaign.watcher.going_on(&format!("{} asks {}", from.host.name, to.host.name));
+    let mut check = PairCheck {
+        from: from.host.name.clone(),
+        to: to.host.name.clone(),
+        over,
+        address,
+        icmp: Answer::NotAsked,
+        tcp: Answer::NotAsked,
+        udp: Answer::NotAsked,
+        mtu_bytes: None,
+        mtu_hole: false,
+        failure: None,
+    };
+    match reached(campaign, from, address) {
+        Ok(Some(found)) => {
+            check.icmp = echo(&found.echo);
+            check.tcp = found.ports.first().map_or(Answer::NotAsked, |port| answer(port.verdict, &port.seen));
+            (check.mtu_bytes, check.mtu_hole) = mtu(&found.mtu);
+        }
+        Ok(None) => {}
+        Err(failure) => check.failure = Some(failure),
+    }
+    if check.tcp == Answer::Open && campaign.measures.iter().any(|measure| measure.needs == Needs::Reflector) {
+        check.udp = datagrams(campaign, from, address);
+    }
+    check
+}
+
+/// What `sonde check` finds there, from that host.
+fn reached(campaign: &Campaign<'_>, from: &Member, address: IpAddr) -> Result<Option<AddressReach>, Failure> {
+    let port = campaign.port.to_string();
+    let words = ["check", &address.to_string(), "--tcp", &port, "--no-service", "--tries", "2", "--json", "--quiet"];
+    let agent = from.agent()?;
+    let ended = agent.begin(&words.map(str::to_owned), None, false)?.wait(MOST, campaign.stop)?;
+    if let Ok(document) = serde_json::from_str::<ReachDocument>(&ended.printed) {
+        return Ok(document.check.addresses.into_iter().next());
+    }
+    let what = ended.said.lines().last().unwrap_or("the check told nothing").to_owned();
+    let to_whom = Some(from.host.name.clone());
+    Err(Failure { what, to_whom, side: Some(Side::Theirs), hint: None, partial: None })
+}
+
+/// Whether datagrams come there and back: the reflector answers nobody without a session, so one exchange is made.
+fn datagrams(campaign: &Campaign<'_>, from: &Member, address: IpAddr) -> Answer {
+    let port = campaign.port.to_string();
+    let (address, key) = (address.to_string(), KEY_FILE);
+    let words = ["rtt", &address, "--udp", "--port", &port, "--key", key, "-c", "3", "--warm-up", "0"];
+    let Ok(agent) = from.agent() else { return Answer::NotAsked };
+    match agent.measure(&words.map(str::to_owned), Some(campaign.key), MOST, campaign.stop) {
+        Run::Measured(record) => {
+            let answered = record.outcome.is_some_and(|outcome| outcome.counts.answered > 0);
+            if answered { Answer::Open } else { Answer::Silent }
+        }
+        Run::Failed(_) => Answer::Silent,
+    }
+}
+
+fn echo(seen: &Seen) -> Answer {
+    match seen {
+        Seen::Answer { .. } => Answer::Open,
+        Seen::Reset { .. } => Answer::Closed,
+        Seen::Error { .. } => Answer::Rejected,
+        Seen::Silence { .. } => Answer::Silent,
+        Seen::NotAsked { .. } => Answer::NotAsked,
+    }
+}
+
+fn answer(verdict: Verdict, seen: &Seen) -> Answer {
+    match (verdict, seen) {
+        (Verdict::Open, _) => Answer::Open,
+        (Verdict::NotAsked, _) => Answer::NotAsked,
+        (_, Seen::Error { by: Reporter::Hop, .. }) | (Verdict::Filtered, Seen::Error { .. }) => Answer::Rejected,
+        (Verdict::Refused, _) => Answer::Closed,
+        _ => Answer::Silent,
+    }
+}
+
+fn mtu(found: &MtuFinding) -> (Option<u32>, bool) {
+    match found {
+        MtuFinding::Whole { bytes } | MtuFinding::Told { bytes, .. } => (Some(*bytes), false),
+        MtuFinding::Hole { bytes, .. } => (Some(*bytes), true),
+        MtuFinding::NotFound { .. } => (None, false),
+    }
+}

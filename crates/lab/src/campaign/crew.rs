@@ -1,0 +1,199 @@
+//! The hosts of a campaign with their agents, and what becomes of them.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use logbook::failure::{Failure, Side};
+use logbook::host::{Address, Host, Reach};
+use logbook::record::Tool;
+use logbook::run::HostSeen;
+use measure::unit::Nanos;
+
+use super::{Campaign, KEY_FILE, in_parallel};
+use crate::agent::near::Agent;
+use crate::pairs;
+use crate::transport::Transport;
+
+/// How long a reflector may take to listen.
+const LISTENING: Nanos = Nanos::secs(15);
+/// What a reflector says when it does.
+const READY: &str = "sonde serve: listening";
+
+/// The hosts of a plan, in its order.
+#[derive(Debug)]
+pub struct Crew {
+    members: Vec<Member>,
+}
+
+/// A host and its agent.
+#[derive(Debug)]
+pub struct Member {
+    /// The host.
+    pub host: Host,
+    transport: Option<Arc<dyn Transport>>,
+    agent: Option<Agent>,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    lost: Option<Failure>,
+    /// Why nobody serves there, where somebody should.
+    unserved: Option<Failure>,
+}
+
+impl Crew {
+    /// Puts the program onto every host and starts its agent; what does not come to be is lost, and told.
+    pub fn muster(campaign: &Campaign<'_>) -> Self {
+        let members = in_parallel(&campaign.plan.hosts, &|_, host| {
+            let member = Member::reach(host, campaign);
+            campaign.watcher.seen(&member.seen());
+            member
+        });
+        Self { members }
+    }
+
+    /// The member at this place of the plan.
+    pub fn member(&self, at: usize) -> &Member {
+        &self.members[at]
+    }
+
+    /// All of them.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The machine of each host, as a number that hosts of one machine share.
+    pub fn machines(&self) -> Vec<usize> {
+        let hosts: Vec<Host> = self.members.iter().map(|member| member.host.clone()).collect();
+        let kernel = |member: &Member| member.agent.as_ref().and_then(|agent| agent.hello().boot_id.clone());
+        let kernels: Vec<Option<String>> = self.members.iter().map(kernel).collect();
+        pairs::machines(&hosts, &kernels)
+    }
+
+    /// Has each host that is in `wanted` answer at its addresses of the plan's kinds.
+    pub fn serve(&self, campaign: &Campaign<'_>, wanted: &[bool]) {
+        in_parallel(&self.members, &|at, member| {
+            if wanted.get(at) == Some(&true) {
+                member.serve(campaign);
+            }
+        });
+    }
+
+    /// Ends all agents, and with them what they run.
+    pub fn dismiss(self) {
+        std::thread::scope(|scope| {
+            for member in self.members {
+                scope.spawn(move || drop(member));
+            }
+        });
+    }
+
+    /// Takes the program away from every host where it was put.
+    pub fn clean(&self, campaign: &Campaign<'_>) -> Vec<Failure> {
+        let cleaned = in_parallel(&self.members, &|_, member| {
+            member.transport.as_ref().map_or(Ok(()), |transport| transport.clean(campaign.patience, campaign.stop))
+        });
+        cleaned.into_iter().filter_map(Result::err).collect()
+    }
+}
+
+impl Member {
+    fn reach(host: &Host, campaign: &Campaign<'_>) -> Self {
+        let mut member = Self { host: host.clone(), transport: None, agent: None, state: Mutex::default() };
+        if let Err(failure) = member.enlist(campaign) {
+            lock(&member.state).lost = Some(failure);
+        }
+        member
+    }
+
+    fn enlist(&mut self, campaign: &Campaign<'_>) -> Result<(), Failure> {
+        let transport = campaign.ways.to(&self.host)?;
+        let transport = self.transport.insert(transport);
+        let program = transport.put(campaign.program, campaign.patience, campaign.stop)?;
+        let agent = Agent::start(&self.host.name, transport.as_ref(), &program, campaign.patience, campaign.stop)?;
+        self.agent = Some(agent);
+        Ok(())
+    }
+
+    /// Why nothing can be asked of it any more, where that is so.
+    pub fn lost(&self) -> Option<Failure> {
+        let gone = self.agent.as_ref().and_then(Agent::gone);
+        let mut state = lock(&self.state);
+        if state.lost.is_none() {
+            state.lost = gone;
+        }
+        state.lost.clone()
+    }
+
+    /// Why nobody of ours answers there, where somebody should.
+    pub fn unserved(&self) -> Option<Failure> {
+        lock(&self.state).unserved.clone()
+    }
+
+    /// Its agent, as long as it is there.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn agent(&self) -> Result<&Agent, Failure> {
+        match (self.lost(), &self.agent) {
+            (Some(failure), _) => Err(failure),
+            (None, Some(agent)) => Ok(agent),
+            (None, None) => Err(Failure {
+                what: format!("{}: has no agent", self.host.name),
+                to_whom: Some(self.host.name.clone()),
+                side: Some(Side::Theirs),
+                hint: None,
+                partial: None,
+            }),
+        }
+    }
+
+    /// What was found of it.
+    pub fn seen(&self) -> HostSeen {
+        let hello = self.agent.as_ref().map(Agent::hello);
+        HostSeen {
+            host: self.host.name.clone(),
+            tool: hello.map(|hello| Tool { name: hello.program.clone(), version: hello.program_version.clone() }),
+            kernel: hello.and_then(|hello| hello.kernel.clone()),
+            cpus: hello.and_then(|hello| hello.cpus),
+            boot_id: hello.and_then(|hello| hello.boot_id.clone()),
+            clock_ahead_ns: self.agent.as_ref().map(Agent::clock_ahead_ns),
+            lost: self.lost(),
+        }
+    }
+
+    fn serve(&self, campaign: &Campaign<'_>) {
+        let served = self.agent().and_then(|agent| {
+            let job = agent.begin(&self.serving(campaign), Some(campaign.key), true)?;
+            job.wait_for_word(READY, LISTENING, campaign.stop)
+        });
+        if let Err(failure) = served {
+            lock(&self.state).unserved = Some(failure);
+        }
+    }
+
+    fn serving(&self, campaign: &Campaign<'_>) -> Vec<String> {
+        let port = campaign.port.to_string();
+        let mut words: Vec<String> = ["serve", "--key", KEY_FILE, "--port", &port].map(str::to_owned).to_vec();
+        for address in self.listens(campaign) {
+            words.extend(["--listen".to_owned(), address.to_string()]);
+        }
+        words
+    }
+
+    /// The addresses it listens at; none: every one. An outer address may be that of a box in front of it.
+    fn listens(&self, campaign: &Campaign<'_>) -> Vec<IpAddr> {
+        let kinds = campaign.plan.addresses.each();
+        let is_own = matches!(self.host.reach, Reach::Local | Reach::Namespace(_));
+        if kinds.contains(&Address::External) && !is_own {
+            return Vec::new();
+        }
+        kinds.iter().filter_map(|kind| self.host.address(*kind)).collect()
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // A thread that panicked held a whole value at every moment.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,263 @@
+//! Which hosts of a plan measure each other, as a list of pairs.
+//!
+//! A pair has two different hosts and is there once, whatever it was asked for by; hosts are named by their place in the plan. What
+//! cannot be measured, for want of an address or of a label, is left out and said, never dropped in silence. Not here: when each
+//! pair comes ([`crate::rounds`]).
+
+mod choose;
+mod machines;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use logbook::host::{Address, Host};
+use logbook::plan::{Directions, MOST_HOSTS, Plan};
+
+pub use machines::machines;
+
+/// Two hosts that measure each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// The place in the plan of the one named first: where one direction is wanted, it measures.
+    pub first: usize,
+    /// The place of the other.
+    pub second: usize,
+}
+
+impl Pair {
+    /// The same whichever host is named first.
+    pub(crate) fn undirected(self) -> (usize, usize) {
+        (self.first.min(self.second), self.first.max(self.second))
+    }
+}
+
+/// Pairs of different hosts, each there once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PairList {
+    hosts: usize,
+    pairs: Vec<Pair>,
+}
+
+impl PairList {
+    /// `pairs` of `hosts` hosts.
+    ///
+    /// # Errors
+    /// A pair of a host with itself or with one that is not there, and a pair that is there twice.
+    pub fn of(hosts: usize, pairs: Vec<Pair>) -> Result<Self, NoPairList> {
+        let mut seen = BTreeSet::new();
+        for &pair in &pairs {
+            let (low, high) = pair.undirected();
+            if low == high || high >= hosts {
+                return Err(NoPairList::NoPair { pair, hosts });
+            }
+            if !seen.insert((low, high)) {
+                return Err(NoPairList::Twice { pair });
+            }
+        }
+        Ok(Self { hosts, pairs })
+    }
+
+    /// The pairs, as listed.
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// Of how many hosts they are chosen.
+    pub fn hosts(&self) -> usize {
+        self.hosts
+    }
+
+    /// In how many pairs each host is.
+    pub fn degrees(&self) -> Vec<usize> {
+        let mut degrees = vec![0; self.hosts];
+        for pair in &self.pairs {
+            degrees[pair.first] += 1;
+            degrees[pair.second] += 1;
+        }
+        degrees
+    }
+}
+
+/// What is no list of pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPairList {
+    /// A pair of a host with itself or with one that is not there.
+    #[error("hosts {} and {} are no pair: there are {hosts} hosts, and a pair has two", pair.first, pair.second)]
+    NoPair {
+        /// The pair.
+        pair: Pair,
+        /// How many hosts there are.
+        hosts: usize,
+    },
+    /// A pair that is there twice.
+    #[error("the pair of hosts {} and {} is there twice", pair.first, pair.second)]
+    Twice {
+        /// The pair.
+        pair: Pair,
+    },
+}
+
+/// The pairs of a plan, and what had to be left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// The pairs of which something can be measured.
+    pub pairs: PairList,
+    /// What cannot be measured though it was asked for.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What cannot be measured though it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LeftOut {
+    /// A host to which nothing is measured over this kind of address.
+    #[error("{host} has no {} address: nothing is measured to it over one", word(*over))]
+    NoAddress {
+        /// The host's name.
+        host: String,
+        /// The kind of address it lacks.
+        over: Address,
+    },
+    /// A host without the label by which pairs are chosen.
+    #[error("{host} has no label `{label}`: it is in no pair")]
+    NoLabel {
+        /// The host's name.
+        host: String,
+        /// The label's name.
+        label: String,
+    },
+}
+
+/// How a kind of address is called in a sentence.
+pub(crate) fn word(over: Address) -> &'static str {
+    match over {
+        Address::Internal => "internal",
+        Address::External => "external",
+    }
+}
+
+/// Why a plan has no list of pairs, with what to try.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPairs {
+    /// Fewer than two hosts.
+    #[error("a plan takes two hosts at least, and this one has {0}: list more under `hosts`, or name an inventory")]
+    TooFewHosts(usize),
+    /// More hosts than are measured in one run.
+    #[error("the plan has {0} hosts; {MOST_HOSTS} are the most: split it, or choose pairs by label from fewer")]
+    TooManyHosts(usize),
+    /// Two hosts of one name.
+    #[error("two hosts are named `{name}` (the {} and the {} of the plan): give each a name of its own", nth(*.first), nth(*.second))]
+    HostTwice {
+        /// The name.
+        name: String,
+        /// The place of the first, from 0.
+        first: usize,
+        /// The place of the second, from 0.
+        second: usize,
+    },
+    /// A name that no host has.
+    #[error("no host is named `{name}`{}", nearest.as_ref().map_or_else(String::new, |near| format!("; there is `{near}`")))]
+    UnknownHost {
+        /// The name.
+        name: String,
+        /// The host's name that is most like it.
+        nearest: Option<String>,
+    },
+    /// A pair of a host with itself.
+    #[error("`{0}` is paired with itself: a pair has two hosts; what a host has within itself is `sonde rtt` alone")]
+    WithItself(String),
+    /// A pair that is listed twice, whichever host comes first.
+    #[error(
+        "the pair `{0}` and `{1}` is listed twice: list it once; both of its directions are measured unless `directions` says otherwise"
+    )]
+    ListedTwice(String, String),
+    /// What should be `name=value`.
+    #[error("`{0}` is no label: write `name=value`, as `zone=us-east1-b`")]
+    NotALabel(String),
+    /// A label that no host has.
+    #[error("no host has the label `{label}`{}", has(known))]
+    NobodyHas {
+        /// The label, as `name` or `name=value`.
+        label: String,
+        /// What of the kind there is.
+        known: Vec<String>,
+    },
+    /// Nothing is left.
+    #[error("the plan asks for no pair: {0}")]
+    None(String),
+    /// There are pairs, and none has an address of the wanted kind.
+    #[error("no pair can be measured: none of the hosts has an address of the kind that `addresses` wants ({0})")]
+    NoAddresses(String),
+}
+
+fn nth(place: usize) -> String {
+    let n = place + 1;
+    let ending = match (n % 10, n % 100) {
+        (1, last) if last != 11 => "st",
+        (2, last) if last != 12 => "nd",
+        (3, last) if last != 13 => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
+}
+
+fn has(known: &[String]) -> String {
+    const SHOWN: usize = 8;
+    if known.is_empty() {
+        return ": give hosts labels under `labels`".to_owned();
+    }
+    let mut list: Vec<String> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    if known.len() > SHOWN {
+        list.push(format!("{} more", known.len() - SHOWN));
+    }
+    format!("; there is {}", list.join(", "))
+}
+
+/// The pairs of `plan`, whose inventories are already among its hosts.
+///
+/// # Errors
+/// What the plan asks for and cannot have.
+pub fn of(plan: &Plan) -> Result<Chosen, NoPairs> {
+    let hosts = &plan.hosts;
+    names(hosts)?;
+    let mut left_out = Vec::new();
+    let mut pairs = choose::pairs(hosts, &plan.pairs, &mut left_out)?;
+    let forward = plan.directions == Directions::Forward;
+    let ends = |pair: &Pair| [Some(pair.second), (!forward).then_some(pair.first)];
+    let targets: BTreeSet<usize> = pairs.iter().flat_map(ends).flatten().collect();
+    let asked = pairs.len();
+    pairs.retain(|&pair| measurable(plan, pair));
+    if asked > 0 && pairs.is_empty() {
+        let kinds: Vec<_> = plan.addresses.each().iter().map(|&over| word(over)).collect();
+        return Err(NoPairs::NoAddresses(kinds.join(" or ")));
+    }
+    for host in targets.into_iter().map(|place| &hosts[place]) {
+        let lacks = plan.addresses.each().iter().filter(|&&over| host.address(over).is_none());
+        left_out.extend(lacks.map(|&over| LeftOut::NoAddress { host: host.name.clone(), over }));
+    }
+    let pairs = PairList { hosts: hosts.len(), pairs };
+    Ok(Chosen { pairs, left_out })
+}
+
+/// Whether anything of a pair can be measured.
+fn measurable(plan: &Plan, pair: Pair) -> bool {
+    let there = |place: usize| plan.addresses.each().iter().any(|&over| plan.hosts[place].address(over).is_some());
+    there(pair.second) || (plan.directions == Directions::Both && there(pair.first))
+}
+
+/// That there are hosts enough, and no two of one name.
+fn names(hosts: &[Host]) -> Result<(), NoPairs> {
+    if hosts.len() < 2 {
+        return Err(NoPairs::TooFewHosts(hosts.len()));
+    }
+    if hosts.len() > MOST_HOSTS {
+        return Err(NoPairs::TooManyHosts(hosts.len()));
+    }
+    let mut seen = BTreeMap::new();
+    for (place, host) in hosts.iter().enumerate() {
+        if let Some(first) = seen.insert(host.name.as_str(), place) {
+            return Err(NoPairs::HostTwice { name: host.name.clone(), first, second: place });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! Putting the program where a shell is: by its checksum, into a cache of the user there, whole or not at all.
+//!
+//! What is there under the program's name and is something else, being old or damaged, is replaced. The shell there is asked in
+//! words that every POSIX shell understands; its answers are lines of a mark of their own, for a login may print whatever it likes.
+
+mod script;
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use endpoint::clock::Monotonic;
+use endpoint::stop::Stop;
+use logbook::failure::{Failure, Side};
+use measure::unit::Nanos;
+
+use crate::child::{self, Finished, Unfinished};
+use crate::transport::{Program, pod};
+
+/// Digits of the checksum that the folder in the cache is named by.
+const DIGITS: usize = 16;
+/// SHA-256 of nothing: who tells that one can tell others.
+const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// A way on which a shell can be asked.
+pub(super) trait Remote {
+    /// The host as errors name it.
+    fn whom(&self) -> &str;
+
+    /// A command that has a POSIX shell run `script` there, with these for `$1` and on.
+    fn shell(&self, script: &str, arguments: &[&str], patience: Nanos) -> Command;
+
+    /// Why the way itself failed; `None`: it did not, and what ended was the shell there.
+    fn fault(&self, finished: &Finished) -> Option<Fault>;
+
+    /// The program that leads there, and the package it comes in.
+    fn program(&self) -> (&'static str, &'static str);
+}
+
+/// Why something failed, and what to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// What happened.
+    pub(super) what: String,
+    /// On whose side.
+    pub(super) side: Option<Side>,
+    /// What to try.
+    pub(super) hint: String,
+}
+
+impl Fault {
+    pub(super) fn new(what: impl Into<String>, side: impl Into<Option<Side>>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), side: side.into(), hint: hint.into() }
+    }
+
+    /// As the failure of `step` towards `whom`.
+    pub(super) fn of(self, whom: &str, step: &str) -> Failure {
+        Failure {
+            what: format!("{whom}: cannot {step}: {}", self.what),
+            to_whom: Some(whom.to_owned()),
+            side: self.side,
+            hint: Some(self.hint),
+            partial: None,
+        }
+    }
+}
+
+/// Puts `program` there unless it is there; the name by which it is called.
+pub(super) fn put(way: &dyn Remote, program: &Program, patience: Nanos, stop: &Stop) -> Result<String, Failure> {
+    const LOOK: &str = "look for the program there";
+    const UPLOAD: &str = "put the program there";
+    let Some(short) = program.sha256.get(..DIGITS) else {
+        let fault = Fault::new("its checksum is none", Side::Ours, "this is a defect: please report it");
+        return Err(fault.of(way.whom(), LOOK));
+    };
+    let arguments = [short, &program.sha256];
+    let begun = Monotonic::now();
+    let finished = ask(way, &script::look(), &arguments, Stdio::null(), (patience, LOOK), stop)?;
+    let seen = Seen::of(&finished.printed);
+    let fail = |step: &str, fault: Fault| fault.of(way.whom(), step);
+    let file = seen.file.clone().ok_or_else(|| fail(LOOK, no_answer(&finished)))?;
+    if let Some(fault) = seen.unfit(&ours()) {
+        return Err(fail(LOOK, fault));
+    }
+    if seen.sum.as_deref() == Some(&*program.sha256) {
+        return seen.runs(&finished).map_or(Ok(file), |fault| Err(fail("run the program there", fault)));
+    }
+    let input = File::open(&program.path).map_err(|error| {
+        let what = format!("{}: cannot read it: {error}", program.path.display());
+        fail(UPLOAD, Fault::new(what, Side::Ours, "the file of the running program must stay where it was started"))
+    })?;
+    let left = Nanos(patience.0.saturating_sub(Monotonic::now().since(begun).unwrap_or_default().0));
+    let finished = ask(way, &script::put(), &arguments, input.into(), (left, UPLOAD), stop)?;
+    let seen = Seen::of(&finished.printed);
+    if let Some(fault) = seen.not_put(&finished) {
+        return Err(fail(UPLOAD, fault));
+    }
+    seen.runs(&finished).map_or(Ok(file), |fault| Err(fail("run the program there", fault)))
+}
+
+/// Takes away what [`put`] put there. No program of ours is there any more when this returns well.
+pub(super) fn clean(way: &dyn Remote, short: &str, patience: Nanos, stop: &Stop) -> Result<(), Failure> {
+    const STEP: &str = "take the program away";
+    let finished = ask(way, &script::clean(), &[short], Stdio::null(), (patience, STEP), stop)?;
+    if finished.status.success() {
+        return Ok(());
+    }
+    let hint = format!("remove ~/.cache/sonde/{short} there by hand");
+    Err(Fault::new(words_of(&finished), Side::Theirs, hint).of(way.whom(), STEP))
+}
+
+/// The digits that name the folder of `program`.
+pub(super) fn short(program: &Program) -> String {
+    program.sha256.chars().take(DIGITS).collect()
+}
+
+fn ask(
+    way: &dyn Remote,
+    script: &str,
+    arguments: &[&str],
+    input: Stdio,
+    (patience, step): (Nanos, &str),
+    stop: &Stop,
+) -> Result<Finished, Failure> {
+    let finished = child::run(&mut way.shell(script, arguments, patience), input, patience, stop);
+    let (program, package) = way.program();
+    let fault = match finished {
+        Ok(finished) => match way.fault(&finished) {
+            None => return Ok(finished),
+            Some(fault) => fault,
+        },
+        Err(Unfinished::NotStarted(error)) => Fault::new(
+            format!("`{program}` does not start: {error}"),
+            Side::Ours,
+            format!("install {package}, or look at what stands in front of `{program}`"),
+        ),
+        Err(Unfinished::TooLong(said)) => {
+            let said = child::last_line(&said).map_or_else(String::new, |line| format!("; the last it said: {line}"));
+            Fault::new(
+                format!("no end of it within {patience}, so it was given up{said}"),
+                None,
+                format!("try the same by hand, with `{program}`, and see where it hangs"),
+            )
+        }
+        Err(Unfinished::Stopped) => Fault::new("it was asked to stop", Side::Ours, "start it again"),
+    };
+    Err(fault.of(way.whom(), step))
+}
+
+/// What a script told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    machine: Option<String>,
+    file: Option<String>,
+    check: Option<String>,
+    sum: Option<String>,
+    ran: Option<i32>,
+    failed: Option<String>,
+    put: bool,
+}
+
+impl Seen {
+    /// Reads the lines of the mark; a later one stands.
+    fn of(printed: &str) -> Self {
+        let mut seen = Self::default();
+        for line in printed.lines().filter_map(|line| line.strip_prefix(script::MARK)) {
+            let (name, value) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+            let text = || Some(value.to_owned()).filter(|value| !value.is_empty());
+            match name {
+                "machine" => seen.machine = text(),
+                "file" => seen.file = text(),
+                "check" => seen.check = first_word(value),
+                "sum" => seen.sum = first_word(value),
+                "ran" => seen.ran = value.parse().ok(),
+                "failed" => seen.failed = text(),
+                "put" => seen.put = true,
+                _ => {}
+            }
+        }
+        seen
+    }
+
+    /// Why no program can be put there, before one is.
+    fn unfit(&self, ours: &str) -> Option<Fault> {
+        if let Some(theirs) = self.machine.as_deref().filter(|theirs| *theirs != ours) {
+            return Some(Fault::new(
+                format!("this program is for {ours}, and the host is {theirs}"),
+                Side::Ours,
+                "start it from a machine of that kind, or leave the host out",
+            ));
+        }
+        if self.check.as_deref() != Some(OF_NOTHING) {
+            return Some(Fault::new(
+                "nothing there tells a SHA-256, so what lies there cannot be checked",
+                Side::Theirs,
+                "install sha256sum there (coreutils or busybox)",
+            ));
+        }
+        None
+    }
+
+    /// Why it was not put there; `None`: it was.
+    fn not_put(&self, finished: &Finished) -> Option<Fault> {
+        if self.put {
+            return None;
+        }
+        let said = words_of(finished);
+        let full = ["No space left", "quota exceeded", "not enough space"];
+        let Some(failed) = &self.failed else { return Some(no_answer(finished)) };
+        if full.iter().any(|words| finished.said.contains(words)) {
+            return Some(Fault::new(
+                format!("the disk of its cache folder is full: {said}"),
+                Side::Theirs,
+                "make room there, or let XDG_CACHE_HOME of that login name a folder with room",
+            ));
+        }
+        Some(match failed.as_str() {
+            "folder" => Fault::new(
+                format!("its cache folder cannot be made: {said}"),
+                Side::Theirs,
+                "let HOME or XDG_CACHE_HOME of that login name a folder that it may write to",
+            ),
+            "sum" => Fault::new(
+                "what arrived is not what was sent",
+                Side::Path,
+                "try again; where it stays so, something on the way changes data",
+            ),
+            _ => Fault::new(said, Side::Theirs, "look at the cache folder there: ~/.cache/sonde"),
+        })
+    }
+
+    /// Why what is there does not run; `None`: it does.
+    fn runs(&self, finished: &Finished) -> Option<Fault> {
+        match self.ran {
+            Some(0) => None,
+            Some(126) => Some(Fault::new(
+                format!("it may not be run from its cache folder: {}", words_of(finished)),
+                Side::Theirs,
+                "that file system is mounted noexec: let XDG_CACHE_HOME of that login name a folder on another",
+            )),
+            Some(127) => Some(Fault::new(
+                format!("what it needs is not there: {}", words_of(finished)),
+                Side::Theirs,
+                "use the static build, which needs no libraries of the host",
+            )),
+            Some(status) => Some(Fault::new(
+                format!("it ended with status {status}: {}", words_of(finished)),
+                Side::Theirs,
+                "start it there by hand: ~/.cache/sonde/…/sonde --version",
+            )),
+            None => Some(no_answer(finished)),
+        }
+    }
+}
+
+fn first_word(text: &str) -> Option<String> {
+    text.split_whitespace().next().map(str::to_owned)
+}
+
+/// The last thing it said, or that it said nothing.
+pub(super) fn words_of(finished: &Finished) -> String {
+    let lines = finished.said.lines().rev().map(str::trim);
+    let last = lines.filter(|line| !line.starts_with(pod::ENDED)).find(|line| !line.is_empty());
+    last.map_or_else(|| format!("it says nothing ({})", finished.status), str::to_owned)
+}
+
+fn no_answer(finished: &Finished) -> Fault {
+    let printed = child::last_line(&finished.printed).map_or_else(String::new, |line| format!("; it printed: {line}"));
+    Fault::new(
+        format!("no POSIX shell answered: {}{printed}", words_of(finished)),
+        Side::Theirs,
+        "the login there must let commands run by `sh`",
+    )
+}
+
+/// What this program is for, as `uname -sm` would say it.
+fn ours() -> String {
+    let system = rustix::system::uname();
+    format!("{} {}", system.sysname().to_string_lossy(), system.machine().to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests;

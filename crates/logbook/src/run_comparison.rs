@@ -1,0 +1,128 @@
+//! Two runs of plans, compared cell by cell, as a document of its own: what a migration changed, between which hosts, how surely.
+//!
+//! A cell of one run belongs to that of the other with the same hosts, kind of address and method; the repeats of a cell are its
+//! runs, of which each gives one number. Not here: how two sets of numbers are judged (`measure::comparison`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::host::Address;
+use crate::moment::Moment;
+use crate::record::{self, Tool, Unwritable};
+use crate::run::{Place, RunDocument};
+use crate::study::{ComparedFigure, ThresholdHeld};
+
+/// Version of the document's form that this program writes.
+pub const VERSION: u32 = 1;
+
+/// Two runs, compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunComparisonDocument {
+    /// Always `sonde-run-comparison`.
+    pub format: Format,
+    /// Version of this form, a count from 1.
+    pub version: u32,
+    /// The program that compared.
+    pub tool: Tool,
+    /// The command line as given, the program's name first.
+    pub command: Vec<String>,
+    /// When they were compared.
+    pub started: Moment,
+    /// The run that the other is compared with.
+    pub first: ComparedRun,
+    /// The other run.
+    pub second: ComparedRun,
+    /// Cells that both have, in order.
+    pub cells: Vec<ComparedCell>,
+    /// Figures of cells that were judged together (Holm), a count: the more, the more each takes to be called different.
+    pub judged_together: u32,
+    /// Repeats of each cell with which so many could show a difference at all, a count.
+    pub fewest_repeats: u32,
+    /// Methods that have one name and two meanings.
+    pub methods: Vec<MethodDifference>,
+    /// Cells that the first run alone has.
+    pub first_alone: Vec<Spot>,
+    /// Cells that the second run alone has.
+    pub second_alone: Vec<Spot>,
+}
+
+/// A run that is compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedRun {
+    /// Its name.
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    pub id: Uuid,
+    /// When it was started.
+    pub started: Moment,
+    /// Its plan's name; absent where it has none.
+    pub plan: Option<String>,
+}
+
+/// What repeats are repeats of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Spot {
+    /// The method's name in the plan.
+    pub method: String,
+    /// Which of the addresses.
+    pub over: Address,
+    /// The host that measured.
+    pub from: String,
+    /// The host that answered.
+    pub to: String,
+}
+
+/// A cell that both runs have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedCell {
+    /// What it is of.
+    pub spot: Spot,
+    /// What is compared of it; each number belongs to a repeat, in their order.
+    pub figures: Vec<ComparedFigure>,
+    /// The limits that were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thresholds: Vec<ThresholdHeld>,
+}
+
+/// A method that has one name and two meanings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MethodDifference {
+    /// Its name.
+    pub method: String,
+    /// What it was in the first run.
+    pub first: String,
+    /// What it was in the second.
+    pub second: String,
+}
+
+/// The name of the document's form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Format {
+    /// Two runs of sonde, compared.
+    #[default]
+    #[serde(rename = "sonde-run-comparison")]
+    RunComparison,
+}
+
+impl From<&Place> for Spot {
+    fn from(place: &Place) -> Self {
+        let Place { from, to, over, method, .. } = place;
+        Self { method: method.clone(), over: *over, from: from.clone(), to: to.clone() }
+    }
+}
+
+impl From<&RunDocument> for ComparedRun {
+    fn from(run: &RunDocument) -> Self {
+        Self { id: run.id, started: run.started, plan: run.plan.name.clone() }
+    }
+}
+
+impl RunComparisonDocument {
+    /// As one JSON document, indented, with a line end.
+    ///
+    /// # Errors
+    /// A number in it that JSON has no word for, so that the document could not be read again.
+    pub fn to_json(&self) -> Result<String, Unwritable> {
+        record::as_document(self)
+    }
+}

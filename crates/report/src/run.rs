@@ -1,0 +1,316 @@
+//! A run of a plan as a screen of text: what was asked, which hosts took part, what failed and why, and a line for each cell.
+//!
+//! Of several cells at one place the last counts. Not here: the matrix, and the records that the cells name.
+
+pub mod comparison;
+pub mod list;
+
+use std::collections::BTreeMap;
+
+use logbook::host::Address;
+use logbook::plan::{AtOnce, Directions, Order, Plan};
+use logbook::record::Ended;
+use logbook::run::{Answer, Cell, HostSeen, PairCheck, Place, RunDocument, Stage};
+use logbook::shelf::short;
+use measure::unit::Nanos;
+
+use crate::layout::{INDENT, Page, Piece, Style, Tone};
+use crate::number;
+use crate::page::moment;
+
+/// Where text behind a label starts.
+const LABEL: usize = 14;
+/// What stands where there is nothing.
+const ABSENT: &str = "–";
+
+/// The screen for `run`: lines of at most `style.width` cells, none with spaces at its end.
+pub fn render(run: &RunDocument, style: &Style) -> String {
+    let mut page = Page::new(*style);
+    let cells: Vec<&Cell> = run.last_cells().into_values().collect();
+    page.flow(0, INDENT, " · ", &headline(run, &cells));
+    asked(&mut page, run, cells.len());
+    hosts(&mut page, run);
+    checks(&mut page, run);
+    failed(&mut page, &cells);
+    measured(&mut page, run, &cells);
+    page.finish()
+}
+
+/// `run 0199f2ab-1234 · mesh · 2026-10-20 14:03:12+02:00 · 3 hosts · 10 of 12 cells · 2 failed`.
+fn headline(run: &RunDocument, cells: &[&Cell]) -> Vec<Piece> {
+    let failed = cells.iter().filter(|cell| cell.failure.is_some()).count();
+    let done = cells.len() - failed;
+    let done = match run.planned {
+        Some(planned) => format!("{done} of {}", number::count(planned, "cell", "cells")),
+        None => number::count(done as u64, "cell", "cells"),
+    };
+    let parts = [
+        Some(Piece::new(format!("run {}", short(run.id)), Tone::Strong)),
+        run.plan.name.as_deref().map(Piece::from),
+        Some(Piece::from(moment(run.started))),
+        Some(Piece::from(number::count(run.plan.hosts.len() as u64, "host", "hosts"))),
+        Some(Piece::from(done)),
+        (failed > 0).then(|| Piece::new(format!("{failed} failed"), Tone::Alarm)),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+fn asked(page: &mut Page, run: &RunDocument, seen: usize) {
+    labelled(page, "ended", &ended(run.ended.as_ref()));
+    if let Some(missing) = run.planned.and_then(|planned| planned.checked_sub(seen as u64)).filter(|count| *count > 0) {
+        let text = format!("{} of the plan", number::count(missing, "cell", "cells"));
+        page.paragraph(INDENT, &Piece::new("not begun", Tone::Alarm), LABEL, &text);
+    }
+    if !run.stages.is_empty() {
+        labelled(page, "stages", &run.stages.iter().map(|stage| stage_name(*stage)).collect::<Vec<_>>().join(", "));
+    }
+    labelled(page, "order", &order(&run.plan));
+    for method in &run.plan.methods {
+        labelled(page, &method.name, &method.command);
+    }
+    if page.style().verbose {
+        labelled(page, "id", &run.id.to_string());
+        labelled(page, "command", &run.command.join(" "));
+        labelled(page, "by", &format!("{} {}", run.tool.name, run.tool.version));
+    }
+}
+
+/// How it ended, for people.
+fn ended(ended: Option<&Ended>) -> String {
+    match ended {
+        None => "no: it goes on, or was killed".to_owned(),
+        Some(Ended::Complete) => "complete".to_owned(),
+        Some(Ended::Interrupted { signal }) => format!("early, by {signal}"),
+        Some(Ended::PeerLost { reason }) => format!("early: {reason}"),
+    }
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Provision => "provision",
+        Stage::Prepare => "prepare",
+        Stage::Run => "run",
+        Stage::Cleanup => "cleanup",
+        Stage::Teardown => "teardown",
+    }
+}
+
+/// `3 repeats from both ends, in random order (seed 4), pairs at once that share no machine`.
+fn order(plan: &Plan) -> String {
+    let repeats = number::count(plan.repeats.into(), "repeat", "repeats");
+    let ends = match plan.directions {
+        Directions::Both => "from both ends",
+        Directions::Forward => "from one end",
+    };
+    let order = match (plan.order, plan.seed) {
+        (Order::Random, Some(seed)) => format!("in random order (seed {seed})"),
+        (Order::Random, None) => "in random order".to_owned(),
+        (Order::Listed, _) => "as listed".to_owned(),
+    };
+    let at_once = match plan.at_once {
+        AtOnce::Rounds => "pairs at once that share neither host nor machine",
+        AtOnce::One => "one pair at a time",
+        AtOnce::Sharing => "pairs at once that share no host",
+    };
+    format!("{repeats} {ends}, {order}, {at_once}")
+}
+
+fn labelled(page: &mut Page, label: &str, text: &str) {
+    page.paragraph(INDENT, &Piece::new(label, Tone::Faint), LABEL, text);
+}
+
+fn title(page: &mut Page, text: impl Into<String>) {
+    page.gap();
+    page.line(0, &[Piece::new(text, Tone::Strong)]);
+}
+
+fn hosts(page: &mut Page, run: &RunDocument) {
+    title(page, "hosts");
+    for host in &run.plan.hosts {
+        let seen = run.hosts.iter().find(|seen| seen.host == host.name);
+        let addresses = [host.internal, host.external].into_iter().flatten().map(|address| address.to_string());
+        let labels = host.labels.iter().map(|(name, value)| format!("{name} {value}"));
+        let parts: Vec<String> = addresses.chain(labels).chain(seen.into_iter().flat_map(facts)).collect();
+        page.paragraph(INDENT, &Piece::new(&host.name, Tone::Strong), LABEL, &parts.join(" · "));
+        if let Some(lost) = seen.and_then(|seen| seen.lost.as_ref()) {
+            page.paragraph(LABEL, &Piece::new("lost", Tone::Alarm), LABEL + 6, &told(lost));
+        }
+    }
+}
+
+/// What was found of a host.
+fn facts(seen: &HostSeen) -> Vec<String> {
+    let tool = seen.tool.as_ref().map(|tool| format!("{} {}", tool.name, tool.version));
+    let cpus = seen.cpus.map(|cpus| number::count(cpus.into(), "CPU", "CPUs"));
+    // Below a second it is the way of asking that is seen, and nothing measured depends on it.
+    let clock = seen.clock_ahead_ns.filter(|ahead| ahead.unsigned_abs() >= 1_000_000_000);
+    let clock = clock.map(|ahead| {
+        let side = if ahead < 0 { "behind" } else { "ahead" };
+        format!("clock {} {side}", Nanos(ahead.unsigned_abs()))
+    });
+    [seen.kernel.clone(), cpus, tool, clock].into_iter().flatten().collect()
+}
+
+fn told(failure: &logbook::failure::Failure) -> String {
+    let hint = failure.hint.as_ref().map_or_else(String::new, |hint| format!(" (hint: {hint})"));
+    format!("{}{hint}", failure.what)
+}
+
+/// Pairs where not everything answered; where all did nothing needs to be told.
+fn checks(page: &mut Page, run: &RunDocument) {
+    let closed: Vec<(&PairCheck, Vec<String>)> =
+        run.checks.iter().map(|check| (check, remarks(check))).filter(|(_, remarks)| !remarks.is_empty()).collect();
+    if closed.is_empty() {
+        return;
+    }
+    title(page, "before they were measured");
+    for (check, remarks) in closed {
+        let pair = format!("{} → {} {} {}", check.from, check.to, over(check.over), check.address);
+        page.paragraph(INDENT, &Piece::new(format!("{pair}:"), Tone::Plain), 2 * INDENT, &remarks.join(", "));
+    }
+}
+
+fn remarks(check: &PairCheck) -> Vec<String> {
+    let answer = |what: &str, answer: Answer| match answer {
+        Answer::Open | Answer::NotAsked => None,
+        Answer::Closed => Some(format!("{what} closed")),
+        Answer::Rejected => Some(format!("{what} refused on the way")),
+        Answer::Silent => Some(format!("{what} silent")),
+    };
+    let hole = check.mtu_hole.then(|| {
+        let size = check.mtu_bytes.map_or_else(String::new, |bytes| format!(" above {bytes} B"));
+        format!("packets{size} vanish")
+    });
+    let all = [answer("echo", check.icmp), answer("TCP", check.tcp), answer("UDP", check.udp), hole];
+    all.into_iter().flatten().chain(check.failure.as_ref().map(told)).collect()
+}
+
+/// What failed by why it did: a host that is lost takes many cells with it.
+fn failed(page: &mut Page, cells: &[&Cell]) {
+    let mut reasons: BTreeMap<String, Vec<&Place>> = BTreeMap::new();
+    for cell in cells {
+        if let Some(failure) = &cell.failure {
+            reasons.entry(told(failure)).or_default().push(&cell.place);
+        }
+    }
+    if reasons.is_empty() {
+        return;
+    }
+    title(page, "failed");
+    for (reason, places) in reasons {
+        let label = Piece::new(number::count(places.len() as u64, "cell", "cells"), Tone::Alarm);
+        page.paragraph(INDENT, &label, LABEL, &reason);
+        let places: Vec<Piece> = places.into_iter().map(|place| Piece::from(pair(place))).collect();
+        page.flow(LABEL, LABEL, ", ", &places);
+    }
+}
+
+/// `a → b tcp_rr #1`.
+fn pair(place: &Place) -> String {
+    let outside = if place.over == Address::External { " external" } else { "" };
+    format!("{} → {}{outside} {} #{}", place.from, place.to, place.method, place.repeat)
+}
+
+/// Which of a host's addresses, as a word.
+pub(crate) fn over(address: Address) -> &'static str {
+    match address {
+        Address::Internal => "internal",
+        Address::External => "external",
+    }
+}
+
+/// A table for each method and kind of address, in the plan's order of methods.
+fn measured(page: &mut Page, run: &RunDocument, cells: &[&Cell]) {
+    let place = |method: &str| run.plan.methods.iter().position(|there| there.name == method).unwrap_or(usize::MAX);
+    let mut groups: BTreeMap<(usize, &str, Address), Vec<&Cell>> = BTreeMap::new();
+    for cell in cells {
+        let Place { method, over, .. } = &cell.place;
+        groups.entry((place(method), method, *over)).or_default().push(cell);
+    }
+    for ((_, method, address), mut cells) in groups {
+        title(page, format!("{method} · {}", over(address)));
+        cells.sort_by(|one, other| one.place.cmp(&other.place));
+        let columns: Vec<&Column> =
+            COLUMNS.iter().filter(|column| cells.iter().any(|cell| (column.of)(cell).is_some())).collect();
+        let head =
+            [Piece::default()].into_iter().chain(columns.iter().map(|column| Piece::new(column.name, Tone::Faint)));
+        let mut rows: Vec<Vec<Piece>> = vec![head.collect()];
+        rows.extend(cells.iter().map(|cell| row(cell, &columns, run.plan.repeats > 1)));
+        page.table(&rows);
+    }
+}
+
+/// A column of what was measured.
+struct Column {
+    name: &'static str,
+    of: fn(&Cell) -> Option<Piece>,
+}
+
+const COLUMNS: [Column; 6] = [
+    Column { name: "p50", of: |cell| cell.figures?.p50_ns.map(|ns| Piece::from(ns.to_string())) },
+    Column { name: "p99", of: |cell| cell.figures?.p99_ns.map(|ns| Piece::from(ns.to_string())) },
+    Column { name: "lost", of: |cell| cell.figures?.lost_ratio.map(|share| Piece::from(number::percent(share))) },
+    Column { name: "exchanges", of: |cell| number::rate(cell.figures?.exchanges_per_second?).map(Piece::from) },
+    Column { name: "throughput", of: |cell| number::bit_rate(cell.figures?.bits_per_second? / 8.0).map(Piece::from) },
+    Column { name: "note", of: note },
+];
+
+fn note(cell: &Cell) -> Option<Piece> {
+    match (&cell.failure, cell.record, cell.beside) {
+        (Some(_), Some(_), _) => Some(Piece::new("cut short", Tone::Alarm)),
+        (Some(_), None, _) => Some(Piece::new(if cell.host_lost { "host lost" } else { "failed" }, Tone::Alarm)),
+        (None, _, 0) => None,
+        (None, _, beside) => Some(Piece::from(format!("{beside} beside"))),
+    }
+}
+
+fn row(cell: &Cell, columns: &[&Column], repeats: bool) -> Vec<Piece> {
+    let Place { from, to, repeat, .. } = &cell.place;
+    let repeat = if repeats { format!(" #{repeat}") } else { String::new() };
+    let name = Piece::new(format!("{from} → {to}{repeat}"), Tone::Strong);
+    let empty = |column: &Column| Piece::new(if column.name == "note" { "" } else { ABSENT }, Tone::Faint);
+    [name].into_iter().chain(columns.iter().map(|column| (column.of)(cell).unwrap_or_else(|| empty(column)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use logbook::host::Reach;
+
+    use super::*;
+    use crate::fixture;
+
+    fn wide(text: &str) -> Option<&str> {
+        text.lines().find(|line| unicode_width::UnicodeWidthStr::width(*line) > 80 || line.ends_with(' '))
+    }
+
+    #[test]
+    fn a_run_is_a_screen() {
+        let text = render(&fixture::run(), &Style::default());
+        assert_eq!(wide(&text), None, "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_run_that_goes_on_tells_what_is_not_begun() {
+        let mut run = fixture::run();
+        (run.ended, run.planned) = (None, Some(60));
+        run.cells.truncate(2);
+        let text = render(&run, &Style::default());
+        assert!(text.contains("ended       no: it goes on, or was killed"), "{text}");
+        assert!(text.contains("not begun   58 cells of the plan"), "{text}");
+    }
+
+    #[test]
+    fn long_names_and_no_cells_keep_to_the_width() {
+        let mut run = fixture::run();
+        run.cells.clear();
+        run.hosts.clear();
+        run.plan.name = Some("a name that somebody gave who had much to say of this plan and more".to_owned());
+        run.plan.hosts[0].name = "host-with-a-name.of.a.region.and.a.zone.example.com.internal".to_owned();
+        run.plan.hosts[0].reach = Reach::Local;
+        for style in [Style::default(), Style { verbose: true, ascii: true, ..Style::default() }] {
+            let text = render(&run, &style);
+            assert_eq!(wide(&text), None, "{text}");
+        }
+    }
+}

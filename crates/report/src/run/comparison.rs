@@ -1,0 +1,176 @@
+//! Two runs, compared: a row for each cell, with how much it moved and how surely.
+
+use std::collections::BTreeMap;
+
+use logbook::run_comparison::{ComparedCell, ComparedRun, RunComparisonDocument, Spot};
+use logbook::shelf::short;
+use logbook::study::{ComparedFigure, ThresholdHeld};
+use measure::comparison::{Interval, Word};
+use measure::study::figure::Figure;
+use measure::study::threshold::Held;
+
+use super::{ABSENT, over, title};
+use crate::layout::{INDENT, Page, Piece, Style, Tone};
+use crate::number;
+use crate::page::moment;
+use crate::study::comparison::{signed, told};
+
+/// Where text behind a label starts.
+const LABEL: usize = 12;
+
+/// The screen for `found`: lines of at most `style.width` cells.
+pub fn render(found: &RunComparisonDocument, style: &Style) -> String {
+    let mut page = Page::new(*style);
+    side(&mut page, "A", &found.first);
+    side(&mut page, "B", &found.second);
+    for ((method, address, figure), rows) in groups(found) {
+        title(&mut page, format!("{method} · {} · {figure}", over(address)));
+        let head = ["", "A", "B", "B is", "95 % interval", "so"];
+        let head = head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec();
+        let rows: Vec<Vec<Piece>> = std::iter::once(head).chain(rows.into_iter().map(row)).collect();
+        page.table(&rows);
+    }
+    page.gap();
+    labelled(&mut page, "how", &how(found));
+    for method in &found.methods {
+        let text = format!("{} is `{}` in A and `{}` in B", method.method, method.first, method.second);
+        page.paragraph(INDENT, &Piece::new("differ", Tone::Alarm), LABEL, &text);
+    }
+    alone(&mut page, "only A", &found.first_alone);
+    alone(&mut page, "only B", &found.second_alone);
+    limits(&mut page, &found.cells);
+    page.finish()
+}
+
+fn side(page: &mut Page, letter: &str, run: &ComparedRun) {
+    let parts = [Some(format!("run {}", short(run.id))), run.plan.clone(), Some(moment(run.started))];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    page.paragraph(0, &Piece::new(letter, Tone::Strong), 3, &text);
+}
+
+/// Rows by method, kind of address and figure, as they stand.
+type Groups<'a> = Vec<((&'a str, logbook::host::Address, String), Vec<(&'a Spot, &'a ComparedFigure)>)>;
+
+fn groups(found: &RunComparisonDocument) -> Groups<'_> {
+    let mut groups: Groups<'_> = Vec::new();
+    let mut places: BTreeMap<(String, logbook::host::Address, String), usize> = BTreeMap::new();
+    for cell in &found.cells {
+        for figure in &cell.figures {
+            let name = figure.figure.to_string();
+            let key = (cell.spot.method.clone(), cell.spot.over, name.clone());
+            let place = *places.entry(key).or_insert_with(|| {
+                groups.push(((&cell.spot.method, cell.spot.over, name), Vec::new()));
+                groups.len() - 1
+            });
+            groups[place].1.push((&cell.spot, figure));
+        }
+    }
+    groups
+}
+
+fn row((spot, figure): (&Spot, &ComparedFigure)) -> Vec<Piece> {
+    let compared = &figure.compared;
+    let value = |value: Option<f64>| value.and_then(|value| told(figure.figure, value)).unwrap_or_else(absent);
+    let share = |share: f64| format!("{}{:.1} %", if share < 0.0 { '−' } else { '+' }, share.abs() * 100.0);
+    let plain = |value: f64| signed(figure.figure, value);
+    let (effect, tell): (Option<Interval>, &dyn Fn(f64) -> String) = match compared.change {
+        Some(change) => (Some(change), &share),
+        None => (compared.difference, &plain),
+    };
+    let ends = effect.and_then(|effect| Some((effect.low?, effect.high?)));
+    let (word, tone) = word(figure);
+    vec![
+        Piece::new(format!("{} → {}", spot.from, spot.to), Tone::Strong),
+        Piece::from(value(compared.first)),
+        Piece::from(value(compared.second)),
+        Piece::from(effect.map_or_else(absent, |effect| tell(effect.value))),
+        Piece::from(ends.map_or_else(absent, |(low, high)| format!("{} … {}", tell(low), tell(high)))),
+        Piece::new(word, tone),
+    ]
+}
+
+fn absent() -> String {
+    ABSENT.to_owned()
+}
+
+/// What may be said of a cell; worse is what must not be passed over.
+fn word(figure: &ComparedFigure) -> (&'static str, Tone) {
+    let more = match figure.compared.word {
+        Word::TooFewRuns => return ("too few runs", Tone::Faint),
+        Word::NotShown => return ("not shown", Tone::Plain),
+        Word::More => true,
+        Word::Less => false,
+    };
+    let tone = if more == figure.figure.more_is_better() { Tone::Strong } else { Tone::Alarm };
+    let word = match (figure.figure, more) {
+        (Figure::Loss | Figure::Rate | Figure::Throughput, true) => "more",
+        (Figure::Loss | Figure::Rate | Figure::Throughput, false) => "less",
+        (_, true) => "slower",
+        (_, false) => "faster",
+    };
+    (word, tone)
+}
+
+/// How it was judged, and what more it would take.
+fn how(found: &RunComparisonDocument) -> String {
+    let few = found.cells.iter().flat_map(|cell| &cell.figures).any(|figure| figure.compared.word == Word::TooFewRuns);
+    let together = match found.judged_together {
+        0 | 1 => String::new(),
+        many => format!(", {many} of them judged together (Holm)"),
+    };
+    let more = if few {
+        format!("; to show anything of so many it takes {} repeats of each cell", found.fewest_repeats)
+    } else {
+        String::new()
+    };
+    format!(
+        "Mann–Whitney over the repeats of each cell{together}; what changed between the two runs is in the difference{more}"
+    )
+}
+
+fn labelled(page: &mut Page, label: &str, text: &str) {
+    page.paragraph(INDENT, &Piece::new(label, Tone::Faint), LABEL, text);
+}
+
+fn alone(page: &mut Page, label: &str, spots: &[Spot]) {
+    if spots.is_empty() {
+        return;
+    }
+    let names = spots.iter().map(|spot| format!("{} → {} {} {}", spot.from, spot.to, over(spot.over), spot.method));
+    labelled(page, label, &names.collect::<Vec<_>>().join(", "));
+}
+
+fn limits(page: &mut Page, cells: &[ComparedCell]) {
+    let beyond = |held: Held| held != Held::Kept;
+    for cell in cells {
+        for ThresholdHeld { threshold, held } in cell.thresholds.iter().filter(|limit| beyond(limit.held)) {
+            let (word, tone) = match held {
+                Held::Exceeded => ("exceeded: the whole interval lies beyond", Tone::Alarm),
+                Held::NotShown => ("not shown either way", Tone::Strong),
+                Held::Kept | Held::TooFewRuns => ("not shown: too few runs", Tone::Strong),
+            };
+            let text = format!("{threshold} {} → {} {}: {word}", cell.spot.from, cell.spot.to, cell.spot.method);
+            page.paragraph(INDENT, &Piece::new("limit", tone), LABEL, &text);
+        }
+    }
+    let all: usize = cells.iter().map(|cell| cell.thresholds.len()).sum();
+    let kept = cells.iter().flat_map(|cell| &cell.thresholds).filter(|limit| limit.held == Held::Kept).count();
+    if all > 0 {
+        let text = format!("kept in {kept} of {}", number::count(all as u64, "case", "cases"));
+        labelled(page, "limits", &text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn two_runs_are_a_screen() {
+        let text = render(&fixture::run_comparison(), &Style::default());
+        let wide = |line: &&str| unicode_width::UnicodeWidthStr::width(*line) > 80;
+        assert_eq!(text.lines().find(wide), None, "{text}");
+        insta::assert_snapshot!(text);
+    }
+}

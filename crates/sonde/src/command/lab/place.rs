@@ -1,0 +1,48 @@
+//! Where a user's labs are noted, and where sockets may lie: what the XDG base directory specification says.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use lab::network::state::Folder;
+
+use crate::failure::Failure;
+
+/// Where labs are noted: `$XDG_STATE_HOME/sonde/lab`, or below `~/.local/state`.
+///
+/// # Errors
+/// An environment without a home.
+pub fn folder() -> Result<Folder, Failure> {
+    labs().map(Folder::new).ok_or_else(|| {
+        Failure::usage("labs are noted below the home folder, and there is none")
+            .hint("let HOME or XDG_STATE_HOME name a folder")
+    })
+}
+
+/// The same as a path; `None`: an environment without a home.
+pub fn labs() -> Option<PathBuf> {
+    let state = absolute(std::env::var_os("XDG_STATE_HOME"));
+    let state = state.or_else(|| absolute(std::env::var_os("HOME")).map(|home| home.join(".local/state")));
+    state.map(|state| state.join("sonde/lab"))
+}
+
+/// Where sockets may lie: `$XDG_RUNTIME_DIR`, or `/tmp`.
+pub fn runtime() -> PathBuf {
+    absolute(std::env::var_os("XDG_RUNTIME_DIR")).unwrap_or_else(|| "/tmp".into())
+}
+
+/// The specification says of relative paths that they are to be taken for none.
+fn absolute(value: Option<OsString>) -> Option<PathBuf> {
+    value.map(PathBuf::from).filter(|path| Path::is_absolute(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_is_none() {
+        assert_eq!(absolute(Some("a/b".into())), None);
+        assert_eq!(absolute(Some(OsString::new())), None);
+        assert_eq!(absolute(Some("/a".into())), Some("/a".into()));
+    }
+}

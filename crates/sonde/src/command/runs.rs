@@ -1,0 +1,156 @@
+//! `sonde runs`: the runs that are kept, and what waits to be.
+
+pub mod place;
+pub mod word;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, Zoned};
+use logbook::moment::Moment;
+use logbook::run_list::RunListDocument;
+use logbook::shelf::keeper::PATIENCE;
+use logbook::shelf::spool::Spool;
+use logbook::shelf::sqlite::SqliteShelf;
+use logbook::shelf::{RecordFilter, RunFilter, Shelf};
+use report::run::list;
+
+use crate::command::rtt::now;
+use crate::command::runs::place::{StoreOptions, tell_left};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde runs                          the last 20, the latest first
+  sonde runs --since 7d --plan mesh   of this week, of plans with that in their name
+  sonde runs --json                   for programs
+  sonde show last                     the latest, cell by cell
+  sonde runs --import                 what waited beside the store goes into it
+  sonde runs --import copied.spool    so does what waited on another machine
+
+docs/store.md says where runs are kept.
+";
+
+/// Runs listed where nobody says how many.
+const LISTED: u32 = 20;
+
+/// What `sonde runs` takes.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RunsOptions {
+    /// Those started then or later: 7d, 2h 30m ago, 2026-10-20, or a date and time
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    since: Option<Timestamp>,
+    /// Those whose plan has this in its name
+    #[arg(long, value_name = "TEXT", conflicts_with = "records")]
+    plan: Option<String>,
+    /// So many
+    #[arg(long, value_name = "NUMBER", default_value_t = LISTED)]
+    limit: u32,
+    /// Print one JSON document
+    #[arg(short = 'J', long)]
+    json: bool,
+    /// List records in place of runs, each with its name
+    #[arg(long, conflicts_with = "json")]
+    records: bool,
+    /// Of the records, those of this host or address
+    #[arg(long, value_name = "HOST", requires = "records")]
+    target: Option<String>,
+    /// Take into the store what waits in the folder beside it, or in these
+    #[arg(long, value_name = "FOLDER", num_args = 0.., conflicts_with_all = ["records", "json", "since", "plan"])]
+    import: Option<Vec<PathBuf>>,
+    #[command(flatten)]
+    place: StoreOptions,
+}
+
+/// Lists them, or takes in what waits.
+///
+/// # Errors
+/// A store that cannot be opened, things that stay where they are.
+pub fn run(options: &RunsOptions, output: &Output) -> Result<Exit, Failure> {
+    if let Some(folders) = &options.import {
+        return import(folders, options, output);
+    }
+    let shelf = options.place.open(output)?;
+    if options.records {
+        let filter = RecordFilter { since: options.since, target: options.target.clone(), limit: Some(options.limit) };
+        output.result(&list::records(&shelf.records(&filter)?, output.style()));
+        return Ok(Exit::Done);
+    }
+    let filter = RunFilter { since: options.since, plan: options.plan.clone(), limit: Some(options.limit) };
+    let runs = shelf.runs(&filter)?;
+    if options.json {
+        output.result(&RunListDocument::new(shelf.place(), runs).to_json());
+    } else {
+        output.result(&list::runs(&runs, output.style()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Takes in what waits in `folders`, beside the store where none is named.
+fn import(folders: &[PathBuf], options: &RunsOptions, output: &Output) -> Result<Exit, Failure> {
+    let path = options.place.path()?;
+    let spools: Vec<Spool> = match folders {
+        [] => vec![Spool::beside(&path)],
+        _ => folders.iter().map(Spool::new).collect(),
+    };
+    if let Some(missing) = folders.iter().find(|folder| !folder.is_dir()) {
+        let name = missing.display().to_string();
+        return Err(Failure::usage(format!("{name}: there is no such folder")).about(name));
+    }
+    let mut shelf = SqliteShelf::open(&path, PATIENCE)?;
+    let mut left = 0;
+    for spool in spools {
+        let taken = spool.take_all(&mut shelf)?;
+        tell_left(&taken, output);
+        left += taken.left.len();
+        let word = report::number::count(taken.taken, "thing", "things");
+        output.result(&format!("{}: {word} taken in\n", spool.folder().display()));
+    }
+    Ok(if left == 0 { Exit::Done } else { Exit::Usage })
+}
+
+/// A moment as it is typed: RFC 3339, a date or a date and time of this place, or how long ago.
+fn since(text: &str) -> Result<Timestamp, String> {
+    if let Ok(moment) = text.parse::<Moment>() {
+        return Ok(moment.timestamp());
+    }
+    let here = |at: DateTime| at.to_zoned(TimeZone::system()).map(|at: Zoned| at.timestamp());
+    let civil = text.parse::<Date>().map(|date| date.at(0, 0, 0, 0)).or_else(|_| text.parse::<DateTime>());
+    let said = "say how long ago (7d, 2h 30m), a date (2026-10-20) or a date and time";
+    if let Ok(at) = civil {
+        return here(at).map_err(|_| said.to_owned());
+    }
+    let span: Span = text.trim_end_matches("ago").trim().parse().map_err(|_| said.to_owned())?;
+    // Days and weeks are those of the calendar here.
+    let at = now().timestamp().to_zoned(TimeZone::system()).checked_sub(span.abs()).map_err(|_| said.to_owned())?;
+    Ok(at.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+
+    #[test_case("2026-10-20T14:03:12+02:00", Some("2026-10-20T12:03:12Z"); "an instant")]
+    #[test_case("yesterday", None; "a word")]
+    #[test_case("7", None; "no unit")]
+    fn since_is_read(text: &str, expected: Option<&str>) {
+        assert_eq!(since(text).ok(), expected.map(|at| at.parse().unwrap()));
+    }
+
+    #[test]
+    fn how_long_ago_is_counted_from_now() {
+        let before = now().timestamp();
+        let ago = since("2h 30m").unwrap();
+        let after = now().timestamp();
+        let length = jiff::SignedDuration::from_mins(150);
+        assert!(before - length <= ago && ago <= after - length);
+        assert!(since("2026-10-20").is_ok() && since("7d").unwrap() < ago);
+    }
+}

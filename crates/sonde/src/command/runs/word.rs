@@ -1,0 +1,82 @@
+//! What a word of the command line names: a file, or something in the store.
+
+use std::path::{Path, PathBuf};
+
+use logbook::shelf::error::{Fault, ShelfError};
+use logbook::shelf::sqlite::SqliteShelf;
+use logbook::shelf::{Found, LAST, Shelf, digits};
+
+use crate::command::runs::place::StoreOptions;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// What a word names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// A file or a folder, or standard input.
+    File(PathBuf),
+    /// Something in the store.
+    Kept(Found),
+}
+
+/// The store, opened when the first word asks for it.
+#[derive(Debug)]
+pub struct Words<'a> {
+    options: &'a StoreOptions,
+    output: &'a Output,
+    shelf: Option<SqliteShelf>,
+}
+
+impl<'a> Words<'a> {
+    /// Words of a command with these options.
+    pub fn new(options: &'a StoreOptions, output: &'a Output) -> Self {
+        Self { options, output, shelf: None }
+    }
+
+    /// What `word` names: a file that is there, else what the store has under that name, else a file that is missing.
+    ///
+    /// # Errors
+    /// A word that can be a name and is none.
+    pub fn find(&mut self, word: &Path) -> Result<Named, Failure> {
+        let text = word.to_string_lossy();
+        if word.exists() || !may_be_name(&text) {
+            return Ok(Named::File(word.to_owned()));
+        }
+        let found = self.shelf().and_then(|shelf| Ok(shelf.find(&text)?));
+        found.map(Named::Kept).map_err(|mut failure| {
+            failure.told.what = format!("{text}: there is no such file, and {}", failure.told.what);
+            failure.about(text)
+        })
+    }
+
+    /// The run that `word` names; `None` where it may as well be something else.
+    ///
+    /// # Errors
+    /// A store that cannot be read, a word that starts several names.
+    pub fn run(&mut self, word: &str) -> Result<Option<uuid::Uuid>, Failure> {
+        if !may_be_name(word) || !self.options.is_there() {
+            return Ok(None);
+        }
+        match self.shelf()?.find(word) {
+            Ok(Found::Run(id)) => Ok(Some(id)),
+            Ok(Found::Record(_)) | Err(ShelfError { fault: Fault::Unknown { .. } | Fault::Empty, .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The store.
+    ///
+    /// # Errors
+    /// What opening it says.
+    pub fn shelf(&mut self) -> Result<&SqliteShelf, Failure> {
+        let shelf = match self.shelf.take() {
+            Some(shelf) => shelf,
+            None => self.options.open(self.output)?,
+        };
+        Ok(self.shelf.insert(shelf))
+    }
+}
+
+fn may_be_name(word: &str) -> bool {
+    word == LAST || digits(word).is_some()
+}
