@@ -12,8 +12,8 @@ things=$STAND_IN/things
 [ -d "$things" ] || mkdir -p "$things"
 
 # One call at a time: the counter, and what is remembered, are files.
-until mkdir "$STAND_IN/lock" 2>/dev/null; do sleep 0.01; done
-trap 'rmdir "$STAND_IN/lock"' EXIT
+exec 9>"$STAND_IN/lock"
+flock 9
 count=0
 [ ! -f "$STAND_IN/count" ] || read -r count <"$STAND_IN/count"
 count=$((count + 1))
@@ -104,8 +104,7 @@ go_wrong() {
         exit 0
         ;;
     hang)
-        rmdir "$STAND_IN/lock"
-        trap - EXIT
+        exec 9>&-
         exec sleep 1000
         ;;
     kill)
