@@ -171,17 +171,23 @@ pub struct Run {
 
 /// Runs `flows` as the method says, on this thread, until it ends.
 pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet: Outlet) -> Run {
-    // A loss holds up a loop that does nothing but wait for its one reply.
-    let waits = !matches!(told.method.schedule, Schedule::AtLatest { .. });
-    let one_at_a_time = waits && matches!(told.method.window, Window::Closed(1));
     match flows.pop() {
-        Some(only) if flows.is_empty() && one_at_a_time => lockstep::Lockstep::new(only, told, outlet).run(),
+        Some(only) if flows.is_empty() && one_at_a_time(told.method) => {
+            lockstep::Lockstep::new(only, told, outlet).run()
+        }
         Some(last) => {
             flows.push(last);
             windowed::Windowed::new(flows, told, outlet).run()
         }
         None => unreachable!("a thread is started for at least one connection"),
     }
+}
+
+/// Whether a connection has no request out any more when it sends the next.
+pub fn one_at_a_time(method: &Method) -> bool {
+    // A loss holds up a loop that does nothing but wait for its one reply.
+    let waits = !matches!(method.schedule, Schedule::AtLatest { .. });
+    waits && matches!(method.window, Window::Closed(1))
 }
 
 /// An exchange as it is told to whoever asked for samples.

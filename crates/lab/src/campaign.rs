@@ -33,8 +33,10 @@ pub struct Measure {
     pub words: Vec<String>,
     /// What it needs at the far side.
     pub needs: Needs,
-    /// How long it takes at most, warm-up included.
-    pub takes: Nanos,
+    /// How long it should take, with what lies around it.
+    pub lasts: Nanos,
+    /// How long it takes at most where the far side is silent.
+    pub most: Nanos,
 }
 
 /// What a method needs at the far side.

@@ -1,6 +1,7 @@
 //! Hosts and campaigns: where a plan's ends are, and how they are reached.
 //!
 //! A host is reached by a command prefix (nothing, `ip netns exec`, `ssh`, …), never by a protocol of ours.
+//! [`inventory`] reads lists of hosts that others keep,
 //! [`pairs`] tells which hosts of a plan measure each other, [`rounds`] which of them at the same time and in which order.
 //! [`namespace`] makes two hosts out of one machine, [`chain`] three, of which the middle one forwards. Not here: sockets and engines (`endpoint`), what is kept
 //! (`logbook`), what is told (`report`).
@@ -9,6 +10,9 @@ pub mod agent;
 pub mod campaign;
 pub mod chain;
 mod child;
+pub mod cloud;
+pub mod inventory;
+pub mod kubernetes;
 pub mod namespace;
 pub mod network;
 pub mod pairs;

@@ -105,3 +105,14 @@ impl Host {
         self.labels.get(name).map(String::as_str)
     }
 }
+
+/// Whether `name` can stand in a table, a file's name and a line: 1 to 200 characters, none of them a control character.
+pub fn is_name(name: &str) -> bool {
+    const LONGEST: usize = 200;
+    !name.trim().is_empty() && name.chars().count() <= LONGEST && !name.contains(|letter: char| letter.is_control())
+}
+
+/// Whether `word` can be an argument of a command that would take it for nothing else: not for an option, above all.
+pub fn is_argument(word: &str) -> bool {
+    !word.is_empty() && !word.starts_with('-') && !word.contains(|letter: char| letter.is_control())
+}

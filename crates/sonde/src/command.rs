@@ -25,6 +25,7 @@ pub mod reference;
 pub mod replay;
 pub mod result_options;
 pub mod rtt;
+pub mod run;
 pub mod runs;
 pub mod serve;
 pub mod show;
@@ -129,6 +130,12 @@ enum Command {
     Replay(replay::options::ReplayOptions),
     /// Does anyone answer there, and how? Addresses, route, MTU, echo, ports, and which known program is at each
     Check(check::CheckOptions),
+    /// Carry out a plan over many hosts: which pairs, by which methods, how often
+    ///
+    /// Each host is given this program, which is spoken to over its standard input and output (ssh, a namespace, kubectl): no port
+    /// is wanted for control, only the one that is measured to. Pairs are measured in rounds in which no host and no machine
+    /// appears twice. Before it starts it says how long it takes; SIGINT, SIGTERM and SIGHUP end it in order, and --resume goes on.
+    Run(run::options::RunOptions),
     /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
     Serve(serve::options::ServeOptions),
     /// Be a worse path: a link between two network namespaces that delays, loses, reorders and queues, and counts what it did
@@ -165,7 +172,9 @@ enum Command {
     Hping3(part::Hping3Options),
     /// Be ping: iputils' command line and its output; `sonde ping --help` tells all
     Ping(part::PingOptions),
-    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3, hping3 and ping
+    /// Be PerfKit Benchmarker, its benchmarks of networks: its flags and its samples; `sonde pkb --help` tells all
+    Pkb(part::PkbOptions),
+    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3, hping3, ping and pkb
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -188,7 +197,7 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let argv = study::gather::gathered(compare::sides::marked(argv));
+    let argv = study::argv::arranged(argv);
     let bare = Bare::at(&argv, &definition());
     match parse(argv, bare.as_ref()) {
         Ok(cli) => {
@@ -237,9 +246,10 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Look(options) => look::run(&options, words, output),
         Command::Replay(options) => replay::run(options, words, output),
         Command::Check(options) => check::run(&options, output),
+        Command::Run(options) => run::run(&options, words, output),
         Command::Serve(options) => serve::run(options, output),
         Command::Forward(options) => forward::run(&options, output),
-        Command::Lab(options) => lab::run(&options, output),
+        Command::Lab(options) => lab::run(options, output),
         Command::Machine(options) => machine::run(&options, output),
         Command::Runs(options) => runs::run(&options, output),
         Command::Show(options) => show::run(&options, output),
@@ -252,6 +262,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Iperf3(_) => Err(part::misplaced(Persona::Iperf3)),
         Command::Hping3(_) => Err(part::misplaced(Persona::Hping3)),
         Command::Ping(_) => Err(part::misplaced(Persona::Ping)),
+        Command::Pkb(_) => Err(part::misplaced(Persona::Pkb)),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

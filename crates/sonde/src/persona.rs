@@ -9,6 +9,7 @@ pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
 pub mod ping;
+pub mod pkb;
 #[expect(dead_code, reason = "some of what its files read and compute is looked at by tests alone")]
 pub mod sockperf;
 
@@ -22,7 +23,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 /// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 7] = ["netperf", "netserver", "sockperf", "iperf", "iperf3", "hping3", "ping"];
+pub const NAMES: [&str; 8] = ["netperf", "netserver", "sockperf", "iperf", "iperf3", "hping3", "ping", "pkb"];
 
 /// A program whose place this binary takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub enum Persona {
     Hping3,
     /// ping of iputils.
     Ping,
+    /// PerfKit Benchmarker, its benchmarks of networks.
+    Pkb,
 }
 
 impl Persona {
@@ -70,6 +73,7 @@ impl Persona {
             Self::Iperf3 => "iperf3",
             Self::Hping3 => "hping3",
             Self::Ping => "ping",
+            Self::Pkb => "pkb",
         }
     }
 
@@ -91,6 +95,7 @@ impl Persona {
             Self::Iperf3 => iperf3::play(words, &output),
             Self::Hping3 => hping3::play(words, &output),
             Self::Ping => ping::play(words, &output),
+            Self::Pkb => pkb::play(words, &output),
         };
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
@@ -111,6 +116,7 @@ impl Persona {
             "iperf3" => Some(Self::Iperf3),
             "hping3" => Some(Self::Hping3),
             "ping" => Some(Self::Ping),
+            "pkb" | "pkb.py" => Some(Self::Pkb),
             _ => None,
         }
     }
@@ -124,6 +130,7 @@ mod tests {
     #[test_case("netperf", Some(Persona::Netperf); "bare")]
     #[test_case("/usr/local/bin/netserver", Some(Persona::Netserver); "in a folder")]
     #[test_case("./sockperf", Some(Persona::Sockperf); "here")]
+    #[test_case("./pkb.py", Some(Persona::Pkb); "a script's name")]
     #[test_case("sonde", None; "ourselves")]
     #[test_case("netperf-2.7", None; "another name")]
     fn the_first_word_tells_whom_to_play(program: &str, expected: Option<Persona>) {

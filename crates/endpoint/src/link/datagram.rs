@@ -1,4 +1,13 @@
 //! Messages that are datagrams: UDP, and ICMP echo through a ping or raw socket.
+//!
+//! An ICMP error may be found by the call that sends the next message. Then that message is sent again, and the error is told by the
+//! next call that receives: it is about a message before.
+
+mod complaints;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -17,9 +26,12 @@ use super::room::Room;
 use super::stamping::{self, Stamping};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
-use crate::socket::echo::next_complaint;
 use crate::socket::{many, queue};
 use crate::stop::Stop;
+use complaints::Complaints;
+
+/// As often a message is sent again that others' errors kept from leaving.
+const TRIES: u32 = 8;
 
 /// A connected socket of datagrams.
 #[derive(Debug)]
@@ -34,6 +46,10 @@ pub struct Datagram {
     segments: bool,
     /// Of echo requests: which of the errors that come are about one of ours.
     echo: Option<Echo>,
+    /// Refusals of messages that are still out, as far as they were found and not told yet.
+    refused: VecDeque<Fault>,
+    /// Whether no message is out any more when the next is sent.
+    one_by_one: bool,
     room: Room,
     stop: Stop,
 }
@@ -52,6 +68,8 @@ impl Datagram {
             batching: None,
             segments: false,
             echo: None,
+            refused: VecDeque::new(),
+            one_by_one: false,
             room: Room::default(),
             stop,
         }
@@ -77,6 +95,11 @@ impl Datagram {
         self.echo = Some(echo);
     }
 
+    /// Each message has had its end when the next is sent: an error that is found then is nobody's any more.
+    pub fn go_one_by_one(&mut self) {
+        self.one_by_one = true;
+    }
+
     /// The socket itself, to read back what it got.
     pub fn socket(&self) -> &Socket {
         &self.socket
@@ -96,16 +119,91 @@ impl Datagram {
 }
 
 impl Datagram {
-    /// An error of a call, which may be about what somebody else sent: then there is none.
+    fn complaints(&self) -> Complaints {
+        Complaints::take(self.socket.as_fd(), self.echo.as_ref())
+    }
+
+    /// An error of a call that receives, which may be about what somebody else sent: then there is none. Where several messages
+    /// were refused, each is told by a call of its own.
     #[cold]
-    fn heed(&self, errno: Errno) -> Result<(), Fault> {
-        let Some(echo) = &self.echo else { return Err(self.fault(errno)) };
-        let (mut any, mut ours) = (false, false);
-        while let Some(complaint) = next_complaint(self.socket.as_fd()) {
-            any = true;
-            ours |= complaint.from.is_none() || echo.quoted(complaint.request()).is_some();
+    fn heed(&mut self, errno: Errno) -> Result<(), Fault> {
+        let found = self.complaints();
+        if found.local || !found.any() {
+            return Err(fault_of(errno));
         }
-        if any && !ours { Ok(()) } else { Err(fault_of(errno)) }
+        self.keep(found.ours);
+        self.refusal().map_or(Ok(()), Err)
+    }
+
+    /// An error of a call that sends: where it is about a message before, what was to be sent may be sent again.
+    #[cold]
+    fn cleared(&mut self, errno: Errno) -> Result<(), Fault> {
+        let found = self.complaints();
+        if !found.explain(errno) {
+            return Err(fault_of(errno));
+        }
+        if !self.one_by_one {
+            let unlisted = (!found.any()).then(|| complaints::refusal(errno.raw_os_error()));
+            self.keep(found.ours.into_iter().chain(unlisted));
+        }
+        Ok(())
+    }
+
+    /// Calls `send` until it is no error of an earlier message that fails it.
+    #[inline]
+    fn send_by<T>(&mut self, mut send: impl FnMut(&mut Self) -> Result<T, Errno>) -> Result<T, Fault> {
+        match send(self) {
+            Ok(sent) => Ok(sent),
+            Err(errno) => self.send_again(errno, send),
+        }
+    }
+
+    #[cold]
+    fn send_again<T>(
+        &mut self,
+        mut errno: Errno,
+        mut send: impl FnMut(&mut Self) -> Result<T, Errno>,
+    ) -> Result<T, Fault> {
+        for _ in 0..TRIES {
+            self.cleared(errno)?;
+            match send(self) {
+                Ok(sent) => return Ok(sent),
+                Err(again) => errno = again,
+            }
+        }
+        Err(Fault::SendFailed(errno.raw_os_error()))
+    }
+
+    /// Keeps refusals for the calls that receive. None of those waits while there are some.
+    fn keep(&mut self, refused: impl IntoIterator<Item = Fault>) {
+        self.refused.extend(refused);
+        if !self.refused.is_empty() {
+            self.flags = RecvFlags::DONTWAIT;
+        }
+    }
+
+    /// The oldest refusal that was not told yet.
+    #[cold]
+    fn refusal(&mut self) -> Option<Fault> {
+        let refused = self.refused.pop_front();
+        if self.refused.is_empty() && !self.spinning {
+            self.flags = RecvFlags::empty();
+        }
+        refused
+    }
+
+    /// Nothing has come, by `errno`, and nobody waits for it: unless something was refused.
+    #[inline]
+    fn nothing<T>(&mut self, errno: Errno) -> Result<Option<T>, Fault> {
+        match errno {
+            Errno::AGAIN | Errno::INTR if self.refused.is_empty() => Ok(None),
+            Errno::AGAIN | Errno::INTR => self.refusal().map_or(Ok(None), Err),
+            errno => self.heed(errno).map(|()| None),
+        }
+    }
+
+    fn tells_at_once(&self) -> bool {
+        self.spinning || !self.refused.is_empty()
     }
 }
 
@@ -117,12 +215,7 @@ impl Link for Datagram {
 
     #[inline]
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
-        loop {
-            match self.room.send(|flags| send(&self.socket, message, flags)) {
-                Ok(_) => return Ok(()),
-                Err(errno) => self.heed(errno)?,
-            }
-        }
+        self.send_by(|link| link.room.send(|flags| send(&link.socket, message, flags))).map(|_| ())
     }
 
     fn held(&mut self) -> Nanos {
@@ -147,14 +240,15 @@ impl Link for Datagram {
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
         match recv(&self.socket, buffer, RecvFlags::DONTWAIT) {
             Ok((length, _)) => Ok(Some(length)),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(errno) => self.heed(errno).map(|()| None),
+            Err(errno) => self.nothing(errno),
         }
     }
 
     fn send_many(&mut self, messages: &[u8], length: usize) -> Result<usize, Fault> {
-        let batching = self.batching.get_or_insert_with(|| Batching::new(self.socket.as_fd(), BatchBy::Calls));
-        batching.send(self.socket.as_fd(), &mut self.room, messages, length.max(1)).map_err(|errno| self.fault(errno))
+        self.send_by(|link| {
+            let batching = link.batching.get_or_insert_with(|| Batching::new(link.socket.as_fd(), BatchBy::Calls));
+            batching.send(link.socket.as_fd(), &mut link.room, messages, length.max(1))
+        })
     }
 
     fn receive_many(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Many>, Fault> {
@@ -180,16 +274,15 @@ impl Link for Datagram {
         }
         match many::receive(self.socket.as_fd(), buffer, libc::MSG_DONTWAIT) {
             Ok(many) => Ok(Some(many)),
-            Err(libc::EAGAIN | libc::EINTR) => Ok(None),
-            Err(errno) => Err(self.fault(Errno::from_raw_os_error(errno))),
+            Err(errno) => self.nothing(Errno::from_raw_os_error(errno)),
         }
     }
 
     fn wait_any(links: &mut [Self], until: Instant) {
         match links {
-            [only] if only.spinning => {}
+            [only] if only.tells_at_once() => {}
             [only] => poll_one(only.socket.as_fd(), false, until),
-            [first, ..] if first.spinning => {}
+            many if many.iter().any(Self::tells_at_once) => {}
             _ => poll_until(links.iter().map(|link| (link.socket.as_fd(), false)), until),
         }
     }
@@ -211,19 +304,18 @@ impl Link for Datagram {
         if !self.stamping.possible() {
             return self.send(message).map(|()| None);
         }
-        let at = wall();
-        let stamped = |flags| queue::send_stamped(self.socket.as_fd(), message, stamping::MESSAGE_FLAGS, flags);
-        loop {
-            match self.room.send(stamped) {
-                Ok(_) => return Ok(Some(at)),
-                Err(errno) => self.heed(errno)?,
-            }
-        }
+        self.send_by(|link| {
+            let at = wall();
+            let send =
+                |flags| queue::send_stamped(link.socket.as_fd(), message, stamping::MESSAGE_FLAGS, flags).map(|_| at);
+            link.room.send(send)
+        })
+        .map(Some)
     }
 
     fn receive_stamped(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<Stamped>, Fault> {
-        let flags = if self.spinning { libc::MSG_DONTWAIT } else { 0 };
         loop {
+            let flags = if self.tells_at_once() { libc::MSG_DONTWAIT } else { 0 };
             if let Some(stamped) = self.take_stamped(buffer, flags)? {
                 return Ok(Some(stamped));
             }
@@ -238,7 +330,13 @@ impl Link for Datagram {
     }
 
     fn departure(&mut self) -> Departure {
-        stamping::departure(self.socket.as_fd())
+        let mut refused = Vec::new();
+        let departure = stamping::departure(self.socket.as_fd(), &mut |errno| refused.push(complaints::refusal(errno)));
+        // Of echoes it is not known here whose they are.
+        if self.echo.is_none() && !self.one_by_one {
+            self.keep(refused);
+        }
+        departure
     }
 }
 
@@ -260,9 +358,12 @@ impl Datagram {
 
     /// Whether a wait whose latest try, of so many before, failed by `errno` goes on.
     #[inline]
-    fn goes_on(&self, errno: Errno, until: Instant, turns: &mut u32) -> Result<bool, Fault> {
+    fn goes_on(&mut self, errno: Errno, until: Instant, turns: &mut u32) -> Result<bool, Fault> {
         match errno {
             Errno::AGAIN => {
+                if !self.refused.is_empty() {
+                    return self.refusal().map_or(Ok(true), Err);
+                }
                 *turns = turns.wrapping_add(1);
                 // Spinning, the clock is looked at now and then: it costs a fifth of an empty poll.
                 let look = !self.spinning || turns.is_multiple_of(64);
@@ -278,8 +379,7 @@ impl Datagram {
             Ok(arrival) => {
                 Ok(Some(Stamped { length: arrival.length, kernel: arrival.stamp, application: Some(wall()) }))
             }
-            Err(libc::EAGAIN | libc::EINTR) => Ok(None),
-            Err(errno) => self.heed(Errno::from_raw_os_error(errno)).map(|()| None),
+            Err(errno) => self.nothing(Errno::from_raw_os_error(errno)),
         }
     }
 }

@@ -51,14 +51,15 @@ impl Stamping {
     }
 }
 
-/// Takes all departure stamps off the error queue: those of the latest stamped message win. What else stands there
-/// (ICMP errors of earlier messages) has been told by the socket calls already.
-pub fn departure(socket: BorrowedFd<'_>) -> Departure {
+/// Takes all departure stamps off the error queue: those of the latest stamped message win. ICMP errors of earlier messages that
+/// stand there as well go to `refused`, each by the error number it stands for: no call will tell of them any more.
+pub fn departure(socket: BorrowedFd<'_>, refused: &mut dyn FnMut(i32)) -> Departure {
     let mut departure = Departure::default();
     while let Some(notice) = queue::next_notice(socket) {
         match notice {
             Notice::Stamp { point: Point::Sched, at, .. } => departure.sched = Some(at),
             Notice::Stamp { point: Point::Driver, at, .. } => departure.driver = Some(at),
+            Notice::Error { errno, local: false, .. } => refused(errno),
             Notice::Stamp { point: Point::Acknowledged, .. } | Notice::Error { .. } | Notice::Released { .. } => {}
         }
     }

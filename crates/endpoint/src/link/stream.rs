@@ -315,7 +315,7 @@ impl Link for Stream {
     }
 
     fn departure(&mut self) -> Departure {
-        stamping::departure(self.socket.as_fd())
+        stamping::departure(self.socket.as_fd(), &mut |_| {})
     }
 }
 

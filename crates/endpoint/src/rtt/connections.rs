@@ -12,7 +12,7 @@ use socket2::Socket;
 
 use super::scene::Scene;
 use super::workers::{self, Gathered};
-use crate::engine::Flow;
+use crate::engine::{self, Flow};
 use crate::error::EndpointError;
 use crate::facts::socket::socket_facts;
 use crate::link::batching::Handed;
@@ -84,6 +84,9 @@ pub fn datagram<W>(
     let facts = socket_facts(&socket);
     let mut link = Datagram::new(socket, method.waiting, stop.clone());
     link.stamping = stamping;
+    if engine::one_at_a_time(method) {
+        link.go_one_by_one();
+    }
     let handed = method.batch.map(|batch| link.batch(batch.by));
     // Room for an IPv4 header with all its options, which a raw socket puts in front.
     let reply = vec![0; length + 61];

@@ -112,7 +112,7 @@ impl Course<'_> {
         let (command, options) = measure.words.split_first().map_or(("rtt", &[][..]), |(first, rest)| (first, rest));
         let mut words = vec![command.to_owned(), address.to_string()];
         words.extend_from_slice(options);
-        let most = Nanos(measure.takes.0.saturating_add(AROUND.0));
+        let most = Nanos(measure.most.0.saturating_add(AROUND.0));
         let mut key = None;
         if measure.needs.server() {
             words.extend(["--port".to_owned(), campaign.port.to_string()]);

@@ -50,9 +50,12 @@ pub(super) fn all(held: &mut Held, wanted: &Wanted, layout: &Layout, stop: &Stop
     }
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let files = maker.held.files();
-    maker.held.state.hosts = layout.hosts(&machine, |seat| match wanted.ssh {
-        true => Reach::Ssh(sshd::reach(layout, seat, &files)),
-        false => Reach::Namespace(layout.namespace(&seat.name)),
+    maker.held.state.hosts = layout.hosts(&machine, |seat| {
+        if wanted.ssh {
+            Reach::Ssh(sshd::reach(layout, seat, &files))
+        } else {
+            Reach::Namespace(layout.namespace(&seat.name))
+        }
     });
     Ok(())
 }

@@ -185,10 +185,9 @@ mod tests {
         let state = state(&token, vec![Process::of(noted.id(), "noted"), reused]);
         assert_eq!(end_all(&state), [0; 0]);
         assert!(marked.try_wait().unwrap().is_some() && noted.try_wait().unwrap().is_some());
-        for mut child in [&mut other, &mut stranger] {
+        for child in [&mut other, &mut stranger] {
             assert!(child.try_wait().unwrap().is_none());
             child.kill().unwrap();
-            child = child;
             child.wait().unwrap();
         }
     }

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::read::Fault;
 use super::{MOST_HOSTS, MOST_METHODS, MOST_REPEATS, Pairs, Plan};
-use crate::host::{Host, Reach};
+use crate::host::{Host, Reach, is_argument, is_name};
 
 /// A step into a document.
 enum Step<'a> {
@@ -134,7 +134,7 @@ fn reach(host: &Host, item: usize, place: &Places<'_>) -> Result<(), Fault> {
         Reach::Pod(pod) => ("pod", vec![("pod", &pod.pod)]),
     };
     for (key, word) in words {
-        if word.is_empty() || word.starts_with('-') || word.contains(|letter: char| letter.is_control()) {
+        if !is_argument(word) {
             let what = format!("`{}` is nothing that host `{}` could be reached by", word.escape_debug(), host.name);
             let path = [Key("hosts"), Item(item), Key("reach"), Key(kind), Key(key)];
             return Err(place.fault(&path, what, "expected a name that does not begin with `-`"));
@@ -188,16 +188,13 @@ fn pairs(plan: &Plan, place: &Places<'_>) -> Result<(), Fault> {
 
 /// That a name can stand in a table, a file's name and a line.
 fn named(name: &str, of: &str) -> Result<(), (String, String)> {
-    const LONGEST: usize = 200;
-    let hint = || format!("expected a name of 1 to {LONGEST} characters in one line");
-    if name.trim().is_empty() {
-        return Err((format!("{of} without a name"), hint()));
+    if is_name(name) {
+        return Ok(());
     }
-    if name.chars().count() > LONGEST || name.contains(|letter: char| letter.is_control()) {
-        let shown: String = name.escape_debug().take(40).collect();
-        return Err((format!("`{shown}` is no name of {of}"), hint()));
-    }
-    Ok(())
+    let shown: String = name.escape_debug().take(40).collect();
+    let what =
+        if name.trim().is_empty() { format!("{of} without a name") } else { format!("`{shown}` is no name of {of}") };
+    Err((what, "expected a name of 1 to 200 characters in one line".to_owned()))
 }
 
 fn nth(place: usize) -> String {

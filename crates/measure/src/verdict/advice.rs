@@ -10,11 +10,6 @@ use crate::statistics::quantile;
 use crate::unit::{Nanos, grouped};
 
 impl Warning {
-    /// What to try with `sonde rtt`; see [`Warning::advice_in`].
-    pub fn advice(&self) -> Option<String> {
-        self.advice_in(Command::Rtt)
-    }
-
     /// What to try with `command`; `None` where there is nothing to be done. Names no option that the command does not have,
     /// but for other programs' between backticks.
     pub fn advice_in(&self, command: Command) -> Option<String> {
@@ -319,8 +314,11 @@ mod tests {
     #[test]
     fn advice_has_the_figures_of_what_was_seen() {
         let few = |run_for_ns| Warning::TooFewForQuantile { q: 0.999_99, needed: 1_000_000, seen: 388_124, run_for_ns };
-        assert_eq!(few(Some(Nanos::millis(25_765))).advice().unwrap(), "run 26 s (-t), or --until p99.999");
-        assert_eq!(few(None).advice().unwrap(), "--until p99.999");
+        assert_eq!(
+            few(Some(Nanos::millis(25_765))).advice_in(Command::Rtt).unwrap(),
+            "run 26 s (-t), or --until p99.999"
+        );
+        assert_eq!(few(None).advice_in(Command::Rtt).unwrap(), "--until p99.999");
         let start = Warning::StartIncluded { steady_after_ns: Nanos::millis(2_100), share: 0.1 };
         assert!(start.advice_in(Command::Throughput).unwrap().contains("--warm-up 3s"));
         let long = Warning::Fragmented {
@@ -329,11 +327,15 @@ mod tests {
             fragments: 3,
             whole_bytes: Bytes(1_472),
         };
-        assert!(long.advice().unwrap().contains("--size within 1472"));
+        assert!(long.advice_in(Command::Rtt).unwrap().contains("--size within 1472"));
         let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us, leaves_by: None };
-        assert!(lost(Some(15)).advice().unwrap().contains("raise --receive-buffer"));
-        assert_eq!(lost(Some(14)).advice(), lost(None).advice(), "the others are no business of the buffer");
+        assert!(lost(Some(15)).advice_in(Command::Rtt).unwrap().contains("raise --receive-buffer"));
+        assert_eq!(
+            lost(Some(14)).advice_in(Command::Rtt),
+            lost(None).advice_in(Command::Rtt),
+            "the others are no business of the buffer"
+        );
         let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
-        assert!(gone(Some(15)).advice() != gone(Some(14)).advice());
+        assert!(gone(Some(15)).advice_in(Command::Rtt) != gone(Some(14)).advice_in(Command::Rtt));
     }
 }

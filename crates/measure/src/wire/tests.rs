@@ -7,6 +7,7 @@ use super::judge::{Claim, Counted, Place, judge};
 use super::observer::{Observer, Setting};
 use super::{Mark, Seen, Segment, Way, What};
 use crate::unit::Nanos;
+use crate::verdict::command::Command;
 use crate::verdict::judge::contradictions;
 
 const ROUTE: u32 = 4;
@@ -115,7 +116,7 @@ fn a_contradiction_is_a_warning_and_what_is_not_established_is_none() {
     assert_eq!(warnings.len(), 1);
     let text = warnings[0].to_string();
     assert!(text.starts_with("requests: 12 000 were counted, 10 passed eth0: what is missing"), "{text}");
-    assert!(warnings[0].advice().is_some());
+    assert!(warnings[0].advice_in(Command::Rtt).is_some());
     assert_eq!(contradictions(&watched(Setting::default(), &exchanges(10), &claims, 1)), []);
 }
 

@@ -103,7 +103,7 @@ impl Bare {
 }
 
 /// The place of the first word that is no option, and no value of one that stands before every command.
-fn first_word(argv: &[OsString]) -> Option<usize> {
+pub fn first_word(argv: &[OsString]) -> Option<usize> {
     let mut place = 1;
     while let Some(word) = argv.get(place) {
         match word.to_str() {

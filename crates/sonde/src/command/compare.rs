@@ -6,7 +6,6 @@ pub mod options;
 pub mod runs;
 pub mod sides;
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use logbook::event::Line;
@@ -94,8 +93,8 @@ impl<'a> Live<'a> {
             words.push(setting);
             places.push(Place::Corner { moved });
         }
-        let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
-        let planned = plan(words, options.runs.unwrap_or(RUNS), seed, AIM, options.budget)?;
+        let seed = options.trials.seeded();
+        let planned = plan(words, options.trials.blocks.unwrap_or(RUNS), seed, AIM, options.trials.budget)?;
         let settings = planned.words.iter().zip(&planned.methods).zip(places).enumerate();
         let axes: Vec<&str> = differences[0].iter().map(|difference| difference.axis.as_str()).collect();
         let settings = settings
@@ -139,7 +138,14 @@ impl<'a> Live<'a> {
             budget_ns: self.planned.budget,
             trials: course.trials,
             ended: Some(course.ended),
-            ..empty(self.command, started, Design::Paired, self.settings, self.options.runs.unwrap_or(RUNS), self.seed)
+            ..empty(
+                self.command,
+                started,
+                Design::Paired,
+                self.settings,
+                self.options.trials.blocks.unwrap_or(RUNS),
+                self.seed,
+            )
         }
     }
 }
@@ -231,7 +237,7 @@ fn stored(
     command: Vec<String>,
     output: &Arc<Output>,
 ) -> Result<Exit, Failure> {
-    if let Some(budget) = options.budget {
+    if let Some(budget) = options.trials.budget {
         let what = format!("--budget {budget}: nothing is measured where records are compared");
         return Err(Failure::usage(what).hint("leave it away"));
     }
@@ -257,7 +263,7 @@ fn stored(
         trials.extend(records.into_iter().enumerate().map(trial));
     }
     let blocks = trials.iter().map(|trial: &Trial| trial.block + 1).max().unwrap_or(0);
-    let seed = options.seed.unwrap_or(1);
+    let seed = options.trials.seed.unwrap_or(1);
     let study = StudyDocument { trials, ..empty(command, now(), Design::Apart, settings, blocks, seed) };
     let first = study.trials_of(0);
     let differences: Vec<Differences> = (1..study.settings.len() as u32)

@@ -13,6 +13,7 @@ use crate::persona::iperf::options::usage as iperf_usage;
 use crate::persona::iperf3::options::usage as iperf3_usage;
 use crate::persona::netperf::options::usage;
 use crate::persona::ping::options::usage as ping_usage;
+use crate::persona::pkb::flags::help as pkb_help;
 use crate::persona::sockperf::options::usage as sockperf_usage;
 
 const CLIENT_EXAMPLES: &str = "\
@@ -79,6 +80,17 @@ Examples:
 docs/ping.md says where it differs from the original.
 ";
 
+const PKB_EXAMPLES: &str = "\
+Examples:
+  sonde pkb --benchmarks=ping --cloud=GCP --zone=us-east1-c --dry_run
+  sonde pkb --benchmarks=netperf --static_vm_file=hosts.json --netperf_benchmarks=TCP_RR,UDP_RR
+  sonde pkb --benchmarks=ping,iperf --cloud=AWS --zone=us-east-1a --zone=eu-west-1a --ip_addresses=BOTH
+  sonde pkb --helpmatch=netperf                          flags of one matter, those refused among them
+  sonde install-names ~/bin                              from then on as pkb
+
+docs/pkb.md says what each benchmark measures by, and what differs.
+";
+
 /// What `sonde netperf` takes.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL), disable_help_flag = true, disable_version_flag = true)]
@@ -137,6 +149,15 @@ pub struct Hping3Options {
 #[derive(Debug, Args)]
 #[command(after_help = format!("{PING_EXAMPLES}{}", ping_usage::text()), disable_help_flag = true, disable_version_flag = true)]
 pub struct PingOptions {
+    /// The words, as the original takes them; options that sonde has everywhere are not among them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// What `sonde pkb` takes.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{PKB_EXAMPLES}\n{}", pkb_help::usage()), disable_help_flag = true, disable_version_flag = true)]
+pub struct PkbOptions {
     /// The words, as the original takes them; options that sonde has everywhere are not among them
     #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,

@@ -4,7 +4,6 @@ pub mod asked;
 pub mod options;
 pub mod resume;
 
-use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,10 +38,10 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
     let result = with_resumed(options);
     deliver::check(&result)?;
     let before = options.resume.as_deref().map(resume::read).transpose()?;
-    let seed = before.as_ref().map(|study| study.seed).or(options.seed);
-    let seed = seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
+    let seed = before.as_ref().map_or_else(|| options.trials.seeded(), |study| study.seed);
+    let blocks = options.trials.blocks.unwrap_or(BLOCKS);
     let Asked { question, words, places } = asked;
-    let planned = plan(words, options.blocks.unwrap_or(BLOCKS), seed, AIM, options.budget)?;
+    let planned = plan(words, blocks, seed, AIM, options.trials.budget)?;
     let mut study = StudyDocument {
         format: Format::Study,
         version: VERSION,
@@ -52,7 +51,7 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
         started: now(),
         question,
         settings: make::settings(&planned, places),
-        blocks: options.blocks.unwrap_or(BLOCKS),
+        blocks,
         seed,
         takes_ns: Some(planned.takes),
         budget_ns: planned.budget,

@@ -4,7 +4,6 @@ pub mod judge;
 pub mod options;
 pub mod settings;
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use endpoint::clock::Monotonic;
@@ -45,13 +44,13 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
     let intervals = settings::intervals(options.intervals.as_deref(), &base)?;
     deliver::check(&options.result)?;
     // Planned once before the first look, so that what cannot be kept is refused before anything is sent.
-    let blocks = options.blocks.unwrap_or(BLOCKS);
-    let seed = options.seed.unwrap_or_else(|| RandomState::new().hash_one("order"));
-    plan(Settings::of(&base, &intervals, true, 0)?.words, blocks, seed, AIM, options.budget)?;
+    let blocks = options.trials.blocks.unwrap_or(BLOCKS);
+    let seed = options.trials.seeded();
+    plan(Settings::of(&base, &intervals, true, 0)?.words, blocks, seed, AIM, options.trials.budget)?;
     let started = Monotonic::now();
     let (stamps, peer_cpus) = look(&base)?;
     let looked = Monotonic::now().since(started).unwrap_or_default();
-    let budget = options.budget.map(|budget| Nanos(budget.0.saturating_sub(looked.0)));
+    let budget = options.trials.budget.map(|budget| Nanos(budget.0.saturating_sub(looked.0)));
     let settings = Settings::of(&base, &intervals, stamps, peer_cpus)?;
     let planned = plan(settings.words, blocks, seed, AIM, budget)?;
     let study = StudyDocument {
@@ -66,7 +65,7 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
         blocks,
         seed,
         takes_ns: Some(planned.takes),
-        budget_ns: options.budget,
+        budget_ns: options.trials.budget,
         trials: Vec::new(),
         ended: None,
         comparisons: Vec::new(),

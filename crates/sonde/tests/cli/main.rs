@@ -13,6 +13,7 @@ mod machine;
 mod netserver;
 mod persona;
 mod pipe;
+mod pkb;
 mod referee;
 mod replay;
 mod report;

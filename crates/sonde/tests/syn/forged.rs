@@ -146,10 +146,8 @@ fn errors_end_probes_of_hping3_and_echoes_of_rtt_alike() {
     let words =
         ["rtt", &target, "--icmp", "-c", "4", "--every", "20ms", "--warm-up", "0", "--timeout", "5s", "--json", "-q"];
     let record = document(&sonde_in(scene.near()).args(words).output().expect("started"));
-    // Where our end is late, an error that nobody has read yet fails the send of the request behind it: both are told, none is lost.
     let fates = counts(&record);
-    assert!((3..=4).contains(&fates.refused) && fates.refused + fates.send_failed + fates.lost == 4, "{fates:?}");
-    assert_eq!(fates.answered, 0, "{fates:?}");
+    assert_eq!((fates.refused, fates.scheduled), (4, 4), "{fates:?}");
     let output = sonde_in(scene.near()).args(["hping3", "-1", "-n", "-c", "3", "-i", "u20000", &target]).output();
     let output = output.expect("started");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -52,9 +52,11 @@ const OTHERS: [(&str, &[&str]); 9] = [
     (
         "lab",
         &[
+            "csv",
             "hyper",
             "hyper-util",
             "rustix",
+            "saphyr-parser",
             "serde",
             "serde_json",
             "thiserror",

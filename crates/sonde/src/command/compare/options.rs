@@ -3,11 +3,10 @@
 use clap::Args;
 use measure::study::figure::Figure;
 use measure::study::threshold::Threshold;
-use measure::unit::Nanos;
 
 use crate::command::result_options::ResultOptions;
 use crate::command::runs::place::StoreOptions;
-use crate::command::value;
+use crate::command::study::options::TrialOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,8 +19,16 @@ Examples:
   sonde compare 0199f2ab-1234 last              two runs of a plan, cell by cell
 ";
 
+/// A comparison has a run of each side in a block, and people count those.
+const RUNS: &str = "Runs of each side, in pairs of random order; 6 are the fewest that can show anything [default: 7]";
+/// It draws more than an order.
+const SEED: &str =
+    "Seed of the order of runs and of the intervals drawn, to repeat them [default: random; the result keeps it]";
+
 /// What `sonde compare` takes.
 #[derive(Debug, Args)]
+#[command(mut_arg("blocks", |arg| arg.long("runs").help(RUNS)))]
+#[command(mut_arg("seed", |arg| arg.help(SEED)))]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct CompareOptions {
     /// What is compared: measuring commands, each as one word (quoted), stored records, or two runs of plans
@@ -36,18 +43,15 @@ pub struct CompareOptions {
     /// Words that all live sides have in common: put in where a side says nothing of that axis
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub with: Option<String>,
-    /// Runs of each side, in pairs of random order; 6 are the fewest that can show anything [default: 7]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub runs: Option<u32>,
+    /// How its trials are made
+    #[command(flatten)]
+    pub trials: TrialOptions,
     /// What is compared: min, mean, p50 to p99.999, loss, rate, throughput, with commas; the first is what axes are moved by
     /// [default: p50,p90,p99, of streams throughput]
     ///
     /// Several are judged together (Holm), so that more of them need more to be called different.
     #[arg(long, value_name = "FIGURES", value_delimiter = ',')]
     pub figures: Vec<Figure>,
-    /// How long all of it may take; runs are made as short as that asks [default: as long as said before it starts]
-    #[arg(long, value_name = "TIME", value_parser = value::run_length)]
-    pub budget: Option<Nanos>,
     /// Do not move the axes in which two methods differ
     #[arg(long)]
     pub no_moves: bool,
@@ -59,9 +63,6 @@ pub struct CompareOptions {
     /// Exit with 99 also where a limit is not shown to be kept
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
-    /// Seed of the order of runs and of the intervals drawn, to repeat them [default: random; the result keeps it]
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
 
     #[command(flatten)]
     pub place: StoreOptions,

@@ -1,6 +1,5 @@
 //! What a side is: a measuring command, or stored records.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,29 +22,6 @@ pub enum Side {
         /// Each file and its record.
         records: Vec<(PathBuf, Record)>,
     },
-}
-
-/// Commands whose arguments may be measuring commands.
-const TAKING_SIDES: [&str; 1] = ["compare"];
-
-/// The command line with sides made of options alone, as `'--wait spin --udp'`, marked as what they are: an argument with
-/// blanks in it is no option of ours, though it starts as one.
-pub fn marked(argv: Vec<OsString>) -> Vec<OsString> {
-    let command = argv.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'));
-    if !command.is_some_and(|word| TAKING_SIDES.iter().any(|taking| word == taking)) {
-        return argv;
-    }
-    let is_side = |word: &str| {
-        let (first, rest) = word.split_once(char::is_whitespace).unwrap_or((word, ""));
-        // `--budget=1m 30s` is an option whose value has a blank.
-        first.starts_with('-') && rest.trim_start().starts_with('-')
-            || first.starts_with('-') && !first.contains('=') && !rest.is_empty()
-    };
-    let mark = |word: OsString| match word.to_str().filter(|word| is_side(word)) {
-        Some(side) => OsString::from(format!("rtt {side}")),
-        None => word,
-    };
-    argv.into_iter().map(mark).collect()
 }
 
 /// The sides in these texts.
@@ -156,26 +132,6 @@ mod tests {
             })
             .collect();
         assert_eq!(told, ["rtt db1 --icmp --every 1ms", "rtt db2 --udp --every 1ms"]);
-    }
-
-    #[test]
-    fn options_in_one_argument_are_a_side() {
-        let argv = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        let words =
-            ["sonde", "compare", "--wait spin", "--udp --every=1ms", "--budget=1m 30s", "--runs", "3", "db1 --udp"];
-        let expected = [
-            "sonde",
-            "compare",
-            "rtt --wait spin",
-            "rtt --udp --every=1ms",
-            "--budget=1m 30s",
-            "--runs",
-            "3",
-            "db1 --udp",
-        ];
-        assert_eq!(marked(argv(&words)), argv(&expected));
-        let others = ["sonde", "rtt", "--wait spin"];
-        assert_eq!(marked(argv(&others)), argv(&others));
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub fn run(options: &ListOptions, output: &Output) -> Result<Exit, Failure> {
     }
     output.result(&table(&labs, now));
     if labs.iter().any(|lab| matches!(lab.standing, Standing::CutShort | Standing::Gone)) {
-        output.note("`sonde lab clean` removes what was cut short, and what is left of before the machine was started\n");
+        output
+            .note("`sonde lab clean` removes what was cut short, and what is left of before the machine was started\n");
     }
     Ok(Exit::Done)
 }
@@ -124,6 +125,9 @@ mod tests {
         let labs = [Found { id: "a1".into(), state: None, standing: Standing::CutShort }];
         assert!(table(&labs, 0).lines().nth(1).unwrap().starts_with("a1 "));
         let document: serde_json::Value = serde_json::from_str(&document(&labs, 0)).unwrap();
-        assert_eq!((&document["labs"][0]["standing"], &document["labs"][0]["hosts"]), (&"cut-short".into(), &().into()));
+        assert_eq!(
+            (&document["labs"][0]["standing"], &document["labs"][0]["hosts"]),
+            (&"cut-short".into(), &().into())
+        );
     }
 }

@@ -22,7 +22,7 @@ use crate::signal;
 
 pub(super) const EXAMPLES: &str = "\
 Examples, as root:
-  sonde lab up --hosts 5 -o hosts.toml        five hosts, listed in a file
+  sonde lab up --hosts 5 -o hosts.toml        five hosts, listed in a file for `sonde run --inventory hosts.toml`
   sonde lab up --hosts 5 --ssh --name fleet   with an sshd in each, as the lab called fleet
   sonde lab up --hosts 3 --worse h3 --delay 20ms --line-rate 10M
 ";
@@ -128,10 +128,9 @@ pub fn run(options: &UpOptions, output: &Output) -> Result<Exit, Failure> {
     });
     if let Err(failure) = listed {
         network::down(&folder, &state.id).map_err(failed)?;
-        return Err(interruption.signal().map_or(failure.clone(), |signal| Failure {
-            exit: Exit::CutShort(signal),
-            ..failure
-        }));
+        return Err(interruption
+            .signal()
+            .map_or(failure.clone(), |signal| Failure { exit: Exit::CutShort(signal), ..failure }));
     }
     let id = &state.id;
     output.note(&format!("lab {id}: {} hosts; `sonde lab down {id}` removes it\n", state.hosts.len()));

@@ -57,7 +57,6 @@ impl StoreOptions {
     ///
     /// # Errors
     /// Nobody says where, and there is no home.
-    #[expect(dead_code, reason = "the runner of plans writes through it")]
     pub fn keeper(&self, output: &Output) -> Result<Keeper, Failure> {
         let path = self.path()?;
         let (keeper, Opening { spooled, spool, shelf }) = Keeper::at(&path);
@@ -80,7 +79,6 @@ impl StoreOptions {
 ///
 /// # Errors
 /// Where it could not be kept at all: the caller has it still.
-#[expect(dead_code, reason = "the runner of plans tells so")]
 pub fn tell(kept: Result<Kept, Box<Lost>>, output: &Output) -> Result<(), Box<Lost>> {
     match kept? {
         Kept::Stored { caught_up: 0 } | Kept::Spooled { first: false, .. } => {}

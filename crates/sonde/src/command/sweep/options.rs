@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use measure::study::figure::Figure;
-use measure::unit::Nanos;
 
 use crate::command::result_options::ResultOptions;
-use crate::command::value;
+use crate::command::study::options::TrialOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,8 +21,12 @@ Examples:
   sonde sweep db1 --over interval=0,10us..100ms/9 --budget 2m --resume curve.json
 ";
 
+/// A point may well have no interval.
+const BLOCKS: &str = "Trials of each point, one in each block; from 6 on a point has a 95 % interval [default: 3]";
+
 /// What `sonde sweep` takes.
 #[derive(Debug, Args)]
+#[command(mut_arg("blocks", |arg| arg.help(BLOCKS)))]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct SweepOptions {
     /// The far side, of every method that names none itself
@@ -49,20 +52,14 @@ pub struct SweepOptions {
     /// throughput]
     #[arg(long, value_name = "FIGURE")]
     pub figure: Option<Figure>,
-    /// Trials of each point, one in each block; from 6 on a point has a 95 % interval [default: 3]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub blocks: Option<u32>,
-    /// How long all of it may take; trials are made as short as that asks [default: as long as said before it starts]
-    #[arg(long, value_name = "TIME", value_parser = value::run_length)]
-    pub budget: Option<Nanos>,
+    /// How its trials are made
+    #[command(flatten)]
+    pub trials: TrialOptions,
     /// Go on with the sweep in FILE, which -o wrote, and write it there again: what is missing is measured
     ///
     /// The other words are those by which it was begun; where they ask another question, that is said and nothing is measured.
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Seed of the order of trials, to repeat it [default: random; the result keeps it]
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
 
     /// Where the result goes
     #[command(flatten)]

@@ -1,10 +1,9 @@
 //! The options of `sonde why`.
 
 use clap::Args;
-use measure::unit::Nanos;
 
 use crate::command::result_options::ResultOptions;
-use crate::command::value;
+use crate::command::study::options::TrialOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,8 +15,12 @@ Examples:
                                         with three intervals a decade, and every record
 ";
 
+/// How many it takes is a matter of how many causes are judged together.
+const BLOCKS: &str = "Trials of each setting, one in each block; 6 are the fewest that can show a cause [default: 7]";
+
 /// What `sonde why` takes.
 #[derive(Debug, Args)]
+#[command(mut_arg("blocks", |arg| arg.help(BLOCKS)))]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct WhyOptions {
     /// The far side; `sonde serve` there has a switch and stamps of its own, others less
@@ -28,15 +31,9 @@ pub struct WhyOptions {
     /// among them [default: 0,10us..100ms/5]
     #[arg(long, value_name = "RANGE")]
     pub intervals: Option<String>,
-    /// Trials of each setting, one in each block; 6 are the fewest that can show a cause [default: 7]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub blocks: Option<u32>,
-    /// How long all of it may take; trials are made as short as that asks [default: as long as said before it starts]
-    #[arg(long, value_name = "TIME", value_parser = value::run_length)]
-    pub budget: Option<Nanos>,
-    /// Seed of the order of trials, to repeat it [default: random; the result keeps it]
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<u64>,
+    /// How its trials are made
+    #[command(flatten)]
+    pub trials: TrialOptions,
 
     /// Where the result goes
     #[command(flatten)]

@@ -1,0 +1,85 @@
+//! What the error queue of a socket of datagrams says: whose message was refused, and whether an error of a call is about what was
+//! sent before.
+//!
+//! The kernel keeps the latest ICMP error at the socket and fails the next call with it, be that a send: what that was to send has
+//! not left, and can.
+
+use std::os::fd::BorrowedFd;
+
+use protocol::icmp::echo::Echo;
+use protocol::link::Fault;
+use rustix::io::Errno;
+
+use crate::link::clockwork::fault_of;
+use crate::socket::echo::next_complaint;
+use crate::socket::queue::{self, Notice};
+
+/// What stood on an error queue, which is empty now.
+#[derive(Debug, Default)]
+pub struct Complaints {
+    /// Refusals of messages of ours by others, oldest first.
+    pub ours: Vec<Fault>,
+    /// Whether our own host said something.
+    pub local: bool,
+    /// The errors that others sent, whosever messages they are about.
+    from_others: Vec<i32>,
+}
+
+impl Complaints {
+    /// Takes them all off the queue. Requests of `echo` are told from others' by what is quoted; what is no error is dropped: stamps
+    /// nobody waits for any more.
+    pub fn take(socket: BorrowedFd<'_>, echo: Option<&Echo>) -> Self {
+        let mut found = Self::default();
+        match echo {
+            Some(echo) => {
+                while let Some(complaint) = next_complaint(socket) {
+                    let ours = echo.quoted(complaint.request()).is_some();
+                    found.add(complaint.errno, complaint.from.is_none(), ours);
+                }
+            }
+            None => {
+                while let Some(notice) = queue::next_notice(socket) {
+                    if let Notice::Error { errno, local, .. } = notice {
+                        found.add(errno, local, true);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, errno: i32, local: bool, ours: bool) {
+        if local {
+            self.local = true;
+            return;
+        }
+        self.from_others.push(errno);
+        if ours {
+            self.ours.push(refusal(errno));
+        }
+    }
+
+    /// Whether there were any.
+    pub fn any(&self) -> bool {
+        self.local || !self.from_others.is_empty()
+    }
+
+    /// Whether a send that failed by `errno` failed because of what was sent before it. A filter of our own host that refuses the
+    /// message may have an ICMP error sent as well, but fails the call by another number.
+    pub fn explain(&self, errno: Errno) -> bool {
+        !self.local && (self.from_others.contains(&errno.raw_os_error()) || never_of_a_send(errno))
+    }
+}
+
+/// What an ICMP error means for the message it is about.
+pub fn refusal(errno: i32) -> Fault {
+    match fault_of(Errno::from_raw_os_error(errno)) {
+        Fault::TooLong => Fault::TooLong,
+        _ => Fault::Refused(errno),
+    }
+}
+
+/// Errors that a datagram's send has of nothing but an ICMP error to an earlier one.
+fn never_of_a_send(errno: Errno) -> bool {
+    matches!(errno, Errno::CONNREFUSED | Errno::PROTO | Errno::NOPROTOOPT)
+}

@@ -1,0 +1,56 @@
+//! What is said of a plan before it is carried out, and of what is closed between its hosts.
+
+use lab::campaign::Measure;
+use lab::campaign::rule::Opening;
+use lab::pairs::{self, Chosen};
+use lab::rounds;
+use logbook::plan::{Directions, Plan};
+use measure::unit::Nanos;
+use report::number::count;
+
+use crate::command::study::trials::Span;
+use crate::output::Output;
+
+/// How many names are listed before it is only counted.
+const SHOWN: usize = 6;
+
+/// How much is measured, and how long that takes.
+pub fn plan(plan: &Plan, chosen: &Chosen, measures: &[Measure], output: &Output) {
+    let rounds = rounds::of(&chosen.pairs, &pairs::machines(&plan.hosts, &[]), plan.at_once);
+    let cells = super::wanted(plan);
+    let each: u64 = measures.iter().map(|measure| measure.lasts.0).sum();
+    let ways = if plan.directions == Directions::Both { 2 } else { 1 };
+    let turns = rounds.len() as u64 * u64::from(plan.repeats) * ways * plan.addresses.each().len() as u64;
+    let takes = Span(Nanos(each.saturating_mul(turns)));
+    let names: Vec<&str> = measures.iter().map(|measure| measure.name.as_str()).collect();
+    let name = plan.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
+    let hosts = count(plan.hosts.len() as u64, "host", "hosts");
+    let pairs = count(chosen.pairs.pairs().len() as u64, "pair", "pairs");
+    let both = if ways == 2 { " both ways" } else { "" };
+    let by = names.join(", ");
+    let times = if plan.repeats > 1 { format!(", {} times", plan.repeats) } else { String::new() };
+    let cells = count(cells as u64, "cell", "cells");
+    let rounds = count(rounds.len() as u64 * u64::from(plan.repeats), "round", "rounds");
+    output.note(&format!("{name}{hosts}, {pairs}{both}, by {by}{times}: {cells} in {rounds}, about {takes}\n"));
+    for left_out in &chosen.left_out {
+        output.note(&format!("note: {left_out}\n"));
+    }
+}
+
+/// What is closed, with the rules that would open it.
+pub fn openings(openings: &[Opening], output: &Output) {
+    for opening in openings {
+        let mut from: Vec<&str> = opening.from.iter().map(String::as_str).take(SHOWN).collect();
+        let more = opening.from.len() - from.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        if from.is_empty() {
+            from.push("anywhere");
+        }
+        let mut text =
+            format!("closed: {} at {}, from {}{more}\n", opening.closed.join(", "), opening.host, from.join(", "));
+        for (place, rule) in &opening.rules {
+            text.extend(["  ", place, ":\n    ", rule, "\n"]);
+        }
+        output.note(&text);
+    }
+}

@@ -1,0 +1,155 @@
+//! What a run finds, kept as it is found: in the store, in its document, and on the progress line.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lab::campaign::Watcher;
+use logbook::plan::Plan;
+use logbook::record::{Ended, Record};
+use logbook::run::{Cell, HostSeen, PairCheck, RunDocument, Stage};
+use logbook::shelf::Progress;
+use logbook::shelf::keeper::{Keeper, Kept, Lost};
+
+use crate::command::deliver;
+use crate::command::run::options::RunOptions;
+use crate::command::runs::place;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// A run that goes on.
+pub struct Book<'a> {
+    run: Mutex<RunDocument>,
+    keeper: Keeper,
+    wanted: usize,
+    lost: Mutex<Option<Failure>>,
+    output: &'a Output,
+}
+
+impl<'a> Book<'a> {
+    /// Begins to keep `run` in the store that the options name.
+    ///
+    /// # Errors
+    /// Neither the store nor a file beside it takes it.
+    pub fn open(run: RunDocument, options: &RunOptions, output: &'a Output) -> Result<Self, Failure> {
+        deliver::check(&options.result)?;
+        let keeper = options.store.keeper(output)?;
+        let wanted = super::wanted(&run.plan);
+        let book = Self { run: Mutex::new(run), keeper, wanted, lost: Mutex::default(), output };
+        let begun = book.keeper.begin(&book.run());
+        book.kept(begun);
+        let lost = book.lost().take();
+        lost.map_or(Ok(book), Err)
+    }
+
+    /// The plan that is carried out.
+    pub fn plan(&self) -> Plan {
+        self.run().plan.clone()
+    }
+
+    /// A stage is done.
+    pub fn reached(&self, stage: Stage) {
+        let mut run = self.run();
+        if !run.stages.contains(&stage) {
+            run.stages.push(stage);
+        }
+        drop(run);
+        self.advance();
+    }
+
+    /// What was found of a host in the end.
+    pub fn last_seen(&self, seen: &HostSeen) {
+        let mut run = self.run();
+        match run.hosts.iter_mut().find(|host| host.host == seen.host) {
+            Some(host) => host.clone_from(seen),
+            None => run.hosts.push(seen.clone()),
+        }
+        let RunDocument { plan, hosts, .. } = &mut *run;
+        hosts.sort_by_key(|seen| plan.hosts.iter().position(|host| host.name == seen.host));
+    }
+
+    /// Ends it and tells it: the document, and what could not be kept of it.
+    ///
+    /// # Errors
+    /// The result cannot be written.
+    pub fn close(
+        self,
+        ended: Ended,
+        options: &RunOptions,
+        output: &Output,
+    ) -> Result<(RunDocument, Result<(), Failure>), Failure> {
+        self.run().ended = Some(ended);
+        self.advance();
+        output.progress_done();
+        let Self { run, lost, .. } = self;
+        let run = run.into_inner().unwrap_or_else(PoisonError::into_inner);
+        deliver::run(&run, &options.result, output)?;
+        let lost = lost.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((run, lost.map_or(Ok(()), Err)))
+    }
+
+    fn advance(&self) {
+        let (id, progress) = {
+            let run = self.run();
+            (run.id, Progress::of(&run))
+        };
+        let kept = self.keeper.advance(id, progress);
+        self.kept(kept);
+    }
+
+    /// Tells where something is that is not where it should be.
+    fn kept(&self, kept: Result<Kept, Box<Lost>>) {
+        if let Err(lost) = place::tell(kept, self.output) {
+            let failure = Failure::usage(lost.to_string()).hint(lost.shelf.hint());
+            let mut first = self.lost();
+            if first.is_none() {
+                self.output.aside(&failure.text());
+            }
+            first.get_or_insert(failure);
+        }
+    }
+
+    fn run(&self) -> MutexGuard<'_, RunDocument> {
+        // A thread that panicked held a whole value at every moment.
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lost(&self) -> MutexGuard<'_, Option<Failure>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watcher for Book<'_> {
+    fn seen(&self, host: &HostSeen) {
+        if let Some(failure) = &host.lost {
+            self.output.aside(&Failure { told: failure.clone(), ..Failure::usage("") }.text());
+        }
+        self.last_seen(host);
+    }
+
+    fn checked(&self, check: &PairCheck) {
+        let id = {
+            let mut run = self.run();
+            run.checks.push(check.clone());
+            run.id
+        };
+        let kept = self.keeper.check(id, check.clone());
+        self.kept(kept);
+    }
+
+    fn ended(&self, cell: Cell, record: Option<Box<Record>>) {
+        let id = {
+            let mut run = self.run();
+            run.cells.push(cell.clone());
+            run.id
+        };
+        let kept = self.keeper.cell(id, cell, record.map(|record| *record));
+        self.kept(kept);
+    }
+
+    fn going_on(&self, what: &str) {
+        if self.output.shows_progress() {
+            let done = self.run().cells.len();
+            let line = format!("{done} of {} cells · {what}", self.wanted);
+            self.output.progress(&line.chars().take(self.output.style().width.saturating_sub(3)).collect::<String>());
+        }
+    }
+}

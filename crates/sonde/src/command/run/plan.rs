@@ -1,0 +1,270 @@
+//! From a file, flags or an earlier run to what is to be done.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use lab::campaign::{Measure, Needs};
+use lab::inventory;
+use lab::pairs::NoPairs;
+use logbook::plan::{Addresses, AtOnce, Directions, Order, Pairs, Plan, PlannedMethod};
+use logbook::record::Tool;
+use logbook::run::{Format, Place, RunDocument, Stage, VERSION};
+use logbook::shelf::Shelf;
+use measure::method::{Carrier, Method};
+use uuid::Uuid;
+
+use crate::command::rtt;
+use crate::command::run::options::RunOptions;
+use crate::command::runs::word::Words as Names;
+use crate::command::study::trials::{self, Aim};
+use crate::command::study::words::Words;
+use crate::failure::Failure;
+use crate::output::Output;
+use measure::unit::Nanos;
+
+/// An address that stands for the far side where a method is looked at without one (RFC 5737).
+const NOBODY: &str = "192.0.2.1";
+/// How long a cell measures where its method does not say.
+const AIM: Aim = Aim { samples: 100, least: Nanos::secs(2) };
+/// All stages, in order.
+const STAGES: [(&str, Stage); 5] = [
+    ("provision", Stage::Provision),
+    ("prepare", Stage::Prepare),
+    ("run", Stage::Run),
+    ("cleanup", Stage::Cleanup),
+    ("teardown", Stage::Teardown),
+];
+
+/// What is to be done.
+pub struct Asked {
+    /// The run, as far as it is.
+    pub run: RunDocument,
+    /// What of it is measured already.
+    pub done: BTreeSet<Place>,
+    /// The stages that are wanted now.
+    pub stages: Vec<Stage>,
+}
+
+/// What the options ask for.
+///
+/// # Errors
+/// A plan that cannot be read or makes no sense, a run that is not there.
+pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Result<Asked, Failure> {
+    let stages = options.stage.as_deref().map_or_else(|| Ok(vec![Stage::Prepare, Stage::Run]), stages)?;
+    if let Some(word) = &options.resume {
+        let mut run = earlier(word, options, output)?;
+        let measured = run.cells.iter().filter(|cell| cell.record.is_some() && cell.failure.is_none());
+        let done = measured.map(|cell| cell.place.clone()).collect();
+        run.checks.clear();
+        return Ok(Asked { run, done, stages });
+    }
+    let mut plan = options.plan.as_deref().map_or_else(|| Ok(blank()), read)?;
+    override_with(&mut plan, options)?;
+    inventories(&mut plan, options)?;
+    if plan.methods.is_empty() {
+        return Err(Failure::usage("the plan names no method")
+            .hint("say --method tcp_rr, or --method 'rtt --udp -t 5s', or [[methods]] in the plan"));
+    }
+    plan.seed.get_or_insert_with(rtt::drawn_seed);
+    let tool = Tool { name: env!("CARGO_PKG_NAME").into(), version: env!("CARGO_PKG_VERSION").into() };
+    let planned = Some(super::wanted(&plan) as u64);
+    let run = RunDocument {
+        planned,
+        format: Format::Run,
+        version: VERSION,
+        id: Uuid::now_v7(),
+        tool,
+        command: words,
+        started: rtt::now(),
+        plan,
+        hosts: Vec::new(),
+        checks: Vec::new(),
+        cells: Vec::new(),
+        stages: Vec::new(),
+        ended: None,
+    };
+    Ok(Asked { run, done: BTreeSet::new(), stages })
+}
+
+/// A run of the store.
+fn earlier(word: &str, options: &RunOptions, output: &Output) -> Result<RunDocument, Failure> {
+    let mut names = Names::new(&options.store, output);
+    let id = names.run(word)?.ok_or_else(|| {
+        Failure::usage(format!("--resume {word}: the store has no run of that name"))
+            .hint("`sonde runs` lists them")
+            .about(word)
+    })?;
+    Ok(names.shelf()?.run(id)?)
+}
+
+/// A plan that says nothing yet.
+fn blank() -> Plan {
+    Plan {
+        name: None,
+        inventory: Vec::new(),
+        hosts: Vec::new(),
+        pairs: Pairs::All,
+        directions: Directions::Both,
+        addresses: Addresses::Internal,
+        methods: Vec::new(),
+        repeats: 1,
+        order: Order::Random,
+        seed: None,
+        at_once: AtOnce::Rounds,
+        port: None,
+        check: true,
+    }
+}
+
+fn read(file: &Path) -> Result<Plan, Failure> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::usage(format!("{name}: cannot read the plan: {error}")).about(&name))?;
+    Plan::read(&text, &name).map_err(|fault| Failure { told: fault.into(), ..Failure::usage("") })
+}
+
+/// What flags say takes the place of what the file says.
+fn override_with(plan: &mut Plan, options: &RunOptions) -> Result<(), Failure> {
+    if let Some(text) = &options.pairs {
+        plan.pairs = pairs(text)?;
+    }
+    if !options.method.is_empty() {
+        plan.methods = options.method.iter().map(|text| method(text)).collect();
+    }
+    if let Some(repeats) = options.repeats {
+        plan.repeats = repeats;
+    }
+    if let Some(which) = &options.addresses {
+        plan.addresses = one_of(
+            "addresses",
+            which,
+            &[("internal", Addresses::Internal), ("external", Addresses::External), ("both", Addresses::Both)],
+        )?;
+    }
+    if options.forward {
+        plan.directions = Directions::Forward;
+    }
+    if let Some(which) = &options.at_once {
+        plan.at_once = one_of(
+            "at-once",
+            which,
+            &[("rounds", AtOnce::Rounds), ("one", AtOnce::One), ("sharing", AtOnce::Sharing)],
+        )?;
+    }
+    if options.in_order {
+        plan.order = Order::Listed;
+    }
+    plan.seed = options.seed.or(plan.seed);
+    plan.port = options.port.or(plan.port);
+    plan.check &= !options.no_check;
+    Ok(())
+}
+
+fn one_of<T: Copy>(option: &str, word: &str, known: &[(&str, T)]) -> Result<T, Failure> {
+    let found = known.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        Failure::usage(format!("--{option} {word}: is none of them")).hint(format!("there are {}", names.join(", ")))
+    })
+}
+
+fn pairs(text: &str) -> Result<Pairs, Failure> {
+    match text.split_once('=') {
+        None if text == "all" => Ok(Pairs::All),
+        Some(("one-to-all", host)) => Ok(Pairs::OneToAll(host.to_owned())),
+        Some(("between", label)) => Ok(Pairs::Between(label.to_owned())),
+        Some(("within", label)) => Ok(Pairs::Within(label.to_owned())),
+        Some(_) if text.contains(',') => {
+            let (first, second) = text.split_once(',').unwrap_or((text, ""));
+            Ok(Pairs::Labels(first.to_owned(), second.to_owned()))
+        }
+        _ => Err(Failure::usage(format!("--pairs {text}: names no pairs"))
+            .hint("say all, one-to-all=HOST, between=LABEL, within=LABEL, or LABEL=VALUE,LABEL=VALUE")),
+    }
+}
+
+/// A method of a flag: `NAME=WORDS`, where what stands in front of the sign is a name, or words that name themselves.
+fn method(text: &str) -> PlannedMethod {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.chars().all(|letter| letter.is_alphanumeric() || "-_.".contains(letter))
+            && !name.starts_with('-')
+    };
+    match text.split_once('=') {
+        Some((name, command)) if is_name(name) => PlannedMethod { name: name.to_owned(), command: command.to_owned() },
+        _ => PlannedMethod { name: text.to_owned(), command: text.to_owned() },
+    }
+}
+
+/// Puts the hosts of all inventories among those of the plan: files that the plan names are seen from its folder.
+fn inventories(plan: &mut Plan, options: &RunOptions) -> Result<(), Failure> {
+    let told = |told| Failure { told, ..Failure::usage("") };
+    let folder = options.plan.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    inventory::gather(plan, folder).map_err(told)?;
+    plan.inventory.clone_from(&options.inventory);
+    inventory::gather(plan, Path::new("")).map_err(told)
+}
+
+/// The plan's methods, ready to be run.
+///
+/// # Errors
+/// One that its command would refuse, or that says what the plan says.
+pub fn measures(plan: &Plan) -> Result<Vec<Measure>, Failure> {
+    plan.methods.iter().map(measure).collect()
+}
+
+fn measure(planned: &PlannedMethod) -> Result<Measure, Failure> {
+    let mut words = Words::read(&planned.command)?;
+    let about = |what: &str, hint: &str| {
+        Failure::usage(format!("method `{}`: {what}", planned.name)).hint(hint.to_owned()).about(&planned.name)
+    };
+    if let Some(host) = &words.host {
+        return Err(about(&format!("names a host, `{host}`"), "the plan says who measures whom"));
+    }
+    for option in ["--port", "--key"] {
+        if words.value(option).is_some() && words.value("--peer").is_none() {
+            return Err(about(&format!("says {option}"), "the plan says the port, and each run has a key of its own"));
+        }
+    }
+    words.host = Some(NOBODY.to_owned());
+    let foreign = words.value("--peer").is_some();
+    let mut lengths = trials::plan(vec![words], 1, 0, AIM, None)?;
+    let (mut words, method) = (lengths.words.remove(0), lengths.methods.remove(0));
+    words.host = None;
+    let (lasts, most) = (lengths.each[0], lengths.most[0]);
+    Ok(Measure { name: planned.name.clone(), words: words.words(), needs: needs(&method, foreign), lasts, most })
+}
+
+fn needs(method: &Method, foreign: bool) -> Needs {
+    match method.carrier {
+        Carrier::Icmp => Needs::Echo,
+        _ if foreign => Needs::ItsOwn,
+        Carrier::TcpConnect | Carrier::TcpSyn => Needs::Port,
+        Carrier::Tcp | Carrier::Udp => Needs::Reflector,
+    }
+}
+
+/// Stages by their names: in their order, none left out between the first and the last.
+fn stages(text: &str) -> Result<Vec<Stage>, Failure> {
+    let named: Result<Vec<usize>, Failure> = text
+        .split(',')
+        .map(|word| {
+            let at = STAGES.iter().position(|(name, _)| *name == word.trim());
+            at.ok_or_else(|| {
+                Failure::usage(format!("--stage {text}: `{word}` is no stage"))
+                    .hint("there are provision, prepare, run, cleanup and teardown")
+            })
+        })
+        .collect();
+    let named = named?;
+    if named.windows(2).any(|two| two[1] != two[0] + 1) {
+        return Err(Failure::usage(format!("--stage {text}: stages come in order and without gaps"))
+            .hint("as in --stage prepare,run"));
+    }
+    Ok(named.into_iter().map(|at| STAGES[at].1).collect())
+}
+
+/// A plan without pairs, as a failure.
+pub fn no_pairs(fault: NoPairs) -> Failure {
+    Failure::usage(fault.to_string())
+}

@@ -1,0 +1,29 @@
+//! The options that every study has: how often, how long at most, in which order.
+
+use std::hash::{BuildHasher, RandomState};
+
+use clap::Args;
+use measure::unit::Nanos;
+
+use crate::command::value;
+
+/// How the trials of a study are made.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct TrialOptions {
+    /// Trials of each setting, one in each block; 6 are the fewest that have a 95 % interval
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub blocks: Option<u32>,
+    /// How long all of it may take; trials are made as short as that asks [default: as long as said before it starts]
+    #[arg(long, value_name = "TIME", value_parser = value::run_length)]
+    pub budget: Option<Nanos>,
+    /// Seed of the order of trials, to repeat it [default: random; the result keeps it]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+}
+
+impl TrialOptions {
+    /// The seed that was given, or one that nobody can guess.
+    pub fn seeded(&self) -> u64 {
+        self.seed.unwrap_or_else(|| RandomState::new().hash_one("order"))
+    }
+}

@@ -1,0 +1,92 @@
+//! PerfKit Benchmarker's words for networks: its flags become plans of ours, and what was found becomes its samples.
+//!
+//! Words become [`flags::Flags`], these a [`job::Session`] of plans, each with the samples that are [`ask`]ed for: pure functions all.
+//! What runs a plan and what writes samples is behind [`carry_out`].
+
+pub mod ask;
+pub mod benchmark;
+pub mod carry_out;
+pub mod config;
+pub mod flags;
+pub mod folder;
+pub mod job;
+pub mod output;
+pub mod provision;
+pub mod run;
+pub mod stages;
+pub mod static_file;
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::persona::answer::Answer;
+use crate::persona::netperf::say;
+use crate::persona::pkb::carry_out::Nobody;
+use crate::persona::pkb::flags::{Flags, complain, help};
+use crate::persona::pkb::job::Given;
+
+/// Largest file of flags, settings or hosts, bytes.
+const LARGEST_FILE: u64 = 4 << 20;
+
+/// Is PKB: reads the words behind its name, and runs the benchmarks they name.
+pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
+    let run = || {
+        let flags = Flags::parse(words, &read)?;
+        if let Some(answer) = asked_for_words(&flags) {
+            return Err(answer);
+        }
+        let session = job::session(&flags, &given(), &read)?;
+        let command: Vec<String> = std::iter::once("pkb".to_owned()).chain(words.iter().cloned()).collect();
+        run::run(&session, &flags, &command, &Nobody, output)
+    };
+    run().unwrap_or_else(|answer: Answer| say(&answer, output))
+}
+
+/// Help and version.
+fn asked_for_words(flags: &Flags) -> Option<Answer> {
+    if let Some(word) = flags.text("helpmatch") {
+        let none = || complain(&format!("--helpmatch={word}: no flag and no group of flags has this word"));
+        return Some(help::matching(word).map_or_else(none, |text| Answer::said(text, 0)));
+    }
+    let on = |name: &str| flags.switch(name, false);
+    let text = if on("version") {
+        format!("{}\n", crate::PROGRAM)
+    } else if on("helpfull") {
+        help::full()
+    } else if on("help") {
+        help::usage()
+    } else if on("helpshort") {
+        help::short()
+    } else {
+        return None;
+    };
+    Some(Answer::said(text, 0))
+}
+
+/// A file's text, of a bounded length.
+fn read(path: &str) -> Result<String, String> {
+    let about = std::fs::metadata(path).map_err(|error| format!("cannot read it: {error}"))?;
+    if !about.is_file() {
+        return Err("is no file".to_owned());
+    }
+    if about.len() > LARGEST_FILE {
+        return Err(format!("has {} bytes, and {LARGEST_FILE} are the most", about.len()));
+    }
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read it: {error}"))
+}
+
+/// What flags leave open: a name that was drawn, and the user's.
+fn given() -> Given {
+    let drawn = Uuid::now_v7().simple().to_string();
+    // The last digits of such a name are random, the first are the time.
+    let run_uri = drawn[drawn.len() - 8..].to_owned();
+    Given { run_uri, owner: user() }
+}
+
+#[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
+fn user() -> String {
+    std::env::var("USER").ok().filter(|user| !user.is_empty()).unwrap_or_else(|| "nobody".to_owned())
+}

@@ -1,0 +1,272 @@
+//! From flags to jobs: each a plan, the machines it wants, and the samples that are to be made of it.
+
+use std::collections::BTreeMap;
+
+use logbook::host::Host;
+use logbook::plan::{Addresses, AtOnce, Directions, MOST_REPEATS, Order, Pairs, Plan};
+use logbook::run::Stage;
+
+use crate::persona::answer::Answer;
+use crate::persona::pkb::ask::Ask;
+use crate::persona::pkb::benchmark::{Benchmark, Wanted};
+use crate::persona::pkb::flags::{Flags, ReadFile, complain};
+use crate::persona::pkb::provision::{self, Machines};
+use crate::persona::pkb::{config, stages, static_file};
+
+/// One benchmark to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Which.
+    pub benchmark: Benchmark,
+    /// Its name among those of this run: `netperf0`.
+    pub uid: String,
+    /// What is measured. Without hosts where machines are to be made.
+    pub plan: Plan,
+    /// Machines to be made; absent where the hosts are there already.
+    pub machines: Option<Machines>,
+    /// Which samples are made of it.
+    pub ask: Ask,
+    /// What a reader should know, a line each.
+    pub notes: Vec<String>,
+    /// How long it measures at least, seconds.
+    pub seconds: u64,
+}
+
+/// Everything that the flags ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    /// The name of the run.
+    pub run_uri: String,
+    /// Its stages.
+    pub stages: Vec<Stage>,
+    /// Its benchmarks, in order.
+    pub jobs: Vec<Job>,
+}
+
+/// What flags leave open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// A name for the run where none was said.
+    pub run_uri: String,
+    /// Who runs it.
+    pub owner: String,
+}
+
+/// Letters and digits of a run's name at most.
+const LONGEST_URI: usize = 12;
+
+/// What the flags ask for.
+///
+/// # Errors
+/// What cannot be had or makes no sense, by the flag's name.
+pub fn session(flags: &Flags, given: &Given, read: ReadFile<'_>) -> Result<Session, Answer> {
+    let stages = stages::read(flags.list("run_stage"))?;
+    let run_uri = run_uri(flags, given, &stages)?;
+    let owner = flags.text("owner").unwrap_or(&given.owner).to_owned();
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut jobs = Vec::new();
+    for (benchmark, flags) in config::runs(flags, read)? {
+        let count = counts.entry(benchmark.name()).or_default();
+        let uid = format!("{}{count}", benchmark.name());
+        *count += 1;
+        jobs.push(job(benchmark, uid, &flags, &run_uri, &owner, read)?);
+    }
+    Ok(Session { run_uri, stages, jobs })
+}
+
+fn run_uri(flags: &Flags, given: &Given, stages: &[Stage]) -> Result<String, Answer> {
+    match flags.text("run_uri") {
+        Some(said)
+            if said.is_empty()
+                || said.len() > LONGEST_URI
+                || !said.chars().all(|letter| letter.is_ascii_alphanumeric()) =>
+        {
+            Err(complain(&format!("--run_uri={said}: is no name of a run: 1 to {LONGEST_URI} letters and digits")))
+        }
+        Some(said) => Ok(said.to_owned()),
+        None if stages.contains(&Stage::Provision) => Ok(given.run_uri.clone()),
+        None => Err(complain("--run_stage without provision goes on with a run: say which by --run_uri")),
+    }
+}
+
+fn job(
+    benchmark: Benchmark,
+    uid: String,
+    flags: &Flags,
+    run_uri: &str,
+    owner: &str,
+    read: ReadFile<'_>,
+) -> Result<Job, Answer> {
+    let wanted = benchmark.wanted(flags)?;
+    let which = Which::of(flags);
+    let mut notes = wanted.notes.clone();
+    let mut plan = bare_plan(format!("pkb {run_uri} {uid}"));
+    plan.directions = wanted.directions;
+    plan.addresses = which.addresses;
+    plan.methods = wanted.tests.iter().map(|test| test.planned.clone()).collect();
+    let machines = if let Some(path) = flags.text("static_vm_file") {
+        plan.hosts = static_hosts(path, flags, wanted.hosts, which, read)?;
+        notes.extend(static_notes(flags));
+        None
+    } else {
+        let (machines, more) = provision::machines(flags, benchmark.name(), wanted.hosts, owner, which.external())?;
+        notes.extend(more);
+        Some(machines)
+    };
+    let (runs, seconds) = runs(flags, &wanted, which)?;
+    if which.reachable && plan.hosts.iter().all(|host| host.internal.is_none()) && !plan.hosts.is_empty() {
+        plan.addresses = Addresses::External;
+    }
+    plan.repeats = wanted.repeats.saturating_mul(runs);
+    if plan.repeats > MOST_REPEATS {
+        return Err(complain(&format!("{uid}: {} repeats of each test: {MOST_REPEATS} at most", plan.repeats)));
+    }
+    notes.extend(flags.notes.iter().cloned());
+    let ask = ask(&uid, benchmark, flags, run_uri, owner, &wanted, which)?;
+    Ok(Job { benchmark, uid, plan, machines, ask, notes, seconds })
+}
+
+/// A plan of which nothing is said yet, in the order in which PKB measures.
+fn bare_plan(name: String) -> Plan {
+    Plan {
+        name: Some(name),
+        inventory: Vec::new(),
+        hosts: Vec::new(),
+        pairs: Pairs::All,
+        directions: Directions::Both,
+        addresses: Addresses::Internal,
+        methods: Vec::new(),
+        repeats: 1,
+        order: Order::Listed,
+        seed: None,
+        at_once: AtOnce::Rounds,
+        port: None,
+        check: true,
+    }
+}
+
+/// Which addresses carry what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Which {
+    addresses: Addresses,
+    /// Internal ones only where they answer.
+    reachable: bool,
+}
+
+impl Which {
+    fn of(flags: &Flags) -> Self {
+        let (addresses, reachable) = match flags.text("ip_addresses") {
+            Some("EXTERNAL") => (Addresses::External, false),
+            Some("BOTH") => (Addresses::Both, false),
+            Some("REACHABLE") => (Addresses::Both, true),
+            _ => (Addresses::Internal, false),
+        };
+        Self { addresses, reachable }
+    }
+
+    fn external(self) -> bool {
+        self.addresses != Addresses::Internal
+    }
+
+    /// Whether a host without an internal address cannot be measured as was asked.
+    fn needs_internal(self) -> bool {
+        self.addresses != Addresses::External && !self.reachable
+    }
+}
+
+/// The first so many hosts of the file.
+fn static_hosts(path: &str, flags: &Flags, count: u32, which: Which, read: ReadFile<'_>) -> Result<Vec<Host>, Answer> {
+    let text = read(path).map_err(|why| complain(&format!("--static_vm_file={path}: {why}")))?;
+    let mut hosts = static_file::read(path, &text, flags.list("static_vm_tags"))?;
+    if hosts.len() < count as usize {
+        let there = hosts.len();
+        return Err(complain(&format!(
+            "--static_vm_file={path}: lists {there} machines, and {count} are needed: none of a cloud is put beside them"
+        )));
+    }
+    hosts.truncate(count as usize);
+    let lacking = hosts.iter().find(|host| host.internal.is_none()).filter(|_| which.needs_internal());
+    match lacking {
+        Some(host) => Err(complain(&format!(
+            "--static_vm_file={path}: {} has no `internal_ip`: put it there, or say --ip_addresses=EXTERNAL",
+            host.name
+        ))),
+        None => Ok(hosts),
+    }
+}
+
+/// Flags of machines to be made, where none are made.
+fn static_notes(flags: &Flags) -> Vec<String> {
+    let idle = ["cloud", "zone", "zones", "extra_zones", "machine_type", "placement_group_style", "image", "project"];
+    let said: Vec<String> = idle.iter().filter(|name| flags.is_said(name)).map(|name| format!("--{name}")).collect();
+    if said.is_empty() {
+        return Vec::new();
+    }
+    vec![format!("{}: not heeded: with --static_vm_file no machine is made", said.join(", "))]
+}
+
+/// How often the run stage is done, and how long all of it measures at least, seconds.
+fn runs(flags: &Flags, wanted: &Wanted, which: Which) -> Result<(u32, u64), Answer> {
+    let iterations = flags.count("run_stage_iterations").unwrap_or(1);
+    let least = flags.count("run_stage_time").unwrap_or(0);
+    if iterations > 1 && least > 0 {
+        return Err(complain("--run_stage_iterations and --run_stage_time: one of the two"));
+    }
+    let tests: u64 = wanted.tests.iter().map(|test| test.seconds).sum();
+    // Of a mesh, half of the hosts measure the other half at once at best.
+    let rounds = u64::from(wanted.hosts.max(2) - 1);
+    let ways = if wanted.directions == Directions::Both { 2 } else { 1 };
+    // With internal addresses only where they answer, external ones are sure.
+    let kinds = if which.reachable { 1 } else { which.addresses.each().len() as u64 };
+    let once = (tests * rounds * ways * kinds * u64::from(wanted.repeats)).max(1);
+    let runs = if least > 0 { u64::from(least).div_ceil(once) } else { u64::from(iterations) };
+    let runs = u32::try_from(runs).unwrap_or(u32::MAX);
+    Ok((runs, once.saturating_mul(u64::from(runs))))
+}
+
+fn ask(
+    uid: &str,
+    benchmark: Benchmark,
+    flags: &Flags,
+    run_uri: &str,
+    owner: &str,
+    wanted: &Wanted,
+    which: Which,
+) -> Result<Ask, Answer> {
+    Ok(Ask {
+        test: benchmark.name().to_owned(),
+        uid: uid.to_owned(),
+        run_uri: run_uri.to_owned(),
+        owner: owner.to_owned(),
+        product_name: flags.text("product_name").unwrap_or("PerfKitBenchmarker").to_owned(),
+        official: flags.switch("official", false),
+        metadata: metadata(flags)?,
+        conflict_is_error: flags.switch("throw_on_metadata_conflict", true),
+        collapse_labels: flags.switch("collapse_labels", true),
+        repeats_of_a_run: wanted.repeats,
+        internal_where_reachable: which.reachable,
+        measurements: wanted.tests.iter().map(|test| test.asked.clone()).collect(),
+    })
+}
+
+/// `key:value`, several with commas between them.
+fn metadata(flags: &Flags) -> Result<BTreeMap<String, String>, Answer> {
+    let mut metadata = BTreeMap::new();
+    let pairs = flags.list("metadata").iter().flat_map(|said| said.split(',')).map(str::trim);
+    for pair in pairs.filter(|pair| !pair.is_empty()) {
+        match pair.split_once(':') {
+            Some((key, value)) if !key.trim().is_empty() && !pair.contains('|') => {
+                metadata.insert(key.trim().to_owned(), value.trim().to_owned());
+            }
+            _ => {
+                return Err(complain(&format!(
+                    "--metadata={pair}: is no key:value, or holds a `|`, which parts labels"
+                )));
+            }
+        }
+    }
+    Ok(metadata)
+}
+
+#[cfg(test)]
+mod tests;

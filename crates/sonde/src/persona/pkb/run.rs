@@ -1,0 +1,221 @@
+//! A session from its first plan to the table at its end.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+
+use logbook::host::Address;
+use logbook::plan::{Directions, Plan};
+use logbook::record::Ended;
+use logbook::run::{Answer as Answered, Cell, Place, RunDocument, Stage};
+use uuid::Uuid;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::persona::answer::Answer;
+use crate::persona::pkb::ask::{Ask, Row};
+use crate::persona::pkb::carry_out::{Carried, Order, Runner};
+use crate::persona::pkb::flags::{Flags, complain};
+use crate::persona::pkb::folder::Folder;
+use crate::persona::pkb::job::{Job, Session};
+use crate::persona::pkb::output::{Status, announcement, statuses, summary, toml_of};
+
+/// Runs each benchmark, and tells what came of it: 0 where all succeeded, else 1.
+///
+/// # Errors
+/// What is printed in place of it: a folder or a file that cannot be had.
+pub fn run(
+    session: &Session,
+    flags: &Flags,
+    command: &[String],
+    runner: &dyn Runner,
+    output: &Output,
+) -> Result<Exit, Answer> {
+    if flags.switch("dry_run", false) {
+        for job in &session.jobs {
+            output.result(&announcement(session, job, &toml_of(job)));
+        }
+        return Ok(Exit::Done);
+    }
+    let unusable = |error: io::Error| complain(&format!("the run's folder cannot be used: {error}"));
+    let folder = Folder::open(flags.text("temp_dir"), &session.run_uri).map_err(unusable)?;
+    let mut runs = folder.runs().map_err(unusable)?;
+    let samples = folder.samples(flags.text("json_path"));
+    if let Some(path) = &samples {
+        begin(path, flags.text("json_write_mode") == Some("w"))?;
+    }
+    let (mut ended, mut rows): (Vec<(&Job, Status)>, Vec<Row>) = (Vec::new(), Vec::new());
+    let mut over = false;
+    for (place, job) in session.jobs.iter().enumerate() {
+        if over {
+            ended.push((job, Status::Skipped));
+            continue;
+        }
+        let text = toml_of(job);
+        output.note(&announcement(session, job, &text));
+        folder.write_plan(&job.uid, &text).map_err(unusable)?;
+        let resume = runs.contains_key(&job.uid);
+        let id = *runs.entry(job.uid.clone()).or_insert_with(Uuid::now_v7);
+        folder.write_runs(&runs).map_err(unusable)?;
+        let order = Order {
+            uid: &job.uid,
+            run_uri: &session.run_uri,
+            place,
+            id,
+            resume,
+            stages: &session.stages,
+            plan: &job.plan,
+            machines: job.machines.as_ref(),
+            command,
+        };
+        let (status, stopped) = one(job, &order, samples.as_deref(), runner, &mut rows, output);
+        ended.push((job, status));
+        over = stopped || (status == Status::Failed && flags.switch("stop_after_benchmark_failure", false));
+    }
+    output.result(&summary(&rows));
+    output.note(&statuses(&ended));
+    if let Some(path) = &samples {
+        output.note(&format!("pkb: samples: {}\n", path.display()));
+    }
+    output.note(&format!("pkb: run {}: plans in {}\n", session.run_uri, folder.path().display()));
+    let all = ended.iter().all(|(_, status)| *status == Status::Succeeded);
+    Ok(if all { Exit::Done } else { Exit::Persona(1) })
+}
+
+/// One benchmark: how it ended, and whether it was stopped, so that no other is begun.
+fn one(
+    job: &Job,
+    order: &Order<'_>,
+    samples: Option<&Path>,
+    runner: &dyn Runner,
+    rows: &mut Vec<Row>,
+    output: &Output,
+) -> (Status, bool) {
+    let tell = |failure: &Failure| output.aside(&format!("pkb: {}: {}", job.uid, failure.text()));
+    let carried = match runner.carry_out(order) {
+        Ok(carried) => carried,
+        Err(failure) => {
+            tell(&failure);
+            return (Status::Failed, matches!(failure.exit, Exit::CutShort(_)));
+        }
+    };
+    let stopped = matches!(carried.run.ended, Some(Ended::Interrupted { .. }));
+    let mut trouble = troubles(&carried.run, job, order.stages);
+    if order.stages.contains(&Stage::Run) {
+        if let Err(failure) = write(&job.ask, &carried, samples, runner, rows) {
+            tell(&failure);
+            trouble.push("its samples were not written".to_owned());
+        }
+    }
+    for what in &trouble {
+        output.aside(&format!("pkb: {}: {what}\n", job.uid));
+    }
+    (if trouble.is_empty() && !stopped { Status::Succeeded } else { Status::Failed }, stopped)
+}
+
+fn write(
+    ask: &Ask,
+    carried: &Carried,
+    path: Option<&Path>,
+    runner: &dyn Runner,
+    rows: &mut Vec<Row>,
+) -> Result<(), Failure> {
+    let samples = runner.samples(ask, carried)?;
+    rows.extend(samples.rows);
+    let Some(path) = path else { return Ok(()) };
+    let written = OpenOptions::new().append(true).create(true).open(path).and_then(|mut file| {
+        file.write_all(samples.lines.as_bytes())?;
+        file.flush()
+    });
+    written.map_err(|error| Failure::usage(format!("{}: cannot write the samples: {error}", path.display())))
+}
+
+/// Makes the samples' file, or empties it, before anything is measured: where it cannot be had nothing is.
+fn begin(path: &Path, over: bool) -> Result<(), Answer> {
+    let mut options = OpenOptions::new();
+    let opened = if over { options.write(true).truncate(true) } else { options.append(true) }.create(true).open(path);
+    opened
+        .map(|_| ())
+        .map_err(|error| complain(&format!("--json_path={}: cannot write there: {error}", path.display())))
+}
+
+/// What of a benchmark was not done, a line each, at most so many.
+fn troubles(run: &RunDocument, job: &Job, stages: &[Stage]) -> Vec<String> {
+    const MOST: usize = 10;
+    let lost = run.hosts.iter().filter_map(|host| host.lost.as_ref().map(|why| format!("{}: {}", host.host, why.what)));
+    let mut all: Vec<String> = lost.collect();
+    // Where hosts are there already nothing is made or removed.
+    let is_made = |stage: &Stage| !matches!(stage, Stage::Provision | Stage::Teardown) || job.machines.is_some();
+    let missing = stages.iter().filter(|stage| is_made(stage) && !run.stages.contains(stage));
+    all.extend(missing.map(|stage| format!("the stage `{}` was not done", format!("{stage:?}").to_lowercase())));
+    if stages.contains(&Stage::Run) {
+        all.extend(
+            wanted(&run.plan)
+                .iter()
+                .filter(|place| !is_left_out(run, &job.ask, place))
+                .filter_map(|place| unmeasured(run, place)),
+        );
+    }
+    if all.len() > MOST {
+        let more = all.len() - MOST;
+        all.truncate(MOST);
+        all.push(format!("and {more} more"));
+    }
+    all
+}
+
+fn unmeasured(run: &RunDocument, place: &Place) -> Option<String> {
+    let Place { from, to, method, repeat, .. } = place;
+    let what = format!("{method} from {from} to {to}, repeat {repeat}");
+    match run.cell(place) {
+        None => Some(format!("{what}: was not begun")),
+        Some(Cell { failure: Some(failure), .. }) => Some(format!("{what}: {}", failure.what)),
+        Some(Cell { record: None, .. }) => Some(format!("{what}: nothing was measured")),
+        Some(_) => None,
+    }
+}
+
+/// Whether internal addresses are asked only where they answer, and these did not.
+fn is_left_out(run: &RunDocument, ask: &Ask, place: &Place) -> bool {
+    let is_of = |from: &str, to: &str| from == place.from && to == place.to;
+    let unanswered = run
+        .checks
+        .iter()
+        .any(|check| check.over == Address::Internal && is_of(&check.from, &check.to) && check.icmp != Answered::Open);
+    ask.internal_where_reachable && place.over == Address::Internal && unanswered
+}
+
+/// Every cell that a plan of all pairs asks for.
+fn wanted(plan: &Plan) -> BTreeSet<Place> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for (at, one) in plan.hosts.iter().enumerate() {
+        for other in &plan.hosts[at + 1..] {
+            pairs.push((&one.name, &other.name));
+            if plan.directions == Directions::Both {
+                pairs.push((&other.name, &one.name));
+            }
+        }
+    }
+    let has =
+        |name: &str, over: Address| plan.hosts.iter().any(|host| host.name == name && host.address(over).is_some());
+    let mut places = BTreeSet::new();
+    for (from, to) in pairs {
+        for over in plan.addresses.each().iter().filter(|over| has(to, **over)) {
+            for method in &plan.methods {
+                places.extend((0..plan.repeats).map(|repeat| Place {
+                    from: from.to_owned(),
+                    to: to.to_owned(),
+                    over: *over,
+                    method: method.name.clone(),
+                    repeat,
+                }));
+            }
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests;

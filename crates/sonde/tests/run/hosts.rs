@@ -1,0 +1,180 @@
+//! Hosts that do not answer, are lost in the middle, or say nonsense: each costs its own cells, in bounded time, and no others.
+
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use testbed::wait;
+
+use crate::{Lab, cells, running};
+
+/// A stand-in of `ssh` for a host on loopback: runs the last of its words by a shell here, after what `first` does.
+fn ssh(lab: &Lab, name: &str, first: &str) -> String {
+    let path = lab
+        .write(name, &format!("#!/bin/sh\n{first}\nfor word in \"$@\"; do last=$word; done\nexec sh -c \"$last\"\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// A table of a host that is reached by such a stand-in.
+fn host(number: usize, ssh: &str) -> String {
+    format!(
+        "[[hosts]]\nname = \"h{number}\"\ninternal = \"127.0.0.{number}\"\nreach = {{ ssh = {{ to = \"h{number}\", through = [\"{ssh}\"] }} }}\n"
+    )
+}
+
+fn lost(run: &Value) -> Vec<(String, String)> {
+    let hosts = run["hosts"].as_array().unwrap().iter().filter(|host| !host["lost"].is_null());
+    hosts
+        .map(|host| (host["host"].as_str().unwrap().to_owned(), host["lost"]["what"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+#[test]
+fn by_ssh_the_program_is_put_there_once_and_run() {
+    let lab = Lab::new();
+    let way = ssh(&lab, "ssh", "");
+    let hosts: String = (1..=2).map(|number| host(number, &way)).collect();
+    let methods = lab.methods(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
+    let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{hosts}", lab.port()));
+    let (code, run, said) = lab.run(&[&plan]);
+    assert_eq!((code, cells(&run).len()), (Some(0), 2), "{said}");
+    let cache = lab.path(".cache/sonde");
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1, "one program, under its checksum");
+    assert_eq!(run["hosts"][0]["tool"]["name"], "sonde");
+    // Taken away where that is asked for.
+    let (code, run, said) = lab.run(&["--resume", "last", "--stage", "run,cleanup"]);
+    assert_eq!((code, &run["stages"]), (Some(0), &json!(["prepare", "run", "cleanup"])), "{said}");
+    assert!(crate::is_empty(&cache));
+}
+
+#[test]
+fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
+    let lab = Lab::new();
+    let hangs = ssh(&lab, "hangs", "exec sleep 600");
+    let rubbish = ssh(&lab, "rubbish", "yes 'Welcome!'");
+    let refused = ssh(&lab, "refused", "echo 'root@h6: Permission denied (publickey,password).' >&2; exit 255");
+    let methods = lab.methods(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
+    let good: String = (1..=3)
+        .map(|number| format!("[[hosts]]\nname = \"h{number}\"\nreach = \"local\"\ninternal = \"127.0.0.{number}\"\n"))
+        .collect();
+    let bad: String =
+        [(4, &hangs), (5, &rubbish), (6, &refused)].iter().map(|(number, way)| host(*number, way)).collect();
+    let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{good}{bad}", lab.port()));
+    let (code, run, said) = lab.run(&[&plan, "--patience", "5s"]);
+    assert_eq!(code, Some(3), "{said}");
+    let (measured, not): (Vec<_>, Vec<_>) = cells(&run).into_iter().partition(|(_, measured)| *measured);
+    assert_eq!((measured.len(), not.len()), (6, 24), "three hosts with each other; 30 in all");
+    assert!(
+        run["cells"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|cell| !cell["failure"].is_null())
+            .all(|cell| cell["host_lost"] == true)
+    );
+    let lost = lost(&run);
+    assert_eq!(lost.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>(), ["h4", "h5", "h6"]);
+    assert!(lost[2].1.contains("Permission denied"), "{lost:?}");
+    for (host, _) in &lost {
+        assert!(said.contains(&format!("{host}")), "said meanwhile: {said}");
+    }
+}
+
+#[test]
+fn a_host_that_is_killed_in_the_middle_is_marked_and_measured_when_it_is_back() {
+    let lab = Lab::new();
+    let way = ssh(&lab, "ssh", "");
+    let methods = lab.methods(&[("tcp_rr", "rtt --tcp -t 300ms --warm-up 0")]);
+    let hosts: String = (1..=3).map(|number| host(number, &way)).collect();
+    let plan = lab.write("plan.toml", &format!("port = {}\nrepeats = 3\nseed = 3\n{methods}{hosts}", lab.port()));
+    let mut child = lab.start(&[&plan, "--no-check", "--json", "-o", &lab.path("run.json").display().to_string()]);
+    let done = || {
+        let output = lab.command(&["show", "last", "--json"]).output().unwrap();
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        run["cells"].as_array().map_or(0, Vec::len)
+    };
+    wait::until("some cells are there", || done() >= 2);
+    // The reflector of h2 tells which of the agents is h2's.
+    let agent = agent_of("127.0.0.2").expect("h2 serves");
+    kill_process(agent, Signal::KILL).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(lab.path("run.json")).unwrap()).unwrap();
+    let with_h2 = |name: &str| name.contains("h2");
+    for (name, measured) in cells(&run) {
+        assert!(measured || with_h2(&name), "{name} has nothing to do with h2");
+    }
+    assert!(cells(&run).iter().any(|(name, measured)| with_h2(name) && !measured), "what was left of h2's");
+    assert_eq!(cells(&run).len(), 18, "each cell has come to an end");
+    assert_eq!(lost(&run).len(), 1);
+    let (code, run, said) = lab.run(&["--resume", "last"]);
+    assert_eq!(code, Some(0), "{said}");
+    let measured: std::collections::BTreeSet<String> =
+        cells(&run).into_iter().filter(|(_, measured)| *measured).map(|(name, _)| name).collect();
+    assert_eq!(measured.len(), 18);
+    assert_eq!(running(&lab.port().to_string()), [] as [String; 0]);
+}
+
+/// The process that started the reflector at this address.
+fn agent_of(address: &str) -> Option<Pid> {
+    let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).find_map(|folder| {
+        let line = std::fs::read_to_string(folder.join("cmdline")).ok()?.replace('\0', " ");
+        let status = std::fs::read_to_string(folder.join("status")).ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
+        (line.contains(" serve ") && line.contains(address)).then(|| Pid::from_raw(parent))?
+    })
+}
+
+#[test]
+fn a_port_that_is_taken_and_one_that_is_shut_are_said() {
+    let lab = Lab::new();
+    // Somebody else is at the port of one host.
+    let taken = std::net::TcpListener::bind(("127.0.0.2", lab.port())).unwrap();
+    let plan = lab.plan(
+        2,
+        &[("tcp_rr", "rtt --tcp -c 20 --warm-up 0"), ("ping", "rtt --icmp -c 3 --every 1ms --warm-up 0")],
+        "",
+    );
+    let (code, run, _) = lab.run(&[&plan]);
+    drop(taken);
+    assert_eq!(code, Some(3));
+    let failed: Vec<&Value> =
+        run["cells"].as_array().unwrap().iter().filter(|cell| !cell["failure"].is_null()).collect();
+    assert_eq!(failed.len(), 1);
+    assert_eq!((&failed[0]["place"]["to"], &failed[0]["place"]["method"]), (&json!("h2"), &json!("tcp_rr")));
+    let what = failed[0]["failure"]["what"].as_str().unwrap();
+    assert!(what.starts_with("h2: error: ") && what.contains(&lab.port().to_string()), "{what}");
+}
+
+#[test]
+fn plans_that_make_no_sense_are_refused_before_anything_is_touched() {
+    let lab = Lab::new();
+    let methods = [("tcp_rr", "rtt --tcp -c 20")];
+    let cases: [(String, &str); 5] = [
+        (lab.plan(1, &methods, ""), "two hosts at least"),
+        (lab.write("a.toml", "nonsense = 3\nmethods = []\n"), "a.toml, line 1, column 1: unknown key `nonsense`"),
+        (
+            lab.write("b.toml", &std::fs::read_to_string(lab.plan(2, &[("x", "rtt db1 --tcp")], "")).unwrap()),
+            "method `x`: names a host, `db1`",
+        ),
+        (
+            lab.write("c.toml", &std::fs::read_to_string(lab.plan(2, &[("x", "rtt --nonsense")], "")).unwrap()),
+            "--nonsense",
+        ),
+        (
+            lab.write("d.toml", &std::fs::read_to_string(lab.plan(2, &[("x", "rtt --tcp --port 5")], "")).unwrap()),
+            "method `x`: says --port",
+        ),
+    ];
+    for (plan, expected) in cases {
+        let plan = if plan.ends_with("plan.toml") { lab.plan(1, &methods, "") } else { plan };
+        let output = lab.command(&["run", &plan]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+    assert!(!lab.path("runs.db").exists());
+    let output = lab.command(&["run", "--resume", "last"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "there is none to go on with");
+}
