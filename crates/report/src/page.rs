@@ -19,6 +19,7 @@ mod study;
 mod table;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use logbook::moment::Moment;
 use logbook::read::Document;

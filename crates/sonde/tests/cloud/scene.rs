@@ -19,6 +19,23 @@ pub const CLOUDS: [(&str, &str, &str); 3] = [
     ("azure", "eastus-1", "Standard_D2s_v6"),
 ];
 
+/// Whether every fault is tried at every step of every cloud, which takes minutes: `SONDE_CLOUD_WHOLE=1`.
+pub fn whole() -> bool {
+    std::env::var_os("SONDE_CLOUD_WHOLE").is_some()
+}
+
+/// When a fault comes: before what a call does, or after. The engine is the same for all clouds, so both of one of them are enough
+/// in the usual run; what is done after its caller's death is the harder one.
+pub fn moments(cloud: usize) -> &'static [&'static str] {
+    if cloud == 0 || whole() { &["before", "after"] } else { &["before"] }
+}
+
+/// The calls at which a fault is tried where the engine's way through them is the same for all clouds: every one of the first
+/// cloud, every third of the others, and every one where the whole is asked for.
+pub fn steps(cloud: usize, calls: usize) -> impl Iterator<Item = usize> {
+    (1..=calls).step_by(if cloud == 0 || whole() { 1 } else { 3 })
+}
+
 /// A cloud in a folder.
 pub struct Scene {
     folder: TempDir,
@@ -108,8 +125,6 @@ impl Scene {
     /// Everything goes well from now on.
     pub fn heal(&self) {
         let _ = fs::remove_file(self.path("cloud/fault"));
-        // One that was ended in its turn leaves the turn taken.
-        let _ = fs::remove_dir(self.path("cloud/lock"));
     }
 
     /// Calls so far.
