@@ -81,7 +81,7 @@ fn every_metric_has_its_name_and_unit() {
         let asked = Asked { carrier: Some(carrier), ..Asked::default() };
         Record { method: asked.resolve().unwrap(), ..fixture::closed() }
     };
-    let records = [
+    let records = vec![
         (fixture::icmp(), None),
         (exchange(Carrier::Tcp), None),
         (exchange(Carrier::Udp), None),
