@@ -172,7 +172,9 @@ pub struct Run {
 /// Runs `flows` as the method says, on this thread, until it ends.
 pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet: Outlet) -> Run {
     match flows.pop() {
-        Some(only) if flows.is_empty() && one_at_a_time(told.method) => lockstep::Lockstep::new(only, told, outlet).run(),
+        Some(only) if flows.is_empty() && one_at_a_time(told.method) => {
+            lockstep::Lockstep::new(only, told, outlet).run()
+        }
         Some(last) => {
             flows.push(last);
             windowed::Windowed::new(flows, told, outlet).run()

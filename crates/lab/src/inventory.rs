@@ -20,14 +20,14 @@ mod tests;
 mod words;
 mod yaml;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use logbook::failure::{Failure, Side};
 use logbook::host::Host;
-use logbook::plan::{MOST_HOSTS, Plan};
+use logbook::plan::{self, MOST_HOSTS, Plan};
 
 use facts::Facts;
 
@@ -49,17 +49,20 @@ pub enum Form {
     Tofu,
     /// Static machines of `PerfKit` Benchmarker (`--static_vm_file`).
     Pkb,
+    /// The tables `[[hosts]]` of a plan, as `sonde lab up -o` writes them.
+    Toml,
 }
 
 impl Form {
     /// All of them with the words that force them.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 7] = [
         ("list", Self::List),
         ("csv", Self::Csv),
         ("ini", Self::Ini),
         ("yaml", Self::Yaml),
         ("tofu", Self::Tofu),
         ("pkb", Self::Pkb),
+        ("toml", Self::Toml),
     ];
 
     /// The form that stands before the path in `form:path`, and the path; without one the path alone.
@@ -76,6 +79,7 @@ impl Form {
             Some("csv" | "tsv") => Self::Csv,
             Some("yaml" | "yml") => Self::Yaml,
             Some("ini") => Self::Ini,
+            Some("toml") => Self::Toml,
             Some("json") => of_json(text),
             _ => of_content(text),
         }
@@ -158,7 +162,29 @@ impl Fault {
 /// What is not of the form, a value that is not of its kind, two hosts of one name, no hosts or too many, and a form that is not
 /// known; each with its line.
 pub fn read(text: &str, name: &str, form: Option<Form>) -> Result<Vec<Host>, InventoryError> {
-    hosts(text, form.unwrap_or_else(|| Form::of(name, text))).map_err(|fault| fault.named(name))
+    match form.unwrap_or_else(|| Form::of(name, text)) {
+        Form::Toml => own(text, name),
+        form => hosts(text, form).map_err(|fault| fault.named(name)),
+    }
+}
+
+/// The hosts of a list in the form of a plan.
+fn own(text: &str, name: &str) -> Result<Vec<Host>, InventoryError> {
+    let hosts = plan::hosts(text, name).map_err(|error| InventoryError {
+        name: error.name,
+        line: Some(error.line),
+        what: error.what,
+        hint: error.hint,
+    })?;
+    enough(hosts.len(), 0).map_err(|fault| fault.named(name))?;
+    let mut seen = BTreeSet::new();
+    match hosts.iter().find(|host| !seen.insert(host.name.as_str())) {
+        Some(twice) => {
+            let what = format!("a second host `{}`", twice.name);
+            Err(Fault::new(0, what, "give each host a name of its own").named(name))
+        }
+        None => Ok(hosts),
+    }
 }
 
 fn hosts(text: &str, form: Form) -> Result<Vec<Host>, Fault> {
@@ -174,6 +200,8 @@ fn hosts(text: &str, form: Form) -> Result<Vec<Host>, Fault> {
         Form::Yaml => ansible::read(&yaml::read(text)?)?.facts()?,
         Form::Tofu => objects::tofu(&json::read(text)?)?,
         Form::Pkb => objects::pkb(&json::read(text)?)?,
+        // It is read into hosts at once.
+        Form::Toml => Vec::new(),
     };
     if facts.is_empty() {
         let forms = Form::ALL.map(|(word, _)| format!("`{word}:`")).join(", ");

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 
-pub use read::PlanError;
+pub use read::{PlanError, hosts};
 
 /// Most hosts of a plan: a mesh of so many has 8 million pairs.
 pub const MOST_HOSTS: usize = 4_096;

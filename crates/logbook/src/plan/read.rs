@@ -3,8 +3,11 @@
 use std::fmt;
 use std::ops::Range;
 
+use serde::Deserialize;
+
 use super::{Plan, check};
 use crate::failure::{Failure, Side};
+use crate::host::Host;
 
 /// Longest text of a plan, bytes.
 const LONGEST: usize = 16 << 20;
@@ -75,6 +78,20 @@ impl Plan {
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
         toml::to_string(self)
     }
+}
+
+/// The hosts in `text`, a TOML document with tables `[[hosts]]` as a plan has them, that is called `name`; what else stands there is
+/// passed over, so that a plan is a list of its hosts too.
+///
+/// # Errors
+/// As of [`Plan::read`].
+pub fn hosts(text: &str, name: &str) -> Result<Vec<Host>, PlanError> {
+    #[derive(Deserialize)]
+    struct Listed {
+        hosts: Vec<Host>,
+    }
+    let listed: Result<Listed, _> = toml::from_str(text);
+    Ok(listed.map_err(|error| locate(text, name, worded(&error)))?.hosts)
 }
 
 /// What the reader of TOML says, in the words of a plan.

@@ -314,7 +314,10 @@ mod tests {
     #[test]
     fn advice_has_the_figures_of_what_was_seen() {
         let few = |run_for_ns| Warning::TooFewForQuantile { q: 0.999_99, needed: 1_000_000, seen: 388_124, run_for_ns };
-        assert_eq!(few(Some(Nanos::millis(25_765))).advice_in(Command::Rtt).unwrap(), "run 26 s (-t), or --until p99.999");
+        assert_eq!(
+            few(Some(Nanos::millis(25_765))).advice_in(Command::Rtt).unwrap(),
+            "run 26 s (-t), or --until p99.999"
+        );
         assert_eq!(few(None).advice_in(Command::Rtt).unwrap(), "--until p99.999");
         let start = Warning::StartIncluded { steady_after_ns: Nanos::millis(2_100), share: 0.1 };
         assert!(start.advice_in(Command::Throughput).unwrap().contains("--warm-up 3s"));
@@ -327,7 +330,11 @@ mod tests {
         assert!(long.advice_in(Command::Rtt).unwrap().contains("--size within 1472"));
         let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us, leaves_by: None };
         assert!(lost(Some(15)).advice_in(Command::Rtt).unwrap().contains("raise --receive-buffer"));
-        assert_eq!(lost(Some(14)).advice_in(Command::Rtt), lost(None).advice_in(Command::Rtt), "the others are no business of the buffer");
+        assert_eq!(
+            lost(Some(14)).advice_in(Command::Rtt),
+            lost(None).advice_in(Command::Rtt),
+            "the others are no business of the buffer"
+        );
         let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
         assert!(gone(Some(15)).advice_in(Command::Rtt) != gone(Some(14)).advice_in(Command::Rtt));
     }

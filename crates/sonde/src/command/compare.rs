@@ -138,7 +138,14 @@ impl<'a> Live<'a> {
             budget_ns: self.planned.budget,
             trials: course.trials,
             ended: Some(course.ended),
-            ..empty(self.command, started, Design::Paired, self.settings, self.options.trials.blocks.unwrap_or(RUNS), self.seed)
+            ..empty(
+                self.command,
+                started,
+                Design::Paired,
+                self.settings,
+                self.options.trials.blocks.unwrap_or(RUNS),
+                self.seed,
+            )
         }
     }
 }

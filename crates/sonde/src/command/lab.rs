@@ -1,9 +1,13 @@
-//! `sonde lab`: hosts on this machine, to try and to teach with.
+//! `sonde lab`: hosts to measure between: on this machine, in a cloud, in a cluster.
 
-mod place;
+pub mod cloud;
+pub mod kubernetes;
+pub mod place;
 mod remove;
 mod show;
 mod up;
+
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
@@ -46,18 +50,24 @@ enum Task {
     Down(remove::DownOptions),
     /// Remove what killed processes left, and with --older-than labs that stand
     Clean(remove::CleanOptions),
+    /// Machines of a cloud, by the vendor's own program: gcloud, aws or az
+    Cloud(cloud::CloudOptions),
+    /// Pods of a Kubernetes cluster, by kubectl
+    Kubernetes(kubernetes::KubernetesOptions),
 }
 
 /// Does it.
 ///
 /// # Errors
 /// What the lab says.
-pub fn run(options: &LabOptions, output: &Output) -> Result<Exit, Failure> {
-    match &options.task {
-        Task::Up(options) => up::run(options, output),
-        Task::List(options) => show::run(options, output),
-        Task::Down(options) => remove::down(options, output),
-        Task::Clean(options) => remove::clean(options, output),
+pub fn run(options: LabOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
+    match options.task {
+        Task::Up(options) => up::run(&options, output),
+        Task::List(options) => show::run(&options, output),
+        Task::Down(options) => remove::down(&options, output),
+        Task::Clean(options) => remove::clean(&options, output),
+        Task::Cloud(options) => cloud::run(options, output),
+        Task::Kubernetes(options) => kubernetes::run(&options, output),
     }
 }
 

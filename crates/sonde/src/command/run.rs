@@ -24,9 +24,10 @@ use logbook::run::{Place, RunDocument, Stage};
 use measure::unit::Nanos;
 use protocol::native::key::Key;
 
+use crate::command::lab::place;
 use crate::command::run::plan::Asked;
 use crate::command::runs::place::StoreOptions;
-use crate::command::{self, deliver, key, rtt};
+use crate::command::{deliver, key, rtt};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -90,7 +91,7 @@ pub fn carry(
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
     let book = Book::open(asked.run, store, hear, output)?;
     let plan = book.plan();
-    let ways = Ways::new(command::lab::place::runtime(), command::lab::place::labs());
+    let ways = Ways::new(place::runtime(), place::labs());
     let campaign = Campaign {
         plan: &plan,
         ways: &ways,

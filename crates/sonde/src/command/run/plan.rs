@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use lab::campaign::{Measure, Needs};
+use lab::inventory;
 use lab::pairs::NoPairs;
 use logbook::plan::{Addresses, AtOnce, Directions, Order, Pairs, Plan, PlannedMethod};
 use logbook::record::Tool;
@@ -197,15 +198,11 @@ fn method(text: &str) -> PlannedMethod {
 
 /// Puts the hosts of all inventories among those of the plan: files that the plan names are seen from its folder.
 fn inventories(plan: &mut Plan, options: &RunOptions) -> Result<(), Failure> {
+    let told = |told| Failure { told, ..Failure::usage("") };
     let folder = options.plan.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-    let named = std::mem::take(&mut plan.inventory);
-    let listed =
-        named.iter().map(|name| (name, folder)).chain(options.inventory.iter().map(|name| (name, Path::new(""))));
-    for (name, folder) in listed {
-        let hosts = read(&folder.join(name))?.hosts;
-        plan.hosts.extend(hosts);
-    }
-    Ok(())
+    inventory::gather(plan, folder).map_err(told)?;
+    plan.inventory.clone_from(&options.inventory);
+    inventory::gather(plan, Path::new("")).map_err(told)
 }
 
 /// The plan's methods, ready to be run.

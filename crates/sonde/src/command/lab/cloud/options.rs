@@ -1,0 +1,192 @@
+//! The options of `sonde lab cloud`, each defined once.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lab::cloud::call::Patience;
+use lab::cloud::wanted::{Cloud, Network, Opening};
+use measure::unit::Nanos;
+
+use crate::command::value;
+
+/// What `sonde lab cloud up` takes.
+#[derive(Debug, Args)]
+pub struct UpOptions {
+    /// Whose cloud: gcp, aws or azure
+    #[arg(long, value_name = "CLOUD")]
+    pub cloud: Cloud,
+    /// A zone; may be given again: us-central1-b, us-east-1a, eastus-1 (eastus: in no zone of that region)
+    #[arg(long, value_name = "ZONE", required = true, value_delimiter = ',')]
+    pub zone: Vec<String>,
+    /// The machine type, or one for each zone
+    #[arg(long, value_name = "TYPE", required = true, value_delimiter = ',')]
+    pub machine_type: Vec<String>,
+    /// Machines in each zone
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub count: u32,
+    /// The image: PROJECT/FAMILY or a name, an AMI, a URN [default: Debian 12 of the vendor]
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+    /// How close to each other: none, cluster, spread, closest_supported, or the vendor's own word
+    ///
+    /// `closest_supported` puts machines of one zone into a cluster, where their type allows that, and says so where it does not.
+    /// `cluster` of old is taken as COLLOCATED on gcp and as proximity-placement-group on azure, with a note.
+    #[arg(long, value_name = "STYLE", default_value = "closest_supported")]
+    pub placement: String,
+    /// Leave accelerated networking off: VIRTIO_NET on gcp, an unaccelerated interface on azure; aws has no switch for it
+    #[arg(long)]
+    pub no_accelerated_networking: bool,
+    /// From where ssh may come: the address by which the cloud sees you, or a network
+    #[arg(long, value_name = "ADDRESS[/BITS]")]
+    pub from: Network,
+    /// What else is let in from outside, as in tcp:7663@203.0.113.0/24 or icmp@0.0.0.0/0; may be given again
+    ///
+    /// Between the machines everything is open.
+    #[arg(long, value_name = "WHAT@FROM")]
+    pub open: Vec<Opening>,
+    /// Who logs in [default: admin on aws, as its Debian images have it; elsewhere sonde]
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// The public key that may log in; the private one is expected beside it, without .pub [default: ~/.ssh/id_ed25519.pub]
+    #[arg(long, value_name = "FILE")]
+    pub public_key: Option<PathBuf>,
+    /// Who is to blame for the costs, as a tag [default: the user's name here]
+    #[arg(long, value_name = "NAME")]
+    pub owner: Option<String>,
+    /// How long the machines are meant to live: from then on anybody may clean them up
+    ///
+    /// On gcp and aws they end themselves then.
+    #[arg(long, value_name = "TIME", value_parser = lifetime, default_value = "4h")]
+    pub lifetime: Nanos,
+    /// The run's id: a small letter, then up to 15 small letters and digits [default: a new one]
+    #[arg(long, value_name = "ID")]
+    pub run: Option<String>,
+    /// Begin although a clean-up of another run is owed
+    #[arg(long)]
+    pub despite_owed: bool,
+    /// Print the commands that would be run, and run none
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Write the list of hosts into this file, as TOML, instead of printing it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How the program is called
+    #[command(flatten)]
+    pub calls: CallOptions,
+}
+
+/// How a vendor's program is called.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "How the vendor's program is called")]
+pub struct CallOptions {
+    /// The project, profile or subscription [default: as the program is configured]
+    #[arg(long, value_name = "NAME", visible_aliases = ["project", "profile", "subscription"])]
+    pub account: Option<String>,
+    /// Calls at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub at_once: u8,
+    /// How long one call may take before it is ended
+    #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "5m")]
+    pub call_timeout: Nanos,
+    /// How long a thing may take to be there, or gone
+    #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "10m")]
+    pub ready_timeout: Nanos,
+    /// How often is asked whether it is
+    #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "3s")]
+    pub look_every: Nanos,
+    /// How long a thing of which it is not known whether it was made is looked for
+    #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "20s")]
+    pub settle: Nanos,
+}
+
+impl CallOptions {
+    /// As the engine wants it.
+    pub fn patience(&self) -> Patience {
+        let again = Patience::default().again.min(self.look_every);
+        Patience {
+            call: self.call_timeout,
+            look: self.look_every,
+            ready: self.ready_timeout,
+            settle: self.settle,
+            again,
+            ..Patience::default()
+        }
+    }
+}
+
+/// Which of a cloud is asked by tags.
+#[derive(Clone, Debug, Args)]
+pub struct TagOptions {
+    /// Ask this cloud for what carries the tags
+    #[arg(long, value_name = "CLOUD")]
+    pub cloud: Option<Cloud>,
+    /// A region to ask, where the cloud lists by region (aws); may be given again [default: all]
+    #[arg(long, value_name = "REGION", requires = "cloud", value_delimiter = ',', value_parser = region)]
+    pub region: Vec<String>,
+}
+
+/// What `sonde lab cloud down` takes.
+#[derive(Debug, Args)]
+pub struct DownOptions {
+    /// The run
+    #[arg(long, value_name = "ID")]
+    pub run: String,
+    /// Also remove what carries the run's tags, whatever its ledger says; where there is no ledger this is the only way
+    #[arg(long, requires = "cloud")]
+    pub by_tags: bool,
+    /// Print the commands that would be run, and run none that removes
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where to look by tags
+    #[command(flatten)]
+    pub tags: TagOptions,
+    /// How the program is called
+    #[command(flatten)]
+    pub calls: CallOptions,
+}
+
+/// What `sonde lab cloud clean` takes.
+#[derive(Debug, Args)]
+pub struct CleanOptions {
+    /// Also runs that were made so long ago, though their time is not over
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub older_than: Option<Nanos>,
+    /// By tags: also what others made [default: what --owner made]
+    #[arg(long, requires = "cloud")]
+    pub any_owner: bool,
+    /// By tags: what this one made [default: the user's name here]
+    #[arg(long, value_name = "NAME", conflicts_with = "any_owner")]
+    pub owner: Option<String>,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where to look by tags
+    #[command(flatten)]
+    pub tags: TagOptions,
+    /// How the program is called
+    #[command(flatten)]
+    pub calls: CallOptions,
+}
+
+/// What `sonde lab cloud list` takes.
+#[derive(Debug, Args)]
+pub struct ListOptions {
+    /// Where to look by tags, beside the ledgers
+    #[command(flatten)]
+    pub tags: TagOptions,
+    /// How the program is called
+    #[command(flatten)]
+    pub calls: CallOptions,
+}
+
+fn lifetime(text: &str) -> Result<Nanos, String> {
+    let time = value::time(text)?;
+    let holds = (Nanos::secs(600)..=Nanos::secs(7 * 86_400)).contains(&time);
+    if holds { Ok(time) } else { Err("is no time for machines to live: 10m to 168h".into()) }
+}
+
+fn region(text: &str) -> Result<String, String> {
+    let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+    let holds = text.starts_with(|letter: char| letter.is_ascii_lowercase()) && text.chars().all(plain);
+    if holds { Ok(text.to_owned()) } else { Err("is no region, as us-east-1 is".into()) }
+}

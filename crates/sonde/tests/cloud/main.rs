@@ -1,0 +1,11 @@
+//! `sonde lab cloud` and `sonde lab kubernetes` against stand-ins for the vendors' programs, and against the real ones as far as
+//! they can be had here.
+
+mod by_tags;
+mod faults;
+mod killed;
+mod kubernetes;
+mod life;
+mod moto;
+mod real;
+mod scene;

@@ -1,0 +1,120 @@
+#!/bin/sh
+# Stands in for gcloud, aws and az: by the name it is called by. It remembers what was made in the folder STAND_IN, a file for
+# each thing, and refuses what the real one would: to remove a network with machines in it, to make a machine in no network.
+#
+# FAULT="N WHEN HOW" in the file STAND_IN/fault has its N-th call go wrong: WHEN is before (nothing is done) or after (it is
+# done all the same), HOW is fail, rubbish, hang, kill (the caller dies by SIGKILL), interrupt (the caller gets SIGINT), or
+# says:WORDS, what it says on standard error as it fails. N of `delete` stands for every call that removes.
+# Addresses: the lines of STAND_IN/addresses, INTERNAL EXTERNAL, one a machine in the order of their numbers.
+set -u
+me=${0##*/}
+things=$STAND_IN/things
+mkdir -p "$things"
+
+# One call at a time: the counter, and what is remembered, are files.
+until mkdir "$STAND_IN/lock" 2>/dev/null; do sleep 0.01; done
+trap 'rmdir "$STAND_IN/lock"' EXIT
+count=0
+[ ! -f "$STAND_IN/count" ] || read -r count <"$STAND_IN/count"
+count=$((count + 1))
+echo "$count" >"$STAND_IN/count"
+printf '%s' "$me" >>"$STAND_IN/calls"
+for word in "$@"; do printf ' %s' "$word" | tr '\n' ' ' >>"$STAND_IN/calls"; done
+echo >>"$STAND_IN/calls"
+
+fail() {
+    echo "ERROR: $*" >&2
+    exit 1
+}
+
+# The word behind an option, the option's word itself where there is none.
+option() {
+    wanted=$1
+    shift
+    while [ $# -gt 0 ]; do
+        if [ "$1" = "$wanted" ]; then
+            echo "$2"
+            return
+        fi
+        shift
+    done
+}
+
+# Whether a thing of this kind is there whose text has this in it.
+any() {
+    for file in "$things/$1"+*; do
+        [ -f "$file" ] || continue
+        if grep -q -- "$2" "$file"; then return 0; fi
+    done
+    return 1
+}
+
+# What was told of all things of a kind whose text has all of the other words in it, with commas between.
+all() {
+    kind=$1
+    shift
+    between=
+    for file in "$things/$kind"+*; do
+        [ -f "$file" ] || continue
+        fits=yes
+        for word in "$@"; do grep -q -- "$word" "$file" || fits=no; done
+        [ $fits = yes ] || continue
+        printf '%s' "$between"
+        cat "$file"
+        between=,
+    done
+}
+
+# The addresses of the machine with this number.
+address() {
+    line=$(sed -n "$(($1 + 1))p" "$STAND_IN/addresses" 2>/dev/null)
+    if [ -n "$line" ]; then
+        [ "$2" = internal ] && echo "${line% *}" || echo "${line#* }"
+    elif [ "$2" = internal ]; then
+        echo "10.64.0.$(($1 + 2))"
+    else
+        echo "198.51.100.$(($1 + 2))"
+    fi
+}
+
+. "${0%/*}/$me.sh"
+
+faulty=
+if [ -f "$STAND_IN/fault" ]; then
+    read -r number when how <"$STAND_IN/fault"
+    case "$number $*" in
+    "$count "*) faulty=$how ;;
+    "delete "*delete* | "delete "*terminate* | "delete "*detach*) faulty=$how ;;
+    esac
+fi
+
+go_wrong() {
+    case $faulty in
+    fail) fail "it is told to fail" ;;
+    says:*) fail "${faulty#says:}" ;;
+    rubbish)
+        echo '<html>504 Gateway Time-out</html>'
+        exit 0
+        ;;
+    hang)
+        rmdir "$STAND_IN/lock"
+        trap - EXIT
+        exec sleep 1000
+        ;;
+    kill)
+        kill -9 "$PPID"
+        # Whoever is killed is gone before the next line: what is done behind it is done by a call without a caller.
+        while kill -0 "$PPID" 2>/dev/null && [ "$(ps -o stat= -p "$PPID" 2>/dev/null | cut -c1)" != Z ]; do :; done
+        ;;
+    interrupt) kill -2 "$PPID" ;;
+    esac
+}
+
+[ -z "$faulty" ] || [ "$when" = after ] || go_wrong
+if [ -n "$faulty" ] && [ "$when" = after ]; then
+    (act "$@") >"$STAND_IN/out" 2>&1
+    go_wrong
+    cat "$STAND_IN/out"
+else
+    act "$@"
+fi
