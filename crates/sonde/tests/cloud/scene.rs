@@ -19,6 +19,11 @@ pub const CLOUDS: [(&str, &str, &str); 3] = [
     ("azure", "eastus-1", "Standard_D2s_v6"),
 ];
 
+/// The PATH of whoever runs the tests.
+pub fn path() -> String {
+    std::env::var_os("PATH").unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Whether every fault is tried at every step of every cloud, which takes minutes: `SONDE_CLOUD_WHOLE=1`.
 pub fn whole() -> bool {
     std::env::var_os("SONDE_CLOUD_WHOLE").is_some()
@@ -69,7 +74,7 @@ impl Scene {
     /// `sonde lab` with these words, quick, one call at a time.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("sonde"));
-        let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap_or_default());
+        let path = format!("{}:{}", self.path("bin").display(), path());
         command.arg("lab").args(words).current_dir(self.folder.path());
         command.env_clear().env("PATH", path).env("HOME", self.folder.path()).env("USER", "me");
         command.env("XDG_STATE_HOME", self.path("state")).env("STAND_IN", self.path("cloud"));
