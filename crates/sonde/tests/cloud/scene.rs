@@ -82,14 +82,14 @@ impl Scene {
     }
 
     /// The words of `sonde lab cloud VERB`.
-    pub fn words<'a>(&self, verb: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    pub fn words<'a>(verb: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let quick = ["--look-every", "5ms", "--settle", "30ms", "--ready-timeout", "1s", "--call-timeout", "20s"];
         [&["cloud", verb][..], more, &quick, &["--at-once", "1"]].concat()
     }
 
     /// Runs `sonde lab cloud VERB` to its end.
     pub fn run(&self, verb: &str, more: &[&str]) -> Ended {
-        process::ended(&mut self.command(&self.words(verb, more)), LIMIT)
+        process::ended(&mut self.command(&Self::words(verb, more)), LIMIT)
     }
 
     /// The words of an `up` of one machine.
@@ -98,7 +98,7 @@ impl Scene {
         let own =
             ["--cloud", cloud, "--zone", zone, "--machine-type", machine_type, "--placement", "closest_supported"];
         let more = [&own, &["--from", "203.0.113.7", "--public-key", "key.pub", "--run", RUN][..], more].concat();
-        self.words("up", &more)
+        Self::words("up", &more)
     }
 
     /// Makes one machine.
