@@ -83,7 +83,7 @@ enum Command {
     /// Look at a host for the first time: how far is it by each carrier, and which number should be believed?
     ///
     /// Needs nothing on the far side. `sonde HOST` is the same. Echo, TCP handshake and every program that is recognised there (a
-    /// reflector of ours, netserver, sockperf, iperf 2, STAMP) are asked side by side, in the same rounds; a sentence says which
+    /// reflector of ours, netserver, sockperf, iperf 2, STAMP, an echo service) are asked side by side, in the same rounds; a sentence says which
     /// number stands for what an application will see, and why the others differ, where that was shown.
     Look(look::options::LookOptions),
     /// Measure round trips: what does one exchange cost, by this method?

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use endpoint::reflector::PORT;
+use endpoint::signal::Signal;
 use endpoint::stop::Stop;
 use lab::campaign::cells::Course;
 use lab::campaign::crew::Crew;
@@ -18,12 +19,15 @@ use lab::pairs::{self, Chosen};
 use lab::rounds;
 use lab::transport::ways::Ways;
 use logbook::plan::{Directions, Plan};
-use logbook::record::Ended;
+use logbook::record::{Ended, Record};
 use logbook::run::{Place, RunDocument, Stage};
+use measure::unit::Nanos;
 use protocol::native::key::Key;
 
 use crate::command::lab::place;
-use crate::command::{key, rtt};
+use crate::command::run::plan::Asked;
+use crate::command::runs::place::StoreOptions;
+use crate::command::{deliver, key, rtt};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -31,18 +35,52 @@ use crate::signal;
 use book::Book;
 use options::RunOptions;
 
-/// Carries the plan out, or what is left of a run.
+/// Carries the plan out, or what is left of a run, and tells it.
 ///
 /// # Errors
 /// A plan that makes no sense, a store that cannot be had, no host at all.
 pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let asked = plan::asked(options, words, output)?;
+    if options.dry_run {
+        let measures = plan::measures(&asked.run.plan)?;
+        announce::plan(&asked.run.plan, &pairs::of(&asked.run.plan).map_err(plan::no_pairs)?, &measures, output);
+        return Ok(Exit::Done);
+    }
+    deliver::check(&options.result)?;
+    let stages = asked.stages.clone();
+    let carried = carry(asked, &options.store, options.patience, &|_| {}, output)?;
+    deliver::run(&carried.run, &options.result, output)?;
+    carried.kept?;
+    Ok(match carried.signal {
+        Some(signal) => Exit::CutShort(signal),
+        None => exit(&carried.run, &stages),
+    })
+}
+
+/// A run that came to its end.
+pub struct Carried {
+    /// Its document.
+    pub run: RunDocument,
+    /// What could not be kept of it.
+    pub kept: Result<(), Failure>,
+    /// The signal that ended it, where one did.
+    pub signal: Option<Signal>,
+}
+
+/// Carries out what is asked for; `hear` is told each record as it is found.
+///
+/// # Errors
+/// A plan that makes no sense, a store that cannot be had.
+pub fn carry(
+    asked: Asked,
+    store: &StoreOptions,
+    patience: Nanos,
+    hear: &(dyn Fn(&Record) + Sync),
+    output: &Output,
+) -> Result<Carried, Failure> {
     let measures = plan::measures(&asked.run.plan)?;
     let chosen = pairs::of(&asked.run.plan).map_err(plan::no_pairs)?;
     announce::plan(&asked.run.plan, &chosen, &measures, output);
-    if options.dry_run {
-        return Ok(Exit::Done);
-    }
     let program = program::own()?;
     let bits =
         key::random_bits().map_err(|error| Failure::usage(format!("/dev/urandom: cannot draw a key: {error}")))?;
@@ -51,7 +89,7 @@ pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Re
     let asked_to_end = stop.clone();
     let interruption = signal::watch(move || asked_to_end.request(), || {})
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
-    let book = Book::open(asked.run, options, output)?;
+    let book = Book::open(asked.run, store, hear, output)?;
     let plan = book.plan();
     let ways = Ways::new(place::runtime(), place::labs());
     let campaign = Campaign {
@@ -61,20 +99,16 @@ pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Re
         program: &program,
         key: &secret,
         port: plan.port.unwrap_or(PORT),
-        patience: options.patience,
+        patience,
         stop: &stop,
         now: &rtt::now,
         watcher: &book,
     };
     carry_out(&campaign, &chosen, &asked.done, &asked.stages, &book, output);
-    let ended =
-        interruption.signal().map_or(Ended::Complete, |signal| Ended::Interrupted { signal: signal.name().to_owned() });
-    let (run, kept) = book.close(ended, options, output)?;
-    kept?;
-    Ok(match interruption.signal() {
-        Some(signal) => Exit::CutShort(signal),
-        None => exit(&run, &asked.stages),
-    })
+    let signal = interruption.signal();
+    let ended = signal.map_or(Ended::Complete, |signal| Ended::Interrupted { signal: signal.name().to_owned() });
+    let (run, kept) = book.close(ended);
+    Ok(Carried { run, kept, signal })
 }
 
 /// What the hosts do, from the first order to the last.

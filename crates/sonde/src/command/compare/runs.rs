@@ -204,8 +204,8 @@ fn check(options: &CompareOptions) -> Result<(), Failure> {
     deliver::check(&options.result)?;
     let live = [
         ("--with", options.with.is_some()),
-        ("--runs", options.runs.is_some()),
-        ("--budget", options.budget.is_some()),
+        ("--runs", options.trials.blocks.is_some()),
+        ("--budget", options.trials.budget.is_some()),
     ];
     if let Some((name, _)) = live.into_iter().find(|(_, given)| *given) {
         let what = format!("{name}: nothing is measured where runs of plans are compared");

@@ -9,9 +9,7 @@ use logbook::run::{Cell, HostSeen, PairCheck, RunDocument, Stage};
 use logbook::shelf::Progress;
 use logbook::shelf::keeper::{Keeper, Kept, Lost};
 
-use crate::command::deliver;
-use crate::command::run::options::RunOptions;
-use crate::command::runs::place;
+use crate::command::runs::place::{self, StoreOptions};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -21,19 +19,24 @@ pub struct Book<'a> {
     keeper: Keeper,
     wanted: usize,
     lost: Mutex<Option<Failure>>,
+    hear: &'a (dyn Fn(&Record) + Sync),
     output: &'a Output,
 }
 
 impl<'a> Book<'a> {
-    /// Begins to keep `run` in the store that the options name.
+    /// Begins to keep `run` in `store`; `hear` is told each record beside.
     ///
     /// # Errors
     /// Neither the store nor a file beside it takes it.
-    pub fn open(run: RunDocument, options: &RunOptions, output: &'a Output) -> Result<Self, Failure> {
-        deliver::check(&options.result)?;
-        let keeper = options.store.keeper(output)?;
+    pub fn open(
+        run: RunDocument,
+        store: &StoreOptions,
+        hear: &'a (dyn Fn(&Record) + Sync),
+        output: &'a Output,
+    ) -> Result<Self, Failure> {
+        let keeper = store.keeper(output)?;
         let wanted = super::wanted(&run.plan);
-        let book = Self { run: Mutex::new(run), keeper, wanted, lost: Mutex::default(), output };
+        let book = Self { run: Mutex::new(run), keeper, wanted, lost: Mutex::default(), hear, output };
         let begun = book.keeper.begin(&book.run());
         book.kept(begun);
         let lost = book.lost().take();
@@ -66,24 +69,14 @@ impl<'a> Book<'a> {
         hosts.sort_by_key(|seen| plan.hosts.iter().position(|host| host.name == seen.host));
     }
 
-    /// Ends it and tells it: the document, and what could not be kept of it.
-    ///
-    /// # Errors
-    /// The result cannot be written.
-    pub fn close(
-        self,
-        ended: Ended,
-        options: &RunOptions,
-        output: &Output,
-    ) -> Result<(RunDocument, Result<(), Failure>), Failure> {
+    /// Ends it: the document, and what could not be kept of it.
+    pub fn close(self, ended: Ended) -> (RunDocument, Result<(), Failure>) {
         self.run().ended = Some(ended);
         self.advance();
-        output.progress_done();
+        self.output.progress_done();
         let Self { run, lost, .. } = self;
-        let run = run.into_inner().unwrap_or_else(PoisonError::into_inner);
-        deliver::run(&run, &options.result, output)?;
         let lost = lost.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((run, lost.map_or(Ok(()), Err)))
+        (run.into_inner().unwrap_or_else(PoisonError::into_inner), lost.map_or(Ok(()), Err))
     }
 
     fn advance(&self) {
@@ -141,6 +134,9 @@ impl Watcher for Book<'_> {
             run.cells.push(cell.clone());
             run.id
         };
+        if let Some(record) = record.as_deref() {
+            (self.hear)(record);
+        }
         let kept = self.keeper.cell(id, cell, record.map(|record| *record));
         self.kept(kept);
     }

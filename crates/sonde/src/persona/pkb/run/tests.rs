@@ -74,6 +74,7 @@ impl Runner for Pretender {
         let cells =
             if measured { wanted(order.plan).into_iter().map(|place| self.cell(place)).collect() } else { Vec::new() };
         let run = RunDocument {
+            planned: None,
             format: Format::Run,
             version: VERSION,
             id: order.id,
