@@ -163,7 +163,8 @@ pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<
         },
         Kind::OneWay => {
             let both = alone()?.outcome.as_ref().and_then(|outcome| outcome.one_way.as_ref());
-            both.and_then(one_way).ok_or("the record tells of no direction by itself: a STAMP reflector does (--peer stamp)")
+            both.and_then(one_way)
+                .ok_or("the record tells of no direction by itself: a STAMP reflector does (--peer stamp)")
         }
     }
 }
@@ -211,6 +212,8 @@ mod tests {
         for kind in Kind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
-        assert!("pie".parse::<Kind>().unwrap_err().contains("percentiles, histogram, series, heat, curve, shift, causes"));
+        assert!(
+            "pie".parse::<Kind>().unwrap_err().contains("percentiles, histogram, series, heat, curve, shift, causes")
+        );
     }
 }

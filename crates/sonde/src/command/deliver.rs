@@ -149,7 +149,8 @@ impl Told<'_> {
     }
 
     fn report(&self, name: &str, form: Form) -> Result<Vec<u8>, Failure> {
-        let none = || Failure::usage(format!("{name}: there is no page and no chart of this")).hint("write .json or .txt");
+        let none =
+            || Failure::usage(format!("{name}: there is no page and no chart of this")).hint("write .json or .txt");
         pages::told(name, (self.document)().ok_or_else(none)?, form)
     }
 }

@@ -84,7 +84,9 @@ fn warn_of_few(blocks: u32, question: &Question, output: &Output) {
     // The interval itself is judged beside the switches, and a busy CPU where the peer tells of one.
     let fewest = fewest_blocks(switches.len() + 1);
     if blocks < fewest {
-        let told = format!("note: too few blocks: {blocks} cannot show any cause by its switch; it takes {fewest} (--blocks)\n");
+        let told = format!(
+            "note: too few blocks: {blocks} cannot show any cause by its switch; it takes {fewest} (--blocks)\n"
+        );
         output.note(&told);
     }
 }

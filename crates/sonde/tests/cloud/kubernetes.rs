@@ -95,8 +95,9 @@ fn one_shot_prints_what_the_job_printed() {
 
 #[test]
 fn a_real_server_takes_the_manifests() {
-    match (program("kube-apiserver"), program("etcd")) {
-        (Some(_), Some(_)) => skip::aloud("Kubernetes manifests by a real API server: it is here, and no test starts it yet"),
-        _ => skip::aloud("Kubernetes manifests by a real API server: no kube-apiserver and etcd"),
-    }
+    let why = match (program("kube-apiserver"), program("etcd")) {
+        (Some(_), Some(_)) => "it is here, and no test starts it yet",
+        _ => "no kube-apiserver and etcd",
+    };
+    skip::aloud(&format!("Kubernetes manifests by a real API server: {why}"));
 }

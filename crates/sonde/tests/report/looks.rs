@@ -6,8 +6,7 @@ use crate::browser::Browser;
 use crate::runs;
 
 /// All kinds of documents on one page.
-const ALL: [&str; 7] =
-    ["tcp.json", "udp.json", "stream.json", "study.json", "look.json", "why.json", "stamp.json"];
+const ALL: [&str; 7] = ["tcp.json", "udp.json", "stream.json", "study.json", "look.json", "why.json", "stamp.json"];
 
 /// Words of charts that stick out of their picture.
 const OUTSIDE: &str = "[...document.querySelectorAll('svg text')].filter((word) => {
