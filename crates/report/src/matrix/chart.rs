@@ -88,11 +88,11 @@ pub(super) fn by_host(run: &RunDocument) -> Vec<Chart> {
         let host = run.plan.hosts.iter().find(|host| host.name == name)?;
         host.label("price_per_hour")?.trim_start_matches('$').parse().ok().filter(|price: &f64| price.is_finite())
     };
-    let axes: [(&str, &str, &dyn Fn(&str) -> Option<f64>); 2] = [
-        ("Throughput by processors of the sender", "processors", &cpus),
-        ("Throughput by price of the sender", "price per hour", &price),
+    let charts = [
+        against(&streams, "Throughput by processors of the sender", "processors", &cpus),
+        against(&streams, "Throughput by price of the sender", "price per hour", &price),
     ];
-    axes.iter().filter_map(|(title, label, of)| against(&streams, title, label, of)).collect()
+    charts.into_iter().flatten().collect()
 }
 
 fn against(streams: &[&Matrix], title: &str, label: &str, of: &dyn Fn(&str) -> Option<f64>) -> Option<Chart> {
@@ -120,5 +120,5 @@ fn against(streams: &[&Matrix], title: &str, label: &str, of: &dyn Fn(&str) -> O
     let x = Axis::new(label, Unit::Plain, Scale::Linear).from_zero();
     let y = Axis::new("throughput", Unit::BytesPerSecond, Scale::Linear).from_zero();
     let alternative = "Each dot is a host: the median of what it sent to each other.".to_owned();
-    Some(Chart { series, alternative, ..Chart::new(title, x, y) })
+    Some(Chart { alternative, series, ..Chart::new(title, x, y) })
 }

@@ -55,7 +55,7 @@ pub fn page(
     body.list(&matrices);
     body.legend(&matrices);
     if !sources.is_empty() {
-        body.out.push_str("<h2 class=\"records\">Records</h2>\n");
+        body.raw("<h2 class=\"records\">Records</h2>\n");
     }
     let name = run.plan.name.as_deref().unwrap_or("Run of a plan");
     let under = format!(
@@ -104,6 +104,11 @@ struct Body {
 }
 
 impl Body {
+    /// Markup of ours.
+    fn raw(&mut self, markup: &str) {
+        self.out.push_str(markup);
+    }
+
     fn hosts(&mut self, run: &RunDocument) {
         let lost = run.hosts.iter().filter_map(|seen| Some((&seen.host, seen.lost.as_ref()?)));
         let lost: Vec<String> = lost
@@ -112,27 +117,21 @@ impl Body {
             })
             .collect();
         if !lost.is_empty() {
-            self.out.push_str(&format!("<ul class=\"warnings\">\n{}</ul>\n", lost.concat()));
+            self.raw(&format!("<ul class=\"warnings\">\n{}</ul>\n", lost.concat()));
         }
         if run.ended.is_none() {
-            self.out.push_str(
-                "<p class=\"early\">The run has not ended, or was killed: what is missing was not begun.</p>\n",
-            );
+            self.raw("<p class=\"early\">The run has not ended, or was killed: what is missing was not begun.</p>\n");
         }
     }
 
     fn method(&mut self, run: &RunDocument, method: &str, matrices: &[&Matrix]) {
         let command = run.plan.methods.iter().find(|known| known.name == method).map_or("", |known| &known.command);
-        self.out.push_str(&format!(
-            "<section>\n<h2>{}</h2>\n<p class=\"method\">{}</p>\n",
-            escaped(method),
-            escaped(command)
-        ));
-        self.out.push_str("<div class=\"beside\">\n");
+        self.raw(&format!("<section>\n<h2>{}</h2>\n<p class=\"method\">{}</p>\n", escaped(method), escaped(command)));
+        self.raw("<div class=\"beside\">\n");
         for matrix in matrices {
             if matrix.hosts.len() > MOST { self.zones(matrix) } else { self.squares(matrix) }
         }
-        self.out.push_str("</div>\n</section>\n");
+        self.raw("</div>\n</section>\n");
     }
 
     fn squares(&mut self, matrix: &Matrix) {
@@ -141,50 +140,41 @@ impl Body {
         let zones = matrix.zones();
         let zoned = zones.iter().any(|(zone, _)| zone.is_some());
         if zoned {
-            self.out.push_str("<tr><td></td><td></td>");
+            self.raw("<tr><td></td><td></td>");
             for (zone, hosts) in &zones {
                 let zone = escaped(zone.unwrap_or("no zone"));
-                self.out.push_str(&format!(
-                    "<th scope=\"colgroup\" colspan=\"{}\" class=\"zone\">{zone}</th>",
-                    hosts.len()
-                ));
+                self.raw(&format!("<th scope=\"colgroup\" colspan=\"{}\" class=\"zone\">{zone}</th>", hosts.len()));
             }
-            self.out.push_str("</tr>\n");
+            self.raw("</tr>\n");
         }
-        self.out.push_str(if zoned { "<tr><td></td><td></td>" } else { "<tr><td></td>" });
+        self.raw(if zoned { "<tr><td></td><td></td>" } else { "<tr><td></td>" });
         for host in &matrix.hosts {
-            self.out.push_str(&format!("<th scope=\"col\" class=\"to\"><span>{}</span></th>", escaped(&host.name)));
+            self.raw(&format!("<th scope=\"col\" class=\"to\"><span>{}</span></th>", escaped(&host.name)));
         }
-        self.out.push_str("</tr></thead>\n");
+        self.raw("</tr></thead>\n");
         for (zone, hosts) in &zones {
-            self.out.push_str("<tbody>\n");
+            self.raw("<tbody>\n");
             for from in hosts.clone() {
-                self.out.push_str("<tr>");
+                self.raw("<tr>");
                 if zoned && from == hosts.start {
                     let zone = escaped(zone.unwrap_or("no zone"));
-                    self.out.push_str(&format!(
-                        "<th scope=\"rowgroup\" rowspan=\"{}\" class=\"zone\">{zone}</th>",
-                        hosts.len()
-                    ));
+                    self.raw(&format!("<th scope=\"rowgroup\" rowspan=\"{}\" class=\"zone\">{zone}</th>", hosts.len()));
                 }
                 let lost = if matrix.hosts[from].lost { " lost" } else { "" };
-                self.out.push_str(&format!(
-                    "<th scope=\"row\" class=\"from{lost}\">{}</th>",
-                    escaped(&matrix.hosts[from].name)
-                ));
+                self.raw(&format!("<th scope=\"row\" class=\"from{lost}\">{}</th>", escaped(&matrix.hosts[from].name)));
                 for to in 0..matrix.hosts.len() {
                     self.square(matrix, from, to, scale);
                 }
-                self.out.push_str("</tr>\n");
+                self.raw("</tr>\n");
             }
-            self.out.push_str("</tbody>\n");
+            self.raw("</tbody>\n");
         }
-        self.out.push_str("</table></div>\n");
+        self.raw("</table></div>\n");
     }
 
     fn open(&mut self, caption: &str) {
         let caption = escaped(caption);
-        self.out.push_str(&format!(
+        self.raw(&format!(
             "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table class=\"matrix\">\n<caption>{caption}</caption>\n<thead>"
         ));
     }
@@ -192,7 +182,7 @@ impl Body {
     fn square(&mut self, matrix: &Matrix, from: usize, to: usize, scale: Scale) {
         let Some(square) = matrix.squares.get(&(from, to)).filter(|_| from != to) else {
             let text = if from == to { ITSELF } else { NOTHING };
-            self.out.push_str(&format!("<td class=\"faint n\">{text}</td>"));
+            self.raw(&format!("<td class=\"faint n\">{text}</td>"));
             return;
         };
         let title = escaped(&sentence(matrix, from, to, square));
@@ -214,7 +204,7 @@ impl Body {
             Some(link) => format!("<a href=\"#{link}\">{}</a>", escaped(&text)),
             None => escaped(&text),
         };
-        self.out.push_str(&format!("<td class=\"{class}\"{style} title=\"{title}\">{text}</td>"));
+        self.raw(&format!("<td class=\"{class}\"{style} title=\"{title}\">{text}</td>"));
     }
 
     /// Of many hosts: zones towards zones.
@@ -222,31 +212,31 @@ impl Body {
         let (scale, zones, between) = (scale(matrix), matrix.zones(), list::zones(matrix));
         self.open(&format!("{} in {}, medians over the hosts of each zone", matrix.title(), scale.name));
         let name = |zone: Option<&str>| escaped(zone.unwrap_or("no zone"));
-        self.out.push_str("<tr><td></td>");
+        self.raw("<tr><td></td>");
         for (zone, _) in zones.iter().take(MOST) {
-            self.out.push_str(&format!("<th scope=\"col\" class=\"to\"><span>{}</span></th>", name(*zone)));
+            self.raw(&format!("<th scope=\"col\" class=\"to\"><span>{}</span></th>", name(*zone)));
         }
-        self.out.push_str("</tr></thead>\n<tbody>\n");
+        self.raw("</tr></thead>\n<tbody>\n");
         for (from, (zone, _)) in zones.iter().enumerate().take(MOST) {
-            self.out.push_str(&format!("<tr><th scope=\"row\" class=\"from\">{}</th>", name(*zone)));
+            self.raw(&format!("<tr><th scope=\"row\" class=\"from\">{}</th>", name(*zone)));
             for to in 0..zones.len().min(MOST) {
                 let text =
                     between.get(&(from, to)).map_or_else(|| NOTHING.to_owned(), |found| scale.text(found.median));
-                self.out.push_str(&format!("<td class=\"n\">{text}</td>"));
+                self.raw(&format!("<td class=\"n\">{text}</td>"));
             }
-            self.out.push_str("</tr>\n");
+            self.raw("</tr>\n");
         }
-        self.out.push_str("</tbody>\n</table></div>\n");
+        self.raw("</tbody>\n</table></div>\n");
     }
 
     /// A list of what was compared: the number before, after, and what may be said.
     fn before_and_after(&mut self, comparison: &RunComparisonDocument) {
-        self.out.push_str("<section>\n<h2>Before beside after</h2>\n");
+        self.raw("<section>\n<h2>Before beside after</h2>\n");
         let name = |run: &logbook::run_comparison::ComparedRun| {
             format!("{} ({})", run.plan.as_deref().unwrap_or("a run"), moment(run.started))
         };
         let under = format!("{} before, {} after", name(&comparison.first), name(&comparison.second));
-        self.out.push_str(&format!("<p class=\"method\">{}</p>\n", escaped(&under)));
+        self.raw(&format!("<p class=\"method\">{}</p>\n", escaped(&under)));
         for (title, cells) in by_title(comparison) {
             self.compared(&title, &cells);
         }
@@ -256,12 +246,12 @@ impl Body {
             .flat_map(|cell| &cell.figures)
             .any(|figure| figure.compared.word == Word::TooFewRuns);
         if few {
-            self.out.push_str(&format!(
+            self.raw(&format!(
                 "<p class=\"faint\">To show a difference of so many squares at all takes {} repeats of each.</p>\n",
                 comparison.fewest_repeats
             ));
         }
-        self.out.push_str("</section>\n");
+        self.raw("</section>\n");
     }
 
     fn compared(&mut self, title: &str, cells: &[&ComparedCell]) {
@@ -273,21 +263,21 @@ impl Body {
         let places: BTreeMap<(&str, &str), &ComparedCell> =
             cells.iter().map(|cell| ((cell.spot.from.as_str(), cell.spot.to.as_str()), *cell)).collect();
         self.open(title);
-        self.out.push_str("<tr><td></td>");
+        self.raw("<tr><td></td>");
         for host in &hosts {
-            self.out.push_str(&format!("<th scope=\"col\" class=\"to\"><span>{}</span></th>", escaped(host)));
+            self.raw(&format!("<th scope=\"col\" class=\"to\"><span>{}</span></th>", escaped(host)));
         }
-        self.out.push_str("</tr></thead>\n<tbody>\n");
+        self.raw("</tr></thead>\n<tbody>\n");
         for from in &hosts {
-            self.out.push_str(&format!("<tr><th scope=\"row\" class=\"from\">{}</th>", escaped(from)));
+            self.raw(&format!("<tr><th scope=\"row\" class=\"from\">{}</th>", escaped(from)));
             for to in &hosts {
-                self.out.push_str(&places.get(&(*from, *to)).and_then(|cell| verdict(cell)).unwrap_or_else(|| {
+                self.raw(&places.get(&(*from, *to)).and_then(|cell| verdict(cell)).unwrap_or_else(|| {
                     format!("<td class=\"faint n\">{}</td>", if from == to { ITSELF } else { NOTHING })
                 }));
             }
-            self.out.push_str("</tr>\n");
+            self.raw("</tr>\n");
         }
-        self.out.push_str("</tbody>\n</table></div>\n");
+        self.raw("</tbody>\n</table></div>\n");
     }
 
     fn charts(&mut self, run: &RunDocument) {
@@ -295,15 +285,15 @@ impl Body {
         if charts.is_empty() {
             return;
         }
-        self.out.push_str("<section>\n<h2>Throughput by kind of host</h2>\n<div class=\"beside\">\n");
+        self.raw("<section>\n<h2>Throughput by kind of host</h2>\n<div class=\"beside\">\n");
         for (number, chart) in charts.iter().enumerate() {
             let svg = chart.svg(&format!("by-host-{number}"), Frame { width: 520, height: 300, titled: false });
             let (title, caption) = (escaped(&chart.title), escaped(&chart.alternative));
-            self.out.push_str(&format!(
+            self.raw(&format!(
                 "<figure>\n<h3>{title}</h3>\n<div class=\"plot\">{svg}</div>\n<figcaption>{caption}</figcaption>\n</figure>\n"
             ));
         }
-        self.out.push_str("</div>\n</section>\n");
+        self.raw("</div>\n</section>\n");
     }
 
     /// Every square as a row, with all its figures; the script sorts and filters it.
@@ -317,20 +307,20 @@ impl Body {
         } else {
             "All squares as a list".to_owned()
         };
-        self.out.push_str(&format!("<details>\n<summary>{summary}</summary>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{summary}\"><table class=\"index\">\n<caption>Medians over repeats</caption>\n<thead><tr>"));
+        self.raw(&format!("<details>\n<summary>{summary}</summary>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{summary}\"><table class=\"index\">\n<caption>Medians over repeats</caption>\n<thead><tr>"));
         for head in HEAD.iter().chain(&["note"]) {
-            self.out.push_str(&format!("<th scope=\"col\">{head}</th>"));
+            self.raw(&format!("<th scope=\"col\">{head}</th>"));
         }
-        self.out.push_str("</tr></thead>\n<tbody>\n");
+        self.raw("</tr></thead>\n<tbody>\n");
         let squares = matrices
             .iter()
             .flat_map(|matrix| matrix.squares.iter().map(move |(place, square)| (matrix, place, square)));
         for (matrix, (from, to), square) in squares.take(LISTED) {
             let words =
                 [&matrix.hosts[*from].name, &matrix.hosts[*to].name, crate::run::over(matrix.over), &matrix.method];
-            self.out.push_str(&format!("<tr><th scope=\"row\">{}</th>", escaped(words[0])));
+            self.raw(&format!("<tr><th scope=\"row\">{}</th>", escaped(words[0])));
             for word in &words[1..] {
-                self.out.push_str(&format!("<td>{}</td>", escaped(word)));
+                self.raw(&format!("<td>{}</td>", escaped(word)));
             }
             for figure in FIGURES {
                 let value = square.figures.iter().find(|(known, _)| *known == figure).map(|(_, value)| *value);
@@ -338,34 +328,34 @@ impl Body {
                     || "<td></td>".to_owned(),
                     |value| format!("<td class=\"n\" data-v=\"{value}\">{}</td>", escaped(&told(figure, value))),
                 );
-                self.out.push_str(&text);
+                self.raw(&text);
             }
             let note = square.failed().map_or_else(|| square.marks(), |(word, _)| format!("{word} {}", square.marks()));
-            self.out.push_str(&format!("<td>{}</td></tr>\n", escaped(note.trim())));
+            self.raw(&format!("<td>{}</td></tr>\n", escaped(note.trim())));
         }
-        self.out.push_str("</tbody>\n</table></div>\n</details>\n");
+        self.raw("</tbody>\n</table></div>\n</details>\n");
     }
 
     fn legend(&mut self, matrices: &[Matrix]) {
         let used: String = matrices.iter().flat_map(|matrix| matrix.squares.values()).map(Square::marks).collect();
-        self.out.push_str("<dl class=\"legend\">\n");
+        self.raw("<dl class=\"legend\">\n");
         for (mark, says) in MARKS.iter().filter(|(mark, _)| used.contains(*mark)) {
-            self.out.push_str(&format!("<div><dt>{mark}</dt><dd>{}</dd></div>\n", escaped(says)));
+            self.raw(&format!("<div><dt>{mark}</dt><dd>{}</dd></div>\n", escaped(says)));
         }
         let mut reasons = BTreeMap::new();
         for (reason, count) in matrices.iter().flat_map(Matrix::reasons) {
             *reasons.entry(reason).or_insert(0) += count;
         }
         for ((word, why), count) in reasons {
-            self.out.push_str(&format!(
+            self.raw(&format!(
                 "<div><dt>{word}</dt><dd>{} <span class=\"faint\">in {count}</span></dd></div>\n",
                 escaped(&why)
             ));
         }
-        self.out.push_str(&format!(
+        self.raw(&format!(
             "<div><dt>{NOTHING}</dt><dd>not measured: not asked for, not begun, or no such address</dd></div>\n"
         ));
-        self.out.push_str("</dl>\n<p class=\"faint\">The darker a square, the worse. A square is the median over repeats and leads to its last record.</p>\n");
+        self.raw("</dl>\n<p class=\"faint\">The darker a square, the worse. A square is the median over repeats and leads to its last record.</p>\n");
     }
 }
 

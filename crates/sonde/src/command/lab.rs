@@ -15,8 +15,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
-pub use place::{labs, runtime};
-
 const EXAMPLES: &str = "\
 Examples, as root:
   sonde lab up --hosts 5 -o hosts.toml           five hosts on a bridge of their own, listed in a file

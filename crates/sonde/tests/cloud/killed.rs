@@ -97,7 +97,7 @@ fn a_call_that_outlives_its_killed_caller_is_ended_and_what_it_made_is_removed()
             || fs::read_link(format!("/proc/{}/exe", up.id())).is_err()
     });
     scene.heal();
-    let words = scene.words("down", &["--run", "r1"]);
+    let words = Scene::words("down", &["--run", "r1"]);
     let words: Vec<&str> = words.iter().map(|word| if *word == "20s" { "500ms" } else { word }).collect();
     let down = testbed::process::ended(&mut scene.command(&words), LIMIT);
     assert_eq!(down.code, Some(0), "{}", down.told());

@@ -1,3 +1,5 @@
+//! Samples by the names and units that `PerfKit` Benchmarker has for them, and lines as it writes them.
+
 use std::collections::BTreeSet;
 
 use logbook::record::Record;
@@ -81,7 +83,7 @@ fn every_metric_has_its_name_and_unit() {
         let asked = Asked { carrier: Some(carrier), ..Asked::default() };
         Record { method: asked.resolve().unwrap(), ..fixture::closed() }
     };
-    let records = [
+    let records = vec![
         (fixture::icmp(), None),
         (exchange(Carrier::Tcp), None),
         (exchange(Carrier::Udp), None),

@@ -64,6 +64,7 @@ pub fn run(
             run_uri: &session.run_uri,
             place,
             id,
+            folder: folder.path(),
             resume,
             stages: &session.stages,
             plan: &job.plan,
