@@ -27,13 +27,13 @@ pub struct UpOptions {
     /// The image: PROJECT/FAMILY or a name, an AMI, a URN [default: Debian 12 of the vendor]
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
-    /// How close to each other: none, cluster, spread, closest_supported, or the vendor's own word
+    /// How close to each other: none, cluster, spread, `closest_supported`, or the vendor's own word
     ///
     /// `closest_supported` puts machines of one zone into a cluster, where their type allows that, and says so where it does not.
     /// `cluster` of old is taken as COLLOCATED on gcp and as proximity-placement-group on azure, with a note.
     #[arg(long, value_name = "STYLE", default_value = "closest_supported")]
     pub placement: String,
-    /// Leave accelerated networking off: VIRTIO_NET on gcp, an unaccelerated interface on azure; aws has no switch for it
+    /// Leave accelerated networking off: `VIRTIO_NET` on gcp, an unaccelerated interface on azure; aws has no switch for it
     #[arg(long)]
     pub no_accelerated_networking: bool,
     /// From where ssh may come: the address by which the cloud sees you, or a network
@@ -47,7 +47,7 @@ pub struct UpOptions {
     /// Who logs in [default: admin on aws, as its Debian images have it; elsewhere sonde]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// The public key that may log in; the private one is expected beside it, without .pub [default: ~/.ssh/id_ed25519.pub]
+    /// The public key that may log in; the private one is expected beside it, without .pub [default: `~/.ssh/id_ed25519.pub`]
     #[arg(long, value_name = "FILE")]
     pub public_key: Option<PathBuf>,
     /// Who is to blame for the costs, as a tag [default: the user's name here]
