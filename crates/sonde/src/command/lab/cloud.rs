@@ -126,8 +126,9 @@ pub(super) fn variable(name: &str) -> Option<String> {
 pub(super) fn deliver_hosts(hosts: &[Host], file: Option<&PathBuf>, output: &Output) -> Result<(), Failure> {
     let text = toml::to_string(&BTreeMap::from([("hosts", hosts)]))
         .map_err(|error| Failure::usage(format!("the list of hosts cannot be written: {error}")))?;
-    if let Some(file) = file { deliver::write(file, text) } else {
-        output.result(&text);
-        Ok(())
+    if let Some(file) = file {
+        return deliver::write(file, text);
     }
+    output.result(&text);
+    Ok(())
 }

@@ -47,7 +47,7 @@ pub struct UpOptions {
     /// Who logs in [default: admin on aws, as its Debian images have it; elsewhere sonde]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// The public key that may log in; the private one is expected beside it, without .pub [default: ~/.`ssh/id_ed25519.pub`]
+    /// The public key that may log in; the private one is expected beside it, without .pub [default: `~/.ssh/id_ed25519.pub`]
     #[arg(long, value_name = "FILE")]
     pub public_key: Option<PathBuf>,
     /// Who is to blame for the costs, as a tag [default: the user's name here]
