@@ -2,6 +2,7 @@
 //! what is left at the end.
 
 pub mod connections;
+mod echoing;
 mod netserver;
 pub mod open;
 pub mod scene;
@@ -80,6 +81,8 @@ pub enum Protocol {
         /// The key of authenticated packets; without one they are not.
         key: Option<StampKey>,
     },
+    /// That of an echo service (RFC 862), which sends back what it gets: nothing is agreed on.
+    Echo,
     /// sockperf's: measured by [`crate::peer::sockperf::client`] alone.
     Sockperf,
     /// iperf 2's: measured by [`crate::peer::iperf::client`] alone.
@@ -202,6 +205,7 @@ fn against(
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
         }
         Protocol::Stamp { key } => return stamp::against(task, &method, peer, key.as_ref(), stop, on_event),
+        Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),
         Protocol::Sockperf | Protocol::Iperf => {
             let words = "nothing is agreed on with such a server: its client measures without".to_owned();
             return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));

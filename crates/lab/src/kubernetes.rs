@@ -1,6 +1,6 @@
 //! Pods of a Kubernetes cluster as hosts: manifests, and how pods are read back.
 //!
-//! On each node a pod (DaemonSet), or some in each zone (Deployment by zone), with a network of their own or the node's; or one
+//! On each node a pod (a `DaemonSet`), or some in each zone (a Deployment by zone), with a network of their own or the node's; or one
 //! shot (Job). The manifests are JSON, which `kubectl` takes as it takes YAML. Everything carries the label `sonde-run`, and is
 //! removed by it; when it may go stands in an annotation.
 //!
@@ -95,7 +95,7 @@ impl Pods {
             None => vec![self.on_each_node(*network)],
             Some(count) => self.zones.iter().map(|zone| self.in_zone(*network, zone, count)).collect(),
         });
-        list(sets.collect())
+        list(&sets.collect::<Vec<_>>())
     }
 
     /// A Job that runs the program once with these words, in the first of the networks, and in one of the zones where some are
@@ -111,7 +111,7 @@ impl Pods {
             "ttlSecondsAfterFinished": self.expires.saturating_sub(self.made),
             "template": pod,
         });
-        list(vec![self.whole("batch/v1", "Job", &name, spec)])
+        list(&[self.whole("batch/v1", "Job", &name, &spec)])
     }
 
     fn on_each_node(&self, network: Network) -> Value {
@@ -120,7 +120,7 @@ impl Pods {
             "selector": {"matchLabels": self.selecting(network, None)},
             "template": self.labelled(self.pod(network, &self.zones, &idle()), network, None),
         });
-        self.whole("apps/v1", "DaemonSet", &name, spec)
+        self.whole("apps/v1", "DaemonSet", &name, &spec)
     }
 
     fn in_zone(&self, network: Network, zone: &str, count: u32) -> Value {
@@ -139,10 +139,10 @@ impl Pods {
             "strategy": {"type": "Recreate"},
             "template": pod,
         });
-        self.whole("apps/v1", "Deployment", &name, spec)
+        self.whole("apps/v1", "Deployment", &name, &spec)
     }
 
-    fn whole(&self, version: &str, kind: &str, name: &str, spec: Value) -> Value {
+    fn whole(&self, version: &str, kind: &str, name: &str, spec: &Value) -> Value {
         let metadata = json!({"name": name, "labels": self.labels(), "annotations": self.annotations()});
         json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
     }
@@ -217,7 +217,7 @@ fn idle() -> Vec<String> {
     ["serve", "--port", "0"].map(String::from).to_vec()
 }
 
-fn list(items: Vec<Value>) -> Value {
+fn list(items: &[Value]) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": items})
 }
 
@@ -233,7 +233,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of a list of DaemonSets and Deployments. `None`: it is no list.
+    /// Of a list of `DaemonSet`s and Deployments. `None`: it is no list.
     pub fn read(answer: &Value) -> Option<Self> {
         let items = answer.get("items")?.as_array()?;
         Some(items.iter().fold(Self::default(), |sum, item| {

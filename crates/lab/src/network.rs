@@ -49,6 +49,8 @@ pub enum Standing {
     CutShort,
     /// The machine was started anew since: of it there are only files.
     Gone,
+    /// It is on another machine that shares this home.
+    Elsewhere,
 }
 
 /// What `clean` did.
@@ -110,7 +112,7 @@ pub fn clean(folder: &Folder, older_than: Option<Nanos>) -> Result<Cleaned, Fail
         let owed = match lab.standing {
             Standing::CutShort | Standing::Gone => true,
             Standing::Ready => old,
-            Standing::Busy => false,
+            Standing::Busy | Standing::Elsewhere => false,
         };
         if owed {
             match down(folder, &lab.id) {
@@ -135,6 +137,7 @@ fn found(folder: &Folder, id: String) -> Found {
         Standing::Busy
     } else {
         match &state {
+            Some(state) if state.is_elsewhere() => Standing::Elsewhere,
             Some(state) if state.boot != process::boot() => Standing::Gone,
             Some(state) if state.phase == Phase::Ready => Standing::Ready,
             _ => Standing::CutShort,

@@ -2,14 +2,15 @@
 //!
 //! What is measured at an interval is taken apart: how an end waits (one switch each, moved in every order: [`crate::study::moves`]),
 //! what is left of the interval when nothing sleeps, how long the peer's program kept the reply, and what is gained where the peer
-//! runs on another CPU. A cause is named only where its 95 % interval lies above nothing and it is worth [`SHARE`] of what was
-//! measured; what no named cause explains is told as that.
+//! runs on another CPU. Several causes are judged together: a switch shows one only where that is as sure as one test alone would
+//! be (Wilcoxon's signed ranks over the blocks, two-sided, by Holm's procedure), and only where it is worth [`SHARE`] of what was
+//! measured. What no named cause explains is told as that.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::Interval;
-use crate::statistics::paired;
+use crate::comparison::{self, ALARMS, Design, Interval};
+use crate::statistics::{paired, sides};
 use crate::study::moves;
 
 /// A cause below this share of what was measured is not named.
@@ -42,6 +43,11 @@ impl Cause {
     /// Whether what it is worth adds to what the others are.
     pub fn adds(self) -> bool {
         self != Self::PeerCpuBusy
+    }
+
+    /// Whether a switch shows it, so that it is judged together with the others that have one.
+    pub fn has_switch(self) -> bool {
+        self != Self::PeerHolds
     }
 }
 
@@ -89,6 +95,10 @@ pub struct Explanation {
     pub unexplained: Option<Interval>,
     /// A cause worth less than this share, 0 to 1, of what was measured is not named.
     pub least_share: f64,
+    /// Fewest blocks in which a switch can show one of so many causes at all; absent where none was measured, and in documents of
+    /// before causes were judged together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewest_blocks: Option<u32>,
 }
 
 /// One cause, looked at.
@@ -100,6 +110,10 @@ pub struct Examined {
     pub takes: Option<Interval>,
     /// The same as a share of what was measured.
     pub share: Option<Interval>,
+    /// Probability, 0 to 1, of a worth so far from nothing if there were none, larger for there being others that are judged beside
+    /// it (Holm); absent where no switch shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
     /// Why it is not named; absent where it is.
     pub doubt: Option<Doubt>,
     /// The CPU to which the peer was moved, by its number there.
@@ -123,9 +137,9 @@ impl Examined {
 pub enum Doubt {
     /// It was not measured: its switch is not to be had here, or its trials failed.
     NotMeasured,
-    /// So few blocks have no interval.
+    /// So few blocks cannot show it among so many causes.
     TooFewBlocks,
-    /// Its interval does not lie above nothing.
+    /// Its switch does not show it, as sure as that has to be among so many.
     NotShown,
     /// It is worth less than the least share.
     Small,
@@ -137,40 +151,64 @@ pub enum Doubt {
     NoOtherCpu,
 }
 
+/// Fewest blocks in which a switch can show one of `causes` causes at all, however large it is.
+///
+/// ```
+/// assert_eq!([1, 3, 5].map(measure::why::fewest_blocks), [6, 7, 8]);
+/// ```
+pub fn fewest_blocks(causes: usize) -> u32 {
+    comparison::fewest(causes.max(1), Design::Paired) as u32
+}
+
 /// What explains `observed`.
 pub fn explain(observed: &Observed) -> Explanation {
     let base: Blocks = observed.corners.iter().map(|block| block.first().copied().flatten()).collect();
     let measured = median_of(&base);
-    let mut causes = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     for (cause, worth) in observed.switches.iter().zip(switches(observed)) {
-        causes.push(Part::new(*cause, worth));
+        parts.push(Part::new(*cause, worth));
     }
-    causes.push(Part::new(Cause::ColdPath, cold(observed)));
-    causes.push(Part::new(Cause::PeerHolds, observed.holds.clone()));
-    let mut judged: Vec<(Part, Examined)> = causes
+    parts.push(Part::new(Cause::ColdPath, cold(observed)));
+    parts.push(Part::new(Cause::PeerHolds, observed.holds.clone()));
+    parts.extend(busy(observed, &base));
+    let probabilities: Vec<Option<f64>> = parts.iter().map(Part::probability).collect();
+    let asked: Vec<f64> = probabilities.iter().copied().flatten().collect();
+    let mut adjusted = sides::holm(&asked).into_iter();
+    let judged: Vec<(Part, Examined)> = parts
         .into_iter()
-        .map(|part| {
-            let found = judge(&part, &base, None);
+        .zip(probabilities)
+        .map(|(part, p)| {
+            let found = judge(&part, &base, p.and_then(|_| adjusted.next()), asked.len());
             (part, found)
         })
         .collect();
-    if let Some((part, found)) = busy(observed, &base) {
-        judged.push((part, found));
-    }
     let unexplained = unexplained(&base, &judged);
     let causes = judged.into_iter().map(|(_, found)| found).collect();
-    Explanation { measured, floor: median_of(&observed.floor), causes, unexplained, least_share: SHARE }
+    let fewest_blocks = (!asked.is_empty()).then(|| fewest_blocks(asked.len()));
+    Explanation { measured, floor: median_of(&observed.floor), causes, unexplained, least_share: SHARE, fewest_blocks }
 }
 
 /// A cause and what it is worth in each block.
 struct Part {
     cause: Cause,
     worth: Blocks,
+    /// Why it is not named, whatever it is worth.
+    beyond: Option<Doubt>,
+    /// As of [`Examined`].
+    cpu: Option<u32>,
+    waited: Option<f64>,
 }
 
 impl Part {
     fn new(cause: Cause, worth: Blocks) -> Self {
-        Self { cause, worth }
+        Self { cause, worth, beyond: None, cpu: None, waited: None }
+    }
+
+    /// How probable its worths are if there were nothing; `None` where that is not what it is judged by.
+    fn probability(&self) -> Option<f64> {
+        let worths = there(&self.worth);
+        let asked = self.cause.has_switch() && self.beyond.is_none() && !worths.is_empty();
+        asked.then(|| paired::probability(&worths)).flatten()
     }
 }
 
@@ -190,7 +228,8 @@ fn cold(observed: &Observed) -> Blocks {
     awake.zip(&observed.floor).map(|(awake, floor)| Some(awake? - (*floor)?)).collect()
 }
 
-fn judge(part: &Part, base: &Blocks, beyond: Option<Doubt>) -> Examined {
+/// `p`: with which it is judged, those of others considered, of which there are `causes` with itself.
+fn judge(part: &Part, base: &Blocks, p: Option<f64>, causes: usize) -> Examined {
     let takes = centre(&part.worth);
     let measured = median(base).filter(|measured| *measured > 0.0);
     let share = takes.zip(measured).map(|(takes, measured)| Interval {
@@ -198,35 +237,40 @@ fn judge(part: &Part, base: &Blocks, beyond: Option<Doubt>) -> Examined {
         low: takes.low.map(|low| low / measured),
         high: takes.high.map(|high| high / measured),
     });
+    let blocks = there(&part.worth).len();
+    let few = if part.cause.has_switch() { blocks < fewest_blocks(causes) as usize } else { takes.is_none_or(no_ends) };
     let doubt = match takes {
+        _ if part.beyond.is_some() => part.beyond,
         None => Some(Doubt::NotMeasured),
-        Some(_) if beyond.is_some() => beyond,
-        Some(takes) if takes.low.is_none() => Some(Doubt::TooFewBlocks),
-        Some(takes) if takes.low <= Some(0.0) => Some(Doubt::NotShown),
+        Some(_) if few => Some(Doubt::TooFewBlocks),
+        Some(takes) if takes.value <= 0.0 || takes.low <= Some(0.0) => Some(Doubt::NotShown),
+        Some(_) if p.is_some_and(|p| p > ALARMS) => Some(Doubt::NotShown),
         Some(takes) if part.cause == Cause::PeerHolds && takes.low < Some(PROMPT_NS) => Some(Doubt::AsAnyProgram),
         Some(_) => share.is_none_or(|share| share.value < SHARE).then_some(Doubt::Small),
     };
-    Examined { cause: part.cause, takes, share, doubt, cpu: None, waited: None }
+    Examined { cause: part.cause, takes, share, p, doubt, cpu: part.cpu, waited: part.waited }
+}
+
+fn no_ends(interval: Interval) -> bool {
+    interval.low.is_none()
 }
 
 /// What is gained where the peer runs elsewhere, if its threads waited for their CPU: of the CPUs it was moved to, the one
 /// where it waited least. `None` where the peer did not tell.
-fn busy(observed: &Observed, base: &Blocks) -> Option<(Part, Examined)> {
+fn busy(observed: &Observed, base: &Blocks) -> Option<Part> {
     let waited = median(&observed.waits)?;
     let calm = |moved: &&Moved| median(&moved.waits).is_some_and(|there| there < waited / 2.0);
     let wait = |moved: &Moved| median(&moved.waits).unwrap_or(f64::INFINITY);
     let found = observed.moved.iter().filter(calm).min_by(|one, other| wait(one).total_cmp(&wait(other)));
     let gained =
         |moved: &Moved| base.iter().zip(&moved.times).map(|(here, there)| Some((*here)? - (*there)?)).collect();
-    let part = Part::new(Cause::PeerCpuBusy, found.map(gained).unwrap_or_default());
-    let beyond = (waited < BUSY).then_some(Doubt::NotBusy);
-    let mut examined = judge(&part, base, beyond);
-    if found.is_none() {
-        examined.doubt = Some(beyond.unwrap_or(Doubt::NoOtherCpu));
-    }
-    examined.cpu = found.map(|moved| moved.cpu);
-    examined.waited = Some(waited);
-    Some((part, examined))
+    let not_busy = (waited < BUSY).then_some(Doubt::NotBusy);
+    Some(Part {
+        beyond: not_busy.or_else(|| found.is_none().then_some(Doubt::NoOtherCpu)),
+        cpu: found.map(|moved| moved.cpu),
+        waited: Some(waited),
+        ..Part::new(Cause::PeerCpuBusy, found.map(gained).unwrap_or_default())
+    })
 }
 
 /// What was measured less all that is named and adds, block by block.

@@ -13,6 +13,7 @@ pub mod layout;
 pub mod look;
 pub mod machine;
 pub mod markup;
+pub mod matrix;
 pub mod number;
 pub mod page;
 pub mod picture;

@@ -135,7 +135,7 @@ pub fn rest(found: &LookDocument, style: &Style) -> String {
 }
 
 /// How a leg is called on the screen: `tcp exchange :7663`.
-fn name(leg: &Leg) -> String {
+pub(crate) fn name(leg: &Leg) -> String {
     leg.port.map_or_else(|| leg.name().to_owned(), |port| format!("{} :{port}", leg.name()))
 }
 

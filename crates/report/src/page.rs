@@ -19,6 +19,7 @@ mod study;
 mod table;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use logbook::moment::Moment;
 use logbook::read::Document;
@@ -59,7 +60,7 @@ pub struct Unread {
 pub fn render(sources: &[Source], unread: &[Unread], samples: Option<&Grid>) -> String {
     let mut page = Builder { html: Html::default(), readouts: Readouts::default(), machines: Machines::default() };
     let title = title(sources);
-    page.head(&title);
+    page.head(&title, "");
     page.opening(sources, unread, &title);
     if sources.len() > 1 {
         overview::tell(&mut page, sources);
@@ -73,6 +74,29 @@ pub fn render(sources: &[Source], unread: &[Unread], samples: Option<&Grid>) -> 
             Document::Study(study) => study::tell(&mut page, &told, study),
             Document::Look(found) => look::tell(&mut page, &told, found),
             Document::Run(found) => run::tell(&mut page, &told, found),
+        }
+    }
+    if brief {
+        page.machines.tell(&mut page.html);
+    }
+    page.closing()
+}
+
+/// A page whose first part another room tells: `body` is markup of ours under a title, `style` what it is laid out by; behind it stand
+/// the records of `sources`, the k-th as part `r{k}`, shortly where they are many.
+pub(crate) fn around(title: &str, under: &str, style: &str, body: &str, sources: &[Source]) -> String {
+    let mut page = Builder { html: Html::default(), readouts: Readouts::default(), machines: Machines::default() };
+    page.head(title, style);
+    page.html.raw("<a class=\"skip\" href=\"#main\">To the results</a>\n<header class=\"page\">\n");
+    page.html.element("h1", "", title);
+    page.html.element("p", "class=\"method\"", under);
+    page.html.raw("</header>\n<main id=\"main\">\n");
+    page.html.raw(body);
+    let brief = sources.len() > FULL;
+    for (place, source) in sources.iter().enumerate() {
+        if let Document::Record(record) = &source.document {
+            page.html.element("p", "class=\"of faint\"", &source.name);
+            article::record(&mut page, &Told { place, source, brief, alone: false, samples: None }, record);
         }
     }
     if brief {
@@ -152,7 +176,7 @@ fn of_record(record: &Record) -> (String, String) {
 }
 
 impl Builder {
-    fn head(&mut self, title: &str) {
+    fn head(&mut self, title: &str, further_style: &str) {
         // Nothing may be loaded from anywhere, whatever a record holds.
         const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
         let version = env!("CARGO_PKG_VERSION");
@@ -165,6 +189,7 @@ impl Builder {
         self.html.raw("<style>\n");
         self.html.raw(STYLE);
         self.html.raw(include_str!("page/style.css"));
+        self.html.raw(further_style);
         self.html.raw("</style>\n</head>\n<body>\n");
     }
 

@@ -3,9 +3,12 @@
 //! A chart shows what the record has and no more: means and extremes by the second are no quantiles, and a heat map takes
 //! the samples. Curves are thinned to what a screen shows. Not here: how a chart is drawn (`plot`).
 
+mod causes;
 mod distribution;
 mod heat;
+mod look;
 mod name;
+mod one_way;
 mod rate;
 mod study;
 mod time;
@@ -14,13 +17,17 @@ use std::fmt;
 use std::str::FromStr;
 
 use logbook::read::Document;
+use logbook::study::Question;
 
 use crate::plot::Chart;
 use crate::samples::grid::Grid;
 
+pub use causes::causes;
 pub use distribution::{histogram, percentiles, percentiles_together, under_load};
 pub use heat::heat;
+pub use look::ways;
 pub use name::names;
+pub use one_way::one_way;
 pub use rate::by_rate;
 pub use study::{runs, shifts, sides, sweep};
 pub use time::{carried, rates, times};
@@ -40,11 +47,27 @@ pub enum Kind {
     Curve,
     /// How far each quantile moved, of a comparison.
     Shift,
+    /// What each cause of a round trip is worth.
+    Causes,
+    /// The ways of a first look side by side.
+    Ways,
+    /// Delays there and back apart.
+    OneWay,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Percentiles, Self::Histogram, Self::Series, Self::Heat, Self::Curve, Self::Shift];
+    pub const ALL: [Self; 9] = [
+        Self::Percentiles,
+        Self::Histogram,
+        Self::Series,
+        Self::Heat,
+        Self::Curve,
+        Self::Shift,
+        Self::Causes,
+        Self::Ways,
+        Self::OneWay,
+    ];
 }
 
 impl fmt::Display for Kind {
@@ -56,7 +79,28 @@ impl fmt::Display for Kind {
             Self::Heat => "heat",
             Self::Curve => "curve",
             Self::Shift => "shift",
+            Self::Causes => "causes",
+            Self::Ways => "ways",
+            Self::OneWay => "one-way",
         })
+    }
+}
+
+impl Kind {
+    /// The one that these documents tell most by.
+    pub fn best(documents: &[Document], samples: Option<&Grid>) -> Self {
+        match documents {
+            [Document::Search(_)] => Self::Curve,
+            [Document::Study(study)] => match study.question {
+                Question::Sweep { .. } => Self::Curve,
+                Question::Why { .. } => Self::Causes,
+                _ => Self::Shift,
+            },
+            [Document::Look(_)] => Self::Ways,
+            [Document::Record(record)] if record.outcome.is_none() => Self::Series,
+            _ if samples.is_some() => Self::Heat,
+            _ => Self::Percentiles,
+        }
     }
 }
 
@@ -109,6 +153,19 @@ pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<
             }
             _ => Err("it takes the document of a comparison: `sonde compare … -o study.json`"),
         },
+        Kind::Causes => match documents {
+            [Document::Study(study)] => causes(study).ok_or("no causes were looked for, or none was measured"),
+            _ => Err("it takes the document of causes: `sonde why … -o why.json`"),
+        },
+        Kind::Ways => match documents {
+            [Document::Look(found)] => ways(found).ok_or("nothing answered"),
+            _ => Err("it takes the document of a first look: `sonde HOST -o look.json`"),
+        },
+        Kind::OneWay => {
+            let both = alone()?.outcome.as_ref().and_then(|outcome| outcome.one_way.as_ref());
+            both.and_then(one_way)
+                .ok_or("the record tells of no direction by itself: a STAMP reflector does (--peer stamp)")
+        }
     }
 }
 
@@ -155,6 +212,8 @@ mod tests {
         for kind in Kind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
-        assert!("pie".parse::<Kind>().unwrap_err().contains("percentiles, histogram, series, heat, curve, shift"));
+        assert!(
+            "pie".parse::<Kind>().unwrap_err().contains("percentiles, histogram, series, heat, curve, shift, causes")
+        );
     }
 }

@@ -8,6 +8,7 @@
 mod columnar;
 mod comma;
 pub mod grid;
+pub mod pkb;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -2,7 +2,7 @@
 
 pub(crate) mod comparison;
 mod sweep;
-mod why;
+pub(crate) mod why;
 
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};

@@ -18,6 +18,7 @@ pub mod load;
 pub mod look;
 pub mod machine;
 pub mod man;
+pub mod matrix;
 pub mod orientation;
 pub mod pages;
 pub mod part;
@@ -83,7 +84,7 @@ enum Command {
     /// Look at a host for the first time: how far is it by each carrier, and which number should be believed?
     ///
     /// Needs nothing on the far side. `sonde HOST` is the same. Echo, TCP handshake and every program that is recognised there (a
-    /// reflector of ours, netserver, sockperf, iperf 2, STAMP) are asked side by side, in the same rounds; a sentence says which
+    /// reflector of ours, netserver, sockperf, iperf 2, STAMP, an echo service) are asked side by side, in the same rounds; a sentence says which
     /// number stands for what an application will see, and why the others differ, where that was shown.
     Look(look::options::LookOptions),
     /// Measure round trips: what does one exchange cost, by this method?
@@ -154,6 +155,8 @@ enum Command {
     Runs(runs::RunsOptions),
     /// Print records and runs again
     Show(show::ShowOptions),
+    /// Show a run of a plan host by host: squares on the terminal, a page, or a picture
+    Matrix(matrix::MatrixOptions),
     /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
     Report(pages::ReportOptions),
     /// Make a table of records, one row each: CSV or Parquet
@@ -253,6 +256,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Machine(options) => machine::run(&options, output),
         Command::Runs(options) => runs::run(&options, output),
         Command::Show(options) => show::run(&options, output),
+        Command::Matrix(options) => matrix::run(&options, output),
         Command::Report(options) => pages::run(&options, output),
         Command::Export(options) => export::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),

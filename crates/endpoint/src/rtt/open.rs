@@ -34,7 +34,7 @@ use crate::stop::Stop;
 /// After so long without a word the reflector may take us for dead; a control message is sent in a third of it.
 const IDLE: Nanos = Nanos::secs(30);
 /// How long a data connection may take to be made and let in.
-const CONNECT: Nanos = Nanos::secs(5);
+pub(super) const CONNECT: Nanos = Nanos::secs(5);
 /// A first datagram is sent so often before its silence is told: one lost packet is no closed port.
 const HELLOS: u32 = 5;
 /// So long is waited for the answer to each of them.

@@ -2,7 +2,7 @@
 
 use crate::cloud::aws::region;
 use crate::cloud::resource::{Find, Read, Resource, words};
-use crate::cloud::wanted::{Network, Opening, Placement, Protocol, Wanted};
+use crate::cloud::wanted::{Opening, Placement, Protocol, Wanted};
 
 /// A region of what is wanted.
 #[derive(Clone, Debug)]
@@ -213,17 +213,12 @@ impl Region<'_> {
 
     fn opened(&self, number: usize, opening: &Opening) -> Resource {
         let Opening { protocol, ports, from } = opening;
-        // -1 stands for every type and code of ICMP; the client's shorthand for it has no sign, so it goes as a protocol alone.
-        let from: &Network = from;
-        let ports = ports.filter(|_| *protocol != Protocol::Icmp);
         let end = format!("open-{number}");
-        match ports {
-            Some(_) => self.rule(&end, protocol.name(), ports, &from.to_string()),
-            None => {
-                let rule = self.rule(&end, "icmp,FromPort=-1,ToPort=-1", None, &from.to_string());
-                Resource { what: format!("rule {end} in {}", self.name), ..rule }
-            }
+        if *protocol == Protocol::Icmp {
+            // -1 stands for every type and code.
+            return self.rule(&end, "icmp,FromPort=-1,ToPort=-1", None, &from.to_string());
         }
+        self.rule(&end, protocol.name(), *ports, &from.to_string())
     }
 
     fn key_pair(&self) -> Resource {

@@ -111,7 +111,7 @@ fn draw(wanted: &Wanted) -> Result<Drawn, Failure> {
     let plan = Plan { wanted, name: format!("sonde-{}", wanted.run), placement };
     let regions = once(wanted.zones().into_iter().map(region));
     let mut resources = vec![plan.network()];
-    resources.extend(plan.types().into_iter().enumerate().map(|(index, group)| plan.machine_type(index, group)));
+    resources.extend(plan.types().into_iter().enumerate().map(|(index, group)| Plan::machine_type(index, group)));
     resources.extend(regions.iter().enumerate().map(|(index, region)| plan.subnet(index, region)));
     resources.extend(plan.firewall());
     if placement != Placement::None {
@@ -138,7 +138,7 @@ impl Plan<'_> {
     }
 
     /// A thing with these words between its group and its name, and these behind the name.
-    fn thing(&self, key: &str, what: &str, group: &str, name: &str, at: &[&str], create: Vec<String>) -> Resource {
+    fn thing(key: &str, what: &str, group: &str, name: &str, at: &[&str], create: Vec<String>) -> Resource {
         let verb = |verb: &str| words(&format!("{group} {verb}"), &[&[name], at].concat());
         Resource {
             key: key.into(),
@@ -155,7 +155,7 @@ impl Plan<'_> {
             "compute networks create",
             &[&self.name, "--subnet-mode", "custom", "--description", &self.description()],
         );
-        self.thing("network", "network", "compute networks", &self.name, &[], create)
+        Self::thing("network", "network", "compute networks", &self.name, &[], create)
     }
 
     fn subnet(&self, index: usize, region: &str) -> Resource {
@@ -165,7 +165,7 @@ impl Plan<'_> {
         let mut create = words("compute networks subnets create", &more);
         create.extend(words("--description", &[&self.description()]));
         let at = ["--region", region];
-        let subnet = self.thing(&format!("subnet-{region}"), "subnet", "compute networks subnets", &name, &at, create);
+        let subnet = Self::thing(&format!("subnet-{region}"), "subnet", "compute networks subnets", &name, &at, create);
         Resource { needs: vec!["network".into()], ..subnet }
     }
 
@@ -176,7 +176,7 @@ impl Plan<'_> {
             let mut create = words("compute firewall-rules create", &more);
             create.extend(words("--source-ranges", &[from, "--description", &self.description()]));
             let key = format!("firewall-{end}");
-            let rule = self.thing(&key, "firewall rule", "compute firewall-rules", &name, &[], create);
+            let rule = Self::thing(&key, "firewall rule", "compute firewall-rules", &name, &[], create);
             Resource { needs: vec!["network".into()], ..rule }
         };
         let ssh = rule("ssh", "tcp:22", &self.wanted.ssh_from.to_string());
@@ -198,7 +198,7 @@ impl Plan<'_> {
         create.extend(words("--description", &[&self.description()]));
         let at = ["--region", region];
         let key = format!("placement-{region}");
-        self.thing(&key, "placement policy", "compute resource-policies", &name, &at, create)
+        Self::thing(&key, "placement policy", "compute resource-policies", &name, &at, create)
     }
 
     /// Each machine type in each zone, once.
@@ -218,7 +218,7 @@ impl Plan<'_> {
     }
 
     /// Looked up first: a type that this zone does not have is said before anything is made.
-    fn machine_type(&self, index: usize, group: &Group) -> Resource {
+    fn machine_type(index: usize, group: &Group) -> Resource {
         let Group { zone, machine_type, .. } = group;
         Resource {
             key: format!("type-{index}"),
@@ -257,7 +257,7 @@ impl Plan<'_> {
             needs.push(format!("placement-{region}"));
         }
         let key = format!("machine-{number}");
-        let thing = self.thing(&key, "machine", "compute instances", &name, &["--zone", zone], create);
+        let thing = Self::thing(&key, "machine", "compute instances", &name, &["--zone", zone], create);
         let filter = format!("targetLink~/{name}$ AND operationType=insert");
         let why = words("compute operations list --zones", &[zone, "--filter", &filter]);
         let find = Find {

@@ -55,7 +55,9 @@ pub(super) fn take(path: &Path, wait: Nanos, stop: &Stop) -> Result<File, Held> 
         }
         if owner.is_none() && passed(wait) {
             let left: Vec<u32> = holders.iter().map(|holder| holder.process).collect();
-            left.iter().for_each(|process| end(*process));
+            for process in &left {
+                end(*process);
+            }
             if passed(Nanos(wait.0.saturating_add(GONE.0))) {
                 return Err(Held::Stubborn(left));
             }

@@ -71,7 +71,10 @@ fn one(work: Work, entry: &Entry) -> Result<(), Fault> {
     if let Some(user) = still_used(book, resource) {
         return Err(Fault::new(Kind::Busy, format!("{user} is still there")));
     }
-    let Some(values) = seen(work, entry)? else { return gone(work, resource) };
+    let Some(values) = seen(work, entry)? else {
+        gone(work, resource);
+        return Ok(());
+    };
     (work.tell)(&format!("removing {}", resource.what));
     let values: Values = book.values().into_iter().chain(values).collect();
     let words = filled(resource.delete.as_deref().unwrap_or_default(), &values)
@@ -92,7 +95,8 @@ fn one(work: Work, entry: &Entry) -> Result<(), Fault> {
             return Err(Fault::new(Kind::Stopped, "its end was being waited for"));
         }
     }
-    gone(work, resource)
+    gone(work, resource);
+    Ok(())
 }
 
 /// What is read of a thing that is there. `None`: it is not; one that may still come was waited for.
@@ -118,8 +122,7 @@ fn still_used(book: &Book, resource: &Resource) -> Option<String> {
     ledger.entries.iter().find(user).map(|entry| entry.resource.what.clone())
 }
 
-fn gone(work: Work, resource: &Resource) -> Result<(), Fault> {
+fn gone(work: Work, resource: &Resource) {
     // As said above.
     let _ = work.book.note_state(&resource.key, State::Gone, &Values::new());
-    Ok(())
 }

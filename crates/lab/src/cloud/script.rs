@@ -1,5 +1,7 @@
 //! The commands that would be run, for people to read and to copy into a shell.
 
+use std::fmt::Write;
+
 use crate::cloud::answer::picked;
 use crate::cloud::resource::{Resource, levels, placeholders};
 use crate::cloud::vendor::Vendor;
@@ -8,18 +10,18 @@ use crate::cloud::vendor::Vendor;
 pub fn script(vendor: &Vendor, account: Option<&str>, resources: &[Resource]) -> String {
     let mut text = String::from("# what would be run; nothing was\nset -e\n");
     for (name, value) in vendor.tool.environment {
-        text.push_str(&format!("export {name}={}\n", quoted(value)));
+        let _ = writeln!(text, "export {name}={}", quoted(value));
     }
     let order = levels(resources.iter()).concat();
     let ordered = || order.iter().filter_map(|key| resources.iter().find(|resource| resource.key == *key));
     for resource in ordered() {
-        text.push_str(&format!("\n# {}\n", resource.what));
+        let _ = writeln!(text, "\n# {}", resource.what);
         text.push_str(&making(vendor, account, resource));
     }
     text.push_str("\n# to remove it again:\n");
     for resource in order.iter().rev().filter_map(|key| resources.iter().find(|resource| resource.key == *key)) {
         if let Some(words) = &resource.delete {
-            text.push_str(&format!("#   {}\n", line(vendor, &vendor.tool.whole(words, account))));
+            let _ = writeln!(text, "#   {}", line(vendor, &vendor.tool.whole(words, account)));
         }
     }
     text
@@ -37,10 +39,10 @@ fn making(vendor: &Vendor, account: Option<&str>, resource: &Resource) -> String
         text.push('\n');
     }
     if let (Some(path), Some(good)) = (&find.state, find.good.first()) {
-        text.push_str(&format!("until [ \"$({})\" = {} ]; do sleep 2; done\n", pick(path), quoted(good)));
+        let _ = writeln!(text, "until [ \"$({})\" = {} ]; do sleep 2; done", pick(path), quoted(good));
     }
     for read in find.reads.iter().filter(|read| read.is.is_none()) {
-        text.push_str(&format!("{}=$({})\n", read.name, pick(&read.path)));
+        let _ = writeln!(text, "{}=$({})", read.name, pick(&read.path));
     }
     text
 }

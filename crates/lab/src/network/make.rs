@@ -48,7 +48,7 @@ pub(super) fn all(held: &mut Held, wanted: &Wanted, layout: &Layout, stop: &Stop
     if let Some(daemon) = daemon {
         sshd::start(&mut maker, &daemon)?;
     }
-    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let machine = process::machine();
     let files = maker.held.files();
     maker.held.state.hosts = layout.hosts(&machine, |seat| {
         if wanted.ssh {

@@ -25,6 +25,11 @@ pub(super) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
+/// The name of this machine.
+pub(super) fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// When a process started; `None`: there is none of this number, or it has ended and waits to be reaped.
 pub(super) fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -145,6 +150,7 @@ mod tests {
             version: 1,
             id: "none".into(),
             made_ns: 0,
+            machine: machine(),
             boot: boot(),
             token: token.into(),
             phase: Phase::Ready,

@@ -36,6 +36,8 @@ pub struct State {
     pub id: String,
     /// When it was begun, nanoseconds since 1970.
     pub made_ns: u64,
+    /// The machine it is on, by its name: a home may be shared by several.
+    pub machine: String,
     /// The running kernel's name of itself then: after another start of the machine nothing of the lab runs.
     pub boot: String,
     /// What every process that was started for it has in its environment as [`process::MARK`], and no other.
@@ -98,6 +100,13 @@ pub struct Held {
     _lock: File,
 }
 
+impl State {
+    /// Whether it is on another machine, as far as is known here. One that was renamed while it ran is still the same.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.boot != process::boot() && self.machine != process::machine()
+    }
+}
+
 impl Folder {
     /// That at `path`, which need not be there yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
@@ -146,6 +155,7 @@ impl Folder {
             version: VERSION,
             id: id.clone(),
             made_ns: now_ns,
+            machine: process::machine(),
             boot: process::boot(),
             token: Uuid::now_v7().to_string(),
             phase: Phase::Making,
@@ -179,6 +189,12 @@ impl Folder {
             return Err(none());
         }
         let state = self.read(id)?.unwrap_or_else(|| blank(id));
+        if state.is_elsewhere() {
+            let note = self.note(id).display().to_string();
+            let hint =
+                format!("remove it there; where that machine is no more, remove {note} and the folder beside it");
+            return Err(ours(id, format!("is on another machine, {}", state.machine), hint));
+        }
         Ok(Held { state, folder: self.clone(), _lock: lock })
     }
 
@@ -310,6 +326,7 @@ fn blank(id: &str) -> State {
         version: VERSION,
         id: id.to_owned(),
         made_ns: 0,
+        machine: process::machine(),
         boot: process::boot(),
         token: String::new(),
         phase: Phase::Removing,
@@ -399,6 +416,19 @@ mod tests {
         let folder = Folder::new(root.path());
         fs::write(folder.note("new"), r#"{"version": 2}"#).unwrap();
         assert!(folder.hold("new").unwrap_err().what.contains("later version"));
+    }
+
+    #[test]
+    fn a_lab_of_another_machine_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::new(root.path());
+        let mut held = folder.take(&layout("tst3"), 7).unwrap();
+        held.state.machine = "another".to_owned();
+        assert!(!held.state.is_elsewhere(), "it was renamed");
+        held.state.boot = "another".to_owned();
+        held.save().unwrap();
+        drop(held);
+        assert!(folder.hold("tst3").unwrap_err().what.contains("on another machine, another"));
     }
 
     #[test]

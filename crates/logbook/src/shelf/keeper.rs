@@ -188,19 +188,26 @@ impl State {
                 }
                 Ok(Kept::Stored { caught_up })
             }
-            Err(why) => match self.spool.add(&item) {
-                Ok(path) => {
-                    if why.fault.is_of_store() {
-                        self.waiting.push_back(path.clone());
-                        if let Some(shelf) = &mut self.shelf {
-                            // Who waited in vain once need not wait with each thing that comes.
-                            shelf.wait(Duration::ZERO);
-                        }
-                    }
-                    Ok(Kept::Spooled { path, first: !(waited && why.fault.is_of_store()), why })
+            Err(why) => self.spooled(item, why, waited),
+        }
+    }
+
+    /// Writes `item` beside the shelf.
+    fn spooled(&mut self, item: Item, why: ShelfError, waited: bool) -> Result<Kept, Box<Lost>> {
+        let of_store = why.fault.is_of_store();
+        if of_store {
+            // It is opened anew with the next thing: a disk may have room or be writable then, and who waited in vain once need not
+            // wait with each thing that comes.
+            self.shelf = None;
+        }
+        match self.spool.add(&item) {
+            Ok(path) => {
+                if of_store {
+                    self.waiting.push_back(path.clone());
                 }
-                Err(spool) => Err(Box::new(Lost { item, shelf: why, spool })),
-            },
+                Ok(Kept::Spooled { path, first: !(waited && of_store), why })
+            }
+            Err(spool) => Err(Box::new(Lost { item, shelf: why, spool })),
         }
     }
 

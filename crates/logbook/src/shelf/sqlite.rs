@@ -46,7 +46,10 @@ impl SqliteShelf {
         }
         match Self::opened(path, patience) {
             // A file in the form of WAL wants a journal beside it; where none can be made and none is needed it is read as it is.
-            Err(Fault::Engine(_) | Fault::ReadOnly | Fault::Full) if is_settled(path) => Self::unchanging(path),
+            Err(first @ (Fault::Engine(_) | Fault::ReadOnly | Fault::Full)) if is_settled(path) => {
+                // What was said first is what there is to tell.
+                Self::unchanging(path).map_err(|_| first)
+            }
             other => other,
         }
         .map_err(fault)

@@ -6,6 +6,8 @@ use test_case::test_case;
 use super::*;
 use crate::statistics::simulated::normal;
 
+/// As many as `sonde why` makes where nobody says.
+const BLOCKS: usize = 9;
 const SWITCHES: [Cause; 3] = [Cause::SleepPacing, Cause::OurWakeUp, Cause::PeerWakeUp];
 
 /// A machine whose causes are known, nanoseconds; every trial is off by some percent of its own.
@@ -63,7 +65,7 @@ impl Planted {
     }
 
     fn named(&self, seed: u64) -> Vec<Cause> {
-        let found = explain(&self.observed(7, seed));
+        let found = explain(&self.observed(BLOCKS, seed));
         found.causes.iter().filter(|cause| cause.is_established()).map(|cause| cause.cause).collect()
     }
 }
@@ -81,14 +83,70 @@ fn what_is_planted_is_named_and_nothing_else(planted: Planted, expected: &[Cause
     assert!(right >= 198, "{right} of 200");
 }
 
-/// Four differences of nothing, each above its interval in at most one of forty. Where trials scatter by a few percent none of
-/// them is a tenth of what was measured; where they scatter by a third, that saves nobody.
-#[test_case(0.03, 2; "a quiet machine")]
-#[test_case(0.1, 60; "a noisy one")]
-#[test_case(0.3, 110; "one on which nothing should be measured")]
-fn what_is_absent_is_hardly_ever_named(noise: f64, most: usize) {
-    let alarms = (0..1_000).filter(|seed| !Planted { noise, ..QUIET }.named(*seed).is_empty()).count();
-    assert!(alarms <= most, "{alarms} of 1000 at {noise}");
+/// Trials of a machine as machines are: a lognormal body, one in a hundred a tenth to the double longer, and blocks that drift apart
+/// together. Apart from [`Planted`], and from the analysis.
+fn drawn(base: impl Fn(u32) -> f64, blocks: usize, spread: f64, waited: f64, rng: &mut Rng) -> Observed {
+    let mut observed = Observed { switches: SWITCHES.to_vec(), ..Observed::default() };
+    let mut moved = Moved { cpu: 1, ..Moved::default() };
+    for _ in 0..blocks {
+        let drift = (0.1 * normal(rng)).exp();
+        let mut trial = |time: f64| {
+            let tail = if rng.u32(0..100) == 0 { 1.1 + 0.9 * rng.f64() } else { 1.0 };
+            Some(time * drift * (spread * normal(rng)).exp() * tail)
+        };
+        observed.corners.push(moves::corners(3).into_iter().map(|at| trial(base(at))).collect());
+        observed.floor.push(trial(base(7)));
+        observed.holds.push(trial(2_000.0));
+        moved.times.push(trial(base(0)));
+        observed.waits.push(Some(waited));
+        moved.waits.push(Some(0.001));
+    }
+    observed.moved.push(moved);
+    observed
+}
+
+fn established(observed: &Observed) -> Vec<Cause> {
+    let found = explain(observed).causes;
+    found.into_iter().filter(Examined::is_established).map(|cause| cause.cause).collect()
+}
+
+/// All causes together raise no more false alarms than one test alone: 5 % of 2,000 are 100, and three standard errors more 129.
+/// Where trials scatter little what is found by chance is too small to be named, too.
+#[test_case(0.03, 0.002, 0; "a quiet machine")]
+#[test_case(0.1, 0.002, 129; "a noisy one")]
+#[test_case(0.3, 0.002, 129; "one on which nothing should be measured")]
+#[test_case(0.3, 0.3, 129; "the same with a busy cpu that costs nothing")]
+fn of_nothing_no_cause_is_named_more_often_than_one_test_would(spread: f64, waited: f64, most: usize) {
+    let mut rng = Rng::with_seed(71);
+    let alarms =
+        (0..2_000).filter(|_| !established(&drawn(|_| 50_000.0, BLOCKS, spread, waited, &mut rng)).is_empty()).count();
+    assert!(alarms <= most, "{alarms} of 2000 at {spread}");
+}
+
+/// What the documentation says of the power: a cause of 30 %.
+#[test_case(0.1, 990; "trials that scatter by a tenth")]
+#[test_case(0.2, 900; "by a fifth")]
+fn a_cause_of_thirty_percent_is_found(spread: f64, least: usize) {
+    let mut rng = Rng::with_seed(72);
+    let sleeping = |at: u32| if at & 1 == 0 { 50_000.0 } else { 35_000.0 };
+    let found = (0..1_000)
+        .filter(|_| established(&drawn(sleeping, BLOCKS, spread, 0.002, &mut rng)).contains(&Cause::SleepPacing))
+        .count();
+    assert!(found >= least, "{found} of 1000 at {spread}");
+}
+
+/// With so few blocks no probability is small enough, and one more is enough: told with the number it takes.
+#[test]
+fn fewer_blocks_than_can_show_a_cause_say_how_many_it_takes() {
+    let planted = Planted { sleeping: 30_000.0, ..QUIET };
+    let fewest = fewest_blocks(4);
+    assert_eq!(explain(&planted.observed(5, 1)).fewest_blocks, Some(fewest));
+    let doubt_of = |blocks: u32| doubt(&planted.observed(blocks as usize, 1), Cause::SleepPacing);
+    assert_eq!((doubt_of(fewest - 1), doubt_of(fewest)), (Some(Doubt::TooFewBlocks), None));
+    let found = explain(&planted.observed(fewest as usize, 1));
+    let p = |cause| found.causes.iter().find(|found| found.cause == cause).expect("looked at").p;
+    assert_eq!(p(Cause::SleepPacing), Some(4.0 * 2.0 / 256.0));
+    assert_eq!(p(Cause::PeerHolds), None, "no switch shows it");
 }
 
 #[test]
@@ -117,15 +175,15 @@ fn what_is_not_named_says_why() {
     let all = Planted { sleeping: 30_000.0, hold: 20_000.0, busy: (60_000.0, 0.3), ..QUIET };
     let few = all.observed(3, 1);
     assert_eq!(doubt(&few, Cause::SleepPacing), Some(Doubt::TooFewBlocks));
-    let mut observed = all.observed(7, 1);
+    let mut observed = all.observed(BLOCKS, 1);
     assert_eq!(doubt(&observed, Cause::SleepPacing), None);
     assert_eq!(doubt(&observed, Cause::PeerHolds), Some(Doubt::AsAnyProgram));
     assert_eq!(doubt(&observed, Cause::OurWakeUp), Some(Doubt::NotShown));
     observed.moved.clear();
     assert_eq!(doubt(&observed, Cause::PeerCpuBusy), Some(Doubt::NoOtherCpu));
-    assert_eq!(doubt(&QUIET.observed(7, 1), Cause::PeerCpuBusy), Some(Doubt::NotBusy));
+    assert_eq!(doubt(&QUIET.observed(BLOCKS, 1), Cause::PeerCpuBusy), Some(Doubt::NotBusy));
     let small = Planted { cold: 1_500.0, noise: 0.001, ..QUIET };
-    assert_eq!(doubt(&small.observed(7, 1), Cause::ColdPath), Some(Doubt::Small));
+    assert_eq!(doubt(&small.observed(BLOCKS, 1), Cause::ColdPath), Some(Doubt::Small));
 }
 
 #[test]
@@ -133,11 +191,11 @@ fn what_was_not_measured_does_no_harm() {
     let empty = explain(&Observed::default());
     assert_eq!((empty.measured, empty.unexplained), (None, None));
     assert!(empty.causes.iter().all(|found| found.doubt == Some(Doubt::NotMeasured)));
-    let mut holes = Planted { sleeping: 30_000.0, ..QUIET }.observed(9, 3);
+    let mut holes = Planted { sleeping: 30_000.0, ..QUIET }.observed(10, 3);
     holes.corners[2][0] = None;
     holes.corners[4].pop();
     holes.floor.pop();
-    holes.holds = vec![None; 9];
+    holes.holds = vec![None; 10];
     holes.waits.clear();
     let found = explain(&holes);
     assert_eq!(

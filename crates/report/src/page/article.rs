@@ -8,7 +8,7 @@ use measure::verdict::Warning;
 use measure::verdict::command::Command;
 
 use super::table::{Cell, Row, Table};
-use super::{Builder, Told, ends, facts, figures, heading, moment};
+use super::{Builder, Told, ends, facts, figures, heading, moment, wire};
 use crate::layout::Style;
 use crate::markup::escaped;
 use crate::number;
@@ -150,8 +150,16 @@ fn charts(page: &mut Builder, told: &Told<'_>, record: &Record) {
             page.chart(&format!("{id}-{which}"), &chart, Frame { height: 280, ..Frame::default() }, &caption);
         }
     }
-    if let Some(split) = record.outcome.as_ref().and_then(|outcome| outcome.split.as_ref()) {
+    let outcome = record.outcome.as_ref();
+    if let Some(chart) = outcome.and_then(|outcome| picture::one_way(outcome.one_way.as_ref()?)) {
+        let caption = "There and back by themselves lie within their bars: no two clocks are known better.";
+        page.chart(&format!("{id}-o"), &chart, Frame { height: 280, ..Frame::default() }, caption);
+    }
+    if let Some(split) = outcome.and_then(|outcome| outcome.split.as_ref()) {
         parts(page, split);
+    }
+    if let Some(wire) = &record.wire {
+        wire::tell(page, wire);
     }
 }
 

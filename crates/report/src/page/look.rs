@@ -1,4 +1,4 @@
-//! A first look as a part of a page: what a terminal shows of it, whole.
+//! A first look as a part of a page: its ways side by side, and what a terminal shows of it, whole.
 
 use logbook::look::LookDocument;
 use logbook::record::Ended;
@@ -7,6 +7,8 @@ use super::{Builder, Told, article};
 use crate::layout::Style;
 use crate::look;
 use crate::markup::escaped;
+use crate::picture;
+use crate::plot::Frame;
 
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
@@ -23,6 +25,10 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
     article::opening(page, told);
     if found.ended != Ended::Complete {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
+    }
+    if let Some(chart) = picture::ways(found) {
+        let caption = "Bars: the median of each way, with its 95 % interval. Dots below: the same back to back.";
+        page.chart(&format!("{}-y", told.id()), &chart, Frame::default(), caption);
     }
     let printed = look::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });
     page.html.raw(&format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&printed)));

@@ -49,7 +49,12 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
         compared(page, &format!("{id}-{place}"), study, comparison);
     }
     let several = "A point is the median of its trials; the bar goes from the lowest to the highest.";
-    let charts = [("c", picture::sweep(study), several), ("r", picture::runs(study), "A line for each run.")];
+    let worth = "Bars are the causes that are named. Each interval is of 95 % by itself; what is named is judged with all together.";
+    let charts = [
+        ("c", picture::sweep(study), several),
+        ("w", picture::causes(study), worth),
+        ("r", picture::runs(study), "A line for each run."),
+    ];
     for (which, chart, caption) in charts {
         if let Some(chart) = chart {
             page.chart(&format!("{id}-{which}"), &chart, Frame::default(), caption);

@@ -164,6 +164,25 @@ fn a_study_says_what_was_found_and_every_trial() {
 }
 
 #[test]
+fn a_look_both_directions_and_the_wire_have_more_than_words() {
+    let look = Source { name: "look.json".to_owned(), document: Document::Look(Box::new(fixture::look())) };
+    let page = holds_together(&render(&[look], &[], None));
+    let bars = data(&page)["charts"]["r1-y"][0]["points"].as_array().map(Vec::len);
+    let answered = fixture::look().look.legs.iter().filter(|leg| leg.answers()).count();
+    assert_eq!(bars, Some(answered));
+    let apart = holds_together(&alone(fixture::one_way()));
+    assert_eq!(data(&apart)["charts"]["r1-o"].as_array().map(Vec::len), Some(3), "there, back, both");
+    for record in [fixture::verified(), fixture::contradicted()] {
+        let wire = record.wire.clone().unwrap();
+        let page = holds_together(&alone(record));
+        for check in &wire.checks {
+            assert!(page.text.contains(check.subject.name()), "{check:?}");
+        }
+        assert!(page.text.contains("On the wire") && page.text.contains(&wire.interface));
+    }
+}
+
+#[test]
 fn numbers_are_those_of_the_record() {
     let record = fixture::closed();
     let parsed = holds_together(&alone(record.clone()));

@@ -53,8 +53,9 @@ pub fn render(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     page.gap();
     let blocks = number::count(study.blocks.into(), "block", "blocks");
     let how = format!(
-        "medians of trials in {blocks} of random order, each trial a process of its own; intervals by signed ranks over the blocks; a \
-         cause is named where its interval lies above nothing and it is worth {} of what was measured",
+        "medians of trials in {blocks} of random order, each trial a process of its own; intervals by signed ranks over the blocks, each \
+         of 95 % by itself; a cause is named where its switch shows it with all causes judged together (Holm, 5 %) and it is worth {} \
+         of what was measured",
         number::percent(measure::why::SHARE)
     );
     page.paragraph(INDENT, &Piece::new("how", Tone::Faint), INDENT + 5, &how);
@@ -185,11 +186,15 @@ fn doubts(page: &mut Page, found: &Explanation) {
     page.gap();
     page.line(0, &[Piece::new("not established", Tone::Strong)]);
     for cause in not_named {
-        page.paragraph(INDENT, &Piece::from(name(cause.cause)), LABEL, &doubt(cause));
+        page.paragraph(INDENT, &Piece::from(name(cause.cause)), LABEL, &doubt(cause, found.fewest_blocks));
     }
 }
 
-fn doubt(cause: &Examined) -> String {
+/// Blocks that have an interval at all.
+const LEAST: u32 = 6;
+
+/// `fewest`: blocks in which one of so many causes can be shown.
+fn doubt(cause: &Examined, fewest: Option<u32>) -> String {
     let takes = cause.takes.map_or(String::new(), |takes| match ends(Some(&takes)).as_str() {
         "–" => format!(": {}", time(takes.value)),
         ends => format!(": {} [{ends}]", time(takes.value)),
@@ -197,8 +202,14 @@ fn doubt(cause: &Examined) -> String {
     let switch = switch(cause);
     match cause.doubt {
         Some(Doubt::NotMeasured) => "not measured: nothing to move here, or nobody who tells".to_owned(),
-        Some(Doubt::TooFewBlocks) => format!("too few blocks to tell{takes}; it takes 6 (--blocks)"),
-        Some(Doubt::NotShown) => format!("{switch} shows nothing{takes}"),
+        Some(Doubt::TooFewBlocks) => {
+            let needed = fewest.filter(|_| cause.cause.has_switch()).unwrap_or(LEAST);
+            format!("too few blocks to tell{takes}; it takes {needed} (--blocks)")
+        }
+        Some(Doubt::NotShown) => match cause.takes.and_then(|takes| takes.low) {
+            Some(low) if low > 0.0 => format!("{switch} shows it by itself, and not as one of several{takes}"),
+            _ => format!("{switch} shows nothing{takes}"),
+        },
         Some(Doubt::Small) => format!("less than {}{takes}", number::percent(measure::why::SHARE)),
         Some(Doubt::AsAnyProgram) => {
             format!("no more than any program needs, which is {} at most{takes}", time(PROMPT_NS))

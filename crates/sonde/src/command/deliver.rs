@@ -1,8 +1,10 @@
-//! Hands a record, a search or a first look over: printed as text or JSON, and written into the files asked for.
+//! Hands a record, a search, a study or a first look over: printed as text or JSON, and written into the files asked for, as pages
+//! and charts too.
 
 use std::path::Path;
 
 use logbook::look::LookDocument;
+use logbook::read::Document;
 use logbook::record::{Record, Unwritable};
 use logbook::run::RunDocument;
 use logbook::run_comparison::RunComparisonDocument;
@@ -11,8 +13,9 @@ use logbook::store;
 use logbook::study::StudyDocument;
 use report::text;
 
+use crate::command::pages::{self, Form};
 use crate::command::result_options::ResultOptions;
-use crate::command::value::Format;
+use crate::command::value::{Destination, Format};
 use crate::failure::Failure;
 use crate::output::{self, Output};
 
@@ -53,7 +56,12 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
 /// # Errors
 /// A record that is no JSON, a file that cannot be written.
 pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
-    deliver(&|| text::render(record, output.style()), &|| record.to_json(), options, output)
+    let told = Told {
+        text: &|| text::render(record, output.style()),
+        json: &|| record.to_json(),
+        document: &|| Some(Document::Record(Box::new(record.clone()))),
+    };
+    deliver(&told, options, output)
 }
 
 /// Likewise a search.
@@ -61,7 +69,12 @@ pub fn record(record: &Record, options: &ResultOptions, output: &Output) -> Resu
 /// # Errors
 /// A search that is no JSON, a file that cannot be written.
 pub fn search(found: &SearchDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
-    deliver(&|| report::search::render(found, output.style()), &|| found.to_json(), options, output)
+    let told = Told {
+        text: &|| report::search::render(found, output.style()),
+        json: &|| found.to_json(),
+        document: &|| Some(Document::Search(Box::new(found.clone()))),
+    };
+    deliver(&told, options, output)
 }
 
 /// Likewise a study.
@@ -69,7 +82,12 @@ pub fn search(found: &SearchDocument, options: &ResultOptions, output: &Output) 
 /// # Errors
 /// A study that is no JSON, a file that cannot be written.
 pub fn study(found: &StudyDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
-    deliver(&|| report::study::render(found, output.style()), &|| found.to_json(), options, output)
+    let told = Told {
+        text: &|| report::study::render(found, output.style()),
+        json: &|| found.to_json(),
+        document: &|| Some(Document::Study(Box::new(found.clone()))),
+    };
+    deliver(&told, options, output)
 }
 
 /// Likewise a run of a plan.
@@ -77,7 +95,12 @@ pub fn study(found: &StudyDocument, options: &ResultOptions, output: &Output) ->
 /// # Errors
 /// A run that is no JSON, a file that cannot be written.
 pub fn run(found: &RunDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
-    deliver(&|| report::run::render(found, output.style()), &|| found.to_json(), options, output)
+    let told = Told {
+        text: &|| report::run::render(found, output.style()),
+        json: &|| found.to_json(),
+        document: &|| Some(Document::Run(Box::new(found.clone()))),
+    };
+    deliver(&told, options, output)
 }
 
 /// Likewise two runs, compared.
@@ -86,7 +109,7 @@ pub fn run(found: &RunDocument, options: &ResultOptions, output: &Output) -> Res
 /// Numbers that are no JSON, a file that cannot be written.
 pub fn run_comparison(found: &RunComparisonDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
     let text = || report::run::comparison::render(found, output.style());
-    deliver(&text, &|| found.to_json(), options, output)
+    deliver(&Told { text: &text, json: &|| found.to_json(), document: &|| None }, options, output)
 }
 
 /// How much of a screen is still to be printed.
@@ -105,49 +128,65 @@ pub enum Screen {
 pub fn look(found: &LookDocument, options: &ResultOptions, output: &Output, screen: Screen) -> Result<(), Failure> {
     let whole = || report::look::render(found, output.style());
     let rest = || report::look::rest(found, output.style());
+    let (json, document) = (|| found.to_json(), || Some(Document::Look(Box::new(found.clone()))));
+    let told = Told { text: &whole, json: &json, document: &document };
     let shown: &dyn Fn() -> String = if screen == Screen::Rest { &rest } else { &whole };
-    print(shown, &|| found.to_json(), options, output)?;
-    write_all(&whole, &|| found.to_json(), options)
+    print(&Told { text: shown, ..told }, options, output)?;
+    write_all(&told, options)
 }
 
-fn deliver(
-    text: &dyn Fn() -> String,
-    json: &dyn Fn() -> Result<String, Unwritable>,
-    options: &ResultOptions,
-    output: &Output,
-) -> Result<(), Failure> {
-    print(text, json, options, output)?;
-    write_all(text, json, options)
+/// A result in each of its forms, made when it is wanted.
+struct Told<'a> {
+    text: &'a dyn Fn() -> String,
+    json: &'a dyn Fn() -> Result<String, Unwritable>,
+    /// What pages and charts are made of; `None`: there are none of it.
+    document: &'a dyn Fn() -> Option<Document>,
 }
 
-fn print(
-    text: &dyn Fn() -> String,
-    json: &dyn Fn() -> Result<String, Unwritable>,
-    options: &ResultOptions,
-    output: &Output,
-) -> Result<(), Failure> {
+impl Told<'_> {
+    fn json(&self) -> Result<String, Failure> {
+        (self.json)().map_err(|error| Failure::usage(error.to_string()))
+    }
+
+    fn report(&self, name: &str, form: Form) -> Result<Vec<u8>, Failure> {
+        let none =
+            || Failure::usage(format!("{name}: there is no page and no chart of this")).hint("write .json or .txt");
+        pages::told(name, (self.document)().ok_or_else(none)?, form)
+    }
+}
+
+fn deliver(told: &Told<'_>, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    print(told, options, output)?;
+    write_all(told, options)
+}
+
+fn print(told: &Told<'_>, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
     if options.json {
-        output.result(&json().map_err(|error| Failure::usage(error.to_string()))?);
+        output.result(&told.json()?);
     } else if !options.json_lines {
-        output.result(&text());
+        output.result(&(told.text)());
     }
     Ok(())
 }
 
 /// Writes the files. Every one is tried; the first fault is told.
-fn write_all(
-    text: &dyn Fn() -> String,
-    json: &dyn Fn() -> Result<String, Unwritable>,
-    options: &ResultOptions,
-) -> Result<(), Failure> {
+fn write_all(told: &Told<'_>, options: &ResultOptions) -> Result<(), Failure> {
     let mut faults = Vec::new();
-    for destination in &options.output {
-        let content = match destination.format {
-            Format::Json => json().map_err(|error| Failure::usage(error.to_string()))?,
-            Format::Text => output::plain(&text()),
+    for Destination { path, format } in &options.output {
+        let name = path.display().to_string();
+        let content = match format {
+            Format::Json => told.json()?.into_bytes(),
+            Format::Text => output::plain(&(told.text)()).into_bytes(),
             Format::JsonLines => continue,
+            Format::Report(form) => match told.report(&name, *form) {
+                Ok(content) => content,
+                Err(failure) => {
+                    faults.push(failure.about(name));
+                    continue;
+                }
+            },
         };
-        faults.extend(write(&destination.path, &content).err());
+        faults.extend(write(path, &content).err());
     }
     faults.into_iter().next().map_or(Ok(()), Err)
 }

@@ -2,12 +2,11 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
 use logbook::read::Document;
-use logbook::study::Question;
 use measure::unit::{Bytes, grouped};
 use report::flat::Item;
 use report::number;
@@ -45,7 +44,8 @@ pub struct ReportOptions {
     /// Where to: .html is a page, .svg and .png are one chart; may be given again
     #[arg(short = 'o', long = "output", value_name = "FILE", required = true)]
     output: Vec<Target>,
-    /// Which chart a picture shows: percentiles, histogram, series, heat, curve or shift. Left out: what the record tells most by
+    /// Which chart a picture shows: percentiles, histogram, series, heat, curve, shift, causes, ways or one-way. Left out: what the
+    /// record tells most by
     #[arg(long, value_name = "CHART")]
     plot: Option<Kind>,
     /// Samples of the record, as --samples FILE.csv wrote them: for a heat map
@@ -62,11 +62,27 @@ struct Target {
     form: Form,
 }
 
+/// What a record is made into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub enum Form {
+    /// A page of HTML.
     Page,
+    /// One chart, as SVG.
     Svg,
+    /// One chart, as PNG.
     Png,
+}
+
+impl Form {
+    /// That of a file by its name's ending.
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "html" | "htm" => Some(Self::Page),
+            "svg" => Some(Self::Svg),
+            "png" => Some(Self::Png),
+            _ => None,
+        }
+    }
 }
 
 impl FromStr for Target {
@@ -74,12 +90,7 @@ impl FromStr for Target {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let path = PathBuf::from(text);
-        let form = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("html" | "htm") => Form::Page,
-            Some("svg") => Form::Svg,
-            Some("png") => Form::Png,
-            _ => return Err("ends in no form we make: .html (a page), .svg or .png (one chart)".into()),
-        };
+        let form = Form::of(&path).ok_or("ends in no form we make: .html (a page), .svg or .png (one chart)")?;
         Ok(Self { path, form })
     }
 }
@@ -129,18 +140,28 @@ fn write(target: &Target, content: &[u8], output: &Output) -> Result<(), Failure
 
 /// The chart that was asked for, or the one that the documents tell most by.
 fn chart(documents: &[Document], asked: Option<Kind>, samples: Option<&Grid>) -> Result<Chart, Failure> {
-    let best = || match documents {
-        [Document::Search(_)] => Kind::Curve,
-        [Document::Study(study)] if matches!(study.question, Question::Sweep { .. }) => Kind::Curve,
-        [Document::Study(_)] => Kind::Shift,
-        [Document::Record(record)] if record.outcome.is_none() => Kind::Series,
-        _ if samples.is_some() => Kind::Heat,
-        _ => Kind::Percentiles,
-    };
-    let kind = asked.unwrap_or_else(best);
+    let kind = asked.unwrap_or_else(|| Kind::best(documents, samples));
     let none = |reason: &str| Failure::usage(format!("there is no chart of {kind}: {reason}"));
+    let found = picture::of(documents, kind, samples);
+    if asked.is_none() {
+        return found.map_err(|reason| none(reason).hint("write it as .html, which shows all there is"));
+    }
     let hint = "take another --plot, or .html, which shows all there is";
-    picture::of(documents, kind, samples).map_err(|reason| none(reason).hint(hint).about("--plot"))
+    found.map_err(|reason| none(reason).hint(hint).about("--plot"))
+}
+
+/// `document` as `sonde report` would make it: a page, or the chart that it tells most by.
+///
+/// # Errors
+/// A document there is no chart of.
+pub fn told(name: &str, document: Document, form: Form) -> Result<Vec<u8>, Failure> {
+    let documents = [document];
+    if form != Form::Page {
+        return picture(&chart(&documents, None, None)?, form);
+    }
+    let [document] = documents;
+    let source = Source { name: name.to_owned(), document };
+    Ok(page::render(&[source], &[], None).into_bytes())
 }
 
 fn picture(chart: &Chart, form: Form) -> Result<Vec<u8>, Failure> {

@@ -14,7 +14,8 @@ pub struct ResultOptions {
     /// Print events as they happen, one JSON object a line: {"event": …, "data": …}
     #[arg(long)]
     pub json_lines: bool,
-    /// Write the result into FILE as well: .json (record), .jsonl (events) or .txt; may be given again
+    /// Write the result into FILE as well: .json (record), .jsonl (events), .txt, .html (a page), .svg or .png (a chart); may be
+    /// given again
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Vec<Destination>,
 }

@@ -9,6 +9,8 @@ use measure::method::{Settled, Waiting};
 use measure::unit::Nanos;
 use report::samples;
 
+use crate::command::pages::Form;
+
 /// How long the kernel polls where `busy-poll` comes without a time, in microseconds: the value of the kernel's own
 /// documentation for `net.core.busy_read`.
 pub const BUSY_POLL_MICROS: u32 = 50;
@@ -322,6 +324,8 @@ pub enum Format {
     JsonLines,
     /// What a person reads.
     Text,
+    /// What `sonde report` makes of the record.
+    Report(Form),
 }
 
 impl FromStr for Destination {
@@ -333,7 +337,9 @@ impl FromStr for Destination {
             Some("json") => Format::Json,
             Some("jsonl") => Format::JsonLines,
             Some("txt") => Format::Text,
-            _ => return Err("ends in no format we write: .json (record), .jsonl (events) or .txt".into()),
+            _ => Format::Report(Form::of(&path).ok_or(
+                "ends in no format we write: .json (record), .jsonl (events), .txt, .html (a page), .svg or .png (a chart)",
+            )?),
         };
         Ok(Self { path, format })
     }

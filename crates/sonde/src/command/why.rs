@@ -10,8 +10,9 @@ use endpoint::clock::Monotonic;
 use endpoint::stop::Stop;
 use lab::trial::{Run, Runner};
 use logbook::record::Record;
-use logbook::study::{Format, StudyDocument, VERSION};
+use logbook::study::{Format, Question, StudyDocument, VERSION};
 use measure::unit::Nanos;
+use measure::why::fewest_blocks;
 use uuid::Uuid;
 
 use crate::command::deliver;
@@ -26,8 +27,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Blocks where nobody says: one more than the fewest that have an interval, so that one may fail.
-const BLOCKS: u32 = 7;
+/// Blocks where nobody says: one more than the fewest that can show one of five causes judged together, so that one may fail.
+const BLOCKS: u32 = 9;
 /// Length of trials: a hundred exchanges where time allows.
 const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, least: Nanos::secs(1) };
 /// How long the first look at the peer measures.
@@ -53,6 +54,7 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
     let budget = options.trials.budget.map(|budget| Nanos(budget.0.saturating_sub(looked.0)));
     let settings = Settings::of(&base, &intervals, stamps, peer_cpus)?;
     let planned = plan(settings.words, blocks, seed, AIM, budget)?;
+    warn_of_few(blocks, &settings.question, output);
     let study = StudyDocument {
         format: Format::Study,
         version: VERSION,
@@ -74,6 +76,19 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
     make::make(study, &planned, &options.result, output, &mut |study| {
         study.explanation = judge::explanation(study);
     })
+}
+
+/// Says before anything is measured what so few blocks cannot show.
+fn warn_of_few(blocks: u32, question: &Question, output: &Output) {
+    let Question::Why { switches, .. } = question else { return };
+    // The interval itself is judged beside the switches, and a busy CPU where the peer tells of one.
+    let fewest = fewest_blocks(switches.len() + 1);
+    if blocks < fewest {
+        let told = format!(
+            "note: too few blocks: {blocks} cannot show any cause by its switch; it takes {fewest} (--blocks)\n"
+        );
+        output.note(&told);
+    }
 }
 
 /// A first look at the peer: whether exchanges can be stamped all the while, and how many CPUs it has, as far as it tells.

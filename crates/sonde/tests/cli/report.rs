@@ -46,6 +46,49 @@ fn pictures_are_what_their_endings_say() {
     assert!(String::from_utf8(read(folder.path(), "heat.svg")).unwrap().contains("from samples"));
 }
 
+/// What measures makes its pages and charts itself: each is what its ending says.
+#[test_case(&["rtt", "-c", "2000", "--warm-up", "0"], "Percentiles"; "round trips")]
+#[test_case(&["sweep", "--over", "size=64,1kB", "--blocks", "2", "-c", "40", "--warm-up", "0", "--tcp"], "p50 over size"; "a sweep")]
+#[test_case(&["compare", "rtt -c 300", "rtt --udp -c 300", "--runs", "2", "--no-moves"], "How far each quantile moved"; "a comparison")]
+#[test_case(&["why", "--intervals", "0", "--blocks", "1", "-t", "60ms", "--warm-up", "0", "--every", "2ms"], "What each cause is worth"; "causes")]
+fn a_measurement_writes_its_own_page_and_charts(words: &[&str], chart: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["-q", "-o", "it.svg", "-o", "it.png", "-o", "it.html", "-o", "it.json"];
+    sonde_in(folder.path(), &[words, &files].concat()).assert().success();
+    let text = |name: &str| String::from_utf8(read(folder.path(), name)).unwrap();
+    assert!(text("it.svg").starts_with("<svg xmlns") && text("it.svg").contains(chart), "{:.600}", text("it.svg"));
+    assert!(read(folder.path(), "it.png").starts_with(b"\x89PNG\r\n"));
+    let page = text("it.html");
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n") && page.contains(chart));
+    // As the record is told afterwards, but for the name of the file.
+    sonde_in(folder.path(), &["report", "-q", "it.json", "-o", "again.svg"]).assert().success();
+    assert_eq!(text("again.svg"), text("it.svg"));
+}
+
+#[test]
+fn a_first_look_writes_its_own_page_and_chart() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let words = ["look", &host, "-t", "1", "-q", "-o", "look.html", "-o", "look.svg"];
+    sonde_in(folder.path(), &words).assert().success();
+    for name in ["look.html", "look.svg"] {
+        let text = String::from_utf8(read(folder.path(), name)).unwrap();
+        assert!(text.contains("Every way, asked in the same rounds"), "{name}: {text:.600}");
+    }
+}
+
+#[test_case(&["rtt", "-c", "9", "-o", "run.pdf"]; "round trips")]
+#[test_case(&["sweep", "--over", "size=64,1kB", "-o", "run.pdf"]; "a sweep")]
+#[test_case(&["why", "-o", "run"]; "causes")]
+#[test_case(&["look", "127.0.0.1", "-o", "run.csv"]; "a first look")]
+fn an_ending_that_nobody_knows_is_refused_with_those_that_are(words: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = sonde_in(folder.path(), words).assert().code(2);
+    refused.stderr(contains(".json (record), .jsonl (events), .txt, .html (a page), .svg or .png (a chart)"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[test_case(&["run.json"], "--output"; "nowhere to")]
 #[test_case(&["run.json", "-o", "page.pdf"], ".html (a page), .svg or .png"; "no such form")]
 #[test_case(&["run.json", "-o", "absent/page.html"], "its folder is not there"; "no folder")]
@@ -108,7 +151,7 @@ fn records_become_rows() {
     assert!(read(folder.path(), "all.parquet").starts_with(b"PAR1"));
     assert_eq!(String::from_utf8(read(folder.path(), "all.csv")).unwrap().lines().count(), 2);
     let refused = sonde_in(folder.path(), &["export", "run.json", "-o", "all.xlsx"]).assert().code(2);
-    refused.stderr(contains(".csv or .parquet"));
+    refused.stderr(contains(".csv, .parquet or .jsonl"));
 }
 
 #[test]

@@ -18,7 +18,7 @@ act() {
     file=$things/$kind+$nsg$name
     case $kind-$verb in
     -group-create)
-        marks=$(echo "$*" | sed 's/.*--tags //; s/ --.*//; s/=/": "/g; s/ /", "/g')
+        marks=$(echo "$*" | sed 's/.*--tags //; s/ --.*//; s/ /", "/g; s/=/": "/g')
         echo "{\"name\": \"$name\", \"tags\": {\"$marks\"}, \"properties\": {\"provisioningState\": \"Succeeded\"}}" >"$file"
         ;;
     -group-show) [ -f "$file" ] && cat "$file" || fail "(ResourceGroupNotFound) Resource group '$name' could not be found." ;;

@@ -7,7 +7,7 @@ use test_case::test_case;
 use testbed::process::LIMIT;
 use testbed::wait;
 
-use crate::scene::{CLOUDS, Scene};
+use crate::scene::{CLOUDS, Scene, moments, steps};
 
 #[test_case(0; "gcp")]
 #[test_case(1; "aws")]
@@ -15,7 +15,7 @@ use crate::scene::{CLOUDS, Scene};
 fn killed_at_each_step_of_making(cloud: usize) {
     let calls = Scene::of(CLOUDS[cloud]).calls_of(|scene| scene.up(&[]));
     for number in 1..=calls {
-        for when in ["before", "after"] {
+        for when in moments(cloud) {
             let what = format!("killed {when} call {number} of {calls}");
             let scene = Scene::of(CLOUDS[cloud]);
             scene.fault(number, when, "kill");
@@ -42,8 +42,8 @@ fn killed_at_each_step_of_removing(cloud: usize) {
         scene.up(&[]);
         scene.calls_of(|scene| scene.down(&[]))
     };
-    for number in 1..=calls {
-        for when in ["before", "after"] {
+    for number in steps(cloud, calls) {
+        for when in moments(cloud) {
             let what = format!("killed {when} call {number} of {calls}");
             let scene = Scene::of(CLOUDS[cloud]);
             scene.up(&[]);
@@ -64,7 +64,7 @@ fn killed_at_each_step_of_removing(cloud: usize) {
 fn interrupted_at_each_step_of_making(cloud: usize) {
     let calls = Scene::of(CLOUDS[cloud]).calls_of(|scene| scene.up(&[]));
     // At the last call everything is there before the signal is looked at, or it is not: both are an end in order.
-    for number in 1..calls {
+    for number in steps(cloud, calls - 1) {
         let what = format!("SIGINT at call {number} of {calls}");
         let scene = Scene::of(CLOUDS[cloud]);
         scene.fault(number, "after", "interrupt");
@@ -97,7 +97,7 @@ fn a_call_that_outlives_its_killed_caller_is_ended_and_what_it_made_is_removed()
             || fs::read_link(format!("/proc/{}/exe", up.id())).is_err()
     });
     scene.heal();
-    let words = scene.words("down", &["--run", "r1"]);
+    let words = Scene::words("down", &["--run", "r1"]);
     let words: Vec<&str> = words.iter().map(|word| if *word == "20s" { "500ms" } else { word }).collect();
     let down = testbed::process::ended(&mut scene.command(&words), LIMIT);
     assert_eq!(down.code, Some(0), "{}", down.told());

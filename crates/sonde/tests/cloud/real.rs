@@ -9,13 +9,12 @@ use test_case::test_case;
 use testbed::process::{LIMIT, ended};
 use testbed::skip;
 
-use crate::scene::{CLOUDS, Scene};
+use crate::scene::{CLOUDS, Scene, path};
 
 /// A program in the PATH, or among the tools that `make/cloud-tools` installs.
 pub fn program(name: &str) -> Option<PathBuf> {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cloud-tools/bin");
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(tools).chain(std::env::split_paths(&path).collect::<Vec<_>>());
+    let folders = std::iter::once(tools).chain(std::env::split_paths(&path()).collect::<Vec<_>>());
     folders.map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
@@ -40,7 +39,7 @@ fn the_real_program_reads_our_words_up_to_the_login(cloud: usize, name: &str, re
     std::os::unix::fs::symlink(&real, scene.path("real").join(name)).unwrap();
     for call in calls {
         let mut command = Command::new("sh");
-        let path = format!("{}:{}", scene.path("real").display(), std::env::var("PATH").unwrap_or_default());
+        let path = format!("{}:{}", scene.path("real").display(), path());
         command.args(["-c", call]).env_clear().env("PATH", path).env("HOME", scene.path("state"));
         // Placeholders have some value or other; nobody is asked for a login, and nowhere.
         for variable in ["VPC_0", "GATEWAY_0", "TABLE_0", "GROUP_0", "SUBNET_0", "ATTACHED_0", "ATTACHED_TO_0"] {

@@ -19,6 +19,28 @@ pub const CLOUDS: [(&str, &str, &str); 3] = [
     ("azure", "eastus-1", "Standard_D2s_v6"),
 ];
 
+/// The PATH of whoever runs the tests.
+pub fn path() -> String {
+    std::env::var_os("PATH").unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Whether every fault is tried at every step of every cloud, which takes minutes: `SONDE_CLOUD_WHOLE=1`.
+pub fn whole() -> bool {
+    std::env::var_os("SONDE_CLOUD_WHOLE").is_some()
+}
+
+/// When a fault comes: before what a call does, or after. The engine is the same for all clouds, so both of one of them are enough
+/// in the usual run; what is done after its caller's death is the harder one.
+pub fn moments(cloud: usize) -> &'static [&'static str] {
+    if cloud == 0 || whole() { &["before", "after"] } else { &["before"] }
+}
+
+/// The calls at which a fault is tried where the engine's way through them is the same for all clouds: every one of the first
+/// cloud, every third of the others, and every one where the whole is asked for.
+pub fn steps(cloud: usize, calls: usize) -> impl Iterator<Item = usize> {
+    (1..=calls).step_by(if cloud == 0 || whole() { 1 } else { 3 })
+}
+
 /// A cloud in a folder.
 pub struct Scene {
     folder: TempDir,
@@ -52,7 +74,7 @@ impl Scene {
     /// `sonde lab` with these words, quick, one call at a time.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("sonde"));
-        let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap_or_default());
+        let path = format!("{}:{}", self.path("bin").display(), path());
         command.arg("lab").args(words).current_dir(self.folder.path());
         command.env_clear().env("PATH", path).env("HOME", self.folder.path()).env("USER", "me");
         command.env("XDG_STATE_HOME", self.path("state")).env("STAND_IN", self.path("cloud"));
@@ -60,14 +82,14 @@ impl Scene {
     }
 
     /// The words of `sonde lab cloud VERB`.
-    pub fn words<'a>(&self, verb: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    pub fn words<'a>(verb: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let quick = ["--look-every", "5ms", "--settle", "30ms", "--ready-timeout", "1s", "--call-timeout", "20s"];
         [&["cloud", verb][..], more, &quick, &["--at-once", "1"]].concat()
     }
 
     /// Runs `sonde lab cloud VERB` to its end.
     pub fn run(&self, verb: &str, more: &[&str]) -> Ended {
-        process::ended(&mut self.command(&self.words(verb, more)), LIMIT)
+        process::ended(&mut self.command(&Self::words(verb, more)), LIMIT)
     }
 
     /// The words of an `up` of one machine.
@@ -76,7 +98,7 @@ impl Scene {
         let own =
             ["--cloud", cloud, "--zone", zone, "--machine-type", machine_type, "--placement", "closest_supported"];
         let more = [&own, &["--from", "203.0.113.7", "--public-key", "key.pub", "--run", RUN][..], more].concat();
-        self.words("up", &more)
+        Self::words("up", &more)
     }
 
     /// Makes one machine.
@@ -108,8 +130,6 @@ impl Scene {
     /// Everything goes well from now on.
     pub fn heal(&self) {
         let _ = fs::remove_file(self.path("cloud/fault"));
-        // One that was ended in its turn leaves the turn taken.
-        let _ = fs::remove_dir(self.path("cloud/lock"));
     }
 
     /// Calls so far.

@@ -9,18 +9,25 @@
 set -u
 me=${0##*/}
 things=$STAND_IN/things
-mkdir -p "$things"
+[ -d "$things" ] || mkdir -p "$things"
 
 # One call at a time: the counter, and what is remembered, are files.
-until mkdir "$STAND_IN/lock" 2>/dev/null; do sleep 0.01; done
-trap 'rmdir "$STAND_IN/lock"' EXIT
+exec 9>"$STAND_IN/lock"
+flock 9
 count=0
 [ ! -f "$STAND_IN/count" ] || read -r count <"$STAND_IN/count"
 count=$((count + 1))
 echo "$count" >"$STAND_IN/count"
-printf '%s' "$me" >>"$STAND_IN/calls"
-for word in "$@"; do printf ' %s' "$word" | tr '\n' ' ' >>"$STAND_IN/calls"; done
-echo >>"$STAND_IN/calls"
+# A call is a line, also one whose words hold line ends.
+line=$me
+for word in "$@"; do
+    case $word in
+    *"
+"*) word=$(printf %s "$word" | tr '\n' ' ') ;;
+    esac
+    line="$line $word"
+done
+printf '%s\n' "$line" >>"$STAND_IN/calls"
 
 fail() {
     echo "ERROR: $*" >&2
@@ -42,9 +49,9 @@ option() {
 
 # Whether a thing of this kind is there whose text has this in it.
 any() {
-    for file in "$things/$1"+*; do
-        [ -f "$file" ] || continue
-        if grep -q -- "$2" "$file"; then return 0; fi
+    for thing in "$things/$1"+*; do
+        [ -f "$thing" ] || continue
+        if grep -q -- "$2" "$thing"; then return 0; fi
     done
     return 1
 }
@@ -54,13 +61,13 @@ all() {
     kind=$1
     shift
     between=
-    for file in "$things/$kind"+*; do
-        [ -f "$file" ] || continue
+    for thing in "$things/$kind"+*; do
+        [ -f "$thing" ] || continue
         fits=yes
-        for word in "$@"; do grep -q -- "$word" "$file" || fits=no; done
+        for word in "$@"; do grep -q -- "$word" "$thing" || fits=no; done
         [ $fits = yes ] || continue
         printf '%s' "$between"
-        cat "$file"
+        cat "$thing"
         between=,
     done
 }
@@ -97,8 +104,7 @@ go_wrong() {
         exit 0
         ;;
     hang)
-        rmdir "$STAND_IN/lock"
-        trap - EXIT
+        exec 9>&-
         exec sleep 1000
         ;;
     kill)

@@ -12,10 +12,12 @@ use test_case::test_case;
 
 use crate::scene::{Left, User, left, name, said};
 
+/// A folder that can be made once is a number that is taken once: calls may come at the same time.
 const STAND_IN: &str = "#!/bin/sh
 here=${0%/*}
-echo >>\"$here/calls\"
-if [ \"$(wc -l <\"$here/calls\")\" = \"$(cat \"$here/at\")\" ]; then kill -\"$(cat \"$here/signal\")\" $PPID; fi
+call=1
+until mkdir \"$here/calls/$call\" 2>/dev/null || [ \"$call\" -gt 999 ]; do call=$((call + 1)); done
+if [ \"$call\" = \"$(cat \"$here/at\")\" ]; then kill -\"$(cat \"$here/signal\")\" $PPID; fi
 PATH=${PATH#*:}
 exec \"${0##*/}\" \"$@\"
 ";
@@ -37,7 +39,12 @@ impl Steps {
 
     /// `command` with them; at the call of this number, from 1, `signal` is sent to it.
     fn at<'a>(&self, command: &'a mut Command, call: u32, signal: &str) -> &'a mut Command {
-        for (name, text) in [("calls", ""), ("at", &call.to_string()), ("signal", signal)] {
+        let calls = self.0.join("calls");
+        if calls.exists() {
+            fs::remove_dir_all(&calls).unwrap();
+        }
+        fs::create_dir(calls).unwrap();
+        for (name, text) in [("at", &*call.to_string()), ("signal", signal)] {
             fs::write(self.0.join(name), text).unwrap();
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -46,7 +53,7 @@ impl Steps {
 
     /// Calls since the last [`Self::at`].
     fn calls(&self) -> u32 {
-        fs::read_to_string(self.0.join("calls")).unwrap().len() as u32
+        fs::read_dir(self.0.join("calls")).unwrap().count() as u32
     }
 }
 

@@ -179,8 +179,8 @@ fn a_hundred_hosts_are_made_and_removed() {
 fn a_list_that_cannot_be_written_leaves_no_lab() {
     let Some(user) = User::new("a list that cannot be written") else { return };
     let id = name();
-    let output = user.lab(&["up", "--hosts", "2", "--name", &id, "-o", "/dev/full/hosts.toml"]).output().unwrap();
-    assert!(!output.status.success());
+    let output = user.lab(&["up", "--hosts", "2", "--name", &id, "-o", "/proc/hosts.toml"]).output().unwrap();
+    assert!(!output.status.success() && said(&output).contains("/proc/hosts.toml"), "{}", said(&output));
     assert_eq!((left(&id), user.noted()), (crate::scene::Left::default(), vec![]));
     let lab = user.up(&["--hosts", "1"]);
     assert!(matches!(&lab.hosts[0].reach, Reach::Namespace(name) if name.ends_with("-h1")));

@@ -40,9 +40,9 @@ impl Another {
             name != "Port" && name != "PidFile" && !settings.lines().any(|other| other.starts_with(name))
         });
         let pid = own.join(format!("another-{port}.pid"));
-        let text: String = kept.map(|line| format!("{line}\n")).collect();
+        let text = kept.collect::<Vec<_>>().join("\n");
         let file = own.join(format!("another-{port}"));
-        fs::write(&file, format!("Port {port}\nPidFile {}\n{settings}\n{text}", pid.display())).unwrap();
+        fs::write(&file, format!("Port {port}\nPidFile {}\n{settings}\n{text}\n", pid.display())).unwrap();
         let script = format!(
             "mount -t tmpfs tmpfs /run && mkdir /run/sshd && {prepare} && exec /usr/sbin/sshd -D -e -f {}",
             file.display()
@@ -185,7 +185,7 @@ fn a_home_that_will_not_do_is_said(option: &str, words: &str) {
         told.port = Some(2222);
         told.options.retain(|option| option != "StrictHostKeyChecking=yes");
         told.options.extend(["StrictHostKeyChecking=no".to_owned()]);
-        told.options[0] = "UserKnownHostsFile=/dev/null".to_owned();
+        told.options[0] = "UserKnownHostsFile=/dev/null".into();
     });
     let large = program(user.home(), &format!("{SCRIPT}# {}\n", "x".repeat(200_000)));
     let way = lab.way(&host);

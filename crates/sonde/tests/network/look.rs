@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use test_case::test_case;
 
 use crate::limits::plant::{FORWARDED, Forward};
-use crate::scene::{Reflector, Scene, document, let_ping, run, sonde_in, tell};
+use crate::scene::{Reflector, Scene, document, installed, let_ping, run, sonde_in, tell};
 
 /// Runs where nobody says how many.
 const FEW: usize = 3;
@@ -230,6 +230,63 @@ fn every_program_that_is_there_is_a_row(six: bool) {
     // Each once a round, in its own part of it.
     let rounds = |leg: &Value| leg["exchanges"].as_array().expect("exchanges").len();
     assert!(look["legs"].as_array().expect("legs").iter().all(|leg| (18..=22).contains(&rounds(leg))), "{look:#}");
+}
+
+/// An echo service over both protocols, on port 7 unless another is said.
+const ECHO: &str = "
+import socket, sys, threading
+port = int(sys.argv[1])
+def serve(connection):
+    while True:
+        octets = connection.recv(65536)
+        if not octets:
+            return connection.close()
+        connection.sendall(octets)
+listener = socket.create_server(('', port), family=socket.AF_INET6, dualstack_ipv6=True)
+datagrams = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+datagrams.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+datagrams.bind(('::', port))
+def answer():
+    while True:
+        octets, asker = datagrams.recvfrom(65536)
+        datagrams.sendto(octets, asker)
+threading.Thread(target=answer, daemon=True).start()
+print('listening', file=sys.stderr, flush=True)
+while True:
+    connection, _ = listener.accept()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    threading.Thread(target=serve, args=(connection,), daemon=True).start()
+";
+
+#[test_case(false, "7"; "v4")]
+#[test_case(true, "7"; "v6")]
+#[test_case(false, "7007"; "another port")]
+fn an_echo_service_is_measured_with(six: bool, port: &str) {
+    let Some(scene) = Scene::beside("a look at an echo service") else { return };
+    if !installed("python3", "python3", "a look at an echo service") {
+        return;
+    }
+    let mut command = scene.far().command("python3");
+    command.args(["-c", ECHO, port]);
+    let _service = Reflector::started(command, "listening");
+    let port: u16 = port.parse().expect("a number");
+    let target = scene.target(six);
+    let named = ["--port".to_owned(), format!("{port}=echo")];
+    let mut words = vec![target.as_str(), "-t", "2"];
+    if port != 7 {
+        words.extend(named.iter().map(String::as_str));
+    }
+    let look = look(&scene, &words);
+    let legs = look["legs"].as_array().expect("legs").iter().filter(|leg| leg["who"]["service"] == "echo");
+    let legs: Vec<&Value> = legs.collect();
+    let found: Vec<&str> = legs.iter().map(|leg| leg["carrier"].as_str().expect("a carrier")).collect();
+    assert_eq!(found, ["tcp", "udp"], "{look:#}");
+    for leg in legs {
+        let sums = (&leg["trouble"], leg["sums"]["lost"].as_u64(), leg["port"].as_u64());
+        assert_eq!(sums, (&Value::Null, Some(0), Some(port.into())), "{leg:#}");
+        assert!(leg["sums"]["answered"].as_u64() > Some(10), "{leg:#}");
+    }
+    assert_eq!(look["judgement"]["believed"]["stands"], "application", "{:#}", look["judgement"]);
 }
 
 #[test]

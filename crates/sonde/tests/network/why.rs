@@ -1,19 +1,20 @@
-//! Causes of a round trip, planted one at a time and absent: a peer that holds its replies, a CPU that others use. Once
-//! here, as often as `SONDE_PLANTED` says elsewhere. What sleeping between requests costs cannot be planted in a size that is known:
-//! that is left to numbers that are made up (`measure::why`).
+//! Causes of a round trip, planted one at a time and absent: a peer that holds its replies, a CPU that others use at the peer, one
+//! that others take where we sleep. Once here, as often as `SONDE_PLANTED` says elsewhere.
 //!
 //! Both ends and what disturbs them run at real-time priority, so that nothing else on this machine is a cause.
 
 use std::process::{Child, Stdio};
 
+use lab::namespace::Namespace;
 use serde_json::Value;
 
 use crate::scene::{Reflector, Scene, document, sonde_in, tell};
 
 /// How often what is planted is looked for where nobody says.
 const FEW: usize = 1;
-/// Short trials in the fewest blocks that have an interval; `--intervals 0` leaves out what only tells where the time goes.
-const SHORT: &str = "why --json -q --intervals 0 --blocks 6 -t 160ms --warm-up 20ms --every 2ms";
+/// Short trials in one block more than the fewest that can show any cause: a trial may fail. `--intervals 0` leaves out what only tells
+/// where the time goes.
+const SHORT: &str = "why --json -q --intervals 0 --blocks 9 -t 160ms --warm-up 20ms --every 2ms";
 
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
 fn times() -> usize {
@@ -100,15 +101,15 @@ fn what_is_absent_is_not_named() {
     }
 }
 
-/// Somebody who works most of the time on a CPU, at the priority of the reflector.
+/// Somebody who works most of the time on a CPU, at the priority of both ends.
 struct Hog(Child);
 
 impl Hog {
-    fn on(scene: &Scene, cpu: &str) -> Self {
-        // A millisecond or two of work, and one of rest in which the reflector comes in.
-        let work = "while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.001; done";
+    fn on(namespace: &Namespace, cpu: &str) -> Self {
+        // A millisecond or two of work, and about as much of rest in which the others come in.
+        let work = "while :; do i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; sleep 0.002; done";
         let words = ["--fifo", "1", "taskset", "-c", cpu, "sh", "-c", work];
-        let child = scene.far().command("chrt").args(words).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let child = namespace.command("chrt").args(words).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         Self(child.expect("started"))
     }
 }
@@ -125,7 +126,7 @@ fn others_on_the_peers_cpu_are_named() {
     let Some(scene) = Scene::alone("a CPU that others use at the peer") else { return };
     let Some(last) = last_cpu("a CPU that others use at the peer") else { return };
     let _reflector = scene.reflector(&["--cpu", &last]);
-    let _hog = Hog::on(&scene, &last);
+    let _hog = Hog::on(scene.far(), &last);
     for _ in 0..times() {
         let found = why(&scene, "--udp --cpu 0");
         let names = named(&found);
@@ -133,4 +134,33 @@ fn others_on_the_peers_cpu_are_named() {
         assert!(!names.contains(&"peer-holds"), "{found:#}");
         tell(&format!("a busy CPU at the peer cost {:.0} us", worth(&found, "peer-cpu-busy") / 1e3));
     }
+}
+
+/// What is asked at its own time, answered or not, is late by as long as others keep the CPU that we slept on; a thread that spins hardly
+/// ever gives it away. Each of the two waits of such a loop ends by the same sleep, so that either switch shows it, and it is shared out
+/// between them. A netserver has no switch of its own: where both ends spin beside others at real-time priority, the kernel finds no CPU for
+/// the packets, and trials fail.
+#[test]
+fn what_sleeping_until_a_request_is_due_costs_is_named() {
+    let Some(scene) = Scene::alone("a CPU that others take where we sleep") else { return };
+    if last_cpu("a CPU that others take where we sleep").is_none() {
+        return;
+    }
+    let _netserver = scene.reflector(&["--netperf"]);
+    let _hog = Hog::on(scene.near(), "0");
+    let (runs, mut shown) = (times(), 0);
+    for _ in 0..runs {
+        let found = why(&scene, &format!("{APART} --peer netperf --window 0"));
+        let names = named(&found);
+        shown += usize::from(names.contains(&"sleep-pacing"));
+        let (worth, measured) = (worth(&found, "sleep-pacing"), found["measured"]["value"].as_f64().expect("a time"));
+        let told = format!("cost {:.0} of {:.0} us", worth / 1e3, measured / 1e3);
+        tell(&format!("sleeping on a CPU that others take {told}: {names:?}"));
+        if !names.contains(&"sleep-pacing") {
+            tell(&format!("not named: {:#}", found["causes"]));
+        }
+        adds_up(&found);
+    }
+    tell(&format!("sleep pacing: named in {shown} of {runs}"));
+    assert!(runs - shown <= runs / 20, "sleep pacing was named in {shown} of {runs} only");
 }

@@ -8,8 +8,10 @@ mod clicks;
 mod looks;
 mod many;
 
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -52,8 +54,26 @@ fn runs() -> &'static Runs {
         sonde(at, &["throughput", "-q", "-t", "2.2", "--no-test", "-o", "stream.json"]);
         let sides = ["compare", "-q", "rtt -c 200", "rtt --udp -c 200", "--no-moves", "-o", "study.json"];
         sonde(at, &sides);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        sonde(at, &["look", "-q", &listener.local_addr().unwrap().to_string(), "-t", "2", "-o", "look.json"]);
+        let causes = ["why", "-q", "--udp", "--intervals", "0", "--blocks", "2", "-t", "60ms", "--every", "2ms"];
+        sonde(at, &[&causes[..], &["-o", "why.json"]].concat());
+        both_directions(at);
         Runs { folder }
     })
+}
+
+/// A record of exchanges with a session-reflector of STAMP, on a port that the system chose.
+fn both_directions(folder: &Path) {
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_sonde"));
+    serve.args(["serve", "--listen", "127.0.0.1", "--port", "0", "--stamp", "--stamp-port", "0"]);
+    let mut serve = serve.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(serve.stderr.take().unwrap()).lines();
+    let line = lines.map_while(Result::ok).find(|line| line.contains("session-reflector of STAMP on ")).unwrap();
+    let port = line.rsplit(':').next().unwrap();
+    sonde(folder, &["rtt", "127.0.0.1", "--port", port, "--peer", "stamp", "-q", "-c", "500", "-o", "stamp.json"]);
+    serve.kill().unwrap();
+    serve.wait().unwrap();
 }
 
 fn sonde(folder: &Path, words: &[&str]) {

@@ -47,6 +47,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "thiserror",
             "tiny-skia",
             "unicode-width",
+            "uuid",
         ],
     ),
     (

@@ -1,6 +1,6 @@
 //! Where the sockets of shared connections lie: a short folder of this process's own, gone with it.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use endpoint::stop::Stop;
 use measure::unit::Nanos;
+use rustix::fs::{FlockOperation, flock};
 
 use crate::child;
 
@@ -27,6 +28,8 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub struct Sockets {
     folder: PathBuf,
+    /// Says that its process lives, also to those who do not see that: in containers that share a folder.
+    _lock: File,
 }
 
 impl Sockets {
@@ -42,7 +45,11 @@ impl Sockets {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let folder = runtime.join(format!("{PREFIX}{}-{count}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&folder) {
-                Ok(()) => return Ok(Self { folder }),
+                Ok(()) => {
+                    let lock = File::open(&folder)?;
+                    flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+                    return Ok(Self { folder, _lock: lock });
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -71,7 +78,8 @@ pub fn sweep(runtime: &Path) {
         let gone = owner.is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists());
         let facts = fs::symlink_metadata(entry.path());
         let mine = facts.is_ok_and(|facts| facts.is_dir() && facts.uid() == rustix::process::getuid().as_raw());
-        if gone && mine {
+        let free = |lock: File| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if gone && mine && File::open(entry.path()).is_ok_and(free) {
             remove(&entry.path());
         }
     }
@@ -118,11 +126,16 @@ mod tests {
     fn those_of_dead_processes_are_swept() {
         let runtime = tempfile::tempdir_in("/tmp").unwrap();
         // No process has this number: it is beyond the largest there is.
-        let [dead, other] =
-            [format!("{PREFIX}4194305-0"), "sonde-ssh-x-0".to_owned()].map(|name| runtime.path().join(name));
-        fs::create_dir(&dead).unwrap();
-        fs::create_dir(&other).unwrap();
+        let [dead, unseen, other] =
+            ["4194305-0", "4194305-1", "x-0"].map(|name| runtime.path().join(format!("{PREFIX}{name}")));
+        for folder in [&dead, &unseen, &other] {
+            fs::create_dir(folder).unwrap();
+        }
+        // As one that lives where its number is another.
+        let lock = File::open(&unseen).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
         let ours = Sockets::below(runtime.path()).unwrap();
-        assert_eq!([dead.exists(), other.exists(), ours.folder().exists()], [false, true, true]);
+        assert_eq!([&dead, &unseen, &other].map(|folder| folder.exists()), [false, true, true]);
+        assert!(ours.folder().exists());
     }
 }

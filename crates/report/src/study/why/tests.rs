@@ -21,7 +21,8 @@ fn interval(value: f64) -> Interval {
 
 fn examined(cause: Cause, takes: f64, doubt: Option<Doubt>) -> Examined {
     let share = Some(interval(takes / 107_000.0));
-    Examined { cause, takes: Some(interval(takes)), share, doubt, cpu: None, waited: None }
+    let p = cause.has_switch().then_some(if doubt.is_none() { 0.012 } else { 0.4 });
+    Examined { cause, takes: Some(interval(takes)), share, p, doubt, cpu: None, waited: None }
 }
 
 fn explanation() -> Explanation {
@@ -39,6 +40,7 @@ fn explanation() -> Explanation {
         ],
         unexplained: Some(interval(6_500.0)),
         least_share: 0.1,
+        fewest_blocks: Some(8),
     }
 }
 

@@ -66,9 +66,15 @@ impl PortWish {
         Self { number, service: Wish::Usual }
     }
 
+    /// Whether it is named as an echo service's, which may be there by either protocol.
+    pub fn is_echo(self) -> bool {
+        self.service == Wish::One(Service::Echo)
+    }
+
     /// The port over `transport`.
     pub fn over(self, transport: Transport) -> Port {
         let services = match (transport, self.service) {
+            (Transport::Udp, Wish::One(Service::Echo)) => vec![Service::Echo],
             (Transport::Udp, _) => Vec::new(),
             (_, Wish::Usual) => return Port::usual(transport, self.number),
             (_, Wish::One(service)) => [service].into_iter().filter(|service| *service != Service::Stamp).collect(),

@@ -95,6 +95,7 @@ fn words(standing: Standing) -> &'static str {
         Standing::Busy => "in work",
         Standing::CutShort => "cut short",
         Standing::Gone => "gone",
+        Standing::Elsewhere => "elsewhere",
     }
 }
 

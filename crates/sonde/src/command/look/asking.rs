@@ -92,6 +92,7 @@ pub fn ask(
             let protocol = match who {
                 Who::Program { service: Service::Netserver } => Protocol::Netperf { passphrase: None },
                 Who::Program { service: Service::Stamp } => Protocol::Stamp { key: None },
+                Who::Program { service: Service::Echo } => Protocol::Echo,
                 _ => Protocol::Native,
             };
             let task = rtt::Task {

@@ -51,7 +51,9 @@ pub fn ports(named: Option<PortWish>) -> Vec<Port> {
     let usual = usual.filter(|number| wish.is_none() || !Port::usual(Transport::Tcp, *number).services.is_empty());
     let tcp: Vec<Port> = usual.map(|number| Port::usual(Transport::Tcp, number)).collect();
     let udp = UDP.into_iter().map(|number| Port::usual(Transport::Udp, number));
-    wish.into_iter().chain(tcp).chain(udp).collect()
+    let echo = named.filter(|wish| wish.is_echo() && !UDP.contains(&wish.number));
+    let echo = echo.map(|wish| wish.over(Transport::Udp));
+    wish.into_iter().chain(tcp).chain(udp).chain(echo).collect()
 }
 
 /// What was found at one address.
@@ -143,9 +145,8 @@ impl Found<'_> {
                 untold("the reflector wants a key: --key FILE")
             }
             Service::Sonde | Service::Netserver => vec![way(Carrier::Tcp), way(Carrier::Udp)],
-            Service::Sockperf | Service::Stamp => vec![way(own)],
+            Service::Sockperf | Service::Stamp | Service::Echo => vec![way(own)],
             Service::Iperf => vec![way(Carrier::Tcp)],
-            Service::Echo => untold("the echo service is recognised, and not measured with"),
             Service::Iperf3 => untold("an iperf3 server answers no requests: `sonde throughput` measures with it"),
         }
     }

@@ -252,6 +252,7 @@ fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
         (Carrier::Tcp | Carrier::Udp, Protocol::Native) => (PeerKind::Native, None),
         (Carrier::Tcp | Carrier::Udp, Protocol::Netperf { .. }) => (PeerKind::Foreign, Some("netperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Stamp { .. }) => (PeerKind::Foreign, Some("stamp".to_owned())),
+        (Carrier::Tcp | Carrier::Udp, Protocol::Echo) => (PeerKind::Foreign, Some("echo".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Sockperf) => (PeerKind::Foreign, Some("sockperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf) => (PeerKind::Foreign, Some("iperf".to_owned())),
         (Carrier::Tcp | Carrier::Udp, Protocol::Iperf3) => (PeerKind::Foreign, Some("iperf3".to_owned())),

@@ -16,7 +16,8 @@ Examples:
 ";
 
 /// How many it takes is a matter of how many causes are judged together.
-const BLOCKS: &str = "Trials of each setting, one in each block; 6 are the fewest that can show a cause [default: 7]";
+const BLOCKS: &str =
+    "Trials of each setting, one in each block; 8 are the fewest that can show any of them [default: 9]";
 
 /// What `sonde why` takes.
 #[derive(Debug, Args)]

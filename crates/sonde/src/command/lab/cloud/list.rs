@@ -1,5 +1,7 @@
 //! `sonde lab cloud list`: what there is, and what is owed.
 
+use std::fmt::Write;
+
 use lab::cloud::ledger::{Listed, Phase};
 
 use crate::command::lab::cloud::down::tagged;
@@ -17,12 +19,7 @@ pub fn run(options: &ListOptions, room: &Room) -> Result<Exit, Failure> {
     if let Some(cloud) = options.tags.cloud {
         for found in tagged(cloud, &options.tags, &options.calls, room)? {
             let owner = found.owner.unwrap_or_default();
-            text.push_str(&format!(
-                "{}\t{cloud}\ttagged\t{}\t{}\t{owner}\n",
-                found.run,
-                found.what,
-                until(found.expires)
-            ));
+            let _ = writeln!(text, "{}\t{cloud}\ttagged\t{}\t{}\t{owner}", found.run, found.what, until(found.expires));
         }
     }
     if text.is_empty() {

@@ -1,0 +1,307 @@
+//! Which samples a record makes, by the names of the benchmark it is told as.
+
+use std::collections::BTreeMap;
+
+use logbook::host::Host;
+use logbook::plan::Directions;
+use logbook::record::Record;
+use logbook::run::{Cell, RunDocument};
+use measure::method::{Carrier, Method, Pattern};
+use measure::outcome::Outcome;
+use measure::statistics::payload;
+use measure::study::figure::Figure;
+use measure::throughput::Throughput;
+use measure::unit::Nanos;
+
+use super::Benchmark;
+use super::row::{Sample, seconds};
+
+/// What a benchmark's samples have in common.
+struct Told {
+    test: &'static str,
+    metadata: BTreeMap<String, String>,
+    timestamp: f64,
+    samples: Vec<Sample>,
+}
+
+impl Told {
+    /// A sample, where there is a number.
+    fn put(&mut self, metric: impl Into<String>, value: Option<f64>, unit: &'static str) {
+        let Some(value) = value.filter(|value| value.is_finite()) else { return };
+        let (test, metadata, timestamp) = (self.test, self.metadata.clone(), self.timestamp);
+        self.samples.push(Sample { test, metric: metric.into(), value, unit, metadata, timestamp });
+    }
+
+    fn note(&mut self, name: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.metadata.insert(name.to_owned(), value.to_string());
+        }
+    }
+}
+
+/// The samples of one cell; `asked` is the benchmark it is told as.
+pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, asked: Option<Benchmark>) -> Vec<Sample> {
+    let method = &record.method;
+    let benchmark = match asked {
+        Some(asked) => asked,
+        None if method.carrier == Carrier::Icmp => Benchmark::Ping,
+        None => Benchmark::Netperf,
+    };
+    let mut told = Told {
+        test: benchmark.name(),
+        metadata: pair(run, cell),
+        timestamp: seconds(record.started),
+        samples: Vec::new(),
+    };
+    match benchmark {
+        Benchmark::Ping => ping(&mut told, record),
+        Benchmark::Iperf => iperf(&mut told, record),
+        Benchmark::Netperf => netperf(&mut told, record),
+        // It has names for all pairs together alone.
+        Benchmark::MeshNetwork => {}
+    }
+    further(&mut told, cell, record);
+    told.samples
+}
+
+/// What is known of both hosts, and of which addresses.
+fn pair(run: &RunDocument, cell: &Cell) -> BTreeMap<String, String> {
+    let host = |name: &str| run.plan.hosts.iter().find(|host| host.name == name);
+    let mut metadata = BTreeMap::from([
+        ("ip_type".to_owned(), crate::run::over(cell.place.over).to_owned()),
+        ("run_number".to_owned(), cell.place.repeat.to_string()),
+    ]);
+    for (end, name) in [("sending", &cell.place.from), ("receiving", &cell.place.to)] {
+        for (label, key) in [("zone", "zone"), ("machine_type", "machine_type")] {
+            if let Some(value) = host(name).and_then(|host: &Host| host.label(label)) {
+                metadata.insert(format!("{end}_{key}"), value.to_owned());
+            }
+        }
+        metadata.insert(format!("sonde_{end}_host"), name.clone());
+    }
+    if let Some(cloud) = host(&cell.place.from).and_then(|host| host.label("cloud")) {
+        metadata.insert("cloud".to_owned(), cloud.to_owned());
+    }
+    metadata
+}
+
+/// Times of echoes, in milliseconds.
+fn ping(told: &mut Told, record: &Record) {
+    let Some(outcome) = &record.outcome else { return };
+    let millis = |ns: f64| ns / 1e6;
+    let times = &outcome.response;
+    told.put("Min Latency", times.min_ns.map(|ns| millis(ns.0 as f64)), "ms");
+    told.put("Average Latency", times.mean_ns.map(millis), "ms");
+    told.put("Max Latency", times.max_ns.map(|ns| millis(ns.0 as f64)), "ms");
+    told.put("Latency Std Dev", outcome.jitter.map(|jitter| millis(jitter.mdev_ns)), "ms");
+}
+
+/// The name of netperf's test that is this point; `None` where it has none.
+fn test(method: &Method) -> Option<&'static str> {
+    match (method.pattern, method.carrier) {
+        (Pattern::Stream, Carrier::Tcp) => Some("TCP_STREAM"),
+        (Pattern::Stream, Carrier::Udp) => Some("UDP_STREAM"),
+        (Pattern::Exchange, Carrier::Tcp) => Some("TCP_RR"),
+        (Pattern::Exchange, Carrier::Udp) => Some("UDP_RR"),
+        (Pattern::ConnectExchange, Carrier::Tcp) => Some("TCP_CRR"),
+        _ => None,
+    }
+}
+
+fn netperf(told: &mut Told, record: &Record) {
+    let Some(test) = test(&record.method) else { return };
+    let method = &record.method;
+    let whole = |ns: Nanos| ns.0 / 1_000_000_000;
+    told.note("netperf_test_length", method.stop.after_ns.map(whole));
+    told.note("netperf_warmup_test_length", Some(whole(method.warm_up_ns)));
+    told.note("sending_thread_count", Some(method.spread.connections));
+    told.note("netperf_mss", record.sockets().iter().find_map(|socket| socket.mss_bytes).map(|bytes| bytes.0));
+    told.note("netperf_retransmissions", record.stream.as_ref().and_then(retransmissions));
+    if method.pattern == Pattern::Stream {
+        told.note("netperf_send_size_in_bytes", Some(method.request_bytes.0));
+    }
+    let start = seconds(record.started);
+    told.put("start_time", Some(start), "sec");
+    told.put("end_time", record.elapsed().map(|elapsed| start + elapsed.0 as f64 / 1e9), "sec");
+    match (&record.outcome, &record.stream) {
+        (_, Some(stream)) => throughput(told, test, stream),
+        (Some(outcome), None) => exchanges(told, test, outcome, method.spread.connections),
+        (None, None) => {}
+    }
+}
+
+/// Segments that our end sent again, of all streams; absent where one of them did not tell.
+fn retransmissions(stream: &Throughput) -> Option<u64> {
+    let each = stream.streams.iter().map(|stream| stream.tcp?.retransmits);
+    each.collect::<Option<Vec<u64>>>().filter(|all| !all.is_empty()).map(|all| all.iter().sum())
+}
+
+fn exchanges(told: &mut Told, test: &str, outcome: &Outcome, connections: u32) {
+    const UNIT: &str = "transactions_per_second";
+    if connections == 1 {
+        told.put(format!("{test}_Transaction_Rate"), outcome.answered_per_s, UNIT);
+    } else {
+        told.put(format!("{test}_Throughput_total"), outcome.answered_per_s, UNIT);
+    }
+    let times = &outcome.response;
+    let micros = |ns: f64| ns / 1e3;
+    histogram(told, test, &times.histogram);
+    for (name, q) in [
+        ("p10", 0.1),
+        ("p50", 0.5),
+        ("p90", 0.9),
+        ("p99", 0.99),
+        ("p99.9", 0.999),
+        ("p99.99", 0.9999),
+        ("p99.999", 0.99999),
+    ] {
+        told.put(format!("{test}_Latency_{name}"), Figure::Quantile(q).of(Some(outcome), None).map(micros), "us");
+    }
+    told.put(format!("{test}_Latency_min"), times.min_ns.map(|ns| micros(ns.0 as f64)), "us");
+    told.put(format!("{test}_Latency_max"), times.max_ns.map(|ns| micros(ns.0 as f64)), "us");
+    told.put(format!("{test}_Latency_stddev"), times.stddev_ns.map(micros), "us");
+}
+
+/// The histogram itself, whose sample has the value 0 and the numbers in its metadata: microseconds and how many.
+fn histogram(told: &mut Told, test: &str, encoded: &str) {
+    let Ok(found) = payload::decode(encoded) else { return };
+    let buckets: Vec<String> =
+        payload::buckets(&found).iter().map(|(at, count)| format!("\"{}\": {count}", at.0 as f64 / 1e3)).collect();
+    if buckets.is_empty() {
+        return;
+    }
+    let known = told.metadata.clone();
+    told.note("histogram", Some(format!("{{{}}}", buckets.join(", "))));
+    told.put(format!("{test}_Latency_Histogram"), Some(0.0), "us");
+    told.metadata = known;
+}
+
+/// Megabits a second.
+fn megabits(bytes_per_s: f64) -> f64 {
+    bytes_per_s * 8.0 / 1e6
+}
+
+fn throughput(told: &mut Told, test: &str, stream: &Throughput) {
+    const UNIT: &str = "Mbits/sec";
+    let all = Figure::Throughput.of(None, Some(stream)).map(megabits);
+    let count = stream.streams.len().max(1);
+    if count == 1 {
+        told.put(format!("{test}_Throughput"), all, UNIT);
+    } else {
+        let mut each: Vec<f64> =
+            stream.streams.iter().filter_map(|stream| rate(stream.carried.bytes.0, stream.elapsed_ns)).collect();
+        each.sort_unstable_by(f64::total_cmp);
+        if each.len() == count {
+            of_several(told, test, &each);
+        }
+        told.put(format!("{test}_Throughput_total"), all, UNIT);
+    }
+    if test == "TCP_STREAM" {
+        let name = if count == 1 { "1stream".to_owned() } else { format!("{count}streams") };
+        told.put(format!("{test}_Throughput_{name}"), all, UNIT);
+    }
+}
+
+fn rate(bytes: u64, elapsed: Nanos) -> Option<f64> {
+    (elapsed.0 > 0).then(|| megabits(bytes as f64 * 1e9 / elapsed.0 as f64))
+}
+
+/// What several streams had each, sorted.
+fn of_several(told: &mut Told, test: &str, each: &[f64]) {
+    const UNIT: &str = "Mbits/sec";
+    let count = each.len() as f64;
+    let mean = each.iter().sum::<f64>() / count;
+    let squares = each.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
+    // Its rule: the value at this place of the sorted ones, the last where there is none.
+    let at = |q: f64| each.get(((count * q) as usize).min(each.len() - 1)).copied();
+    let values = [
+        ("p50", at(0.5)),
+        ("p90", at(0.9)),
+        ("p99", at(0.99)),
+        ("average", Some(mean)),
+        ("stddev", (each.len() > 1).then(|| (squares / (count - 1.0)).sqrt())),
+        ("min", each.first().copied()),
+        ("max", each.last().copied()),
+    ];
+    for (name, value) in values {
+        told.put(format!("{test}_Throughput_{name}"), value, UNIT);
+    }
+}
+
+fn iperf(told: &mut Told, record: &Record) {
+    let Some(stream) = &record.stream else { return };
+    told.note("sending_thread_count", Some(record.method.spread.connections));
+    told.note("runtime_in_seconds", record.method.stop.after_ns.map(|ns| ns.0 / 1_000_000_000));
+    let all = Figure::Throughput.of(None, Some(stream)).map(megabits);
+    if record.method.carrier == Carrier::Udp {
+        let datagrams = stream.streams.iter().map(|stream| stream.datagrams).collect::<Option<Vec<_>>>();
+        if let Some(each) = datagrams.filter(|each| !each.is_empty()) {
+            told.note("lost_datagrams", Some(each.iter().map(|datagrams| datagrams.lost).sum::<i64>()));
+            told.note("total_datagrams", Some(each.iter().map(|datagrams| datagrams.expected).sum::<u64>()));
+            told.note("out_of_order_datagrams", Some(each.iter().map(|datagrams| datagrams.out_of_order).sum::<u64>()));
+            if let [one] = each.as_slice() {
+                told.note("jitter", one.jitter_ns.map(|ns| format!("{:.3}", ns / 1e6)));
+            }
+        }
+        told.note("datagram_size_bytes", Some(record.method.request_bytes.0));
+        told.put("UDP Throughput", all, "Mbits/sec");
+        return;
+    }
+    told.note("retry_packet_count", retransmissions(stream));
+    told.note("buffer_size", Some(record.method.request_bytes.0));
+    told.put("Throughput", all, "Mbits/sec");
+}
+
+/// What `PerfKit` Benchmarker has no name for.
+fn further(told: &mut Told, cell: &Cell, record: &Record) {
+    let method = &record.method;
+    told.note("sonde_method", Some(&cell.place.method));
+    told.note("sonde_command", Some(record.command.join(" ")));
+    told.note("sonde_record", Some(record.id));
+    told.note("sonde_clock_source", record.ours.as_ref().and_then(|ours| ours.clock_source.as_ref()));
+    told.note("sonde_beside", (cell.beside > 0).then_some(cell.beside));
+    let exchanges = record.outcome.as_ref();
+    told.put("sonde_Latency_mean", exchanges.and_then(|outcome| outcome.response.mean_ns).map(|ns| ns / 1e3), "us");
+    told.put("sonde_Latency_p50", Figure::Quantile(0.5).of(exchanges, None).map(|ns| ns / 1e3), "us");
+    told.put("sonde_Loss", exchanges.and_then(|outcome| outcome.loss.ratio).map(|share| share * 100.0), "percent");
+    let interval = method.schedule.mean_gap().filter(|_| exchanges.is_some());
+    told.put("sonde_Interval", interval.map(|gap| gap.0 as f64 / 1e3), "us");
+    told.put("sonde_Request_Size", exchanges.map(|_| method.request_bytes.0 as f64), "bytes");
+    told.put("sonde_Response_Size", exchanges.map(|_| method.response_bytes.0 as f64), "bytes");
+    told.put("sonde_Throughput", Figure::Throughput.of(None, record.stream.as_ref()).map(megabits), "Mbits/sec");
+}
+
+/// The two numbers of a mesh, of one method and repeat: only where every pair was measured, for a total of some is no total.
+pub(super) fn mesh(run: &RunDocument, cells: &[(&Cell, Record)]) -> Vec<Sample> {
+    let Some((first, record)) = cells.first() else { return Vec::new() };
+    let hosts = run.plan.hosts.len();
+    let ends = if run.plan.directions == Directions::Both { 1 } else { 2 };
+    let whole = hosts * hosts.saturating_sub(1) / ends * run.plan.addresses.each().len();
+    let all = |of: &dyn Fn(&Record) -> Option<f64>| -> Option<Vec<f64>> {
+        let values = cells.iter().map(|(_, record)| of(record)).collect::<Option<Vec<f64>>>();
+        values.filter(|values| values.len() == whole)
+    };
+    let mut told = Told {
+        test: Benchmark::MeshNetwork.name(),
+        metadata: BTreeMap::from([("run_number".to_owned(), first.place.repeat.to_string())]),
+        timestamp: seconds(record.started),
+        samples: Vec::new(),
+    };
+    told.note("number_machines", Some(hosts));
+    told.note("num_connections", Some(record.method.spread.connections));
+    // There all pairs measure at once; here in rounds.
+    told.note("sonde_at_once", Some(format!("{:?}", run.plan.at_once).to_lowercase()));
+    match test(&record.method) {
+        Some("TCP_RR") => {
+            let rates = all(&|record: &Record| record.outcome.as_ref()?.answered_per_s.filter(|rate| *rate > 0.0));
+            let mean = rates.map(|rates| rates.iter().map(|rate| 1_000.0 / rate).sum::<f64>() / rates.len() as f64);
+            told.put("TCP_RR_Average_Latency", mean, "ms");
+        }
+        Some("TCP_STREAM") => {
+            let rates = all(&|record: &Record| Figure::Throughput.of(None, record.stream.as_ref()).map(megabits));
+            told.put("TCP_STREAM_Total_Throughput", rates.map(|rates| rates.iter().sum()), "Mbits/sec");
+        }
+        _ => {}
+    }
+    told.samples
+}

@@ -1,0 +1,85 @@
+//! One sample, and the line of it.
+
+use std::collections::BTreeMap;
+
+use logbook::moment::Moment;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// One number of a benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The benchmark's name.
+    pub test: &'static str,
+    /// What it is of.
+    pub metric: String,
+    /// The number, in `unit`.
+    pub value: f64,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What else is known, by name.
+    pub metadata: BTreeMap<String, String>,
+    /// When it was measured, seconds since 1970 in UTC.
+    pub timestamp: f64,
+}
+
+/// Who publishes, and in which form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publisher {
+    /// Who asked for it.
+    pub owner: String,
+    /// The name of the program in each row.
+    pub product_name: String,
+    /// Whether what else is known is one string of labels, as `PerfKit` Benchmarker writes it unless told otherwise, or an object.
+    pub collapse_labels: bool,
+}
+
+impl Default for Publisher {
+    fn default() -> Self {
+        Self { owner: String::new(), product_name: "sonde".to_owned(), collapse_labels: true }
+    }
+}
+
+impl Sample {
+    /// Its line, the `number`-th of `run`: the same run has the same names of samples each time.
+    pub(super) fn line(&self, run: Uuid, number: usize, publisher: &Publisher) -> String {
+        let short: String = run.simple().to_string().chars().take(12).collect();
+        let sample = Uuid::from_u128(run.as_u128() ^ number as u128);
+        // In their order, which readers that split lines may count on.
+        let mut fields = vec![
+            ("metric", Value::from(self.metric.as_str())),
+            ("value", Value::from(self.value)),
+            ("unit", Value::from(self.unit)),
+            ("timestamp", Value::from(self.timestamp)),
+            ("test", Value::from(self.test)),
+            ("product_name", Value::from(publisher.product_name.as_str())),
+            ("official", Value::from(false)),
+            ("owner", Value::from(publisher.owner.as_str())),
+            ("run_uri", Value::from(format!("{short}-{run}"))),
+            ("sample_uri", Value::from(sample.to_string())),
+        ];
+        if publisher.collapse_labels {
+            fields.push(("labels", Value::from(labels(&self.metadata))));
+        } else {
+            let metadata: Map<String, Value> =
+                self.metadata.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+            fields.push(("metadata", Value::Object(metadata)));
+        }
+        let fields: Vec<String> = fields.into_iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+        format!("{{{}}}\n", fields.join(", "))
+    }
+}
+
+/// `|k:v|,|k2:v2|`, by name; what parts them is in no value.
+fn labels(metadata: &BTreeMap<String, String>) -> String {
+    let label = |(name, value): (&String, &String)| {
+        format!("|{}:{}|", name.replace(['|', ':'], "_"), value.replace('|', "¦").replace(['\n', '\r'], " "))
+    };
+    metadata.iter().map(label).collect::<Vec<_>>().join(",")
+}
+
+/// Seconds since 1970.
+pub(super) fn seconds(moment: Moment) -> f64 {
+    let at = moment.timestamp();
+    at.as_second() as f64 + f64::from(at.subsec_nanosecond()) / 1e9
+}

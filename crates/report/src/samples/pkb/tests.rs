@@ -1,0 +1,239 @@
+//! Samples by the names and units that `PerfKit` Benchmarker has for them, and lines as it writes them.
+
+use std::collections::BTreeSet;
+
+use logbook::record::Record;
+use logbook::run::{Cell, RunDocument};
+use measure::method::{Asked, Carrier, Pattern};
+use serde_json::Value;
+use uuid::Uuid;
+
+use measure::study::figure::Figure;
+
+use super::*;
+use crate::fixture;
+
+/// Metrics that `PerfKit` Benchmarker has, with their units: of ping, of netperf by its test, of iperf and of a mesh.
+fn known(test: &str) -> BTreeSet<(String, &'static str)> {
+    let named = |names: &[&str], unit| names.iter().map(|name| ((*name).to_owned(), unit)).collect::<Vec<_>>();
+    let mut all = match test {
+        "ping" => named(&["Min Latency", "Average Latency", "Max Latency", "Latency Std Dev"], "ms"),
+        "iperf" => named(&["Throughput", "UDP Throughput"], "Mbits/sec"),
+        "mesh_network" => {
+            [named(&["TCP_RR_Average_Latency"], "ms"), named(&["TCP_STREAM_Total_Throughput"], "Mbits/sec")].concat()
+        }
+        _ => named(&["start_time", "end_time"], "sec"),
+    };
+    if test == "netperf" {
+        const TIMES: [&str; 11] =
+            ["Histogram", "p10", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "min", "max", "stddev"];
+        const STREAMS: [&str; 8] = ["p50", "p90", "p99", "average", "stddev", "min", "max", "total"];
+        for test in ["TCP_RR", "TCP_CRR", "UDP_RR"] {
+            all.push((format!("{test}_Transaction_Rate"), "transactions_per_second"));
+            all.extend(STREAMS.map(|name| (format!("{test}_Throughput_{name}"), "transactions_per_second")));
+            all.extend(TIMES.map(|name| (format!("{test}_Latency_{name}"), "us")));
+        }
+        for test in ["TCP_STREAM", "UDP_STREAM"] {
+            all.push((format!("{test}_Throughput"), "Mbits/sec"));
+            all.extend(STREAMS.map(|name| (format!("{test}_Throughput_{name}"), "Mbits/sec")));
+        }
+        all.extend(named(&["TCP_STREAM_Throughput_1stream", "TCP_STREAM_Throughput_2streams"], "Mbits/sec"));
+    }
+    all.into_iter().collect()
+}
+
+/// The fixture's run with this record in each cell that has one, by one method told as `asked`.
+fn rows(record: &Record, asked: Option<Benchmark>) -> Vec<Value> {
+    let mut run = fixture::run();
+    run.cells.retain(|cell| cell.place.method == "tcp_rr");
+    rows_of(&run, record, asked)
+}
+
+fn rows_of(run: &RunDocument, record: &Record, asked: Option<Benchmark>) -> Vec<Value> {
+    let mut out = Vec::new();
+    let benchmarks = asked.map(|asked| ("tcp_rr".to_owned(), asked)).into_iter().collect();
+    let find = |id: Uuid| Some(Record { id, ..record.clone() });
+    let count = write(&mut out, run, &benchmarks, &Publisher::default(), &find).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.lines().count(), count);
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn names(rows: &[Value]) -> BTreeSet<&str> {
+    rows.iter().map(|row| row["metric"].as_str().unwrap()).collect()
+}
+
+fn value(rows: &[Value], metric: &str) -> Option<f64> {
+    rows.iter().find(|row| row["metric"] == metric)?["value"].as_f64()
+}
+
+fn label<'a>(row: &'a Value, name: &str) -> Option<&'a str> {
+    let labels = row["labels"].as_str()?.strip_prefix('|')?.strip_suffix('|')?;
+    labels.split("|,|").filter_map(|label| label.split_once(':')).find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+fn stream_of(carrier: Carrier) -> Record {
+    let asked = Asked { carrier: Some(carrier), pattern: Some(Pattern::Stream), ..Asked::default() };
+    Record { method: asked.resolve().unwrap(), ..fixture::stream() }
+}
+
+#[test]
+fn every_metric_has_its_name_and_unit() {
+    let exchange = |carrier: Carrier| {
+        let asked = Asked { carrier: Some(carrier), ..Asked::default() };
+        Record { method: asked.resolve().unwrap(), ..fixture::closed() }
+    };
+    let records = vec![
+        (fixture::icmp(), None),
+        (exchange(Carrier::Tcp), None),
+        (exchange(Carrier::Udp), None),
+        (stream_of(Carrier::Tcp), None),
+        (stream_of(Carrier::Udp), None),
+        (stream_of(Carrier::Tcp), Some(Benchmark::Iperf)),
+        (stream_of(Carrier::Udp), Some(Benchmark::Iperf)),
+        (stream_of(Carrier::Tcp), Some(Benchmark::MeshNetwork)),
+        (fixture::silent(), None),
+    ];
+    for (record, asked) in records {
+        let rows = rows(&record, asked);
+        for row in &rows {
+            let (metric, unit) = (row["metric"].as_str().unwrap().to_owned(), row["unit"].as_str().unwrap());
+            let known = known(row["test"].as_str().unwrap());
+            assert!(
+                metric.starts_with("sonde_") || known.iter().any(|(name, of)| (name, *of) == (&metric, unit)),
+                "{metric} in {unit}"
+            );
+            assert!(row["value"].as_f64().unwrap().is_finite());
+        }
+    }
+}
+
+#[test]
+fn a_ping_is_four_numbers_in_milliseconds() {
+    let record = fixture::icmp();
+    let rows = rows(&record, None);
+    assert!(rows.iter().all(|row| row["test"] == "ping"));
+    let outcome = record.outcome.as_ref().unwrap();
+    assert_eq!(value(&rows, "Min Latency"), outcome.response.min_ns.map(|ns| ns.0 as f64 / 1e6));
+    assert_eq!(value(&rows, "Average Latency"), outcome.response.mean_ns.map(|ns| ns / 1e6));
+    assert_eq!(value(&rows, "sonde_Loss"), Some(0.0));
+    assert_eq!(value(&rows, "sonde_Interval"), Some(1e6));
+    assert_eq!((label(&rows[0], "sending_zone"), label(&rows[0], "ip_type")), (Some("z1"), Some("internal")));
+}
+
+#[test]
+fn a_request_and_response_test_has_its_rate_its_times_and_its_histogram() {
+    let record = fixture::closed();
+    let rows = rows(&record, None);
+    let outcome = record.outcome.as_ref().unwrap();
+    assert_eq!(value(&rows, "TCP_RR_Transaction_Rate"), outcome.answered_per_s);
+    let p99 = Figure::Quantile(0.99).of(Some(outcome), None).map(|ns| ns / 1e3);
+    assert_eq!(value(&rows, "TCP_RR_Latency_p99"), p99);
+    assert_eq!(value(&rows, "TCP_RR_Latency_p99.999"), None, "40,000 exchanges have no such quantile");
+    let histogram = rows.iter().find(|row| row["metric"] == "TCP_RR_Latency_Histogram").unwrap();
+    let buckets: Value = serde_json::from_str(label(histogram, "histogram").unwrap()).unwrap();
+    let counted: u64 = buckets.as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(counted, 40_000);
+    assert_eq!(label(&rows[0], "netperf_mss"), Some("1448"));
+    assert_eq!(label(&rows[0], "sending_thread_count"), Some("1"));
+    assert!(
+        rows.iter()
+            .filter(|row| row["metric"] != "TCP_RR_Latency_Histogram")
+            .all(|row| label(row, "histogram").is_none())
+    );
+}
+
+#[test]
+fn a_stream_has_its_throughput_and_nothing_that_was_not_measured() {
+    let rows = rows(&stream_of(Carrier::Tcp), None);
+    let found = value(&rows, "TCP_STREAM_Throughput").unwrap();
+    let stream = fixture::stream().stream.unwrap();
+    assert_eq!(found, stream.received_bytes_per_s.unwrap() * 8.0 / 1e6);
+    assert_eq!(value(&rows, "TCP_STREAM_Throughput_1stream"), Some(found));
+    assert!(names(&rows).iter().all(|name| !name.contains("Latency")), "{:?}", names(&rows));
+    assert_eq!(label(&rows[0], "netperf_retransmissions"), None, "nobody told");
+}
+
+#[test]
+fn what_was_not_answered_has_no_times() {
+    let rows = rows(&fixture::silent(), None);
+    assert!(!names(&rows).iter().any(|name| name.contains("Latency")), "{:?}", names(&rows));
+    assert_eq!(value(&rows, "sonde_Loss"), Some(62.5), "five of eight were lost, the others refused");
+}
+
+#[test]
+fn a_mesh_has_a_total_only_where_every_pair_was_measured() {
+    let mut run = fixture::run();
+    run.cells.retain(|cell| cell.place.method == "tcp_rr" && cell.place.repeat == 0);
+    let record = stream_of(Carrier::Tcp);
+    let each = Figure::Throughput.of(None, record.stream.as_ref()).unwrap() * 8.0 / 1e6;
+    let rows = rows_of(&run, &record, Some(Benchmark::MeshNetwork));
+    let total = value(&rows, "TCP_STREAM_Total_Throughput").unwrap();
+    assert!((total - 6.0 * each).abs() < 1e-6 * total);
+    assert_eq!(rows.iter().filter(|row| row["metric"] == "sonde_Throughput").count(), 6, "and each pair by itself");
+    let latency =
+        value(&rows_of(&run, &fixture::closed(), Some(Benchmark::MeshNetwork)), "TCP_RR_Average_Latency").unwrap();
+    let rate = fixture::closed().outcome.unwrap().answered_per_s.unwrap();
+    assert!((latency - 1_000.0 / rate).abs() < 1e-9);
+    run.cells.pop();
+    assert_eq!(value(&rows_of(&run, &record, Some(Benchmark::MeshNetwork)), "TCP_STREAM_Total_Throughput"), None);
+}
+
+#[test]
+fn a_line_is_as_pkb_writes_it() {
+    let mut run = fixture::run();
+    run.cells.truncate(1);
+    let find = |id: Uuid| Some(Record { id, ..fixture::icmp() });
+    let line = |publisher: &Publisher| {
+        let mut out = Vec::new();
+        write(&mut out, &run, &BTreeMap::new(), publisher, &find).unwrap();
+        String::from_utf8(out).unwrap().lines().next().unwrap().to_owned()
+    };
+    let collapsed = line(&Publisher { owner: "u".to_owned(), ..Publisher::default() });
+    let keys: Vec<&str> = collapsed.split("\": ").filter_map(|part| part.rsplit('"').next()).collect();
+    let order = [
+        "metric",
+        "value",
+        "unit",
+        "timestamp",
+        "test",
+        "product_name",
+        "official",
+        "owner",
+        "run_uri",
+        "sample_uri",
+        "labels",
+    ];
+    assert_eq!(keys[..order.len()], order);
+    let row: Value = serde_json::from_str(&collapsed).unwrap();
+    assert_eq!((&row["official"], &row["owner"]), (&Value::Bool(false), &Value::from("u")));
+    assert_eq!(row["timestamp"].as_f64(), Some(1_792_497_792.25));
+    let labels = row["labels"].as_str().unwrap();
+    let names: Vec<&str> = labels.trim_matches('|').split("|,|").filter_map(|label| label.split(':').next()).collect();
+    assert!(names.is_sorted() && names.contains(&"run_number"), "{names:?}");
+    let row: Value =
+        serde_json::from_str(&line(&Publisher { collapse_labels: false, ..Publisher::default() })).unwrap();
+    assert_eq!((&row["metadata"]["ip_type"], &row["labels"]), (&Value::from("internal"), &Value::Null));
+}
+
+#[test]
+fn no_value_can_end_a_label() {
+    let mut run = fixture::run();
+    run.cells.truncate(1);
+    run.plan.hosts[0].labels.insert("zone".to_owned(), "a|,|evil:1\nb".to_owned());
+    let rows = rows_of(&run, &fixture::icmp(), None);
+    assert_eq!((label(&rows[0], "sending_zone"), label(&rows[0], "evil")), (Some("a¦,¦evil:1 b"), None));
+}
+
+#[test]
+fn cells_without_a_record_have_no_samples_and_names_are_the_same_each_time() {
+    let run = fixture::run();
+    let none = write(&mut Vec::new(), &run, &BTreeMap::new(), &Publisher::default(), &|_| None).unwrap();
+    assert_eq!(none, 0);
+    let uris = || -> Vec<Value> {
+        rows_of(&run, &fixture::icmp(), None).iter().map(|row| row["sample_uri"].clone()).collect()
+    };
+    let different: BTreeSet<String> = uris().iter().map(ToString::to_string).collect();
+    assert_eq!((uris(), different.len()), (uris(), uris().len()));
+    assert!(run.cells.iter().any(|cell: &Cell| cell.record.is_none()));
+}
