@@ -18,6 +18,7 @@ pub mod load;
 pub mod look;
 pub mod machine;
 pub mod man;
+pub mod matrix;
 pub mod orientation;
 pub mod pages;
 pub mod part;
@@ -154,6 +155,8 @@ enum Command {
     Runs(runs::RunsOptions),
     /// Print records and runs again
     Show(show::ShowOptions),
+    /// Show a run of a plan host by host: squares on the terminal, a page, or a picture
+    Matrix(matrix::MatrixOptions),
     /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
     Report(pages::ReportOptions),
     /// Make a table of records, one row each: CSV or Parquet
@@ -253,6 +256,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Machine(options) => machine::run(&options, output),
         Command::Runs(options) => runs::run(&options, output),
         Command::Show(options) => show::run(&options, output),
+        Command::Matrix(options) => matrix::run(&options, output),
         Command::Report(options) => pages::run(&options, output),
         Command::Export(options) => export::run(&options, output),
         Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
@@ -291,6 +295,16 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
         }
         None => exit,
     }
+}
+
+/// Does what these words say, the command's name first.
+///
+/// # Errors
+/// What the command says.
+pub fn done_by(words: &[String], output: &Arc<Output>) -> Result<Exit, Failure> {
+    let argv: Vec<String> = std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words.iter().cloned()).collect();
+    let cli = Cli::try_parse_from(&argv).map_err(|error| argv::failure(&error))?;
+    cli.command.map_or_else(|| Ok(orientation::print(output)), |command| act(command, argv, output))
 }
 
 /// The method by which a measuring command of these words (its name first) would measure.

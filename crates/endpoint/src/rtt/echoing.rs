@@ -44,7 +44,7 @@ pub(super) fn against(
         watch: &mut watch,
         on_event,
     };
-    let flows = 0..u32::from(method.spread.connections);
+    let flows = 0..method.spread.connections;
     let gathered = if method.carrier == Carrier::Tcp {
         let opened: Opened<Stream, Marked> = flows.map(|flow| stream(flow, &scene)).collect::<Result<_, _>>()?;
         connections::measure(opened, &mut scene, |link: &Stream| Some(link.socket()))?

@@ -1,3 +1,5 @@
+//! Every form read as a whole, each fault with its line, and texts that would take for ever or more than memory holds.
+
 use std::collections::BTreeMap;
 
 use logbook::host::{Pod, Reach, Ssh};
@@ -32,13 +34,13 @@ fn a_plain_list() {
 # the table's two
 web-1 203.0.113.10 internal=10.0.0.1 zone=us-east1-b
 bench@web-2   # by name alone
-bench@10.0.0.3 port=2222 key_file='/home/me/a key'
+bench@10.0.0.3 port=2222 key_file='/keys/a key'
 db[01:02] zone=x
 left 10.77.0.1 namespace=sonde-left machine=here
 localhost
 ";
     let mut third = host("10.0.0.3", "bench@10.0.0.3", "10.0.0.3", "", &[]);
-    let reach = Ssh { port: Some(2222), key_file: Some("/home/me/a key".to_owned()), ..ssh("bench@10.0.0.3") };
+    let reach = Ssh { port: Some(2222), key_file: Some("/keys/a key".to_owned()), ..ssh("bench@10.0.0.3") };
     third.reach = Reach::Ssh(reach);
     let left = Host {
         reach: Reach::Namespace("sonde-left".to_owned()),

@@ -1,3 +1,5 @@
+//! What each choice of pairs means, what is refused, and what is left out and said.
+
 use logbook::host::Reach;
 use logbook::plan::{Addresses, AtOnce, Order, Pairs, PlannedMethod};
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Rounds of meshes, stars and any list: no host or machine twice, every pair once, as few rounds as promised.
+
 use std::collections::BTreeSet;
 
 use logbook::plan::{Addresses, Directions, Order, Plan, PlannedMethod};

@@ -1,3 +1,5 @@
+//! Plans read from TOML: what is wrong is found at its place, and the page tells what is read and printed.
+
 use std::path::PathBuf;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Matrices of runs whose numbers are known: order, marks, words, widths, and a page whose links lead somewhere.
+
 use std::collections::BTreeSet;
 
 use logbook::failure::{Failure, Side};

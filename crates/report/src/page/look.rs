@@ -27,7 +27,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
     if let Some(chart) = picture::ways(found) {
-        let caption = "Bars: the median of each way, with its 95 % interval. Dots beside them: the same back to back.";
+        let caption = "Bars: the median of each way, with its 95 % interval. Dots below: the same back to back.";
         page.chart(&format!("{}-y", told.id()), &chart, Frame::default(), caption);
     }
     let printed = look::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });

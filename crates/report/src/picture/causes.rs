@@ -17,7 +17,7 @@ pub fn causes(study: &StudyDocument) -> Option<Chart> {
         let points = points.filter_map(|(place, cause)| point(place, cause)).collect();
         Series { line: Line::None, dots: true, colour: Some(colour), ..Series::new(name, points) }
     };
-    let named = series("named", true, 0);
+    let named = series("named", true, 1);
     let bar = |point: &Point| Bar { from: point.x - HALF, to: point.x + HALF, height: point.y };
     let bars = named.points.iter().map(bar).collect();
     let told = measured.iter().filter_map(|cause| {
@@ -29,7 +29,7 @@ pub fn causes(study: &StudyDocument) -> Option<Chart> {
     let names = measured.iter().map(|cause| short(cause.cause).to_owned()).collect();
     let x = Axis::new("", Unit::Names(names), Scale::Linear);
     let y = Axis::new("takes", Unit::Time, Scale::Linear).from_zero();
-    let series: Vec<Series> = [named, series("not established", false, 1)].into_iter().collect();
+    let series: Vec<Series> = [named, series("not established", false, 2)].into_iter().collect();
     let series: Vec<Series> = series.into_iter().filter(|series| !series.points.is_empty()).collect();
     (!series.is_empty()).then(|| Chart {
         alternative,
@@ -50,9 +50,9 @@ fn short(cause: Cause) -> &'static str {
     match cause {
         Cause::SleepPacing => "sleep pacing",
         Cause::OurWakeUp => "our wake-up",
-        Cause::PeerWakeUp => "peer’s wake-up",
+        Cause::PeerWakeUp => "peer's wake-up",
         Cause::ColdPath => "the interval",
         Cause::PeerHolds => "peer holds",
-        Cause::PeerCpuBusy => "peer’s CPU busy",
+        Cause::PeerCpuBusy => "peer's CPU busy",
     }
 }

@@ -6,8 +6,8 @@ use measure::method::Carrier;
 
 use crate::plot::{Axis, Bar, Chart, Line, Point, Scale, Series, Unit};
 
-/// Ways whose medians are further apart than this are drawn by ratio.
-const WIDE: f64 = 8.0;
+/// Ways whose medians are further apart than this are drawn by ratio, where a bar would have no foot.
+const WIDE: f64 = 50.0;
 /// Half of a bar, where from one to the next is 1.
 const HALF: f64 = 0.32;
 
@@ -15,8 +15,8 @@ const HALF: f64 = 0.32;
 pub fn ways(found: &LookDocument) -> Option<Chart> {
     let look = &found.look;
     let legs: Vec<(u32, &Leg)> = (0..).zip(&look.legs).filter(|(_, leg)| median(&leg.sums, 0.0).is_some()).collect();
-    let mut rounds = Series { line: Line::None, dots: true, ..Series::new("in the rounds", Vec::new()) };
-    let mut bursts = Series { line: Line::None, dots: true, ..Series::new("back to back", Vec::new()) };
+    let mut rounds = Series { colour: Some(1), ..dots("in the rounds") };
+    let mut bursts = Series { colour: Some(2), ..dots("back to back") };
     let (mut bars, mut told) = (Vec::new(), Vec::new());
     for (place, (number, leg)) in legs.iter().enumerate() {
         let x = place as f64;
@@ -32,12 +32,20 @@ pub fn ways(found: &LookDocument) -> Option<Chart> {
     let values: Vec<f64> = rounds.points.iter().chain(&bursts.points).map(|point| point.y).collect();
     let ends = values.iter().copied().reduce(f64::min).zip(values.iter().copied().reduce(f64::max))?;
     let scale = if ends.0 > 0.0 && ends.1 / ends.0 >= WIDE { Scale::Log } else { Scale::Linear };
+    if scale == Scale::Log {
+        bars.clear();
+    }
     let mut y = Axis::new("median round trip", Unit::Time, scale);
     y.from_zero = scale == Scale::Linear;
     let x = Axis::new("", Unit::Names(legs.iter().map(|(_, leg)| short(leg)).collect()), Scale::Linear);
     let series = [rounds, bursts].into_iter().filter(|series| !series.points.is_empty()).collect();
     let alternative = format!("Medians: {}.", told.join("; "));
     Some(Chart { alternative, series, bars, ..Chart::new("Every way, asked in the same rounds", x, y) })
+}
+
+/// Dots of another colour than the bars, so that an interval is seen on them.
+fn dots(name: &str) -> Series {
+    Series { line: Line::None, dots: true, ..Series::new(name, Vec::new()) }
 }
 
 fn median(sums: &Sums, x: f64) -> Option<Point> {
@@ -54,7 +62,7 @@ fn short(leg: &Leg) -> String {
         Carrier::Tcp => "tcp",
         Carrier::Udp => "udp",
     };
-    let also = if leg.address > 0 { "′" } else { "" };
+    let also = if leg.address > 0 { " (2)" } else { "" };
     leg.port.map_or_else(|| format!("{carrier}{also}"), |port| format!("{carrier}{also} :{port}"))
 }
 
@@ -68,7 +76,8 @@ mod tests {
         let found = fixture::look();
         let chart = ways(&found).unwrap();
         let answered: Vec<&Leg> = found.look.legs.iter().filter(|leg| leg.answers()).collect();
-        assert_eq!(chart.bars.len(), answered.len());
+        let bars = if chart.y.scale == Scale::Log { 0 } else { answered.len() };
+        assert_eq!((chart.bars.len(), chart.series[0].points.len()), (bars, answered.len()));
         for (bar, point) in chart.bars.iter().zip(&chart.series[0].points) {
             let (low, high) = point.interval.expect("fifty exchanges have an interval");
             assert!(bar.height == point.y && low <= point.y && point.y <= high, "{point:?}");
@@ -76,7 +85,7 @@ mod tests {
         assert_eq!(chart.series[1].points.len(), found.look.bursts.len());
         assert!(chart.alternative.contains("back to back"), "{}", chart.alternative);
         let Unit::Names(names) = &chart.x.unit else { panic!("names") };
-        assert!(names.iter().all(|name| name.chars().count() <= 14), "{names:?}");
+        assert!(names.iter().all(|name| name.chars().count() <= 18), "{names:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod carry_out;
 pub mod config;
 pub mod flags;
 pub mod folder;
+pub mod here;
 pub mod job;
 pub mod output;
 pub mod provision;
@@ -24,8 +25,8 @@ use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::netperf::say;
-use crate::persona::pkb::carry_out::Nobody;
 use crate::persona::pkb::flags::{Flags, complain, help};
+use crate::persona::pkb::here::Here;
 use crate::persona::pkb::job::Given;
 
 /// Largest file of flags, settings or hosts, bytes.
@@ -40,7 +41,7 @@ pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
         }
         let session = job::session(&flags, &given(), &read)?;
         let command: Vec<String> = std::iter::once("pkb".to_owned()).chain(words.iter().cloned()).collect();
-        run::run(&session, &flags, &command, &Nobody, output)
+        run::run(&session, &flags, &command, &Here::new(output), output)
     };
     run().unwrap_or_else(|answer: Answer| say(&answer, output))
 }
@@ -86,7 +87,11 @@ fn given() -> Given {
     Given { run_uri, owner: user() }
 }
 
-#[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
 fn user() -> String {
-    std::env::var("USER").ok().filter(|user| !user.is_empty()).unwrap_or_else(|| "nobody".to_owned())
+    variable("USER").unwrap_or_else(|| "nobody".to_owned())
+}
+
+#[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

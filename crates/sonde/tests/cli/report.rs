@@ -151,7 +151,7 @@ fn records_become_rows() {
     assert!(read(folder.path(), "all.parquet").starts_with(b"PAR1"));
     assert_eq!(String::from_utf8(read(folder.path(), "all.csv")).unwrap().lines().count(), 2);
     let refused = sonde_in(folder.path(), &["export", "run.json", "-o", "all.xlsx"]).assert().code(2);
-    refused.stderr(contains(".csv or .parquet"));
+    refused.stderr(contains(".csv, .parquet or .jsonl"));
 }
 
 #[test]

@@ -90,6 +90,13 @@ impl User {
     }
 }
 
+impl Drop for User {
+    fn drop(&mut self) {
+        // What a test that failed left; one that passed has left nothing.
+        let _ = self.lab(&["clean", "--older-than", "0"]).output();
+    }
+}
+
 /// A name that no other lab of these tests has.
 pub fn name() -> String {
     format!("t{:x}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))

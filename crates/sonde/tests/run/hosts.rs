@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testbed::wait;
 
-use crate::{Lab, cells, running};
+use crate::{Lab, cells, local, methods_of, running};
 
 /// A stand-in of `ssh` for a host on loopback: runs the last of its words by a shell here, after what `first` does.
 fn ssh(lab: &Lab, name: &str, first: &str) -> String {
@@ -35,7 +35,7 @@ fn by_ssh_the_program_is_put_there_once_and_run() {
     let lab = Lab::new();
     let way = ssh(&lab, "ssh", "");
     let hosts: String = (1..=2).map(|number| host(number, &way)).collect();
-    let methods = lab.methods(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
+    let methods = methods_of(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
     let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{hosts}", lab.port()));
     let (code, run, said) = lab.run(&[&plan]);
     assert_eq!((code, cells(&run).len()), (Some(0), 2), "{said}");
@@ -54,10 +54,8 @@ fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
     let hangs = ssh(&lab, "hangs", "exec sleep 600");
     let rubbish = ssh(&lab, "rubbish", "yes 'Welcome!'");
     let refused = ssh(&lab, "refused", "echo 'root@h6: Permission denied (publickey,password).' >&2; exit 255");
-    let methods = lab.methods(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
-    let good: String = (1..=3)
-        .map(|number| format!("[[hosts]]\nname = \"h{number}\"\nreach = \"local\"\ninternal = \"127.0.0.{number}\"\n"))
-        .collect();
+    let methods = methods_of(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
+    let good = (1..=3).map(local).collect::<Vec<_>>().concat();
     let bad: String =
         [(4, &hangs), (5, &rubbish), (6, &refused)].iter().map(|(number, way)| host(*number, way)).collect();
     let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{good}{bad}", lab.port()));
@@ -77,7 +75,7 @@ fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
     assert_eq!(lost.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>(), ["h4", "h5", "h6"]);
     assert!(lost[2].1.contains("Permission denied"), "{lost:?}");
     for (host, _) in &lost {
-        assert!(said.contains(&format!("{host}")), "said meanwhile: {said}");
+        assert!(said.contains(host.as_str()), "said meanwhile: {said}");
     }
 }
 
@@ -85,7 +83,7 @@ fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
 fn a_host_that_is_killed_in_the_middle_is_marked_and_measured_when_it_is_back() {
     let lab = Lab::new();
     let way = ssh(&lab, "ssh", "");
-    let methods = lab.methods(&[("tcp_rr", "rtt --tcp -t 300ms --warm-up 0")]);
+    let methods = methods_of(&[("tcp_rr", "rtt --tcp -t 300ms --warm-up 0")]);
     let hosts: String = (1..=3).map(|number| host(number, &way)).collect();
     let plan = lab.write("plan.toml", &format!("port = {}\nrepeats = 3\nseed = 3\n{methods}{hosts}", lab.port()));
     let mut child = lab.start(&[&plan, "--no-check", "--json", "-o", &lab.path("run.json").display().to_string()]);

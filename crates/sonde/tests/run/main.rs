@@ -33,17 +33,8 @@ impl Lab {
 
     /// A plan of so many hosts on loopback, with these methods and what else belongs at its top.
     pub(crate) fn plan(&self, hosts: usize, methods: &[(&str, &str)], more: &str) -> String {
-        let hosts: String = (1..=hosts)
-            .map(|number| {
-                format!("[[hosts]]\nname = \"h{number}\"\nreach = \"local\"\ninternal = \"127.0.0.{number}\"\n")
-            })
-            .collect();
-        self.write("plan.toml", &format!("{more}\nport = {}\n{}{hosts}", self.port, self.methods(methods)))
-    }
-
-    pub(crate) fn methods(&self, methods: &[(&str, &str)]) -> String {
-        let one = |(name, command): &(&str, &str)| format!("[[methods]]\nname = \"{name}\"\ncommand = \"{command}\"\n");
-        methods.iter().map(one).collect()
+        let hosts: String = (1..=hosts).map(local).collect::<Vec<_>>().concat();
+        self.write("plan.toml", &format!("{more}\nport = {}\n{}{hosts}", self.port, methods_of(methods)))
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -78,6 +69,17 @@ impl Lab {
         let mut command = self.command(&[&["run"], words].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
+}
+
+/// The table of a host on loopback.
+pub(crate) fn local(number: usize) -> String {
+    format!("[[hosts]]\nname = \"h{number}\"\nreach = \"local\"\ninternal = \"127.0.0.{number}\"\n")
+}
+
+/// The tables of methods, each with its name and its command.
+pub(crate) fn methods_of(methods: &[(&str, &str)]) -> String {
+    let one = |(name, command): &(&str, &str)| format!("[[methods]]\nname = \"{name}\"\ncommand = \"{command}\"\n");
+    methods.iter().map(one).collect::<Vec<_>>().concat()
 }
 
 /// Cells of a run as `from>to method repeat`, with whether each was measured.

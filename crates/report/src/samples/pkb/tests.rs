@@ -1,3 +1,5 @@
+//! Samples by the names and units that `PerfKit` Benchmarker has for them, and lines as it writes them.
+
 use std::collections::BTreeSet;
 
 use logbook::record::Record;

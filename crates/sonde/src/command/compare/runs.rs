@@ -18,14 +18,17 @@ use measure::comparison::{Design, Runs, compare, fewest};
 use measure::study::figure::Figure;
 use measure::study::threshold::Held;
 
+use crate::command::argv;
 use crate::command::compare::options::CompareOptions;
 use crate::command::deliver;
 use crate::command::rtt::{conclude, now};
+use crate::command::runs::place::StoreOptions;
 use crate::command::runs::word::Words;
 use crate::command::value::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use clap::Parser;
 
 /// Two runs that are to be compared.
 #[derive(Debug)]
@@ -70,6 +73,30 @@ fn run(side: &str, words: &mut Words<'_>) -> Result<Option<RunDocument>, Failure
         (false, Some(id)) => Ok(Some(words.shelf()?.run(id)?)),
         _ => Ok(None),
     }
+}
+
+/// How `later` differs from `earlier`, cell by cell, where nothing is said of how they are compared.
+///
+/// # Errors
+/// What is no run, and runs without a cell in common.
+pub fn beside(
+    earlier: &str,
+    later: &str,
+    place: &StoreOptions,
+    output: &Output,
+) -> Result<RunComparisonDocument, Failure> {
+    /// The options as nobody said them.
+    #[derive(Parser)]
+    struct Plain {
+        #[command(flatten)]
+        options: CompareOptions,
+    }
+    let words = ["compare", earlier, later];
+    let mut plain = Plain::try_parse_from(words).map_err(|error| argv::failure(&error))?;
+    plain.options.place.clone_from(place);
+    let pair = of(&plain.options, output)?;
+    let mut pair = pair.ok_or_else(|| Failure::usage(format!("{earlier} and {later} are no runs of plans")))?;
+    pair.found(&plain.options, words.map(str::to_owned).to_vec())
 }
 
 impl Pair<'_> {

@@ -25,6 +25,7 @@ none was; 130 and the like where a signal ended it: what was measured is kept.
 /// What `sonde run` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct RunOptions {
     /// The plan: a TOML file; what is said beside it takes the place of what stands in it
     #[arg(value_name = "PLAN", conflicts_with = "resume")]
@@ -36,7 +37,7 @@ pub struct RunOptions {
     /// Which hosts measure each other: all, one-to-all=HOST, between=LABEL, within=LABEL, or LABEL=VALUE,LABEL=VALUE
     #[arg(long, value_name = "PAIRS", conflicts_with = "resume")]
     pub pairs: Option<String>,
-    /// A measuring command without a host, as 'rtt --udp -t 5s', or tcp_rr, udp_rr, tcp_crr, ping, tcp_stream, udp_stream; NAME=… names
+    /// A measuring command without a host, as 'rtt --udp -t 5s', or `tcp_rr`, `udp_rr`, `tcp_crr`, ping, `tcp_stream`, `udp_stream`; NAME=… names
     /// it; may be given again
     #[arg(long, value_name = "METHOD", conflicts_with = "resume")]
     pub method: Vec<String>,

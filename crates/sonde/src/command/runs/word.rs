@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use logbook::read::Document;
+use logbook::run::RunDocument;
 use logbook::shelf::error::{Fault, ShelfError};
 use logbook::shelf::sqlite::SqliteShelf;
 use logbook::shelf::{Found, LAST, Shelf, digits};
 
+use crate::command::gather;
 use crate::command::runs::place::StoreOptions;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -74,6 +77,26 @@ impl<'a> Words<'a> {
             None => self.options.open(self.output)?,
         };
         Ok(self.shelf.insert(shelf))
+    }
+}
+
+/// The run that `word` names: a file with its document, or one that is kept.
+///
+/// # Errors
+/// What is none.
+pub fn run_document(word: &str, words: &mut Words<'_>) -> Result<RunDocument, Failure> {
+    let none = || {
+        Failure::usage(format!("{word}: is no run of a plan"))
+            .hint("`sonde runs` lists the runs that are kept")
+            .about(word)
+    };
+    match words.find(Path::new(word))? {
+        Named::Kept(Found::Run(id)) => Ok(words.shelf()?.run(id)?),
+        Named::Kept(Found::Record(_)) => Err(none()),
+        Named::File(file) => match gather::read(&file)? {
+            Document::Run(run) => Ok(*run),
+            _ => Err(none()),
+        },
     }
 }
 

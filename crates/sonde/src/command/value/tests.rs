@@ -138,7 +138,7 @@ fn a_file_says_its_format_by_its_ending() {
     assert_eq!("a.b.jsonl".parse::<Destination>().unwrap().format, Format::JsonLines);
     assert_eq!("dir/a.txt".parse::<Destination>().unwrap().format, Format::Text);
     assert_eq!("a.svg".parse::<Destination>().unwrap().format, Format::Report(Form::Svg));
-    assert!("a.html".parse::<Destination>().is_err());
+    assert!("a.pdf".parse::<Destination>().is_err());
     assert!("json".parse::<Destination>().is_err());
     assert_eq!("s.parquet".parse::<SampleFile>().unwrap().format, samples::Format::Parquet);
     assert_eq!("s.csv".parse::<SampleFile>().unwrap().format, samples::Format::Csv);

@@ -2,6 +2,8 @@
 //!
 //! The rest of this folder turns words into an [`Order`], and what comes back into words; it starts nothing itself.
 
+use std::path::Path;
+
 use logbook::plan::Plan;
 use logbook::record::Record;
 use logbook::run::{RunDocument, Stage};
@@ -22,6 +24,8 @@ pub struct Order<'a> {
     pub place: usize,
     /// Our run: a new one, or the one that earlier stages began.
     pub id: Uuid,
+    /// The run's folder, where hosts that are made are listed.
+    pub folder: &'a Path,
     /// Whether earlier stages began it: then what it holds is gone on with, its hosts among it.
     pub resume: bool,
     /// Its stages, in order, without gaps.
@@ -65,18 +69,4 @@ pub trait Runner {
     /// # Errors
     /// Metadata that a sample has already, where that is to be an error; a number that JSON has no word for.
     fn samples(&self, ask: &Ask, carried: &Carried) -> Result<Samples, Failure>;
-}
-
-/// Where plans are not carried out: every order is refused.
-pub struct Nobody;
-
-impl Runner for Nobody {
-    fn carry_out(&self, order: &Order<'_>) -> Result<Carried, Failure> {
-        Err(Failure::usage(format!("{}: this build carries out no plans", order.uid))
-            .hint("--dry_run says what would be done; `sonde rtt` and `sonde throughput` measure one pair"))
-    }
-
-    fn samples(&self, _: &Ask, _: &Carried) -> Result<Samples, Failure> {
-        Ok(Samples::default())
-    }
 }

@@ -49,10 +49,12 @@ pub struct Machines {
     pub accelerated_networking: bool,
     /// Whether the test port and echoes are let in from outside.
     pub from_outside: bool,
+    /// From where ssh is let in, ADDRESS/BITS.
+    pub ssh_from: String,
     /// Whose they are.
     pub owner: String,
-    /// The public key's file, and its private half; absent: the user's own.
-    pub keys: Option<(String, Option<String>)>,
+    /// The public key's file; absent: the user's own.
+    pub public_key: Option<String>,
     /// After how many minutes anybody may remove them.
     pub minutes: u32,
 }
@@ -170,7 +172,17 @@ pub fn machines(
             "accelerated networking is off, as PKB has it: --azure_accelerated_networking turns it on".to_owned(),
         );
     }
-    let private = flags.text("ssh_private_key").map(str::to_owned);
+    let public_key = flags.text("ssh_public_key").map(str::to_owned);
+    let beside = public_key.as_deref().map(|public| public.trim_end_matches(".pub"));
+    if let Some(private) = flags.text("ssh_private_key").filter(|private| beside != Some(private)) {
+        return Err(complain(&format!(
+            "--ssh_private_key={private}: lies beside the public one, whose name ends in .pub: --ssh_public_key"
+        )));
+    }
+    let ssh_from = flags.text("ssh_from").unwrap_or("0.0.0.0/0").to_owned();
+    if !flags.is_said("ssh_from") {
+        notes.push("ssh to the machines is let in from anywhere, as PKB has it: --ssh_from=ADDRESS/BITS".to_owned());
+    }
     let machines = Machines {
         cloud,
         project: flags.text("project").map(str::to_owned),
@@ -180,11 +192,53 @@ pub fn machines(
         placement,
         accelerated_networking: cloud != Cloud::Azure || accelerated,
         from_outside,
+        ssh_from,
         owner: owner.to_owned(),
-        keys: flags.text("ssh_public_key").map(|public| (public.to_owned(), private)),
+        public_key,
         minutes: flags.count("timeout_minutes").unwrap_or(240),
     };
     Ok((machines, notes))
+}
+
+impl Machines {
+    /// The name of what is made: small letters and digits, 16 at most.
+    pub fn run(run_uri: &str, place: usize) -> String {
+        format!("p{}{place:03}", run_uri.to_ascii_lowercase())
+    }
+
+    /// The command of ours that makes them and lists them in `hosts`.
+    pub fn up(&self, run: &str, hosts: &str) -> Vec<String> {
+        let mut words: Vec<String> = ["lab", "cloud", "up"].map(str::to_owned).to_vec();
+        let mut say = |option: &str, value: &str| words.push(format!("--{option}={value}"));
+        say("cloud", &self.cloud.name().to_ascii_lowercase());
+        // One machine for each time that a zone is said.
+        self.zones.iter().for_each(|zone| say("zone", zone));
+        say("machine-type", &self.machine_type);
+        say("placement", &self.placement.to_string());
+        say("from", &self.ssh_from);
+        say("owner", &self.owner);
+        say("lifetime", &format!("{}m", self.minutes));
+        say("run", run);
+        say("output", hosts);
+        self.image.iter().for_each(|image| say("image", image));
+        self.project.iter().for_each(|project| say("account", project));
+        self.public_key.iter().for_each(|key| say("public-key", key));
+        if self.from_outside {
+            let port = endpoint::reflector::PORT;
+            say("open", &format!("tcp:{port}@0.0.0.0/0"));
+            say("open", &format!("udp:{port}@0.0.0.0/0"));
+            say("open", "icmp@0.0.0.0/0");
+        }
+        if !self.accelerated_networking {
+            words.push("--no-accelerated-networking".to_owned());
+        }
+        words
+    }
+
+    /// The command of ours that removes them.
+    pub fn down(run: &str) -> Vec<String> {
+        ["lab", "cloud", "down", "--run", run].map(str::to_owned).to_vec()
+    }
 }
 
 /// For people, a line: `2 machines of GCP, c2-standard-16, in us-central1-c, placement cluster`.

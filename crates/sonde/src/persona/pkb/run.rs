@@ -64,6 +64,7 @@ pub fn run(
             run_uri: &session.run_uri,
             place,
             id,
+            folder: folder.path(),
             resume,
             stages: &session.stages,
             plan: &job.plan,
@@ -103,12 +104,11 @@ fn one(
     };
     let stopped = matches!(carried.run.ended, Some(Ended::Interrupted { .. }));
     let mut trouble = troubles(&carried.run, job, order.stages);
-    if order.stages.contains(&Stage::Run) {
-        if let Err(failure) = write(&job.ask, &carried, samples, runner, rows) {
+    if order.stages.contains(&Stage::Run)
+        && let Err(failure) = write(&job.ask, &carried, samples, runner, rows) {
             tell(&failure);
             trouble.push("its samples were not written".to_owned());
         }
-    }
     for what in &trouble {
         output.aside(&format!("pkb: {}: {what}\n", job.uid));
     }

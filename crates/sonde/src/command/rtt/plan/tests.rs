@@ -223,7 +223,7 @@ fn what_needs_another_is_refused_without_it(line: &str) {
 #[test_case("--rate fast"; "no rate")]
 #[test_case("--wait sleep"; "no waiting")]
 #[test_case("--cpu 0-"; "no cpu list")]
-#[test_case("-o result.html"; "no format")]
+#[test_case("-o result.pdf"; "no format")]
 #[test_case("--samples s.txt"; "no format of samples")]
 #[test_case("--until 99"; "no quantile")]
 fn a_value_that_is_none_is_refused(line: &str) {

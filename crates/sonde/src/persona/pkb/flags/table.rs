@@ -116,7 +116,12 @@ const WHERE: &[Flag] = &[
     heeded("project", Kind::Text, "project, profile or subscription that machines are made in"),
     heeded("ssh_public_key", Kind::Text, "the public key that machines are given"),
     heeded("ssh_private_key", Kind::Text, "its private half"),
-    heeded("timeout_minutes", Kind::Integer(1, 525_600), "after how long machines may be removed by anybody [240]"),
+    heeded(
+        "ssh_from",
+        Kind::Text,
+        "from where ssh to machines is let in, ADDRESS/BITS (ours) [0.0.0.0/0, as PKB has it]",
+    ),
+    heeded("timeout_minutes", Kind::Integer(10, 10_080), "after how long machines may be removed by anybody [240]"),
     heeded("azure_accelerated_networking", Kind::Switch, "Azure's accelerated networking [false, as PKB has it]"),
     refused("gce_nic_type", Kind::Text, &["GVNIC"], "machines have gVNIC"),
     refused("gce_nic_types", Kind::Text, &["GVNIC"], "machines have one interface, a gVNIC"),

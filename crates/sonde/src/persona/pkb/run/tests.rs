@@ -7,7 +7,7 @@ use logbook::run::{Figures, Format, HostSeen, PairCheck, VERSION};
 use test_case::test_case;
 
 use super::*;
-use crate::persona::pkb::carry_out::{Nobody, Samples};
+use crate::persona::pkb::carry_out::Samples;
 use crate::persona::pkb::job::{Given, session};
 
 /// Carries nothing out, and says that it did.
@@ -237,11 +237,6 @@ fn a_dry_run_touches_nothing() {
     let (scene, runner) = (Scene::new(), Pretender::default());
     assert_eq!(scene.run(&["--benchmarks=ping", "--dry_run"], &runner).unwrap(), Exit::Done);
     assert!(runner.orders.borrow().is_empty() && !scene.folder.path().join("tmp").exists());
-}
-
-#[test]
-fn where_nobody_carries_out_that_is_a_failure() {
-    assert_eq!(Scene::new().run(&["--benchmarks=ping"], &Nobody).unwrap(), Exit::Persona(1));
 }
 
 #[test]
