@@ -66,10 +66,15 @@ pub(super) fn take(path: &Path, wait: Nanos, stop: &Stop) -> Result<File, Held> 
     }
 }
 
-/// Whether somebody holds it.
+/// Whether a `sonde` holds it. A call that outlives its killed caller holds it too, and is nobody's work any more.
 pub(super) fn is_held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        return false;
+    }
+    let holders = holders(path);
+    // Nobody to be seen may be somebody else's process: then it is not ours to say that it is dead.
+    holders.is_empty() || holders.iter().any(|holder| !holder.by_input)
 }
 
 fn open(path: &Path) -> io::Result<File> {
