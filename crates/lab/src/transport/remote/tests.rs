@@ -55,7 +55,7 @@ fn put_here(way: &Here, program: &Program) -> Result<String, Failure> {
 }
 
 fn home(folder: &Path) -> Vec<(&'static str, String)> {
-    vec![("HOME", folder.join("home").display().to_string()), ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".into())]
+    vec![("HOME", folder.join("own").display().to_string()), ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".into())]
 }
 
 /// Names of what lies in a folder.
@@ -77,7 +77,7 @@ fn what_is_put_is_found_again_and_taken_away(shell: &str) {
     let way = Here { shell, environment: home(folder.path()) };
     let program = program(folder.path(), SCRIPT);
     let file = put_here(&way, &program).unwrap();
-    assert!(file.ends_with(&format!("/home/.cache/sonde/{}/sonde", &program.sha256[..16])), "{file}");
+    assert!(file.ends_with(&format!("/own/.cache/sonde/{}/sonde", &program.sha256[..16])), "{file}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), SCRIPT);
     // The second time there is nothing to read from: it lies there already.
     let gone = Program { path: "/nowhere".into(), ..program.clone() };

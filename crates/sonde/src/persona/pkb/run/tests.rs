@@ -1,3 +1,5 @@
+//! Stages, folders and results, with somebody who only pretends to carry out.
+
 use std::cell::RefCell;
 
 use logbook::failure::Side;
