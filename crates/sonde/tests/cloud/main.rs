@@ -7,5 +7,6 @@ mod killed;
 mod kubernetes;
 mod life;
 mod moto;
+mod pkb;
 mod real;
 mod scene;
