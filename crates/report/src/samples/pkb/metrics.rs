@@ -309,7 +309,7 @@ pub(super) fn mesh(run: &RunDocument, cells: &[(&Cell, Record)], telling: &Telli
     };
     number(&mut told, first, telling);
     told.note("number_machines", Some(hosts));
-    told.note("num_connections", Some(record.method.spread.connections));
+    told.note("number_connections", Some(record.method.spread.connections));
     // There all pairs measure at once; here in rounds.
     told.note("sonde_at_once", Some(format!("{:?}", run.plan.at_once).to_lowercase()));
     if test(&record.method) == Some("TCP_RR") {
