@@ -40,6 +40,8 @@ pub struct Ledger {
     pub made: u64,
     /// When it may be removed by anybody, in seconds since 1970.
     pub expires: u64,
+    /// The process that works on it, or did last.
+    pub process: u32,
     /// Where it stands.
     pub phase: Phase,
     /// Its things, in an order in which each comes behind what it needs.
@@ -101,6 +103,7 @@ impl Ledger {
             owner: wanted.owner.clone(),
             made: wanted.made,
             expires: wanted.expires,
+            process: std::process::id(),
             phase: Phase::Making,
             entries: drawn.resources.iter().map(entry).collect(),
             values: Values::new(),
@@ -182,12 +185,14 @@ impl Shelf {
         for entry in entries {
             let file = entry.map_err(|error| unkept(&self.folder, "cannot be read", &error))?.path();
             let Some(run) = run_of(&file) else { continue };
-            let busy = lock::is_held(&self.lock_file(&run));
             match read(&file) {
                 // It went in this moment.
                 Err(None) => {}
-                Err(Some(error)) => all.push(Listed { run, file, ledger: Err(error), busy }),
-                Ok(ledger) => all.push(Listed { run, file, ledger: Ok(ledger), busy }),
+                Err(Some(error)) => all.push(Listed { run, file, ledger: Err(error), busy: false }),
+                Ok(ledger) => {
+                    let busy = lock::works(&self.lock_file(&run), ledger.process);
+                    all.push(Listed { run, file, ledger: Ok(ledger), busy });
+                }
             }
         }
         all.sort_by(|a, b| a.run.cmp(&b.run));
@@ -201,7 +206,7 @@ impl Shelf {
     pub fn begin(&self, ledger: Ledger) -> Result<Book, Failure> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
         made.map_err(|error| unkept(&self.folder, "cannot be made", &error))?;
-        let lock = self.locked(&ledger.run, Nanos::ZERO, &Stop::default())?;
+        let lock = lock::take_new(&self.lock_file(&ledger.run)).map_err(|held| self.not_had(&ledger.run, held))?;
         let file = self.ledger_file(&ledger.run);
         if file.exists() {
             let failure = failure(format!("run {}: there is a ledger of it already, {}", ledger.run, file.display()));
@@ -223,7 +228,12 @@ impl Shelf {
         }
         let lock = self.locked(run, wait, stop)?;
         match read(&file) {
-            Ok(ledger) => Ok(Some(self.book(file, lock, ledger))),
+            Ok(ledger) => {
+                let book = self.book(file, lock, Ledger { process: std::process::id(), ..ledger });
+                // Where it cannot be written any more, what has to be removed can be removed all the same.
+                let _ = book.note(|_| {});
+                Ok(Some(book))
+            }
             Err(None) => Ok(None),
             Err(Some(error)) => Err(Failure {
                 hint: Some(format!(
@@ -241,16 +251,22 @@ impl Shelf {
     }
 
     fn locked(&self, run: &str, wait: Nanos, stop: &Stop) -> Result<File, Failure> {
-        let path = self.lock_file(run);
-        lock::take(&path, wait, stop).map_err(|held| match held {
-            Held::System(error) => unkept(&path, "cannot be locked", &error),
+        let owner = || read(&self.ledger_file(run)).ok().map(|ledger| ledger.process);
+        lock::take(&self.lock_file(run), wait, stop, owner).map_err(|held| self.not_had(run, held))
+    }
+
+    fn not_had(&self, run: &str, held: Held) -> Failure {
+        match held {
+            Held::System(error) => unkept(&self.lock_file(run), "cannot be locked", &error),
             Held::By(process) => Failure {
                 hint: Some(format!("wait for process {process}, or end it: `kill {process}`")),
                 ..failure(format!("run {run}: process {process} works on it"))
             },
-            Held::Stubborn(processes) => failure(format!("run {run}: a call of its does not end: {processes:?}")),
+            Held::Stubborn(processes) => {
+                failure(format!("run {run}: others hold its lock and do not end: {processes:?}"))
+            }
             Held::Stopped => failure(format!("run {run}: asked to stop while a call of its went on")),
-        })
+        }
     }
 
     fn ledger_file(&self, run: &str) -> PathBuf {

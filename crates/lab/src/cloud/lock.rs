@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// Between two tries.
 const LOOK: Nanos = Nanos::millis(20);
-/// So long somebody else may hold it in passing, who only wants to know whether it is held.
+/// So long its owner may be about to let it go.
 const PASSING: Nanos = Nanos::secs(1);
 /// So long a call that was ended may take to be gone.
 const GONE: Nanos = Nanos::secs(10);
@@ -34,8 +34,9 @@ pub(super) enum Held {
     System(io::Error),
 }
 
-/// Takes the lock at `path`, waiting for calls of a killed `sonde` for `wait` and then ending them.
-pub(super) fn take(path: &Path, wait: Nanos, stop: &Stop) -> Result<File, Held> {
+/// Takes the lock at `path`. `owner` tells whose it is by the ledger: where that process has the file open, it works on the run.
+/// Everybody else who has it open is a call that a killed `sonde` left behind: those are waited for, for `wait`, and then ended.
+pub(super) fn take(path: &Path, wait: Nanos, stop: &Stop, owner: impl Fn() -> Option<u32>) -> Result<File, Held> {
     let file = open(path).map_err(Held::System)?;
     let began = Monotonic::now();
     let passed = |long: Nanos| Monotonic::now() >= began.after(long);
@@ -45,8 +46,7 @@ pub(super) fn take(path: &Path, wait: Nanos, stop: &Stop) -> Result<File, Held> 
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(Held::System(error)),
         }
-        let holders = holders(path);
-        let owner = holders.iter().find(|holder| !holder.by_input).map(|holder| holder.process);
+        let owner = owner().filter(|owner| works(path, *owner));
         if let Some(owner) = owner.filter(|_| passed(PASSING)) {
             return Err(Held::By(owner));
         }
@@ -54,7 +54,7 @@ pub(super) fn take(path: &Path, wait: Nanos, stop: &Stop) -> Result<File, Held> 
             return Err(Held::Stopped);
         }
         if owner.is_none() && passed(wait) {
-            let left: Vec<u32> = holders.iter().map(|holder| holder.process).collect();
+            let left = holders(path);
             for process in &left {
                 end(*process);
             }
@@ -66,39 +66,39 @@ pub(super) fn take(path: &Path, wait: Nanos, stop: &Stop) -> Result<File, Held> 
     }
 }
 
-/// Whether somebody holds it.
-pub(super) fn is_held(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+/// Takes the lock of a run that is about to begin: nobody is waited for, and nobody ended.
+pub(super) fn take_new(path: &Path) -> Result<File, Held> {
+    let file = open(path).map_err(Held::System)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Held::Stubborn(holders(path))),
+        Err(TryLockError::Error(error)) => Err(Held::System(error)),
+    }
+}
+
+/// Whether this process has the file open: then it lives, and is the one that was noted, not another of its number.
+pub(super) fn works(path: &Path, process: u32) -> bool {
+    path.canonicalize().is_ok_and(|path| has_open(process, &path))
 }
 
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// A process that has the file open.
-struct Holder {
-    process: u32,
-    /// As its standard input alone: a call, not a `sonde`.
-    by_input: bool,
-}
-
-fn holders(path: &Path) -> Vec<Holder> {
+/// The other processes that have the file open.
+fn holders(path: &Path) -> Vec<u32> {
     let Ok(path) = path.canonicalize() else { return Vec::new() };
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let others = numbers.filter(|process| *process != std::process::id());
-    others.filter_map(|process| holder(process, &path)).collect()
+    numbers.filter(|process| *process != std::process::id() && has_open(*process, &path)).collect()
 }
 
-fn holder(process: u32, path: &Path) -> Option<Holder> {
-    let files = fs::read_dir(PathBuf::from(format!("/proc/{process}/fd"))).ok()?.flatten();
-    let ours = files.filter(|file| fs::read_link(file.path()).is_ok_and(|target| target == path));
-    let names: Vec<_> = ours.map(|file| file.file_name()).collect();
-    (!names.is_empty()).then(|| Holder { process, by_input: names.iter().all(|name| name == "0") })
+fn has_open(process: u32, path: &Path) -> bool {
+    let files = fs::read_dir(PathBuf::from(format!("/proc/{process}/fd"))).into_iter().flatten().flatten();
+    files.into_iter().any(|file| fs::read_link(file.path()).is_ok_and(|target| target == path))
 }
 
-/// Ends a call that a killed `sonde` left behind: it has our lock file for standard input, so it is none of anybody else's.
+/// Ends a call that a killed `sonde` left behind: it has our lock file from that, so it is none of anybody else's.
 fn end(process: u32) {
     if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
         // It may have ended in this moment.
