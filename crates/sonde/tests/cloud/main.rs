@@ -7,6 +7,5 @@ mod killed;
 mod kubernetes;
 mod life;
 mod moto;
-mod pkb;
 mod real;
 mod scene;

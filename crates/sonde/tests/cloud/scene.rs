@@ -73,16 +73,9 @@ impl Scene {
 
     /// `sonde lab` with these words, quick, one call at a time.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = self.bare();
-        command.arg("lab").args(words);
-        command
-    }
-
-    /// This program without words.
-    pub fn bare(&self) -> Command {
         let mut command = Command::new(cargo_bin("sonde"));
         let path = format!("{}:{}", self.path("bin").display(), path());
-        command.current_dir(self.folder.path());
+        command.arg("lab").args(words).current_dir(self.folder.path());
         command.env_clear().env("PATH", path).env("HOME", self.folder.path()).env("USER", "me");
         command.env("XDG_STATE_HOME", self.path("state")).env("STAND_IN", self.path("cloud"));
         command

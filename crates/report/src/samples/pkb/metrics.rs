@@ -90,7 +90,7 @@ fn ping(told: &mut Told, record: &Record) {
     told.put("Min Latency", times.min_ns.map(|ns| millis(ns.0 as f64)), "ms");
     told.put("Average Latency", times.mean_ns.map(millis), "ms");
     told.put("Max Latency", times.max_ns.map(|ns| millis(ns.0 as f64)), "ms");
-    told.put("Latency Std Dev", outcome.jitter.map(|jitter| millis(jitter.mdev_ns)), "ms");
+    told.put("Latency Std Dev", times.stddev_ns.map(millis), "ms");
 }
 
 /// The name of netperf's test that is this point; `None` where it has none.
