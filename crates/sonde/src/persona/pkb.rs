@@ -14,6 +14,7 @@ pub mod job;
 pub mod output;
 pub mod provision;
 pub mod run;
+pub mod samples;
 pub mod stages;
 pub mod static_file;
 

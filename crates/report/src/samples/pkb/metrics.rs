@@ -13,8 +13,8 @@ use measure::study::figure::Figure;
 use measure::throughput::Throughput;
 use measure::unit::Nanos;
 
-use super::Benchmark;
 use super::row::{Sample, seconds};
+use super::{Benchmark, Histogram, Telling};
 
 /// What a benchmark's samples have in common.
 struct Told {
@@ -39,24 +39,17 @@ impl Told {
     }
 }
 
-/// The samples of one cell; `asked` is the benchmark it is told as.
-pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, asked: Option<Benchmark>) -> Vec<Sample> {
-    let method = &record.method;
-    let benchmark = match asked {
-        Some(asked) => asked,
-        None if method.carrier == Carrier::Icmp => Benchmark::Ping,
-        None => Benchmark::Netperf,
-    };
-    let mut told = Told {
-        test: benchmark.name(),
-        metadata: pair(run, cell),
-        timestamp: seconds(record.started),
-        samples: Vec::new(),
-    };
-    match benchmark {
+/// The samples of one cell.
+pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Telling) -> Vec<Sample> {
+    let mut metadata = telling.metadata.clone();
+    metadata.extend(pair(run, cell));
+    let mut told =
+        Told { test: telling.benchmark.name(), metadata, timestamp: seconds(record.started), samples: Vec::new() };
+    number(&mut told, cell, telling);
+    match telling.benchmark {
         Benchmark::Ping => ping(&mut told, record),
-        Benchmark::Iperf => iperf(&mut told, record),
-        Benchmark::Netperf => netperf(&mut told, record),
+        Benchmark::Iperf => iperf(&mut told, record, telling.series),
+        Benchmark::Netperf => netperf(&mut told, record, telling.histogram.as_ref()),
         // It has names for all pairs together alone.
         Benchmark::MeshNetwork => {}
     }
@@ -64,13 +57,17 @@ pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, asked: Option<
     told.samples
 }
 
+/// Which run it is, and which repeat of it where there are several.
+fn number(told: &mut Told, cell: &Cell, telling: &Telling) {
+    let each = telling.repeats_of_a_run.max(1);
+    told.note("run_number", Some(cell.place.repeat / each));
+    told.note("sonde_repeat", (each > 1).then_some(cell.place.repeat % each));
+}
+
 /// What is known of both hosts, and of which addresses.
 fn pair(run: &RunDocument, cell: &Cell) -> BTreeMap<String, String> {
     let host = |name: &str| run.plan.hosts.iter().find(|host| host.name == name);
-    let mut metadata = BTreeMap::from([
-        ("ip_type".to_owned(), crate::run::over(cell.place.over).to_owned()),
-        ("run_number".to_owned(), cell.place.repeat.to_string()),
-    ]);
+    let mut metadata = BTreeMap::from([("ip_type".to_owned(), crate::run::over(cell.place.over).to_owned())]);
     for (end, name) in [("sending", &cell.place.from), ("receiving", &cell.place.to)] {
         for (label, key) in [("zone", "zone"), ("machine_type", "machine_type")] {
             if let Some(value) = host(name).and_then(|host: &Host| host.label(label)) {
@@ -93,7 +90,7 @@ fn ping(told: &mut Told, record: &Record) {
     told.put("Min Latency", times.min_ns.map(|ns| millis(ns.0 as f64)), "ms");
     told.put("Average Latency", times.mean_ns.map(millis), "ms");
     told.put("Max Latency", times.max_ns.map(|ns| millis(ns.0 as f64)), "ms");
-    told.put("Latency Std Dev", outcome.jitter.map(|jitter| millis(jitter.mdev_ns)), "ms");
+    told.put("Latency Std Dev", times.stddev_ns.map(millis), "ms");
 }
 
 /// The name of netperf's test that is this point; `None` where it has none.
@@ -108,7 +105,7 @@ fn test(method: &Method) -> Option<&'static str> {
     }
 }
 
-fn netperf(told: &mut Told, record: &Record) {
+fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
     let Some(test) = test(&record.method) else { return };
     let method = &record.method;
     let whole = |ns: Nanos| ns.0 / 1_000_000_000;
@@ -125,7 +122,7 @@ fn netperf(told: &mut Told, record: &Record) {
     told.put("end_time", record.elapsed().map(|elapsed| start + elapsed.0 as f64 / 1e9), "sec");
     match (&record.outcome, &record.stream) {
         (_, Some(stream)) => throughput(told, test, stream),
-        (Some(outcome), None) => exchanges(told, test, outcome, method.spread.connections),
+        (Some(outcome), None) => exchanges(told, test, outcome, method.spread.connections, asked),
         (None, None) => {}
     }
 }
@@ -136,7 +133,7 @@ fn retransmissions(stream: &Throughput) -> Option<u64> {
     each.collect::<Option<Vec<u64>>>().filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
-fn exchanges(told: &mut Told, test: &str, outcome: &Outcome, connections: u32) {
+fn exchanges(told: &mut Told, test: &str, outcome: &Outcome, connections: u32, asked: Option<&Histogram>) {
     const UNIT: &str = "transactions_per_second";
     if connections == 1 {
         told.put(format!("{test}_Transaction_Rate"), outcome.answered_per_s, UNIT);
@@ -145,35 +142,51 @@ fn exchanges(told: &mut Told, test: &str, outcome: &Outcome, connections: u32) {
     }
     let times = &outcome.response;
     let micros = |ns: f64| ns / 1e3;
-    histogram(told, test, &times.histogram);
-    for (name, q) in [
-        ("p10", 0.1),
-        ("p50", 0.5),
-        ("p90", 0.9),
-        ("p99", 0.99),
-        ("p99.9", 0.999),
-        ("p99.99", 0.9999),
-        ("p99.999", 0.99999),
-    ] {
-        told.put(format!("{test}_Latency_{name}"), Figure::Quantile(q).of(Some(outcome), None).map(micros), "us");
+    // netperf itself tells three; the histogram the others.
+    let mut percentiles = vec![50.0, 90.0, 99.0];
+    if let Some(asked) = asked {
+        histogram(told, test, &times.histogram, asked.buckets);
+        percentiles.extend(&asked.percentiles);
+        percentiles.sort_unstable_by(f64::total_cmp);
+        percentiles.dedup();
+    }
+    for percentile in percentiles {
+        // Of decimals: 99.9 / 100 is more than the nearest number to 0.999.
+        let q = (percentile * 1e7).round() / 1e9;
+        let value = Figure::Quantile(q).of(Some(outcome), None).map(micros);
+        told.put(format!("{test}_Latency_p{percentile}"), value, "us");
     }
     told.put(format!("{test}_Latency_min"), times.min_ns.map(|ns| micros(ns.0 as f64)), "us");
     told.put(format!("{test}_Latency_max"), times.max_ns.map(|ns| micros(ns.0 as f64)), "us");
     told.put(format!("{test}_Latency_stddev"), times.stddev_ns.map(micros), "us");
 }
 
-/// The histogram itself, whose sample has the value 0 and the numbers in its metadata: microseconds and how many.
-fn histogram(told: &mut Told, test: &str, encoded: &str) {
+/// The histogram itself, whose sample has the value 0 and the numbers in its metadata: the lower edge of each bucket in microseconds,
+/// and how many.
+fn histogram(told: &mut Told, test: &str, encoded: &str, buckets: u32) {
     let Ok(found) = payload::decode(encoded) else { return };
-    let buckets: Vec<String> =
-        payload::buckets(&found).iter().map(|(at, count)| format!("\"{}\": {count}", at.0 as f64 / 1e3)).collect();
-    if buckets.is_empty() {
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    for (at, count) in payload::buckets(&found) {
+        *counts.entry(edge(at, buckets)).or_default() += count;
+    }
+    if counts.is_empty() {
         return;
     }
+    let counts: Vec<String> = counts.iter().map(|(ns, count)| format!("\"{}\": {count}", *ns as f64 / 1e3)).collect();
     let known = told.metadata.clone();
-    told.note("histogram", Some(format!("{{{}}}", buckets.join(", "))));
+    told.note("histogram", Some(format!("{{{}}}", counts.join(", "))));
     told.put(format!("{test}_Latency_Histogram"), Some(0.0), "us");
     told.metadata = known;
+}
+
+/// The lower edge of the bucket that `at` falls in, nanoseconds: rows end at 10 us, 100 us, and so on, with so many buckets each.
+fn edge(at: Nanos, buckets: u32) -> u64 {
+    let (at, buckets) = (u128::from(at.0), u128::from(buckets.max(1)));
+    let mut row = 10_000_u128;
+    while row <= at {
+        row *= 10;
+    }
+    u64::try_from(at * buckets / row * row / buckets).unwrap_or(u64::MAX)
 }
 
 /// Megabits a second.
@@ -228,7 +241,7 @@ fn of_several(told: &mut Told, test: &str, each: &[f64]) {
     }
 }
 
-fn iperf(told: &mut Told, record: &Record) {
+fn iperf(told: &mut Told, record: &Record, series: bool) {
     let Some(stream) = &record.stream else { return };
     told.note("sending_thread_count", Some(record.method.spread.connections));
     told.note("runtime_in_seconds", record.method.stop.after_ns.map(|ns| ns.0 / 1_000_000_000));
@@ -249,6 +262,12 @@ fn iperf(told: &mut Told, record: &Record) {
     }
     told.note("retry_packet_count", retransmissions(stream));
     told.note("buffer_size", Some(record.method.request_bytes.0));
+    let intervals = || stream.intervals.iter().filter(|interval| series && !interval.omitted);
+    let list = |numbers: Vec<String>| (!numbers.is_empty()).then(|| format!("[{}]", numbers.join(", ")));
+    let rates = intervals().filter_map(|interval| rate(interval.carried.bytes.0, interval.length_ns));
+    told.note("interval_throughput_list", list(rates.map(|rate| format!("{rate:.2}")).collect()));
+    let starts = intervals().map(|interval| format!("{:.2}", interval.at_ns.0 as f64 / 1e9));
+    told.note("interval_start_time_list", list(starts.collect()));
     told.put("Throughput", all, "Mbits/sec");
 }
 
@@ -271,37 +290,33 @@ fn further(told: &mut Told, cell: &Cell, record: &Record) {
     told.put("sonde_Throughput", Figure::Throughput.of(None, record.stream.as_ref()).map(megabits), "Mbits/sec");
 }
 
-/// The two numbers of a mesh, of one method and repeat: only where every pair was measured, for a total of some is no total.
-pub(super) fn mesh(run: &RunDocument, cells: &[(&Cell, Record)]) -> Vec<Sample> {
+/// The number of a mesh, of one method and repeat: only where every pair was measured, for a mean of some is none of all.
+pub(super) fn mesh(run: &RunDocument, cells: &[(&Cell, Record)], telling: &Telling) -> Vec<Sample> {
     let Some((first, record)) = cells.first() else { return Vec::new() };
     let hosts = run.plan.hosts.len();
     let ends = if run.plan.directions == Directions::Both { 1 } else { 2 };
     let whole = hosts * hosts.saturating_sub(1) / ends * run.plan.addresses.each().len();
-    let all = |of: &dyn Fn(&Record) -> Option<f64>| -> Option<Vec<f64>> {
-        let values = cells.iter().map(|(_, record)| of(record)).collect::<Option<Vec<f64>>>();
-        values.filter(|values| values.len() == whole)
+    // Of several connections the mean time of an exchange, which is their number by the rate of all.
+    let wait = |record: &Record| {
+        let rate = record.outcome.as_ref()?.answered_per_s.filter(|rate| *rate > 0.0)?;
+        Some(1_000.0 * f64::from(record.method.spread.connections) / rate)
     };
     let mut told = Told {
         test: Benchmark::MeshNetwork.name(),
-        metadata: BTreeMap::from([("run_number".to_owned(), first.place.repeat.to_string())]),
+        metadata: telling.metadata.clone(),
         timestamp: seconds(record.started),
         samples: Vec::new(),
     };
+    number(&mut told, first, telling);
     told.note("number_machines", Some(hosts));
-    told.note("num_connections", Some(record.method.spread.connections));
+    told.note("number_connections", Some(record.method.spread.connections));
     // There all pairs measure at once; here in rounds.
     told.note("sonde_at_once", Some(format!("{:?}", run.plan.at_once).to_lowercase()));
-    match test(&record.method) {
-        Some("TCP_RR") => {
-            let rates = all(&|record: &Record| record.outcome.as_ref()?.answered_per_s.filter(|rate| *rate > 0.0));
-            let mean = rates.map(|rates| rates.iter().map(|rate| 1_000.0 / rate).sum::<f64>() / rates.len() as f64);
-            told.put("TCP_RR_Average_Latency", mean, "ms");
-        }
-        Some("TCP_STREAM") => {
-            let rates = all(&|record: &Record| Figure::Throughput.of(None, record.stream.as_ref()).map(megabits));
-            told.put("TCP_STREAM_Total_Throughput", rates.map(|rates| rates.iter().sum()), "Mbits/sec");
-        }
-        _ => {}
+    if test(&record.method) == Some("TCP_RR") {
+        let waits = cells.iter().map(|(_, record)| wait(record)).collect::<Option<Vec<f64>>>();
+        let waits = waits.filter(|waits| waits.len() == whole);
+        let mean = waits.map(|waits| waits.iter().sum::<f64>() / waits.len() as f64);
+        told.put("TCP_RR_Average_Latency", mean, "ms");
     }
     told.samples
 }

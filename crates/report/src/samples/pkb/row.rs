@@ -30,39 +30,87 @@ pub struct Publisher {
     pub owner: String,
     /// The name of the program in each row.
     pub product_name: String,
+    /// Whether the numbers are called official.
+    pub official: bool,
+    /// The run's name, to which its UUID is hung; `None`: the first digits of that.
+    pub run_uri: Option<String>,
     /// Whether what else is known is one string of labels, as `PerfKit` Benchmarker writes it unless told otherwise, or an object.
     pub collapse_labels: bool,
+    /// What goes into every sample.
+    pub metadata: BTreeMap<String, String>,
+    /// Whether a sample that has metadata of that name already is an error; else it is replaced.
+    pub conflict_is_error: bool,
+}
+
+/// Metadata for every sample that one has already.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the metadata `{name}` is there already: {metric} has `{found}`")]
+pub struct Conflict {
+    /// Its name.
+    pub name: String,
+    /// The sample that has it.
+    pub metric: String,
+    /// What it has.
+    pub found: String,
 }
 
 impl Default for Publisher {
     fn default() -> Self {
-        Self { owner: String::new(), product_name: "sonde".to_owned(), collapse_labels: true }
+        Self {
+            owner: String::new(),
+            product_name: "sonde".to_owned(),
+            official: false,
+            run_uri: None,
+            collapse_labels: true,
+            metadata: BTreeMap::new(),
+            conflict_is_error: true,
+        }
     }
 }
 
-impl Sample {
-    /// Its line, the `number`-th of `run`: the same run has the same names of samples each time.
-    pub(super) fn line(&self, run: Uuid, number: usize, publisher: &Publisher) -> String {
-        let short: String = run.simple().to_string().chars().take(12).collect();
-        let sample = Uuid::from_u128(run.as_u128() ^ number as u128);
+impl Publisher {
+    /// Puts its metadata into each sample.
+    ///
+    /// # Errors
+    /// The first that is there already, where that is an error; then no sample was changed.
+    pub fn label(&self, samples: &mut [Sample]) -> Result<(), Conflict> {
+        if self.conflict_is_error {
+            let names = || self.metadata.keys();
+            let mut both = samples.iter().flat_map(|sample| names().map(move |name| (name, sample)));
+            let found = both.find_map(|(name, sample)| Some((name, sample, sample.metadata.get(name)?)));
+            if let Some((name, sample, found)) = found {
+                return Err(Conflict { name: name.clone(), metric: sample.metric.clone(), found: found.clone() });
+            }
+        }
+        for sample in samples {
+            sample.metadata.extend(self.metadata.clone());
+        }
+        Ok(())
+    }
+
+    /// The line of `sample`, the `number`-th of `run`, with its line end: the same run has the same names of samples each time.
+    pub fn line(&self, sample: &Sample, run: Uuid, number: usize) -> String {
+        let digits = || run.simple().to_string().chars().take(12).collect();
+        let uri = self.run_uri.clone().unwrap_or_else(digits);
+        let name = Uuid::from_u128(run.as_u128() ^ number as u128);
         // In their order, which readers that split lines may count on.
         let mut fields = vec![
-            ("metric", Value::from(self.metric.as_str())),
-            ("value", Value::from(self.value)),
-            ("unit", Value::from(self.unit)),
-            ("timestamp", Value::from(self.timestamp)),
-            ("test", Value::from(self.test)),
-            ("product_name", Value::from(publisher.product_name.as_str())),
-            ("official", Value::from(false)),
-            ("owner", Value::from(publisher.owner.as_str())),
-            ("run_uri", Value::from(format!("{short}-{run}"))),
-            ("sample_uri", Value::from(sample.to_string())),
+            ("metric", Value::from(sample.metric.as_str())),
+            ("value", Value::from(sample.value)),
+            ("unit", Value::from(sample.unit)),
+            ("timestamp", Value::from(sample.timestamp)),
+            ("test", Value::from(sample.test)),
+            ("product_name", Value::from(self.product_name.as_str())),
+            ("official", Value::from(self.official)),
+            ("owner", Value::from(self.owner.as_str())),
+            ("run_uri", Value::from(format!("{uri}-{run}"))),
+            ("sample_uri", Value::from(name.to_string())),
         ];
-        if publisher.collapse_labels {
-            fields.push(("labels", Value::from(labels(&self.metadata))));
+        if self.collapse_labels {
+            fields.push(("labels", Value::from(labels(&sample.metadata))));
         } else {
             let metadata: Map<String, Value> =
-                self.metadata.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+                sample.metadata.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
             fields.push(("metadata", Value::Object(metadata)));
         }
         let fields: Vec<String> = fields.into_iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();

@@ -19,9 +19,7 @@ fn known(test: &str) -> BTreeSet<(String, &'static str)> {
     let mut all = match test {
         "ping" => named(&["Min Latency", "Average Latency", "Max Latency", "Latency Std Dev"], "ms"),
         "iperf" => named(&["Throughput", "UDP Throughput"], "Mbits/sec"),
-        "mesh_network" => {
-            [named(&["TCP_RR_Average_Latency"], "ms"), named(&["TCP_STREAM_Total_Throughput"], "Mbits/sec")].concat()
-        }
+        "mesh_network" => named(&["TCP_RR_Average_Latency"], "ms"),
         _ => named(&["start_time", "end_time"], "sec"),
     };
     if test == "netperf" {
@@ -50,10 +48,14 @@ fn rows(record: &Record, asked: Option<Benchmark>) -> Vec<Value> {
 }
 
 fn rows_of(run: &RunDocument, record: &Record, asked: Option<Benchmark>) -> Vec<Value> {
+    rows_told(run, record, asked.map(Telling::from))
+}
+
+fn rows_told(run: &RunDocument, record: &Record, asked: Option<Telling>) -> Vec<Value> {
     let mut out = Vec::new();
-    let benchmarks = asked.map(|asked| ("tcp_rr".to_owned(), asked)).into_iter().collect();
+    let tellings = asked.map(|asked| ("tcp_rr".to_owned(), asked)).into_iter().collect();
     let find = |id: Uuid| Some(Record { id, ..record.clone() });
-    let count = write(&mut out, run, &benchmarks, &Publisher::default(), &find).unwrap();
+    let count = write(&mut out, run, &tellings, &Publisher::default(), &find).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.lines().count(), count);
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -162,21 +164,78 @@ fn what_was_not_answered_has_no_times() {
 }
 
 #[test]
-fn a_mesh_has_a_total_only_where_every_pair_was_measured() {
+fn a_mesh_has_a_mean_only_where_every_pair_was_measured_and_no_total_ever() {
     let mut run = fixture::run();
     run.cells.retain(|cell| cell.place.method == "tcp_rr" && cell.place.repeat == 0);
-    let record = stream_of(Carrier::Tcp);
-    let each = Figure::Throughput.of(None, record.stream.as_ref()).unwrap() * 8.0 / 1e6;
-    let rows = rows_of(&run, &record, Some(Benchmark::MeshNetwork));
-    let total = value(&rows, "TCP_STREAM_Total_Throughput").unwrap();
-    assert!((total - 6.0 * each).abs() < 1e-6 * total);
-    assert_eq!(rows.iter().filter(|row| row["metric"] == "sonde_Throughput").count(), 6, "and each pair by itself");
-    let latency =
-        value(&rows_of(&run, &fixture::closed(), Some(Benchmark::MeshNetwork)), "TCP_RR_Average_Latency").unwrap();
-    let rate = fixture::closed().outcome.unwrap().answered_per_s.unwrap();
+    let mesh = |run: &RunDocument, record: &Record| rows_of(run, record, Some(Benchmark::MeshNetwork));
+    let streams = mesh(&run, &stream_of(Carrier::Tcp));
+    assert_eq!(value(&streams, "TCP_STREAM_Total_Throughput"), None, "pairs were not measured at once");
+    assert_eq!(streams.iter().filter(|row| row["metric"] == "sonde_Throughput").count(), 6, "each pair by itself");
+    let mut record = fixture::closed();
+    let rate = record.outcome.as_ref().unwrap().answered_per_s.unwrap();
+    let latency = value(&mesh(&run, &record), "TCP_RR_Average_Latency").unwrap();
     assert!((latency - 1_000.0 / rate).abs() < 1e-9);
+    record.method.spread.connections = 4;
+    let of_four = value(&mesh(&run, &record), "TCP_RR_Average_Latency").unwrap();
+    assert!((of_four - 4.0 * latency).abs() < 1e-9, "four exchanges are out at once");
     run.cells.pop();
-    assert_eq!(value(&rows_of(&run, &record, Some(Benchmark::MeshNetwork)), "TCP_STREAM_Total_Throughput"), None);
+    assert_eq!(value(&mesh(&run, &record), "TCP_RR_Average_Latency"), None);
+}
+
+#[test]
+fn a_histogram_has_the_buckets_and_percentiles_that_are_asked_for() {
+    let mut run = fixture::run();
+    run.cells.retain(|cell| cell.place.method == "tcp_rr" && cell.place.repeat == 0);
+    let told = |histogram: Option<Histogram>| {
+        rows_told(&run, &fixture::closed(), Some(Telling { histogram, ..Benchmark::Netperf.into() }))
+    };
+    let rows = told(Some(Histogram { buckets: 2, percentiles: vec![25.0, 99.9] }));
+    let histogram = rows.iter().find(|row| row["metric"] == "TCP_RR_Latency_Histogram").unwrap();
+    let counts: Value = serde_json::from_str(label(histogram, "histogram").unwrap()).unwrap();
+    let counts = counts.as_object().unwrap();
+    assert_eq!(counts.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 40_000);
+    for edge in counts.keys() {
+        let us: f64 = edge.parse().unwrap();
+        assert!(us == 0.0 || [1.0, 5.0].contains(&(us / 10_f64.powf(us.log10().floor()))), "{edge} is no edge");
+    }
+    let percentiles = |rows: &[Value]| -> BTreeSet<String> {
+        names(rows).into_iter().filter_map(|name| name.strip_prefix("TCP_RR_Latency_p")).map(str::to_owned).collect()
+    };
+    assert_eq!(percentiles(&rows), ["25", "50", "90", "99", "99.9"].map(str::to_owned).into());
+    let rows = told(None);
+    assert_eq!(percentiles(&rows), ["50", "90", "99"].map(str::to_owned).into(), "as netperf tells them");
+    assert!(!names(&rows).contains("TCP_RR_Latency_Histogram"));
+}
+
+#[test]
+fn repeats_of_a_run_are_one_run_and_what_was_asked_gives_way_to_what_was_found() {
+    let mut run = fixture::run();
+    run.cells.retain(|cell| cell.place.method == "tcp_rr");
+    run.cells.truncate(1);
+    run.cells[0].place.repeat = 5;
+    let metadata = BTreeMap::from([("max_iter".to_owned(), "3".to_owned()), ("ip_type".to_owned(), "?".to_owned())]);
+    let telling = Telling { repeats_of_a_run: 3, metadata, ..Benchmark::Netperf.into() };
+    let rows = rows_told(&run, &fixture::closed(), Some(telling));
+    let labels = ["run_number", "sonde_repeat", "max_iter", "ip_type"].map(|name| label(&rows[0], name));
+    assert_eq!(labels, [Some("1"), Some("2"), Some("3"), Some("internal")]);
+}
+
+#[test]
+fn metadata_of_the_publisher_is_in_each_sample_or_an_error() {
+    let mut run = fixture::run();
+    run.cells.truncate(1);
+    let find = |id: Uuid| Some(Record { id, ..fixture::icmp() });
+    let found = samples(&run, &BTreeMap::new(), &find);
+    let metadata = BTreeMap::from([("ip_type".to_owned(), "mine".to_owned()), ("team".to_owned(), "net".to_owned())]);
+    let strict = Publisher { metadata, run_uri: Some("ab12".to_owned()), official: true, ..Publisher::default() };
+    let mut labelled = found.clone();
+    let conflict = strict.label(&mut labelled).unwrap_err();
+    assert_eq!((conflict.name.as_str(), conflict.found.as_str(), &labelled), ("ip_type", "internal", &found));
+    let loose = Publisher { conflict_is_error: false, ..strict };
+    loose.label(&mut labelled).unwrap();
+    assert!(labelled.iter().all(|sample| sample.metadata["ip_type"] == "mine" && sample.metadata["team"] == "net"));
+    let row: Value = serde_json::from_str(&loose.line(&labelled[0], run.id, 1)).unwrap();
+    assert_eq!((&row["run_uri"], &row["official"]), (&Value::from(format!("ab12-{}", run.id)), &Value::Bool(true)));
 }
 
 #[test]

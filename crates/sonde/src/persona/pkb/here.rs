@@ -21,6 +21,7 @@ use crate::output::Output;
 use crate::persona::pkb::ask::Ask;
 use crate::persona::pkb::carry_out::{Carried, Order, Runner, Samples};
 use crate::persona::pkb::provision::Machines;
+use crate::persona::pkb::samples;
 
 /// How long a host may take until its agent is there: a machine that was just made is still starting.
 const PATIENCE: Nanos = Nanos::secs(120);
@@ -136,9 +137,7 @@ impl Runner for Here<'_> {
     }
 
     fn samples(&self, ask: &Ask, carried: &Carried) -> Result<Samples, Failure> {
-        let (records, run) = (carried.records.len(), carried.run.id);
-        Err(Failure::usage(format!("{}: this build writes no samples of {records} records", ask.uid))
-            .hint(format!("the run is kept: `sonde show {run}`")))
+        samples::of(ask, carried)
     }
 }
 
