@@ -200,7 +200,7 @@ mod tests {
     fn a_line_holds_a_record_that_is_read_again() {
         let documents = documents();
         let text = String::from_utf8(lines(&documents).unwrap()).unwrap();
-        assert_eq!(text.lines().count(), super::rows(&documents));
+        assert_eq!(text.lines().count(), rows(&documents));
         let line: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
         let [from, repeat, zone] = [&line["from"], &line["repeat"], &line["to_labels"]["zone"]];
         assert_eq!((from, repeat, zone), (&"b".into(), &0.into(), &"z1".into()));

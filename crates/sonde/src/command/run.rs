@@ -43,7 +43,12 @@ pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Re
     let asked = plan::asked(options, words, output)?;
     if options.dry_run {
         let measures = plan::measures(&asked.run.plan)?;
-        announce::plan(&asked.run.plan, &pairs::of(&asked.run.plan).map_err(plan::no_pairs)?, &measures, output);
+        announce::plan(
+            &asked.run.plan,
+            &pairs::of(&asked.run.plan).map_err(|fault| plan::no_pairs(&fault))?,
+            &measures,
+            output,
+        );
         return Ok(Exit::Done);
     }
     deliver::check(&options.result)?;
@@ -79,7 +84,7 @@ pub fn carry(
     output: &Output,
 ) -> Result<Carried, Failure> {
     let measures = plan::measures(&asked.run.plan)?;
-    let chosen = pairs::of(&asked.run.plan).map_err(plan::no_pairs)?;
+    let chosen = pairs::of(&asked.run.plan).map_err(|fault| plan::no_pairs(&fault))?;
     announce::plan(&asked.run.plan, &chosen, &measures, output);
     let program = program::own()?;
     let bits =

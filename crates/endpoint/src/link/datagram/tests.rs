@@ -113,5 +113,5 @@ fn where_one_is_out_at_a_time_an_earlier_refusal_is_nobodys() {
 fn a_message_that_cannot_leave_is_not_sent_again() {
     let (mut link, far) = scene(Waiting::Block);
     let _far = refused(&mut link, far, 1);
-    assert_eq!(link.send(&[0; 70_000]), Err(Fault::TooLong));
+    assert_eq!(link.send(&vec![0; 70_000]), Err(Fault::TooLong));
 }

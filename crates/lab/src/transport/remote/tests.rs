@@ -55,7 +55,7 @@ fn put_here(way: &Here, program: &Program) -> Result<String, Failure> {
 }
 
 fn home(folder: &Path) -> Vec<(&'static str, String)> {
-    vec![("HOME", folder.join("home").display().to_string()), ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".into())]
+    vec![("HOME", folder.join("own").display().to_string()), ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".into())]
 }
 
 /// Names of what lies in a folder.
@@ -77,14 +77,14 @@ fn what_is_put_is_found_again_and_taken_away(shell: &str) {
     let way = Here { shell, environment: home(folder.path()) };
     let program = program(folder.path(), SCRIPT);
     let file = put_here(&way, &program).unwrap();
-    assert!(file.ends_with(&format!("/home/.cache/sonde/{}/sonde", &program.sha256[..16])), "{file}");
+    assert!(file.ends_with(&format!("/own/.cache/sonde/{}/sonde", &program.sha256[..16])), "{file}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), SCRIPT);
     // The second time there is nothing to read from: it lies there already.
     let gone = Program { path: "/nowhere".into(), ..program.clone() };
     assert_eq!(put_here(&way, &gone).unwrap(), file);
     assert_eq!(listed(Path::new(&file).parent().unwrap()), ["sonde"]);
     clean(&way, &short(&program), Nanos::secs(60), &Stop::default()).unwrap();
-    assert!(!folder.path().join("home/.cache/sonde").exists());
+    assert!(!folder.path().join("own/.cache/sonde").exists());
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn what_changed_on_the_way_is_not_kept() {
     let failure = put_here(&way, &program).unwrap_err();
     assert_eq!(failure.what, "here: cannot put the program there: what arrived is not what was sent");
     assert_eq!(failure.side, Some(Side::Path));
-    let cache = folder.path().join("home/.cache/sonde").join(&program.sha256[..16]);
+    let cache = folder.path().join("own/.cache/sonde").join(&program.sha256[..16]);
     assert_eq!(listed(&cache), [""; 0]);
 }
 
@@ -156,13 +156,13 @@ fn a_host_of_another_kind_is_said_before_anything_is_put() {
     let way = Here { shell: "sh", environment };
     let failure = put_here(&way, &program(folder.path(), SCRIPT)).unwrap_err();
     assert!(failure.what.contains("and the host is Linux riscv64"), "{failure:?}");
-    assert!(!folder.path().join("home").exists());
+    assert!(!folder.path().join("own").exists());
 }
 
 #[test]
 fn a_home_that_cannot_be_written_to_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("home"), "a file").unwrap();
+    std::fs::write(folder.path().join("own"), "a file").unwrap();
     let way = Here { shell: "sh", environment: home(folder.path()) };
     let failure = put_here(&way, &program(folder.path(), SCRIPT)).unwrap_err();
     assert!(failure.what.contains("its cache folder cannot be made"), "{failure:?}");

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn what_needs_no_quotes_has_none() {
-        assert_eq!(quoted("/root/.cache/sonde/0123/sonde"), "/root/.cache/sonde/0123/sonde");
+        assert_eq!(quoted("/srv/.cache/sonde/0123/sonde"), "/srv/.cache/sonde/0123/sonde");
         assert_eq!(quoted("--json"), "--json");
     }
 }

@@ -265,6 +265,6 @@ fn stages(text: &str) -> Result<Vec<Stage>, Failure> {
 }
 
 /// A plan without pairs, as a failure.
-pub fn no_pairs(fault: NoPairs) -> Failure {
+pub fn no_pairs(fault: &NoPairs) -> Failure {
     Failure::usage(fault.to_string())
 }

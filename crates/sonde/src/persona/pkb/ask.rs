@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 /// The samples of one benchmark's run.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Ask {
     /// The benchmark, as `test` in each sample: `netperf`.
     pub test: String,

@@ -117,7 +117,7 @@ impl Benchmark {
             Self::Ping => Ok(ping::wanted()),
             Self::Netperf => netperf::wanted(flags),
             Self::Iperf => iperf::wanted(flags),
-            Self::Mesh => mesh::wanted(flags),
+            Self::Mesh => Ok(mesh::wanted(flags)),
         }
     }
 }

@@ -95,8 +95,11 @@ fn put(document: &mut Map<String, Value>, path: &str, value: Value) -> Result<()
     Ok(())
 }
 
+/// A table and its name.
+type Named = (String, Map<String, Value>);
+
 /// The benchmarks to run, each with its settings.
-fn benchmarks(flags: &Flags, document: &Map<String, Value>) -> Result<Vec<(String, Map<String, Value>)>, Answer> {
+fn benchmarks(flags: &Flags, document: &Map<String, Value>) -> Result<Vec<Named>, Answer> {
     let listed = match document.get("benchmarks") {
         Some(Value::Array(list)) => list.iter().map(of_one).collect::<Result<Vec<_>, _>>()?,
         Some(_) => return Err(complain("`benchmarks` in the settings is no list")),
@@ -197,12 +200,7 @@ fn combinations(flags: &Flags, name: &str, settings: &Map<String, Value>) -> Res
 }
 
 /// The definition of the matrix or zip that is asked for, with its name.
-fn defined(
-    flags: &Flags,
-    name: &str,
-    settings: &Map<String, Value>,
-    what: &str,
-) -> Result<Option<(String, Map<String, Value>)>, Answer> {
+fn defined(flags: &Flags, name: &str, settings: &Map<String, Value>, what: &str) -> Result<Option<Named>, Answer> {
     let said = flags.text(what).or_else(|| settings.get(what).and_then(Value::as_str)).filter(|said| !said.is_empty());
     let Some(said) = said else { return Ok(None) };
     let definition = settings.get(&format!("{what}_defs")).and_then(|all| all.get(said)).and_then(Value::as_object);

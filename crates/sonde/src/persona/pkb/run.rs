@@ -105,10 +105,11 @@ fn one(
     let stopped = matches!(carried.run.ended, Some(Ended::Interrupted { .. }));
     let mut trouble = troubles(&carried.run, job, order.stages);
     if order.stages.contains(&Stage::Run)
-        && let Err(failure) = write(&job.ask, &carried, samples, runner, rows) {
-            tell(&failure);
-            trouble.push("its samples were not written".to_owned());
-        }
+        && let Err(failure) = write(&job.ask, &carried, samples, runner, rows)
+    {
+        tell(&failure);
+        trouble.push("its samples were not written".to_owned());
+    }
     for what in &trouble {
         output.aside(&format!("pkb: {}: {what}\n", job.uid));
     }

@@ -3,15 +3,11 @@
 use logbook::plan::Directions;
 
 use super::{Wanted, test};
-use crate::persona::answer::Answer;
 use crate::persona::pkb::ask::Metrics;
 use crate::persona::pkb::flags::Flags;
 
 /// As the flags want it.
-///
-/// # Errors
-/// None so far: every value a flag takes makes sense.
-pub fn wanted(flags: &Flags) -> Result<Wanted, Answer> {
+pub fn wanted(flags: &Flags) -> Wanted {
     let hosts = flags.count("num_vms").unwrap_or(2).max(2);
     let connections = flags.count("num_connections").unwrap_or(1);
     let seconds = u64::from(flags.count("duration_in_seconds").unwrap_or(10));
@@ -30,5 +26,5 @@ pub fn wanted(flags: &Flags) -> Result<Wanted, Answer> {
             .to_owned(),
     ];
     let repeats = flags.count("num_iterations").unwrap_or(1);
-    Ok(Wanted { hosts, directions: Directions::Both, repeats, tests, notes })
+    Wanted { hosts, directions: Directions::Both, repeats, tests, notes }
 }

@@ -1,3 +1,5 @@
+//! Configurations, settings and matrices: what they make of a benchmark.
+
 use test_case::test_case;
 
 use super::*;

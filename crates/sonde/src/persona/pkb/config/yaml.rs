@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn deep_nesting_is_refused() {
         assert!(read(&format!("a: {}", "[".repeat(100_000))).unwrap_err().contains("deep"));
-        let steps: String = (0..2_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+        let steps: String = (0..2_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect::<Vec<_>>().concat();
         assert!(read(&steps).unwrap_err().contains("deep"));
         assert_eq!(read("# nothing\n"), Ok(Value::Null));
     }

@@ -1,3 +1,5 @@
+//! Flags by absl's rules: what is taken, and what is refused.
+
 use proptest::prelude::*;
 use test_case::test_case;
 

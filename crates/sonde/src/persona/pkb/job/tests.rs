@@ -1,3 +1,5 @@
+//! Whole command lines, and the plans they make.
+
 use insta::assert_snapshot;
 use logbook::run::Stage;
 use test_case::test_case;

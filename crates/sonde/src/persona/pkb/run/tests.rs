@@ -1,3 +1,5 @@
+//! Stages, folders and results, with somebody who only pretends to carry out.
+
 use std::cell::RefCell;
 
 use logbook::failure::Side;
@@ -184,10 +186,10 @@ fn one_that_fails_costs_the_others_nothing() {
     assert_eq!(scene.file("out.json").lines().count(), 2, "what was measured is among the samples");
 }
 
-#[test_case(Pretender { failing: vec!["TCP_RR"], ..Pretender::default() }, &["--stop_after_benchmark_failure"]; "told to stop")]
-#[test_case(Pretender { interrupted: true, ..Pretender::default() }, &[]; "a signal")]
-fn the_rest_may_be_skipped(runner: Pretender, more: &[&str]) {
-    let exit = Scene::new().run(&[&["--benchmarks=netperf,ping"], more].concat(), &runner).unwrap();
+#[test_case(&Pretender { failing: vec!["TCP_RR"], ..Pretender::default() }, &["--stop_after_benchmark_failure"]; "told to stop")]
+#[test_case(&Pretender { interrupted: true, ..Pretender::default() }, &[]; "a signal")]
+fn the_rest_may_be_skipped(runner: &Pretender, more: &[&str]) {
+    let exit = Scene::new().run(&[&["--benchmarks=netperf,ping"], more].concat(), runner).unwrap();
     assert_eq!((exit, runner.orders.borrow().len()), (Exit::Persona(1), 1));
 }
 
