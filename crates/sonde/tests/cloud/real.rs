@@ -28,16 +28,14 @@ fn the_real_program_reads_our_words_up_to_the_login(cloud: usize, name: &str, re
     };
     let scene = Scene::of(CLOUDS[cloud]);
     let script = scene.up(&["--dry-run", "--open", "tcp:7000-7100@0.0.0.0/0"]);
-    let calls: BTreeSet<&str> = script
-        .stdout
-        .lines()
-        .map(|line| line.trim_start_matches(['#', ' ']))
-        .filter(|line| line.starts_with(name) && line.contains(['-']))
-        .collect();
+    let whole = commands(&script.stdout);
+    let calls: BTreeSet<&str> =
+        whole.iter().map(|line| line.trim_start_matches(['#', ' '])).filter(|line| line.starts_with(name)).collect();
     assert!(calls.len() > 5, "{}", script.told());
     fs::create_dir(scene.path("real")).unwrap();
     std::os::unix::fs::symlink(&real, scene.path("real").join(name)).unwrap();
-    for call in calls {
+    // A line of the page's own words begins with no program.
+    for call in calls.into_iter().filter(|call| call.contains(" --")) {
         let mut command = Command::new("sh");
         let path = format!("{}:{}", scene.path("real").display(), path());
         command.args(["-c", call]).env_clear().env("PATH", path).env("HOME", scene.path("state"));
@@ -55,4 +53,17 @@ fn the_real_program_reads_our_words_up_to_the_login(cloud: usize, name: &str, re
         let refused = refusals.iter().any(|refusal| said.stderr.contains(refusal));
         assert!(said.code != Some(0) && refused, "{call}\n{}", said.told());
     }
+}
+
+/// The commands of a script, also those with a line end between quotes.
+fn commands(script: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    let is_open = |command: &String| command.matches('\'').count() % 2 == 1;
+    for line in script.lines() {
+        match commands.last_mut().filter(|command| is_open(command)) {
+            Some(command) => *command = format!("{command}\n{line}"),
+            None => commands.push(line.to_owned()),
+        }
+    }
+    commands
 }
