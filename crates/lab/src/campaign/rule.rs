@@ -146,3 +146,85 @@ fn of_cloud(cloud: &str, host: &Host, gates: &[Gate], port: u16) -> Option<Strin
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use logbook::host::{Address, Reach};
+    use test_case::test_case;
+
+    use super::*;
+
+    fn host(name: &str, labels: &[(&str, &str)]) -> Host {
+        Host {
+            name: name.to_owned(),
+            reach: Reach::Local,
+            internal: None,
+            external: None,
+            labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            machine: None,
+        }
+    }
+
+    fn check(from: &str, to: &str, icmp: Answer, tcp: Answer, udp: Answer) -> PairCheck {
+        PairCheck {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            over: Address::Internal,
+            address: Ipv4Addr::LOCALHOST.into(),
+            icmp,
+            tcp,
+            udp,
+            mtu_bytes: None,
+            mtu_hole: false,
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn what_is_shut_is_told_host_by_host_and_what_nobody_listens_at_is_not() {
+        let hosts = [host("a", &[]), host("b", &[]), host("c", &[])];
+        let checks = [
+            check("a", "b", Answer::Open, Answer::Silent, Answer::NotAsked),
+            check("c", "b", Answer::Silent, Answer::Rejected, Answer::NotAsked),
+            check("b", "a", Answer::Open, Answer::Closed, Answer::NotAsked),
+            check("a", "c", Answer::Open, Answer::Open, Answer::Silent),
+        ];
+        let found = openings(&hosts, &checks, 7663);
+        let told: Vec<(&str, Vec<&str>, Vec<&str>)> = found
+            .iter()
+            .map(|opening| {
+                (
+                    opening.host.as_str(),
+                    opening.closed.iter().map(String::as_str).collect(),
+                    opening.from.iter().map(String::as_str).collect(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [("b", vec!["ICMP echo", "TCP port 7663"], vec!["a", "c"]), ("c", vec!["UDP port 7663"], vec!["a"]),]
+        );
+    }
+
+    #[test_case(
+        "gcp",
+        "gcloud compute firewall-rules create sonde-5000 --network n1 --allow tcp:5000 --source-ranges 10.0.0.0/8"
+    )]
+    #[test_case(
+        "aws",
+        "aws ec2 authorize-security-group-ingress --group-id SECURITY_GROUP --protocol tcp --port 5000 --cidr 10.0.0.0/8"
+    )]
+    #[test_case(
+        "azure",
+        "az network nsg rule create --resource-group RESOURCE_GROUP --nsg-name NSG --name sonde-tcp --priority 300 --access Allow --protocol Tcp --destination-port-ranges 5000"
+    )]
+    fn a_cloud_has_its_own_rule_first(cloud: &str, rule: &str) {
+        let hosts = [host("b", &[("cloud", cloud), ("network", "n1")])];
+        let checks = [check("a", "b", Answer::Open, Answer::Silent, Answer::NotAsked)];
+        let found = openings(&hosts, &checks, 5000);
+        assert_eq!(found[0].rules[0], (format!("at {cloud}"), rule.to_owned()));
+        assert_eq!(found[0].rules.len(), 4, "and those of the host itself");
+    }
+}

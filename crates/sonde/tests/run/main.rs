@@ -1,6 +1,7 @@
 //! `sonde run` over hosts that are addresses of this machine's loopback, and over ones that are reached by a stand-in of `ssh`: what
 //! becomes of a plan when all goes well, and when hosts do not answer, are lost in the middle, or say nonsense.
 
+mod closed;
 mod hosts;
 mod whole;
 
