@@ -20,7 +20,7 @@ use measure::study::figure::Figure;
 
 pub use chart::picture;
 pub use page::{Beside, page};
-pub use square::{FACTOR, Square, State};
+pub use square::{Square, State};
 pub use text::text;
 
 /// One table: a method over one kind of address.

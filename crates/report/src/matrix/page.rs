@@ -12,8 +12,8 @@ use measure::study::figure::Figure;
 use uuid::Uuid;
 
 use super::chart::{badness, by_host};
-use super::square::{ITSELF, MARKS, NOTHING, Scale, told};
-use super::text::scale;
+use super::square::{ITSELF, MARKS, NOTHING, Scale, TOO_FEW, told};
+use super::text::{scale, too_few};
 use super::{Matrix, Square, all, list};
 use crate::markup::escaped;
 use crate::number;
@@ -341,6 +341,9 @@ impl Body {
         self.raw("<dl class=\"legend\">\n");
         for (mark, says) in MARKS.iter().filter(|(mark, _)| used.contains(*mark)) {
             self.raw(&format!("<div><dt>{mark}</dt><dd>{}</dd></div>\n", escaped(says)));
+        }
+        if too_few(matrices) {
+            self.raw(&format!("<div><dt>repeats</dt><dd>{TOO_FEW}</dd></div>\n"));
         }
         let mut reasons = BTreeMap::new();
         for (reason, count) in matrices.iter().flat_map(Matrix::reasons) {

@@ -7,11 +7,6 @@ use uuid::Uuid;
 
 use crate::number;
 
-/// By how much one direction must be worse than the other to be marked where there are fewer than six repeats, and so no interval.
-pub const FACTOR: f64 = 1.25;
-/// Of a share, by how much at least: one in a hundred.
-const SHARE: f64 = 0.01;
-
 /// What the repeats of one direction found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Square {
@@ -19,9 +14,8 @@ pub struct Square {
     pub spread: Option<Spread>,
     /// What became of the repeats.
     pub state: State,
-    /// Whether this direction is worse than the other, by one rule: with six repeats of each or more, the 95 % intervals of the
-    /// medians do not overlap; with fewer, what was seen of the one lies wholly beyond what was seen of the other, and the
-    /// medians differ by more than [`FACTOR`].
+    /// Whether this direction is worse than the other: the 95 % intervals of the medians do not overlap. With fewer than six repeats
+    /// there are no intervals, and nothing is said: single runs differ by more than directions do.
     pub worse: bool,
     /// Whether other pairs were measured on one of its machines at that time.
     pub shared: bool,
@@ -70,13 +64,7 @@ impl Square {
     pub(super) fn is_worse_than(&self, other: &Self, figure: Figure) -> bool {
         let (Some(here), Some(there)) = (self.spread, other.spread) else { return false };
         let (better, worse) = if figure.more_is_better() { (here, there) } else { (there, here) };
-        let apart = better.high < worse.low;
-        let intervals = here.ends == Ends::Interval && there.ends == Ends::Interval;
-        let far = match figure.unit() {
-            Unit::Share => worse.median - better.median > SHARE,
-            _ => worse.median > better.median * FACTOR,
-        };
-        apart && (intervals || far)
+        better.high < worse.low && here.ends == Ends::Interval && there.ends == Ends::Interval
     }
 
     /// The word for why nothing of it was measured, and the reason.
@@ -95,13 +83,12 @@ impl Square {
     }
 }
 
+/// What is said where no two directions could be told apart.
+pub(super) const TOO_FEW: &str = "directions are told apart from 6 repeats on";
+
 /// Marks and what they say.
 pub(super) const MARKS: [(char, &str); 3] = [
-    (
-        '*',
-        "this direction is worse than the other: with 6 repeats or more their 95 % intervals do not overlap; with fewer, what was seen of \
-         the one lies wholly beyond the other, by a factor of 1.25 at least (of losses, one in a hundred)",
-    ),
+    ('*', "this direction is worse than the other: their 95 % intervals do not overlap"),
     ('+', "other pairs were measured on the same machine at that time: they shared its processors"),
     ('!', "not in each repeat"),
 ];

@@ -88,15 +88,10 @@ fn a_square_is_the_median_over_repeats_and_names_its_records() {
 
 #[test]
 fn a_direction_is_worse_only_where_that_is_shown() {
-    // One repeat: by the factor, and no less.
-    let once = |back: u64| worse(&run(2, 1, |from, _, _| Some(if from == 0 { 20_000 } else { back })));
-    assert_eq!(once(25_000), [].into());
-    assert_eq!(once(25_100), [(1, 0)].into());
-    // Three repeats: far apart, but one of each lies among the others.
-    let thrice = run(2, 3, |from, _, repeat| {
-        Some(if from == 0 { [20_000, 21_000, 41_000] } else { [40_000, 42_000, 43_000] }[repeat as usize])
-    });
-    assert_eq!(worse(&thrice), [].into());
+    // Five repeats have no interval, however far apart they are; and that is said.
+    let five = run(2, 5, |from, _, repeat| Some(20_000 + u64::from(repeat) + if from == 0 { 90_000 } else { 0 }));
+    assert_eq!(worse(&five), [].into());
+    assert!(text(&five, None, &Style::default()).contains("directions are told apart from 6 repeats on"));
     // Seven repeats: little, but surely.
     let seven = |by: u64| {
         worse(&run(2, 7, |from, _, repeat| Some(20_000 + u64::from(repeat) * 10 + if from == 0 { by } else { 0 })))
@@ -107,9 +102,9 @@ fn a_direction_is_worse_only_where_that_is_shown() {
 
 #[test]
 fn of_throughput_less_is_worse() {
-    let mut run = run(2, 1, |_, _, _| Some(1));
+    let mut run = run(2, 7, |_, _, _| Some(1));
     for cell in &mut run.cells {
-        let bits_per_second = Some(if cell.place.from == "h0" { 9e9 } else { 5e9 });
+        let bits_per_second = Some(if cell.place.from == "h0" { 9e9 } else { 5e9 } + f64::from(cell.place.repeat));
         cell.figures = Some(Figures { bits_per_second, ..Figures::default() });
     }
     assert_eq!(all(&run, None)[0].figure, Figure::Throughput, "of a stream what it has");

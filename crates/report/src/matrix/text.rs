@@ -2,9 +2,10 @@
 
 use logbook::run::RunDocument;
 use measure::study::figure::Figure;
+use measure::study::spread::Ends;
 use unicode_width::UnicodeWidthStr;
 
-use super::square::{ITSELF, MARKS, NOTHING, Scale, told};
+use super::square::{ITSELF, MARKS, NOTHING, Scale, TOO_FEW, told};
 use super::{Matrix, Square, list};
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
@@ -139,6 +140,9 @@ fn legend(page: &mut Page, matrices: &[Matrix]) {
     for (mark, says) in MARKS.iter().filter(|(mark, _)| used.contains(*mark)) {
         page.paragraph(INDENT, &Piece::new(mark.to_string(), Tone::Strong), LABEL, says);
     }
+    if too_few(matrices) {
+        page.paragraph(INDENT, &Piece::new("repeats", Tone::Faint), LABEL, TOO_FEW);
+    }
     let mut reasons = std::collections::BTreeMap::new();
     for matrix in matrices {
         for (reason, count) in matrix.reasons() {
@@ -162,4 +166,11 @@ fn legend(page: &mut Page, matrices: &[Matrix]) {
             "not measured: not asked for, not begun, or no such address",
         );
     }
+}
+
+/// Whether there are numbers, and none that could be told from that of the other direction.
+pub(super) fn too_few(matrices: &[Matrix]) -> bool {
+    let mut spreads = matrices.iter().flat_map(|matrix| matrix.squares.values()).filter_map(|square| square.spread);
+    let first = spreads.next();
+    first.is_some() && first.into_iter().chain(spreads).all(|spread| spread.ends != Ends::Interval)
 }
