@@ -20,6 +20,11 @@ pub trait Link {
     /// [`Link::flush`].
     fn send(&mut self, message: &[u8]) -> Result<(), Fault>;
 
+    /// The oldest refusal of an earlier message that was found while another was sent, and that no call that receives has told yet.
+    fn pending_refusal(&mut self) -> Option<Fault> {
+        None
+    }
+
     /// How long send calls have waited for room since this was last asked: a socket whose buffer is full keeps the caller,
     /// who would otherwise be taken for slow. Zero where sends do not wait.
     fn held(&mut self) -> Nanos {

@@ -222,6 +222,11 @@ impl Link for Datagram {
         self.room.take_waited()
     }
 
+    #[inline]
+    fn pending_refusal(&mut self) -> Option<Fault> {
+        if self.refused.is_empty() { None } else { self.refusal() }
+    }
+
     #[expect(
         clippy::inline_always,
         reason = "the measuring loop is one function: a call here is a fifth of its instructions"

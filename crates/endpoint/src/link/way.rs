@@ -70,6 +70,14 @@ impl Link for Way {
         }
     }
 
+    #[inline]
+    fn pending_refusal(&mut self) -> Option<Fault> {
+        match self {
+            Self::Datagram(link) => link.pending_refusal(),
+            Self::Framed(_) | Self::Group(_) => None,
+        }
+    }
+
     fn held(&mut self) -> Nanos {
         match self {
             Self::Datagram(link) => link.held(),

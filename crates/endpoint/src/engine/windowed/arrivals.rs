@@ -15,6 +15,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     pub(super) fn receive_expected(&mut self) -> Result<bool, Ended> {
         let mut took = false;
         for turn in 0..self.lanes.len() {
+            took |= self.heed_refusals(turn)?;
             for _ in 0..AT_ONCE {
                 if self.lanes[turn].requests.waiting() == 0 || !self.receive_one(turn)? {
                     break;
@@ -29,6 +30,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     pub(super) fn receive_all(&mut self) -> Result<bool, Ended> {
         let mut took = false;
         for turn in 0..self.lanes.len() {
+            took |= self.heed_refusals(turn)?;
             // A peer that floods us must not keep us from what is due.
             for _ in 0..AT_ONCE {
                 if !self.receive_one(turn)? {
@@ -162,10 +164,27 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         }
     }
 
-    /// The link reports an error that belongs to something sent before: the request it names ends by it, or the oldest
-    /// outstanding one where it names none.
+    /// Takes what was found of earlier messages while others were sent. Returns whether there was any.
+    fn heed_refusals(&mut self, turn: usize) -> Result<bool, Ended> {
+        match self.links[turn].pending_refusal() {
+            Some(fault) => self.refused(turn, fault).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// The link reports an error that belongs to something sent before, and with it all that wait to be told.
     #[cold]
     pub(super) fn refused(&mut self, turn: usize, fault: Fault) -> Result<(), Ended> {
+        self.one_refused(turn, fault)?;
+        while let Some(more) = self.links[turn].pending_refusal() {
+            self.one_refused(turn, more)?;
+        }
+        Ok(())
+    }
+
+    /// The link reports an error that belongs to something sent before: the request it names ends by it, or the oldest
+    /// outstanding one where it names none.
+    fn one_refused(&mut self, turn: usize, fault: Fault) -> Result<(), Ended> {
         if fault.ends_the_run() {
             return Err(Ended::Broken(fault));
         }
