@@ -1,15 +1,20 @@
 //! `sonde export`: records as a table, one row each, or as they are, one line each.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use report::flat::{self, Item};
+use logbook::shelf::Shelf;
 use report::samples;
+use report::samples::pkb::Publisher;
 
 use crate::command::deliver;
 use crate::command::gather::{self, Gathered};
 use crate::command::runs::place::StoreOptions;
+use crate::command::runs::word::{self, Words};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -22,6 +27,7 @@ Examples:
   sonde export run.json                      CSV on standard output
   sonde export last -o mesh.parquet          every record of the latest run, with its place and labels
   sonde export last --format jsonl           the records themselves, one a line
+  sonde export last --format pkb             samples as PerfKit Benchmarker publishes them
 ";
 
 /// What `sonde export` takes.
@@ -51,6 +57,8 @@ enum Form {
     Parquet,
     /// The records, one JSON object a line
     Jsonl,
+    /// `PerfKit` Benchmarker's samples, one JSON object a line: of runs of plans alone
+    Pkb,
 }
 
 /// A file, with the form that its ending names, where it names one.
@@ -82,7 +90,7 @@ impl Form {
         match self {
             Self::Csv => flat::table(found, samples::Format::Csv),
             Self::Parquet => flat::table(found, samples::Format::Parquet),
-            Self::Jsonl => flat::lines(found),
+            Self::Jsonl | Self::Pkb => flat::lines(found),
         }
         .map_err(|fault| Failure::usage(format!("no table: {fault}")))
     }
@@ -102,6 +110,9 @@ pub fn run(options: &ExportOptions, output: &Output) -> Result<Exit, Failure> {
     for (path, _) in &targets {
         deliver::check_path(path)?;
     }
+    if printed == Form::Pkb || targets.iter().any(|(_, form)| *form == Form::Pkb) {
+        return pkb(options, &targets, output);
+    }
     let Gathered { found, .. } = gather::all(&options.records, &options.place, output)?;
     if targets.is_empty() {
         output.exactly(&String::from_utf8_lossy(&printed.of(&found)?));
@@ -110,6 +121,30 @@ pub fn run(options: &ExportOptions, output: &Output) -> Result<Exit, Failure> {
         deliver::write(path, form.of(&found)?)?;
         let rows = report::number::count(flat::rows(&found) as u64, "row", "rows");
         output.note(&format!("{}: {rows}\n", path.display()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes samples of runs: they tell of pairs of hosts, which a record alone does not know.
+fn pkb(options: &ExportOptions, targets: &[(&Path, Form)], output: &Output) -> Result<Exit, Failure> {
+    if targets.iter().any(|(_, form)| *form != Form::Pkb) {
+        return Err(Failure::usage("--format pkb: files of another form beside it").hint("export these by themselves"));
+    }
+    let words = RefCell::new(Words::new(&options.place, output));
+    let mut lines = Vec::new();
+    for name in &options.records {
+        let run = word::run_document(&name.to_string_lossy(), &mut words.borrow_mut())?;
+        let record = |id| words.borrow_mut().shelf().ok().and_then(|shelf| shelf.record(id).ok());
+        samples::pkb::write(&mut lines, &run, &BTreeMap::new(), &Publisher::default(), &record)
+            .map_err(|fault| Failure::usage(format!("{}: no samples: {fault}", name.display())))?;
+    }
+    if targets.is_empty() {
+        output.exactly(&String::from_utf8_lossy(&lines));
+    }
+    for (path, _) in targets {
+        deliver::write(path, &lines)?;
+        let samples = lines.iter().filter(|octet| **octet == b'\n').count();
+        output.note(&format!("{}: {}\n", path.display(), report::number::count(samples as u64, "sample", "samples")));
     }
     Ok(Exit::Done)
 }

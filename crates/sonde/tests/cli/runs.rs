@@ -288,6 +288,38 @@ fn the_records_of_a_run_are_exported_with_their_places() {
 }
 
 #[test]
+fn a_run_is_shown_host_by_host_and_beside_an_earlier_one() {
+    let (folder, _) = folder();
+    let at = folder.path();
+    let text = printed(&mut stored(at, &["matrix", "last"]));
+    assert!(text.starts_with("tcp_rr · internal · p50 in µs"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let both = printed(&mut stored(at, &["matrix", "last", "--before", "0199f2ab-0001"]));
+    assert!(both.starts_with(&text) && both.contains("+25.0 %"), "{both}");
+    let files = ["-o", "m.html", "-o", "m.svg", "-o", "m.png"];
+    stored(at, &[&["matrix", "last", "--before", "0199f2ab-0001"][..], &files].concat()).assert().success();
+    let page = std::fs::read_to_string(at.join("m.html")).unwrap();
+    assert!(page.contains("Before beside after") && page.contains("slower"), "the verdict of a cell");
+    assert!(std::fs::read_to_string(at.join("m.svg")).unwrap().starts_with("<svg"));
+    assert!(std::fs::read(at.join("m.png")).unwrap().starts_with(b"\x89PNG"));
+    stored(at, &["matrix", "last", "--method", "nonsense", "-o", "n.png"]).assert().code(2).stderr(contains("no cells"));
+    stored(at, &["matrix", "0000000f"]).assert().code(2);
+}
+
+#[test]
+fn samples_are_those_of_a_run_alone() {
+    let (folder, _) = folder();
+    let at = folder.path();
+    let lines = printed(&mut stored(at, &["export", "last", "--format", "pkb"]));
+    let samples: Vec<serde_json::Value> = lines.lines().map(|line| document(line.as_bytes())).collect();
+    let rates = samples.iter().filter(|sample| sample["metric"] == "TCP_RR_Transaction_Rate").count();
+    assert_eq!(rates, 13, "one of each cell that was measured: {lines}");
+    assert!(samples.iter().all(|sample| sample["unit"].is_string() && sample["value"].is_number()));
+    printed(&mut stored(at, &["runs", "--records", "--json"]));
+    stored(at, &["export", "record.json", "--format", "pkb"]).assert().code(2);
+}
+
+#[test]
 fn a_page_is_made_of_the_records_of_a_run_and_of_its_document() {
     let (folder, _) = folder();
     let at = folder.path();
