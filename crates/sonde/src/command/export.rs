@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use report::flat::{self, Item};
 use logbook::shelf::Shelf;
+use report::flat::{self, Item};
 use report::samples;
 use report::samples::pkb::Publisher;
 
@@ -131,11 +131,11 @@ fn pkb(options: &ExportOptions, targets: &[(&Path, Form)], output: &Output) -> R
         return Err(Failure::usage("--format pkb: files of another form beside it").hint("export these by themselves"));
     }
     let words = RefCell::new(Words::new(&options.place, output));
-    let mut lines = Vec::new();
+    let (mut lines, mut told) = (Vec::new(), 0);
     for name in &options.records {
         let run = word::run_document(&name.to_string_lossy(), &mut words.borrow_mut())?;
         let record = |id| words.borrow_mut().shelf().ok().and_then(|shelf| shelf.record(id).ok());
-        samples::pkb::write(&mut lines, &run, &BTreeMap::new(), &Publisher::default(), &record)
+        told += samples::pkb::write(&mut lines, &run, &BTreeMap::new(), &Publisher::default(), &record)
             .map_err(|fault| Failure::usage(format!("{}: no samples: {fault}", name.display())))?;
     }
     if targets.is_empty() {
@@ -143,8 +143,7 @@ fn pkb(options: &ExportOptions, targets: &[(&Path, Form)], output: &Output) -> R
     }
     for (path, _) in targets {
         deliver::write(path, &lines)?;
-        let samples = lines.iter().filter(|octet| **octet == b'\n').count();
-        output.note(&format!("{}: {}\n", path.display(), report::number::count(samples as u64, "sample", "samples")));
+        output.note(&format!("{}: {}\n", path.display(), report::number::count(told as u64, "sample", "samples")));
     }
     Ok(Exit::Done)
 }

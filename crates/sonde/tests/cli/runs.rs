@@ -302,7 +302,10 @@ fn a_run_is_shown_host_by_host_and_beside_an_earlier_one() {
     assert!(page.contains("Before beside after") && page.contains("slower"), "the verdict of a cell");
     assert!(std::fs::read_to_string(at.join("m.svg")).unwrap().starts_with("<svg"));
     assert!(std::fs::read(at.join("m.png")).unwrap().starts_with(b"\x89PNG"));
-    stored(at, &["matrix", "last", "--method", "nonsense", "-o", "n.png"]).assert().code(2).stderr(contains("no cells"));
+    stored(at, &["matrix", "last", "--method", "nonsense", "-o", "n.png"])
+        .assert()
+        .code(2)
+        .stderr(contains("no cells"));
     stored(at, &["matrix", "0000000f"]).assert().code(2);
 }
 
