@@ -1,7 +1,7 @@
 //! Lists of hosts that others keep: plain lists, CSV, Ansible's inventories, what `tofu output -json` prints, static machines of
 //! `PerfKit` Benchmarker.
 //!
-//! Each form is read into the same facts by name ([`facts`]), and these into hosts, so that a key means one thing in all of them.
+//! Each form is read into the same facts by name (`facts`), and these into hosts, so that a key means one thing in all of them.
 //! A list may come from anyone: its size, its depth, its ranges and its aliases are bounded, and what is wrong is said with its line.
 //! Passwords and other secrets that stand in an inventory are never taken over.
 

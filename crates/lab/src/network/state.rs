@@ -40,7 +40,7 @@ pub struct State {
     pub machine: String,
     /// The running kernel's name of itself then: after another start of the machine nothing of the lab runs.
     pub boot: String,
-    /// What every process that was started for it has in its environment as [`process::MARK`], and no other.
+    /// What every process that was started for it has in its environment as `process::MARK`, and no other.
     pub token: String,
     /// How far it is.
     pub phase: Phase,
