@@ -8,6 +8,8 @@ pub mod check;
 pub mod crew;
 pub mod rule;
 
+use std::panic::resume_unwind;
+
 use endpoint::stop::Stop;
 use logbook::moment::Moment;
 use logbook::plan::Plan;
@@ -108,7 +110,8 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &
             }
         };
         let workers: Vec<_> = (0..FAN_OUT.min(things.len())).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        // One that panicked has no results, and places would no longer be those of the things.
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()

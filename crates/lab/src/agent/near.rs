@@ -41,7 +41,7 @@ const KEPT: usize = 5;
 pub struct Agent {
     host: String,
     hello: Hello,
-    clock_ahead_ns: i64,
+    clock_ahead_ns: Option<i64>,
     orders: Mutex<Option<ChildStdin>>,
     state: Arc<State>,
     next: AtomicU64,
@@ -116,7 +116,7 @@ impl Agent {
                 boot_id: None,
                 wall_ns: 0,
             },
-            clock_ahead_ns: 0,
+            clock_ahead_ns: None,
             orders: Mutex::new(orders),
             state,
             next: AtomicU64::new(1),
@@ -131,7 +131,7 @@ impl Agent {
         }
         // Its clock was read somewhere between our start and our hearing of it.
         let middle = i128::from(started) + (i128::from(heard) - i128::from(started)) / 2;
-        agent.clock_ahead_ns = i64::try_from(i128::from(hello.wall_ns) - middle).unwrap_or_default();
+        agent.clock_ahead_ns = i64::try_from(i128::from(hello.wall_ns) - middle).ok();
         agent.hello = hello;
         Ok(agent)
     }
@@ -141,8 +141,9 @@ impl Agent {
         &self.hello
     }
 
-    /// By how much its wall clock was ahead of ours when it started, nanoseconds, to within half the time that took.
-    pub fn clock_ahead_ns(&self) -> i64 {
+    /// By how much its wall clock was ahead of ours when it started, nanoseconds, to within half the time that took; absent where it is
+    /// further away than 292 years.
+    pub fn clock_ahead_ns(&self) -> Option<i64> {
         self.clock_ahead_ns
     }
 
@@ -174,7 +175,8 @@ impl Agent {
     }
 
     fn order(&self, order: &Order) -> Result<(), Failure> {
-        let mut line = serde_json::to_vec(order).unwrap_or_default();
+        let mut line =
+            serde_json::to_vec(order).map_err(|fault| self.lost(&format!("cannot be told: {fault}"), &[]))?;
         line.push(b'\n');
         let mut orders = lock(&self.orders);
         let written = orders.as_mut().map(|orders| orders.write_all(&line).and_then(|()| orders.flush()));
@@ -416,7 +418,7 @@ mod tests {
         let script = format!("echo Welcome to b; echo; echo '{HELLO}'; cat >/dev/null").leak();
         let agent = start(script, Nanos::secs(60)).unwrap();
         assert_eq!((agent.hello().cpus, agent.hello().kernel.clone()), (Some(2), None));
-        assert!(agent.clock_ahead_ns() < -1_000_000_000, "a clock of 1970 is behind ours");
+        assert!(agent.clock_ahead_ns().unwrap() < -1_000_000_000, "a clock of 1970 is behind ours");
     }
 
     #[test]

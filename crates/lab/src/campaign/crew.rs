@@ -158,7 +158,7 @@ impl Member {
             kernel: hello.and_then(|hello| hello.kernel.clone()),
             cpus: hello.and_then(|hello| hello.cpus),
             boot_id: hello.and_then(|hello| hello.boot_id.clone()),
-            clock_ahead_ns: self.agent.as_ref().map(Agent::clock_ahead_ns),
+            clock_ahead_ns: self.agent.as_ref().and_then(Agent::clock_ahead_ns),
             lost: self.lost(),
         }
     }
