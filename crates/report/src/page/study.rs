@@ -33,6 +33,10 @@ pub(super) fn heading(study: &StudyDocument) -> (String, String) {
             let figure = figures.first().map_or_else(String::new, ToString::to_string);
             (format!("sweep · {figure} over {axis}"), format!("{trials} in {blocks}, in random order"))
         }
+        Question::Why { interval_ns, method, .. } => {
+            let how = format!("{} · {trials} in {blocks}, in random order", method.join(" "));
+            (study::why::question(study, *interval_ns), how)
+        }
         _ => ("study".to_owned(), trials),
     }
 }

@@ -24,15 +24,17 @@ pub struct Asked<'a> {
     pub switches: &'a [Cause],
 }
 
+/// The question in words, with what was measured where something was.
+pub fn question(study: &StudyDocument, interval: Nanos) -> String {
+    let measured = study.explanation.as_ref().and_then(|found| found.measured);
+    let took = measured.and_then(|measured| number::time(measured.value)).unwrap_or_else(|| "so long".to_owned());
+    format!("why does it take {took}, at {interval}?")
+}
+
 /// The screen for causes.
 pub fn render(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     let found = study.explanation.as_ref();
-    let measured = found.and_then(|found| found.measured);
-    let title = measured.and_then(|measured| number::time(measured.value)).map_or_else(
-        || format!("why does it take so long, at {}?", asked.interval),
-        |took| format!("why does it take {took}, at {}?", asked.interval),
-    );
-    page.line(0, &[Piece::new(title, Tone::Strong)]);
+    page.line(0, &[Piece::new(question(study, asked.interval), Tone::Strong)]);
     page.paragraph(INDENT, &Piece::default(), INDENT, &asked.method.join(" "));
     page.gap();
     incomplete(page, study);
