@@ -24,8 +24,8 @@ fuzz: ## the decoders, FUZZ_RUNS inputs each
 transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and the original (twelve minutes)
 	SONDE_TRANSCRIPTS=1 $(CARGO) test --locked --package sonde --test netperf_pairs --test sockperf_pairs transcripts
 
-planted: ## what limits a stream, planted on real paths: 20 runs of each case (half an hour, as root)
-	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits::
+planted: ## causes and limits, planted on real paths: 20 runs of each case (two hours of a quiet machine, as root)
+	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits:: look:: why:: -- --test-threads=1
 
 docs: ## writes what is generated: docs/reference, docs/warnings.md and the record's schema
 	make/docs

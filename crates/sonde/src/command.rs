@@ -322,6 +322,18 @@ pub fn measured_by(words: Vec<String>) -> Result<Method, Failure> {
     }
 }
 
+/// The options of the sweep that a command line asks for, the program's name first, as a result keeps it.
+///
+/// # Errors
+/// It is none, or has words that this version does not know.
+pub fn swept_by(words: &[String]) -> Result<sweep::options::SweepOptions, Failure> {
+    let argv = study::argv::arranged(words.iter().map(OsString::from).collect());
+    match Cli::try_parse_from(argv).map_err(|error| argv::failure(&error))?.command {
+        Some(Command::Sweep(options)) => Ok(options),
+        _ => Err(Failure::usage("the words by which it was begun are no sweep's")),
+    }
+}
+
 /// The definition that help, man page, completions and reference are made from.
 pub fn definition() -> clap::Command {
     Cli::command()

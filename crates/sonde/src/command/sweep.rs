@@ -34,10 +34,15 @@ const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, least: Nanos::
 /// # Errors
 /// What cannot be swept, files that cannot be made, a far side that answers nothing.
 pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    let before = options.resume.as_deref().map(resume::read).transpose()?;
+    let begun = match (&options.over, &before, &options.resume) {
+        (None, Some(before), Some(file)) => Some(resume::begun(options, before, file)?),
+        _ => None,
+    };
+    let options = begun.as_ref().unwrap_or(options);
     let asked = Asked::of(options)?;
     let result = with_resumed(options);
     deliver::check(&result)?;
-    let before = options.resume.as_deref().map(resume::read).transpose()?;
     let seed = before.as_ref().map_or_else(|| options.trials.seeded(), |study| study.seed);
     let blocks = options.trials.blocks.unwrap_or(BLOCKS);
     let Asked { question, words, places } = asked;
@@ -63,7 +68,12 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
     if let (Some(before), Some(file)) = (before, options.resume.as_deref()) {
         study = resume::taken_over(before, study, file)?;
     }
-    make::make(study, &planned, &result, output, &mut |_| {})
+    let exit = make::make(study, &planned, &result, output, &mut |_| {})?;
+    let kept = result.output.iter().find(|destination| destination.format == FileFormat::Json);
+    if let (Exit::CutShort(_), Some(file)) = (exit, kept) {
+        output.note(&format!("`sonde sweep --resume {}` measures what is missing\n", file.path.display()));
+    }
+    Ok(exit)
 }
 
 /// Where the result goes: into the file that is resumed as well.

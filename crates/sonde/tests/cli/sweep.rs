@@ -127,8 +127,9 @@ fn an_interval_of_0_is_back_to_back_and_what_was_asked_too_often_is_marked() {
     assert!(text.contains("at 1us"), "{text}");
 }
 
-#[test]
-fn what_was_kept_is_gone_on_with_where_it_stopped() {
+#[test_case(&words(&["--resume", "cut.json"]); "by the same words")]
+#[test_case(&["sweep", "--resume", "cut.json"]; "by those that the file holds")]
+fn what_was_kept_is_gone_on_with_where_it_stopped(asked: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     printed(&mut sonde_in(folder.path(), &words(&["-q", "-o", "whole.json"])));
     let whole = document(read(folder.path(), "whole.json").as_bytes());
@@ -139,7 +140,7 @@ fn what_was_kept_is_gone_on_with_where_it_stopped() {
     cut["ended"] = Value::Null;
     std::fs::write(folder.path().join("cut.json"), cut.to_string()).unwrap();
     let told = contains("4 trials in random order");
-    sonde_in(folder.path(), &words(&["--resume", "cut.json"])).assert().success().stderr(told);
+    sonde_in(folder.path(), asked).assert().success().stderr(told);
     let resumed = document(read(folder.path(), "cut.json").as_bytes());
     let mut made = order(&resumed);
     made.sort_unstable();
@@ -167,6 +168,8 @@ fn only_the_same_question_is_gone_on_with() {
     let mut fewer = words(&["--resume", "a.json"]);
     fewer[8] = "3";
     refused(&fewer, "2 blocks there, 3 here");
+    refused(&["sweep", "--resume", "a.json", "--blocks", "3"], "says how its trials are made");
+    refused(&["sweep", "--resume", "a.json", "--method", "--udp"], "--over");
     refused(&words(&["--resume", "nowhere.json"]), "no such file");
     printed(&mut sonde_in(folder.path(), &["rtt", "-q", "-c", "9", "--warm-up", "0", "-o", "record.json"]));
     refused(&words(&["--resume", "record.json"]), "holds one record");

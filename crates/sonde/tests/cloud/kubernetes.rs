@@ -92,12 +92,3 @@ fn one_shot_prints_what_the_job_printed() {
         once.told()
     );
 }
-
-#[test]
-fn a_real_server_takes_the_manifests() {
-    let why = match (program("kube-apiserver"), program("etcd")) {
-        (Some(_), Some(_)) => "it is here, and no test starts it yet",
-        _ => "no kube-apiserver and etcd",
-    };
-    skip::aloud(&format!("Kubernetes manifests by a real API server: {why}"));
-}

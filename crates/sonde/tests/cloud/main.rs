@@ -1,6 +1,7 @@
 //! `sonde lab cloud` and `sonde lab kubernetes` against stand-ins for the vendors' programs, and against the real ones as far as
 //! they can be had here.
 
+mod api_server;
 mod by_tags;
 mod faults;
 mod killed;

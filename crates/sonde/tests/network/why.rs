@@ -18,7 +18,11 @@ const SHORT: &str = "why --json -q --intervals 0 --blocks 9 -t 160ms --warm-up 2
 
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
 fn times() -> usize {
-    std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok()).unwrap_or(FEW)
+    let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or_else(|| {
+        testbed::skip::aloud("causes of a round trip, planted in 20 runs each: `make planted`; once here");
+        FEW
+    })
 }
 
 /// Our end has a CPU of its own, for a peer that ran there would find it busy, and that would be true. It blocks for replies: where both

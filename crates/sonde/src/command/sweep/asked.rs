@@ -31,11 +31,14 @@ impl Asked {
     /// # Errors
     /// A range that is none, an axis that a method does not have, a point that its command refuses.
     pub fn of(options: &SweepOptions) -> Result<Self, Failure> {
-        let (axis, range) = point::over(&options.over)?;
+        let over = options.over.as_deref().ok_or_else(|| {
+            Failure::usage("no axis is said").hint("--over AXIS=RANGE, as in --over interval=1us..1s").about("--over")
+        })?;
+        let (axis, range) = point::over(over)?;
         let curves = curves(options)?;
         let values = common_values(&axis, &curves)?;
         let steps = point::steps(&range, values)
-            .map_err(|error| Failure::usage(format!("--over {}: {error}", options.over)).about("--over"))?;
+            .map_err(|error| Failure::usage(format!("--over {over}: {error}")).about("--over"))?;
         let (mut words, mut places) = (Vec::new(), Vec::new());
         for (series, (name, curve)) in (0..).zip(&curves) {
             for step in &steps {

@@ -6,6 +6,9 @@ use logbook::read::Document;
 use logbook::store;
 use logbook::study::{Setting, StudyDocument};
 
+use crate::command::study::options::TrialOptions;
+use crate::command::sweep::options::SweepOptions;
+use crate::command::swept_by;
 use crate::failure::Failure;
 
 /// The sweep in `file`.
@@ -26,6 +29,22 @@ pub fn read(file: &Path) -> Result<StudyDocument, Failure> {
         Document::Run(_) => Err(Failure::usage(format!("{name}: holds a run of a plan, and no sweep")).about(name)),
         Document::Look(_) => Err(Failure::usage(format!("{name}: holds a first look, and no sweep")).about(name)),
     }
+}
+
+/// The options by which `before` was begun, so that nobody has to remember them; with the file and the outputs of `now`.
+///
+/// # Errors
+/// Other words that ask something, beside the file; words that are none of this version.
+pub fn begun(now: &SweepOptions, before: &StudyDocument, file: &Path) -> Result<SweepOptions, Failure> {
+    let name = file.display().to_string();
+    let by = format!("it was begun by: {}", before.command.join(" "));
+    let TrialOptions { blocks, budget, seed } = now.trials;
+    if blocks.is_some() || budget.is_some() || seed.is_some() {
+        let what = format!("--resume {name}: the file says how its trials are made, and some of that was said again");
+        return Err(Failure::usage(what).hint(by).about(name));
+    }
+    let options = swept_by(&before.command).map_err(|failure| failure.hint(by).about(name))?;
+    Ok(SweepOptions { resume: now.resume.clone(), result: now.result.clone(), ..options })
 }
 
 /// Takes over from `before` what belongs to `now`: the trials that measured something, when it was begun and by which words.
