@@ -86,14 +86,14 @@ fn key(maker: &Maker<'_>, file: &Path) -> Result<(), Failure> {
     maker.run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-C", &comment, "-f", &file], None)
 }
 
-/// The settings of one. By key alone, for the lab's user; nothing is asked of names or of what else is configured.
+/// The settings of one. By key alone, for the lab's user; nothing is asked of names or of what else is configured. `scp` speaks SFTP.
 fn settings(seat: &Seat, files: &Path, own: &Path) -> String {
     let (files, own, pam) = (files.display(), own.display(), if root_is_locked() { "yes" } else { "no" });
     format!(
         "Port 22\nListenAddress {}\nListenAddress {}\nHostKey {own}/host_key\nPidFile {own}/sshd.pid\n\
          AuthorizedKeysFile {files}/authorized_keys\nStrictModes no\nPermitRootLogin prohibit-password\n\
          PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM {pam}\nUseDNS no\nPrintMotd no\n\
-         PrintLastLog no\nMaxSessions 64\nMaxStartups 100:30:200\nSetEnv HOME={own}/home\n",
+         PrintLastLog no\nMaxSessions 64\nMaxStartups 100:30:200\nSubsystem sftp internal-sftp\nSetEnv HOME={own}/home\n",
         seat.v4(),
         seat.v6(),
     )

@@ -5,6 +5,8 @@
 //! over all that was sent, where `PerfKit` Benchmarker takes the lower edge of a bucket of the answered. A mesh has no
 //! `TCP_STREAM_Total_Throughput`: that is of all pairs at once, and no plan measures so.
 
+mod hosts;
+mod iperf;
 mod metrics;
 mod row;
 #[cfg(test)]
@@ -17,7 +19,7 @@ use logbook::record::Record;
 use logbook::run::{Cell, RunDocument};
 use uuid::Uuid;
 
-pub use row::{Conflict, Publisher, Sample};
+pub use row::{Publisher, Sample};
 
 /// A benchmark of `PerfKit` Benchmarker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +81,7 @@ impl From<Benchmark> for Telling {
     }
 }
 
-/// The samples of `run`. `tellings`: how each method of the plan is told; one that is not named there is told by its carrier, as `ping`
+/// The samples of `run`, in the order in which they were measured. `tellings`: how each method of the plan is told; one that is not named there is told by its carrier, as `ping`
 /// or `netperf`. `records` finds a record by its name; a cell without one has no samples.
 pub fn samples(
     run: &RunDocument,
@@ -88,7 +90,9 @@ pub fn samples(
 ) -> Vec<Sample> {
     let mut samples = Vec::new();
     let mut meshes: BTreeMap<(&str, u32), Vec<(&Cell, Record)>> = BTreeMap::new();
-    for cell in run.last_cells().into_values() {
+    let mut cells: Vec<&Cell> = run.last_cells().into_values().collect();
+    cells.sort_by_key(|cell| cell.started.timestamp());
+    for cell in cells {
         let Some(record) = cell.record.and_then(records) else { continue };
         let usual = || {
             let is_ping = record.method.carrier == measure::method::Carrier::Icmp;
@@ -109,7 +113,7 @@ pub fn samples(
 /// Writes the samples of `run`, one a line, and tells how many; `tellings` and `records` as [`samples`] takes them.
 ///
 /// # Errors
-/// What `out` says; metadata of the publisher that a sample has already.
+/// What `out` says.
 pub fn write(
     out: &mut dyn Write,
     run: &RunDocument,
@@ -118,7 +122,7 @@ pub fn write(
     records: &dyn Fn(Uuid) -> Option<Record>,
 ) -> io::Result<usize> {
     let mut samples = samples(run, tellings, records);
-    publisher.label(&mut samples).map_err(|conflict| io::Error::new(io::ErrorKind::InvalidInput, conflict))?;
+    publisher.label(&mut samples);
     for (at, sample) in samples.iter().enumerate() {
         out.write_all(publisher.line(sample, run.id, at + 1).as_bytes())?;
     }

@@ -7,6 +7,7 @@ pub mod ask;
 pub mod benchmark;
 pub mod carry_out;
 pub mod config;
+pub mod ending;
 pub mod flags;
 pub mod folder;
 pub mod here;
@@ -50,8 +51,13 @@ pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
 /// Help and version.
 fn asked_for_words(flags: &Flags) -> Option<Answer> {
     if let Some(word) = flags.text("helpmatch") {
-        let none = || complain(&format!("--helpmatch={word}: no flag and no group of flags has this word"));
-        return Some(help::matching(word).map_or_else(none, |text| Answer::said(text, 0)));
+        let text = help::matching(word);
+        if text.is_empty() {
+            // PKB says nothing then, and calls it well done.
+            let none = complain(&format!("--helpmatch={word}: no flag and no group of flags has this word"));
+            return Some(Answer { status: 0, ..none });
+        }
+        return Some(Answer::said(text, 0));
     }
     let on = |name: &str| flags.switch(name, false);
     let text = if on("version") {
@@ -88,11 +94,38 @@ fn given() -> Given {
     Given { run_uri, owner: user() }
 }
 
+/// Whoever runs this, as PKB finds it: the environment says, or else the machine's list of users.
 fn user() -> String {
-    variable("USER").unwrap_or_else(|| "nobody".to_owned())
+    let said = ["LOGNAME", "USER", "LNAME", "USERNAME"].into_iter().find_map(variable);
+    let listed = || {
+        let users = std::fs::read_to_string("/etc/passwd").ok()?;
+        name_in(&users, rustix::process::getuid().as_raw()).map(str::to_owned)
+    };
+    said.or_else(listed).unwrap_or_else(|| "nobody".to_owned())
+}
+
+/// The name of the user with this number, in a list of lines `name:x:number:…`.
+fn name_in(users: &str, number: u32) -> Option<&str> {
+    let named = |line| {
+        let mut fields = str::split(line, ':');
+        let (name, own) = (fields.next()?, fields.nth(1)?);
+        (own.parse() == Ok(number)).then_some(name)
+    };
+    users.lines().find_map(named).filter(|name| !name.is_empty())
 }
 
 #[expect(clippy::disallowed_methods, reason = "sonde is the crate that reads the environment")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_have_names() {
+        let users = "root:x:0:0:root:/root:/bin/bash\nbroken\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        assert_eq!((name_in(users, 0), name_in(users, 1_000), name_in(users, 7)), (Some("root"), Some("ann"), None));
+    }
 }

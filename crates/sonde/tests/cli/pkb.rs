@@ -53,7 +53,6 @@ fn a_matrix_in_a_file_makes_a_run_of_each_pair() {
 #[test_case(&[], "no benchmark is named"; "nothing")]
 #[test_case(&["--benchmarks=ping", "--static_vm_file=."], "is no file"; "a folder of hosts")]
 #[test_case(&["--benchmarks=ping", "--static_vm_file=/dev/zero"], "is no file"; "hosts without end")]
-#[test_case(&["--helpmatch=no such"], "no flag and no group"; "no help")]
 fn what_is_wrong_is_status_1(words: &[&str], says: &str) {
     let words = [&["pkb"], words].concat();
     sonde(&words).assert().code(1).stdout("").stderr(starts_with("pkb: ").and(contains(says)));
@@ -63,6 +62,10 @@ fn what_is_wrong_is_status_1(words: &[&str], says: &str) {
 fn help_tells_flags_by_their_matter() {
     let iperf = contains("--iperf_runtime_in_seconds").and(contains("--netperf_mss").not());
     sonde(&["pkb", "--helpmatch=iperf"]).assert().success().stdout(iperf);
+    for (word, says) in [("linux_benchmarks.netperf", "--netperf_mss"), ("ping", "has no flags of its own")] {
+        sonde(&["pkb", &format!("--helpmatch={word}")]).assert().success().stdout(contains(says));
+    }
+    sonde(&["pkb", "--helpmatch=no such"]).assert().success().stdout("").stderr(contains("no flag and no group"));
     sonde(&["pkb", "--helpfull"]).assert().success().stdout(contains("--netperf_mss"));
     sonde(&["pkb", "--version"]).assert().success().stdout(starts_with("sonde "));
 }

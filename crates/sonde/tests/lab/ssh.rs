@@ -111,6 +111,19 @@ fn what_lies_there_damaged_is_put_anew_and_what_is_sound_stays() {
 }
 
 #[test]
+fn others_may_copy_files_to_a_host_by_scp() {
+    let Some(user) = User::with_sshd("scp to a host") else { return };
+    let lab = user.up(&["--hosts", "1", "--ssh"]);
+    let Reach::Ssh(told) = &lab.hosts[0].reach else { panic!() };
+    let (file, there) = (lab.files().join("key.pub"), lab.files().join("h1/home/copied"));
+    let mut copy = lab.on("switch", &["scp", "-q", "-i", told.key_file.as_ref().unwrap()]);
+    copy.args(told.options.iter().flat_map(|option| ["-o", option]));
+    copy.arg(&file).arg(format!("{}:{}", told.to, there.display()));
+    assert!(copy.status().unwrap().success());
+    assert_eq!(fs::read(there).unwrap(), fs::read(file).unwrap());
+}
+
+#[test]
 fn input_output_and_status_are_passed_on_over_one_connection() {
     let Some(user) = User::with_sshd("streams by ssh") else { return };
     let lab = user.up(&["--hosts", "1", "--ssh"]);

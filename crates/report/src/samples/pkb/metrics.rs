@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use logbook::host::Host;
 use logbook::plan::Directions;
 use logbook::record::Record;
 use logbook::run::{Cell, RunDocument};
@@ -14,10 +13,10 @@ use measure::throughput::Throughput;
 use measure::unit::Nanos;
 
 use super::row::{Sample, seconds};
-use super::{Benchmark, Histogram, Telling};
+use super::{Benchmark, Histogram, Telling, hosts, iperf};
 
 /// What a benchmark's samples have in common.
-struct Told {
+pub(super) struct Told {
     test: &'static str,
     metadata: BTreeMap<String, String>,
     timestamp: f64,
@@ -26,13 +25,13 @@ struct Told {
 
 impl Told {
     /// A sample, where there is a number.
-    fn put(&mut self, metric: impl Into<String>, value: Option<f64>, unit: &'static str) {
+    pub(super) fn put(&mut self, metric: impl Into<String>, value: Option<f64>, unit: &'static str) {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };
         let (test, metadata, timestamp) = (self.test, self.metadata.clone(), self.timestamp);
         self.samples.push(Sample { test, metric: metric.into(), value, unit, metadata, timestamp });
     }
 
-    fn note(&mut self, name: &str, value: Option<impl ToString>) {
+    pub(super) fn note(&mut self, name: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.metadata.insert(name.to_owned(), value.to_string());
         }
@@ -42,13 +41,14 @@ impl Told {
 /// The samples of one cell.
 pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Telling) -> Vec<Sample> {
     let mut metadata = telling.metadata.clone();
-    metadata.extend(pair(run, cell));
+    metadata.extend(hosts::pair(run, cell, telling.benchmark));
+    metadata.extend(hosts::each(run, cell, telling.benchmark));
     let mut told =
         Told { test: telling.benchmark.name(), metadata, timestamp: seconds(record.started), samples: Vec::new() };
     number(&mut told, cell, telling);
     match telling.benchmark {
         Benchmark::Ping => ping(&mut told, record),
-        Benchmark::Iperf => iperf(&mut told, record, telling.series),
+        Benchmark::Iperf => iperf::of(&mut told, record, telling.series),
         Benchmark::Netperf => netperf(&mut told, record, telling.histogram.as_ref()),
         // It has names for all pairs together alone.
         Benchmark::MeshNetwork => {}
@@ -62,24 +62,6 @@ fn number(told: &mut Told, cell: &Cell, telling: &Telling) {
     let each = telling.repeats_of_a_run.max(1);
     told.note("run_number", Some(cell.place.repeat / each));
     told.note("sonde_repeat", (each > 1).then_some(cell.place.repeat % each));
-}
-
-/// What is known of both hosts, and of which addresses.
-fn pair(run: &RunDocument, cell: &Cell) -> BTreeMap<String, String> {
-    let host = |name: &str| run.plan.hosts.iter().find(|host| host.name == name);
-    let mut metadata = BTreeMap::from([("ip_type".to_owned(), crate::run::over(cell.place.over).to_owned())]);
-    for (end, name) in [("sending", &cell.place.from), ("receiving", &cell.place.to)] {
-        for (label, key) in [("zone", "zone"), ("machine_type", "machine_type")] {
-            if let Some(value) = host(name).and_then(|host: &Host| host.label(label)) {
-                metadata.insert(format!("{end}_{key}"), value.to_owned());
-            }
-        }
-        metadata.insert(format!("sonde_{end}_host"), name.clone());
-    }
-    if let Some(cloud) = host(&cell.place.from).and_then(|host| host.label("cloud")) {
-        metadata.insert("cloud".to_owned(), cloud.to_owned());
-    }
-    metadata
 }
 
 /// Times of echoes, in milliseconds.
@@ -112,14 +94,15 @@ fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
     told.note("netperf_test_length", method.stop.after_ns.map(whole));
     told.note("netperf_warmup_test_length", Some(whole(method.warm_up_ns)));
     told.note("sending_thread_count", Some(method.spread.connections));
-    told.note("netperf_mss", record.sockets().iter().find_map(|socket| socket.mss_bytes).map(|bytes| bytes.0));
-    told.note("netperf_retransmissions", record.stream.as_ref().and_then(retransmissions));
     if method.pattern == Pattern::Stream {
         told.note("netperf_send_size_in_bytes", Some(method.request_bytes.0));
     }
     let start = seconds(record.started);
     told.put("start_time", Some(start), "sec");
     told.put("end_time", record.elapsed().map(|elapsed| start + elapsed.0 as f64 / 1e9), "sec");
+    if method.carrier == Carrier::Tcp {
+        found_of_tcp(told, record);
+    }
     match (&record.outcome, &record.stream) {
         (_, Some(stream)) => throughput(told, test, stream),
         (Some(outcome), None) => exchanges(told, test, outcome, method.spread.connections, asked),
@@ -127,8 +110,18 @@ fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
     }
 }
 
+/// What the sockets said. One that makes a connection an exchange is described before its first: it has no segment size yet.
+fn found_of_tcp(told: &mut Told, record: &Record) {
+    if record.method.pattern != Pattern::ConnectExchange {
+        told.note("netperf_mss", record.sockets().iter().find_map(|socket| socket.mss_bytes).map(|bytes| bytes.0));
+        let each = || record.sockets().iter().map(|socket| socket.retransmitted).collect::<Option<Vec<u64>>>();
+        let of_sockets = || each().filter(|all| !all.is_empty()).map(|all| all.iter().sum());
+        told.note("netperf_retransmissions", record.stream.as_ref().map_or_else(of_sockets, retransmissions));
+    }
+}
+
 /// Segments that our end sent again, of all streams; absent where one of them did not tell.
-fn retransmissions(stream: &Throughput) -> Option<u64> {
+pub(super) fn retransmissions(stream: &Throughput) -> Option<u64> {
     let each = stream.streams.iter().map(|stream| stream.tcp?.retransmits);
     each.collect::<Option<Vec<u64>>>().filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
@@ -172,7 +165,8 @@ fn histogram(told: &mut Told, test: &str, encoded: &str, buckets: u32) {
     if counts.is_empty() {
         return;
     }
-    let counts: Vec<String> = counts.iter().map(|(ns, count)| format!("\"{}\": {count}", *ns as f64 / 1e3)).collect();
+    // Edges as Python writes its floats: 6 us is "6.0".
+    let counts: Vec<String> = counts.iter().map(|(ns, count)| format!("\"{:?}\": {count}", *ns as f64 / 1e3)).collect();
     let known = told.metadata.clone();
     told.note("histogram", Some(format!("{{{}}}", counts.join(", "))));
     told.put(format!("{test}_Latency_Histogram"), Some(0.0), "us");
@@ -190,7 +184,7 @@ fn edge(at: Nanos, buckets: u32) -> u64 {
 }
 
 /// Megabits a second.
-fn megabits(bytes_per_s: f64) -> f64 {
+pub(super) fn megabits(bytes_per_s: f64) -> f64 {
     bytes_per_s * 8.0 / 1e6
 }
 
@@ -215,7 +209,7 @@ fn throughput(told: &mut Told, test: &str, stream: &Throughput) {
     }
 }
 
-fn rate(bytes: u64, elapsed: Nanos) -> Option<f64> {
+pub(super) fn rate(bytes: u64, elapsed: Nanos) -> Option<f64> {
     (elapsed.0 > 0).then(|| megabits(bytes as f64 * 1e9 / elapsed.0 as f64))
 }
 
@@ -225,8 +219,12 @@ fn of_several(told: &mut Told, test: &str, each: &[f64]) {
     let count = each.len() as f64;
     let mean = each.iter().sum::<f64>() / count;
     let squares = each.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
-    // Its rule: the value at this place of the sorted ones, the last where there is none.
-    let at = |q: f64| each.get(((count * q) as usize).min(each.len() - 1)).copied();
+    // Its rule: between the two neighbours of the place, in proportion.
+    let at = |q: f64| {
+        let place = (count - 1.0) * q;
+        let (below, above) = (each.get(place as usize)?, each.get(place.ceil() as usize)?);
+        Some(below + (above - below) * place.fract())
+    };
     let values = [
         ("p50", at(0.5)),
         ("p90", at(0.9)),
@@ -239,36 +237,6 @@ fn of_several(told: &mut Told, test: &str, each: &[f64]) {
     for (name, value) in values {
         told.put(format!("{test}_Throughput_{name}"), value, UNIT);
     }
-}
-
-fn iperf(told: &mut Told, record: &Record, series: bool) {
-    let Some(stream) = &record.stream else { return };
-    told.note("sending_thread_count", Some(record.method.spread.connections));
-    told.note("runtime_in_seconds", record.method.stop.after_ns.map(|ns| ns.0 / 1_000_000_000));
-    let all = Figure::Throughput.of(None, Some(stream)).map(megabits);
-    if record.method.carrier == Carrier::Udp {
-        let datagrams = stream.streams.iter().map(|stream| stream.datagrams).collect::<Option<Vec<_>>>();
-        if let Some(each) = datagrams.filter(|each| !each.is_empty()) {
-            told.note("lost_datagrams", Some(each.iter().map(|datagrams| datagrams.lost).sum::<i64>()));
-            told.note("total_datagrams", Some(each.iter().map(|datagrams| datagrams.expected).sum::<u64>()));
-            told.note("out_of_order_datagrams", Some(each.iter().map(|datagrams| datagrams.out_of_order).sum::<u64>()));
-            if let [one] = each.as_slice() {
-                told.note("jitter", one.jitter_ns.map(|ns| format!("{:.3}", ns / 1e6)));
-            }
-        }
-        told.note("datagram_size_bytes", Some(record.method.request_bytes.0));
-        told.put("UDP Throughput", all, "Mbits/sec");
-        return;
-    }
-    told.note("retry_packet_count", retransmissions(stream));
-    told.note("buffer_size", Some(record.method.request_bytes.0));
-    let intervals = || stream.intervals.iter().filter(|interval| series && !interval.omitted);
-    let list = |numbers: Vec<String>| (!numbers.is_empty()).then(|| format!("[{}]", numbers.join(", ")));
-    let rates = intervals().filter_map(|interval| rate(interval.carried.bytes.0, interval.length_ns));
-    told.note("interval_throughput_list", list(rates.map(|rate| format!("{rate:.2}")).collect()));
-    let starts = intervals().map(|interval| format!("{:.2}", interval.at_ns.0 as f64 / 1e9));
-    told.note("interval_start_time_list", list(starts.collect()));
-    told.put("Throughput", all, "Mbits/sec");
 }
 
 /// What `PerfKit` Benchmarker has no name for.
@@ -303,7 +271,7 @@ pub(super) fn mesh(run: &RunDocument, cells: &[(&Cell, Record)], telling: &Telli
     };
     let mut told = Told {
         test: Benchmark::MeshNetwork.name(),
-        metadata: telling.metadata.clone(),
+        metadata: telling.metadata.clone().into_iter().chain(hosts::each(run, first, telling.benchmark)).collect(),
         timestamp: seconds(record.started),
         samples: Vec::new(),
     };

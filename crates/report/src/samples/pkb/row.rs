@@ -36,22 +36,8 @@ pub struct Publisher {
     pub run_uri: Option<String>,
     /// Whether what else is known is one string of labels, as `PerfKit` Benchmarker writes it unless told otherwise, or an object.
     pub collapse_labels: bool,
-    /// What goes into every sample.
+    /// What goes into every sample, in place of what it has of that name, as `PerfKit` Benchmarker puts it there.
     pub metadata: BTreeMap<String, String>,
-    /// Whether a sample that has metadata of that name already is an error; else it is replaced.
-    pub conflict_is_error: bool,
-}
-
-/// Metadata for every sample that one has already.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the metadata `{name}` is there already: {metric} has `{found}`")]
-pub struct Conflict {
-    /// Its name.
-    pub name: String,
-    /// The sample that has it.
-    pub metric: String,
-    /// What it has.
-    pub found: String,
 }
 
 impl Default for Publisher {
@@ -63,29 +49,16 @@ impl Default for Publisher {
             run_uri: None,
             collapse_labels: true,
             metadata: BTreeMap::new(),
-            conflict_is_error: true,
         }
     }
 }
 
 impl Publisher {
     /// Puts its metadata into each sample.
-    ///
-    /// # Errors
-    /// The first that is there already, where that is an error; then no sample was changed.
-    pub fn label(&self, samples: &mut [Sample]) -> Result<(), Conflict> {
-        if self.conflict_is_error {
-            let names = || self.metadata.keys();
-            let mut both = samples.iter().flat_map(|sample| names().map(move |name| (name, sample)));
-            let found = both.find_map(|(name, sample)| Some((name, sample, sample.metadata.get(name)?)));
-            if let Some((name, sample, found)) = found {
-                return Err(Conflict { name: name.clone(), metric: sample.metric.clone(), found: found.clone() });
-            }
-        }
+    pub fn label(&self, samples: &mut [Sample]) {
         for sample in samples {
             sample.metadata.extend(self.metadata.clone());
         }
-        Ok(())
     }
 
     /// The line of `sample`, the `number`-th of `run`, with its line end: the same run has the same names of samples each time.

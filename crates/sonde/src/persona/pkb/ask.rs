@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 /// The samples of one benchmark's run.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Ask {
     /// The benchmark, as `test` in each sample: `netperf`.
     pub test: String,
@@ -20,8 +19,6 @@ pub struct Ask {
     pub official: bool,
     /// What goes into every sample: `--metadata`.
     pub metadata: BTreeMap<String, String>,
-    /// Whether metadata of that name which a sample has already is an error; else it is replaced.
-    pub conflict_is_error: bool,
     /// Whether metadata is one string, `labels`; else an object, `metadata`.
     pub collapse_labels: bool,
     /// Cells of a place that make one run of the run stage: repeats in a row are a run together, and `run_number` counts them.

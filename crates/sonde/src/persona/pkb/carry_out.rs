@@ -67,6 +67,6 @@ pub trait Runner {
     /// The samples that are asked for.
     ///
     /// # Errors
-    /// Metadata that a sample has already, where that is to be an error; a number that JSON has no word for.
+    /// What keeps them from being made.
     fn samples(&self, ask: &Ask, carried: &Carried) -> Result<Samples, Failure>;
 }

@@ -244,6 +244,7 @@ fn overlaid(
         if said.is_said(flag) || !seen.insert(flag) {
             continue;
         }
+        flags.settings.insert(flag.clone(), value.clone());
         match value {
             Value::Array(values) if flag == "zone" || flag == "metadata" => {
                 values.iter().try_for_each(|value| flags.say(flag, &text_of(value)))?;

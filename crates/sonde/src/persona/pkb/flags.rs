@@ -3,6 +3,7 @@
 //! Each flag has a [`Fate`]: it is heeded, it changes no number here, or it is refused with a reason. One that is none is refused
 //! with the nearest that is. What a run is made of is asked here by name; a flag that was not said is absent.
 
+mod beside;
 pub mod help;
 pub mod kind;
 mod nearest;
@@ -11,6 +12,8 @@ pub mod table;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value as Json};
 
 use self::kind::{Fate, Flag, Kind, Value};
 use crate::persona::answer::Answer;
@@ -27,6 +30,8 @@ pub struct Flags {
     said: BTreeMap<&'static str, Value>,
     /// What a reader should know of flags that were taken and do nothing here.
     pub notes: Vec<String>,
+    /// What a file of settings said for this run.
+    pub settings: Map<String, Json>,
 }
 
 impl Flags {

@@ -12,6 +12,8 @@ use uuid::Uuid;
 const SAMPLES: &str = "perfkitbenchmarker_results.json";
 /// The file of the runs' names.
 const RUNS: &str = "sonde-runs.json";
+/// How each benchmark ended, as PKB calls it.
+const STATUSES: &str = "completion_statuses.json";
 
 /// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +61,14 @@ impl Folder {
         let path = self.path.join(format!("{uid}.plan.toml"));
         fs::write(&path, text)?;
         Ok(path)
+    }
+
+    /// Writes how each benchmark ended, a line each, over what an earlier stage wrote.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_statuses(&self, lines: &str) -> io::Result<()> {
+        fs::write(self.path.join(STATUSES), lines)
     }
 
     /// Our runs of earlier stages, by the benchmarks' names; none where there were none.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use logbook::host::Host;
 use logbook::plan::{Addresses, AtOnce, Directions, MOST_REPEATS, Order, Pairs, Plan};
 use logbook::run::Stage;
+use serde_json::{Map, Value};
 
 use crate::persona::answer::Answer;
 use crate::persona::pkb::ask::Ask;
@@ -30,6 +31,8 @@ pub struct Job {
     pub notes: Vec<String>,
     /// How long it measures at least, seconds.
     pub seconds: u64,
+    /// Flags that a file of settings said for it.
+    pub settings: Map<String, Value>,
 }
 
 /// Everything that the flags ask for.
@@ -123,7 +126,7 @@ fn job(
     }
     notes.extend(flags.notes.iter().cloned());
     let ask = ask(&uid, benchmark, flags, run_uri, owner, &wanted, which)?;
-    Ok(Job { benchmark, uid, plan, machines, ask, notes, seconds })
+    Ok(Job { benchmark, uid, plan, machines, ask, notes, seconds, settings: flags.settings.clone() })
 }
 
 /// A plan of which nothing is said yet, in the order in which PKB measures.
@@ -241,7 +244,6 @@ fn ask(
         product_name: flags.text("product_name").unwrap_or("PerfKitBenchmarker").to_owned(),
         official: flags.switch("official", false),
         metadata: metadata(flags)?,
-        conflict_is_error: flags.switch("throw_on_metadata_conflict", true),
         collapse_labels: flags.switch("collapse_labels", true),
         repeats_of_a_run: wanted.repeats,
         internal_where_reachable: which.reachable,

@@ -1,9 +1,9 @@
 //! A session from its first plan to the table at its end.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use logbook::host::Address;
 use logbook::plan::{Directions, Plan};
@@ -17,10 +17,11 @@ use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::pkb::ask::{Ask, Row};
 use crate::persona::pkb::carry_out::{Carried, Order, Runner};
+use crate::persona::pkb::ending::{self, Ending, Status};
 use crate::persona::pkb::flags::{Flags, complain};
 use crate::persona::pkb::folder::Folder;
 use crate::persona::pkb::job::{Job, Session};
-use crate::persona::pkb::output::{Status, announcement, statuses, summary, toml_of};
+use crate::persona::pkb::output::{announcement, summary, toml_of};
 
 /// Runs each benchmark, and tells what came of it: 0 where all succeeded, else 1.
 ///
@@ -44,13 +45,17 @@ pub fn run(
     let mut runs = folder.runs().map_err(unusable)?;
     let samples = folder.samples(flags.text("json_path"));
     if let Some(path) = &samples {
-        begin(path, flags.text("json_write_mode") == Some("w"))?;
+        begin("json_path", path, flags.text("json_write_mode") == Some("w"))?;
     }
-    let (mut ended, mut rows): (Vec<(&Job, Status)>, Vec<Row>) = (Vec::new(), Vec::new());
+    let statuses = flags.text("completion_status_file").filter(|path| !path.is_empty()).map(PathBuf::from);
+    if let Some(path) = &statuses {
+        begin("completion_status_file", path, false)?;
+    }
+    let (mut ended, mut rows): (Vec<Ending<'_>>, Vec<Row>) = (Vec::new(), Vec::new());
     let mut over = false;
     for (place, job) in session.jobs.iter().enumerate() {
         if over {
-            ended.push((job, Status::Skipped));
+            ended.push(Ending { job, status: Status::Skipped, detail: Vec::new() });
             continue;
         }
         let text = toml_of(job);
@@ -71,35 +76,41 @@ pub fn run(
             machines: job.machines.as_ref(),
             command,
         };
-        let (status, stopped) = one(job, &order, samples.as_deref(), runner, &mut rows, output);
-        ended.push((job, status));
-        over = stopped || (status == Status::Failed && flags.switch("stop_after_benchmark_failure", false));
+        let (ending, stopped) = one(job, &order, samples.as_deref(), runner, &mut rows, output);
+        over = stopped || (ending.status == Status::Failed && flags.switch("stop_after_benchmark_failure", false));
+        ended.push(ending);
     }
     output.result(&summary(&rows));
-    output.note(&statuses(&ended));
+    output.note(&ending::table(&ended));
+    let lines = ending::lines(&ended);
+    if let Some(path) = &statuses {
+        fs::write(path, &lines).map_err(|error| unwritable("completion_status_file", path, &error))?;
+    }
+    folder.write_statuses(&lines).map_err(unusable)?;
     if let Some(path) = &samples {
         output.note(&format!("pkb: samples: {}\n", path.display()));
     }
     output.note(&format!("pkb: run {}: plans in {}\n", session.run_uri, folder.path().display()));
-    let all = ended.iter().all(|(_, status)| *status == Status::Succeeded);
+    let all = ended.iter().all(|one| one.status == Status::Succeeded);
     Ok(if all { Exit::Done } else { Exit::Persona(1) })
 }
 
 /// One benchmark: how it ended, and whether it was stopped, so that no other is begun.
-fn one(
-    job: &Job,
+fn one<'a>(
+    job: &'a Job,
     order: &Order<'_>,
     samples: Option<&Path>,
     runner: &dyn Runner,
     rows: &mut Vec<Row>,
     output: &Output,
-) -> (Status, bool) {
+) -> (Ending<'a>, bool) {
     let tell = |failure: &Failure| output.aside(&format!("pkb: {}: {}", job.uid, failure.text()));
     let carried = match runner.carry_out(order) {
         Ok(carried) => carried,
         Err(failure) => {
             tell(&failure);
-            return (Status::Failed, matches!(failure.exit, Exit::CutShort(_)));
+            let ending = Ending { job, status: Status::Failed, detail: vec![failure.text().trim_end().to_owned()] };
+            return (ending, matches!(failure.exit, Exit::CutShort(_)));
         }
     };
     let stopped = matches!(carried.run.ended, Some(Ended::Interrupted { .. }));
@@ -113,7 +124,8 @@ fn one(
     for what in &trouble {
         output.aside(&format!("pkb: {}: {what}\n", job.uid));
     }
-    (if trouble.is_empty() && !stopped { Status::Succeeded } else { Status::Failed }, stopped)
+    let status = if trouble.is_empty() && !stopped { Status::Succeeded } else { Status::Failed };
+    (Ending { job, status, detail: trouble }, stopped)
 }
 
 fn write(
@@ -133,13 +145,15 @@ fn write(
     written.map_err(|error| Failure::usage(format!("{}: cannot write the samples: {error}", path.display())))
 }
 
-/// Makes the samples' file, or empties it, before anything is measured: where it cannot be had nothing is.
-fn begin(path: &Path, over: bool) -> Result<(), Answer> {
+/// Makes the file that a flag names, or empties it, before anything is measured: where it cannot be had nothing is.
+fn begin(flag: &str, path: &Path, over: bool) -> Result<(), Answer> {
     let mut options = OpenOptions::new();
     let opened = if over { options.write(true).truncate(true) } else { options.append(true) }.create(true).open(path);
-    opened
-        .map(|_| ())
-        .map_err(|error| complain(&format!("--json_path={}: cannot write there: {error}", path.display())))
+    opened.map(|_| ()).map_err(|error| unwritable(flag, path, &error))
+}
+
+fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Answer {
+    complain(&format!("--{flag}={}: cannot write there: {error}", path.display()))
 }
 
 /// What of a benchmark was not done, a line each, at most so many.

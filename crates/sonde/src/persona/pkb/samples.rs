@@ -6,27 +6,18 @@ use logbook::record::Record;
 use report::samples::pkb::{self, Benchmark, Publisher, Telling};
 use uuid::Uuid;
 
-use crate::failure::Failure;
 use crate::persona::pkb::ask::{Ask, Measurement, Metrics, Row};
 use crate::persona::pkb::carry_out::{Carried, Samples};
 
 /// The samples that `ask` is for.
-///
-/// # Errors
-/// Metadata that a sample has already, where that is to be an error.
-pub fn of(ask: &Ask, carried: &Carried) -> Result<Samples, Failure> {
+pub fn of(ask: &Ask, carried: &Carried) -> Samples {
     let told = |asked: &Measurement| (asked.method.clone(), telling(asked, ask.repeats_of_a_run));
     let tellings: BTreeMap<String, Telling> = ask.measurements.iter().map(told).collect();
     let records: HashMap<Uuid, &Record> = carried.records.iter().map(|record| (record.id, record)).collect();
     let publisher = publisher(ask);
     let run = &carried.run;
     let mut samples = pkb::samples(run, &tellings, &|id| records.get(&id).copied().cloned());
-    publisher.label(&mut samples).map_err(|conflict| {
-        Failure::usage(format!("--metadata: {conflict}")).hint(format!(
-            "call it another name, or say --throw_on_metadata_conflict=false; the run is kept: `sonde show {}`",
-            run.id
-        ))
-    })?;
+    publisher.label(&mut samples);
     let lines = samples.iter().enumerate().map(|(at, sample)| publisher.line(sample, run.id, at + 1)).collect();
     let rows = samples.into_iter().map(|sample| Row {
         test: sample.test.to_owned(),
@@ -35,7 +26,7 @@ pub fn of(ask: &Ask, carried: &Carried) -> Result<Samples, Failure> {
         unit: sample.unit.to_owned(),
         metadata: sample.metadata,
     });
-    Ok(Samples { lines, rows: rows.collect() })
+    Samples { lines, rows: rows.collect() }
 }
 
 fn publisher(ask: &Ask) -> Publisher {
@@ -46,7 +37,6 @@ fn publisher(ask: &Ask) -> Publisher {
         run_uri: Some(ask.run_uri.clone()),
         collapse_labels: ask.collapse_labels,
         metadata: ask.metadata.clone(),
-        conflict_is_error: ask.conflict_is_error,
     }
 }
 

@@ -67,7 +67,14 @@ fn one(flags: &Flags, name: &str, streams: u32, of: &[u32]) -> Result<Test, Answ
         None => {}
     }
     let _ = write!(command, " --time {seconds}s");
-    let metadata = [("sending_thread_count", streams.to_string()), ("runtime_in_seconds", seconds.to_string())];
+    let mut metadata = vec![("sending_thread_count", streams.to_string()), ("runtime_in_seconds", seconds.to_string())];
+    if let Some(bits) = bits.filter(|_| is_udp) {
+        // From one datagram of a stream to the next.
+        let gap_us = length.unwrap_or(USUAL_DATAGRAM) as f64 * 8e6 / bits;
+        metadata.extend([("ipg_target", format!("{gap_us:.2}")), ("ipg_target_unit", "us".to_owned())]);
+        let said = flags.number("iperf_udp_per_stream_bandwidth");
+        metadata.extend(said.map(|mbits| ("udp_per_stream_bandwidth_mbit", format!("{mbits:?}"))));
+    }
     let metrics = if is_udp { Metrics::IperfUdp } else { Metrics::IperfTcp { series: interval.is_some() } };
     Ok(test(&named(name, streams, of), command, metrics, &metadata, seconds))
 }

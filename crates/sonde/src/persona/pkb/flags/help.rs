@@ -39,13 +39,16 @@ pub fn full() -> String {
     format!("{HEAD}{body}")
 }
 
-/// Those whose name holds `word`, and those of groups whose title does; `None` where there is none.
-pub fn matching(word: &str) -> Option<String> {
-    let body: String = GROUPS
-        .iter()
-        .map(|group| section(group, |flag| flag.name.contains(word) || group.title.contains(word)))
-        .collect();
-    (!body.is_empty()).then_some(body)
+/// Those whose name holds `word`, and those of groups whose title or module does; empty where there is none.
+pub fn matching(word: &str) -> String {
+    let of_one = |group: &Group| {
+        let is_of_it = group.title.contains(word) || group.module.contains(word);
+        if is_of_it && group.flags.is_empty() {
+            return format!("\n{}: has no flags of its own\n", group.title);
+        }
+        section(group, |flag| is_of_it || flag.name.contains(word))
+    };
+    GROUPS.iter().map(of_one).collect()
 }
 
 fn is_heeded(flag: &Flag) -> bool {

@@ -1,11 +1,14 @@
 //! Which flags there are, and what becomes of each. PKB's own names; the words are ours.
 
+use super::beside::{DISKS, HOSTS, LOG};
 use super::kind::{Fate, Flag, Kind};
 
 /// Flags of one matter.
 pub struct Group {
     /// The matter, as the help calls it, and as `--helpmatch` finds it.
     pub title: &'static str,
+    /// PKB's own module of them, by which its `--helpmatch` goes; empty where there are several.
+    pub module: &'static str,
     /// Its flags.
     pub flags: &'static [Flag],
 }
@@ -20,43 +23,43 @@ pub fn flag(name: &str) -> Option<&'static Flag> {
     all().find(|flag| flag.name == name)
 }
 
-const fn heeded(name: &'static str, kind: Kind, help: &'static str) -> Flag {
+pub(super) const fn heeded(name: &'static str, kind: Kind, help: &'static str) -> Flag {
     Flag { name, kind, fate: Fate::Heeded(help) }
 }
 
-const fn idle(name: &'static str, kind: Kind, why: &'static str) -> Flag {
+pub(super) const fn idle(name: &'static str, kind: Kind, why: &'static str) -> Flag {
     Flag { name, kind, fate: Fate::Idle(why) }
 }
 
-const fn refused(name: &'static str, kind: Kind, off: &'static [&'static str], why: &'static str) -> Flag {
+pub(super) const fn refused(name: &'static str, kind: Kind, off: &'static [&'static str], why: &'static str) -> Flag {
     Flag { name, kind, fate: Fate::Refused { off, why } }
 }
 
-const FALSE: &[&str] = &["false", "f", "0"];
-const NO_NUMBER: &[&str] = &["0"];
-const NOTHING: &[&str] = &[""];
+pub(super) const FALSE: &[&str] = &["false", "f", "0"];
+pub(super) const NO_NUMBER: &[&str] = &["0"];
+pub(super) const NOTHING: &[&str] = &[""];
 /// Numbers that only have to be positive.
-const COUNT: Kind = Kind::Integer(1, u32::MAX as i64);
-const FROM_ZERO: Kind = Kind::Integer(0, u32::MAX as i64);
+pub(super) const COUNT: Kind = Kind::Integer(1, u32::MAX as i64);
+pub(super) const FROM_ZERO: Kind = Kind::Integer(0, u32::MAX as i64);
 
-const KERNEL: &str = "hosts are measured as they are, and nothing of their kernel is changed: set it there beforehand";
-const OTHER_LOAD: &str = "no load runs beside a measurement here";
-const ELSEWHERE: &str =
+pub(super) const ELSEWHERE: &str =
     "results go into a file: publish that with PKB's own publisher, or load it as the documentation says";
-const NO_SAMPLE: &str = "such samples are not made here: `sonde show` tells what each end is";
-const OWN_BOUNDS: &str = "each wait has a bound of its own here";
+pub(super) const NO_SAMPLE: &str = "such samples are not made here: `sonde show` tells what each end is";
+pub(super) const OWN_BOUNDS: &str = "each wait has a bound of its own here";
 
 /// All of them.
 pub const GROUPS: &[Group] = &[
-    Group { title: "what is measured", flags: WHAT },
-    Group { title: "where", flags: WHERE },
-    Group { title: "netperf", flags: NETPERF },
-    Group { title: "iperf", flags: IPERF },
-    Group { title: "mesh_network", flags: MESH },
-    Group { title: "stages and runs", flags: RUNS },
-    Group { title: "results", flags: RESULTS },
-    Group { title: "the hosts and their kernels", flags: HOSTS },
-    Group { title: "log and help", flags: LOG },
+    Group { title: "what is measured", module: "", flags: WHAT },
+    Group { title: "where", module: "", flags: WHERE },
+    Group { title: "ping", module: "linux_benchmarks.ping_benchmark", flags: &[] },
+    Group { title: "netperf", module: "linux_benchmarks.netperf_benchmark", flags: NETPERF },
+    Group { title: "iperf", module: "linux_benchmarks.iperf_benchmark", flags: IPERF },
+    Group { title: "mesh_network", module: "linux_benchmarks.mesh_network_benchmark", flags: MESH },
+    Group { title: "stages and runs", module: "", flags: RUNS },
+    Group { title: "results", module: "perfkitbenchmarker.publisher", flags: RESULTS },
+    Group { title: "the hosts and their kernels", module: "", flags: HOSTS },
+    Group { title: "disks and other parts of machines", module: "", flags: DISKS },
+    Group { title: "log and help", module: "", flags: LOG },
 ];
 
 const WHAT: &[Flag] = &[
@@ -139,7 +142,7 @@ const WHERE: &[Flag] = &[
         "each run makes a network of its own: list hosts that are there already by --static_vm_file",
     ),
     refused("gce_prefer_rack_placement", Kind::Switch, FALSE, "say --placement_group_style=COLLOCATED"),
-    refused("placement_group_max_distance", FROM_ZERO, NOTHING, "no distance is said to the cloud"),
+    refused("gce_placement_group_max_distance", FROM_ZERO, NOTHING, "no distance is said to the cloud"),
     refused(
         "os_type",
         Kind::Text,
@@ -147,7 +150,7 @@ const WHERE: &[Flag] = &[
         "machines run Debian 12 unless --image says otherwise: the program needs nothing of a distribution",
     ),
     refused("vm_platform", Kind::Text, &["DEFAULT_VM", "DEFAULT"], "machines alone are made from PKB's words"),
-    refused("kubectl", Kind::Text, NOTHING, "clusters are not reached from PKB's words"),
+    refused("kubectl", Kind::Text, &["kubectl"], "clusters are not reached from PKB's words"),
     refused("kubeconfig", Kind::Text, NOTHING, "clusters are not reached from PKB's words"),
     refused("use_vpn", Kind::Switch, FALSE, "no VPN is made"),
     refused("use_ipv6", Kind::Switch, FALSE, "list hosts by their IPv6 addresses in --static_vm_file"),
@@ -321,12 +324,12 @@ const RESULTS: &[Flag] = &[
     heeded("json_path", Kind::Text, "the samples, newline-delimited JSON [in the run's folder]; empty: none"),
     heeded("json_write_mode", Kind::Choice(&["w", "a"]), "over what is in that file, or behind it [a]"),
     heeded("collapse_labels", Kind::Switch, "metadata as one string, `labels`; else as an object, `metadata` [true]"),
-    heeded("metadata", Kind::Texts, "key:value, several with commas between them: put into every sample"),
     heeded(
-        "throw_on_metadata_conflict",
-        Kind::Switch,
-        "refuse to replace by --metadata what a sample has already [true]",
+        "metadata",
+        Kind::Texts,
+        "key:value, several with commas between them: put into every sample, in place of what it has of that name",
     ),
+    idle("throw_on_metadata_conflict", Kind::Switch, "what hosts are and what was found have different names"),
     heeded("owner", Kind::Text, "whose run it is, in samples and on machines [you]"),
     heeded("official", Kind::Switch, "what samples say under `official` [false]"),
     heeded("product_name", Kind::Text, "what samples say under `product_name` [PerfKitBenchmarker]"),
@@ -345,7 +348,11 @@ const RESULTS: &[Flag] = &[
     refused("es_uri", Kind::Text, NOTHING, ELSEWHERE),
     refused("influx_uri", Kind::Text, NOTHING, ELSEWHERE),
     refused("archive_bucket", Kind::Text, NOTHING, ELSEWHERE),
-    refused("completion_status_file", Kind::Text, NOTHING, "the exit status and the last table say it"),
+    heeded(
+        "completion_status_file",
+        Kind::Text,
+        "how each benchmark ended, a JSON object a line, beside the run's folder",
+    ),
     refused("boot_samples", Kind::Switch, FALSE, NO_SAMPLE),
     refused("collect_delete_samples", Kind::Switch, FALSE, NO_SAMPLE),
     refused("create_failed_run_samples", Kind::Switch, FALSE, NO_SAMPLE),
@@ -371,52 +378,4 @@ const RESULTS: &[Flag] = &[
     idle("collect_meminfo", Kind::Switch, NO_SAMPLE),
     idle("collect_lsmem", Kind::Switch, NO_SAMPLE),
     idle("sar", Kind::Switch, "each end's CPU use stands in the record of a stream"),
-];
-
-const HOSTS: &[Flag] = &[
-    refused("sysctl", Kind::List, NOTHING, KERNEL),
-    refused("set_files", Kind::List, NOTHING, KERNEL),
-    refused("network_enable_BBR", Kind::Switch, FALSE, KERNEL),
-    refused("num_disable_cpus", FROM_ZERO, NO_NUMBER, KERNEL),
-    refused("disable_smt", Kind::Switch, FALSE, KERNEL),
-    refused("visible_core_count", FROM_ZERO, NOTHING, KERNEL),
-    refused("disable_interrupt_moderation", Kind::Switch, FALSE, KERNEL),
-    refused("disable_rss", Kind::Switch, FALSE, KERNEL),
-    refused("append_kernel_command_line", Kind::Text, NOTHING, KERNEL),
-    refused("tcp_max_receive_buffer", FROM_ZERO, NOTHING, KERNEL),
-    refused("tcp_max_send_buffer", FROM_ZERO, NOTHING, KERNEL),
-    refused("tcp_max_notsent_bytes", FROM_ZERO, NOTHING, KERNEL),
-    refused("rmem_max", FROM_ZERO, NOTHING, KERNEL),
-    refused("wmem_max", FROM_ZERO, NOTHING, KERNEL),
-    refused("kernel_modules_to_add", Kind::List, NOTHING, KERNEL),
-    refused("kernel_modules_to_remove", Kind::List, NOTHING, KERNEL),
-    refused("disable_cstate_by_name_and_deeper", Kind::Text, NOTHING, KERNEL),
-    refused("enable_rt_kernel", Kind::Switch, FALSE, KERNEL),
-    refused("gce_hpc_tools", Kind::Switch, FALSE, KERNEL),
-    refused(
-        "setup_remote_firewall",
-        Kind::Switch,
-        FALSE,
-        "what a host's firewall closes is told with the rule that opens it",
-    ),
-    refused("burn_cpu_seconds", FROM_ZERO, NO_NUMBER, OTHER_LOAD),
-    refused("background_cpu_threads", FROM_ZERO, NO_NUMBER, OTHER_LOAD),
-    refused("background_network_mbits_per_sec", FROM_ZERO, NO_NUMBER, OTHER_LOAD),
-    idle("burn_cpu_threads", FROM_ZERO, OTHER_LOAD),
-];
-
-const LOG: &[Flag] = &[
-    heeded("help", Kind::Switch, "these flags"),
-    heeded("helpshort", Kind::Switch, "those of the first two groups"),
-    heeded("helpfull", Kind::Switch, "all, also those that are refused or do nothing here"),
-    heeded("helpmatch", Kind::Text, "those whose name or group holds this word"),
-    heeded("version", Kind::Switch, "what this program is"),
-    idle("log_level", Kind::Text, "there are no levels: notes go to standard error"),
-    idle("file_log_level", Kind::Text, "there is no log beside the run's document"),
-    idle("use_pkb_logging", Kind::Switch, "notes go to standard error"),
-    idle("log_dmesg", Kind::Switch, "hosts' kernel logs are not fetched"),
-    idle("time_commands", Kind::Switch, "each record says when it was made"),
-    idle("capture_vm_logs", Kind::Switch, "hosts' logs are not fetched"),
-    idle("truncate_duplicate_logs", Kind::Switch, "there is no log"),
-    idle("vm_command_log_mode", Kind::Text, "there is no log"),
 ];

@@ -168,7 +168,7 @@ fn what_is_asked_of_the_samples() {
     assert_eq!((ask.run_uri.as_str(), ask.owner.as_str(), ask.uid.as_str()), ("np1", "bob", "netperf0"));
     let metadata: Vec<String> = ask.metadata.iter().map(|(key, value)| format!("{key}={value}")).collect();
     assert_eq!(metadata, ["a=1", "b=x:y", "c=3"]);
-    assert!(!ask.collapse_labels && ask.conflict_is_error && ask.internal_where_reachable && !ask.official);
+    assert!(!ask.collapse_labels && ask.internal_where_reachable && !ask.official);
     insta::assert_debug_snapshot!(ask.measurements);
 }
 

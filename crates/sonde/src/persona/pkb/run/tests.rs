@@ -144,7 +144,7 @@ impl Scene {
     }
 
     fn file(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
+        fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 }
 
@@ -242,20 +242,16 @@ fn a_dry_run_touches_nothing() {
 }
 
 #[test]
-fn statuses_stand_in_a_table() {
-    let flags = Flags::parse(&["--benchmarks=ping,netperf,iperf".to_owned()], &|_| Err(String::new())).unwrap();
-    let given = Given { run_uri: "0a1b2c3d".into(), owner: "ann".into() };
-    let session = session(&flags, &given, &|_| Err(String::new())).unwrap();
-    let ended: Vec<_> = session.jobs.iter().zip([Status::Succeeded, Status::Failed, Status::Skipped]).collect();
-    insta::assert_snapshot!(statuses(&ended), @r"
-    Benchmark run statuses:
-    ----------------------------------------------
-    Name     UID       Status     Failed Substatus
-    ----------------------------------------------
-    ping     ping0     SUCCEEDED
-    netperf  netperf0  FAILED     UNCATEGORIZED
-    iperf    iperf0    SKIPPED
-    ----------------------------------------------
-    Success rate: 33.33% (1/3)
-    ");
+fn how_each_ended_lies_in_the_folder_and_where_it_was_wanted() {
+    let scene = Scene::new();
+    let path = scene.path("ended.json");
+    let runner = Pretender { failing: vec!["TCP_CRR"], ..Pretender::default() };
+    scene.run(&["--benchmarks=netperf,ping", &format!("--completion_status_file={path}")], &runner).unwrap();
+    let text = scene.file("ended.json");
+    assert_eq!(text, scene.file("tmp/runs/0a1b2c3d/completion_statuses.json"));
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = lines.iter().map(|line| (line["name"].as_str().unwrap(), line["status"].as_str().unwrap()));
+    assert_eq!(told.collect::<Vec<_>>(), [("netperf", "FAILED"), ("ping", "SUCCEEDED")]);
+    let detail = lines[0]["status_detail"].as_str().unwrap();
+    assert!(detail.contains("TCP_CRR from static0 to static1, repeat 0: nothing answered"), "{detail}");
 }

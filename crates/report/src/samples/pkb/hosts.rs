@@ -1,0 +1,81 @@
+//! What is known of the hosts of a run, by the names that `PerfKit` Benchmarker has for it.
+
+use std::collections::BTreeMap;
+
+use logbook::host::{Host, Reach};
+use logbook::run::{Cell, RunDocument};
+
+use super::Benchmark;
+
+/// What is known of both ends of a cell, and of which addresses. Of the ends of a `ping` it tells no type.
+pub(super) fn pair(run: &RunDocument, cell: &Cell, benchmark: Benchmark) -> BTreeMap<String, String> {
+    let keys: &[&str] = if benchmark == Benchmark::Ping { &["zone"] } else { &["zone", "machine_type"] };
+    let host = |name: &str| run.plan.hosts.iter().find(|host| host.name == name);
+    let mut metadata = BTreeMap::from([("ip_type".to_owned(), crate::run::over(cell.place.over).to_owned())]);
+    for (end, name) in [("sending", &cell.place.from), ("receiving", &cell.place.to)] {
+        for key in keys {
+            if let Some(value) = host(name).and_then(|host| host.label(key)) {
+                metadata.insert(format!("{end}_{key}"), value.to_owned());
+            }
+        }
+        metadata.insert(format!("sonde_{end}_host"), name.clone());
+    }
+    metadata
+}
+
+/// What is known of the hosts of `cell`, whichever way was measured: `vm_1_…` is the first of the plan; where the plan has more than two,
+/// the one that asked. A mesh has one group of all hosts, without a name, and tells of its last.
+pub(super) fn each(run: &RunDocument, cell: &Cell, benchmark: Benchmark) -> BTreeMap<String, String> {
+    let hosts = &run.plan.hosts;
+    let mut metadata = BTreeMap::new();
+    let names: Vec<&str> = if benchmark == Benchmark::MeshNetwork {
+        metadata.extend(hosts.last().into_iter().flat_map(|host| of(run, host, "", hosts.len())));
+        hosts.iter().map(|host| host.name.as_str()).collect()
+    } else {
+        let mut ends: Vec<&Host> =
+            hosts.iter().filter(|host| [&cell.place.from, &cell.place.to].contains(&&host.name)).collect();
+        if hosts.len() > 2 {
+            ends.sort_by_key(|host| host.name != cell.place.from);
+        }
+        metadata.extend(ends.iter().zip(1..).flat_map(|(host, at)| of(run, host, &format!("vm_{at}_"), 1)));
+        ends.iter().map(|host| host.name.as_str()).collect()
+    };
+    metadata.insert("vm_names".to_owned(), names.join(","));
+    metadata
+}
+
+fn of(run: &RunDocument, host: &Host, prefix: &str, count: usize) -> Vec<(String, String)> {
+    let seen = run.hosts.iter().find(|seen| seen.host == host.name);
+    let kernel = seen.and_then(|seen| seen.kernel.as_deref()).and_then(release);
+    // As it calls machines that were there before.
+    let is_static = matches!(host.reach, Reach::Ssh(_)) && host.label("cloud").is_none();
+    let known = [
+        ("cloud", host.label("cloud").or(is_static.then_some("Static")).map(str::to_owned)),
+        ("zone", host.label("zone").map(str::to_owned)),
+        ("machine_type", host.label("machine_type").map(str::to_owned)),
+        ("kernel_release", kernel.map(str::to_owned)),
+        ("num_cpus", seen.and_then(|seen| seen.cpus).map(|cpus| cpus.to_string())),
+        ("internal_ips", host.internal.map(|address| format!("['{address}']"))),
+        ("external_ips", host.external.map(|address| format!("['{address}']"))),
+        ("vm_count", Some(count.to_string())),
+    ];
+    known.into_iter().filter_map(|(key, value)| Some((format!("{prefix}{key}"), value?))).collect()
+}
+
+/// `6.1.0` of `Linux 6.1.0` as of `6.1.0 #1 SMP`.
+fn release(kernel: &str) -> Option<&str> {
+    kernel.strip_prefix("Linux ").unwrap_or(kernel).split(' ').next().filter(|release| !release.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_has_a_release() {
+        assert_eq!(
+            [release("Linux 6.1.0"), release("6.1.0 #1 SMP"), release("")],
+            [Some("6.1.0"), Some("6.1.0"), None]
+        );
+    }
+}
