@@ -14,10 +14,10 @@ use measure::throughput::Throughput;
 use measure::unit::Nanos;
 
 use super::row::{Sample, seconds};
-use super::{Benchmark, Histogram, Telling};
+use super::{Benchmark, Histogram, Telling, iperf};
 
 /// What a benchmark's samples have in common.
-struct Told {
+pub(super) struct Told {
     test: &'static str,
     metadata: BTreeMap<String, String>,
     timestamp: f64,
@@ -26,13 +26,13 @@ struct Told {
 
 impl Told {
     /// A sample, where there is a number.
-    fn put(&mut self, metric: impl Into<String>, value: Option<f64>, unit: &'static str) {
+    pub(super) fn put(&mut self, metric: impl Into<String>, value: Option<f64>, unit: &'static str) {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };
         let (test, metadata, timestamp) = (self.test, self.metadata.clone(), self.timestamp);
         self.samples.push(Sample { test, metric: metric.into(), value, unit, metadata, timestamp });
     }
 
-    fn note(&mut self, name: &str, value: Option<impl ToString>) {
+    pub(super) fn note(&mut self, name: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.metadata.insert(name.to_owned(), value.to_string());
         }
@@ -48,7 +48,7 @@ pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Tell
     number(&mut told, cell, telling);
     match telling.benchmark {
         Benchmark::Ping => ping(&mut told, record),
-        Benchmark::Iperf => iperf(&mut told, record, telling.series),
+        Benchmark::Iperf => iperf::tell(&mut told, record, telling.series),
         Benchmark::Netperf => netperf(&mut told, record, telling.histogram.as_ref()),
         // It has names for all pairs together alone.
         Benchmark::MeshNetwork => {}
@@ -128,7 +128,7 @@ fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
 }
 
 /// Segments that our end sent again, of all streams; absent where one of them did not tell.
-fn retransmissions(stream: &Throughput) -> Option<u64> {
+pub(super) fn retransmissions(stream: &Throughput) -> Option<u64> {
     let each = stream.streams.iter().map(|stream| stream.tcp?.retransmits);
     each.collect::<Option<Vec<u64>>>().filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
@@ -190,7 +190,7 @@ fn edge(at: Nanos, buckets: u32) -> u64 {
 }
 
 /// Megabits a second.
-fn megabits(bytes_per_s: f64) -> f64 {
+pub(super) fn megabits(bytes_per_s: f64) -> f64 {
     bytes_per_s * 8.0 / 1e6
 }
 
@@ -215,7 +215,7 @@ fn throughput(told: &mut Told, test: &str, stream: &Throughput) {
     }
 }
 
-fn rate(bytes: u64, elapsed: Nanos) -> Option<f64> {
+pub(super) fn rate(bytes: u64, elapsed: Nanos) -> Option<f64> {
     (elapsed.0 > 0).then(|| megabits(bytes as f64 * 1e9 / elapsed.0 as f64))
 }
 
@@ -241,36 +241,6 @@ fn of_several(told: &mut Told, test: &str, each: &[f64]) {
     }
 }
 
-fn iperf(told: &mut Told, record: &Record, series: bool) {
-    let Some(stream) = &record.stream else { return };
-    told.note("sending_thread_count", Some(record.method.spread.connections));
-    told.note("runtime_in_seconds", record.method.stop.after_ns.map(|ns| ns.0 / 1_000_000_000));
-    let all = Figure::Throughput.of(None, Some(stream)).map(megabits);
-    if record.method.carrier == Carrier::Udp {
-        let datagrams = stream.streams.iter().map(|stream| stream.datagrams).collect::<Option<Vec<_>>>();
-        if let Some(each) = datagrams.filter(|each| !each.is_empty()) {
-            told.note("lost_datagrams", Some(each.iter().map(|datagrams| datagrams.lost).sum::<i64>()));
-            told.note("total_datagrams", Some(each.iter().map(|datagrams| datagrams.expected).sum::<u64>()));
-            told.note("out_of_order_datagrams", Some(each.iter().map(|datagrams| datagrams.out_of_order).sum::<u64>()));
-            if let [one] = each.as_slice() {
-                told.note("jitter", one.jitter_ns.map(|ns| format!("{:.3}", ns / 1e6)));
-            }
-        }
-        told.note("datagram_size_bytes", Some(record.method.request_bytes.0));
-        told.put("UDP Throughput", all, "Mbits/sec");
-        return;
-    }
-    told.note("retry_packet_count", retransmissions(stream));
-    told.note("buffer_size", Some(record.method.request_bytes.0));
-    let intervals = || stream.intervals.iter().filter(|interval| series && !interval.omitted);
-    let list = |numbers: Vec<String>| (!numbers.is_empty()).then(|| format!("[{}]", numbers.join(", ")));
-    let rates = intervals().filter_map(|interval| rate(interval.carried.bytes.0, interval.length_ns));
-    told.note("interval_throughput_list", list(rates.map(|rate| format!("{rate:.2}")).collect()));
-    let starts = intervals().map(|interval| format!("{:.2}", interval.at_ns.0 as f64 / 1e9));
-    told.note("interval_start_time_list", list(starts.collect()));
-    told.put("Throughput", all, "Mbits/sec");
-}
-
 /// What `PerfKit` Benchmarker has no name for.
 fn further(told: &mut Told, cell: &Cell, record: &Record) {
     let method = &record.method;
@@ -290,30 +260,45 @@ fn further(told: &mut Told, cell: &Cell, record: &Record) {
     told.put("sonde_Throughput", Figure::Throughput.of(None, record.stream.as_ref()).map(megabits), "Mbits/sec");
 }
 
+/// What a mesh is told by, of one of its records.
+pub(super) struct InMesh<'a> {
+    cell: &'a Cell,
+    test: Option<&'static str>,
+    connections: u32,
+    started: f64,
+    /// The mean time of an exchange, milliseconds.
+    wait_ms: Option<f64>,
+}
+
+impl<'a> InMesh<'a> {
+    pub(super) fn of(cell: &'a Cell, record: &Record) -> Self {
+        let connections = record.method.spread.connections;
+        // Of several connections the mean time of an exchange, which is their number by the rate of all.
+        let rate = record.outcome.as_ref().and_then(|outcome| outcome.answered_per_s).filter(|rate| *rate > 0.0);
+        let wait_ms = rate.map(|rate| 1_000.0 * f64::from(connections) / rate);
+        Self { cell, test: test(&record.method), connections, started: seconds(record.started), wait_ms }
+    }
+}
+
 /// The number of a mesh, of one method and repeat: only where every pair was measured, for a mean of some is none of all.
-pub(super) fn mesh(run: &RunDocument, cells: &[(&Cell, Record)], telling: &Telling) -> Vec<Sample> {
-    let Some((first, record)) = cells.first() else { return Vec::new() };
+pub(super) fn mesh(run: &RunDocument, cells: &[InMesh<'_>], telling: &Telling) -> Vec<Sample> {
+    let Some(first) = cells.first() else { return Vec::new() };
     let hosts = run.plan.hosts.len();
     let ends = if run.plan.directions == Directions::Both { 1 } else { 2 };
     let whole = hosts * hosts.saturating_sub(1) / ends * run.plan.addresses.each().len();
-    // Of several connections the mean time of an exchange, which is their number by the rate of all.
-    let wait = |record: &Record| {
-        let rate = record.outcome.as_ref()?.answered_per_s.filter(|rate| *rate > 0.0)?;
-        Some(1_000.0 * f64::from(record.method.spread.connections) / rate)
-    };
     let mut told = Told {
         test: Benchmark::MeshNetwork.name(),
         metadata: telling.metadata.clone(),
-        timestamp: seconds(record.started),
+        timestamp: first.started,
         samples: Vec::new(),
     };
-    number(&mut told, first, telling);
+    number(&mut told, first.cell, telling);
     told.note("number_machines", Some(hosts));
-    told.note("number_connections", Some(record.method.spread.connections));
+    told.note("number_connections", Some(first.connections));
     // There all pairs measure at once; here in rounds.
     told.note("sonde_at_once", Some(format!("{:?}", run.plan.at_once).to_lowercase()));
-    if test(&record.method) == Some("TCP_RR") {
-        let waits = cells.iter().map(|(_, record)| wait(record)).collect::<Option<Vec<f64>>>();
+    if first.test == Some("TCP_RR") {
+        let waits = cells.iter().map(|cell| cell.wait_ms).collect::<Option<Vec<f64>>>();
         let waits = waits.filter(|waits| waits.len() == whole);
         let mean = waits.map(|waits| waits.iter().sum::<f64>() / waits.len() as f64);
         told.put("TCP_RR_Average_Latency", mean, "ms");
