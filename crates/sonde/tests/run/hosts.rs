@@ -103,7 +103,7 @@ fn already_there(lab: &Lab) -> String {
     format!("export PATH={}:$PATH", lab.path("bin").display())
 }
 
-/// Sixty hosts in thirty pairs, seven of which hang or babble, each at another place of a run, and one more that hangs behind its end.
+/// Sixty hosts in thirty pairs, seven of which hang or babble, each at another place of a run, the last behind its end.
 #[test]
 fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_time() {
     const HOSTS: usize = 60;
@@ -123,7 +123,6 @@ fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_ti
         ssh(&lab, "rubbish", &only_agents("exec yes 'Welcome!'")),
         ssh(&lab, "put", &format!("export XDG_CACHE_HOME={elsewhere}\n{uploads}")),
         ssh(&lab, "serve", &deaf_to("serve", "--listen")),
-        ssh(&lab, "check", &deaf_to("check", "--tcp")),
         ssh(&lab, "test", &deaf_to("rtt", "--every")),
         ssh(&lab, "end", &only_agents("sh -c \"$last\"; exec sleep 600")),
     ];
@@ -146,7 +145,7 @@ fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_ti
     let reasons =
         ["no end of it within", "did not say hello", "tells what makes no sense: `Welcome!`", "no end of it within"]
             .into_iter()
-            .chain(["has said nothing for 3 s"; 3]);
+            .chain(["has said nothing for 3 s"; 2]);
     assert_eq!(lost.len(), bad - 1, "{lost:?}");
     for ((at, reason), (name, why)) in (good + 1..).zip(reasons).zip(&lost) {
         assert_eq!((name, why.contains(reason)), (&format!("h{at}"), true), "{why}");
@@ -160,7 +159,8 @@ fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_ti
     }
     assert_eq!(measured.len() + not.len(), HOSTS);
     assert!(not.len() <= 2 * (bad - 1) && measured.len() >= HOSTS - 2 * (bad - 1));
-    assert_eq!(running(&lab.port().to_string()), [] as [String; 0]);
+    // What leads to those that hang was killed with its group; what an agent had started ends an instant later.
+    wait::until("nothing of it runs any more", || running(&lab.port().to_string()).is_empty());
 }
 
 #[test]
