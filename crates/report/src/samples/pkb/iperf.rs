@@ -49,7 +49,7 @@ fn datagrams(told: &mut Told, stream: &Throughput) {
 
 /// What the senders' TCP knew at the end.
 fn of_tcp(told: &mut Told, stream: &Throughput) {
-    let each = || stream.streams.iter().map(|stream| (stream.tcp, stream));
+    let each = || stream.streams.iter().map(|stream| (stream.tcp.as_ref(), stream));
     told.note("congestion_window", mean(each().map(|(tcp, _)| window(tcp?))));
     let round_trip = mean(each().map(|(tcp, _)| micros(tcp?)));
     told.note("rtt", round_trip);
@@ -71,8 +71,8 @@ fn intervals(told: &mut Told, stream: &Throughput) {
     told.note("interval_throughput_list", list(rates));
     let starts = counted().map(|at| Some(format!("{:.2}", stream.intervals[at].at_ns.0 as f64 / 1e9)));
     told.note("interval_start_time_list", list(starts));
-    let seen = |at: usize, of: fn(TcpGlance) -> Option<f64>| {
-        mean(stream.streams.iter().map(|stream| of(stream.intervals.get(at)?.tcp?))).map(|mean| mean.to_string())
+    let seen = |at: usize, of: fn(&TcpGlance) -> Option<f64>| {
+        mean(stream.streams.iter().map(|stream| of(stream.intervals.get(at)?.tcp.as_ref()?))).map(|mean| mean.to_string())
     };
     told.note("interval_rtt_list", list(counted().map(|at| seen(at, micros))));
     let windows = list(counted().map(|at| seen(at, window)));
@@ -93,11 +93,11 @@ fn mean(each: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 }
 
 /// A congestion window, in units of 1,024 bytes.
-fn window(tcp: TcpGlance) -> Option<f64> {
+fn window(tcp: &TcpGlance) -> Option<f64> {
     tcp.cwnd_bytes.map(|bytes| (bytes.0 as f64 / 1024.0).round())
 }
 
-fn micros(tcp: TcpGlance) -> Option<f64> {
+fn micros(tcp: &TcpGlance) -> Option<f64> {
     tcp.rtt_ns.map(|Nanos(ns)| ns as f64 / 1e3)
 }
 
