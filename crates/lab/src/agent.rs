@@ -11,7 +11,7 @@ pub mod near;
 use serde::{Deserialize, Serialize};
 
 /// Version of the talk, a count from 1: an agent of another is not spoken to.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What an agent is told to do, one a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,8 @@ pub enum Order {
         /// Which.
         job: u64,
     },
+    /// Say that it is there.
+    Answer,
 }
 
 /// What an agent tells, one a line.
@@ -50,6 +52,8 @@ pub enum Told {
     },
     /// It has ended.
     Ended(Ended),
+    /// It is there, since it was asked.
+    Here,
 }
 
 /// Who an agent is, and where.

@@ -6,9 +6,8 @@
 pub mod cells;
 pub mod check;
 pub mod crew;
+mod fan;
 pub mod rule;
-
-use std::panic::resume_unwind;
 
 use endpoint::stop::Stop;
 use logbook::moment::Moment;
@@ -22,9 +21,6 @@ use crate::transport::ways::Ways;
 
 /// Where the file descriptor of a key is, for what an agent starts: nothing else is on its standard input.
 pub(crate) const KEY_FILE: &str = "/dev/stdin";
-
-/// How many hosts are spoken to at the same time where nothing is measured yet.
-const FAN_OUT: usize = 32;
 
 /// A way of measuring, ready to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +59,7 @@ impl Needs {
 
 /// Who hears what is found, from several threads.
 pub trait Watcher: Sync {
-    /// A host answered, or was given up.
+    /// A host answered, or was given up: then, or later.
     fn seen(&self, host: &HostSeen);
     /// What answers at a pair.
     fn checked(&self, check: &PairCheck);
@@ -87,7 +83,7 @@ pub struct Campaign<'a> {
     pub key: &'a str,
     /// The port of the far side.
     pub port: u16,
-    /// How long a host is waited for until it has its agent.
+    /// How long a host is waited for until it has its agent, and then for a sign of it.
     pub patience: Nanos,
     /// The wish to stop.
     pub stop: &'a Stop,
@@ -95,24 +91,4 @@ pub struct Campaign<'a> {
     pub now: &'a (dyn Fn() -> Moment + Sync),
     /// Who hears.
     pub watcher: &'a dyn Watcher,
-}
-
-/// Does `act` to each of `things`, so many at a time.
-pub(crate) fn in_parallel<T: Sync, R: Send>(things: &[T], act: &(dyn Fn(usize, &T) -> R + Sync)) -> Vec<R> {
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let worker = || {
-            let mut mine = Vec::new();
-            loop {
-                let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                let Some(thing) = things.get(at) else { return mine };
-                mine.push((at, act(at, thing)));
-            }
-        };
-        let workers: Vec<_> = (0..FAN_OUT.min(things.len())).map(|_| scope.spawn(worker)).collect();
-        // One that panicked has no results, and places would no longer be those of the things.
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    });
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
 }

@@ -66,6 +66,9 @@ pub trait Shelf: fmt::Debug + Send {
     /// The run of this name, its cells in the order they were kept.
     fn run(&self, id: Uuid) -> Result<RunDocument, ShelfError>;
 
+    /// The same without what grows with what was measured: its hosts, checks, stages and cells.
+    fn head(&self, id: Uuid) -> Result<RunDocument, ShelfError>;
+
     /// The record of this name.
     fn record(&self, id: Uuid) -> Result<Record, ShelfError>;
 

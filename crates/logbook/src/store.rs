@@ -3,8 +3,10 @@
 //! A file appears under its name only when all of it is on the disk, so a reader never sees half a record and a full
 //! disk leaves what was there. Not here: what a record means, and where a user's folders are.
 
+pub mod draft;
+
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,7 @@ use jiff::tz::TimeZone;
 
 use crate::read::{Document, ReadError};
 use crate::record::{Record, Unwritable};
+use draft::Draft;
 
 /// A folder of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,51 +52,9 @@ pub fn file_name(record: &Record) -> String {
 ///
 /// What is no regular file (a pipe, a terminal, `/dev/null`) is written to directly.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), StoreError> {
-    let content = content.as_ref();
-    match fs::metadata(path) {
-        Ok(there) if !there.is_file() && !there.is_dir() => write_directly(path, content),
-        _ => write_whole(path, content),
-    }
-    .map_err(|cause| StoreError::io(Step::Write, path, cause))
-}
-
-fn write_directly(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).open(path)?;
-    file.write_all(content)?;
-    file.flush()
-}
-
-fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    // A link is followed, so that what it points to is replaced and not the link.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let (part, mut file) = create_part(&target)?;
-    let written = file
-        .write_all(content)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&part, &target))
-        .and_then(|()| sync_folder(&target));
-    if written.is_err() {
-        // The first failure is the one to tell; a part that cannot be removed is named as one.
-        let _ = fs::remove_file(&part);
-    }
-    written
-}
-
-/// A new hidden file beside `target`: in the same folder, for only there can it be renamed in one step.
-fn create_part(target: &Path) -> io::Result<(PathBuf, File)> {
-    let name = target.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
-    let part = target.with_file_name(format!(".{name}.{}.part", std::process::id()));
-    let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
-    Ok((part, file))
-}
-
-/// Makes the new name itself durable. Some file systems cannot; the file's content is safe all the same.
-fn sync_folder(target: &Path) -> io::Result<()> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match File::open(folder).and_then(|folder| folder.sync_all()) {
-        Err(cause) if cause.kind() == io::ErrorKind::StorageFull => Err(cause),
-        _ => Ok(()),
-    }
+    let mut draft = Draft::begin(path)?;
+    draft.write_all(content.as_ref()).map_err(|cause| StoreError::io(Step::Write, path, cause))?;
+    draft.finish()
 }
 
 /// The record in the file at `path`: a document, or the end of a stream of events.
@@ -169,6 +130,11 @@ impl fmt::Display for Step {
 impl StoreError {
     fn io(step: Step, path: &Path, cause: io::Error) -> Self {
         Self::Io { step, path: path.to_owned(), cause }
+    }
+
+    /// What the system said when the file at `path` was written to.
+    pub fn written(path: &Path, cause: io::Error) -> Self {
+        Self::io(Step::Write, path, cause)
     }
 
     /// What to try.

@@ -10,7 +10,7 @@ mod columnar;
 mod columns;
 mod lines;
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use logbook::read::Document;
@@ -19,8 +19,18 @@ use logbook::run::{Cell, RunDocument};
 use logbook::search::{Probe, SearchDocument};
 use logbook::study::{StudyDocument, Trial};
 
-use crate::samples::Format;
 use columns::COLUMNS;
+
+/// In which form rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Text, a row a line, with a head line.
+    Csv,
+    /// Columns, compressed, in groups of rows.
+    Parquet,
+    /// The records themselves, one JSON object a line.
+    Lines,
+}
 
 /// A document, where it came from, and which place of a run it is the record of.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,73 +70,109 @@ enum Value {
     Real(f64),
 }
 
-/// The rows of documents by the files they came from.
-fn entries(documents: &[Item]) -> Vec<Entry<'_>> {
-    fn of(item: &Item) -> Vec<Entry<'_>> {
-        let Item { name: file, document, place } = item;
-        let place = place.as_ref();
-        match document {
-            Document::Record(record) => vec![Entry { file, record, search: None, study: None, place }],
-            Document::Search(search) => {
-                let probes = search.probes.iter();
-                probes
-                    .map(|probe| Entry {
-                        file,
-                        record: &probe.record,
-                        search: Some((search, probe)),
-                        study: None,
-                        place,
-                    })
-                    .collect()
-            }
-            Document::Study(study) => {
-                let with_record = study.trials.iter().filter_map(|trial| Some((trial, trial.record.as_deref()?)));
-                with_record
-                    .map(|(trial, record)| Entry { file, record, search: None, study: Some((study, trial)), place })
-                    .collect()
-            }
-            // Exchanges of a look took turns with each other's: it holds no record. A run's are in the store.
-            Document::Look(_) | Document::Run(_) => Vec::new(),
+/// The rows of a document.
+fn entries(item: &Item) -> Vec<Entry<'_>> {
+    let Item { name: file, document, place } = item;
+    let place = place.as_ref();
+    match document {
+        Document::Record(record) => vec![Entry { file, record, search: None, study: None, place }],
+        Document::Search(search) => {
+            let probes = search.probes.iter();
+            probes
+                .map(|probe| Entry { file, record: &probe.record, search: Some((search, probe)), study: None, place })
+                .collect()
         }
-    }
-    documents.iter().flat_map(of).collect()
-}
-
-/// How many rows these documents make.
-pub fn rows(documents: &[Item]) -> usize {
-    entries(documents).len()
-}
-
-/// The table of `documents` in `format`.
-///
-/// # Errors
-/// Parquet in a build without it.
-pub fn table(documents: &[Item], format: Format) -> io::Result<Vec<u8>> {
-    let entries = entries(documents);
-    match format {
-        Format::Csv => comma(&entries),
-        #[cfg(feature = "parquet")]
-        Format::Parquet => columnar::table(&entries),
-        #[cfg(not(feature = "parquet"))]
-        Format::Parquet => Err(io::ErrorKind::Unsupported.into()),
+        Document::Study(study) => {
+            let with_record = study.trials.iter().filter_map(|trial| Some((trial, trial.record.as_deref()?)));
+            with_record
+                .map(|(trial, record)| Entry { file, record, search: None, study: Some((study, trial)), place })
+                .collect()
+        }
+        // Exchanges of a look took turns with each other's: it holds no record. A run's are in the store.
+        Document::Look(_) | Document::Run(_) => Vec::new(),
     }
 }
 
-/// The records of `documents` themselves, one JSON object a line.
-///
-/// # Errors
-/// A record that is no JSON.
-pub fn lines(documents: &[Item]) -> io::Result<Vec<u8>> {
-    lines::all(&entries(documents))
+/// A table that is written as its rows come: what it holds of them is bounded, however many there are.
+pub struct Table<W: Write + Send> {
+    sink: Sink<W>,
+    rows: u64,
 }
 
-fn comma(entries: &[Entry<'_>]) -> io::Result<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS.iter().map(|column| column.name))?;
-    for entry in entries {
-        writer.write_record(COLUMNS.iter().map(|column| column.value(entry).map_or_else(String::new, text)))?;
+enum Sink<W: Write + Send> {
+    Csv(Box<csv::Writer<W>>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<columnar::Writer<W>>),
+    Lines(W),
+}
+
+impl<W: Write + Send> Table<W> {
+    /// A table in `form` that goes to `out`.
+    ///
+    /// # Errors
+    /// What `out` says to the head; Parquet in a build without it.
+    pub fn new(form: Form, out: W) -> io::Result<Self> {
+        let sink = match form {
+            Form::Csv => {
+                let mut writer = csv::Writer::from_writer(out);
+                writer.write_record(COLUMNS.iter().map(|column| column.name)).map_err(cause)?;
+                Sink::Csv(Box::new(writer))
+            }
+            #[cfg(feature = "parquet")]
+            Form::Parquet => Sink::Parquet(Box::new(columnar::Writer::new(out)?)),
+            #[cfg(not(feature = "parquet"))]
+            Form::Parquet => return Err(io::ErrorKind::Unsupported.into()),
+            Form::Lines => Sink::Lines(out),
+        };
+        Ok(Self { sink, rows: 0 })
     }
-    writer.into_inner().map_err(|fault| io::Error::other(fault.to_string()))
+
+    /// Adds the rows of a document.
+    ///
+    /// # Errors
+    /// What is written to says; a record that is no JSON.
+    pub fn add(&mut self, item: &Item) -> io::Result<()> {
+        for entry in entries(item) {
+            match &mut self.sink {
+                Sink::Csv(writer) => {
+                    let fields = COLUMNS.iter().map(|column| column.value(&entry).map_or_else(String::new, text));
+                    writer.write_record(fields).map_err(cause)?;
+                }
+                #[cfg(feature = "parquet")]
+                Sink::Parquet(writer) => writer.add(&entry)?,
+                Sink::Lines(out) => lines::write(out, &entry)?,
+            }
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what is held back and the end; gives back what was written to, and how many rows it has.
+    ///
+    /// # Errors
+    /// What is written to says.
+    pub fn finish(self) -> io::Result<(W, u64)> {
+        let out = match self.sink {
+            Sink::Csv(writer) => {
+                writer.into_inner().map_err(|fault| io::Error::new(fault.error().kind(), fault.to_string()))?
+            }
+            #[cfg(feature = "parquet")]
+            Sink::Parquet(writer) => writer.finish()?,
+            Sink::Lines(mut out) => {
+                out.flush()?;
+                out
+            }
+        };
+        Ok((out, self.rows))
+    }
+}
+
+/// What the system said, where it is in there.
+fn cause(fault: csv::Error) -> io::Error {
+    match fault.into_kind() {
+        csv::ErrorKind::Io(cause) => cause,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 fn text(value: Value) -> String {
@@ -142,6 +188,17 @@ mod tests {
     use super::*;
     use crate::fixture;
     use measure::outcome::Standing;
+
+    /// The table of `documents`.
+    fn table(documents: &[Item], form: Form) -> Vec<u8> {
+        let mut table = Table::new(form, Vec::new()).unwrap();
+        for item in documents {
+            table.add(item).unwrap();
+        }
+        let (written, rows) = table.finish().unwrap();
+        assert_eq!(rows as usize, documents.iter().map(|item| entries(item).len()).sum::<usize>());
+        written
+    }
 
     fn item(name: &str, document: Document) -> Item {
         Item { name: name.to_owned(), document, place: None }
@@ -172,18 +229,17 @@ mod tests {
     #[test]
     fn each_record_is_a_row_and_each_probe_of_a_search() {
         let documents = documents();
-        let rows = read(&table(&documents, Format::Csv).unwrap());
+        let rows = read(&table(&documents, Form::Csv));
         let trials = fixture::comparison().trials.len();
         assert_eq!(rows.len(), fixture::all().len() + fixture::search().probes.len() + trials);
         assert_eq!(rows.iter().filter(|row| row["study_setting"] == "B").count(), trials / 2);
-        assert_eq!(rows.len(), super::rows(&documents));
         let probes = rows.iter().filter(|row| !row["search_id"].is_empty());
         assert_eq!(probes.count(), fixture::search().probes.len());
     }
 
     #[test]
     fn a_record_of_a_run_tells_its_place() {
-        let rows = read(&table(&documents(), Format::Csv).unwrap());
+        let rows = read(&table(&documents(), Form::Csv));
         let told = |row: &std::collections::BTreeMap<String, String>, names: &[&str]| -> Vec<String> {
             names.iter().map(|name| row[*name].clone()).collect()
         };
@@ -199,8 +255,7 @@ mod tests {
     #[test]
     fn a_line_holds_a_record_that_is_read_again() {
         let documents = documents();
-        let text = String::from_utf8(lines(&documents).unwrap()).unwrap();
-        assert_eq!(text.lines().count(), rows(&documents));
+        let text = String::from_utf8(table(&documents, Form::Lines)).unwrap();
         let line: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
         let [from, repeat, zone] = [&line["from"], &line["repeat"], &line["to_labels"]["zone"]];
         assert_eq!((from, repeat, zone), (&"b".into(), &0.into(), &"z1".into()));
@@ -210,7 +265,7 @@ mod tests {
     #[test]
     fn what_stands_there_is_what_the_record_says() {
         let documents = documents();
-        let rows = read(&table(&documents, Format::Csv).unwrap());
+        let rows = read(&table(&documents, Form::Csv));
         for (row, record) in rows.iter().zip(fixture::all()) {
             assert_eq!(row["id"], record.id.to_string());
             assert_eq!(row["method"], record.method.to_string());
@@ -233,7 +288,7 @@ mod tests {
     #[test]
     fn every_column_has_a_name_of_its_own_and_somewhere_a_value() {
         let documents = documents();
-        let entries = entries(&documents);
+        let entries: Vec<Entry<'_>> = documents.iter().flat_map(entries).collect();
         let names: std::collections::BTreeSet<&str> = COLUMNS.iter().map(|column| column.name).collect();
         assert_eq!(names.len(), COLUMNS.len());
         // What no record of the tests has.
@@ -259,7 +314,7 @@ mod tests {
         use std::io::Write;
         let documents = documents();
         let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&table(&documents, Format::Parquet).unwrap()).unwrap();
+        file.write_all(&table(&documents, Form::Parquet)).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let word = |field: &Field| match field {
             Field::Null => String::new(),
@@ -272,7 +327,7 @@ mod tests {
             .unwrap()
             .map(|row| row.unwrap().get_column_iter().map(|(_, field)| word(field)).collect())
             .collect();
-        let csv = table(&documents, Format::Csv).unwrap();
+        let csv = table(&documents, Form::Csv);
         let mut csv = csv::Reader::from_reader(csv.as_slice());
         let expected: Vec<Vec<String>> =
             csv.records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect();

@@ -13,6 +13,7 @@ use logbook::record::Ended;
 use logbook::run::{Answer, Cell, HostSeen, PairCheck, Place, RunDocument, Stage};
 use logbook::shelf::short;
 use measure::unit::Nanos;
+use uuid::Uuid;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
@@ -20,6 +21,8 @@ use crate::page::moment;
 
 /// Where text behind a label starts.
 const LABEL: usize = 14;
+/// Digits of a record's id that are shown at least: the millisecond it was given.
+const FEWEST: usize = 12;
 /// What stands where there is nothing.
 const ABSENT: &str = "–";
 
@@ -221,6 +224,7 @@ pub(crate) fn over(address: Address) -> &'static str {
 
 /// A table for each method and kind of address, in the plan's order of methods.
 fn measured(page: &mut Page, run: &RunDocument, cells: &[&Cell]) {
+    let names = Names::of(run, cells);
     let place = |method: &str| run.plan.methods.iter().position(|there| there.name == method).unwrap_or(usize::MAX);
     let mut groups: BTreeMap<(usize, &str, Address), Vec<&Cell>> = BTreeMap::new();
     for cell in cells {
@@ -232,12 +236,47 @@ fn measured(page: &mut Page, run: &RunDocument, cells: &[&Cell]) {
         cells.sort_by(|one, other| one.place.cmp(&other.place));
         let columns: Vec<&Column> =
             COLUMNS.iter().filter(|column| cells.iter().any(|cell| (column.of)(cell).is_some())).collect();
-        let head =
-            [Piece::default()].into_iter().chain(columns.iter().map(|column| Piece::new(column.name, Tone::Faint)));
-        let mut rows: Vec<Vec<Piece>> = vec![head.collect()];
-        rows.extend(cells.iter().map(|cell| row(cell, &columns, run.plan.repeats > 1)));
+        let mut rows: Vec<Vec<Piece>> = vec![head(&columns)];
+        rows.extend(cells.iter().map(|cell| row(cell, &columns, &names, run.plan.repeats > 1)));
         page.table(&rows);
     }
+    if cells.iter().any(|cell| cell.record.is_some()) {
+        page.gap();
+        labelled(page, "record", "how its id begins: `sonde show` with that shows all of it");
+    }
+}
+
+/// How records are called: by as many digits of their ids as tell them from each other and from their run.
+struct Names {
+    digits: usize,
+}
+
+impl Names {
+    fn of(run: &RunDocument, cells: &[&Cell]) -> Self {
+        let ids = cells.iter().filter_map(|cell| cell.record).chain([run.id]);
+        let mut ids: Vec<String> = ids.map(|id| id.simple().to_string()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let alike = |two: &[String]| two[0].bytes().zip(two[1].bytes()).take_while(|(one, other)| one == other).count();
+        let most = ids.windows(2).map(alike).max().unwrap_or_default();
+        Self { digits: FEWEST.max(most + 1) }
+    }
+
+    /// The start of `id`, with its hyphens.
+    fn name(&self, id: Uuid) -> String {
+        let mut left = self.digits;
+        let wanted = |letter: &char| {
+            let goes_on = left > 0;
+            left -= usize::from(goes_on && *letter != '-');
+            goes_on
+        };
+        id.hyphenated().to_string().chars().take_while(wanted).collect()
+    }
+}
+
+fn head(columns: &[&Column]) -> Vec<Piece> {
+    let names = columns.iter().map(|column| column.name).chain(["record"]);
+    [Piece::default()].into_iter().chain(names.map(|name| Piece::new(name, Tone::Faint))).collect()
 }
 
 /// A column of what was measured.
@@ -264,12 +303,14 @@ fn note(cell: &Cell) -> Option<Piece> {
     }
 }
 
-fn row(cell: &Cell, columns: &[&Column], repeats: bool) -> Vec<Piece> {
+fn row(cell: &Cell, columns: &[&Column], names: &Names, repeats: bool) -> Vec<Piece> {
     let Place { from, to, repeat, .. } = &cell.place;
     let repeat = if repeats { format!(" #{repeat}") } else { String::new() };
     let name = Piece::new(format!("{from} → {to}{repeat}"), Tone::Strong);
     let empty = |column: &Column| Piece::new(if column.name == "note" { "" } else { ABSENT }, Tone::Faint);
-    [name].into_iter().chain(columns.iter().map(|column| (column.of)(cell).unwrap_or_else(|| empty(column)))).collect()
+    let record = cell.record.map_or_else(|| Piece::new(ABSENT, Tone::Faint), |id| Piece::from(names.name(id)));
+    let found = columns.iter().map(|column| (column.of)(cell).unwrap_or_else(|| empty(column)));
+    [name].into_iter().chain(found).chain([record]).collect()
 }
 
 #[cfg(test)]
@@ -288,6 +329,24 @@ mod tests {
         let text = render(&fixture::run(), &Style::default());
         assert_eq!(wide(&text), None, "{text}");
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn records_are_called_by_what_tells_them_apart() {
+        let mut run = fixture::run();
+        let id = |text: &str| text.parse::<Uuid>().unwrap();
+        let shown = |run: &RunDocument| Names::of(run, &run.cells.iter().collect::<Vec<_>>());
+        run.cells.truncate(2);
+        run.cells[0].record = Some(id("0199f2ab-1235-7abc-8def-0123456789ab"));
+        run.cells[1].record = Some(id("0199f2ab-1236-7abc-8def-0123456789ab"));
+        assert_eq!(shown(&run).name(run.cells[1].record.unwrap()), "0199f2ab-1236");
+        // Two of one millisecond, and one of that in which the run was started.
+        run.cells[1].record = Some(id("0199f2ab-1235-7abd-8def-0123456789ab"));
+        assert_eq!(shown(&run).name(run.cells[1].record.unwrap()), "0199f2ab-1235-7abd");
+        run.id = id("0199f2ab-1235-7abd-8def-1123456789ab");
+        assert_eq!(shown(&run).name(run.cells[1].record.unwrap()), "0199f2ab-1235-7abd-8def-0");
+        let text = render(&run, &Style::default());
+        assert!(text.contains("0199f2ab-1235-7abc-8def-0") && wide(&text).is_none(), "{text}");
     }
 
     #[test]

@@ -53,20 +53,20 @@ impl Output {
 
     /// Prints a part of the result, without its colours where these are not wanted. `false`: nobody reads any more.
     pub fn result(&self, text: &str) -> bool {
-        self.print(text, &mut anstream::stdout().lock())
+        self.print(text.as_bytes(), &mut anstream::stdout().lock())
     }
 
     /// Prints a part of the result to the octet, bells and backspaces too, as another program would.
     pub fn exactly(&self, text: &str) -> bool {
-        self.print(text, &mut io::stdout().lock())
+        self.print(text.as_bytes(), &mut io::stdout().lock())
     }
 
-    fn print(&self, text: &str, stdout: &mut dyn Write) -> bool {
+    fn print(&self, text: &[u8], stdout: &mut dyn Write) -> bool {
         let mut state = self.lock();
         state.wipe();
         state.begun = true;
         if matches!(state.result, ResultStream::Open) {
-            state.result = match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            state.result = match stdout.write_all(text).and_then(|()| stdout.flush()) {
                 Ok(()) => ResultStream::Open,
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ResultStream::ReaderGone,
                 Err(error) => ResultStream::Broken(error),
@@ -88,6 +88,11 @@ impl Output {
     /// Whether the result is whole, so that nothing may be added to it.
     pub fn has_whole_result(&self) -> bool {
         self.lock().whole
+    }
+
+    /// Whether what is printed is still read.
+    pub fn is_open(&self) -> bool {
+        matches!(self.lock().result, ResultStream::Open)
     }
 
     /// What kept the result from being written, where it is more than a reader that went away.
@@ -133,6 +138,21 @@ impl Output {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         // A thread that panicked while printing leaves at worst half a line behind.
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The result as a stream of octets, each as it is. Where nobody reads any more it says so; [`Output`] knows why.
+impl Write for &Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.print(bytes, &mut io::stdout().lock()) {
+            Ok(bytes.len())
+        } else {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

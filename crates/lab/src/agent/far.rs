@@ -57,6 +57,7 @@ pub fn attend(
                 start.go(&jobs, &out);
             }
             Ok(Order::End { job }) => end(&jobs, job),
+            Ok(Order::Answer) => told = tell(&out, &Told::Here),
             Err(error) => {
                 let not_started = Some(format!("not an order of this version: {error}"));
                 told = tell(&out, &Told::Ended(Ended { not_started, ..Ended::default() }));

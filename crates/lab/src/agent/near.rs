@@ -1,11 +1,14 @@
 //! The end that gives the orders.
+//!
+//! Every wait for a host is bounded: one that says nothing is asked whether it is there, and given up when no answer comes.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+mod hearing;
+
+use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use endpoint::clock::{self, Monotonic};
@@ -15,26 +18,21 @@ use logbook::failure::{Failure, Side};
 use measure::unit::{Instant, Nanos};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{Ended, Hello, Order, Told, VERSION};
+use super::{Ended, Hello, Order, VERSION};
 use crate::transport::Transport;
 use crate::trial::{self, Run};
+use hearing::{Seen, State, keep_last, listen, lock};
 
-/// Lines that a host may print before its agent says hello: a shell that greets.
-const MOST_GREETINGS: usize = 100;
 /// How long an answer to an order may take on its way, beyond what it was given.
 const ON_THE_WAY: Nanos = Nanos::secs(15);
-/// The longest line of what the way to it says, bytes.
-const LONGEST_SAID: u64 = 4 << 10;
 /// How long an agent may take to end, with all it runs, once its orders have ended: what it asks to end has five seconds.
 const FAREWELL: Nanos = Nanos::secs(12);
+/// After which part of the patience an agent that is silent is asked whether it is there.
+const SIGNS: u64 = 3;
 /// How often what is to end is looked after.
 const LOOK: Nanos = Nanos::millis(10);
 /// How often somebody who waits looks up.
 const GLANCE: Nanos = Nanos::millis(100);
-/// The longest line that is read, bytes: a record's, and far more than that.
-const LONGEST: u64 = 512 << 20;
-/// The end of a transport's standard error that is kept, lines.
-const KEPT: usize = 5;
 
 /// An agent on a host, and what leads there. Dropped, it ends with all it runs.
 #[derive(Debug)]
@@ -46,24 +44,8 @@ pub struct Agent {
     state: Arc<State>,
     next: AtomicU64,
     leader: Mutex<Child>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    seen: Mutex<Seen>,
-    changed: Condvar,
-}
-
-/// What an agent has told so far.
-#[derive(Debug, Default)]
-struct Seen {
-    hello: Option<(Hello, u64)>,
-    ended: HashMap<u64, Ended>,
-    said: HashMap<u64, Vec<String>>,
-    /// It tells nothing any more, and why.
-    gone: Option<String>,
-    /// What the way to it said last.
-    leader_said: Vec<String>,
+    /// How long it may say nothing while it is waited for.
+    patience: Nanos,
 }
 
 /// Something that runs on the host.
@@ -74,15 +56,16 @@ pub struct Job<'a> {
 }
 
 impl Agent {
-    /// Starts an agent at the end of `transport`, where the program is called `program`, and waits until it is there.
+    /// Starts an agent at the end of `transport`, where the program is called `program`, and waits until it is there. From then on
+    /// it may say nothing for `patience` while it is waited for.
     ///
     /// # Errors
-    /// Nobody is there within `patience`, or somebody who is no agent of this version.
+    /// Nobody is there at `due`, or somebody who is no agent of this version.
     pub fn start(
         host: &str,
         transport: &dyn Transport,
         program: &str,
-        patience: Nanos,
+        (due, patience): (Instant, Nanos),
         stop: &Stop,
     ) -> Result<Self, Failure> {
         let words = [program.to_owned(), "agent".to_owned()];
@@ -121,9 +104,9 @@ impl Agent {
             state,
             next: AtomicU64::new(1),
             leader: Mutex::new(leader),
+            patience,
         };
-        let (hello, heard) =
-            agent.wait_until(Some(Monotonic::now().after(patience)), stop, "say hello", |seen| seen.hello.clone())?;
+        let (hello, heard) = agent.wait_until(Some(due), stop, "say hello", |seen| seen.hello.clone())?;
         if hello.version != VERSION {
             let what =
                 format!("{host}: its agent speaks version {}, and this program version {VERSION}", hello.version);
@@ -194,6 +177,7 @@ impl Agent {
         what: &str,
         wanted: impl Fn(&mut Seen) -> Option<T>,
     ) -> Result<T, Failure> {
+        let mut silence = Silence { since: Monotonic::now(), asked: None };
         let mut seen = lock(&self.state.seen);
         loop {
             if let Some(found) = wanted(&mut seen) {
@@ -211,6 +195,20 @@ impl Agent {
                 seen.gone = Some(why);
                 return Err(failure);
             }
+            match silence.judge(&seen, self.patience) {
+                Sign::Enough => {}
+                Sign::Wanted => {
+                    drop(seen);
+                    // That it takes no orders is found out by what listens to it.
+                    let _ = self.order(&Order::Answer);
+                    seen = lock(&self.state.seen);
+                    continue;
+                }
+                Sign::None => {
+                    seen.gone = Some(format!("has said nothing for {}, though it was asked", self.patience));
+                    continue;
+                }
+            }
             let waited = self.state.changed.wait_timeout(seen, GLANCE.into());
             seen = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -221,6 +219,42 @@ impl Agent {
         let hint = "see whether it can be reached by hand, and go on with --resume";
         let what = format!("{}: its agent {why}{said}", self.host);
         Failure { hint: Some(hint.into()), ..failure(&self.host, what) }
+    }
+}
+
+/// How long nothing came from an agent while somebody waits for it.
+struct Silence {
+    since: Instant,
+    asked: Option<Instant>,
+}
+
+/// What is to be thought of an agent's silence.
+enum Sign {
+    /// It spoke lately, or was asked lately.
+    Enough,
+    /// It should be asked.
+    Wanted,
+    /// It was asked, and does not answer.
+    None,
+}
+
+impl Silence {
+    fn judge(&mut self, seen: &Seen, patience: Nanos) -> Sign {
+        // Before its hello there is nobody to ask, and the wait for that has an end of its own.
+        if seen.hello.is_none() {
+            return Sign::Enough;
+        }
+        let last = seen.heard.map_or(self.since, |heard| heard.max(self.since));
+        let (now, first) = (Monotonic::now(), patience.0 / SIGNS);
+        match self.asked.filter(|asked| *asked >= last) {
+            // From the asking on, not from the last word: we may have slept ourselves.
+            Some(asked) if now >= asked.after(Nanos(patience.0 - first)) => Sign::None,
+            None if now >= last.after(Nanos(first)) => {
+                self.asked = Some(now);
+                Sign::Wanted
+            }
+            _ => Sign::Enough,
+        }
     }
 }
 
@@ -299,7 +333,7 @@ impl Drop for Agent {
         drop(lock(&self.orders).take());
         let mut leader = lock(&self.leader);
         // Who never said hello is no agent, and has nothing to end in order.
-        let patience = if self.hello.version == 0 { Nanos::ZERO } else { FAREWELL };
+        let patience = if self.hello.version == 0 { Nanos::ZERO } else { FAREWELL.min(self.patience) };
         let until = Monotonic::now().after(patience);
         while matches!(leader.try_wait(), Ok(None)) {
             if Monotonic::now() >= until {
@@ -314,191 +348,9 @@ impl Drop for Agent {
     }
 }
 
-/// Takes what the agent tells until that ends.
-fn listen(stdout: ChildStdout, state: &State) {
-    let mut greetings = 0;
-    let mut gone = "is gone".to_owned();
-    let (mut stdout, mut line) = (BufReader::new(stdout), Vec::new());
-    while let Ok(1..) = stdout.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
-        let told = serde_json::from_slice::<Told>(&line);
-        let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
-        line.clear();
-        let mut seen = lock(&state.seen);
-        match told {
-            Ok(Told::Hello(hello)) => seen.hello = Some((hello, clock::wall())),
-            Ok(Told::Said { job, line }) => seen.said.entry(job).or_default().push(line),
-            Ok(Told::Ended(ended)) => drop(seen.ended.insert(ended.job, ended)),
-            Err(_) if seen.hello.is_none() && greetings < MOST_GREETINGS => greetings += 1,
-            Err(_) => {
-                let shown: String = shown.chars().filter(|letter| !letter.is_control()).collect();
-                gone = format!("tells what makes no sense: `{shown}`");
-                break;
-            }
-        }
-        drop(seen);
-        state.changed.notify_all();
-    }
-    let mut seen = lock(&state.seen);
-    seen.gone.get_or_insert(gone);
-    drop(seen);
-    state.changed.notify_all();
-}
-
-/// Keeps the last lines of what the way to the host says.
-fn keep_last(stderr: impl Read, state: &State) {
-    let (mut stderr, mut line) = (BufReader::new(stderr), Vec::new());
-    while let Ok(1..) = stderr.by_ref().take(LONGEST_SAID).read_until(b'\n', &mut line) {
-        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        line.clear();
-        if text.is_empty() {
-            continue;
-        }
-        let mut seen = lock(&state.seen);
-        if seen.leader_said.len() == KEPT {
-            seen.leader_said.remove(0);
-        }
-        seen.leader_said.push(text);
-    }
-}
-
 fn failure(host: &str, what: String) -> Failure {
     Failure { what, to_whom: Some(host.to_owned()), side: Some(Side::Theirs), hint: None, partial: None }
 }
 
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A thread that panicked held a whole value at every moment.
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-    use crate::transport::Program;
-
-    /// A host whose agent is a script of the shell.
-    #[derive(Debug)]
-    struct Script(&'static str);
-
-    impl Transport for Script {
-        fn put(&self, _: &Program, _: Nanos, _: &Stop) -> Result<String, Failure> {
-            Ok("sonde".to_owned())
-        }
-
-        fn command(&self, words: &[String]) -> Command {
-            assert_eq!(words, ["sonde", "agent"]);
-            let mut command = Command::new("sh");
-            command.args(["-c", self.0]);
-            command
-        }
-
-        fn clean(&self, _: Nanos, _: &Stop) -> Result<(), Failure> {
-            Ok(())
-        }
-    }
-
-    const HELLO: &str = r#"{"told":"hello","version":1,"program":"sonde","program_version":"0.1.0","kernel":null,"cpus":2,"boot_id":null,"wall_ns":0}"#;
-
-    fn start(script: &'static str, patience: Nanos) -> Result<Agent, String> {
-        Agent::start("b", &Script(script), "sonde", patience, &Stop::default()).map_err(|failure| failure.what)
-    }
-
-    fn agent(script: &str) -> Agent {
-        let script = format!("echo '{HELLO}'; {script}").leak();
-        start(script, Nanos::secs(60)).unwrap()
-    }
-
-    fn words(text: &str) -> Vec<String> {
-        text.split(' ').map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn a_host_may_greet_before_its_agent_does() {
-        let script = format!("echo Welcome to b; echo; echo '{HELLO}'; cat >/dev/null").leak();
-        let agent = start(script, Nanos::secs(60)).unwrap();
-        assert_eq!((agent.hello().cpus, agent.hello().kernel.clone()), (Some(2), None));
-        assert!(agent.clock_ahead_ns().unwrap() < -1_000_000_000, "a clock of 1970 is behind ours");
-    }
-
-    #[test]
-    fn who_does_not_say_hello_is_given_up_with_what_was_said() {
-        let told = start("echo 'Permission denied (publickey).' >&2; exit 255", Nanos::secs(60)).unwrap_err();
-        assert_eq!(told, "b: its agent is gone: Permission denied (publickey).");
-        let told = start("exec sleep 600", Nanos::millis(50)).unwrap_err();
-        assert_eq!(told, "b: its agent did not say hello in time");
-        let told = start("yes rubbish", Nanos::secs(60)).unwrap_err();
-        assert_eq!(told, "b: its agent tells what makes no sense: `rubbish`");
-    }
-
-    #[test]
-    fn another_version_is_refused() {
-        let script = format!("echo '{}'; cat >/dev/null", HELLO.replace("\"version\":1", "\"version\":9")).leak();
-        let told = start(script, Nanos::secs(60)).unwrap_err();
-        assert_eq!(told, "b: its agent speaks version 9, and this program version 1");
-    }
-
-    #[test]
-    fn what_an_agent_tells_reaches_whom_it_is_for() {
-        let agent = agent(
-            r#"read a; read b; printf '%s\n' '{"told":"ended","job":2,"printed":"two","said":"","status":0,"not_started":null}'
-            echo '{"told":"said","job":1,"line":"ready now"}'
-            echo '{"told":"ended","job":1,"printed":"one","said":"","status":3,"not_started":null}'; cat >/dev/null"#,
-        );
-        let stop = Stop::default();
-        let one = agent.begin(&words("rtt x"), Some("secret"), true).unwrap();
-        let two = agent.begin(&words("rtt y"), None, false).unwrap();
-        assert_eq!(one.wait_for_word("ready", Nanos::secs(60), &stop).unwrap(), "ready now");
-        let (one, two) = (one.wait(Nanos::secs(60), &stop).unwrap(), two.wait(Nanos::secs(60), &stop).unwrap());
-        assert_eq!((one.printed.as_str(), one.status), ("one", Some(3)));
-        assert_eq!((two.printed.as_str(), two.status), ("two", Some(0)));
-    }
-
-    #[test]
-    fn what_was_not_started_and_what_ended_too_early_say_why() {
-        let agent = agent(
-            r#"read a; echo '{"told":"ended","job":1,"printed":"","said":"","status":null,"not_started":"no such file"}'
-            read b; printf '%s\n' '{"told":"ended","job":2,"printed":"","said":"error: port 7663: taken\nhint: x","status":2,"not_started":null}'; cat >/dev/null"#,
-        );
-        let stop = Stop::default();
-        let one = agent.begin(&words("rtt x"), None, false).unwrap();
-        assert_eq!(one.wait(Nanos::secs(60), &stop).unwrap_err().what, "b: no such file");
-        let two = agent.begin(&words("serve"), None, true).unwrap();
-        let told = two.wait_for_word("listening", Nanos::secs(60), &stop).unwrap_err().what;
-        assert_eq!(told, "b: error: port 7663: taken");
-    }
-
-    #[test]
-    fn a_host_that_is_lost_in_the_middle_ends_the_wait() {
-        let agent = agent("read a; echo 'Connection to b closed.' >&2; exit 1");
-        let run = agent.measure(&words("rtt x"), None, Nanos::secs(600), &Stop::default());
-        let Run::Failed(failure) = run else { panic!("there was nothing to measure with") };
-        assert!(failure.what.starts_with("b: its agent is gone"), "{}", failure.what);
-        assert!(agent.gone().is_some());
-        assert!(
-            agent.begin(&words("rtt x"), None, false).is_err() || agent.gone().is_some(),
-            "nothing more is asked of it"
-        );
-    }
-
-    #[test]
-    fn rubbish_in_the_middle_gives_the_host_up() {
-        let agent = agent("read a; echo 'Broadcast message: going down'; cat >/dev/null");
-        let run = agent.measure(&words("rtt x"), None, Nanos::secs(600), &Stop::default());
-        let Run::Failed(failure) = run else { panic!("there was nothing to measure with") };
-        assert_eq!(failure.what, "b: its agent tells what makes no sense: `Broadcast message: going down`");
-    }
-
-    #[test]
-    fn a_stop_asks_for_what_there_is() {
-        // The first order starts, the second ends.
-        let agent = agent(
-            r#"read a; read b; case $b in *end*) echo '{"told":"ended","job":1,"printed":"partial","said":"","status":130,"not_started":null}';; esac
-            cat >/dev/null"#,
-        );
-        let stop = Stop::default();
-        stop.request();
-        let job = agent.begin(&words("rtt x"), None, false).unwrap();
-        assert_eq!(job.wait(Nanos::secs(600), &stop).unwrap().printed, "partial");
-    }
-}
+mod tests;

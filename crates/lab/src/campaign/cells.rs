@@ -88,6 +88,9 @@ impl Course<'_> {
                 (failure.partial.take(), Some(failure))
             }
         };
+        for member in [from, to] {
+            member.tell_loss(campaign);
+        }
         // One that was lost meanwhile is why.
         let lost = [from, to].into_iter().find_map(Member::lost).filter(|_| failure.is_some());
         let cell = Cell {

@@ -12,32 +12,54 @@ use measure::reach::{AddressReach, Reporter, Seen, Verdict};
 use measure::unit::Nanos;
 
 use super::crew::{Crew, Member};
-use super::{Campaign, KEY_FILE, Needs, in_parallel};
+use super::{Campaign, KEY_FILE, Needs, fan};
 use crate::pairs::Pair;
 use crate::trial::Run;
 
 /// How long a check of one host may take.
 const MOST: Nanos = Nanos::secs(30);
 
-/// Asks each of `pairs`, from either end where the plan measures so, and tells what answers.
+/// Asks each of `pairs`, from either end where the plan measures so, and tells what answers. What has to do with a host that is lost
+/// is not asked: nobody measures there.
 pub fn all(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<PairCheck> {
-    let mut asked: Vec<Vec<(usize, Address, IpAddr)>> = vec![Vec::new(); crew.members().len()];
-    let back = campaign.plan.directions == Directions::Both;
-    let ends = |pair: &Pair| [Some((pair.first, pair.second)), back.then_some((pair.second, pair.first))];
-    for (from, to) in pairs.iter().flat_map(ends).flatten() {
-        for over in campaign.plan.addresses.each() {
-            asked[from].extend(crew.member(to).host.address(*over).map(|address| (to, *over, address)));
+    let found = fan::each(&asked(campaign, crew, pairs), &|_, asked| {
+        let (from, to) = (crew.member(asked.from), crew.member(asked.to));
+        if campaign.stop.requested() || from.lost().is_some() || to.lost().is_some() {
+            return None;
         }
-    }
-    let found = in_parallel(&asked, &|from, targets| {
-        let of = |(to, over, address): &(usize, Address, IpAddr)| {
-            let check = one(campaign, crew.member(from), crew.member(*to), *over, *address);
-            campaign.watcher.checked(&check);
-            check
-        };
-        targets.iter().filter(|_| !campaign.stop.requested()).map(of).collect::<Vec<_>>()
+        let check = one(campaign, from, to, asked.over, asked.address);
+        campaign.watcher.checked(&check);
+        from.tell_loss(campaign);
+        Some(check)
     });
     found.into_iter().flatten().collect()
+}
+
+/// What one host asks of another.
+struct Asked {
+    from: usize,
+    to: usize,
+    over: Address,
+    address: IpAddr,
+}
+
+/// Who asks whom: the first question of every host, then the second of every host, so that many of them are busy at a time with
+/// little each.
+fn asked(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<Asked> {
+    let back = campaign.plan.directions == Directions::Both;
+    let ends = |pair: &Pair| [Some((pair.first, pair.second)), back.then_some((pair.second, pair.first))];
+    let mut asked: Vec<(usize, Asked)> = Vec::new();
+    let mut questions = vec![0; crew.members().len()];
+    for (from, to) in pairs.iter().flat_map(ends).flatten() {
+        for &over in campaign.plan.addresses.each() {
+            if let Some(address) = crew.member(to).host.address(over) {
+                asked.push((questions[from], Asked { from, to, over, address }));
+                questions[from] += 1;
+            }
+        }
+    }
+    asked.sort_by_key(|(nth, _)| *nth);
+    asked.into_iter().map(|(_, asked)| asked).collect()
 }
 
 fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, address: IpAddr) -> PairCheck {

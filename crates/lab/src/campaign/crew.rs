@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use endpoint::clock::Monotonic;
 use logbook::failure::{Failure, Side};
 use logbook::host::{Address, Host, Reach};
 use logbook::record::Tool;
 use logbook::run::HostSeen;
 use measure::unit::Nanos;
 
-use super::{Campaign, KEY_FILE, in_parallel};
+use super::{Campaign, KEY_FILE, fan};
 use crate::agent::near::Agent;
 use crate::pairs;
 use crate::transport::Transport;
@@ -38,16 +39,23 @@ pub struct Member {
 #[derive(Clone, Debug, Default)]
 struct State {
     lost: Option<Failure>,
+    /// Whether that was told.
+    told: bool,
     /// Why nobody serves there, where somebody should.
     unserved: Option<Failure>,
 }
 
 impl Crew {
-    /// Puts the program onto every host and starts its agent; what does not come to be is lost, and told.
-    pub fn muster(campaign: &Campaign<'_>) -> Self {
-        let members = in_parallel(&campaign.plan.hosts, &|_, host| {
+    /// Puts the program onto every host, starts its agent, and has those that are `wanted` answer at their addresses of the plan's
+    /// kinds; what does not come to be is lost, and told.
+    pub fn muster(campaign: &Campaign<'_>, wanted: &[bool]) -> Self {
+        let members = fan::each(&campaign.plan.hosts, &|at, host| {
             let member = Member::reach(host, campaign);
-            campaign.watcher.seen(&member.seen());
+            member.tell(campaign);
+            if wanted.get(at) == Some(&true) && member.lost().is_none() {
+                member.serve(campaign);
+                member.tell_loss(campaign);
+            }
             member
         });
         Self { members }
@@ -71,15 +79,6 @@ impl Crew {
         pairs::machines(&hosts, &kernels)
     }
 
-    /// Has each host that is in `wanted` answer at its addresses of the plan's kinds.
-    pub fn serve(&self, campaign: &Campaign<'_>, wanted: &[bool]) {
-        in_parallel(&self.members, &|at, member| {
-            if wanted.get(at) == Some(&true) {
-                member.serve(campaign);
-            }
-        });
-    }
-
     /// Ends all agents, and with them what they run.
     pub fn dismiss(self) {
         std::thread::scope(|scope| {
@@ -91,7 +90,7 @@ impl Crew {
 
     /// Takes the program away from every host where it was put.
     pub fn clean(&self, campaign: &Campaign<'_>) -> Vec<Failure> {
-        let cleaned = in_parallel(&self.members, &|_, member| {
+        let cleaned = fan::each(&self.members, &|_, member| {
             member.transport.as_ref().map_or(Ok(()), |transport| transport.clean(campaign.patience, campaign.stop))
         });
         cleaned.into_iter().filter_map(Result::err).collect()
@@ -108,10 +107,12 @@ impl Member {
     }
 
     fn enlist(&mut self, campaign: &Campaign<'_>) -> Result<(), Failure> {
+        let Campaign { patience, stop, .. } = *campaign;
+        let due = Monotonic::now().after(patience);
         let transport = campaign.ways.to(&self.host)?;
         let transport = self.transport.insert(transport);
-        let program = transport.put(campaign.program, campaign.patience, campaign.stop)?;
-        let agent = Agent::start(&self.host.name, transport.as_ref(), &program, campaign.patience, campaign.stop)?;
+        let program = transport.put(campaign.program, patience, stop)?;
+        let agent = Agent::start(&self.host.name, transport.as_ref(), &program, (due, patience), stop)?;
         self.agent = Some(agent);
         Ok(())
     }
@@ -124,6 +125,20 @@ impl Member {
             state.lost = gone;
         }
         state.lost.clone()
+    }
+
+    /// Tells what was found of it.
+    fn tell(&self, campaign: &Campaign<'_>) {
+        let seen = self.seen();
+        lock(&self.state).told = seen.lost.is_some();
+        campaign.watcher.seen(&seen);
+    }
+
+    /// Tells that it is lost, where it is and that was not told.
+    pub fn tell_loss(&self, campaign: &Campaign<'_>) {
+        if self.lost().is_some() && !std::mem::replace(&mut lock(&self.state).told, true) {
+            campaign.watcher.seen(&self.seen());
+        }
     }
 
     /// Why nobody of ours answers there, where somebody should.

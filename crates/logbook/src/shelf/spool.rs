@@ -191,6 +191,7 @@ impl Spool {
 /// # Errors
 /// A file that cannot be read, that holds something else, or that the shelf does not take: it stays.
 pub fn take(path: &Path, shelf: &mut dyn Shelf) -> Result<(), Why> {
+    let _alone = alone(path);
     let io = |step, cause| StoreError::Io { step, path: path.to_owned(), cause };
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -203,6 +204,14 @@ pub fn take(path: &Path, shelf: &mut dyn Shelf) -> Result<(), Why> {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(io(store::Step::Remove, cause).into()),
         _ => Ok(()),
     }
+}
+
+/// Keeps other processes from taking anything of this folder until it is dropped, or its process is killed: one that had read a file
+/// before we took it would put what is old over what came behind it. Where the file system has no locks, it goes without.
+fn alone(path: &Path) -> Option<fs::File> {
+    let folder = fs::File::open(path.parent()?).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
 }
 
 fn number(file: &Path) -> Option<u64> {

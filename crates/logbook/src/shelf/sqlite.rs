@@ -191,6 +191,10 @@ impl Shelf for SqliteShelf {
         find::run(&self.connection, id).map_err(|fault| self.failed(fault))
     }
 
+    fn head(&self, id: Uuid) -> Result<RunDocument, ShelfError> {
+        find::head(&self.connection, id).map_err(|fault| self.failed(fault))
+    }
+
     fn record(&self, id: Uuid) -> Result<Record, ShelfError> {
         find::record(&self.connection, id).map_err(|fault| self.failed(fault))
     }

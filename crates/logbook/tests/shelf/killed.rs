@@ -1,16 +1,23 @@
 //! Killed at any instant: the file opens, it is sound, and what was acknowledged is there, whole.
 
-use logbook::shelf::Shelf;
+use logbook::record::Ended;
+use logbook::shelf::item::Item;
 use logbook::shelf::keeper::Keeper;
+use logbook::shelf::spool::Spool;
+use logbook::shelf::{Progress, Shelf};
 use rusqlite::Connection;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::scene;
-use crate::writer::Writer;
+use crate::writer::{Writer, importer};
 
 /// How often a writer is killed: twice in three into the store, else into the spool.
 const KILLS: u64 = 66;
+/// Runs that are taken in at once, and cells of each.
+const WAITING: (u64, u64) = (2, 16);
+/// How often those who take them in are killed, at least.
+const IMPORTS: usize = 8;
 /// More cells than a writer comes to before it is killed.
 const CELLS: u64 = 10_000;
 
@@ -78,5 +85,84 @@ fn sound(file: &Path, run: u64, acknowledged: u64) {
         let (expected, record) = scene::cell(run, number as u64);
         assert_eq!(*cell, expected);
         assert_eq!(shelf.record(record.id).unwrap(), record);
+    }
+}
+
+/// Two processes take in the same spool, and both are killed: again and again, until nothing waits any more.
+#[test]
+fn an_import_that_is_killed_at_any_instant_loses_nothing_and_takes_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, waiting) = (folder.path().join("runs.db"), folder.path().join("from-elsewhere"));
+    let mut spool = Spool::new(&waiting);
+    for item in (0..WAITING.0).flat_map(items) {
+        spool.add(&item).unwrap();
+    }
+    drop(scene::open(&file));
+    let all = spool.files().unwrap();
+    let mut chance = fastrand::Rng::with_seed(9);
+    let mut kills = 0;
+    loop {
+        let before = spool.files().unwrap().len();
+        let mut importers = [importer(&file, &waiting), importer(&file, &waiting)];
+        // From when they are at it, so that most of them are killed within a file and not within their start.
+        let gone = |child: &mut std::process::Child| child.try_wait().unwrap().is_some();
+        while spool.files().unwrap().len() == before && !importers.iter_mut().all(gone) {}
+        for _ in 0..chance.u32(0..200_000) {
+            std::hint::spin_loop();
+        }
+        for child in &mut importers {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let left = spool.files().unwrap();
+        taken_in(&file, &all, &left);
+        if left.is_empty() {
+            break;
+        }
+        kills += usize::from(left.len() < before);
+    }
+    assert!(kills >= IMPORTS, "they were killed {kills} times only");
+    for run in 0..WAITING.0 {
+        let found = scene::open(&file).run(scene::run_id(run)).unwrap();
+        assert_eq!(
+            (found.ended, found.stages.len()),
+            (Some(Ended::Complete), scene::DONE.len()),
+            "the last word stands"
+        );
+    }
+}
+
+/// A run as it was spooled: its start, its cells, and how far it was after each.
+fn items(number: u64) -> Vec<Item> {
+    let run = scene::run_id(number);
+    let mut items = vec![Item::Begin { run: Box::new(scene::run(number)) }];
+    for at in 0..WAITING.1 {
+        let (cell, record) = scene::cell(number, at);
+        items.push(Item::Cell { run, cell: Box::new(cell), record: Some(Box::new(record)) });
+        let ended = (at + 1 == WAITING.1).then_some(Ended::Complete);
+        let stages = scene::DONE[..if ended.is_some() { 2 } else { 1 }].to_vec();
+        items.push(Item::Advance { run, progress: Box::new(Progress { hosts: Vec::new(), stages, ended }) });
+    }
+    items
+}
+
+/// What does not wait any more is there, whole and once; of what waits the first alone may be there too.
+fn taken_in(file: &Path, all: &[std::path::PathBuf], left: &[std::path::PathBuf]) {
+    let shelf = scene::open(file);
+    assert_eq!(shelf.complaints().unwrap(), [""; 0]);
+    assert_eq!(all[all.len() - left.len()..], *left, "they are taken in their order");
+    let gone = (all.len() - left.len()) as u64;
+    let each = 1 + 2 * WAITING.1;
+    for run in 0..WAITING.0 {
+        // Of each pair behind the start the first is a cell.
+        let of_run = gone.saturating_sub(run * each).min(each);
+        let least = of_run / 2;
+        let found = shelf.run(scene::run_id(run)).map(|run| run.cells).unwrap_or_default();
+        assert!((least..=least + 1).contains(&(found.len() as u64)), "run {run}: {} of {least}", found.len());
+        for (number, cell) in found.iter().enumerate() {
+            let (expected, record) = scene::cell(run, number as u64);
+            assert_eq!(*cell, expected);
+            assert_eq!(shelf.record(record.id).unwrap(), record);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! A process that writes: this very program, started again.
+//! Processes that write, or take in what was spooled: this very program, started again.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -13,6 +13,19 @@ use crate::scene;
 
 /// The file, the number of the run, how many cells, and for how many seconds it waits for others.
 const TOLD: [&str; 4] = ["SONDE_WRITER_FILE", "SONDE_WRITER_RUN", "SONDE_WRITER_CELLS", "SONDE_WRITER_WAIT"];
+
+/// The file, and the folder that is taken in.
+const TAKEN: [&str; 2] = ["SONDE_IMPORTER_FILE", "SONDE_IMPORTER_FOLDER"];
+
+/// Starts a process that puts all that waits in `folder` into `file`.
+pub fn importer(file: &Path, folder: &Path) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "writer::imports", "--ignored", "--test-threads=1"])
+        .env(TAKEN[0], file)
+        .env(TAKEN[1], folder);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
 
 /// A writer that was started.
 pub struct Writer {
@@ -58,4 +71,12 @@ fn writes() {
         // A line of its own: the harness may have begun one.
         stdout.write_all(format!("\nkept {number}\n").as_bytes()).and_then(|()| stdout.flush()).unwrap();
     }
+}
+
+#[test]
+#[ignore = "it is the other process of a test that starts it"]
+fn imports() {
+    let [Some(file), Some(folder)] = TAKEN.map(std::env::var_os) else { return };
+    let mut shelf = SqliteShelf::open(Path::new(&file), Duration::from_secs(60)).unwrap();
+    Spool::new(folder).take_all(&mut shelf).unwrap();
 }

@@ -1,7 +1,7 @@
-//! The table as Parquet: the columns of the CSV, each with its type.
+//! The table as Parquet: the columns of the CSV, each with its type, in groups of rows.
 
-use std::fmt::Write;
-use std::io;
+use std::fmt::Write as _;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
@@ -15,28 +15,63 @@ use parquet::schema::parser::parse_message_type;
 use super::columns::{COLUMNS, Kind};
 use super::{Entry, Value};
 
-/// The bytes of the file.
-pub(super) fn table(entries: &[Entry<'_>]) -> io::Result<Vec<u8>> {
-    written(entries).map_err(|fault| io::Error::other(fault.to_string()))
+/// Rows held until they are written as one group: 2,048 take about 10 MB.
+const GROUP: usize = 1 << 11;
+
+/// Writes rows to `W` as they come.
+pub(super) struct Writer<W: Write + Send> {
+    out: SerializedFileWriter<W>,
+    rows: Vec<Vec<Option<Value>>>,
 }
 
-fn written(entries: &[Entry<'_>]) -> Result<Vec<u8>, ParquetError> {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(concat!("sonde ", env!("CARGO_PKG_VERSION")).to_owned())
-        .build();
-    let schema = Arc::new(parse_message_type(&schema())?);
-    let mut out = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
-    let mut group = out.next_row_group()?;
-    let mut columns = COLUMNS.iter();
-    while let Some(writer) = group.next_column()? {
-        let column =
-            columns.next().ok_or_else(|| ParquetError::General("more columns than the schema has".to_owned()))?;
-        let values: Vec<Option<Value>> = entries.iter().map(|entry| column.value(entry)).collect();
-        write_column(writer, &values)?;
+impl<W: Write + Send> Writer<W> {
+    pub(super) fn new(out: W) -> io::Result<Self> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by(concat!("sonde ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        let schema = Arc::new(parse_message_type(&schema()).map_err(cause)?);
+        let out = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(cause)?;
+        Ok(Self { out, rows: Vec::new() })
     }
-    group.close()?;
-    out.into_inner()
+
+    pub(super) fn add(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        self.rows.push(COLUMNS.iter().map(|column| column.value(entry)).collect());
+        if self.rows.len() < GROUP {
+            return Ok(());
+        }
+        self.group().map_err(cause)
+    }
+
+    fn group(&mut self) -> Result<(), ParquetError> {
+        let mut rows = std::mem::take(&mut self.rows);
+        let mut group = self.out.next_row_group()?;
+        let mut number = 0;
+        while let Some(writer) = group.next_column()? {
+            let values = rows.iter_mut().map(|row| row.get_mut(number).and_then(Option::take));
+            write_column(writer, &values.collect::<Vec<Option<Value>>>())?;
+            number += 1;
+        }
+        group.close().map(|_| ())
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<W> {
+        if !self.rows.is_empty() {
+            self.group().map_err(cause)?;
+        }
+        self.out.into_inner().map_err(cause)
+    }
+}
+
+/// What the system said, where it is in there.
+fn cause(fault: ParquetError) -> io::Error {
+    match fault {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(cause) => *cause,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
 }
 
 fn schema() -> String {

@@ -1,20 +1,16 @@
 //! The records themselves, one JSON object a line, each with where it came from.
 
-use std::io;
+use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
 use super::Entry;
 use crate::run::over;
 
-/// The lines.
-pub(super) fn all(entries: &[Entry<'_>]) -> io::Result<Vec<u8>> {
-    let mut lines = Vec::new();
-    for entry in entries {
-        serde_json::to_writer(&mut lines, &line(entry)?)?;
-        lines.push(b'\n');
-    }
-    Ok(lines)
+/// Writes the line of `entry`.
+pub(super) fn write(out: &mut impl Write, entry: &Entry<'_>) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &line(entry)?)?;
+    out.write_all(b"\n")
 }
 
 fn line(entry: &Entry<'_>) -> io::Result<Value> {

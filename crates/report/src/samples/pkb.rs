@@ -19,6 +19,7 @@ use logbook::record::Record;
 use logbook::run::{Cell, RunDocument};
 use uuid::Uuid;
 
+use metrics::InMesh;
 pub use row::{Publisher, Sample};
 
 /// A benchmark of `PerfKit` Benchmarker.
@@ -89,28 +90,16 @@ pub fn samples(
     records: &dyn Fn(Uuid) -> Option<Record>,
 ) -> Vec<Sample> {
     let mut samples = Vec::new();
-    let mut meshes: BTreeMap<(&str, u32), Vec<(&Cell, Record)>> = BTreeMap::new();
-    let mut cells: Vec<&Cell> = run.last_cells().into_values().collect();
-    cells.sort_by_key(|cell| cell.started.timestamp());
-    for cell in cells {
-        let Some(record) = cell.record.and_then(records) else { continue };
-        let usual = || {
-            let is_ping = record.method.carrier == measure::method::Carrier::Icmp;
-            Telling::from(if is_ping { Benchmark::Ping } else { Benchmark::Netperf })
-        };
-        let telling = tellings.get(&cell.place.method).cloned().unwrap_or_else(usual);
-        samples.extend(metrics::of(run, cell, &record, &telling));
-        if telling.benchmark == Benchmark::MeshNetwork {
-            meshes.entry((&cell.place.method, cell.place.repeat)).or_default().push((cell, record));
-        }
-    }
-    for ((method, _), cells) in meshes {
-        samples.extend(tellings.get(method).into_iter().flat_map(|telling| metrics::mesh(run, &cells, telling)));
-    }
+    let told = each(run, tellings, records, &mut |some| {
+        samples.extend(some);
+        Ok(())
+    });
+    debug_assert!(told.is_ok(), "nothing that could fail was done");
     samples
 }
 
-/// Writes the samples of `run`, one a line, and tells how many; `tellings` and `records` as [`samples`] takes them.
+/// Writes the samples of `run`, one a line, and tells how many; `tellings` and `records` as [`samples`] takes them. One record at a
+/// time is held.
 ///
 /// # Errors
 /// What `out` says.
@@ -121,10 +110,45 @@ pub fn write(
     publisher: &Publisher,
     records: &dyn Fn(Uuid) -> Option<Record>,
 ) -> io::Result<usize> {
-    let mut samples = samples(run, tellings, records);
-    publisher.label(&mut samples);
-    for (at, sample) in samples.iter().enumerate() {
-        out.write_all(publisher.line(sample, run.id, at + 1).as_bytes())?;
+    let mut told = 0;
+    each(run, tellings, records, &mut |mut samples| {
+        publisher.label(&mut samples);
+        for sample in &samples {
+            told += 1;
+            out.write_all(publisher.line(sample, run.id, told).as_bytes())?;
+        }
+        Ok(())
+    })?;
+    Ok(told)
+}
+
+/// Hands the samples of each cell over, and at last those of whole meshes.
+fn each(
+    run: &RunDocument,
+    tellings: &BTreeMap<String, Telling>,
+    records: &dyn Fn(Uuid) -> Option<Record>,
+    tell: &mut dyn FnMut(Vec<Sample>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut meshes: BTreeMap<(&str, u32), Vec<InMesh<'_>>> = BTreeMap::new();
+    let mut cells: Vec<&Cell> = run.last_cells().into_values().collect();
+    cells.sort_by_key(|cell| cell.started.timestamp());
+    for cell in cells {
+        let Some(record) = cell.record.and_then(records) else { continue };
+        let usual = || {
+            let is_ping = record.method.carrier == measure::method::Carrier::Icmp;
+            Telling::from(if is_ping { Benchmark::Ping } else { Benchmark::Netperf })
+        };
+        let telling = tellings.get(&cell.place.method).cloned().unwrap_or_else(usual);
+        tell(metrics::of(run, cell, &record, &telling))?;
+        if telling.benchmark == Benchmark::MeshNetwork {
+            let mesh = meshes.entry((&cell.place.method, cell.place.repeat)).or_default();
+            mesh.push(InMesh::of(cell, &record));
+        }
     }
-    Ok(samples.len())
+    for ((method, _), cells) in meshes {
+        if let Some(telling) = tellings.get(method) {
+            tell(metrics::mesh(run, &cells, telling))?;
+        }
+    }
+    Ok(())
 }

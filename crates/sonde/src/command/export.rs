@@ -2,17 +2,20 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use logbook::shelf::Shelf;
-use report::flat::{self, Item};
+use logbook::store::StoreError;
+use logbook::store::draft::Draft;
+use report::flat::{self, Table};
 use report::samples;
 use report::samples::pkb::Publisher;
 
 use crate::command::deliver;
-use crate::command::gather::{self, Gathered};
+use crate::command::gather;
 use crate::command::runs::place::StoreOptions;
 use crate::command::runs::word::{self, Words};
 use crate::exit::Exit;
@@ -84,15 +87,14 @@ impl FromStr for Target {
     }
 }
 
-impl Form {
-    /// What is written.
-    fn of(self, found: &[Item]) -> Result<Vec<u8>, Failure> {
-        match self {
-            Self::Csv => flat::table(found, samples::Format::Csv),
-            Self::Parquet => flat::table(found, samples::Format::Parquet),
-            Self::Jsonl | Self::Pkb => flat::lines(found),
+impl From<Form> for flat::Form {
+    /// Samples are none of records: they are made on a way of their own.
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Csv => Self::Csv,
+            Form::Parquet => Self::Parquet,
+            Form::Jsonl | Form::Pkb => Self::Lines,
         }
-        .map_err(|fault| Failure::usage(format!("no table: {fault}")))
     }
 }
 
@@ -113,16 +115,44 @@ pub fn run(options: &ExportOptions, output: &Output) -> Result<Exit, Failure> {
     if printed == Form::Pkb || targets.iter().any(|(_, form)| *form == Form::Pkb) {
         return pkb(options, &targets, output);
     }
-    let Gathered { found, .. } = gather::all(&options.records, &options.place, output)?;
     if targets.is_empty() {
-        output.exactly(&String::from_utf8_lossy(&printed.of(&found)?));
+        return print(options, printed, output);
     }
-    for (path, form) in targets {
-        deliver::write(path, form.of(&found)?)?;
-        let rows = report::number::count(flat::rows(&found) as u64, "row", "rows");
-        output.note(&format!("{}: {rows}\n", path.display()));
+    let begun = targets.iter().map(|(path, form)| Ok((*path, table(path, *form)?)));
+    let mut tables = begun.collect::<Result<Vec<(&Path, Table<Draft>)>, Failure>>()?;
+    gather::each(&options.records, &options.place, output, &mut |item| {
+        tables.iter_mut().try_for_each(|(path, table)| table.add(&item).map_err(|cause| not_written(path, cause)))
+    })?;
+    for (path, table) in tables {
+        let (draft, rows) = table.finish().map_err(|cause| not_written(path, cause))?;
+        draft.finish()?;
+        output.note(&format!("{}: {}\n", path.display(), report::number::count(rows, "row", "rows")));
     }
     Ok(Exit::Done)
+}
+
+fn table(path: &Path, form: Form) -> Result<Table<Draft>, Failure> {
+    Table::new(form.into(), Draft::begin(path)?).map_err(|cause| not_written(path, cause))
+}
+
+/// The table on standard output.
+fn print(options: &ExportOptions, form: Form, output: &Output) -> Result<Exit, Failure> {
+    let no_table = |cause: std::io::Error| Failure::usage(format!("standard output: no table: {cause}"));
+    // Begun with the first record: where there is none, nothing is printed.
+    let mut table = None;
+    let told = gather::each(&options.records, &options.place, output, &mut |item| {
+        if table.is_none() {
+            table = Some(Table::new(form.into(), BufWriter::new(output)).map_err(no_table)?);
+        }
+        table.as_mut().map_or(Ok(()), |table| table.add(&item)).map_err(no_table)
+    });
+    let told = told.and_then(|_| table.map_or(Ok(()), |table| table.finish().map(|_| ())).map_err(no_table));
+    // A reader that went away has what it wanted.
+    told.map(|_| Exit::Done).or_else(|failure| if output.is_open() { Err(failure) } else { Ok(Exit::Done) })
+}
+
+fn not_written(path: &Path, cause: std::io::Error) -> Failure {
+    Failure::from(StoreError::written(path, cause)).about(path.display().to_string())
 }
 
 /// Writes samples of runs: they tell of pairs of hosts, which a record alone does not know.
@@ -130,22 +160,51 @@ fn pkb(options: &ExportOptions, targets: &[(&Path, Form)], output: &Output) -> R
     if targets.iter().any(|(_, form)| *form != Form::Pkb) {
         return Err(Failure::usage("--format pkb: files of another form beside it").hint("export these by themselves"));
     }
-    let words = RefCell::new(Words::new(&options.place, output));
-    let (mut lines, mut told) = (Vec::new(), 0);
-    for name in &options.records {
-        let run = word::run_document(&name.to_string_lossy(), &mut words.borrow_mut())?;
-        let record = |id| words.borrow_mut().shelf().ok().and_then(|shelf| shelf.record(id).ok());
-        told += samples::pkb::write(&mut lines, &run, &BTreeMap::new(), &Publisher::default(), &record)
-            .map_err(|fault| Failure::usage(format!("{}: no samples: {fault}", name.display())))?;
-    }
     if targets.is_empty() {
-        output.exactly(&String::from_utf8_lossy(&lines));
+        let told = samples_of(options, &mut [(Path::new("standard output"), BufWriter::new(output))], output);
+        return told
+            .map(|_| Exit::Done)
+            .or_else(|failure| if output.is_open() { Err(failure) } else { Ok(Exit::Done) });
     }
-    for (path, _) in targets {
-        deliver::write(path, &lines)?;
+    let begun = targets.iter().map(|(path, _)| Ok((*path, Draft::begin(path)?)));
+    let mut drafts = begun.collect::<Result<Vec<(&Path, Draft)>, Failure>>()?;
+    let told = samples_of(options, &mut drafts, output)?;
+    for (path, draft) in drafts {
+        draft.finish()?;
         output.note(&format!("{}: {}\n", path.display(), report::number::count(told as u64, "sample", "samples")));
     }
     Ok(Exit::Done)
+}
+
+/// Writes the samples into each of `outs`; how many.
+fn samples_of<W: Write>(options: &ExportOptions, outs: &mut [(&Path, W)], output: &Output) -> Result<usize, Failure> {
+    let words = RefCell::new(Words::new(&options.place, output));
+    let mut told = 0;
+    for name in &options.records {
+        let run = word::run_document(&name.to_string_lossy(), &mut words.borrow_mut())?;
+        let record = |id| words.borrow_mut().shelf().ok().and_then(|shelf| shelf.record(id).ok());
+        let mut all = Each(outs);
+        let written = samples::pkb::write(&mut all, &run, &BTreeMap::new(), &Publisher::default(), &record);
+        told += written.map_err(|fault| Failure::usage(format!("{}: no samples: {fault}", name.display())))?;
+    }
+    for (path, out) in outs {
+        out.flush().map_err(|cause| not_written(path, cause))?;
+    }
+    Ok(told)
+}
+
+/// Several that are written the same.
+struct Each<'a, 'p, W>(&'a mut [(&'p Path, W)]);
+
+impl<W: Write> Write for Each<'_, '_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.iter_mut().try_for_each(|(_, out)| out.write_all(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.iter_mut().try_for_each(|(_, out)| out.flush())
+    }
 }
 
 fn form(target: &Target, asked: Option<Form>) -> Result<Form, Failure> {

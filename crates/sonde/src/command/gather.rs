@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use logbook::read::Document;
-use logbook::run::{Cell, RunDocument};
+use logbook::run::Cell;
 use logbook::shelf::{CellFilter, Found, Shelf, short};
 use logbook::store;
 use report::flat::{InRun, Item};
@@ -38,68 +38,105 @@ pub struct Unread {
 /// # Errors
 /// Where none can be read: the first that cannot.
 pub fn all(words: &[PathBuf], place: &StoreOptions, output: &Output) -> Result<Gathered, Failure> {
+    let mut found = Vec::new();
+    let unread = each(words, place, output, &mut |item| {
+        found.push(item);
+        Ok(())
+    })?;
+    Ok(Gathered { found, unread })
+}
+
+/// The same one at a time, handed over as it is read; what could not be read.
+///
+/// # Errors
+/// Where none can be read: the first that cannot. What `take` says: then nothing more is read.
+pub fn each(
+    words: &[PathBuf],
+    place: &StoreOptions,
+    output: &Output,
+    take: &mut dyn FnMut(Item) -> Result<(), Failure>,
+) -> Result<Vec<Unread>, Failure> {
     let mut store = Words::new(place, output);
-    let mut gathered = Gathered { found: Vec::new(), unread: Vec::new() };
+    let mut reading = Reading { take, taken: 0, unread: Vec::new() };
     for path in words {
-        let taken = match store.find(path) {
-            Ok(Named::File(path)) => files(&path).map(|files| files.iter().for_each(|file| gathered.take(file))),
-            Ok(Named::Kept(found)) => kept(found, &mut store).map(|items| gathered.found.extend(items)),
-            Err(failure) => Err(failure),
-        };
-        match taken {
-            Ok(()) => {}
-            Err(failure) => gathered.unread.push(Unread { name: path.display().to_string(), failure }),
+        let name = path.display().to_string();
+        match store.find(path) {
+            Ok(Named::File(path)) => match files(&path) {
+                Ok(files) => files.iter().try_for_each(|file| reading.file(file))?,
+                Err(failure) => reading.unread.push(Unread { name, failure }),
+            },
+            Ok(Named::Kept(Found::Run(id))) => reading.run(id, &name, &mut store)?,
+            Ok(Named::Kept(Found::Record(id))) => reading.record(id, &name, &mut store)?,
+            Err(failure) => reading.unread.push(Unread { name, failure }),
         }
     }
-    if gathered.found.is_empty() {
-        let mut unread = gathered.unread.into_iter().map(|file| file.failure);
+    let Reading { taken, unread, .. } = reading;
+    if taken == 0 {
+        let mut unread = unread.into_iter().map(|file| file.failure);
         let first = unread.next().unwrap_or_else(|| Failure::usage("no records").hint("give files or folders of them"));
         unread.for_each(|failure| output.aside(&failure.text()));
         return Err(first);
     }
-    gathered.unread.iter().for_each(|file| output.aside(&file.failure.text()));
-    Ok(gathered)
+    unread.iter().for_each(|file| output.aside(&file.failure.text()));
+    Ok(unread)
 }
 
-impl Gathered {
-    fn take(&mut self, file: &Path) {
+/// What was read so far, and who takes it.
+struct Reading<'a> {
+    take: &'a mut dyn FnMut(Item) -> Result<(), Failure>,
+    taken: usize,
+    unread: Vec<Unread>,
+}
+
+impl Reading<'_> {
+    fn hand(&mut self, item: Item) -> Result<(), Failure> {
+        self.taken += 1;
+        (self.take)(item)
+    }
+
+    fn file(&mut self, file: &Path) -> Result<(), Failure> {
         let name = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
         match read(file) {
-            Ok(document) => self.found.push(Item { name, document, place: None }),
+            Ok(document) => return self.hand(Item { name, document, place: None }),
             Err(failure) => self.unread.push(Unread { name, failure }),
         }
+        Ok(())
     }
-}
 
-/// The records of a run that is kept, or the one.
-fn kept(found: Found, store: &mut Words<'_>) -> Result<Vec<Item>, Failure> {
-    match found {
-        Found::Run(id) => of_run(id, store),
-        Found::Record(id) => {
-            let record = store.shelf()?.record(id)?;
-            let name = format!("record {}", short(id));
-            Ok(vec![Item { name, document: Document::Record(Box::new(record)), place: None }])
+    fn record(&mut self, id: Uuid, word: &str, store: &mut Words<'_>) -> Result<(), Failure> {
+        match store.shelf().and_then(|shelf| Ok(shelf.record(id)?)) {
+            Ok(record) => {
+                let name = format!("record {}", short(id));
+                return self.hand(Item { name, document: Document::Record(Box::new(record)), place: None });
+            }
+            Err(failure) => self.unread.push(Unread { name: word.to_owned(), failure }),
         }
+        Ok(())
     }
-}
 
-fn of_run(id: Uuid, store: &mut Words<'_>) -> Result<Vec<Item>, Failure> {
-    let shelf = store.shelf()?;
-    let run = Arc::new(RunDocument { cells: Vec::new(), ..shelf.run(id)? });
-    let mut items = Vec::new();
-    let mut each = |cell: Cell, record| {
-        let place = &cell.place;
-        let name = format!("{} {} → {} {} #{}", short(id), place.from, place.to, place.method, place.repeat);
-        let place = Some(InRun { run: Arc::clone(&run), cell });
-        items.push(Item { name, document: Document::Record(Box::new(record)), place });
-        ControlFlow::Continue(())
-    };
-    shelf.records_of(id, &CellFilter::default(), &mut each)?;
-    if items.is_empty() {
-        let what = format!("run {}: nothing was measured, so that it has no record", short(id));
-        return Err(Failure::usage(what).hint(format!("`sonde show {}` says why", short(id))));
+    /// The records of a run that is kept.
+    fn run(&mut self, id: Uuid, word: &str, store: &mut Words<'_>) -> Result<(), Failure> {
+        let (before, mut told) = (self.taken, Ok(()));
+        let read = store.shelf().and_then(|shelf| {
+            let run = Arc::new(shelf.head(id)?);
+            let mut each = |cell: Cell, record| {
+                let place = &cell.place;
+                let name = format!("{} {} → {} {} #{}", short(id), place.from, place.to, place.method, place.repeat);
+                let place = Some(InRun { run: Arc::clone(&run), cell });
+                told = self.hand(Item { name, document: Document::Record(Box::new(record)), place });
+                if told.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            Ok(shelf.records_of(id, &CellFilter::default(), &mut each)?)
+        });
+        told?;
+        let nothing = || {
+            let what = format!("run {}: nothing was measured, so that it has no record", short(id));
+            Failure::usage(what).hint(format!("`sonde show {}` says why", short(id)))
+        };
+        let failure = read.err().or_else(|| (self.taken == before).then(nothing));
+        self.unread.extend(failure.map(|failure| Unread { name: word.to_owned(), failure }));
+        Ok(())
     }
-    Ok(items)
 }
 
 /// The files that `path` stands for.

@@ -64,21 +64,37 @@ fn index(whole: &Command) -> String {
         let name = command.get_name();
         let _ = writeln!(text, "| [`sonde {name}`]({name}.md) | {} |", cell(&about(command)));
     }
-    text.push_str(&tables(whole));
+    text.push_str(&tables(whole, "##", true));
     let _ = write!(text, "\n```\n{}\n```\n", exit::TABLE);
     text
 }
 
 fn page(command: &Command) -> String {
-    let mut usage = command.clone();
     let name = command.get_name();
-    let mut text = format!("# sonde {name}\n{MADE}\n{}\n\n", long_about(command));
-    let _ = writeln!(text, "```\n{}\n```", usage.render_usage());
-    text.push_str(&tables(command));
+    let mut text = format!("# sonde {name}\n{MADE}\n");
+    text.push_str(&body(command, "##", true));
+    below(command, &format!("sonde {name}"), &mut text);
+    text
+}
+
+/// What a command is, how it is called, and all it takes.
+fn body(command: &Command, level: &str, everywhere: bool) -> String {
+    let mut usage = command.clone();
+    let mut text = format!("{}\n\n```\n{}\n```\n", long_about(command), usage.render_usage());
+    text.push_str(&tables(command, level, everywhere));
     if let Some(after) = command.get_after_help() {
         let _ = write!(text, "\n```\n{}\n```\n", after.to_string().trim_end());
     }
     text
+}
+
+/// The commands of a command, and theirs, each whole but for what is taken everywhere.
+fn below(command: &Command, path: &str, text: &mut String) {
+    for command in shown(command).filter(|command| command.get_name() != "help") {
+        let path = format!("{path} {}", command.get_name());
+        let _ = write!(text, "\n## {path}\n\n{}", body(command, "###", false));
+        below(command, &path, text);
+    }
 }
 
 fn about(command: &Command) -> String {
@@ -89,18 +105,27 @@ fn long_about(command: &Command) -> String {
     command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default()
 }
 
-/// A table for each heading, in the order of the definitions.
-fn tables(command: &Command) -> String {
+/// Options that every command takes.
+const EVERYWHERE: &str = "Everywhere";
+
+/// A table for each heading, in the order of the definitions; `everywhere`: with what every command takes.
+fn tables(command: &Command, level: &str, everywhere: bool) -> String {
     let mut headings: Vec<&str> = Vec::new();
-    for argument in arguments(command) {
+    let arguments = || {
+        let common = |argument: &Arg| {
+            heading(argument) == EVERYWHERE || ["help", "version"].contains(&argument.get_id().as_str())
+        };
+        arguments(command).filter(move |argument| everywhere || !common(argument))
+    };
+    for argument in arguments() {
         if !headings.contains(&heading(argument)) {
             headings.push(heading(argument));
         }
     }
     let mut text = String::new();
     for title in headings {
-        let _ = write!(text, "\n## {title}\n\n| | |\n|---|---|\n");
-        for argument in arguments(command).filter(|a| heading(a) == title) {
+        let _ = write!(text, "\n{level} {title}\n\n| | |\n|---|---|\n");
+        for argument in arguments().filter(|a| heading(a) == title) {
             let _ = writeln!(text, "| `{}` | {} |", spelling(argument), cell(&meaning(argument)));
         }
     }

@@ -125,10 +125,10 @@ fn carry_out(
     book: &Book<'_>,
     output: &Output,
 ) {
-    let crew = Crew::muster(campaign);
     let measuring = stages.contains(&Stage::Run);
-    if measuring || stages.contains(&Stage::Prepare) {
-        crew.serve(campaign, &targets(campaign, chosen));
+    let serving = measuring || stages.contains(&Stage::Prepare);
+    let crew = Crew::muster(campaign, &if serving { targets(campaign, chosen) } else { Vec::new() });
+    if serving {
         let checks = if campaign.plan.check { check::all(campaign, &crew, chosen.pairs.pairs()) } else { Vec::new() };
         announce::openings(&rule::openings(&campaign.plan.hosts, &checks, campaign.port), output);
         book.reached(Stage::Prepare);

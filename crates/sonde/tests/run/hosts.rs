@@ -79,6 +79,90 @@ fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
     }
 }
 
+/// What stands in front of an agent's orders and lets them through until one holds both words; then nothing comes or goes any more.
+fn deaf_to(one: &str, other: &str) -> String {
+    format!(
+        "for word in \"$@\"; do last=$word; done\ncase \"$last\" in *agent*) ;; *) exec sh -c \"$last\";; esac\n\
+         while IFS= read -r line; do case $line in *'\"{one}\"'*'\"{other}\"'*) exec sleep 600;; esac; printf '%s\\n' \"$line\"; done \
+         | sh -c \"$last\"\nexit"
+    )
+}
+
+/// What makes hosts have the program already, without reading all of it for each: what is tested takes seconds, and so would that.
+fn already_there(lab: &Lab) -> String {
+    let program = assert_cmd::cargo::cargo_bin!("sonde").display().to_string();
+    let told = std::process::Command::new("sha256sum").arg(&program).output().unwrap();
+    let sum = String::from_utf8(told.stdout).unwrap().split(' ').next().unwrap().to_owned();
+    let cache = lab.path(".cache/sonde").join(&sum[..16]);
+    std::fs::create_dir_all(&cache).unwrap();
+    std::os::unix::fs::symlink(&program, cache.join("sonde")).unwrap();
+    std::fs::create_dir(lab.path("bin")).unwrap();
+    let teller =
+        lab.write("bin/sha256sum", &format!("#!/bin/sh\n[ -s /dev/stdin ] && echo {sum} || exec /usr/bin/sha256sum\n"));
+    std::fs::set_permissions(&teller, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("export PATH={}:$PATH", lab.path("bin").display())
+}
+
+/// Sixty hosts in thirty pairs, seven of which hang or babble, each at another place of a run, the last behind its end.
+#[test]
+fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_time() {
+    const HOSTS: usize = 60;
+    let lab = Lab::new();
+    let there = already_there(&lab);
+    let only_agents = |what: &str| {
+        format!(
+            "{there}\nfor word in \"$@\"; do last=$word; done\ncase \"$last\" in *agent*) {what};; *) exec sh -c \"$last\";; esac\nexit"
+        )
+    };
+    let deaf_to = |one: &str, other: &str| format!("{there}\n{}", deaf_to(one, other));
+    let elsewhere = lab.path("elsewhere").display().to_string();
+    let uploads = "for word in \"$@\"; do case \"$word\" in *part.*) exec sleep 600;; esac; done";
+    let ways = [
+        ssh(&lab, "never", "exec sleep 600"),
+        ssh(&lab, "silent", &only_agents("exec sleep 600")),
+        ssh(&lab, "rubbish", &only_agents("exec yes 'Welcome!'")),
+        ssh(&lab, "put", &format!("export XDG_CACHE_HOME={elsewhere}\n{uploads}")),
+        ssh(&lab, "serve", &deaf_to("serve", "--listen")),
+        ssh(&lab, "test", &deaf_to("rtt", "--every")),
+        ssh(&lab, "end", &only_agents("sh -c \"$last\"; exec sleep 600")),
+    ];
+    let (bad, good) = (ways.len(), HOSTS - ways.len());
+    let hosts: String =
+        (1..=good).map(local).chain(ways.iter().zip(good + 1..).map(|(way, at)| host(at, way))).collect();
+    // Each that is bad with one that is good, the others with each other.
+    let pair = |one: usize, other: usize| format!("[\"h{one}\", \"h{other}\"]");
+    let pairs: Vec<String> =
+        (1..=bad).map(|at| pair(at, good + at)).chain((bad + 1..=good).step_by(2).map(|at| pair(at, at + 1))).collect();
+    let methods = methods_of(&[("udp_rr", "rtt --udp -c 5 --every 1ms --warm-up 0")]);
+    let top = format!("port = {}\nat_once = \"sharing\"\npairs.listed = [{}]\n", lab.port(), pairs.join(", "));
+    let plan = lab.write("plan.toml", &format!("{top}{methods}{hosts}"));
+    let begun = std::time::Instant::now();
+    let (code, run, said) = lab.run(&[&plan, "--patience", "3s"]);
+    // Bounded by what is waited for, not by how long they would hang: 600 s each.
+    assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
+    assert_eq!(code, Some(3), "{said}");
+    let lost = lost(&run);
+    let reasons =
+        ["no end of it within", "did not say hello", "tells what makes no sense: `Welcome!`", "no end of it within"]
+            .into_iter()
+            .chain(["has said nothing for 3 s"; 2]);
+    assert_eq!(lost.len(), bad - 1, "{lost:?}");
+    for ((at, reason), (name, why)) in (good + 1..).zip(reasons).zip(&lost) {
+        assert_eq!((name, why.contains(reason)), (&format!("h{at}"), true), "{why}");
+        assert!(said.contains(&format!("error: {why}")), "said meanwhile: {said}");
+    }
+    // One that hangs behind its end has been measured; of all others nothing is missing.
+    let (measured, not): (Vec<_>, Vec<_>) = cells(&run).into_iter().partition(|(_, measured)| *measured);
+    let lost: Vec<&str> = lost.iter().map(|(name, _)| name.as_str()).collect();
+    for (name, _) in &not {
+        assert!(name.split(['>', ' ']).any(|end| lost.contains(&end)), "{name} has nothing to do with them");
+    }
+    assert_eq!(measured.len() + not.len(), HOSTS);
+    assert!(not.len() <= 2 * (bad - 1) && measured.len() >= HOSTS - 2 * (bad - 1));
+    // What leads to those that hang was killed with its group; what an agent had started ends an instant later.
+    wait::until("nothing of it runs any more", || running(&lab.port().to_string()).is_empty());
+}
+
 #[test]
 fn a_host_that_is_killed_in_the_middle_is_marked_and_measured_when_it_is_back() {
     let lab = Lab::new();
@@ -100,7 +184,7 @@ fn a_host_that_is_killed_in_the_middle_is_marked_and_measured_when_it_is_back() 
     let run: Value = serde_json::from_str(&std::fs::read_to_string(lab.path("run.json")).unwrap()).unwrap();
     let with_h2 = |name: &str| name.contains("h2");
     for (name, measured) in cells(&run) {
-        assert!(measured || with_h2(&name), "{name} has nothing to do with h2");
+        assert!(measured || with_h2(&name), "{name} has nothing to do with h2: {:#}", run["cells"]);
     }
     assert!(cells(&run).iter().any(|(name, measured)| with_h2(name) && !measured), "what was left of h2's");
     assert_eq!(cells(&run).len(), 18, "each cell has come to an end");

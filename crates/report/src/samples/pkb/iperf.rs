@@ -58,12 +58,10 @@ fn of_tcp(told: &mut Told, record: &Record, stream: &Throughput) {
     told.note("tcp_window_size", window.map(mebibytes));
     told.note("write_packet_count", Some(stream.ours.calls));
     told.note("retry_packet_count", retransmissions(stream));
-    let glance = |of: &dyn Fn(&TcpGlance) -> Option<f64>| {
-        mean(stream.streams.iter().map(|stream| stream.tcp.as_ref().and_then(of)))
-    };
-    // In units of 1024 bytes, as its `K`.
-    told.note("congestion_window", glance(&|tcp| Some(tcp.cwnd_bytes?.0 as f64 / 1024.0)).map(|size| places(size, 1)));
-    let rtt = glance(&|tcp| Some(tcp.rtt_ns?.0 as f64 / 1e3));
+    let glance =
+        |of: fn(&TcpGlance) -> Option<f64>| mean(stream.streams.iter().map(|stream| stream.tcp.as_ref().and_then(of)));
+    told.note("congestion_window", glance(congestion_window).map(|size| places(size, 1)));
+    let rtt = glance(round_trip);
     told.note("rtt", rtt.map(|us| places(us, 2)));
     told.note("rtt_unit", rtt.map(|_| "us"));
     // Its power of a network: bytes a second by the round trip in seconds, in millions; of several streams their mean.
@@ -75,12 +73,36 @@ fn of_tcp(told: &mut Told, record: &Record, stream: &Throughput) {
     told.note("netpwr", power.map(|power| places(power, 2)));
 }
 
+/// A congestion window in units of 1,024 bytes, its `K`.
+fn congestion_window(tcp: &TcpGlance) -> Option<f64> {
+    Some(tcp.cwnd_bytes?.0 as f64 / 1024.0)
+}
+
+/// A smoothed round trip in microseconds.
+fn round_trip(tcp: &TcpGlance) -> Option<f64> {
+    Some(tcp.rtt_ns?.0 as f64 / 1e3)
+}
+
 fn of_intervals(told: &mut Told, stream: &Throughput) {
-    let intervals: Vec<&Interval> = stream.intervals.iter().filter(|interval| !interval.omitted).collect();
+    let counted: Vec<usize> = (0..stream.intervals.len()).filter(|at| !stream.intervals[*at].omitted).collect();
+    let intervals: Vec<&Interval> = counted.iter().map(|at| &stream.intervals[*at]).collect();
+    let listed =
+        |each: Option<Vec<String>>| each.filter(|all| !all.is_empty()).map(|all| format!("[{}]", all.join(", ")));
     let list = |of: &dyn Fn(&Interval) -> Option<f64>| {
-        let each: Option<Vec<String>> = intervals.iter().map(|interval| Some(places(of(interval)?, 2))).collect();
-        each.filter(|all| !all.is_empty()).map(|all| format!("[{}]", all.join(", ")))
+        listed(intervals.iter().map(|interval| Some(places(of(interval)?, 2))).collect())
     };
+    // Of several streams the mean, where each of them told.
+    let glances = |of: fn(&TcpGlance) -> Option<f64>| {
+        let at = |at: &usize| {
+            let told = stream.streams.iter().map(|stream| of(stream.intervals.get(*at)?.tcp.as_ref()?));
+            Some(places(mean(told)?, 2))
+        };
+        listed(counted.iter().map(at).collect())
+    };
+    told.note("interval_rtt_list", glances(round_trip));
+    let windows = glances(congestion_window);
+    told.note("congestion_window_scale", windows.as_ref().map(|_| "K"));
+    told.note("interval_congestion_window_list", windows);
     let of_s = |ns: Nanos| ns.0 as f64 / 1e9;
     told.note("interval_throughput_list", list(&|interval| rate(interval.carried.bytes.0, interval.length_ns)));
     told.note("interval_start_time_list", list(&|interval| Some(of_s(interval.at_ns))));

@@ -258,30 +258,45 @@ fn further(told: &mut Told, cell: &Cell, record: &Record) {
     told.put("sonde_Throughput", Figure::Throughput.of(None, record.stream.as_ref()).map(megabits), "Mbits/sec");
 }
 
+/// What a mesh is told by, of one of its records.
+pub(super) struct InMesh<'a> {
+    cell: &'a Cell,
+    test: Option<&'static str>,
+    connections: u32,
+    started: f64,
+    /// The mean time of an exchange, milliseconds.
+    wait_ms: Option<f64>,
+}
+
+impl<'a> InMesh<'a> {
+    pub(super) fn of(cell: &'a Cell, record: &Record) -> Self {
+        let connections = record.method.spread.connections;
+        // Of several connections the mean time of an exchange, which is their number by the rate of all.
+        let rate = record.outcome.as_ref().and_then(|outcome| outcome.answered_per_s).filter(|rate| *rate > 0.0);
+        let wait_ms = rate.map(|rate| 1_000.0 * f64::from(connections) / rate);
+        Self { cell, test: test(&record.method), connections, started: seconds(record.started), wait_ms }
+    }
+}
+
 /// The number of a mesh, of one method and repeat: only where every pair was measured, for a mean of some is none of all.
-pub(super) fn mesh(run: &RunDocument, cells: &[(&Cell, Record)], telling: &Telling) -> Vec<Sample> {
-    let Some((first, record)) = cells.first() else { return Vec::new() };
+pub(super) fn mesh(run: &RunDocument, cells: &[InMesh<'_>], telling: &Telling) -> Vec<Sample> {
+    let Some(first) = cells.first() else { return Vec::new() };
     let hosts = run.plan.hosts.len();
     let ends = if run.plan.directions == Directions::Both { 1 } else { 2 };
     let whole = hosts * hosts.saturating_sub(1) / ends * run.plan.addresses.each().len();
-    // Of several connections the mean time of an exchange, which is their number by the rate of all.
-    let wait = |record: &Record| {
-        let rate = record.outcome.as_ref()?.answered_per_s.filter(|rate| *rate > 0.0)?;
-        Some(1_000.0 * f64::from(record.method.spread.connections) / rate)
-    };
     let mut told = Told {
         test: Benchmark::MeshNetwork.name(),
-        metadata: telling.metadata.clone().into_iter().chain(hosts::each(run, first, telling.benchmark)).collect(),
-        timestamp: seconds(record.started),
+        metadata: telling.metadata.clone().into_iter().chain(hosts::each(run, first.cell, telling.benchmark)).collect(),
+        timestamp: first.started,
         samples: Vec::new(),
     };
-    number(&mut told, first, telling);
+    number(&mut told, first.cell, telling);
     told.note("number_machines", Some(hosts));
-    told.note("number_connections", Some(record.method.spread.connections));
+    told.note("number_connections", Some(first.connections));
     // There all pairs measure at once; here in rounds.
     told.note("sonde_at_once", Some(format!("{:?}", run.plan.at_once).to_lowercase()));
-    if test(&record.method) == Some("TCP_RR") {
-        let waits = cells.iter().map(|(_, record)| wait(record)).collect::<Option<Vec<f64>>>();
+    if first.test == Some("TCP_RR") {
+        let waits = cells.iter().map(|cell| cell.wait_ms).collect::<Option<Vec<f64>>>();
         let waits = waits.filter(|waits| waits.len() == whole);
         let mean = waits.map(|waits| waits.iter().sum::<f64>() / waits.len() as f64);
         told.put("TCP_RR_Average_Latency", mean, "ms");

@@ -310,3 +310,45 @@ fn cells_without_a_record_have_no_samples_and_names_are_the_same_each_time() {
     assert_eq!((uris(), different.len()), (uris(), uris().len()));
     assert!(run.cells.iter().any(|cell: &Cell| cell.record.is_none()));
 }
+
+#[test]
+fn iperf_tells_what_its_senders_tcp_knew_in_its_units() {
+    use measure::throughput::glance::TcpGlance;
+    use measure::throughput::{Interval, Stream};
+    use measure::unit::{Bytes, Nanos};
+    let mut record = stream_of(Carrier::Tcp);
+    let tcp = |rtt: u64, cwnd: u64| {
+        Some(TcpGlance { rtt_ns: Some(Nanos(rtt)), cwnd_bytes: Some(Bytes(cwnd)), ..TcpGlance::default() })
+    };
+    let interval = |tcp| Interval { tcp, length_ns: Nanos::secs(1), ..Interval::default() };
+    let one = |rtt, cwnd| Stream {
+        tcp: tcp(rtt, cwnd),
+        elapsed_ns: Nanos::secs(2),
+        intervals: vec![interval(tcp(rtt / 2, cwnd)), interval(tcp(rtt, cwnd))],
+        carried: measure::throughput::Carried { bytes: Bytes(400_000_000), ..Default::default() },
+        ..Stream::default()
+    };
+    record.method.request_bytes = Bytes(131_072);
+    let stream = record.stream.as_mut().unwrap();
+    stream.streams = vec![one(200_000, 102_400), one(400_000, 204_800)];
+    stream.intervals = vec![interval(None), interval(None)];
+    stream.sockets[0].send_buffer_bytes = Some(Bytes(2_621_440));
+    let told = |record: &Record, series: bool, names: &[&str]| -> Vec<Option<String>> {
+        let telling = Telling { series, ..Telling::from(Benchmark::Iperf) };
+        let mut run = fixture::run();
+        run.cells.retain(|cell| cell.place.method == "tcp_rr");
+        let rows = rows_told(&run, record, Some(telling));
+        names.iter().map(|name| label(&rows[0], name).map(str::to_owned)).collect()
+    };
+    let names = ["buffer_size", "tcp_window_size", "congestion_window", "rtt", "rtt_unit", "netpwr"];
+    // 200 MB/s by 200 and by 400 microseconds are 1,000,000 and 500,000.
+    let expected = ["0.12", "2.5", "150.0", "300.0", "us", "750000.0"].map(|word| Some(word.to_owned()));
+    assert_eq!(told(&record, false, &names), expected);
+    let series = ["interval_rtt_list", "interval_congestion_window_list", "congestion_window_scale"];
+    assert_eq!(told(&record, false, &series), [const { None }; 3]);
+    let expected = ["[150.0, 300.0]", "[150.0, 150.0]", "K"].map(|word| Some(word.to_owned()));
+    assert_eq!(told(&record, true, &series), expected);
+    // Where one of them did not tell there is none.
+    record.stream.as_mut().unwrap().streams[1].tcp = None;
+    assert_eq!(told(&record, false, &names[2..]), [const { None }; 4]);
+}

@@ -71,7 +71,7 @@ pub struct RunOptions {
     /// Stages to do, in order and without gaps, of provision, prepare, run, cleanup, teardown [default: prepare,run]
     #[arg(long, value_name = "STAGES")]
     pub stage: Option<String>,
-    /// How long a host may take until its agent is there
+    /// How long a host may take until its agent is there, and how long that may say nothing while it is waited for
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "30s")]
     pub patience: Nanos,
     /// Where what is measured is kept
