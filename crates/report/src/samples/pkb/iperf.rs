@@ -72,7 +72,8 @@ fn intervals(told: &mut Told, stream: &Throughput) {
     let starts = counted().map(|at| Some(format!("{:.2}", stream.intervals[at].at_ns.0 as f64 / 1e9)));
     told.note("interval_start_time_list", list(starts));
     let seen = |at: usize, of: fn(&TcpGlance) -> Option<f64>| {
-        mean(stream.streams.iter().map(|stream| of(stream.intervals.get(at)?.tcp.as_ref()?))).map(|mean| mean.to_string())
+        mean(stream.streams.iter().map(|stream| of(stream.intervals.get(at)?.tcp.as_ref()?)))
+            .map(|mean| mean.to_string())
     };
     told.note("interval_rtt_list", list(counted().map(|at| seen(at, micros))));
     let windows = list(counted().map(|at| seen(at, window)));
