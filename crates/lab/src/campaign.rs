@@ -10,6 +10,7 @@ mod fan;
 pub mod rule;
 
 use endpoint::stop::Stop;
+use logbook::host::data::Family;
 use logbook::moment::Moment;
 use logbook::plan::Plan;
 use logbook::record::Record;
@@ -31,6 +32,8 @@ pub struct Measure {
     pub words: Vec<String>,
     /// What it needs at the far side.
     pub needs: Needs,
+    /// The family of addresses that it wants; absent: either.
+    pub family: Option<Family>,
     /// How long it should take, with what lies around it.
     pub lasts: Nanos,
     /// How long it takes at most where the far side is silent.

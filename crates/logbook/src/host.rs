@@ -2,11 +2,14 @@
 //!
 //! Control and data part here: a host is reached by a command (`reach`), and measured at an address.
 
+pub mod data;
+
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use data::{DataAddress, DataAddresses, Family};
 
 /// A host as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,12 +19,12 @@ pub struct Host {
     pub name: String,
     /// How it is reached.
     pub reach: Reach,
-    /// Its address within its network; absent where it has none.
+    /// Its addresses within its network; absent where it has none.
     #[serde(default)]
-    pub internal: Option<IpAddr>,
-    /// Its address as seen from outside; absent where it has none.
+    pub internal: Option<DataAddresses>,
+    /// Its addresses as seen from outside; absent where it has none.
     #[serde(default)]
-    pub external: Option<IpAddr>,
+    pub external: Option<DataAddresses>,
     /// What else is known: `cloud`, `region`, `zone`, `machine_type`, `placement_group`, `nic`, `price_per_hour`, and any other.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -92,12 +95,17 @@ pub enum Address {
 }
 
 impl Host {
-    /// Its address of this kind, where it has one.
-    pub fn address(&self, which: Address) -> Option<IpAddr> {
+    /// Its addresses of this kind, where it has any.
+    pub fn address(&self, which: Address) -> Option<&DataAddresses> {
         match which {
-            Address::Internal => self.internal,
-            Address::External => self.external,
+            Address::Internal => self.internal.as_ref(),
+            Address::External => self.external.as_ref(),
         }
+    }
+
+    /// Where it is measured by `near`, over this kind of address and, where one is wanted, in this family.
+    pub fn seen_from(&self, near: &Self, which: Address, family: Option<Family>) -> Option<&DataAddress> {
+        self.address(which)?.seen_from(near.address(which), family)
     }
 
     /// What is known of it under this name.

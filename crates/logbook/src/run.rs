@@ -99,8 +99,12 @@ pub struct PairCheck {
     pub to: String,
     /// Which of its addresses.
     pub over: Address,
-    /// That address.
-    pub address: IpAddr,
+    /// That address; absent where it was a name that could not be looked up.
+    #[serde(default)]
+    pub address: Option<IpAddr>,
+    /// The name that was looked up for it; absent where the plan has the address itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Whether an echo was answered.
     pub icmp: Answer,
     /// Whether the test port was open over TCP.

@@ -131,7 +131,7 @@ fn hosts(page: &mut Page, run: &RunDocument) {
     title(page, "hosts");
     for host in &run.plan.hosts {
         let seen = run.hosts.iter().find(|seen| seen.host == host.name);
-        let addresses = [host.internal, host.external].into_iter().flatten().map(|address| address.to_string());
+        let addresses = [&host.internal, &host.external].into_iter().flatten().map(ToString::to_string);
         let labels = host.labels.iter().map(|(name, value)| format!("{name} {value}"));
         let parts: Vec<String> = addresses.chain(labels).chain(seen.into_iter().flat_map(facts)).collect();
         page.paragraph(INDENT, &Piece::new(&host.name, Tone::Strong), LABEL, &parts.join(" · "));
@@ -168,9 +168,15 @@ fn checks(page: &mut Page, run: &RunDocument) {
     }
     title(page, "before they were measured");
     for (check, remarks) in closed {
-        let pair = format!("{} → {} {} {}", check.from, check.to, over(check.over), check.address);
+        let pair = format!("{} → {} {} {}", check.from, check.to, over(check.over), at(check));
         page.paragraph(INDENT, &Piece::new(format!("{pair}:"), Tone::Plain), 2 * INDENT, &remarks.join(", "));
     }
+}
+
+/// The address that was asked, with the name that stands for it in the plan.
+fn at(check: &PairCheck) -> String {
+    let address = check.address.map(|address| address.to_string());
+    check.name.iter().cloned().chain(address).collect::<Vec<_>>().join(" ")
 }
 
 fn remarks(check: &PairCheck) -> Vec<String> {

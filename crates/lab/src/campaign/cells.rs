@@ -1,9 +1,9 @@
 //! The cells of a plan, measured round by round.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use logbook::failure::{Failure, Side};
+use logbook::host::data::{DataAddress, Family};
 use logbook::run::{Answer, Cell, Figures, PairCheck, Place};
 use measure::unit::Nanos;
 
@@ -61,9 +61,10 @@ impl Course<'_> {
     fn turn(&self, turn: &Turn, repeat: u32, at: (u32, u32)) {
         for Task { from, to, over, method } in turn.tasks.iter().copied() {
             let (from, to) = (self.crew.member(from), self.crew.member(to));
-            let (Some(address), Some(measure)) = (to.host.address(over), self.campaign.measures.get(method)) else {
+            let Some(measure) = self.campaign.measures.get(method).filter(|_| to.host.address(over).is_some()) else {
                 continue;
             };
+            let address = to.host.seen_from(&from.host, over, measure.family);
             let (near, far) = (from.host.name.clone(), to.host.name.clone());
             let place = Place { from: near, to: far, over, method: measure.name.clone(), repeat };
             if self.campaign.stop.requested() || self.done.contains(&place) {
@@ -73,13 +74,13 @@ impl Course<'_> {
         }
     }
 
-    fn cell(&self, place: Place, (from, to, address): (&Member, &Member, IpAddr), measure: &Measure, at: (u32, u32)) {
+    fn cell(&self, place: Place, (from, to, address): Ends<'_>, measure: &Measure, at: (u32, u32)) {
         let campaign = self.campaign;
         campaign.watcher.going_on(&format!("{} → {} · {}", place.from, place.to, place.method));
         let started = (campaign.now)();
-        let run = match self.hindrance(&place, from, to, measure) {
-            Some(failure) => Run::Failed(failure),
-            None => self.measured(from, address, measure),
+        let run = match self.hindrance(&place, (from, to, address), measure) {
+            Err(failure) => Run::Failed(failure),
+            Ok(address) => self.measured(from, address, measure),
         };
         let (record, failure) = match run {
             Run::Measured(record) => (Some(record), None),
@@ -106,7 +107,7 @@ impl Course<'_> {
         campaign.watcher.ended(cell, record);
     }
 
-    fn measured(&self, from: &Member, address: IpAddr, measure: &Measure) -> Run {
+    fn measured(&self, from: &Member, address: &DataAddress, measure: &Measure) -> Run {
         let campaign = self.campaign;
         let agent = match from.agent() {
             Ok(agent) => agent,
@@ -127,33 +128,63 @@ impl Course<'_> {
         agent.measure(&words, key, most, campaign.stop)
     }
 
-    /// Why there is no use in trying, where that is known.
-    fn hindrance(&self, place: &Place, from: &Member, to: &Member, measure: &Measure) -> Option<Failure> {
-        let lost = from.lost().or_else(|| to.lost());
-        if lost.is_some() || measure.needs == Needs::ItsOwn {
-            return lost;
+    /// Where it is to be measured; else why there is no use in trying, where that is known.
+    fn hindrance<'b>(
+        &self,
+        place: &Place,
+        (from, to, address): Ends<'b>,
+        measure: &Measure,
+    ) -> Result<&'b DataAddress, Failure> {
+        if let Some(lost) = from.lost().or_else(|| to.lost()) {
+            return Err(lost);
+        }
+        let address = address.ok_or_else(|| no_address(place, measure.family))?;
+        if measure.needs == Needs::ItsOwn {
+            return Ok(address);
         }
         if let (true, Some(failure)) = (measure.needs.server(), to.unserved()) {
-            return Some(failure);
+            return Err(failure);
         }
-        let here = |check: &&PairCheck| (&check.from, &check.to, check.over) == (&place.from, &place.to, place.over);
-        let check = self.checks.iter().find(here)?;
+        let here = |check: &&PairCheck| {
+            (&check.from, &check.to, check.over) == (&place.from, &place.to, place.over)
+                && address.ip().is_none_or(|address| check.address == Some(address))
+        };
+        let Some(check) = self.checks.iter().find(here) else { return Ok(address) };
         let (what, answer) = match measure.needs {
             Needs::Echo => ("an ICMP echo".to_owned(), check.icmp),
             _ => (format!("TCP port {}", self.campaign.port), check.tcp),
         };
         let said = match answer {
-            Answer::Open | Answer::NotAsked => return None,
+            Answer::Open | Answer::NotAsked => return Ok(address),
             Answer::Closed => "is refused",
             Answer::Rejected => "is rejected on the way",
             Answer::Silent => "is not answered",
         };
-        Some(Failure {
-            what: format!("{} → {}: {what} at {} {said}", place.from, place.to, check.address),
+        Err(Failure {
+            what: format!("{} → {}: {what} at {address} {said}", place.from, place.to),
             to_whom: Some(place.to.clone()),
             side: Some(Side::Path),
             hint: Some("the run says which rule would open it".to_owned()),
             partial: None,
         })
+    }
+}
+
+/// Who measures, who answers, and where.
+type Ends<'a> = (&'a Member, &'a Member, Option<&'a DataAddress>);
+
+fn no_address(place: &Place, family: Option<Family>) -> Failure {
+    let family = family.map_or("address", |family| if family == Family::V4 { "IPv4 address" } else { "IPv6 address" });
+    Failure {
+        what: format!(
+            "{}: has no {} {family}, which `{}` wants",
+            place.to,
+            crate::pairs::word(place.over),
+            place.method
+        ),
+        to_whom: Some(place.to.clone()),
+        side: Some(Side::Ours),
+        hint: Some("list one in the plan, or leave -4 and -6 out of the method".to_owned()),
+        partial: None,
     }
 }

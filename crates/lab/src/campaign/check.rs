@@ -1,9 +1,8 @@
 //! What answers between hosts, before anything is measured.
 
-use std::net::IpAddr;
-
 use logbook::failure::{Failure, Side};
 use logbook::host::Address;
+use logbook::host::data::DataAddress;
 use logbook::plan::Directions;
 use logbook::reach::ReachDocument;
 use logbook::run::{Answer, PairCheck};
@@ -27,7 +26,7 @@ pub fn all(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<PairChec
         if campaign.stop.requested() || from.lost().is_some() || to.lost().is_some() {
             return None;
         }
-        let check = one(campaign, from, to, asked.over, asked.address);
+        let check = one(campaign, from, to, asked.over, &asked.address);
         campaign.watcher.checked(&check);
         from.tell_loss(campaign);
         Some(check)
@@ -40,7 +39,7 @@ struct Asked {
     from: usize,
     to: usize,
     over: Address,
-    address: IpAddr,
+    address: DataAddress,
 }
 
 /// Who asks whom: the first question of every host, then the second of every host, so that many of them are busy at a time with
@@ -52,7 +51,8 @@ fn asked(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<Asked> {
     let mut questions = vec![0; crew.members().len()];
     for (from, to) in pairs.iter().flat_map(ends).flatten() {
         for &over in campaign.plan.addresses.each() {
-            if let Some(address) = crew.member(to).host.address(over) {
+            let near = &crew.member(from).host;
+            if let Some(address) = crew.member(to).host.seen_from(near, over, None).cloned() {
                 asked.push((questions[from], Asked { from, to, over, address }));
                 questions[from] += 1;
             }
@@ -62,13 +62,14 @@ fn asked(campaign: &Campaign<'_>, crew: &Crew, pairs: &[Pair]) -> Vec<Asked> {
     asked.into_iter().map(|(_, asked)| asked).collect()
 }
 
-fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, address: IpAddr) -> PairCheck {
+fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, address: &DataAddress) -> PairCheck {
     campaign.watcher.going_on(&format!("{} asks {}", from.host.name, to.host.name));
     let mut check = PairCheck {
         from: from.host.name.clone(),
         to: to.host.name.clone(),
         over,
-        address,
+        address: address.ip(),
+        name: Some(address.to_string()).filter(|_| address.ip().is_none()),
         icmp: Answer::NotAsked,
         tcp: Answer::NotAsked,
         udp: Answer::NotAsked,
@@ -78,6 +79,7 @@ fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, addre
     };
     match reached(campaign, from, address) {
         Ok(Some(found)) => {
+            check.address = check.address.or_else(|| found.address.parse().ok());
             check.icmp = echo(&found.echo);
             check.tcp = found.ports.first().map_or(Answer::NotAsked, |port| answer(port.verdict, &port.seen));
             (check.mtu_bytes, check.mtu_hole) = mtu(&found.mtu);
@@ -92,7 +94,7 @@ fn one(campaign: &Campaign<'_>, from: &Member, to: &Member, over: Address, addre
 }
 
 /// What `sonde check` finds there, from that host.
-fn reached(campaign: &Campaign<'_>, from: &Member, address: IpAddr) -> Result<Option<AddressReach>, Failure> {
+fn reached(campaign: &Campaign<'_>, from: &Member, address: &DataAddress) -> Result<Option<AddressReach>, Failure> {
     let port = campaign.port.to_string();
     let words = ["check", &address.to_string(), "--tcp", &port, "--no-service", "--tries", "2", "--json", "--quiet"];
     let agent = from.agent()?;
@@ -106,7 +108,7 @@ fn reached(campaign: &Campaign<'_>, from: &Member, address: IpAddr) -> Result<Op
 }
 
 /// Whether datagrams come there and back: the reflector answers nobody without a session, so one exchange is made.
-fn datagrams(campaign: &Campaign<'_>, from: &Member, address: IpAddr) -> Answer {
+fn datagrams(campaign: &Campaign<'_>, from: &Member, address: &DataAddress) -> Answer {
     let port = campaign.port.to_string();
     let (address, key) = (address.to_string(), KEY_FILE);
     let words = ["rtt", &address, "--udp", "--port", &port, "--key", key, "-c", "3", "--warm-up", "0"];

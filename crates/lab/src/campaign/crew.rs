@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use endpoint::clock::Monotonic;
 use logbook::failure::{Failure, Side};
+use logbook::host::data::{DataAddress, DataAddresses};
 use logbook::host::{Address, Host, Reach};
 use logbook::record::Tool;
 use logbook::run::HostSeen;
@@ -198,13 +199,15 @@ impl Member {
     }
 
     /// The addresses it listens at; none: every one. An outer address may be that of a box in front of it.
+    /// Where a name is among them: every one too, for what it means here may be another.
     fn listens(&self, campaign: &Campaign<'_>) -> Vec<IpAddr> {
         let kinds = campaign.plan.addresses.each();
         let is_own = matches!(self.host.reach, Reach::Local | Reach::Namespace(_));
         if kinds.contains(&Address::External) && !is_own {
             return Vec::new();
         }
-        kinds.iter().filter_map(|kind| self.host.address(*kind)).collect()
+        let each = kinds.iter().filter_map(|kind| self.host.address(*kind)).flat_map(DataAddresses::each);
+        each.map(DataAddress::ip).collect::<Option<Vec<IpAddr>>>().unwrap_or_default()
     }
 }
 

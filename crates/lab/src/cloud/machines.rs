@@ -36,6 +36,7 @@ pub fn hosts(ledger: &Ledger, login: &Login) -> Vec<Host> {
             options: login.options.clone(),
             through: Vec::new(),
         });
+        let (internal, external) = (internal.map(Into::into), external.map(Into::into));
         Some(Host { name: machine.name.clone(), reach, internal, external, labels, machine: None })
     });
     hosts.collect()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use logbook::host::data::DataAddresses;
 use logbook::host::{Host, Pod, Reach, Ssh, is_argument, is_name};
 
 use super::{Fault, words};
@@ -247,18 +248,19 @@ impl Facts {
         known: &Known<'_>,
         key: Key,
         labels: &mut BTreeMap<String, String>,
-    ) -> Result<Option<IpAddr>, Fault> {
+    ) -> Result<Option<DataAddresses>, Fault> {
         let Some((text, line)) = known.get(key) else { return Ok(None) };
-        match text.parse() {
-            Ok(address) => Ok(Some(address)),
-            Err(_) if self.variables => {
+        match text.parse::<DataAddresses>() {
+            // A variable may be called so and mean something else: a word is no name there.
+            Ok(found) if !self.variables || found.each().iter().all(|one| one.ip().is_some()) => Ok(Some(found)),
+            _ if self.variables => {
                 let name = if key == Key::Internal { "internal" } else { "external" };
                 labels.insert(name.to_owned(), text.to_owned());
                 Ok(None)
             }
-            Err(_) => {
-                let what = format!("`{}` is no IP address of `{}`", text.escape_debug(), self.name);
-                Err(Fault::new(line, what, "expected an address, as 10.0.0.5 or 2001:db8::5"))
+            _ => {
+                let what = format!("`{}` is no address of `{}`", text.escape_debug(), self.name);
+                Err(Fault::new(line, what, "expected addresses or names, as 10.0.0.5, 2001:db8::5 or db-1.internal"))
             }
         }
     }
@@ -283,15 +285,18 @@ fn place(host: &mut Host, known: &Known<'_>) {
     let reached = known.get(Key::Address).map_or(host.name.as_str(), |(text, _)| text);
     let Ok(address) = reached.parse::<IpAddr>() else {
         if host.reach == Reach::Local && host.internal.is_none() && host.external.is_none() {
-            host.internal = Some(std::net::Ipv4Addr::LOCALHOST.into());
+            host.internal = Some(IpAddr::from(std::net::Ipv4Addr::LOCALHOST).into());
         }
         return;
     };
-    let other = host.internal.is_some_and(|internal| internal != address);
-    if host.internal.is_none() && is_private(address) && host.external != Some(address) {
-        host.internal = Some(address);
+    let other = host.internal.as_ref().is_some_and(|internal| !internal.holds(address));
+    if host.internal.is_none()
+        && is_private(address)
+        && !host.external.as_ref().is_some_and(|external| external.holds(address))
+    {
+        host.internal = Some(address.into());
     } else if host.external.is_none() && (other || !is_private(address)) {
-        host.external = Some(address);
+        host.external = Some(address.into());
     }
 }
 

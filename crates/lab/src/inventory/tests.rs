@@ -252,7 +252,7 @@ fn a_form_can_be_forced(spec: &str, form: Option<Form>, path: &str) {
 #[test_case(Form::List, "", None, "it lists no hosts"; "nothing")]
 #[test_case(Form::List, "a\nb\na\n", Some(3), "a second host `a`: the first stands in line 1"; "twice")]
 #[test_case(Form::List, "a 10.0.0.1 zone\n", Some(1), "`zone` is no `key=value`"; "no value")]
-#[test_case(Form::List, "a internal=10.0.0\n", Some(1), "`10.0.0` is no IP address of `a`"; "no address")]
+#[test_case(Form::List, "a internal=10.0.0\n", Some(1), "`10.0.0` is no address of `a`"; "no address")]
 #[test_case(Form::List, "a port=ssh\n", Some(1), "`ssh` is no port of `a`"; "no port")]
 #[test_case(Form::List, "a 'b\n", Some(1), "a quote is not closed"; "an open quote")]
 #[test_case(Form::List, "-oProxyCommand=x\n", Some(1), "`-oProxyCommand=x` stands where a host's name belongs"; "an option")]

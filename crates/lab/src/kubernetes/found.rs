@@ -106,7 +106,7 @@ fn host(pod: &Value, nodes: &BTreeMap<String, &Value>, context: Option<&str>) ->
         context: context.map(str::to_owned),
     });
     let internal = scalar(pod, "status.podIP").and_then(|address| address.parse().ok());
-    Some(Host { name, reach, internal, external: outside, labels, machine: node })
+    Some(Host { name, reach, internal, external: outside.map(Into::into), labels, machine: node })
 }
 
 #[cfg(test)]

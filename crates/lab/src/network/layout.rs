@@ -214,7 +214,7 @@ impl Layout {
         let host = |seat: &Seat| Host {
             name: seat.name.clone(),
             reach: reach(seat),
-            internal: Some(IpAddr::V4(seat.v4())),
+            internal: Some(IpAddr::V4(seat.v4()).into()),
             external: None,
             labels: labels(seat),
             machine: Some(machine.to_owned()),

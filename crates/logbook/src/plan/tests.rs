@@ -72,7 +72,7 @@ fn pairs_are_written_so(line: &str, expected: &Pairs) {
 #[test_case("", "[[hosts]]\nname = \"c\"\nreach.ssh = { two = \"c\" }\n", (18, 15), "unknown key `two`"; "an unknown key of a way")]
 #[test_case("", "[[hosts]]\nname = \"c\"\nreach.ssh = { to = \"-oProxyCommand=x\" }\n", (18, 20), "`-oProxyCommand=x` is nothing that host `c` could be reached by"; "an option for a host")]
 #[test_case("", "[[hosts]]\nname = \"c\"\n", (16, 1), "missing key `reach`"; "no way")]
-#[test_case("", "[[hosts]]\nname = \"c\"\nreach = \"local\"\ninternal = \"10.0.0\"\n", (19, 12), "invalid IP address syntax"; "no address")]
+#[test_case("", "[[hosts]]\nname = \"c\"\nreach = \"local\"\ninternal = \"10.0.0\"\n", (19, 12), "`10.0.0` is no address and no name of a host"; "no address")]
 #[test_case("", "[[hosts]]\nname = \" \"\nreach = \"local\"\n", (17, 8), "a host without a name"; "no name")]
 #[test_case("", "[[methods]]\nname = \"rr\"\ncommand = \"rtt\"\n", (17, 8), "a second method `rr`: the first has this name"; "a method named twice")]
 #[test_case("", "[[methods]]\nname = \"x\"\ncommand = \"\"\n", (18, 11), "method `x` has no command"; "no command")]

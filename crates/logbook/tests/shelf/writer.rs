@@ -77,6 +77,6 @@ fn writes() {
 #[ignore = "it is the other process of a test that starts it"]
 fn imports() {
     let [Some(file), Some(folder)] = TAKEN.map(std::env::var_os) else { return };
-    let mut shelf = SqliteShelf::open(Path::new(&file), Duration::from_secs(60)).unwrap();
+    let mut shelf = SqliteShelf::open(Path::new(&file), Duration::from_mins(1)).unwrap();
     Spool::new(folder).take_all(&mut shelf).unwrap();
 }

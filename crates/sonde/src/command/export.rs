@@ -148,7 +148,7 @@ fn print(options: &ExportOptions, form: Form, output: &Output) -> Result<Exit, F
     });
     let told = told.and_then(|_| table.map_or(Ok(()), |table| table.finish().map(|_| ())).map_err(no_table));
     // A reader that went away has what it wanted.
-    told.map(|_| Exit::Done).or_else(|failure| if output.is_open() { Err(failure) } else { Ok(Exit::Done) })
+    told.map(|()| Exit::Done).or_else(|failure| if output.is_open() { Err(failure) } else { Ok(Exit::Done) })
 }
 
 fn not_written(path: &Path, cause: std::io::Error) -> Failure {

@@ -77,7 +77,9 @@ pub fn each(
         unread.for_each(|failure| output.aside(&failure.text()));
         return Err(first);
     }
-    unread.iter().for_each(|file| output.aside(&file.failure.text()));
+    for file in &unread {
+        output.aside(&file.failure.text());
+    }
     Ok(unread)
 }
 

@@ -87,7 +87,7 @@ fn the_program_is_put_onto_every_host_and_runs_there() {
         let version = printed(way.as_ref(), &[&file, "--version"]);
         assert_eq!(version, format!("sonde {}\n", env!("CARGO_PKG_VERSION")));
         let addresses = printed(way.as_ref(), &["ip", "-o", "address"]);
-        assert!(addresses.contains(&format!("{}/24", host.internal.unwrap())), "{addresses}");
+        assert!(addresses.contains(&format!("{}/24", host.internal.as_ref().unwrap())), "{addresses}");
         way.clean(PATIENCE, &Stop::default()).unwrap();
         assert!(!Path::new(&file).exists());
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::io::Read;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 use testbed::wait;
 
-use crate::{Lab, cells, running};
+use crate::{Lab, cells, methods_of, running};
 
 const METHODS: [(&str, &str); 3] = [
     ("tcp_rr", "rtt --tcp -c 50 --warm-up 0"),
@@ -80,7 +80,7 @@ fn killed_in_the_middle_it_goes_on_where_it_was() {
     let mut child = lab.start(&[&plan, "--no-check"]);
     let done = || {
         let output = lab.command(&["show", "last", "--json"]).output().unwrap();
-        let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         run["cells"].as_array().map_or(0, Vec::len)
     };
     wait::until("some cells are there", || done() >= 4);
@@ -108,7 +108,46 @@ fn ctrl_c_ends_it_in_order_and_keeps_what_there_is() {
     assert_eq!(status.code(), Some(130), "{printed}");
     assert_eq!(running(&lab.port().to_string()), [] as [String; 0]);
     let output = lab.command(&["show", "last", "--json"]).output().unwrap();
-    let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&run["ended"]["how"], &run["ended"]["signal"]), (&json!("interrupted"), &json!("SIGINT")));
     assert_eq!(cells(&run), [("h1>h2 tcp_rr 0".to_owned(), true)], "what was measured until then is kept");
+}
+
+#[test]
+fn an_address_is_taken_by_family_and_a_name_is_looked_up_by_who_measures() {
+    let lab = Lab::new();
+    let host = |name: &str, internal: &str| {
+        format!("[[hosts]]\nname = \"{name}\"\nreach = \"local\"\ninternal = {internal}\n")
+    };
+    let methods =
+        [("either", "rtt --icmp -c 3 --every 1ms --warm-up 0"), ("six", "rtt --icmp -6 -c 3 --every 1ms --warm-up 0")];
+    let hosts = [
+        host("a", "\"127.0.0.2\""),
+        host("b", "[\"::1\", \"127.0.0.3\"]"),
+        host("named", "\"localhost\""),
+        host("four", "\"127.0.0.4\""),
+        host("nowhere", "\"nowhere.invalid\""),
+    ];
+    let top = "directions = \"forward\"\npairs.one-to-all = \"a\"\n";
+    let plan = lab.write("plan.toml", &format!("{top}{}{}", methods_of(&methods), hosts.concat()));
+    let (code, run, said) = lab.run(&[&plan]);
+    assert_eq!(code, Some(3), "{said}");
+    let cells = run["cells"].as_array().unwrap();
+    let cell = |to: &str, method: &str| {
+        cells.iter().find(|cell| cell["place"]["to"] == to && cell["place"]["method"] == method).unwrap()
+    };
+    // The address that was really used stands in the record.
+    let target = |to: &str, method: &str| -> Value {
+        let id = cell(to, method)["record"].as_str().unwrap_or_else(|| panic!("{:#}", cell(to, method)));
+        let output = lab.command(&["show", id, "--json"]).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["target"].clone()
+    };
+    assert_eq!(target("b", "either")["address"], "127.0.0.3", "a family that both have");
+    assert_eq!(target("b", "six")["address"], "::1", "the family that the method wants");
+    let named = target("named", "either");
+    assert_eq!(named["host"], "localhost");
+    assert!(["127.0.0.1", "::1"].contains(&named["address"].as_str().unwrap()), "{named}");
+    let why = |to: &str, method: &str| cell(to, method)["failure"]["what"].as_str().unwrap().to_owned();
+    assert_eq!(why("four", "six"), "four: has no internal IPv6 address, which `six` wants");
+    assert!(why("nowhere", "either").contains("nowhere.invalid"), "{}", why("nowhere", "either"));
 }

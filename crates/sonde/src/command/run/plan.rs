@@ -6,6 +6,7 @@ use std::path::Path;
 use lab::campaign::{Measure, Needs};
 use lab::inventory;
 use lab::pairs::NoPairs;
+use logbook::host::data::Family;
 use logbook::plan::{Addresses, AtOnce, Directions, Order, Pairs, Plan, PlannedMethod};
 use logbook::record::Tool;
 use logbook::run::{Format, Place, RunDocument, Stage, VERSION};
@@ -232,7 +233,23 @@ fn measure(planned: &PlannedMethod) -> Result<Measure, Failure> {
     let (mut words, method) = (lengths.words.remove(0), lengths.methods.remove(0));
     words.host = None;
     let (lasts, most) = (lengths.each[0], lengths.most[0]);
-    Ok(Measure { name: planned.name.clone(), words: words.words(), needs: needs(&method, foreign), lasts, most })
+    Ok(Measure {
+        name: planned.name.clone(),
+        family: family(&words),
+        words: words.words(),
+        needs: needs(&method, foreign),
+        lasts,
+        most,
+    })
+}
+
+/// The family that the method's words ask for.
+fn family(words: &Words) -> Option<Family> {
+    words.words().iter().find_map(|word| match word.as_str() {
+        "-4" => Some(Family::V4),
+        "-6" => Some(Family::V6),
+        _ => None,
+    })
 }
 
 fn needs(method: &Method, foreign: bool) -> Needs {

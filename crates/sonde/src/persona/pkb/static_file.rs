@@ -69,9 +69,9 @@ fn host(at: usize, machine: &Map<String, Value>) -> Result<Host, String> {
         }
     };
     let internal = match (machine.get("internal_ip"), machine.get("internal_ips")) {
-        (Some(Value::String(one)), _) => Some(address("internal_ip", one)?),
+        (Some(Value::String(one)), _) => Some(address("internal_ip", one)?.into()),
         (_, Some(Value::Array(several))) => match several.as_slice() {
-            [Value::String(one)] => Some(address("internal_ips", one)?),
+            [Value::String(one)] => Some(address("internal_ips", one)?.into()),
             [] => None,
             _ => return Err("`internal_ips` has several: one of them is measured; name it as `internal_ip`".to_owned()),
         },
@@ -88,7 +88,7 @@ fn host(at: usize, machine: &Map<String, Value>) -> Result<Host, String> {
     let options = vec!["StrictHostKeyChecking=accept-new".to_owned()];
     let to = format!("{user}@{external}");
     let reach = Reach::Ssh(Ssh { to, port, key_file: Some(key_file.to_owned()), options, through: Vec::new() });
-    Ok(Host { name: format!("static{at}"), reach, internal, external: Some(external), labels, machine: None })
+    Ok(Host { name: format!("static{at}"), reach, internal, external: Some(external.into()), labels, machine: None })
 }
 
 fn text<'a>(machine: &'a Map<String, Value>, key: &str) -> Result<&'a str, String> {
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!((ssh.to.as_str(), ssh.port, ssh.key_file.as_deref()), ("perf@192.0.2.1", Some(2222), Some("/k")));
         assert_eq!(hosts[0].internal, Some("10.0.0.1".parse().unwrap()));
         assert_eq!((hosts[0].label("zone"), hosts[1].label("zone")), (Some("rack1"), None));
-        assert_eq!((hosts[1].name.as_str(), hosts[1].internal), ("static1", Some("10.0.0.2".parse().unwrap())));
+        assert_eq!((hosts[1].name.as_str(), hosts[1].internal.clone()), ("static1", Some("10.0.0.2".parse().unwrap())));
     }
 
     #[test]
