@@ -3,9 +3,12 @@
 
 mod by_tags;
 mod faults;
+mod founders;
 mod killed;
 mod kubernetes;
 mod life;
+mod machines;
 mod moto;
 mod real;
 mod scene;
+mod world;

@@ -77,7 +77,9 @@ fn pair(run: &RunDocument, cell: &Cell) -> BTreeMap<String, String> {
         metadata.insert(format!("sonde_{end}_host"), name.clone());
     }
     if let Some(cloud) = host(&cell.place.from).and_then(|host| host.label("cloud")) {
-        metadata.insert("cloud".to_owned(), cloud.to_owned());
+        // As it writes the three that it shares with us.
+        let theirs = [("gcp", "GCP"), ("aws", "AWS"), ("azure", "Azure")].into_iter().find(|(ours, _)| *ours == cloud);
+        metadata.insert("cloud".to_owned(), theirs.map_or(cloud, |(_, theirs)| theirs).to_owned());
     }
     metadata
 }
@@ -112,7 +114,10 @@ fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
     told.note("netperf_test_length", method.stop.after_ns.map(whole));
     told.note("netperf_warmup_test_length", Some(whole(method.warm_up_ns)));
     told.note("sending_thread_count", Some(method.spread.connections));
-    told.note("netperf_mss", record.sockets().iter().find_map(|socket| socket.mss_bytes).map(|bytes| bytes.0));
+    // Where each exchange has a connection of its own, the socket that was looked at had none yet: it tells of no path.
+    let connected = method.pattern != Pattern::ConnectExchange;
+    let mut sockets = record.sockets().iter().filter(|_| connected);
+    told.note("netperf_mss", sockets.find_map(|socket| socket.mss_bytes).map(|bytes| bytes.0));
     told.note("netperf_retransmissions", record.stream.as_ref().and_then(retransmissions));
     if method.pattern == Pattern::Stream {
         told.note("netperf_send_size_in_bytes", Some(method.request_bytes.0));

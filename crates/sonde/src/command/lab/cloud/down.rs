@@ -8,7 +8,7 @@ use lab::cloud::remove::remove;
 use lab::cloud::resource::filled;
 use lab::cloud::script::line;
 use lab::cloud::vendor::Vendor;
-use lab::cloud::wanted::Cloud;
+use logbook::machines::Cloud;
 
 use crate::command::lab::cloud::options::{CallOptions, CleanOptions, DownOptions, TagOptions};
 use crate::command::lab::cloud::up::owner;
@@ -91,7 +91,8 @@ pub fn clean(options: &CleanOptions, room: &Room) -> Result<Exit, Failure> {
     }
 }
 
-fn by_ledger(book: Book, calls: &CallOptions, room: &Room) -> Result<(), logbook::failure::Failure> {
+/// Removes everything that a ledger tells of, and then the ledger.
+pub fn by_ledger(book: Book, calls: &CallOptions, room: &Room) -> Result<(), logbook::failure::Failure> {
     let ledger = book.ledger();
     let caller = Caller {
         tool: &Vendor::of(ledger.cloud).tool,
