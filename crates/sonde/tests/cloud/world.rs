@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use assert_cmd::cargo::cargo_bin;
@@ -86,7 +87,7 @@ impl World {
     /// `sonde` with these words, in it.
     pub fn sonde(&self, words: &[&str]) -> Command {
         let mut command = self.inside();
-        command.arg(cargo_bin("sonde")).args(words);
+        command.arg(program()).args(words);
         self.scene.around(&mut command);
         command.env("XDG_RUNTIME_DIR", self.scene.path(""));
         command
@@ -237,6 +238,28 @@ impl Sample {
     pub fn label(&self, key: &str) -> &str {
         self.labels.get(key).map_or("", String::as_str)
     }
+}
+
+/// This program without what a debugger wants of it, for it goes to each machine; it is kept beside what was built. Where there is
+/// no `strip` it goes whole.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let whole = cargo_bin("sonde");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cloud");
+        let small = folder.join("sonde");
+        let new = |file: &Path| fs::metadata(file).and_then(|facts| facts.modified()).ok();
+        if new(&small) < new(&whole) {
+            fs::create_dir_all(&folder).unwrap();
+            let made = folder.join(format!("sonde-{}", std::process::id()));
+            let stripped = Command::new("strip").arg("-o").args([&made, &whole]).status();
+            if !stripped.is_ok_and(|status| status.success()) {
+                return whole;
+            }
+            fs::rename(made, &small).unwrap();
+        }
+        small
+    })
 }
 
 /// What is missing here for machines that are machines.

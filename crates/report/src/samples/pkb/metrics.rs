@@ -10,7 +10,8 @@ use measure::method::{Carrier, Method, Pattern};
 use measure::outcome::Outcome;
 use measure::statistics::payload;
 use measure::study::figure::Figure;
-use measure::throughput::Throughput;
+use measure::throughput::arrivals::Datagrams;
+use measure::throughput::{Stream, Throughput};
 use measure::unit::Nanos;
 
 use super::row::{Sample, seconds};
@@ -252,8 +253,7 @@ fn iperf(told: &mut Told, record: &Record, series: bool) {
     told.note("runtime_in_seconds", record.method.stop.after_ns.map(|ns| ns.0 / 1_000_000_000));
     let all = Figure::Throughput.of(None, Some(stream)).map(megabits);
     if record.method.carrier == Carrier::Udp {
-        let datagrams = stream.streams.iter().map(|stream| stream.datagrams).collect::<Option<Vec<_>>>();
-        if let Some(each) = datagrams.filter(|each| !each.is_empty()) {
+        if let Some(each) = datagrams(stream) {
             told.note("lost_datagrams", Some(each.iter().map(|datagrams| datagrams.lost).sum::<i64>()));
             told.note("total_datagrams", Some(each.iter().map(|datagrams| datagrams.expected).sum::<u64>()));
             told.note("out_of_order_datagrams", Some(each.iter().map(|datagrams| datagrams.out_of_order).sum::<u64>()));
@@ -274,6 +274,14 @@ fn iperf(told: &mut Told, record: &Record, series: bool) {
     let starts = intervals().map(|interval| format!("{:.2}", interval.at_ns.0 as f64 / 1e9));
     told.note("interval_start_time_list", list(starts.collect()));
     told.put("Throughput", all, "Mbits/sec");
+}
+
+/// What was counted of the datagrams of each stream: by our end where it received them, else by the peer's.
+fn datagrams(stream: &Throughput) -> Option<Vec<Datagrams>> {
+    let counted = |ends: &[Stream]| ends.iter().map(|end| end.datagrams).collect::<Option<Vec<_>>>();
+    let theirs = || counted(&stream.detail.as_ref()?.theirs);
+    let filled = |each: &Vec<Datagrams>| !each.is_empty();
+    counted(&stream.streams).filter(filled).or_else(theirs).filter(filled)
 }
 
 /// What `PerfKit` Benchmarker has no name for.
