@@ -128,9 +128,11 @@ pub fn carry(
         }
         on_hosts(&ready, &stages, book, &stop, output)
     });
+    // Of a run that is kept nowhere nobody could ask for the end of its machines later.
+    let unkept = book.is_err() && !held.is_empty();
     provision::release(held);
     let mut removed = Ok(());
-    if stages.contains(&Stage::Teardown) {
+    if stages.contains(&Stage::Teardown) || unkept {
         removed = provision::remove(&made, &room.going_on());
         if let (Ok(()), Ok(book)) = (&removed, &book) {
             book.reached(Stage::Teardown);

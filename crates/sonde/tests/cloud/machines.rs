@@ -46,7 +46,11 @@ fn each_stage_by_itself() {
         dry.told()
     );
     let refused = run(&["plan.toml"], 2);
-    assert!(refused.said("its machines are not made") && refused.said("--stage provision"), "{}", refused.told());
+    assert!(
+        refused.said("its machines are not made") && refused.said("the stage provision makes them"),
+        "{}",
+        refused.told()
+    );
     let made = run(&["plan.toml", "--stage", "provision"], 0);
     assert!(made.said("its machines stay: `sonde run --resume "), "{}", made.told());
     assert_eq!((world.on(0).is_some(), world.on(1).is_some()), (true, true));

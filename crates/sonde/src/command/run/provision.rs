@@ -39,13 +39,13 @@ impl Provision {
         if !stages.contains(&Stage::Provision) {
             let missing = || {
                 Failure::usage(format!("run {}: its machines are not made", run.id))
-                    .hint("--stage provision,prepare,run makes them first")
+                    .hint("the stage provision makes them first")
             };
             return if on_hosts && !made { Err(missing()) } else { Ok(None) };
         }
         if made {
             let what = format!("run {}: its machines are made already", run.id);
-            return Err(Failure::usage(what).hint("go on with --stage prepare,run, or remove them by --stage teardown"));
+            return Err(Failure::usage(what).hint("go on with the stages prepare and run, or remove them by teardown"));
         }
         let order =
             |(place, machines): (usize, &Machines)| Order::of(machines, groups(machines), name(run.id, place), room);
