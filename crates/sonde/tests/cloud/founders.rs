@@ -125,7 +125,6 @@ fn streams_and_a_mesh_between_zones_one_benchmark_after_the_other() {
 }
 
 #[test_case("BOTH", &["internal", "external"]; "both")]
-#[test_case("EXTERNAL", &["external"]; "external ones")]
 #[test_case("REACHABLE", &["internal", "external"]; "internal ones where they answer")]
 fn addresses_between_regions(which: &str, wanted: &[&str]) {
     let Some(world) = World::of("addresses between regions", 0) else { return };
