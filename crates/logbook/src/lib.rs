@@ -11,6 +11,7 @@ pub mod failure;
 mod fixture;
 pub mod host;
 pub mod look;
+pub mod machines;
 pub mod moment;
 pub mod plan;
 pub mod reach;

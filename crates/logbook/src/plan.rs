@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
+use crate::machines::Machines;
 
 pub use read::{PlanError, hosts};
 
@@ -36,6 +37,9 @@ pub struct Plan {
     /// The hosts; names are different.
     #[serde(default)]
     pub hosts: Vec<Host>,
+    /// Machines that the stage `provision` makes, and `teardown` removes: they become hosts, behind those listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<Machines>,
     /// Which of them measure each other.
     #[serde(default)]
     pub pairs: Pairs,

@@ -297,16 +297,6 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
     }
 }
 
-/// Does what these words say, the command's name first.
-///
-/// # Errors
-/// What the command says.
-pub fn done_by(words: &[String], output: &Arc<Output>) -> Result<Exit, Failure> {
-    let argv: Vec<String> = std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words.iter().cloned()).collect();
-    let cli = Cli::try_parse_from(&argv).map_err(|error| argv::failure(&error))?;
-    cli.command.map_or_else(|| Ok(orientation::print(output)), |command| act(command, argv, output))
-}
-
 /// The method by which a measuring command of these words (its name first) would measure.
 ///
 /// # Errors

@@ -2,12 +2,12 @@
 //! ends at once, SIGQUIT asks for the numbers so far.
 
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use endpoint::clock::Monotonic;
 use endpoint::signal::{Signal, Signals, end_by};
-use measure::unit::Nanos;
+use measure::unit::{Instant, Nanos};
 
 /// Signals within so long of the first are the same wish: no person is faster.
 const ONE_WISH: Nanos = Nanos::millis(50);
@@ -23,33 +23,74 @@ impl Interruption {
     }
 }
 
+/// Who is told of signals: whoever watched last, for a command may be made of several that watch one after the other.
+struct Watcher {
+    seen: Interruption,
+    end: Box<dyn Fn() + Send>,
+    interim: Box<dyn Fn() + Send>,
+}
+
+#[derive(Default)]
+struct Watched {
+    watcher: Option<Watcher>,
+    /// The first signal that asked for the end, and when.
+    asked: Option<(Signal, Instant)>,
+    begun: bool,
+}
+
+static WATCHED: Mutex<Watched> = Mutex::new(Watched { watcher: None, asked: None, begun: false });
+
 /// Takes the process's signals from here on, in a thread of its own: `end` is called once, at the first SIGINT,
-/// SIGTERM or SIGHUP, `interim` at each SIGQUIT. Call it before any other thread is started.
+/// SIGTERM or SIGHUP, `interim` at each SIGQUIT. Call it before any other thread is started. Where it is called again, who
+/// called it before is told nothing any more; a wish to end that was met before is one of this call too.
 ///
 /// # Errors
 /// What the system says where it grants no thread.
 pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
     let signals = Signals::block()?;
-    let interruption = Interruption::default();
-    let seen = interruption.clone();
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        let mut asked_at = None;
-        while let Ok(signal) = signals.wait() {
-            let now = Monotonic::now();
-            let same = asked_at.is_some_and(|at| now.since(at) < Some(ONE_WISH));
-            match signal {
-                Signal::Quit => interim(),
-                Signal::Interrupt | Signal::Terminate | Signal::Hangup if seen.0.set(signal).is_ok() => {
-                    asked_at = Some(now);
-                    end();
-                }
-                // Whoever hands signals on, as `timeout` does, sends them to us and to our group.
-                Signal::Interrupt | Signal::Terminate if same => {}
-                Signal::Interrupt | Signal::Terminate => end_by(signal),
-                // A terminal that goes is told by the kernel and by the shell: that is no impatience.
-                Signal::Hangup => {}
+    let seen = Interruption::default();
+    let mut watched = watched();
+    if let Some((signal, _)) = watched.asked
+        && seen.0.set(signal).is_ok()
+    {
+        end();
+    }
+    watched.watcher = Some(Watcher { seen: seen.clone(), end: Box::new(end), interim: Box::new(interim) });
+    if !watched.begun {
+        thread::Builder::new().name("signals".into()).spawn(move || {
+            while let Ok(signal) = signals.wait() {
+                heed(signal);
             }
+        })?;
+        watched.begun = true;
+    }
+    Ok(seen)
+}
+
+/// What a signal means.
+fn heed(signal: Signal) {
+    let now = Monotonic::now();
+    let mut watched = watched();
+    let same = watched.asked.is_some_and(|(_, at)| now.since(at) < Some(ONE_WISH));
+    let is_first = watched.asked.is_none();
+    let Some(watcher) = &watched.watcher else { return };
+    match signal {
+        Signal::Quit => (watcher.interim)(),
+        Signal::Interrupt | Signal::Terminate | Signal::Hangup if is_first => {
+            // Nobody has set it: it is set here alone, and where a wish was met before this watcher came.
+            let _ = watcher.seen.0.set(signal);
+            (watcher.end)();
+            watched.asked = Some((signal, now));
         }
-    })?;
-    Ok(interruption)
+        // Whoever hands signals on, as `timeout` does, sends them to us and to our group.
+        Signal::Interrupt | Signal::Terminate if same => {}
+        Signal::Interrupt | Signal::Terminate => end_by(signal),
+        // A terminal that goes is told by the kernel and by the shell: that is no impatience.
+        Signal::Hangup => {}
+    }
+}
+
+fn watched() -> MutexGuard<'static, Watched> {
+    // Who panicked in it has told what it had to tell.
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

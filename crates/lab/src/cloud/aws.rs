@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 
 use logbook::failure::Failure;
+use logbook::machines::Placement;
 
 use crate::cloud::aws_region::Region;
 use crate::cloud::census::{Census, Listing};
 use crate::cloud::fault::Kind;
 use crate::cloud::resource::{Find, Read, Resource, words};
 use crate::cloud::vendor::{Drawn, Machine, Tool, Vendor};
-use crate::cloud::wanted::{Group, Placement, Wanted, once};
+use crate::cloud::wanted::{Group, Wanted, once};
 
 /// Amazon Web Services.
 pub const VENDOR: Vendor = Vendor {

@@ -1,8 +1,10 @@
 //! What a region of AWS needs around its machines: a VPC with its ways out and in, and peerings between regions.
 
+use logbook::machines::{Opening, Placement, Protocol};
+
 use crate::cloud::aws::region;
 use crate::cloud::resource::{Find, Read, Resource, words};
-use crate::cloud::wanted::{Opening, Placement, Protocol, Wanted};
+use crate::cloud::wanted::Wanted;
 
 /// A region of what is wanted.
 #[derive(Clone, Debug)]

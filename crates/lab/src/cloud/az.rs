@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 
 use logbook::failure::Failure;
+use logbook::machines::{Opening, Placement, Protocol};
 
 use crate::cloud::census::{Census, Listing};
 use crate::cloud::fault::Kind;
 use crate::cloud::resource::{Find, Read, Resource, words};
 use crate::cloud::vendor::{Drawn, Machine, Tool, Vendor};
-use crate::cloud::wanted::{Group, Opening, Placement, Protocol, Wanted, once};
+use crate::cloud::wanted::{Group, Wanted, once};
 
 /// Microsoft Azure.
 pub const VENDOR: Vendor = Vendor {

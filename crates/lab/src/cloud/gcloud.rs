@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use logbook::failure::Failure;
+use logbook::machines::{Opening, Placement};
 
 use crate::cloud::census::{Census, Listing};
 use crate::cloud::fault::Kind;
 use crate::cloud::resource::{Find, Read, Resource, words};
 use crate::cloud::vendor::{Drawn, Machine, Tool, Vendor};
-use crate::cloud::wanted::{Group, Opening, Placement, Wanted, once};
+use crate::cloud::wanted::{Group, Wanted, once};
 
 /// Google Cloud.
 pub const VENDOR: Vendor = Vendor {

@@ -12,13 +12,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use endpoint::stop::Stop;
 use logbook::failure::{Failure, Side};
+use logbook::machines::Cloud;
 use measure::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::lock::{self, Held};
 use crate::cloud::resource::{Resource, Values};
 use crate::cloud::vendor::{Drawn, Machine};
-use crate::cloud::wanted::{Cloud, Wanted};
+use crate::cloud::wanted::Wanted;
 
 /// Version of the ledger's form. One of another version is not read, and counts as owed.
 const VERSION: u32 = 1;
@@ -42,6 +43,9 @@ pub struct Ledger {
     pub expires: u64,
     /// The process that works on it, or did last.
     pub process: u32,
+    /// Whether that process is to remove it too, before it ends.
+    #[serde(default)]
+    pub attended: bool,
     /// Where it stands.
     pub phase: Phase,
     /// Its things, in an order in which each comes behind what it needs.
@@ -104,6 +108,7 @@ impl Ledger {
             made: wanted.made,
             expires: wanted.expires,
             process: std::process::id(),
+            attended: false,
             phase: Phase::Making,
             entries: drawn.resources.iter().map(entry).collect(),
             values: Values::new(),
@@ -160,6 +165,7 @@ impl Listed {
             Phase::Making => Some("it was cut off while it was being made".into()),
             Phase::Removing => Some(ledger.trouble.clone().unwrap_or_else(|| "its removal was cut off".into())),
             Phase::Up if ledger.expires <= now => Some("its time is over".into()),
+            Phase::Up if ledger.attended => Some("whoever was to remove it has ended before".into()),
             Phase::Up => None,
         }
     }
@@ -269,6 +275,12 @@ impl Shelf {
         }
     }
 
+    /// Where `ssh` remembers the host keys of a run's machines: an address is handed on to other machines when it is free, whose
+    /// keys are others.
+    pub fn known_hosts(&self, run: &str) -> PathBuf {
+        self.folder.join(format!("{run}.known_hosts"))
+    }
+
     fn ledger_file(&self, run: &str) -> PathBuf {
         self.folder.join(format!("{run}.json"))
     }
@@ -348,8 +360,9 @@ impl Book {
     /// It cannot be taken away.
     pub fn close(self) -> Result<(), Failure> {
         fs::remove_file(&self.file).map_err(|error| unkept(&self.file, "cannot be removed", &error))?;
-        // A lock file that stays does no harm.
+        // What stays of these does no harm.
         let _ = fs::remove_file(&self.lock_file);
+        let _ = fs::remove_file(self.lock_file.with_extension("known_hosts"));
         Ok(())
     }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use logbook::failure::Failure;
+use logbook::machines::Cloud;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::census::Census;
 use crate::cloud::fault::Kind;
 use crate::cloud::resource::Resource;
-use crate::cloud::wanted::{Cloud, Wanted};
+use crate::cloud::wanted::Wanted;
 use crate::cloud::{aws, az, gcloud};
 
 /// A program that is called, and how it speaks.

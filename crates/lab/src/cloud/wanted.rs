@@ -1,46 +1,7 @@
 //! What is wanted of a cloud, checked before any program is called.
 
-use std::fmt;
-use std::net::IpAddr;
-use std::str::FromStr;
-
 use logbook::failure::{Failure, Side};
-use serde::{Deserialize, Serialize};
-
-/// Whose cloud.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cloud {
-    /// Google Cloud, by `gcloud`.
-    Gcp,
-    /// Amazon Web Services, by `aws`.
-    Aws,
-    /// Microsoft Azure, by `az`.
-    Azure,
-}
-
-impl fmt::Display for Cloud {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str(match self {
-            Self::Gcp => "gcp",
-            Self::Aws => "aws",
-            Self::Azure => "azure",
-        })
-    }
-}
-
-impl FromStr for Cloud {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.to_ascii_lowercase().as_str() {
-            "gcp" => Ok(Self::Gcp),
-            "aws" => Ok(Self::Aws),
-            "azure" => Ok(Self::Azure),
-            _ => Err("is no cloud known here: gcp, aws or azure".into()),
-        }
-    }
-}
+use logbook::machines::{Cloud, MOST, Network, Opening, Placement, is_plain};
 
 /// Machines of one kind in one zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,127 +14,6 @@ pub struct Group {
     pub count: u32,
     /// The image: `PROJECT/FAMILY` or a name, an AMI, a URN; absent: Debian 12 of the vendor's own.
     pub image: Option<String>,
-}
-
-/// How close to each other machines are put.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Placement {
-    /// Wherever the cloud puts them.
-    None,
-    /// As close as it goes: one rack, or near it.
-    Cluster,
-    /// Apart, on different hardware.
-    Spread,
-    /// As close as the machine type and the zones allow.
-    #[default]
-    ClosestSupported,
-}
-
-impl Placement {
-    /// Reads a word, of ours or of a vendor's. The second is a note where an old word was taken.
-    ///
-    /// # Errors
-    /// The words there are.
-    pub fn read(word: &str, cloud: Cloud) -> Result<(Self, Option<String>), String> {
-        let note = |now: &str| Some(format!("--placement {word} is taken as {now}, as {cloud} calls it today"));
-        match (word, cloud) {
-            ("none", _) => Ok((Self::None, None)),
-            ("closest_supported" | "closest-supported", _) => Ok((Self::ClosestSupported, None)),
-            ("COLLOCATED" | "collocated", Cloud::Gcp)
-            | ("cluster", Cloud::Aws)
-            | ("proximity-placement-group", Cloud::Azure) => Ok((Self::Cluster, None)),
-            ("cluster", Cloud::Gcp) => Ok((Self::Cluster, note("COLLOCATED"))),
-            ("cluster", Cloud::Azure) => Ok((Self::Cluster, note("proximity-placement-group"))),
-            ("spread", Cloud::Aws) | ("availability-domain", Cloud::Gcp) | ("availability-set", Cloud::Azure) => {
-                Ok((Self::Spread, None))
-            }
-            ("spread", Cloud::Gcp) => Ok((Self::Spread, note("availability-domain"))),
-            ("spread", Cloud::Azure) => Ok((Self::Spread, note("availability-set"))),
-            _ => Err(format!(
-                "is no placement of {cloud}: none, closest_supported, cluster, spread, or the vendor's own word for the last two"
-            )),
-        }
-    }
-}
-
-/// A protocol that a firewall lets in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
-    /// ICMP, which has no ports.
-    Icmp,
-}
-
-impl Protocol {
-    /// Its name in lower case, as `gcloud` and `aws` write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-            Self::Icmp => "icmp",
-        }
-    }
-}
-
-/// What a firewall lets in from outside. Between the machines themselves everything is open.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opening {
-    /// The protocol.
-    pub protocol: Protocol,
-    /// The first and the last port; absent for ICMP.
-    pub ports: Option<(u16, u16)>,
-    /// From where, as ADDRESS/BITS.
-    pub from: Network,
-}
-
-/// An IPv4 network, ADDRESS/BITS; a bare address is that one alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Network(String);
-
-impl fmt::Display for Network {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str(&self.0)
-    }
-}
-
-impl FromStr for Network {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (address, bits) = text.split_once('/').unwrap_or((text, "32"));
-        match (address.parse(), bits.parse::<u8>()) {
-            (Ok(IpAddr::V4(address)), Ok(bits @ 0..=32)) => Ok(Self(format!("{address}/{bits}"))),
-            _ => Err("is no IPv4 address or network: 203.0.113.7 or 203.0.113.0/24".into()),
-        }
-    }
-}
-
-impl FromStr for Opening {
-    type Err = String;
-
-    /// `tcp:7000-7100@0.0.0.0/0`, `udp:53@198.51.100.7`, `icmp@0.0.0.0/0`.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "is no opening: tcp:7663@203.0.113.0/24, udp:7000-7100@0.0.0.0/0 or icmp@0.0.0.0/0";
-        let (what, from) = text.split_once('@').ok_or(wrong)?;
-        let from: Network = from.parse()?;
-        if what == "icmp" {
-            return Ok(Self { protocol: Protocol::Icmp, ports: None, from });
-        }
-        let (protocol, ports) = what.split_once(':').ok_or(wrong)?;
-        let protocol = match protocol {
-            "tcp" => Protocol::Tcp,
-            "udp" => Protocol::Udp,
-            _ => return Err(wrong.into()),
-        };
-        let (first, last) = ports.split_once('-').unwrap_or((ports, ports));
-        match (first.parse(), last.parse()) {
-            (Ok(first @ 1..), Ok(last)) if first <= last => Ok(Self { protocol, ports: Some((first, last)), from }),
-            _ => Err(wrong.into()),
-        }
-    }
 }
 
 /// All that is wanted.
@@ -210,34 +50,25 @@ pub struct Wanted {
     pub expires: u64,
 }
 
-/// The most machines of one run.
-pub const MOST: u32 = 200;
-
 impl Wanted {
     /// Whether every word of it may stand in a command, and the whole makes sense.
     ///
     /// # Errors
     /// The first thing that does not.
     pub fn check(&self) -> Result<(), Failure> {
-        let plain = |text: &str, more: &str| {
-            !text.is_empty()
-                && text.len() <= 128
-                && !text.starts_with('-')
-                && text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(letter))
-        };
-        let words = |text: &str| plain(text, "-_./:@") || text.is_empty();
+        let words = |text: &str| is_plain(text, "-_./:@") || text.is_empty();
         let is_run = self.run.starts_with(|letter: char| letter.is_ascii_lowercase())
             && self.run.len() <= 16
             && self.run.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit());
         if !is_run {
             return Err(refused(&self.run, "is no run id: a small letter, then up to 15 small letters and digits"));
         }
-        if let Some(account) = self.account.as_deref().filter(|account| !plain(account, "-_.:@ ")) {
+        if let Some(account) = self.account.as_deref().filter(|account| !is_plain(account, "-_.:@ ")) {
             return Err(refused(account, "is no name of a project, profile or subscription"));
         }
         for group in &self.machines {
             let image = group.image.as_deref().unwrap_or_default();
-            if !plain(&group.zone, "-") || !plain(&group.machine_type, "-_.") || !words(image) {
+            if !is_plain(&group.zone, "-") || !is_plain(&group.machine_type, "-_.") || !words(image) {
                 let what = format!("{} {} {image}", group.zone, group.machine_type);
                 return Err(refused(what.trim(), "has letters that no zone, machine type or image has"));
             }
@@ -246,7 +77,7 @@ impl Wanted {
         if count == 0 || count > u64::from(MOST) {
             return Err(refused(&count.to_string(), &format!("is no number of machines: 1 to {MOST}")));
         }
-        if !plain(&self.user, "-_.") || !plain(&self.owner, "-_") {
+        if !is_plain(&self.user, "-_.") || !is_plain(&self.owner, "-_") {
             return Err(refused(&format!("{} {}", self.user, self.owner), "is no name of a user and an owner"));
         }
         let file = &self.public_key_file;

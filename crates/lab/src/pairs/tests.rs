@@ -30,6 +30,7 @@ fn plan(pairs: Pairs) -> Plan {
     Plan {
         name: None,
         inventory: Vec::new(),
+        machines: Vec::new(),
         hosts: vec![host("a", "x"), host("b", "x"), host("c", "y"), host("d", "none")],
         pairs,
         directions: Directions::Both,

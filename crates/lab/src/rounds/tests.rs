@@ -188,6 +188,7 @@ fn plan(hosts: usize) -> Plan {
     Plan {
         name: None,
         inventory: Vec::new(),
+        machines: Vec::new(),
         hosts: (0..hosts).map(host).collect(),
         pairs: logbook::plan::Pairs::All,
         directions: Directions::Both,

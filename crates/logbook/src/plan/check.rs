@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::read::Fault;
 use super::{MOST_HOSTS, MOST_METHODS, MOST_REPEATS, Pairs, Plan};
 use crate::host::{Host, Reach, is_argument, is_name};
+use crate::machines::{MOST, Machines, Placement, is_plain};
 
 /// A step into a document.
 enum Step<'a> {
@@ -24,6 +25,7 @@ pub(super) fn check(plan: &Plan, document: &DeTable<'_>) -> Result<(), Fault> {
     methods(plan, &place)?;
     numbers(plan, &place)?;
     hosts(plan, &place)?;
+    machines(plan, &place)?;
     pairs(plan, &place)
 }
 
@@ -97,8 +99,9 @@ fn numbers(plan: &Plan, place: &Places<'_>) -> Result<(), Fault> {
 }
 
 fn hosts(plan: &Plan, place: &Places<'_>) -> Result<(), Fault> {
-    if plan.hosts.is_empty() && plan.inventory.is_empty() {
-        let hint = "write tables `[[hosts]]` with a `name`, how it is reached and its address, or name a file under `inventory`";
+    if plan.hosts.is_empty() && plan.inventory.is_empty() && plan.machines.is_empty() {
+        let hint = "write tables `[[hosts]]` with a `name`, how it is reached and its address, or name a file under `inventory`, or \
+                    have machines made by `[[machines]]`";
         return Err(place.fault(&[Key("hosts")], "the plan has no hosts and names no inventory", hint));
     }
     if let Some(item) = plan.inventory.iter().position(|path| path.trim().is_empty()) {
@@ -149,9 +152,51 @@ fn reach(host: &Host, item: usize, place: &Places<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
+/// That machines can be asked of their cloud.
+fn machines(plan: &Plan, place: &Places<'_>) -> Result<(), Fault> {
+    for (item, machines) in plan.machines.iter().enumerate() {
+        let at = |key| [Key("machines"), Item(item), Key(key)];
+        let count = machines.machines();
+        if machines.zones.is_empty() {
+            return Err(place.fault(&at("zones"), "machines in no zone", "name a zone for each set of them"));
+        }
+        if count == 0 || count > u64::from(MOST) {
+            let what = format!("{count} machines");
+            return Err(place.fault(
+                &at("count"),
+                what,
+                format!("expected 1 to {MOST} of them, in all zones together"),
+            ));
+        }
+        if let Err(why) = Placement::read(&machines.placement, machines.cloud) {
+            let shown = machines.placement.escape_debug();
+            return Err(place.fault(&at("placement"), format!("`{shown}` {why}"), "see `docs/clouds.md`"));
+        }
+        words(machines).map_err(|(key, word)| {
+            let what = format!("`{}` has letters that no {} has", word.escape_debug(), key.replace('_', " "));
+            place.fault(&at(key), what, "expected the vendor's own name of it")
+        })?;
+    }
+    Ok(())
+}
+
+/// The first of the words that may not stand in a vendor's command, and its key.
+fn words(machines: &Machines) -> Result<(), (&'static str, &str)> {
+    let Machines { zones, machine_type, image, user, owner, account, .. } = machines;
+    let zones = zones.iter().map(|zone| ("zones", zone, "-"));
+    let machine_type = [("machine_type", machine_type, "-_.")];
+    let others =
+        [("image", image, "-_./:@"), ("user", user, "-_."), ("owner", owner, "-_"), ("account", account, "-_.:@ ")];
+    let others = others.into_iter().filter_map(|(key, word, more)| Some((key, word.as_ref()?, more)));
+    let mut all = zones.chain(machine_type).chain(others);
+    all.find(|(_, word, more)| !is_plain(word, more)).map_or(Ok(()), |(key, word, _)| Err((key, word)))
+}
+
 /// That pairs name hosts, as far as these are known: an inventory may have more.
 fn pairs(plan: &Plan, place: &Places<'_>) -> Result<(), Fault> {
-    let known = |name: &str| !plan.inventory.is_empty() || plan.hosts.iter().any(|host| host.name == name);
+    let known = |name: &str| {
+        !plan.inventory.is_empty() || !plan.machines.is_empty() || plan.hosts.iter().any(|host| host.name == name)
+    };
     let stranger = |path: &[Step<'_>], name: &str| {
         let names: Vec<&str> = plan.hosts.iter().take(8).map(|host| host.name.as_str()).collect();
         let more = if plan.hosts.len() > names.len() { ", …" } else { "" };

@@ -5,6 +5,7 @@ pub mod book;
 pub mod options;
 pub mod plan;
 pub mod program;
+pub mod provision;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use lab::campaign::crew::Crew;
 use lab::campaign::{Campaign, Measure, check, rule};
 use lab::pairs::{self, Chosen};
 use lab::rounds;
+use lab::transport::Program;
 use lab::transport::ways::Ways;
 use logbook::plan::{Directions, Plan};
 use logbook::record::{Ended, Record};
@@ -24,14 +26,16 @@ use logbook::run::{Place, RunDocument, Stage};
 use measure::unit::Nanos;
 use protocol::native::key::Key;
 
+use crate::command::lab::cloud::Room;
 use crate::command::lab::place;
 use crate::command::run::plan::Asked;
+use crate::command::run::provision::{Provision, is_of_hosts};
 use crate::command::runs::place::StoreOptions;
 use crate::command::{deliver, key, rtt};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::signal;
+use crate::signal::{self, Interruption};
 use book::Book;
 use options::RunOptions;
 
@@ -42,24 +46,34 @@ use options::RunOptions;
 pub fn run(options: &RunOptions, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let asked = plan::asked(options, words, output)?;
     if options.dry_run {
-        let measures = plan::measures(&asked.run.plan)?;
-        announce::plan(
-            &asked.run.plan,
-            &pairs::of(&asked.run.plan).map_err(|fault| plan::no_pairs(&fault))?,
-            &measures,
-            output,
-        );
-        return Ok(Exit::Done);
+        return look(&asked, output);
     }
     deliver::check(&options.result)?;
     let stages = asked.stages.clone();
     let carried = carry(asked, &options.store, options.patience, &|_| {}, output)?;
     deliver::run(&carried.run, &options.result, output)?;
     carried.kept?;
+    carried.removed?;
     Ok(match carried.signal {
         Some(signal) => Exit::CutShort(signal),
         None => exit(&carried.run, &stages),
     })
+}
+
+/// Says what would be measured.
+fn look(asked: &Asked, output: &Arc<Output>) -> Result<Exit, Failure> {
+    let plan = &asked.run.plan;
+    let measures = plan::measures(plan)?;
+    let room = Room::of(Stop::default(), Interruption::default(), output)?;
+    announce::machines(plan, &asked.stages, output);
+    let provision = if plan.machines.is_empty() { None } else { Provision::of(&asked.run, &asked.stages, &room)? };
+    let plan = provision.map_or_else(|| plan.clone(), |provision| provision.foreseen(plan));
+    announce::plan(&plan, &chosen(&plan)?, &measures, output);
+    Ok(Exit::Done)
+}
+
+fn chosen(plan: &Plan) -> Result<Chosen, Failure> {
+    pairs::of(plan).map_err(|fault| plan::no_pairs(&fault))
 }
 
 /// A run that came to its end.
@@ -68,6 +82,8 @@ pub struct Carried {
     pub run: RunDocument,
     /// What could not be kept of it.
     pub kept: Result<(), Failure>,
+    /// What could not be removed of its machines.
+    pub removed: Result<(), Failure>,
     /// The signal that ended it, where one did.
     pub signal: Option<Signal>,
 }
@@ -75,45 +91,105 @@ pub struct Carried {
 /// Carries out what is asked for; `hear` is told each record as it is found.
 ///
 /// # Errors
-/// A plan that makes no sense, a store that cannot be had.
+/// A plan that makes no sense, machines that cannot be made, a store that cannot be had.
 pub fn carry(
     asked: Asked,
     store: &StoreOptions,
     patience: Nanos,
     hear: &(dyn Fn(&Record) + Sync),
-    output: &Output,
+    output: &Arc<Output>,
 ) -> Result<Carried, Failure> {
-    let measures = plan::measures(&asked.run.plan)?;
-    let chosen = pairs::of(&asked.run.plan).map_err(|fault| plan::no_pairs(&fault))?;
-    announce::plan(&asked.run.plan, &chosen, &measures, output);
-    let program = program::own()?;
-    let bits =
-        key::random_bits().map_err(|error| Failure::usage(format!("/dev/urandom: cannot draw a key: {error}")))?;
-    let secret = format!("{}\n", Key(bits).to_text());
+    let Asked { mut run, done, stages } = asked;
+    let ready =
+        Ready { measures: plan::measures(&run.plan)?, program: program::own()?, key: secret()?, patience, done };
     let stop = Stop::default();
     let asked_to_end = stop.clone();
     let interruption = signal::watch(move || asked_to_end.request(), || {})
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
-    let book = Book::open(asked.run, store, hear, output)?;
+    if run.plan.machines.is_empty() {
+        let book = Book::open(run, store, hear, output)?;
+        let measured = on_hosts(&ready, &stages, &book, &stop, output);
+        return measured.map(|()| end(book, &interruption, Ok(())));
+    }
+    let room = Room::of(stop.clone(), interruption.clone(), output)?;
+    announce::machines(&run.plan, &stages, output);
+    let mut held = Vec::new();
+    if let Some(provision) = Provision::of(&run, &stages, &room)? {
+        chosen(&provision.foreseen(&run.plan))?;
+        held = provision.make(&mut run, &room)?;
+        run.planned = Some(wanted(&run.plan) as u64);
+    }
+    // Machines that are to be removed are, whatever becomes of the rest.
+    let made = run.clone();
+    let book = Book::open(run, store, hear, output);
+    let measured = book.as_ref().map_or(Ok(()), |book| {
+        if !held.is_empty() {
+            book.reached(Stage::Provision);
+        }
+        on_hosts(&ready, &stages, book, &stop, output)
+    });
+    // Of a run that is kept nowhere nobody could ask for the end of its machines later.
+    let unkept = book.is_err() && !held.is_empty();
+    provision::release(held);
+    let mut removed = Ok(());
+    if stages.contains(&Stage::Teardown) || unkept {
+        removed = provision::remove(&made, &room.going_on());
+        if let (Ok(()), Ok(book)) = (&removed, &book) {
+            book.reached(Stage::Teardown);
+        }
+    } else {
+        let id = made.id;
+        output.note(&format!("its machines stay: `sonde run --resume {id} --stage teardown` removes them\n"));
+    }
+    let book = book?;
+    measured.map(|()| end(book, &interruption, removed))
+}
+
+/// What a run needs before it begins.
+struct Ready {
+    measures: Vec<Measure>,
+    program: Program,
+    key: String,
+    patience: Nanos,
+    done: BTreeSet<Place>,
+}
+
+fn secret() -> Result<String, Failure> {
+    let bits = key::random_bits();
+    let bits = bits.map_err(|error| Failure::usage(format!("/dev/urandom: cannot draw a key: {error}")))?;
+    Ok(format!("{}\n", Key(bits).to_text()))
+}
+
+fn end(book: Book<'_>, interruption: &Interruption, removed: Result<(), Failure>) -> Carried {
+    let signal = interruption.signal();
+    let ended = signal.map_or(Ended::Complete, |signal| Ended::Interrupted { signal: signal.name().to_owned() });
+    let (run, kept) = book.close(ended);
+    Carried { run, kept, removed, signal }
+}
+
+/// The stages that are done on hosts.
+fn on_hosts(ready: &Ready, stages: &[Stage], book: &Book<'_>, stop: &Stop, output: &Output) -> Result<(), Failure> {
+    if !stages.iter().any(|stage| is_of_hosts(*stage)) {
+        return Ok(());
+    }
     let plan = book.plan();
+    let chosen = chosen(&plan)?;
+    announce::plan(&plan, &chosen, &ready.measures, output);
     let ways = Ways::new(place::runtime(), place::labs());
     let campaign = Campaign {
         plan: &plan,
         ways: &ways,
-        measures: &measures,
-        program: &program,
-        key: &secret,
+        measures: &ready.measures,
+        program: &ready.program,
+        key: &ready.key,
         port: plan.port.unwrap_or(PORT),
-        patience,
-        stop: &stop,
+        patience: ready.patience,
+        stop,
         now: &rtt::now,
-        watcher: &book,
+        watcher: book,
     };
-    carry_out(&campaign, &chosen, &asked.done, &asked.stages, &book, output);
-    let signal = interruption.signal();
-    let ended = signal.map_or(Ended::Complete, |signal| Ended::Interrupted { signal: signal.name().to_owned() });
-    let (run, kept) = book.close(ended);
-    Ok(Carried { run, kept, signal })
+    carry_out(&campaign, &chosen, &ready.done, stages, book, output);
+    Ok(())
 }
 
 /// What the hosts do, from the first order to the last.

@@ -44,8 +44,8 @@ fn a_matrix_in_a_file_makes_a_run_of_each_pair() {
     let words = ["pkb", "--benchmarks=ping", "--benchmark_config_file=all.yaml", "--dry_run"];
     let printed = sonde_in(folder.path(), &words).assert().success().get_output().stdout.clone();
     let printed = String::from_utf8(printed).unwrap();
-    assert_eq!(printed.matches("2 machines of GCP").count(), 3, "{printed}");
-    assert!(printed.contains("asia-east1-a (1), us-west1-a (1)"), "{printed}");
+    assert_eq!(printed.matches("[[machines]]").count(), 3, "{printed}");
+    assert!(printed.contains("zones = [\"asia-east1-a\", \"us-west1-a\"]"), "{printed}");
 }
 
 #[test_case(&["--benchmark=ping"], "Did you mean: benchmarks ?"; "a slip")]

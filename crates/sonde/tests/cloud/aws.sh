@@ -59,7 +59,11 @@ make() {
         new sgr SecurityGroupRuleId "\"GroupId\": \"$(option --group-id "$@")\","
         ;;
     create-route) : >"$things/route+$(option --route-table-id "$@")" ;;
-    import-key-pair) named key KeyName "$(option --key-name "$@")" ;;
+    import-key-pair)
+        named key KeyName "$(option --key-name "$@")"
+        material=$(option --public-key-material "$@")
+        cat "${material#fileb://}" >"$STAND_IN/key"
+        ;;
     create-placement-group) named placement GroupName "$(option --group-name "$@")" ;;
     run-instances) instance "$@" ;;
     esac
@@ -76,6 +80,8 @@ instance() {
     must subnet "$subnet"
     must sg "$group"
     number=${token##*-}
+    must key "$(option --key-name "$@")"
+    boot "$number" admin "$(cat "$STAND_IN/key")"
     new i InstanceId "\"State\": {\"Name\": \"running\"}, \"ClientToken\": \"$token\", \"SubnetId\": \"$subnet\",
         \"of\": \"$group\", \"placement\": \"$(option --placement "$@")\", \"EnaSupport\": true,
         \"PrivateIpAddress\": \"$(address "$number" internal)\", \"PublicIpAddress\": \"$(address "$number" external)\","
@@ -160,6 +166,10 @@ remove() {
         return
         ;;
     esac
+    if [ "$verb" = terminate-instances ]; then
+        token=$(sed -n 's/.*"ClientToken": "\([^"]*\)".*/\1/p' "$things/$one")
+        halt "${token##*-}"
+    fi
     rm "$things/$one"
     echo '{}'
 }

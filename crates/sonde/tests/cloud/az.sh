@@ -24,6 +24,7 @@ act() {
     -group-show) [ -f "$file" ] && cat "$file" || fail "(ResourceGroupNotFound) Resource group '$name' could not be found." ;;
     -group-delete)
         [ -f "$file" ] || fail "(ResourceGroupNotFound) Resource group '$name' could not be found."
+        for thing in "$things"/-vm+*; do [ ! -f "$thing" ] || halt "${thing##*-}"; done
         rm "$things"/*
         ;;
     -group-list) echo "[$(all -group sonde-run)]" ;;
@@ -52,7 +53,10 @@ make() {
     -network-public-ip) more=", \"ipAddress\": \"$(address "$number" external)\"" ;;
     -network-vnet-subnet) needs "-network-vnet+$(option --vnet-name "$@")" ;;
     -network-nsg-rule) needs "-network-nsg+$(option --nsg-name "$@")" ;;
-    -vm) needs "-network-nic+$(option --nics "$@")" ;;
+    -vm)
+        needs "-network-nic+$(option --nics "$@")"
+        boot "$number" "$(option --admin-username "$@")" "$(option --ssh-key-values "$@")"
+        ;;
     esac
     echo "{\"name\": \"$name\", \"provisioningState\": \"Succeeded\"$more}" >"$file"
     # With --no-wait nothing is printed.

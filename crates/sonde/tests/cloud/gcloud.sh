@@ -26,6 +26,7 @@ act() {
     delete)
         [ -f "$file" ] || fail "(gcloud$kind.delete) Could not fetch resource: - The resource 'projects/p/$name' was not found"
         unused "$@"
+        [ "$kind" != -compute-instances ] || halt "${name##*-}"
         rm "$file"
         ;;
     list) echo "[$(all "$kind")]" ;;
@@ -58,6 +59,9 @@ instance() {
     policy=$(option --resource-policies "$@")
     [ -z "$policy" ] || [ -f "$things/-compute-resource-policies+$policy" ] || fail "The resource 'projects/p/$policy' was not found"
     number=${name##*-}
+    login=$(option --metadata "$@")
+    login=${login##*ssh-keys=}
+    boot "$number" "${login%%:*}" "${login#*:}"
     labels=$(option --labels "$@" | sed 's/=/": "/g; s/,/", "/g')
     cat >"$file" <<JSON
 {"name": "$name", "status": "RUNNING", "zone": "https://x/zones/$zone", "labels": {"$labels"}, "of": "$subnet $policy",

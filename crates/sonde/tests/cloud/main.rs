@@ -4,9 +4,12 @@
 mod api_server;
 mod by_tags;
 mod faults;
+mod founders;
 mod killed;
 mod kubernetes;
 mod life;
+mod machines;
 mod moto;
 mod real;
 mod scene;
+mod world;

@@ -55,6 +55,7 @@ impl Scene {
         for folder in ["bin", "cloud/things", "state"] {
             fs::create_dir_all(scene.path(folder)).unwrap();
         }
+        symlink(ours.join("machine.sh"), scene.path("bin/machine.sh")).unwrap();
         for program in ["gcloud", "aws", "az", "kubectl"] {
             symlink(ours.join("stand_in.sh"), scene.path("bin").join(program)).unwrap();
             let part = format!("{program}.sh");
@@ -74,11 +75,25 @@ impl Scene {
     /// `sonde lab` with these words, quick, one call at a time.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin("sonde"));
+        command.arg("lab").args(words);
+        self.around(&mut command);
+        command
+    }
+
+    /// Runs `sonde` with these words to its end.
+    pub fn sonde(&self, words: &[&str]) -> Ended {
+        let mut command = Command::new(cargo_bin("sonde"));
+        command.args(words);
+        self.around(&mut command);
+        process::ended(&mut command, LIMIT)
+    }
+
+    /// Has this cloud and this home around a command, and nothing else of whoever runs the tests.
+    pub fn around(&self, command: &mut Command) {
         let path = format!("{}:{}", self.path("bin").display(), path());
-        command.arg("lab").args(words).current_dir(self.folder.path());
+        command.current_dir(self.folder.path());
         command.env_clear().env("PATH", path).env("HOME", self.folder.path()).env("USER", "me");
         command.env("XDG_STATE_HOME", self.path("state")).env("STAND_IN", self.path("cloud"));
-        command
     }
 
     /// The words of `sonde lab cloud VERB`.

@@ -5,7 +5,8 @@
 # FAULT="N WHEN HOW" in the file STAND_IN/fault has its N-th call go wrong: WHEN is before (nothing is done) or after (it is
 # done all the same), HOW is fail, rubbish, hang, kill (the caller dies by SIGKILL), interrupt (the caller gets SIGINT), or
 # says:WORDS, what it says on standard error as it fails. N of `delete` stands for every call that removes.
-# Addresses: the lines of STAND_IN/addresses, INTERNAL EXTERNAL, one a machine in the order of their numbers.
+# Addresses: the lines of STAND_IN/addresses, INTERNAL EXTERNAL, one a machine in the order of their numbers. Machines are words
+# alone, except as machine.sh tells.
 set -u
 me=${0##*/}
 things=$STAND_IN/things
@@ -84,6 +85,7 @@ address() {
     fi
 }
 
+. "${0%/*}/machine.sh"
 . "${0%/*}/$me.sh"
 
 faulty=

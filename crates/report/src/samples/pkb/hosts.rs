@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use logbook::host::data::DataAddresses;
 use logbook::host::{Host, Reach};
 use logbook::run::{Cell, RunDocument};
 
@@ -44,6 +45,12 @@ pub(super) fn each(run: &RunDocument, cell: &Cell, benchmark: Benchmark) -> BTre
     metadata
 }
 
+/// Addresses as Python writes a list of texts.
+fn listed(addresses: &DataAddresses) -> String {
+    let each: Vec<String> = addresses.each().iter().map(|address| format!("'{address}'")).collect();
+    format!("[{}]", each.join(", "))
+}
+
 fn of(run: &RunDocument, host: &Host, prefix: &str, count: usize) -> Vec<(String, String)> {
     let seen = run.hosts.iter().find(|seen| seen.host == host.name);
     let kernel = seen.and_then(|seen| seen.kernel.as_deref()).and_then(release);
@@ -55,8 +62,8 @@ fn of(run: &RunDocument, host: &Host, prefix: &str, count: usize) -> Vec<(String
         ("machine_type", host.label("machine_type").map(str::to_owned)),
         ("kernel_release", kernel.map(str::to_owned)),
         ("num_cpus", seen.and_then(|seen| seen.cpus).map(|cpus| cpus.to_string())),
-        ("internal_ips", host.internal.map(|address| format!("['{address}']"))),
-        ("external_ips", host.external.map(|address| format!("['{address}']"))),
+        ("internal_ips", host.internal.as_ref().map(listed)),
+        ("external_ips", host.external.as_ref().map(listed)),
         ("vm_count", Some(count.to_string())),
     ];
     known.into_iter().filter_map(|(key, value)| Some((format!("{prefix}{key}"), value?))).collect()

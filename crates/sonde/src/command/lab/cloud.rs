@@ -62,7 +62,7 @@ pub fn run(options: CloudOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     let asked = stop.clone();
     let interruption = signal::watch(move || asked.request(), || {})
         .map_err(|error| Failure::usage(format!("cannot watch for signals: {error}")))?;
-    let room = Room { shelf: Shelf::at(folder()?), stop, interruption, output: Arc::clone(output) };
+    let room = Room::of(stop, interruption, output)?;
     match options.verb {
         Verb::Up(options) => up::run(&options, &room),
         Verb::Down(options) => down::run(&options, &room),
@@ -81,6 +81,42 @@ pub struct Room {
 }
 
 impl Room {
+    /// One whose calls end in order where `stop` asks for it, by a signal that `interruption` knows.
+    ///
+    /// # Errors
+    /// Nothing names a folder for ledgers.
+    pub fn of(stop: Stop, interruption: Interruption, output: &Arc<Output>) -> Result<Self, Failure> {
+        Ok(Self { shelf: Shelf::at(folder()?), stop, interruption, output: Arc::clone(output) })
+    }
+
+    /// The same for whoever goes on behind a stop: to remove is what was asked for then.
+    pub fn going_on(&self) -> Self {
+        let Self { shelf, interruption, output, .. } = self;
+        Self {
+            shelf: shelf.clone(),
+            stop: Stop::default(),
+            interruption: interruption.clone(),
+            output: Arc::clone(output),
+        }
+    }
+
+    /// Where its ledgers lie.
+    pub fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    /// What asks its calls to end.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    /// A failure with the status of the signal that it came of, where one did.
+    pub fn failure(&self, told: logbook::failure::Failure) -> Failure {
+        let failure = failure(told);
+        let exit = self.interruption.signal().map_or(failure.exit, Exit::CutShort);
+        Failure { exit, ..failure }
+    }
+
     fn tell(&self, what: &str) {
         self.output.note(&format!("  {what}\n"));
     }

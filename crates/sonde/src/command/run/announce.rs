@@ -5,6 +5,7 @@ use lab::campaign::rule::Opening;
 use lab::pairs::{self, Chosen};
 use lab::rounds;
 use logbook::plan::{Directions, Plan};
+use logbook::run::Stage;
 use measure::unit::Nanos;
 use report::number::count;
 
@@ -34,6 +35,26 @@ pub fn plan(plan: &Plan, chosen: &Chosen, measures: &[Measure], output: &Output)
     output.note(&format!("{name}{hosts}, {pairs}{both}, by {by}{times}: {cells} in {rounds}, about {takes}\n"));
     for left_out in &chosen.left_out {
         output.note(&format!("note: {left_out}\n"));
+    }
+}
+
+/// What machines these stages make or remove.
+pub fn machines(plan: &Plan, stages: &[Stage], output: &Output) {
+    for machines in &plan.machines {
+        let zones = machines.zones.iter().fold(Vec::new(), |mut kept: Vec<&str>, zone| {
+            if !kept.contains(&zone.as_str()) {
+                kept.push(zone);
+            }
+            kept
+        });
+        let many = count(machines.machines(), "machine", "machines");
+        let what = format!("{many} of {}, {}, in {}", machines.cloud, machines.machine_type, zones.join(", "));
+        if stages.contains(&Stage::Provision) {
+            output.note(&format!("makes {what}\n"));
+        }
+        if stages.contains(&Stage::Teardown) {
+            output.note(&format!("removes {what}\n"));
+        }
     }
 }
 

@@ -62,6 +62,7 @@ pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Resul
     let mut plan = options.plan.as_deref().map_or_else(|| Ok(blank()), read)?;
     override_with(&mut plan, options)?;
     inventories(&mut plan, options)?;
+    keys(&mut plan, options)?;
     if plan.methods.is_empty() {
         return Err(Failure::usage("the plan names no method")
             .hint("say --method tcp_rr, or --method 'rtt --udp -t 5s', or [[methods]] in the plan"));
@@ -103,6 +104,7 @@ fn blank() -> Plan {
     Plan {
         name: None,
         inventory: Vec::new(),
+        machines: Vec::new(),
         hosts: Vec::new(),
         pairs: Pairs::All,
         directions: Directions::Both,
@@ -204,6 +206,17 @@ fn inventories(plan: &mut Plan, options: &RunOptions) -> Result<(), Failure> {
     inventory::gather(plan, folder).map_err(told)?;
     plan.inventory.clone_from(&options.inventory);
     inventory::gather(plan, Path::new("")).map_err(told)
+}
+
+/// Keys of machines that the plan names are seen from its folder too.
+fn keys(plan: &mut Plan, options: &RunOptions) -> Result<(), Failure> {
+    let folder = options.plan.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    for file in plan.machines.iter_mut().filter_map(|machines| machines.public_key.as_mut()) {
+        let whole = std::path::absolute(folder.join(&*file));
+        let whole = whole.map_err(|error| Failure::usage(format!("{file}: names no file: {error}")).about(&**file))?;
+        *file = whole.display().to_string();
+    }
+    Ok(())
 }
 
 /// The plan's methods, ready to be run.

@@ -29,7 +29,8 @@ impl Folder {
     /// What the system says; a folder that is another user's.
     pub fn open(base: Option<&str>, run_uri: &str) -> io::Result<Self> {
         let base = base.map_or_else(|| std::env::temp_dir().join("perfkitbenchmarker"), PathBuf::from);
-        let path = base.join("runs").join(run_uri);
+        // Whole, so that whoever reads a file of it from another folder finds the same.
+        let path = std::path::absolute(base)?.join("runs").join(run_uri);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
         let about = fs::symlink_metadata(&path)?;
         if !about.is_dir() || about.uid() != rustix::process::geteuid().as_raw() {

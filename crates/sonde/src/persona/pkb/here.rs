@@ -2,25 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logbook::host::Host;
 use logbook::record::{Record, Tool};
-use logbook::run::{Format, RunDocument, Stage, VERSION};
+use logbook::run::{Format, RunDocument, VERSION};
 use logbook::shelf::{CellFilter, Shelf};
 use measure::unit::Nanos;
 
+use crate::command::rtt;
 use crate::command::run::plan::Asked;
 use crate::command::run::{self, wanted};
 use crate::command::runs::place::StoreOptions;
-use crate::command::{done_by, rtt};
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::pkb::ask::Ask;
 use crate::persona::pkb::carry_out::{Carried, Order, Runner, Samples};
-use crate::persona::pkb::provision::Machines;
 use crate::persona::pkb::samples;
 
 /// How long a host may take until its agent is there: a machine that was just made is still starting.
@@ -39,8 +35,8 @@ impl<'a> Here<'a> {
     }
 
     /// The run of this order: what earlier stages left of it, or a new one.
-    fn asked(&self, order: &Order<'_>, hosts: Vec<Host>) -> Result<Asked, Failure> {
-        let stages = order.stages.iter().copied().filter(|stage| is_of_hosts(*stage)).collect();
+    fn asked(&self, order: &Order<'_>) -> Result<Asked, Failure> {
+        let stages = order.stages.to_vec();
         if order.resume && self.store.is_there() {
             let shelf = self.store.open(self.output)?;
             if let Ok(mut run) = shelf.run(order.id) {
@@ -51,9 +47,6 @@ impl<'a> Here<'a> {
             }
         }
         let mut plan = order.plan.clone();
-        if order.machines.is_some() {
-            plan.hosts = hosts;
-        }
         plan.seed.get_or_insert_with(rtt::drawn_seed);
         let run = RunDocument {
             planned: Some(wanted(&plan) as u64),
@@ -73,23 +66,6 @@ impl<'a> Here<'a> {
         Ok(Asked { run, done: BTreeSet::new(), stages })
     }
 
-    /// What the hosts do.
-    fn on_hosts(&self, order: &Order<'_>, hosts: Vec<Host>) -> Result<Carried, Failure> {
-        let asked = self.asked(order, hosts)?;
-        if asked.stages.is_empty() {
-            return Ok(Carried { run: asked.run, records: Vec::new() });
-        }
-        let mut records = self.earlier(order, &asked)?;
-        let heard = Mutex::new(Vec::new());
-        let hear = |record: &Record| heard.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
-        let carried = run::carry(asked, &self.store, PATIENCE, &hear, self.output)?;
-        if let Err(failure) = carried.kept {
-            self.output.aside(&failure.text());
-        }
-        records.extend(heard.into_inner().unwrap_or_else(PoisonError::into_inner));
-        Ok(Carried { run: carried.run, records })
-    }
-
     /// Records of cells that an earlier stage measured.
     fn earlier(&self, order: &Order<'_>, asked: &Asked) -> Result<Vec<Record>, Failure> {
         let mut records = Vec::new();
@@ -101,56 +77,23 @@ impl<'a> Here<'a> {
         }
         Ok(records)
     }
-
-    /// One of our commands, which ends well or says why not.
-    fn command(&self, words: &[String]) -> Result<(), Failure> {
-        match done_by(words, self.output)? {
-            Exit::Done => Ok(()),
-            exit => Err(Failure { exit, ..Failure::usage(format!("`sonde {}` did not end well", words.join(" "))) }),
-        }
-    }
 }
 
 impl Runner for Here<'_> {
     fn carry_out(&self, order: &Order<'_>) -> Result<Carried, Failure> {
-        let Some(machines) = order.machines else { return self.on_hosts(order, Vec::new()) };
-        let name = Machines::run(order.run_uri, order.place);
-        let file = order.folder.join(format!("{}.hosts.toml", order.uid));
-        let path = file.display().to_string();
-        if order.stages.contains(&Stage::Provision) {
-            self.command(&machines.up(&name, &path))?;
+        let asked = self.asked(order)?;
+        let mut records = self.earlier(order, &asked)?;
+        let heard = Mutex::new(Vec::new());
+        let hear = |record: &Record| heard.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+        let carried = run::carry(asked, &self.store, PATIENCE, &hear, self.output)?;
+        for failure in [carried.kept, carried.removed].into_iter().filter_map(Result::err) {
+            self.output.aside(&failure.text());
         }
-        // Machines that were made are removed whatever becomes of the rest.
-        let carried = match order.stages {
-            [Stage::Teardown] => self.on_hosts(order, Vec::new()),
-            _ => hosts(&file).and_then(|hosts| self.on_hosts(order, hosts)),
-        };
-        if order.stages.contains(&Stage::Teardown) {
-            self.command(&Machines::down(&name))?;
-        }
-        let mut carried = carried?;
-        let made = order.stages.iter().filter(|stage| !is_of_hosts(**stage));
-        carried.run.stages.extend(made);
-        carried.run.stages.sort_unstable();
-        carried.run.stages.dedup();
-        Ok(carried)
+        records.extend(heard.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Ok(Carried { run: carried.run, records })
     }
 
     fn samples(&self, ask: &Ask, carried: &Carried) -> Result<Samples, Failure> {
         Ok(samples::of(ask, carried))
     }
-}
-
-/// Whether a stage is done on hosts, not on a cloud.
-fn is_of_hosts(stage: Stage) -> bool {
-    !matches!(stage, Stage::Provision | Stage::Teardown)
-}
-
-/// The machines that were made.
-fn hosts(file: &Path) -> Result<Vec<Host>, Failure> {
-    let name = file.display().to_string();
-    let folder = file.parent().unwrap_or(Path::new("."));
-    lab::inventory::load(&name, folder).map_err(|told| {
-        Failure { told, ..Failure::usage("") }.hint("were these machines made? --run_stage=provision does")
-    })
 }

@@ -1,4 +1,4 @@
-//! From flags to jobs: each a plan, the machines it wants, and the samples that are to be made of it.
+//! From flags to jobs: each a plan, and the samples that are to be made of it.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,7 @@ use crate::persona::answer::Answer;
 use crate::persona::pkb::ask::Ask;
 use crate::persona::pkb::benchmark::{Benchmark, Wanted};
 use crate::persona::pkb::flags::{Flags, ReadFile, complain};
-use crate::persona::pkb::provision::{self, Machines};
-use crate::persona::pkb::{config, stages, static_file};
+use crate::persona::pkb::{config, provision, stages, static_file};
 
 /// One benchmark to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,10 +20,8 @@ pub struct Job {
     pub benchmark: Benchmark,
     /// Its name among those of this run: `netperf0`.
     pub uid: String,
-    /// What is measured. Without hosts where machines are to be made.
+    /// What is measured, and the machines that are made for it where the hosts are not there already.
     pub plan: Plan,
-    /// Machines to be made; absent where the hosts are there already.
-    pub machines: Option<Machines>,
     /// Which samples are made of it.
     pub ask: Ask,
     /// What a reader should know, a line each.
@@ -107,15 +104,14 @@ fn job(
     plan.directions = wanted.directions;
     plan.addresses = which.addresses;
     plan.methods = wanted.tests.iter().map(|test| test.planned.clone()).collect();
-    let machines = if let Some(path) = flags.text("static_vm_file") {
+    if let Some(path) = flags.text("static_vm_file") {
         plan.hosts = static_hosts(path, flags, wanted.hosts, which, read)?;
         notes.extend(static_notes(flags));
-        None
     } else {
         let (machines, more) = provision::machines(flags, benchmark.name(), wanted.hosts, owner, which.external())?;
         notes.extend(more);
-        Some(machines)
-    };
+        plan.machines.push(machines);
+    }
     let (runs, seconds) = runs(flags, &wanted, which)?;
     if which.reachable && plan.hosts.iter().all(|host| host.internal.is_none()) && !plan.hosts.is_empty() {
         plan.addresses = Addresses::External;
@@ -126,7 +122,7 @@ fn job(
     }
     notes.extend(flags.notes.iter().cloned());
     let ask = ask(&uid, benchmark, flags, run_uri, owner, &wanted, which)?;
-    Ok(Job { benchmark, uid, plan, machines, ask, notes, seconds, settings: flags.settings.clone() })
+    Ok(Job { benchmark, uid, plan, ask, notes, seconds, settings: flags.settings.clone() })
 }
 
 /// A plan of which nothing is said yet, in the order in which PKB measures.
@@ -134,6 +130,7 @@ fn bare_plan(name: String) -> Plan {
     Plan {
         name: Some(name),
         inventory: Vec::new(),
+        machines: Vec::new(),
         hosts: Vec::new(),
         pairs: Pairs::All,
         directions: Directions::Both,

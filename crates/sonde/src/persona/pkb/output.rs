@@ -10,9 +10,6 @@ use crate::persona::pkb::job::{Job, Session};
 pub fn announcement(session: &Session, job: &Job, toml: &str) -> String {
     let stages: Vec<String> = session.stages.iter().map(|stage| format!("{stage:?}").to_lowercase()).collect();
     let mut text = format!("pkb: {} of run {}, stages {}\n", job.uid, session.run_uri, stages.join(", "));
-    if let Some(machines) = &job.machines {
-        let _ = writeln!(text, "pkb: {machines}");
-    }
     let _ = writeln!(text, "pkb: measures for {} at least, by this plan:", time(job.seconds));
     for line in toml.lines() {
         let _ = writeln!(text, "    {line}");

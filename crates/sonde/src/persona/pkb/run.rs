@@ -53,7 +53,7 @@ pub fn run(
     }
     let (mut ended, mut rows): (Vec<Ending<'_>>, Vec<Row>) = (Vec::new(), Vec::new());
     let mut over = false;
-    for (place, job) in session.jobs.iter().enumerate() {
+    for job in &session.jobs {
         if over {
             ended.push(Ending { job, status: Status::Skipped, detail: Vec::new() });
             continue;
@@ -64,18 +64,7 @@ pub fn run(
         let resume = runs.contains_key(&job.uid);
         let id = *runs.entry(job.uid.clone()).or_insert_with(Uuid::now_v7);
         folder.write_runs(&runs).map_err(unusable)?;
-        let order = Order {
-            uid: &job.uid,
-            run_uri: &session.run_uri,
-            place,
-            id,
-            folder: folder.path(),
-            resume,
-            stages: &session.stages,
-            plan: &job.plan,
-            machines: job.machines.as_ref(),
-            command,
-        };
+        let order = Order { id, resume, stages: &session.stages, plan: &job.plan, command };
         let (ending, stopped) = one(job, &order, samples.as_deref(), runner, &mut rows, output);
         over = stopped || (ending.status == Status::Failed && flags.switch("stop_after_benchmark_failure", false));
         ended.push(ending);
@@ -162,7 +151,7 @@ fn troubles(run: &RunDocument, job: &Job, stages: &[Stage]) -> Vec<String> {
     let lost = run.hosts.iter().filter_map(|host| host.lost.as_ref().map(|why| format!("{}: {}", host.host, why.what)));
     let mut all: Vec<String> = lost.collect();
     // Where hosts are there already nothing is made or removed.
-    let is_made = |stage: &Stage| !matches!(stage, Stage::Provision | Stage::Teardown) || job.machines.is_some();
+    let is_made = |stage: &Stage| !matches!(stage, Stage::Provision | Stage::Teardown) || !job.plan.machines.is_empty();
     let missing = stages.iter().filter(|stage| is_made(stage) && !run.stages.contains(stage));
     all.extend(missing.map(|stage| format!("the stage `{}` was not done", format!("{stage:?}").to_lowercase())));
     if stages.contains(&Stage::Run) {

@@ -8,11 +8,13 @@ use lab::cloud::remove::remove;
 use lab::cloud::resource::filled;
 use lab::cloud::script::line;
 use lab::cloud::vendor::Vendor;
-use lab::cloud::wanted::Cloud;
+use lab::transport::ssh::sweep;
+use logbook::machines::Cloud;
 
 use crate::command::lab::cloud::options::{CallOptions, CleanOptions, DownOptions, TagOptions};
 use crate::command::lab::cloud::up::owner;
 use crate::command::lab::cloud::{Room, failure, now};
+use crate::command::lab::place;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -53,6 +55,10 @@ pub fn run(options: &DownOptions, room: &Room) -> Result<Exit, Failure> {
 /// # Errors
 /// What could not be removed: the first of it, behind everything else that could.
 pub fn clean(options: &CleanOptions, room: &Room) -> Result<Exit, Failure> {
+    if !options.dry_run {
+        // What runs on machines left behind where they were killed.
+        sweep(&place::runtime());
+    }
     let now = now();
     let oldest = options.older_than.map(|age| now.saturating_sub(age.0 / 1_000_000_000));
     let is_old = |made: Option<u64>| oldest.is_some_and(|oldest| made.is_some_and(|made| made <= oldest));
@@ -91,7 +97,8 @@ pub fn clean(options: &CleanOptions, room: &Room) -> Result<Exit, Failure> {
     }
 }
 
-fn by_ledger(book: Book, calls: &CallOptions, room: &Room) -> Result<(), logbook::failure::Failure> {
+/// Removes everything that a ledger tells of, and then the ledger.
+pub fn by_ledger(book: Book, calls: &CallOptions, room: &Room) -> Result<(), logbook::failure::Failure> {
     let ledger = book.ledger();
     let caller = Caller {
         tool: &Vendor::of(ledger.cloud).tool,

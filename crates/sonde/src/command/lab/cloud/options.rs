@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lab::cloud::call::Patience;
-use lab::cloud::wanted::{Cloud, Network, Opening};
+use logbook::machines::{Cloud, Lifetime, Machines, Network, Opening};
 use measure::unit::Nanos;
 
 use crate::command::value;
@@ -56,8 +56,8 @@ pub struct UpOptions {
     /// How long the machines are meant to live: from then on anybody may clean them up
     ///
     /// On gcp and aws they end themselves then.
-    #[arg(long, value_name = "TIME", value_parser = lifetime, default_value = "4h")]
-    pub lifetime: Nanos,
+    #[arg(long, value_name = "TIME", default_value_t)]
+    pub lifetime: Lifetime,
     /// The run's id: a small letter, then up to 15 small letters and digits [default: a new one]
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
@@ -73,6 +73,28 @@ pub struct UpOptions {
     /// How the program is called
     #[command(flatten)]
     pub calls: CallOptions,
+}
+
+impl UpOptions {
+    /// What is asked for, as a plan would say it. Of several machine types it has the first alone.
+    pub fn machines(&self) -> Machines {
+        Machines {
+            cloud: self.cloud,
+            zones: self.zone.clone(),
+            machine_type: self.machine_type.first().cloned().unwrap_or_default(),
+            count: self.count,
+            image: self.image.clone(),
+            placement: self.placement.clone(),
+            accelerated_networking: !self.no_accelerated_networking,
+            from: self.from.clone(),
+            open: self.open.clone(),
+            user: self.user.clone(),
+            public_key: self.public_key.as_ref().map(|file| file.display().to_string()),
+            owner: self.owner.clone(),
+            account: self.calls.account.clone(),
+            lifetime: self.lifetime,
+        }
+    }
 }
 
 /// How a vendor's program is called.
@@ -97,6 +119,13 @@ pub struct CallOptions {
     /// How long a thing of which it is not known whether it was made is looked for
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "20s")]
     pub settle: Nanos,
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        let Patience { call, ready, look, settle, .. } = Patience::default();
+        Self { account: None, at_once: 8, call_timeout: call, ready_timeout: ready, look_every: look, settle }
+    }
 }
 
 impl CallOptions {
@@ -177,12 +206,6 @@ pub struct ListOptions {
     /// How the program is called
     #[command(flatten)]
     pub calls: CallOptions,
-}
-
-fn lifetime(text: &str) -> Result<Nanos, String> {
-    let time = value::time(text)?;
-    let holds = (Nanos::secs(600)..=Nanos::secs(7 * 86_400)).contains(&time);
-    if holds { Ok(time) } else { Err("is no time for machines to live: 10m to 168h".into()) }
 }
 
 fn region(text: &str) -> Result<String, String> {

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use lab::cloud::call::Caller;
-use lab::cloud::ledger::Ledger;
+use lab::cloud::ledger::{Book, Ledger};
 use lab::cloud::machines::{Login, hosts};
 use lab::cloud::make::{Work, make_or_remove};
 use lab::cloud::script::script;
 use lab::cloud::vendor::{Drawn, Vendor};
-use lab::cloud::wanted::{Group, Placement, Wanted};
+use lab::cloud::wanted::{Group, Wanted};
+use logbook::host::Host;
+use logbook::machines::{Machines, Placement};
 
 use crate::command::deliver;
-use crate::command::lab::cloud::options::UpOptions;
+use crate::command::lab::cloud::options::{CallOptions, UpOptions};
 use crate::command::lab::cloud::{Room, deliver_hosts, failure, now, variable};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -24,54 +26,108 @@ pub fn run(options: &UpOptions, room: &Room) -> Result<Exit, Failure> {
     if let Some(file) = &options.output {
         deliver::check_path(file)?;
     }
-    let wanted = wanted(options, room)?;
-    let vendor = Vendor::of(wanted.cloud);
-    let drawn = (vendor.draw)(&wanted).map_err(failure)?;
-    for note in &drawn.notes {
-        room.output.note(&format!("note: {note}\n"));
-    }
+    let run = options.run.clone().unwrap_or_else(new_run);
+    let order = Order::of(&options.machines(), groups(options)?, run, room)?;
     if options.dry_run {
-        room.output.result(&script(vendor, wanted.account.as_deref(), &drawn.resources));
+        let wanted = &order.wanted;
+        room.output.result(&script(Vendor::of(wanted.cloud), wanted.account.as_deref(), &order.drawn.resources));
         return Ok(Exit::Done);
     }
     if !options.despite_owed {
-        refuse_while_owed(room)?;
+        refuse_while_owed(room, "; or --despite-owed")?;
     }
-    make(options, &wanted, &drawn, vendor, room)
-}
-
-fn make(options: &UpOptions, wanted: &Wanted, drawn: &Drawn, vendor: &Vendor, room: &Room) -> Result<Exit, Failure> {
-    let book = room.shelf.begin(Ledger::of(wanted, drawn)).map_err(failure)?;
-    room.output.note(&format!("run {}: {} machines on {}\n", wanted.run, drawn.machines.len(), wanted.cloud));
-    let caller = Caller {
-        tool: &vendor.tool,
-        account: wanted.account.clone(),
-        patience: options.calls.patience(),
-        stop: room.stop.clone(),
-        input: Some(book.lock().map_err(failure)?),
+    let made = match make(&order, &options.calls, false, room) {
+        Ok(made) => made,
+        Err(told) => return room.failed(told),
     };
-    let tell = |what: &str| room.tell(what);
-    let work = Work { book: &book, caller: &caller, at_once: options.calls.at_once.into(), tell: &tell };
-    if let Err(told) = make_or_remove(work) {
-        if book.ledger().is_clean() {
-            drop(caller);
-            book.close().map_err(failure)?;
-        }
-        return room.failed(told);
-    }
-    let hosts = hosts(&book.ledger(), &login(options, wanted));
-    deliver_hosts(&hosts, options.output.as_ref(), &room.output)?;
-    let until = jiff::Timestamp::from_second(wanted.expires.cast_signed()).map(|time| time.to_string());
-    room.output.note(&format!(
-        "run {} is up, until {}; `sonde lab cloud down --run {}` removes it\n",
-        wanted.run,
-        until.unwrap_or_default(),
-        wanted.run
-    ));
+    deliver_hosts(&made.hosts, options.output.as_ref(), &room.output)?;
+    let run = &order.wanted.run;
+    room.output
+        .note(&format!("run {run} is up, until {}; `sonde lab cloud down --run {run}` removes it\n", order.until()));
     Ok(Exit::Done)
 }
 
-fn refuse_while_owed(room: &Room) -> Result<(), Failure> {
+/// Machines that are to be made, with nothing left open.
+#[derive(Debug)]
+pub struct Order {
+    wanted: Wanted,
+    drawn: Drawn,
+    login: Login,
+}
+
+/// Machines that were made: as long as this is there, nobody else takes up their ledger.
+#[derive(Debug)]
+pub struct Made {
+    pub hosts: Vec<Host>,
+    book: Book,
+}
+
+impl Order {
+    /// `machines`, of the groups that they come in, as the run of this id. What a reader should know is said.
+    pub fn of(machines: &Machines, groups: Vec<Group>, run: String, room: &Room) -> Result<Self, Failure> {
+        let wanted = wanted(machines, groups, run, room)?;
+        let drawn = (Vendor::of(wanted.cloud).draw)(&wanted).map_err(failure)?;
+        for note in &drawn.notes {
+            room.output.note(&format!("note: {note}\n"));
+        }
+        let login = login(machines, &wanted, room);
+        Ok(Self { wanted, drawn, login })
+    }
+
+    /// The hosts that there will be, at an address that is nobody's.
+    pub fn foreseen(&self, nobody: &str) -> Vec<Host> {
+        let mut ledger = Ledger::of(&self.wanted, &self.drawn);
+        let addresses = self.drawn.machines.iter().flat_map(|machine| [&machine.internal, &machine.external]);
+        ledger.values = addresses.map(|name| (name.clone(), nobody.to_owned())).collect();
+        hosts(&ledger, &self.login)
+    }
+
+    /// From when on anybody may remove them.
+    fn until(&self) -> String {
+        let until = jiff::Timestamp::from_second(self.wanted.expires.cast_signed());
+        until.map(|time| time.to_string()).unwrap_or_default()
+    }
+}
+
+/// Makes them; `attended`: this process removes them too. Where that fails everything is removed, or owed.
+pub fn make(
+    order: &Order,
+    calls: &CallOptions,
+    attended: bool,
+    room: &Room,
+) -> Result<Made, logbook::failure::Failure> {
+    let Order { wanted, drawn, login } = order;
+    let book = room.shelf.begin(Ledger { attended, ..Ledger::of(wanted, drawn) })?;
+    room.output.note(&format!("run {}: {} machines on {}\n", wanted.run, drawn.machines.len(), wanted.cloud));
+    let caller = Caller {
+        tool: &Vendor::of(wanted.cloud).tool,
+        account: wanted.account.clone(),
+        patience: calls.patience(),
+        stop: room.stop.clone(),
+        input: Some(book.lock()?),
+    };
+    let tell = |what: &str| room.tell(what);
+    let work = Work { book: &book, caller: &caller, at_once: calls.at_once.into(), tell: &tell };
+    if let Err(told) = make_or_remove(work) {
+        if book.ledger().is_clean() {
+            drop(caller);
+            book.close()?;
+        }
+        return Err(told);
+    }
+    drop(caller);
+    Ok(Made { hosts: hosts(&book.ledger(), login), book })
+}
+
+impl Made {
+    /// Lets its ledger go, for whoever removes it.
+    pub fn release(self) {
+        drop(self.book);
+    }
+}
+
+/// Refuses to make anything while something else is still to be removed; `more` is what else may be done.
+pub fn refuse_while_owed(room: &Room, more: &str) -> Result<(), Failure> {
     let listed = room.shelf.all().map_err(failure)?;
     let owed = listed.iter().filter_map(|listed| Some((listed.run.as_str(), listed.owed(now())?)));
     let owed: Vec<(&str, String)> = owed.collect();
@@ -82,32 +138,32 @@ fn refuse_while_owed(room: &Room) -> Result<(), Failure> {
     let downs: Vec<String> = owed.iter().map(|(run, _)| format!("`sonde lab cloud down --run {run}`")).collect();
     Err(Failure::usage(format!("a clean-up is owed, so nothing new is begun: {}", told.join("; ")))
         .about(owed[0].0)
-        .hint(format!("{}; or --despite-owed", downs.join(", "))))
+        .hint(format!("{}{more}", downs.join(", "))))
 }
 
-fn wanted(options: &UpOptions, room: &Room) -> Result<Wanted, Failure> {
-    let (placement, note) = Placement::read(&options.placement, options.cloud)
-        .map_err(|error| Failure::usage(format!("{}: {error}", options.placement)).about("--placement"))?;
+fn wanted(machines: &Machines, groups: Vec<Group>, run: String, room: &Room) -> Result<Wanted, Failure> {
+    let (placement, note) = Placement::read(&machines.placement, machines.cloud)
+        .map_err(|error| Failure::usage(format!("{}: {error}", machines.placement)).about("placement"))?;
     if let Some(note) = note {
         room.output.note(&format!("note: {note}\n"));
     }
-    let key_file = public_key_file(options)?;
+    let key_file = public_key_file(machines)?;
     let made = now();
     let wanted = Wanted {
-        cloud: options.cloud,
-        run: options.run.clone().unwrap_or_else(new_run),
-        account: options.calls.account.clone(),
-        machines: groups(options)?,
+        cloud: machines.cloud,
+        run,
+        account: machines.account.clone(),
+        machines: groups,
         placement,
-        accelerated_networking: !options.no_accelerated_networking,
-        ssh_from: options.from.clone(),
-        open: options.open.clone(),
-        user: options.user.clone().unwrap_or_else(|| Vendor::of(options.cloud).user.to_owned()),
+        accelerated_networking: machines.accelerated_networking,
+        ssh_from: machines.from.clone(),
+        open: machines.open.clone(),
+        user: machines.user.clone().unwrap_or_else(|| Vendor::of(machines.cloud).user.to_owned()),
         public_key: public_key(&key_file)?,
         public_key_file: key_file.display().to_string(),
-        owner: owner(options.owner.as_deref()),
+        owner: owner(machines.owner.as_deref()),
         made,
-        expires: made + options.lifetime.0 / 1_000_000_000,
+        expires: made + machines.lifetime.seconds(),
     };
     wanted.check().map_err(failure)?;
     Ok(wanted)
@@ -137,9 +193,9 @@ fn groups(options: &UpOptions) -> Result<Vec<Group>, Failure> {
     Ok(zone.iter().zip(kinds).map(group).collect())
 }
 
-fn public_key_file(options: &UpOptions) -> Result<PathBuf, Failure> {
+fn public_key_file(machines: &Machines) -> Result<PathBuf, Failure> {
     let usual = || variable("HOME").map(|home| PathBuf::from(home).join(".ssh/id_ed25519.pub"));
-    let file = options.public_key.clone().or_else(usual).unwrap_or_default();
+    let file = machines.public_key.as_ref().map(PathBuf::from).or_else(usual).unwrap_or_default();
     std::path::absolute(&file).map_err(|error| unreadable(&file, &error.to_string()))
 }
 
@@ -164,11 +220,15 @@ fn unreadable(file: &Path, why: &str) -> Failure {
         .hint("make a key by `ssh-keygen -t ed25519`, or name another by --public-key")
 }
 
-fn login(options: &UpOptions, wanted: &Wanted) -> Login {
+fn login(machines: &Machines, wanted: &Wanted, room: &Room) -> Login {
     let private = Path::new(&wanted.public_key_file).with_extension("");
-    let named = options.public_key.is_some() && private.is_file();
-    // A machine that is hours old has a host key that nobody has seen: it is taken the first time, and must stay.
-    let options = vec!["StrictHostKeyChecking=accept-new".to_owned()];
+    let named = machines.public_key.is_some() && private.is_file();
+    // A machine that was just made has a host key that nobody has seen: it is taken the first time, and must stay. It is
+    // remembered for this run alone: its address was another machine's before, and will be again.
+    let known = room.shelf.known_hosts(&wanted.run).display().to_string().replace('%', "%%");
+    let known = if known.contains(char::is_whitespace) { format!("\"{known}\"") } else { known };
+    let options = ["StrictHostKeyChecking=accept-new", "GlobalKnownHostsFile=/dev/null"].map(str::to_owned);
+    let options = options.into_iter().chain([format!("UserKnownHostsFile={known}")]).collect();
     Login { user: wanted.user.clone(), key_file: named.then(|| private.display().to_string()), options }
 }
 

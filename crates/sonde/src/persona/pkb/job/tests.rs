@@ -60,9 +60,9 @@ fn netperf_between_regions_as_the_first_article_recommends_it() {
     let zones = ["--zone=us-central1-c", "--zone=europe-west1-b"];
     let words = [&["--benchmarks=netperf", "--cloud=GCP", "--netperf_benchmarks=TCP_RR"], &zones[..]].concat();
     let session = session_of(&words).unwrap();
-    let machines = session.jobs[0].machines.as_ref().unwrap();
+    let machines = &session.jobs[0].plan.machines[0];
     assert_eq!(machines.zones, ["us-central1-c", "europe-west1-b"]);
-    assert_eq!(machines.placement.to_string(), "closest_supported");
+    assert_eq!(machines.placement, "closest_supported");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn iperf_as_the_fifth_article_wants_it() {
     assert_eq!((plan.addresses, plan.directions), (Addresses::Both, Directions::Both));
     // Three tests of 60 s, both ways, over both addresses.
     assert_eq!((iperf.uid.as_str(), iperf.seconds), ("iperf0", 720));
-    assert!(iperf.machines.as_ref().unwrap().from_outside);
+    assert_eq!(plan.machines[0].open.len(), 3, "over external addresses too");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_mesh_takes_the_hosts_it_was_told() {
     let counts = ["--num_vms=5", "--num_connections=2", "--num_iterations=3", "--run_stage_iterations=2"];
     let session = session_of(&[&["--benchmarks=mesh_network"], &counts[..]].concat()).unwrap();
     let job = &session.jobs[0];
-    assert_eq!((job.machines.as_ref().unwrap().zones.len(), job.plan.repeats, job.ask.repeats_of_a_run), (5, 6, 3));
+    assert_eq!((job.plan.machines[0].zones.len(), job.plan.repeats, job.ask.repeats_of_a_run), (5, 6, 3));
     let stream = "throughput --tcp --size 16384 --nagle --no-test --streams 2 --time 10s";
     assert_eq!(job.plan.methods[1].command, stream);
     assert!(job.notes[0].contains("rounds"), "{:?}", job.notes);
@@ -222,17 +222,17 @@ fn what_is_wrong_is_told(words: &[&str], says: &str) {
     assert!(answer.stderr.contains(says) && answer.status == 1, "{answer:?}");
 }
 
-#[test_case("GCP", "cluster", "cluster", true; "of old on gcp")]
-#[test_case("GCP", "COLLOCATED", "cluster", false; "gcp's own")]
+#[test_case("GCP", "cluster", "COLLOCATED", true; "of old on gcp")]
+#[test_case("GCP", "COLLOCATED", "COLLOCATED", false; "gcp's own")]
 #[test_case("AWS", "cluster", "cluster", false; "aws's own")]
 #[test_case("AWS", "spread", "spread", false; "apart on aws")]
-#[test_case("Azure", "proximity-placement-group", "cluster", false; "azure's own")]
+#[test_case("Azure", "proximity-placement-group", "proximity-placement-group", false; "azure's own")]
 #[test_case("gcp", "none", "none", false; "none and a cloud in small letters")]
 fn placements_are_read(cloud: &str, word: &str, expected: &str, noted: bool) {
     let (cloud, style) = (format!("--cloud={cloud}"), format!("--placement_group_style={word}"));
     let session = session_of(&["--benchmarks=iperf", &cloud, &style]).unwrap();
     let job = &session.jobs[0];
-    assert_eq!(job.machines.as_ref().unwrap().placement.to_string(), expected);
+    assert_eq!(job.plan.machines[0].placement, expected);
     assert_eq!(job.notes.iter().any(|note| note.contains("dropped the old word")), noted, "{:?}", job.notes);
 }
 
@@ -241,9 +241,9 @@ fn azure_is_as_pkb_has_it_and_says_so() {
     let job =
         |more: &[&str]| session_of(&[&["--benchmarks=ping", "--cloud=Azure"], more].concat()).unwrap().jobs.remove(0);
     let usual = job(&[]);
-    assert!(!usual.machines.as_ref().unwrap().accelerated_networking, "{usual:?}");
+    assert!(!usual.plan.machines[0].accelerated_networking, "{usual:?}");
     assert!(usual.notes.iter().any(|note| note.contains("is off")), "{:?}", usual.notes);
     let on = job(&["--azure_accelerated_networking"]);
-    assert!(on.machines.as_ref().unwrap().accelerated_networking, "{on:?}");
+    assert!(on.plan.machines[0].accelerated_networking, "{on:?}");
     assert!(!on.notes.iter().any(|note| note.contains("is off")), "{:?}", on.notes);
 }

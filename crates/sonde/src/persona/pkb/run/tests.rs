@@ -54,7 +54,9 @@ fn moment() -> Moment {
 
 impl Runner for Pretender {
     fn carry_out(&self, order: &Order<'_>) -> Result<Carried, Failure> {
-        self.orders.borrow_mut().push((order.uid.to_owned(), order.id, order.resume));
+        let name = order.plan.name.as_deref().unwrap_or_default();
+        let uid = name.rsplit(' ').next().unwrap_or_default().to_owned();
+        self.orders.borrow_mut().push((uid, order.id, order.resume));
         let check = |from: &str, to: &str| PairCheck {
             from: from.into(),
             to: to.into(),

@@ -1,0 +1,317 @@
+//! Machines of a cloud, as they are asked for: in a plan, and in the words of commands.
+//!
+//! Not here: what a vendor makes of it, and what is made.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use measure::unit::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The most machines of one table, and of one run of `sonde lab cloud`.
+pub const MOST: u32 = 200;
+
+/// Machines that a plan wants to be made: a lab of one cloud, with a network of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Machines {
+    /// Whose cloud.
+    pub cloud: Cloud,
+    /// The zones: `count` machines in each, and in one that is named twice so many more.
+    pub zones: Vec<String>,
+    /// Their type, as the vendor calls it.
+    pub machine_type: String,
+    /// Machines in each zone, a count; all of them are 1 to 200.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// What they start from: `PROJECT/FAMILY` or a name, an AMI, a URN; absent: Debian 12 of the vendor's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// How close to each other: `none`, `cluster`, `spread`, `closest_supported`, or the vendor's own word.
+    #[serde(default = "closest")]
+    pub placement: String,
+    /// Whether their interfaces bypass the hypervisor where the vendor has a switch for that.
+    #[serde(default = "yes")]
+    pub accelerated_networking: bool,
+    /// From where ssh may come: the address by which the cloud sees whoever carries the plan out, or a network, ADDRESS/BITS.
+    #[schemars(with = "String")]
+    pub from: Network,
+    /// What else is let in from outside, as `tcp:7663@203.0.113.0/24` or `icmp@0.0.0.0/0`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
+    pub open: Vec<Opening>,
+    /// Who logs in; absent: `admin` on aws, elsewhere `sonde`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The file of the public key that may log in, seen from where the command is given; the private one lies beside it, without
+    /// `.pub`. Absent: `~/.ssh/id_ed25519.pub`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<String>,
+    /// Who is to blame for the costs, as a tag; absent: the user's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Project, profile or subscription; absent: as the vendor's program is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// From when on anybody may remove them, with its unit: 10m to 168h.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub lifetime: Lifetime,
+}
+
+impl Machines {
+    /// How many there are, a count.
+    pub fn machines(&self) -> u64 {
+        self.zones.len() as u64 * u64::from(self.count)
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn closest() -> String {
+    "closest_supported".to_owned()
+}
+
+/// Whether a word of letters, digits and `more` may stand in a vendor's command and is taken for nothing else there.
+pub fn is_plain(text: &str, more: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 128
+        && !text.starts_with('-')
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(letter))
+}
+
+/// Whose cloud.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cloud {
+    /// Google Cloud, by `gcloud`.
+    Gcp,
+    /// Amazon Web Services, by `aws`.
+    Aws,
+    /// Microsoft Azure, by `az`.
+    Azure,
+}
+
+impl fmt::Display for Cloud {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Gcp => "gcp",
+            Self::Aws => "aws",
+            Self::Azure => "azure",
+        })
+    }
+}
+
+impl FromStr for Cloud {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.to_ascii_lowercase().as_str() {
+            "gcp" => Ok(Self::Gcp),
+            "aws" => Ok(Self::Aws),
+            "azure" => Ok(Self::Azure),
+            _ => Err("is no cloud known here: gcp, aws or azure".into()),
+        }
+    }
+}
+
+/// How close to each other machines are put.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Wherever the cloud puts them.
+    None,
+    /// As close as it goes: one rack, or near it.
+    Cluster,
+    /// Apart, on different hardware.
+    Spread,
+    /// As close as the machine type and the zones allow.
+    #[default]
+    ClosestSupported,
+}
+
+impl Placement {
+    /// Reads a word, of ours or of a vendor's. The second is a note where an old word was taken.
+    ///
+    /// # Errors
+    /// The words there are.
+    pub fn read(word: &str, cloud: Cloud) -> Result<(Self, Option<String>), String> {
+        let note = |now: &str| Some(format!("placement {word} is taken as {now}, as {cloud} calls it today"));
+        match (word, cloud) {
+            ("none", _) => Ok((Self::None, None)),
+            ("closest_supported" | "closest-supported", _) => Ok((Self::ClosestSupported, None)),
+            ("COLLOCATED" | "collocated", Cloud::Gcp)
+            | ("cluster", Cloud::Aws)
+            | ("proximity-placement-group", Cloud::Azure) => Ok((Self::Cluster, None)),
+            ("cluster", Cloud::Gcp) => Ok((Self::Cluster, note("COLLOCATED"))),
+            ("cluster", Cloud::Azure) => Ok((Self::Cluster, note("proximity-placement-group"))),
+            ("spread", Cloud::Aws) | ("availability-domain", Cloud::Gcp) | ("availability-set", Cloud::Azure) => {
+                Ok((Self::Spread, None))
+            }
+            ("spread", Cloud::Gcp) => Ok((Self::Spread, note("availability-domain"))),
+            ("spread", Cloud::Azure) => Ok((Self::Spread, note("availability-set"))),
+            _ => Err(format!(
+                "is no placement of {cloud}: none, closest_supported, cluster, spread, or the vendor's own word for the last two"
+            )),
+        }
+    }
+}
+
+/// A protocol that a firewall lets in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP, which has no ports.
+    Icmp,
+}
+
+impl Protocol {
+    /// Its name in lower case, as `gcloud` and `aws` write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Icmp => "icmp",
+        }
+    }
+}
+
+/// What a firewall lets in from outside. Between the machines themselves everything is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Opening {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// The first and the last port; absent for ICMP.
+    pub ports: Option<(u16, u16)>,
+    /// From where, as ADDRESS/BITS.
+    pub from: Network,
+}
+
+/// An IPv4 network, ADDRESS/BITS; a bare address is that one alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Network(String);
+
+impl fmt::Display for Network {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (address, bits) = text.split_once('/').unwrap_or((text, "32"));
+        match (address.parse(), bits.parse::<u8>()) {
+            (Ok(IpAddr::V4(address)), Ok(bits @ 0..=32)) => Ok(Self(format!("{address}/{bits}"))),
+            _ => Err("is no IPv4 address or network: 203.0.113.7 or 203.0.113.0/24".into()),
+        }
+    }
+}
+
+impl FromStr for Opening {
+    type Err = String;
+
+    /// `tcp:7000-7100@0.0.0.0/0`, `udp:53@198.51.100.7`, `icmp@0.0.0.0/0`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "is no opening: tcp:7663@203.0.113.0/24, udp:7000-7100@0.0.0.0/0 or icmp@0.0.0.0/0";
+        let (what, from) = text.split_once('@').ok_or(wrong)?;
+        let from: Network = from.parse()?;
+        if what == "icmp" {
+            return Ok(Self { protocol: Protocol::Icmp, ports: None, from });
+        }
+        let (protocol, ports) = what.split_once(':').ok_or(wrong)?;
+        let protocol = match protocol {
+            "tcp" => Protocol::Tcp,
+            "udp" => Protocol::Udp,
+            _ => return Err(wrong.into()),
+        };
+        let (first, last) = ports.split_once('-').unwrap_or((ports, ports));
+        match (first.parse(), last.parse()) {
+            (Ok(first @ 1..), Ok(last)) if first <= last => Ok(Self { protocol, ports: Some((first, last)), from }),
+            _ => Err(wrong.into()),
+        }
+    }
+}
+
+impl fmt::Display for Opening {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { protocol, ports, from } = self;
+        match ports {
+            None => write!(to, "{}@{from}", protocol.name()),
+            Some((first, last)) if first == last => write!(to, "{}:{first}@{from}", protocol.name()),
+            Some((first, last)) => write!(to, "{}:{first}-{last}@{from}", protocol.name()),
+        }
+    }
+}
+
+/// How long machines are meant to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Lifetime(Nanos);
+
+impl Lifetime {
+    /// In seconds.
+    pub fn seconds(self) -> u64 {
+        self.0.0 / 1_000_000_000
+    }
+}
+
+impl Default for Lifetime {
+    fn default() -> Self {
+        Self(Nanos::secs(4 * 3_600))
+    }
+}
+
+impl fmt::Display for Lifetime {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.seconds() {
+            seconds if seconds % 3_600 == 0 => write!(to, "{}h", seconds / 3_600),
+            seconds if seconds % 60 == 0 => write!(to, "{}m", seconds / 60),
+            seconds => write!(to, "{seconds}s"),
+        }
+    }
+}
+
+impl FromStr for Lifetime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let time: Option<Nanos> = text.parse().ok();
+        let holds = |time: &Nanos| (Nanos::secs(600)..=Nanos::secs(7 * 86_400)).contains(time);
+        time.filter(holds).map(Self).ok_or_else(|| "is no time for machines to live: 10m to 168h".into())
+    }
+}
+
+/// What is written as a text and read from one: a fault names the text.
+macro_rules! as_text {
+    ($($kind:ty),*) => {$(
+        impl TryFrom<String> for $kind {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse().map_err(|why| format!("`{}` {why}", text.escape_debug()))
+            }
+        }
+
+        impl From<$kind> for String {
+            fn from(value: $kind) -> Self {
+                value.to_string()
+            }
+        }
+    )*};
+}
+
+as_text!(Network, Opening, Lifetime);
