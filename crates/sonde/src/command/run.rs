@@ -107,6 +107,8 @@ pub fn carry(
     let interruption = signal::watch(move || asked_to_end.request(), || {})
         .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
     if run.plan.machines.is_empty() {
+        // What makes no sense is refused before anything is touched.
+        chosen(&run.plan)?;
         let book = Book::open(run, store, hear, output)?;
         let measured = on_hosts(&ready, &stages, &book, &stop, output);
         return measured.map(|()| end(book, &interruption, Ok(())));
