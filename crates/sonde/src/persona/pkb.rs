@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn users_have_names() {
-        let users = "root:x:0:0:root:/root:/bin/bash\nbroken\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        let users = "root:x:0:0:root:/:/bin/bash\nbroken\nann:x:1000:1000::/srv/ann:/bin/sh\n";
         assert_eq!((name_in(users, 0), name_in(users, 1_000), name_in(users, 7)), (Some("root"), Some("ann"), None));
     }
 }
