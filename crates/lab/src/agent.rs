@@ -65,7 +65,7 @@ pub struct Hello {
     pub program: String,
     /// Its version.
     pub program_version: String,
-    /// The kernel, as `Linux 6.1.0`; absent where it was not to be read.
+    /// The kernel, as `uname -rv` tells of it; absent where it was not to be read.
     pub kernel: Option<String>,
     /// Processors that it may run on, a count; absent likewise.
     pub cpus: Option<u32>,

@@ -77,7 +77,7 @@ pub struct HostSeen {
     pub host: String,
     /// The program there, as it named itself; absent where it was not reached.
     pub tool: Option<Tool>,
-    /// Its kernel, as `Linux 6.1.0`; absent where it was not told.
+    /// Its kernel, as `uname -rv` tells of it; absent where it was not told.
     pub kernel: Option<String>,
     /// Its processors, a count; absent where it was not told.
     pub cpus: Option<u32>,

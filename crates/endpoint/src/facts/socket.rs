@@ -42,8 +42,11 @@ pub fn socket_facts(socket: impl AsFd) -> SocketFacts {
 fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
     facts.nodelay = sockopt::tcp_nodelay(&socket).ok();
     facts.congestion = sockopt::tcp_congestion(&socket).ok();
-    facts.mss_bytes = info.snd_mss_bytes;
-    facts.retransmitted = info.total_retrans.map(u64::from);
+    // A socket that was never connected tells of no path: the least segment that there may be, and zeros.
+    let unconnected = matches!(info.state.as_deref(), Some("closed" | "syn-sent" | "listen"));
+    let connected = !unconnected || info.smoothed_rtt_ns.is_some();
+    facts.mss_bytes = info.snd_mss_bytes.filter(|_| connected);
+    facts.retransmitted = info.total_retrans.filter(|_| connected).map(u64::from);
     facts.kernel_smoothed_rtt_ns = info.smoothed_rtt_ns;
     facts.kernel_min_rtt_ns = info.min_rtt_ns;
     if facts.path_mtu_bytes.is_none() {
@@ -102,6 +105,14 @@ mod tests {
         assert!(facts.kernel_min_rtt_ns.unwrap() > Nanos::ZERO);
         assert!(facts.mss_bytes.unwrap().0 < facts.path_mtu_bytes.unwrap().0, "{facts:?}");
         assert_eq!((facts.icmp_socket, facts.dropped), (None, None));
+    }
+
+    #[test]
+    fn a_tcp_socket_that_was_never_connected_tells_of_no_path() {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, Type::STREAM, None).unwrap();
+        let facts = socket_facts(&socket);
+        assert_eq!((facts.mss_bytes, facts.retransmitted, facts.kernel_smoothed_rtt_ns), (None, None, None));
+        assert!(facts.congestion.is_some() && facts.nodelay == Some(false));
     }
 
     #[test]

@@ -25,7 +25,7 @@ const EXCHANGE: [(&str, &str); 10] = [
 const RARE: [&str; 2] = ["_Latency_p99.99", "_Latency_p99.999"];
 /// Metadata of each sample of a pair of machines.
 const PAIR: [&str; 6] =
-    ["ip_type", "sending_zone", "receiving_zone", "sending_machine_type", "receiving_machine_type", "cloud"];
+    ["ip_type", "sending_zone", "receiving_zone", "sending_machine_type", "receiving_machine_type", "vm_1_cloud"];
 const NETPERF: [&str; 4] = ["netperf_test_length", "netperf_warmup_test_length", "sending_thread_count", "max_iter"];
 const SHORT: [&str; 2] = ["--netperf_test_length=1", "--netperf_warmup_test_length=0"];
 
@@ -83,7 +83,7 @@ fn netperf_within_a_zone(cloud: usize, flags: &[&str], called: &str) {
     assert_eq!((metric("start_time"), metric("end_time")), (2, 2));
     let zone = flags[1].trim_start_matches("--zone=");
     assert!(samples.iter().all(|sample| sample.label("sending_zone") == zone && sample.label("ip_type") == "internal"));
-    assert!(samples.iter().all(|sample| flags[0].ends_with(sample.label("cloud"))), "{samples:#?}");
+    assert!(samples.iter().all(|sample| flags[0].ends_with(sample.label("vm_1_cloud"))), "{samples:#?}");
     world.assert_nothing_left(&ended);
 }
 

@@ -45,6 +45,12 @@ pub(super) fn each(run: &RunDocument, cell: &Cell, benchmark: Benchmark) -> BTre
     metadata
 }
 
+/// A cloud as it writes the three that it shares with us.
+fn theirs(cloud: &str) -> &str {
+    let known = [("gcp", "GCP"), ("aws", "AWS"), ("azure", "Azure")];
+    known.into_iter().find(|(ours, _)| *ours == cloud).map_or(cloud, |(_, theirs)| theirs)
+}
+
 /// Addresses as Python writes a list of texts.
 fn listed(addresses: &DataAddresses) -> String {
     let each: Vec<String> = addresses.each().iter().map(|address| format!("'{address}'")).collect();
@@ -57,7 +63,7 @@ fn of(run: &RunDocument, host: &Host, prefix: &str, count: usize) -> Vec<(String
     // As it calls machines that were there before.
     let is_static = matches!(host.reach, Reach::Ssh(_)) && host.label("cloud").is_none();
     let known = [
-        ("cloud", host.label("cloud").or(is_static.then_some("Static")).map(str::to_owned)),
+        ("cloud", host.label("cloud").map(theirs).or(is_static.then_some("Static")).map(str::to_owned)),
         ("zone", host.label("zone").map(str::to_owned)),
         ("machine_type", host.label("machine_type").map(str::to_owned)),
         ("kernel_release", kernel.map(str::to_owned)),
