@@ -28,6 +28,16 @@ fn results_of_the_original_agree() {
     assert_eq!(complaints(&tcp, OURS), [""; 0]);
 }
 
+#[test]
+fn a_percentile_within_the_first_microsecond_is_the_originals_own_word() {
+    let original = Ends { original_client: true, original_server: true };
+    let none = || rr().with("P50_LATENCY", "-2147483648");
+    let judged = |fields: &Fields, at| latencies(fields, at).is_ok();
+    assert!(judged(&none().with("MIN_LATENCY", "0"), original));
+    assert!(!judged(&none(), original), "nothing fell there");
+    assert!(!judged(&none().with("MIN_LATENCY", "0"), OURS), "ours has no such word");
+}
+
 #[test_case("THROUGHPUT", "what was measured")]
 #[test_case("TRANSACTION_RATE", "what was measured")]
 #[test_case("MIN_LATENCY", "what was measured")]
