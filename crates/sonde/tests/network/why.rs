@@ -62,14 +62,15 @@ fn worth(found: &Value, name: &str) -> f64 {
     cause["takes"]["value"].as_f64().expect("a worth")
 }
 
-/// What was measured is what is named and what remains, as far as medians of blocks and centres of differences agree.
+/// What was measured is what is named and what remains, as far as medians of blocks and centres of differences agree: where blocks lie
+/// far apart, no closer than their intervals.
 fn adds_up(found: &Value) {
     let value = |of: &Value| of["value"].as_f64().expect("a value");
+    let width = |of: &Value| of["high"].as_f64().expect("an end") - of["low"].as_f64().expect("an end");
     let adding = named(found).into_iter().filter(|name| *name != "peer-cpu-busy");
     let explained: f64 = adding.map(|name| worth(found, name)).sum();
     let (measured, rest) = (value(&found["measured"]), value(&found["unexplained"]));
-    let (low, high) = (&found["unexplained"]["low"], &found["unexplained"]["high"]);
-    let room = (high.as_f64().expect("an end") - low.as_f64().expect("an end")).max(measured * 0.1);
+    let room = width(&found["unexplained"]).max(width(&found["measured"])).max(measured * 0.1);
     assert!((measured - explained - rest).abs() <= room, "{measured} = {explained} + {rest}? {found:#}");
 }
 
