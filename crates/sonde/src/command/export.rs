@@ -51,7 +51,7 @@ pub struct ExportOptions {
     place: StoreOptions,
 }
 
-/// A form that records are exported in: a further one is a value here and an arm in [`Form::of`].
+/// A form that records are exported in: a further one is a value here, a word in `Target`, and an arm of what makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// A table as text
