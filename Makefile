@@ -9,8 +9,8 @@ CARGO ?= cargo
 
 all: build ## the same as build
 
-build: ## the program, optimised: target/release/sonde
-	$(CARGO) build --release --locked --package sonde
+build: ## the program as it is installed: target/dist/sonde
+	$(CARGO) build --profile dist --locked --package sonde
 
 test: ## everything that can be checked here; says at the end what was not
 	make/test
@@ -22,7 +22,7 @@ fuzz: ## the decoders, FUZZ_RUNS inputs each
 	make/fuzz
 
 transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and the original (twelve minutes)
-	SONDE_TRANSCRIPTS=1 $(CARGO) test --locked --package sonde --test netperf_pairs --test sockperf_pairs transcripts
+	SONDE_TRANSCRIPTS=1 $(CARGO) test --locked --package sonde --test pairs transcripts
 
 planted: ## causes and limits, planted on real paths: 20 runs of each case (two hours of a quiet machine, as root)
 	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits:: look:: why:: -- --test-threads=1

@@ -1,34 +1,44 @@
-//! What the recorder costs, as the release build has it: instructions per exchange, and memory however long it runs.
+//! What the recorder costs in the optimised program: instructions per exchange, and memory however long it runs.
 //!
-//! In a debug build these figures mean nothing, so the tests are ignored there: `cargo test --release -p bench`.
+//! Of that program no more is built than the recorder with its loop.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
 
 use bench::callgrind;
 use bench::row::{CLOSED_CEILING, Feed, GROWTH, MEMORY_MIB, OPEN_CEILING};
 use bench::subject::{instructions_per_record, peak_mib};
 use test_case::test_case;
 
+/// `record-loop` as the profile `dist` has it, built by whoever asks first.
+static RECORD_LOOP: LazyLock<PathBuf> = LazyLock::new(|| {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--locked", "--profile", "dist", "--package", "record-loop"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(built.unwrap().success(), "record-loop does not build");
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("dist").join("record-loop")
+});
+
 #[test_case(Feed::Closed, CLOSED_CEILING; "closed loop")]
 #[test_case(Feed::Open, OPEN_CEILING; "open loop")]
-#[cfg_attr(debug_assertions, ignore = "counts the instructions of the release build")]
 fn a_record_takes_no_more_instructions_than_its_ceiling(feed: Feed, ceiling: f64) {
     if !callgrind::is_here() {
         return testbed::skip::aloud("the recorder's instructions by callgrind: no valgrind");
     }
     let profiles = tempfile::tempdir().unwrap();
-    let instructions =
-        instructions_per_record(Path::new(env!("CARGO_BIN_EXE_record-loop")), feed, profiles.path()).unwrap();
+    let instructions = instructions_per_record(&RECORD_LOOP, feed, profiles.path()).unwrap();
     assert!(instructions > 10.0, "{instructions} instructions: the recorder did not run");
     assert!(instructions <= ceiling, "{instructions} instructions, at most {ceiling}");
 }
 
 #[test_case(Feed::Closed; "closed loop")]
 #[test_case(Feed::Open; "open loop")]
-#[cfg_attr(debug_assertions, ignore = "takes a minute in a debug build")]
 fn a_hundred_million_exchanges_need_no_more_memory_than_a_million(feed: Feed) {
-    let program = Path::new(env!("CARGO_BIN_EXE_record-loop"));
-    let (few, many) = (peak_mib(program, feed, 1_000_000).unwrap(), peak_mib(program, feed, 100_000_000).unwrap());
+    let (few, many) =
+        (peak_mib(&RECORD_LOOP, feed, 1_000_000).unwrap(), peak_mib(&RECORD_LOOP, feed, 100_000_000).unwrap());
     assert!(many <= few * GROWTH, "{many} MiB after 10^8, {few} MiB after 10^6");
     assert!(many <= MEMORY_MIB, "{many} MiB");
 }

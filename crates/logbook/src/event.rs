@@ -9,7 +9,6 @@
 use measure::event::Second;
 use measure::method::Method;
 use measure::throughput::Interval;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -25,7 +24,8 @@ use crate::study::{StudyDocument, Trial};
 pub const VERSION: u32 = 2;
 
 /// One line of the stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", content = "data", rename_all = "kebab-case")]
 pub enum Line {
     /// The measurement starts; comes once, first.
@@ -35,21 +35,32 @@ pub enum Line {
     /// An interval of one thread's stream went by.
     Carried(ThreadInterval),
     /// The measurement is over: its record, as `record.v3.json` describes it.
-    End(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<Record>),
+    End(#[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))] Box<Record>),
     /// A probe of a search is over.
     Probe(Box<Probe>),
     /// The search is over: its document, as `search.v1.json` describes it.
-    Found(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<SearchDocument>),
+    Found(
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+        Box<SearchDocument>,
+    ),
     /// A trial of a study is over.
     Trial(Box<Trial>),
     /// The study is over: its document, as `study.v1.json` describes it.
-    Studied(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<StudyDocument>),
+    Studied(
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+        Box<StudyDocument>,
+    ),
     /// A host was heard of for the first time, by one way.
     Answer(Box<FirstAnswer>),
     /// A first look is over: its document, as `look.v1.json` describes it.
-    Looked(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<LookDocument>),
+    Looked(
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
+        Box<LookDocument>,
+    ),
     /// A run of a plan is over: its document, as `run.v1.json` describes it.
-    Ran(#[schemars(with = "serde_json::Map<String, serde_json::Value>")] Box<RunDocument>),
+    Ran(
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))] Box<RunDocument>,
+    ),
     /// The measurement failed.
     Error(Box<Failure>),
 }
@@ -65,12 +76,13 @@ impl Line {
 }
 
 /// What is about to be measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Start {
     /// Version of the events' form, a count from 1.
     pub version: u32,
     /// Name of the measurement; its record has the same.
-    #[schemars(with = "String", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
     /// The program that measures.
     pub tool: Tool,
@@ -83,7 +95,8 @@ pub struct Start {
 }
 
 /// A second as one thread of ours saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadSecond {
     /// The thread's number, from 0.
     pub thread: u32,
@@ -93,7 +106,8 @@ pub struct ThreadSecond {
 }
 
 /// An interval of a stream as one thread of ours saw it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadInterval {
     /// The thread's number, from 0.
     pub thread: u32,

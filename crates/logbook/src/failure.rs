@@ -2,7 +2,6 @@
 //!
 //! With `--json` exactly one valid document is printed, also on failure; this is the other one.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Record;
@@ -11,7 +10,8 @@ use crate::record::Record;
 pub const VERSION: u32 = 1;
 
 /// A failure as a document of its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorDocument {
     /// Always `sonde-error`.
     pub format: Format,
@@ -40,7 +40,8 @@ impl ErrorDocument {
 }
 
 /// The name of the error document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// An error of sonde.
     #[default]
@@ -49,7 +50,8 @@ pub enum Format {
 }
 
 /// What failed, towards whom, on whose side, and what to try.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// What could not be done, and why.
     pub what: String,
@@ -60,13 +62,14 @@ pub struct Failure {
     /// What to try.
     pub hint: Option<String>,
     /// What was measured before: a record, as `record.v3.json` describes it; absent where nothing was.
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<Record>>,
 }
 
 /// On whose side a cause lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// Our machine, our program, or what was asked.

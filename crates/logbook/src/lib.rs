@@ -21,6 +21,7 @@ pub mod resolution;
 pub mod run;
 pub mod run_comparison;
 pub mod run_list;
+#[cfg(feature = "schema")]
 pub mod schema;
 pub mod search;
 pub mod shelf;

@@ -5,7 +5,6 @@
 
 use measure::look::Look;
 use measure::reach::Seen;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -16,14 +15,15 @@ use crate::record::{self, Ended, Tool, Unwritable};
 pub const VERSION: u32 = 1;
 
 /// A first look: by whom, when, and what it found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LookDocument {
     /// Always `sonde-look`.
     pub format: Format,
     /// Version of this form, a count from 1.
     pub version: u32,
     /// Name of this look: a UUID of version 7, so that names sort by time.
-    #[schemars(with = "String", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
     /// The program that looked.
     pub tool: Tool,
@@ -38,7 +38,8 @@ pub struct LookDocument {
 }
 
 /// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// A first look of sonde.
     #[default]
@@ -47,7 +48,8 @@ pub enum Format {
 }
 
 /// The very first that was heard of a host by one way, told before anything is measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstAnswer {
     /// The address that was asked.
     pub address: String,

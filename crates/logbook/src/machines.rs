@@ -7,14 +7,14 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use measure::unit::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The most machines of one table, and of one run of `sonde lab cloud`.
 pub const MOST: u32 = 200;
 
 /// Machines that a plan wants to be made: a lab of one cloud, with a network of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Machines {
     /// Whose cloud.
@@ -36,11 +36,11 @@ pub struct Machines {
     #[serde(default = "yes")]
     pub accelerated_networking: bool,
     /// From where ssh may come: the address by which the cloud sees whoever carries the plan out, or a network, ADDRESS/BITS.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub from: Network,
     /// What else is let in from outside, as `tcp:7663@203.0.113.0/24` or `icmp@0.0.0.0/0`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub open: Vec<Opening>,
     /// Who logs in; absent: `admin` on aws, elsewhere `sonde`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub struct Machines {
     pub account: Option<String>,
     /// From when on anybody may remove them, with its unit: 10m to 168h.
     #[serde(default)]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub lifetime: Lifetime,
 }
 
@@ -89,7 +89,8 @@ pub fn is_plain(text: &str, more: &str) -> bool {
 }
 
 /// Whose cloud.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cloud {
     /// Google Cloud, by `gcloud`.

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 use jiff::{Timestamp, Zoned};
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -76,6 +77,7 @@ impl<'de> Deserialize<'de> for Moment {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for Moment {
     fn schema_name() -> Cow<'static, str> {
         "Moment".into()

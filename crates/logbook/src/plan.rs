@@ -8,7 +8,6 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
@@ -24,7 +23,8 @@ pub const MOST_REPEATS: u32 = 1_000;
 pub const MOST_METHODS: usize = 100;
 
 /// What several hosts measure of each other: a plan as it is written in TOML.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// What a reader may call it.
@@ -72,7 +72,8 @@ pub struct Plan {
 }
 
 /// A way of measuring.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PlannedMethod {
     /// Its name, which no other method of the plan has.
@@ -82,7 +83,8 @@ pub struct PlannedMethod {
 }
 
 /// Which hosts measure each other. A pair has two different hosts, and is there once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pairs {
     /// Each with each.
@@ -101,7 +103,8 @@ pub enum Pairs {
 }
 
 /// From which ends a pair is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Directions {
     /// From either end, one after the other.
@@ -112,7 +115,8 @@ pub enum Directions {
 }
 
 /// Which addresses carry what is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Addresses {
     /// Internal ones.
@@ -125,7 +129,8 @@ pub enum Addresses {
 }
 
 /// In which order pairs, directions and methods come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Drawn anew for each repeat.
@@ -136,7 +141,8 @@ pub enum Order {
 }
 
 /// Which pairs may be measured at the same time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AtOnce {
     /// Pairs that share neither a host nor a machine.

@@ -1,14 +1,14 @@
 //! A check of a host, as a document of its own: `sonde check --json`.
 
 use measure::reach::Reach;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the document's form.
 pub const VERSION: u32 = 1;
 
 /// What one check found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReachDocument {
     /// Always `sonde-check`.
     pub format: Format,
@@ -37,7 +37,8 @@ impl ReachDocument {
 }
 
 /// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// A check of a host.
     #[default]

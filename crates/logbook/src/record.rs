@@ -16,7 +16,6 @@ use measure::throughput::Throughput;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
 use measure::wire::finding::Wire;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -28,14 +27,15 @@ use crate::read::{self, ReadError};
 pub const VERSION: u32 = 3;
 
 /// One measurement: what was asked, by which method it was done, by whom, where and when, and what was seen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// Always `sonde-record`.
     pub format: Format,
     /// Version of this form, a count from 1.
     pub version: u32,
     /// Name of this measurement: a UUID of version 7, so that names sort by time.
-    #[schemars(with = "String", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
     /// The program that measured.
     pub tool: Tool,
@@ -130,7 +130,8 @@ pub struct Unwritable {
 }
 
 /// The name of the record's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// A record of sonde.
     #[default]
@@ -139,7 +140,8 @@ pub enum Format {
 }
 
 /// A program by name and version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Its name.
     pub name: String,
@@ -148,7 +150,8 @@ pub struct Tool {
 }
 
 /// What a measurement answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Question {
@@ -161,7 +164,8 @@ pub enum Question {
 }
 
 /// Whom a measurement was asked of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     /// The host as typed; absent where none was given.
     pub host: Option<String>,
@@ -175,7 +179,8 @@ pub struct Target {
 }
 
 /// Who answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Peer {
     /// What kind of party.
     pub kind: PeerKind,
@@ -196,7 +201,8 @@ pub struct Peer {
 }
 
 /// What kind of party answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PeerKind {
     /// A program that speaks our own protocol.
@@ -210,7 +216,8 @@ pub enum PeerKind {
 }
 
 /// How a measurement came to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Ended {
     /// As the method says.
@@ -228,7 +235,8 @@ pub enum Ended {
 }
 
 /// What our own instrument can resolve, as found on this machine beside the measurement.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Instrument {
     /// The clock that was read, by its name in the system.

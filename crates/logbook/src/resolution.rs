@@ -1,14 +1,14 @@
 //! What a machine can resolve, as a document of its own: `sonde self --json`.
 
 use measure::resolution::Resolution;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the document's form.
 pub const VERSION: u32 = 1;
 
 /// A look at one machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResolutionDocument {
     /// Always `sonde-self`.
     pub format: Format,
@@ -35,7 +35,8 @@ impl ResolutionDocument {
 }
 
 /// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// A look of sonde's at its own machine.
     #[default]

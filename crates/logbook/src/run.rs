@@ -8,7 +8,6 @@ use std::net::IpAddr;
 
 use measure::study::figure::Figure;
 use measure::unit::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -22,14 +21,15 @@ use crate::record::{self, Ended, Record, Tool, Unwritable};
 pub const VERSION: u32 = 1;
 
 /// A run of a plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunDocument {
     /// Always `sonde-run`.
     pub format: Format,
     /// Version of this form, a count from 1.
     pub version: u32,
     /// Name of this run: a UUID of version 7, so that names sort by time.
-    #[schemars(with = "String", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
     /// The program that ran it.
     pub tool: Tool,
@@ -55,7 +55,8 @@ pub struct RunDocument {
 }
 
 /// A part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// Machines are made, where the hosts are to be made.
@@ -71,7 +72,8 @@ pub enum Stage {
 }
 
 /// What was found of a host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostSeen {
     /// Its name in the plan.
     pub host: String,
@@ -91,7 +93,8 @@ pub struct HostSeen {
 }
 
 /// What answered at a pair.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairCheck {
     /// The host that asked.
     pub from: String,
@@ -120,7 +123,8 @@ pub struct PairCheck {
 }
 
 /// What became of a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// It was answered.
@@ -136,7 +140,8 @@ pub enum Answer {
 }
 
 /// What a cell is of.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     /// The host that measured.
     pub from: String,
@@ -151,7 +156,8 @@ pub struct Place {
 }
 
 /// One thing that was to be measured, and what became of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// What it is of.
     pub place: Place,
@@ -162,7 +168,7 @@ pub struct Cell {
     /// When it was begun.
     pub started: Moment,
     /// Its record's name in the store; absent where nothing was measured.
-    #[schemars(with = "Option<String>", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("format" = "uuid")))]
     pub record: Option<Uuid>,
     /// The record's chief numbers; absent where nothing was measured.
     pub figures: Option<Figures>,
@@ -174,7 +180,8 @@ pub struct Cell {
 }
 
 /// The numbers of a record that a matrix shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figures {
     /// Median of the round trip, nanoseconds; absent where none was measured or too few were answered.
     pub p50_ns: Option<Nanos>,
@@ -189,7 +196,8 @@ pub struct Figures {
 }
 
 /// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// A run of sonde.
     #[default]

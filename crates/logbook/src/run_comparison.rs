@@ -3,7 +3,6 @@
 //! A cell of one run belongs to that of the other with the same hosts, kind of address and method; the repeats of a cell are its
 //! runs, of which each gives one number. Not here: how two sets of numbers are judged (`measure::comparison`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -17,7 +16,8 @@ use crate::study::{ComparedFigure, ThresholdHeld};
 pub const VERSION: u32 = 1;
 
 /// Two runs, compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunComparisonDocument {
     /// Always `sonde-run-comparison`.
     pub format: Format,
@@ -48,10 +48,11 @@ pub struct RunComparisonDocument {
 }
 
 /// A run that is compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedRun {
     /// Its name.
-    #[schemars(with = "String", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
     /// When it was started.
     pub started: Moment,
@@ -60,7 +61,8 @@ pub struct ComparedRun {
 }
 
 /// What repeats are repeats of.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spot {
     /// The method's name in the plan.
     pub method: String,
@@ -73,7 +75,8 @@ pub struct Spot {
 }
 
 /// A cell that both runs have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedCell {
     /// What it is of.
     pub spot: Spot,
@@ -85,7 +88,8 @@ pub struct ComparedCell {
 }
 
 /// A method that has one name and two meanings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MethodDifference {
     /// Its name.
     pub method: String,
@@ -96,7 +100,8 @@ pub struct MethodDifference {
 }
 
 /// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// Two runs of sonde, compared.
     #[default]

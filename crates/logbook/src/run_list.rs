@@ -1,6 +1,5 @@
 //! The runs that are kept, as a document of its own: `sonde runs --json`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::shelf::RunSummary;
@@ -9,7 +8,8 @@ use crate::shelf::RunSummary;
 pub const VERSION: u32 = 1;
 
 /// Runs, the latest first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunListDocument {
     /// Always `sonde-runs`.
     pub format: Format,
@@ -36,7 +36,8 @@ impl RunListDocument {
 }
 
 /// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// Runs of sonde.
     #[default]

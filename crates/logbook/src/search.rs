@@ -7,7 +7,6 @@
 use measure::search::condition::{Condition, Verdict};
 use measure::search::{Bounds, Bracket};
 use measure::unit::{Nanos, Rate};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -18,14 +17,15 @@ use crate::record::{self, Ended, Record, Target, Tool, Unwritable};
 pub const VERSION: u32 = 1;
 
 /// A search: what was asked, what was found, and by which probes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchDocument {
     /// Always `sonde-search`.
     pub format: Format,
     /// Version of this form, a count from 1.
     pub version: u32,
     /// Name of this search: a UUID of version 7, so that names sort by time. Each probe's record has its own.
-    #[schemars(with = "String", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
     /// The program that searched.
     pub tool: Tool,
@@ -50,7 +50,8 @@ pub struct SearchDocument {
 }
 
 /// One probe of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probe {
     /// The rate it offered, messages per 1000 seconds.
     pub rate_per_1000s: Rate,
@@ -59,12 +60,13 @@ pub struct Probe {
     /// The clauses that did not hold, with what was found.
     pub missed: Vec<String>,
     /// What was measured: a whole record, as `record.v3.json` describes it.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub record: Record,
 }
 
 /// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// A search of sonde.
     #[default]

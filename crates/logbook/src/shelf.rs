@@ -16,7 +16,6 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -109,10 +108,11 @@ pub struct RunFilter {
 }
 
 /// A run in a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
     /// Its name.
-    #[schemars(with = "String", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
     /// When it was started.
     pub started: Moment,

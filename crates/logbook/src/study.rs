@@ -12,7 +12,6 @@ use measure::study::range::Values;
 use measure::study::threshold::{Held, Threshold};
 use measure::unit::Nanos;
 use measure::why::{Cause, Explanation};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -24,14 +23,15 @@ use crate::record::{self, Ended, Record, Tool, Unwritable};
 pub const VERSION: u32 = 1;
 
 /// A study: what was asked, which trials were made, and what they say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyDocument {
     /// Always `sonde-study`.
     pub format: Format,
     /// Version of this form, a count from 1.
     pub version: u32,
     /// Name of this study: a UUID of version 7, so that names sort by time. Each trial's record has its own.
-    #[schemars(with = "String", extend("format" = "uuid"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
     pub id: Uuid,
     /// The program that studied.
     pub tool: Tool,
@@ -65,7 +65,8 @@ pub struct StudyDocument {
 }
 
 /// What a study asks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Question {
@@ -98,7 +99,8 @@ pub enum Question {
 }
 
 /// One thing that trials were made of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// What a reader may call it.
     pub name: String,
@@ -111,7 +113,8 @@ pub struct Setting {
 }
 
 /// Where a setting lies in its study.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "as", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Place {
@@ -145,14 +148,15 @@ pub enum Place {
 }
 
 /// One run of one setting.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trial {
     /// Which block, a number of its own from 0.
     pub block: u32,
     /// Which setting, a number of its own from 0.
     pub setting: u32,
     /// What was measured: a whole record, as `record.v3.json` describes it; absent where nothing was.
-    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub record: Option<Box<Record>>,
     /// Why nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,7 +164,8 @@ pub struct Trial {
 }
 
 /// What was found of one side against the first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The setting of the second side, a number of its own from 0; the first side is setting 0.
     pub second: u32,
@@ -181,7 +186,8 @@ pub struct Comparison {
 }
 
 /// A figure, compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedFigure {
     /// Which. Times are nanoseconds, losses shares, rates a second, throughput bytes a second.
     pub figure: Figure,
@@ -194,7 +200,8 @@ pub struct ComparedFigure {
 }
 
 /// How far a quantile of the second side lies above that of the first: the shift function (Doksum 1974).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
     /// Which quantile, a share 0 to 1.
     pub q: f64,
@@ -207,7 +214,8 @@ pub struct Shift {
 }
 
 /// An axis in which two methods differ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisDifference {
     /// Its name.
     pub axis: String,
@@ -220,7 +228,8 @@ pub struct AxisDifference {
 }
 
 /// A limit and what became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThresholdHeld {
     /// The limit.
     pub threshold: Threshold,
@@ -229,7 +238,8 @@ pub struct ThresholdHeld {
 }
 
 /// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// A study of sonde.
     #[default]

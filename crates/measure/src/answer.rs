@@ -4,7 +4,6 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::Instant;
@@ -200,7 +199,8 @@ fn with_value(f: &mut fmt::Formatter<'_>, name: &str, value: Option<u32>) -> fmt
 }
 
 /// What an answer says of the port that was probed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// SYN and ACK: somebody accepts connections there.

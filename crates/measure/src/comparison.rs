@@ -4,7 +4,6 @@
 //! others as two groups. Where several figures are asked about, each is called different only as surely as all of them
 //! together allow. What is not shown is never called the same.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::paired::{self, Estimate};
@@ -17,7 +16,8 @@ pub const ALARMS: f64 = 0.05;
 const MANY: usize = 60;
 
 /// How the runs of both sides were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
     /// In blocks of one run of each side, in random order: the k-th of one side belongs to the k-th of the other.
@@ -36,7 +36,8 @@ pub struct Runs {
 }
 
 /// What the runs say of one figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// Median over the first side's runs, in the unit of the figure; absent where none has it.
     pub first: Option<f64>,
@@ -57,7 +58,8 @@ pub struct Compared {
 }
 
 /// An estimate and its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// The estimate, in the unit of the figure, or as a share of it.
     pub value: f64,
@@ -68,7 +70,8 @@ pub struct Interval {
 }
 
 /// What may be said of a figure. There is no word for equal: that takes a margin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Word {
     /// The second side has more of it.

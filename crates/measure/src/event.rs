@@ -1,6 +1,5 @@
 //! What happens during a measurement, as it is told to whoever listens: the recorder, a progress line, a file of samples.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::throughput::Interval;
@@ -10,7 +9,8 @@ use crate::unit::{Instant, Nanos};
 pub const INTERVAL: Nanos = Nanos::secs(1);
 
 /// What became of a scheduled request. Each has exactly one; duplicates and reorderings are counted beside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// A sound reply came in time.
@@ -45,7 +45,8 @@ pub struct Exchange {
 }
 
 /// Counts of fates and of what stands beside them. `scheduled` is the sum of the six fates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Requests that were due.
     pub scheduled: u64,
@@ -164,7 +165,8 @@ impl Counts {
 }
 
 /// One second of a measurement as it went by, or whatever interval the task chose (the last may be shorter).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Second {
     /// Its start, nanoseconds after the start of the measurement.
     pub at_ns: Nanos,

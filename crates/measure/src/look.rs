@@ -13,7 +13,6 @@ pub mod judge;
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Interval, Word};
@@ -28,7 +27,8 @@ use crate::unit::Nanos;
 pub const SHOWN: [f64; 3] = [0.5, 0.9, 0.99];
 
 /// What a first look found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Look {
     /// The host as it was asked for.
     pub host: String,
@@ -53,7 +53,8 @@ pub struct Look {
 }
 
 /// An address and what was tried there, once each.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Asked {
     /// The address; a link-local one with its interface behind a `%`.
     pub address: String,
@@ -64,7 +65,8 @@ pub struct Asked {
 }
 
 /// One way to ask the host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Leg {
     /// Which of the addresses, a number from 0.
     pub address: u32,
@@ -90,7 +92,8 @@ pub struct Leg {
 }
 
 /// One exchange in its round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timed {
     /// Number of the round: intervals of the monotonic clock, a count.
     pub round: u64,
@@ -99,7 +102,8 @@ pub struct Timed {
 }
 
 /// Who answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Who {
     /// A kernel, with no program behind it.
@@ -112,7 +116,8 @@ pub enum Who {
 }
 
 /// Requests of a leg and what became of them, counts of requests; and the times of the answered, from the send.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sums {
     /// Requests that were due, a count.
     pub due: u64,
@@ -137,7 +142,8 @@ pub struct Sums {
 }
 
 /// Exchanges of a leg back to back, in several short runs with a connection each.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Burst {
     /// Which leg, a number from 0.
     pub leg: u32,
@@ -150,7 +156,8 @@ pub struct Burst {
 }
 
 /// Whose resets a port's are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reset {
     /// Which of the addresses, a number from 0.
     pub address: u32,
@@ -161,7 +168,8 @@ pub struct Reset {
 }
 
 /// What follows from a look.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The leg whose number stands for what an application will see; absent where nothing answers.
     pub believed: Option<Believed>,
@@ -170,7 +178,8 @@ pub struct Judgement {
 }
 
 /// The number to believe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Believed {
     /// Which leg, a number from 0.
     pub leg: u32,
@@ -179,7 +188,8 @@ pub struct Believed {
 }
 
 /// What a number stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
     /// A request of a program and the reply of another: all that an application will see but its own work.
@@ -191,7 +201,8 @@ pub enum Stands {
 }
 
 /// What is said of one thing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Of what.
     pub of: Subject,
@@ -205,7 +216,8 @@ pub struct Finding {
 
 /// How far one thing lies above another, by lower quartiles of blocks of rounds (what disturbs an exchange only makes it longer),
 /// and the 95 % interval of that; below zero it is shorter.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
     /// The estimate, nanoseconds.
     pub value_ns: f64,
@@ -222,7 +234,8 @@ impl From<Interval> for Shift {
 }
 
 /// What a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Subject {
     /// A leg, held against the believed one.
@@ -262,7 +275,8 @@ pub enum Subject {
 }
 
 /// Why a number is another than the one to believe. All but the last are established by what was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The kernel answers, and no program is woken.

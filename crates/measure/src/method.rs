@@ -6,7 +6,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Nanos};
@@ -32,7 +31,8 @@ pub use message::{Batch, BatchBy, Draws, Share, Sizes};
 pub use refusal::Refusal;
 
 /// How one pair of endpoints is measured, every axis settled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Method {
     /// What carries the requests.
     pub carrier: Carrier,

@@ -7,7 +7,6 @@ pub mod one_way;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Counts, Second};
@@ -17,7 +16,8 @@ use crate::unit::{Bytes, Nanos};
 use one_way::OneWay;
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// Open or closed loop.
     pub loop_kind: LoopKind,
@@ -72,7 +72,8 @@ pub struct Outcome {
 }
 
 /// A distribution of times in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// How many values.
     pub count: u64,
@@ -107,7 +108,8 @@ pub struct Distribution {
 }
 
 /// A quantile and how far it can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantile {
     /// Which, 0 to 1.
     pub q: f64,
@@ -124,7 +126,8 @@ pub struct Quantile {
 }
 
 /// The printing rule: a quantile is firm with 100 values beyond it, rough with 10, not printed with fewer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// At least 100 values lie beyond.
@@ -136,7 +139,8 @@ pub enum Standing {
 }
 
 /// A quantile over more than the answered.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfSent {
     /// Which, 0 to 1.
     pub q: f64,
@@ -145,7 +149,8 @@ pub struct OfSent {
 }
 
 /// How far the generator was behind its schedule.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slip {
     /// Send instant minus intended instant.
     pub distribution: Distribution,
@@ -161,7 +166,8 @@ pub struct Slip {
 
 /// Jitter is not one number: each has its name. All of round trips from the send, in nanoseconds. A quantile is absent
 /// where fewer than 10 values lie beyond it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Jitter {
     /// Median of |difference of consecutive round trips| (RFC 3393, RFC 5481 section 4.1).
     pub rtt_ipdv_p50_ns: Option<Nanos>,
@@ -182,7 +188,8 @@ pub struct Jitter {
 }
 
 /// Losses of a run. Ratios are of the sent, 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// Lost (late included) over sent, 0 to 1; absent where nothing was sent.
     pub ratio: Option<f64>,
@@ -209,7 +216,8 @@ pub struct Loss {
 }
 
 /// Whether a run settled.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Steady {
     /// Settled; so many answers at its start differ from the rest (MSER-5), which stay in all numbers.
@@ -230,7 +238,8 @@ pub enum Steady {
 
 /// Where the time of a round trip went, medians over the stamped exchanges, nanoseconds. A part is absent where the
 /// kernel or the peer gave no stamp for it. The sum of medians need not be the median of sums: both stand here.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Split {
     /// Exchanges that were stamped whole.
@@ -264,7 +273,8 @@ pub struct Split {
 }
 
 /// What a socket really got, read back from the kernel after it was connected.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SocketFacts {
     /// Our address and port.
@@ -304,7 +314,8 @@ pub struct SocketFacts {
 }
 
 /// How one-way messages left a socket many at once: what was asked for, and what was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batched {
     /// How they were to leave.
     pub asked: BatchBy,

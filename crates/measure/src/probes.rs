@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Class, Content, Datagram, Flags, Segment};
@@ -13,7 +12,8 @@ use crate::origin::Origin;
 pub const KINDS: usize = 64;
 
 /// Answers to the probes of one port, by what they were.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probes {
     /// The kinds that came, the most frequent first. A second answer to one probe counts again.
     pub kinds: Vec<Kind>,
@@ -26,7 +26,8 @@ pub struct Probes {
 }
 
 /// Answers that were alike.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kind {
     /// How many.
     pub count: u64,

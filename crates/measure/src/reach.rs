@@ -9,14 +9,14 @@ pub mod remark;
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::reach::mtu::MtuFinding;
 use crate::unit::Nanos;
 
 /// What a check of a host found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reach {
     /// The host as it was asked for.
     pub host: String,
@@ -31,7 +31,8 @@ pub struct Reach {
 }
 
 /// From the name to addresses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lookup {
     /// Who knew them.
     pub by: LookedUp,
@@ -42,7 +43,8 @@ pub struct Lookup {
 }
 
 /// Where addresses come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LookedUp {
     /// An address was given.
@@ -54,7 +56,8 @@ pub enum LookedUp {
 }
 
 /// One address.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddressReach {
     /// The address; a link-local one with its interface behind a `%`.
     pub address: String,
@@ -73,7 +76,8 @@ pub struct AddressReach {
 }
 
 /// Packets by which the path's MTU is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MtuBy {
     /// Echo requests: their replies are as long, so the path back counts too.
@@ -83,7 +87,8 @@ pub enum MtuBy {
 }
 
 /// How packets leave this host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Route {
     /// The interface.
     pub interface: String,
@@ -108,7 +113,8 @@ impl Route {
 }
 
 /// What a probe met with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "seen", rename_all = "kebab-case")]
 pub enum Seen {
     /// An answer: an echo reply, a completed handshake, a datagram.
@@ -152,7 +158,8 @@ impl Seen {
 }
 
 /// What an ICMP error says, by its meaning for who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Says {
     /// Nobody listens on the port.
@@ -189,7 +196,8 @@ impl fmt::Display for Says {
 }
 
 /// Who sends an ICMP error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reporter {
     /// The address that was asked, or who says to be it.
@@ -201,7 +209,8 @@ pub enum Reporter {
 }
 
 /// What a port was asked over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// A TCP handshake.
@@ -220,7 +229,8 @@ impl fmt::Display for Transport {
 }
 
 /// One port.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortFinding {
     /// What it was asked over.
     pub transport: Transport,
@@ -235,7 +245,8 @@ pub struct PortFinding {
 }
 
 /// What is said of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It answers.
@@ -294,7 +305,8 @@ impl Verdict {
 }
 
 /// A program that is known by what it answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
     /// A reflector of ours: `sonde serve`.
@@ -343,7 +355,8 @@ impl fmt::Display for Service {
 }
 
 /// Which program answers at an open port.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum ServiceFinding {
     /// One that is known.

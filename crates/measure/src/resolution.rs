@@ -5,14 +5,14 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 use crate::unit::Nanos;
 
 /// What a machine can resolve, as seen in a few seconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Resolution {
     /// The machine. Its `disturbance` is that of this look: run-queue delay and CPU pressure from the calm part, when
@@ -41,7 +41,8 @@ pub struct Resolution {
 }
 
 /// The clock all round trips are measured with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClockCost {
     /// What a reading costs, nanoseconds: median over batches.
@@ -51,7 +52,8 @@ pub struct ClockCost {
 }
 
 /// Times of one kind, in nanoseconds. A quantile is by nearest rank, and absent with fewer than 10 values beyond it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Times {
     /// How many.
@@ -96,7 +98,8 @@ impl Times {
 }
 
 /// A way of waiting for an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Keeping {
     /// Asleep, with the timer slack of 50 us that threads have by default. Nothing of ours paces so.
@@ -121,7 +124,8 @@ impl fmt::Display for Keeping {
 }
 
 /// How late instants are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lateness {
     /// The way of waiting.
     pub keeping: Keeping,
@@ -134,7 +138,8 @@ pub struct Lateness {
 }
 
 /// Where the two threads of an exchange run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// Both on one CPU.
@@ -153,7 +158,8 @@ impl fmt::Display for Placement {
 }
 
 /// From just before the write that wakes a thread, asleep in a read of a pipe, to the clock's first reading by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakeUp {
     /// Where waker and woken run.
     pub placement: Placement,
@@ -162,7 +168,8 @@ pub struct WakeUp {
 }
 
 /// What carries the round trips of a floor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FloorCarrier {
     /// A TCP connection.
@@ -181,7 +188,8 @@ impl fmt::Display for FloorCarrier {
 }
 
 /// Round trips of 64 bytes over loopback, one outstanding, back to back.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopbackFloor {
     /// What carries them.
     pub carrier: FloorCarrier,
@@ -196,7 +204,8 @@ pub struct LoopbackFloor {
 }
 
 /// Pauses of a pinned thread that reads the clock and does nothing else: what took the CPU away from it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Hiccups {
     /// How long it read, nanoseconds.
@@ -213,7 +222,8 @@ pub struct Hiccups {
 pub const HICCUP: Nanos = Nanos::micros(10);
 
 /// Something that would spoil a measurement on this machine. Its text says what was seen, [`Spoiler::advice`] what to try.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Spoiler {

@@ -14,7 +14,6 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::search::condition::Verdict;
@@ -51,7 +50,8 @@ const SPOILT: u32 = 12;
 const AGREEING_BEFORE_HALVING: u32 = 2;
 
 /// Where is searched, and how surely.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// The first rate probed, messages per 1000 seconds.
     pub start_per_1000s: Rate,
@@ -82,7 +82,8 @@ pub enum BoundsError {
 }
 
 /// Verdicts on one rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tally {
     /// Number of probes that met the condition.
     pub met: u32,
@@ -134,7 +135,8 @@ impl Tally {
 }
 
 /// One end of a bracket.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
     /// The rate, messages per 1000 seconds.
     pub rate_per_1000s: Rate,
@@ -158,7 +160,8 @@ impl End {
 }
 
 /// Between which rates the condition ceases to be met.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bracket {
     /// The highest rate that met it, with none below that did not; absent where none did.
     pub met: Option<End>,
@@ -169,7 +172,8 @@ pub struct Bracket {
 }
 
 /// Why a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reached {
     /// Both ends are confirmed, and as near as asked.

@@ -11,11 +11,11 @@ pub mod spread;
 pub mod threshold;
 
 use fastrand::Rng;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One trial that is to be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
     /// Which block, from 0.
     pub block: u32,

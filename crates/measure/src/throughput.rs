@@ -10,7 +10,6 @@ pub mod latency;
 pub mod limit;
 pub mod meter;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::arrivals::Datagrams;
@@ -24,7 +23,8 @@ use crate::statistics::summary;
 use crate::unit::{Bytes, Nanos};
 
 /// What was found out about a stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throughput {
     /// Which way it went, seen from our end: of streams that went both ways each has its own.
     pub direction: Direction,
@@ -63,7 +63,8 @@ pub struct Throughput {
 }
 
 /// One stream of several, or the only one, as our end saw it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stream {
     /// What our end's calls carried.
     #[serde(flatten)]
@@ -101,7 +102,8 @@ impl Sight {
 }
 
 /// What the peer told of its end.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Theirs {
     /// What its calls carried.
     #[serde(flatten)]
@@ -111,7 +113,8 @@ pub struct Theirs {
 }
 
 /// What the calls of one end carried, one way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Carried {
     /// Bytes of payload that the kernel took or gave.
     pub bytes: Bytes,
@@ -123,7 +126,8 @@ pub struct Carried {
 }
 
 /// An interval of a stream as it went by; the last may be shorter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Its start, nanoseconds after the start of the measurement.
     pub at_ns: Nanos,

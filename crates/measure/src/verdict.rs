@@ -17,7 +17,6 @@ pub mod threshold;
 
 use std::net::IpAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{BatchBy, Carrier};
@@ -27,7 +26,8 @@ use lost::LeavesBy;
 use refused::RefusedBy;
 
 /// Something that qualifies a result. Its text says what was seen; [`Warning::advice_in`] what to try.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Warning {

@@ -6,7 +6,6 @@
 //! be (Wilcoxon's signed ranks over the blocks, two-sided, by Holm's procedure), and only where it is worth [`SHARE`] of what was
 //! measured. What no named cause explains is told as that.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{self, ALARMS, Design, Interval};
@@ -21,7 +20,8 @@ pub const PROMPT_NS: f64 = 25_000.0;
 pub const BUSY: f64 = 0.05;
 
 /// Why it may take so long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// We sleep until a request is due, and are woken late and cold.
@@ -83,7 +83,8 @@ pub struct Moved {
 }
 
 /// What explains a round trip, and what is left.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// What was measured, no switch moved: median over the blocks, nanoseconds.
     pub measured: Option<Interval>,
@@ -102,7 +103,8 @@ pub struct Explanation {
 }
 
 /// One cause, looked at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Examined {
     /// Which.
     pub cause: Cause,
@@ -132,7 +134,8 @@ impl Examined {
 }
 
 /// Why a cause is not named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Doubt {
     /// It was not measured: its switch is not to be had here, or its trials failed.

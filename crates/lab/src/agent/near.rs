@@ -136,6 +136,17 @@ impl Agent {
         seen.gone.as_ref().map(|why| self.lost(why, &seen.leader_said))
     }
 
+    /// Asks it whether it is there, and waits for its word as long as it may say nothing.
+    ///
+    /// # Errors
+    /// It is gone, or says nothing: from then on it is.
+    pub fn ask(&self, stop: &Stop) -> Result<(), Failure> {
+        let asked = Monotonic::now();
+        self.order(&Order::Answer)?;
+        let until = asked.after(self.patience);
+        self.wait_until(Some(until), stop, "answer", |seen| seen.heard.filter(|heard| *heard >= asked).map(drop))
+    }
+
     /// Starts the program there with `words`, `input` on its standard input.
     ///
     /// # Errors

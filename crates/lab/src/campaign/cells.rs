@@ -90,6 +90,10 @@ impl Course<'_> {
             }
         };
         for member in [from, to] {
+            // What failed between two hosts may have failed for one that is gone, which its agent's way tells much later.
+            if failure.is_some() {
+                member.ask(campaign);
+            }
             member.tell_loss(campaign);
         }
         // One that was lost meanwhile is why.

@@ -135,6 +135,14 @@ impl Member {
         campaign.watcher.seen(&seen);
     }
 
+    /// Asks its agent, where it has one, whether it is there: whoever is not is lost from then on.
+    pub fn ask(&self, campaign: &Campaign<'_>) {
+        if let Some(agent) = self.agent.as_ref().filter(|_| self.lost().is_none()) {
+            // The answer is kept by the agent: `lost` tells it.
+            let _ = agent.ask(campaign.stop);
+        }
+    }
+
     /// Tells that it is lost, where it is and that was not told.
     pub fn tell_loss(&self, campaign: &Campaign<'_>) {
         if self.lost().is_some() && !std::mem::replace(&mut lock(&self.state).told, true) {

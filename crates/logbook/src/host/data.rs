@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -189,6 +190,7 @@ impl<'de> Visitor<'de> for Told {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for DataAddresses {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "DataAddresses".into()

@@ -1,6 +1,5 @@
 //! What a person or a plan said, and how the gaps in it are filled.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Method;
@@ -38,7 +37,8 @@ pub mod default {
 }
 
 /// A method as asked for: what was not said is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Asked {
     /// What carries the requests.

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Nanos, Rate, grouped};
 
 /// What carries a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
     /// A TCP connection.
@@ -36,7 +36,8 @@ impl fmt::Display for Carrier {
 }
 
 /// What one request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// A request and its reply over what is already open.
@@ -54,7 +55,8 @@ pub enum Pattern {
 }
 
 /// Which way a stream goes, seen from our end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From us to the peer.
@@ -89,7 +91,8 @@ impl Direction {
 }
 
 /// How the sender of a stream hands over what it sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sending {
     /// The kernel copies it from memory: what most programs do.
@@ -119,7 +122,8 @@ impl fmt::Display for Sending {
 }
 
 /// How many requests of one connection may be outstanding, and what a due request does when they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Window {
     /// Closed loop: at most this many requests; a tick that finds the window full is missed, and counted.
@@ -137,7 +141,8 @@ pub enum Window {
 }
 
 /// When requests are due. Instants are computed from the start, never from the request before: nothing drifts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     /// As soon as the window allows.
@@ -241,7 +246,8 @@ impl fmt::Display for Schedule {
 }
 
 /// How the sender waits for a due instant. It changes the result: a spinning CPU is awake and warm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
     /// Sleep until the instant: late by the wake-up.
@@ -263,7 +269,8 @@ impl fmt::Display for Pacing {
 }
 
 /// How an end waits for a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Waiting {
     /// Blocked in the kernel: woken by the scheduler, as most applications are.
@@ -288,7 +295,8 @@ impl fmt::Display for Waiting {
 }
 
 /// Over how many connections, threads and CPUs a measurement is spread.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Connections (flows), at least 1.
     pub connections: u32,
@@ -301,7 +309,8 @@ pub struct Spread {
 }
 
 /// When a measurement ends; warm-up not included. Whichever comes first where several are set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stop {
     /// After this time, nanoseconds.
     pub after_ns: Option<Nanos>,
@@ -321,7 +330,8 @@ pub struct Stop {
 }
 
 /// "Known well enough": the 95 % confidence interval of a quantile is no wider than a share of its value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settled {
     /// The quantile, between 0 and 1.
     pub quantile: f64,
@@ -330,7 +340,8 @@ pub struct Settled {
 }
 
 /// Socket options asked for; absent ones stay as the system sets them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SocketOptions {
     /// The local address to bind to.
     pub bind: Option<std::net::IpAddr>,
@@ -349,7 +360,8 @@ pub struct SocketOptions {
 }
 
 /// How often exchanges are split into their parts by kernel timestamps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stamps {
     /// From the start of one spell of stamped exchanges to that of the next at least so many nanoseconds.
     pub spacing_ns: Nanos,
@@ -367,7 +379,8 @@ fn one() -> u32 {
 }
 
 /// Open or closed: whether a slow answer delays the requests after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoopKind {
     /// The next request waits for an answer.

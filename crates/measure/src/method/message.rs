@@ -3,14 +3,14 @@
 use std::fmt;
 
 use fastrand::Rng;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::Bytes;
 
 /// How long the messages of a load are. [`super::Method::request_bytes`] is the largest; draws are seeded by
 /// [`super::Method::seed`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
     /// All alike; or, where the schedule is a trace, as the trace has them.
@@ -31,7 +31,8 @@ pub enum Sizes {
 }
 
 /// One size of a mix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// The size in bytes.
     pub bytes: Bytes,
@@ -116,7 +117,8 @@ impl fmt::Display for Sizes {
 
 /// How many one-way messages that are due together may leave in one call. Messages that ask for a reply go alone, so
 /// that each has a send stamp of its own; one that is due never waits for others to join it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batch {
     /// Messages of one call at most, from 2.
     pub messages: u32,
@@ -125,7 +127,8 @@ pub struct Batch {
 }
 
 /// How messages share a call. It changes what is measured: what left in one call arrives close together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BatchBy {
     /// Datagrams of their own, handed over together (`sendmmsg`).

@@ -3,13 +3,13 @@
 //! The difference of two clocks is never known better than the path lets it be seen: every delay of one direction is an
 //! estimate, and true within the bound beside it. Variations need no bound: a constant difference cancels in them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
 /// Both directions of the path, and the clocks at its ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWay {
     /// How many exchanges had all four times, warm-up included; of more than 65,536 an even thinning makes the delays below.
     pub exchanges: u64,
@@ -43,7 +43,8 @@ pub struct OneWay {
 
 /// A distribution of times that may be negative, in nanoseconds: by clocks that differ an answer comes before it left. A
 /// quantile is absent where fewer than 10 values lie beyond it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// The shortest.
     pub min_ns: i64,
@@ -58,7 +59,8 @@ pub struct Spread {
 }
 
 /// How far the far side's clock is ahead of ours.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockDifference {
     /// The most that any estimate below is off, nanoseconds, as long as both clocks ran evenly in each of the windows.
     pub bound_ns: Nanos,
@@ -73,7 +75,8 @@ pub struct ClockDifference {
 }
 
 /// A stretch in which the difference is a line.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockWindow {
     /// When it begins, nanoseconds since the first exchange.
     pub begin_ns: Nanos,
@@ -94,7 +97,8 @@ pub struct ClockWindow {
 }
 
 /// A clock that was set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockStep {
     /// It happened after this, nanoseconds since the first exchange …
     pub after_ns: Nanos,
@@ -107,7 +111,8 @@ pub struct ClockStep {
 }
 
 /// What an end says of its clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockState {
     /// Whether something outside keeps it at UTC; absent where it was not to be read.
     pub synchronised: Option<bool>,

@@ -5,7 +5,6 @@
 //! 99.9 % of the rate was offered is asked whether or not it is said: what our own side did not send says nothing of the
 //! far side.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Standing;
@@ -18,9 +17,10 @@ mod text;
 pub use self::text::ConditionError;
 
 /// Clauses that must all hold, one of them for what our own side has to offer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Condition {
     clauses: Vec<Clause>,
 }
@@ -68,7 +68,8 @@ const ACHIEVED: Clause = Clause { of: Quantity::Achieved, bound: Bound::AtLeast 
 const SLIP: f64 = 0.99;
 
 /// What a probe says of its rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every clause held.

@@ -3,7 +3,6 @@
 //! Requests that leave at even distances meet a periodic disturbance at the same places each time, so that its share of what
 //! they see is not its share of the time (RFC 2330 section 11.1). What resembles only its neighbours is no rhythm.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::steady::middle_ranks;
@@ -24,7 +23,8 @@ const SURE: f64 = 4.0;
 const AGAIN: f64 = 0.5;
 
 /// A rhythm of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rhythm {
     /// Its distance, a number of requests.
     pub lag: u32,

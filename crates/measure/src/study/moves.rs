@@ -7,7 +7,6 @@
 //!
 //! Up to [`ALL_ORDERS`] axes every order is tried, which takes all corners; beyond, one order and its reverse.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::Interval;
@@ -60,7 +59,8 @@ pub fn corners(axes: usize) -> Vec<Corner> {
 }
 
 /// What one axis is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Worth {
     /// How much it closes, in the unit of the figure: from medians over the blocks, so that those of all axes add up to the gap. The
     /// interval is the signed-rank one over the blocks, each of which gives a value.

@@ -1,11 +1,11 @@
 //! Values along an axis: what they are counted in, how they are typed, and points between two of them that are equally far
 //! apart in ratio.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the values of an axis are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Values {
     /// Times, nanoseconds.

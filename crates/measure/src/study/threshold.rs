@@ -6,7 +6,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figure::{Figure, NoFigure, Unit};
@@ -14,9 +13,10 @@ use crate::comparison::{Compared, Interval, Word};
 use crate::unit::Nanos;
 
 /// A limit to how much more, or less, of a figure the second side may have.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Threshold {
     /// Of what.
     pub figure: Figure,
@@ -34,7 +34,8 @@ enum Limit {
 }
 
 /// What became of a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Held {
     /// The whole interval lies within: the limit is kept.

@@ -9,7 +9,6 @@
 
 mod thinned;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::thinned::Thinned;
@@ -22,7 +21,8 @@ const PLACES: u64 = 10;
 const WORDS: usize = (WINDOW / 64) as usize;
 
 /// What a receiver of numbered datagrams counted, since the stream's start or in an interval of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Datagrams {
     /// Datagrams that the numbers account for: how far the highest has come.
     pub expected: u64,
@@ -57,7 +57,8 @@ pub struct Datagrams {
 }
 
 /// Times from sending to receiving by two clocks: true only where these agree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transit {
     /// How many were taken.
     pub count: u64,

@@ -1,6 +1,5 @@
 //! What is found out about streams where both ends tell: processors, evenness, losses, and what limits them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limit::Limit;
@@ -9,7 +8,8 @@ use crate::throughput::arrivals::Datagrams;
 use crate::unit::Nanos;
 
 /// What else was found out about streams of one way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Detail {
     /// What limits them, and what shows it.
     pub limit: Limit,
@@ -36,7 +36,8 @@ pub struct Detail {
 }
 
 /// One end's processors while it streamed. Shares are from 0 to 1.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Processors {
     /// CPU time of each stream's thread, in nanoseconds, in their order; empty where it was not told.
     pub threads_ns: Vec<Nanos>,
@@ -57,7 +58,8 @@ pub struct Processors {
 }
 
 /// Which buffers the kernel fits to the path; a size that was asked for turns it off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Autotuning {
     /// The send buffer.
     pub send: bool,
@@ -66,7 +68,8 @@ pub struct Autotuning {
 }
 
 /// Sends in place that the kernel is done with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ZeroCopied {
     /// Number of sends.
     pub sends: u64,

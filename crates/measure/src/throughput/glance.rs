@@ -1,13 +1,13 @@
 //! What a sending socket's TCP knows at an instant: the part of `TCP_INFO` that tells why a stream is no faster.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Nanos};
 
 /// State of one connection as its kernel sees it. Counts and times are since the connection began; what this kernel does
 /// not tell is absent. Source: include/uapi/linux/tcp.h.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TcpGlance {
     /// Segments retransmitted since the connection began.
     pub retransmits: Option<u64>,

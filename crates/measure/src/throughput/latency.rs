@@ -1,13 +1,13 @@
 //! What streams do to the time that an exchange beside them takes: before, while and after they run.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Distribution, Standing};
 use crate::unit::Nanos;
 
 /// Exchanges over a flow of their own, of which none waits for another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnderLoad {
     /// What carried the exchanges, and when: the method on one line.
     pub method: String,
@@ -23,7 +23,8 @@ pub struct UnderLoad {
 }
 
 /// The exchanges of one phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     /// Number of exchanges that were due.
     pub scheduled: u64,

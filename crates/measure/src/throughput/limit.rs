@@ -7,7 +7,6 @@
 
 pub mod moved;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::throughput::limit::moved::Moved;
@@ -71,7 +70,8 @@ pub struct TcpSeen {
 }
 
 /// What limits a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Limiter {
@@ -96,7 +96,8 @@ pub enum Limiter {
 }
 
 /// The finding and what it rests on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// What limits.
     pub limiter: Limiter,

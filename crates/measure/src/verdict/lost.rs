@@ -1,13 +1,13 @@
 //! Requests that got no reply: what is to be tried depends on what decides when they leave.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{Method, Pattern, Schedule};
 use crate::verdict::command::Command;
 
 /// What decides how many messages are on the way at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LeavesBy {
     /// A window of requests, or a rate with a cap on them.

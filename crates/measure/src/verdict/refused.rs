@@ -1,12 +1,12 @@
 //! What refused requests, as far as it can be told from here, and what to try against it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::method::Carrier;
 
 /// Where refusals came from, by the ICMP errors that our kernel counted meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusedBy {
     /// TCP resets: no ICMP error came. From the peer's host, or from a box that resets in its place.

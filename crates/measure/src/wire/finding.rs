@@ -1,10 +1,10 @@
 //! What the wire said of a measurement, as it is kept and told.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a capture on this host saw of a measurement, and whether that bears out what was counted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wire {
     /// Name of the interface that the measurement should have crossed: the one it was bound to, or the route's.
     pub interface: String,
@@ -28,7 +28,8 @@ pub struct Wire {
 }
 
 /// One comparison of what was counted with what was seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Of what.
     pub subject: Subject,
@@ -44,7 +45,8 @@ pub struct Check {
 }
 
 /// What was compared, which is also its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
     /// Connections asked for: SYN.
@@ -64,7 +66,8 @@ pub enum Subject {
 }
 
 /// What a comparison came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Both numbers are the same.
@@ -76,7 +79,8 @@ pub enum Verdict {
 }
 
 /// One way, on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireWay {
     /// Packets, a count; segments that were merged are one.
     pub packets: u64,
@@ -99,7 +103,8 @@ pub struct WireWay {
 }
 
 /// Times on the wire: from a request's departure to its reply's arrival at this host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireTimes {
     /// Whether they are of handshakes, from SYN to SYN-ACK.
     pub of_handshakes: bool,
@@ -120,7 +125,8 @@ pub struct WireTimes {
 }
 
 /// The capture itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaptureFacts {
     /// Packets to and from the peer that it took, a count.
     pub packets: u64,

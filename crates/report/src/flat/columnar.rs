@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, GzipLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
@@ -27,7 +27,7 @@ pub(super) struct Writer<W: Write + Send> {
 impl<W: Write + Send> Writer<W> {
     pub(super) fn new(out: W) -> io::Result<Self> {
         let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_compression(Compression::GZIP(GzipLevel::default()))
             .set_created_by(concat!("sonde ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         let schema = Arc::new(parse_message_type(&schema()).map_err(cause)?);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, GzipLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
@@ -37,7 +37,7 @@ impl<W: Write + Send> Writer<W> {
     pub(super) fn new(out: W) -> io::Result<Self> {
         let schema = Arc::new(parse_message_type(SCHEMA).map_err(cause)?);
         let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_compression(Compression::GZIP(GzipLevel::default()))
             .set_created_by(concat!("sonde ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         let out = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(cause)?;

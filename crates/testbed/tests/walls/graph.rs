@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::tree;
 
 /// Our crates and what each imports. docs/architecture.md draws the same.
-const DRAWN: [(&str, &[&str]); 9] = [
+const DRAWN: [(&str, &[&str]); 10] = [
     ("measure", &[]),
     ("protocol", &["measure"]),
     ("endpoint", &["measure", "protocol"]),
@@ -18,6 +18,7 @@ const DRAWN: [(&str, &[&str]); 9] = [
     ("sonde", &["endpoint", "lab", "logbook", "measure", "protocol", "report"]),
     ("testbed", &["measure", "protocol"]),
     ("bench", &["lab", "measure", "testbed"]),
+    ("record-loop", &["measure"]),
 ];
 
 /// For tests, and for the bench, which is not shipped either.
@@ -30,7 +31,19 @@ const OTHERS: [(&str, &[&str]); 9] = [
     ("endpoint", &["io-uring", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"]),
     (
         "logbook",
-        &["base64", "csv", "jiff", "rusqlite", "schemars", "serde", "serde_json", "thiserror", "toml", "uuid", "zstd"],
+        &[
+            "base64",
+            "csv",
+            "flate2",
+            "jiff",
+            "rusqlite",
+            "schemars",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "toml",
+            "uuid",
+        ],
     ),
     (
         "report",

@@ -157,3 +157,16 @@ fn who_is_there_and_busy_is_waited_for() {
     let job = agent.begin(&words("rtt x"), None, false).unwrap();
     assert_eq!(job.wait(Nanos::secs(600), &Stop::default()).unwrap().printed, "late");
 }
+
+#[test]
+fn who_is_asked_answers_or_is_gone() {
+    let answers = agent(r#"while read asked; do echo '{"told":"here"}'; done"#);
+    assert_eq!(answers.ask(&Stop::default()), Ok(()));
+    assert_eq!(answers.ask(&Stop::default()), Ok(()), "each asking wants a word of its own");
+
+    let script = format!("echo '{HELLO}'; exec sleep 600").leak();
+    let silent = start(script, Nanos::millis(500)).unwrap();
+    let told = silent.ask(&Stop::default()).unwrap_err().what;
+    assert!(told.starts_with("b: its agent "), "{told}");
+    assert_eq!(silent.gone().map(|failure| failure.what), Some(told));
+}

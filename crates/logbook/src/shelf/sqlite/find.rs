@@ -1,7 +1,9 @@
 //! What is had from the tables again.
 
+use std::io::Read as _;
 use std::ops::ControlFlow;
 
+use flate2::read::ZlibDecoder;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use serde::de::DeserializeOwned;
@@ -17,6 +19,9 @@ use crate::shelf::{CellFilter, EachRecord, Found, LAST, RecordFilter, RecordSumm
 
 /// Names that are listed where a word starts several.
 const LISTED: usize = 5;
+
+/// Octets of a document, unpressed: a thousand times what a run of a thousand hosts writes. A file that says more is damaged, or made to fill the memory.
+const LARGEST: u64 = 1 << 30;
 
 pub(super) fn runs(at: &Connection, filter: &RunFilter) -> Result<Vec<RunSummary>, Fault> {
     // Of several cells at one place the last kept counts.
@@ -167,8 +172,14 @@ fn as_record(document: &[u8], what: &str) -> Result<Record, Fault> {
 }
 
 fn unpressed(document: &[u8], what: &str) -> Result<String, Fault> {
-    let bytes = zstd::decode_all(document).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    bytes.ok_or_else(|| Fault::Damaged(format!("{what} is not as it was compressed")))
+    let damaged = |why: &str| Fault::Damaged(format!("{what} {why}"));
+    let mut text = String::new();
+    let read = ZlibDecoder::new(document).take(LARGEST + 1).read_to_string(&mut text);
+    read.map_err(|_| damaged("is not as it was compressed"))?;
+    match text.len() as u64 > LARGEST {
+        true => Err(damaged("says to be larger than any that is written")),
+        false => Ok(text),
+    }
 }
 
 fn rows<T>(

@@ -1,5 +1,9 @@
 //! What is put into the tables, each thing in one transaction: what is given twice is there once, what is there is never changed.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
@@ -11,9 +15,6 @@ use crate::record::{Record, Unwritable};
 use crate::run::{Cell, PairCheck, RunDocument};
 use crate::shelf::Progress;
 use crate::shelf::error::Fault;
-
-/// How hard documents are pressed: a record of 40 kB to a tenth of it, in a fraction of a millisecond.
-const LEVEL: i32 = 3;
 
 /// Does `work` in a transaction that no other writer comes between.
 fn whole(connection: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
@@ -209,5 +210,7 @@ pub(super) fn word(value: &impl Serialize) -> Result<String, Fault> {
 }
 
 fn pressed(text: &str) -> Result<Vec<u8>, Fault> {
-    zstd::bulk::compress(text.as_bytes(), LEVEL).map_err(|fault| Unwritable { reason: fault.to_string() }.into())
+    let mut into = ZlibEncoder::new(Vec::new(), Compression::default());
+    let pressed = into.write_all(text.as_bytes()).and_then(|()| into.finish());
+    pressed.map_err(|fault| Unwritable { reason: fault.to_string() }.into())
 }

@@ -1,0 +1,142 @@
+//! Clients that mean harm or are broken: they hold up nobody, and each is told of.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::time::Duration;
+
+use endpoint::peer::iperf::server::event::{Event, Transport};
+use protocol::iperf::ask::Ask;
+use protocol::iperf::settings::Amount;
+use protocol::iperf::time::Stamp;
+use protocol::iperf::wish::Way;
+use test_case::test_case;
+
+use crate::iperf_server::{Ours, until};
+
+fn connected(server: &Ours) -> TcpStream {
+    let socket = TcpStream::connect(server.address()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket
+}
+
+/// Whether the server closed it, in whatever way.
+fn is_closed(mut socket: TcpStream) -> bool {
+    let mut rest = [0; 1 << 12];
+    loop {
+        match socket.read(&mut rest) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) => return error.kind() != std::io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+#[test_case(b"", "no header within"; "nothing at all")]
+#[test_case(&[0x40, 1, 0], "no header within"; "a part of a word")]
+#[test_case(&[0x40, 1, 0, 0x78, 0, 0], "no header within"; "a part of a header")]
+#[test_case(&[0x40, 1, 0, 2], "a header of 1 bytes"; "a header of one octet")]
+#[test_case(&[0x50, 1, 0, 0x78], "permit key"; "a key")]
+#[test_case(&[0, 0x80, 0, 0, 0, 0, 0, 1], "bounceback messages of 1 bytes"; "small messages")]
+#[test_case(&[0, 0x80, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF], "bounceback messages of"; "messages of four gigabytes")]
+fn a_bad_beginning_is_told_of_and_closed(octets: &[u8], why: &str) {
+    let server = Ours::start(Transport::Tcp);
+    let mut socket = connected(&server);
+    socket.write_all(octets).unwrap();
+    until("a failure", || !server.failures().is_empty());
+    assert!(server.failures()[0].contains(why), "{:?}", server.failures());
+    assert!(is_closed(socket));
+}
+
+#[test]
+fn one_that_closes_at_once_is_told_of() {
+    let server = Ours::start(Transport::Tcp);
+    drop(connected(&server));
+    until("a failure", || server.failures().iter().any(|why| why.contains("closed before a header")));
+}
+
+#[test]
+fn one_that_is_silent_holds_up_nobody() {
+    let server = Ours::start(Transport::Tcp);
+    let silent: Vec<TcpStream> = (0..20).map(|_| connected(&server)).collect();
+    let mut socket = connected(&server);
+    let ask = Ask { way: Way::Reverse, amount: Amount::bytes(1_000), ..Ask::default() };
+    socket.write_all(&ask.first(Stamp::default()).encode()).unwrap();
+    assert!(is_closed(socket));
+    assert_eq!(server.await_ended(1)[0].count.carried.bytes.0, 1_000);
+    drop(silent);
+}
+
+#[test]
+fn connections_are_bounded() {
+    let server = Ours::with(Transport::Tcp, |settings| settings.limits.connections = 2);
+    let held = [connected(&server), connected(&server)];
+    // Which one is beyond is the kernel's to say.
+    let third = connected(&server);
+    until("a refusal", || server.failures().iter().any(|why| why.contains("2 connections are served already")));
+    drop(held);
+    drop(third);
+}
+
+#[test]
+fn one_that_does_not_read_ends_with_the_server() {
+    let server = Ours::start(Transport::Tcp);
+    let mut socket = connected(&server);
+    let ask = Ask { way: Way::Reverse, amount: Amount::bytes(1 << 30), ..Ask::default() };
+    socket.write_all(&ask.first(Stamp::default()).encode()).unwrap();
+    until("its begin", || server.events().iter().any(|event| matches!(event, Event::Began(_))));
+    // The server ends here, within its own patience, or its thread would be waited for without an end.
+    drop(server);
+    drop(socket);
+}
+
+#[test]
+fn flows_are_bounded_and_nonsense_begins_none() {
+    let server = Ours::with(Transport::Udp, |settings| settings.limits.flows = 3);
+    for length in 0..20 {
+        UdpSocket::bind("127.0.0.1:0").unwrap().send_to(&vec![0xFF; length], server.address()).unwrap();
+    }
+    let sockets: Vec<UdpSocket> = (0..6).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+    for socket in &sockets {
+        let mut datagram = [0; 100];
+        datagram[3] = 1;
+        socket.send_to(&datagram, server.address()).unwrap();
+    }
+    until("a refusal", || server.failures().iter().any(|why| why.contains("no more flows")));
+    let began = server.events().iter().filter(|event| matches!(event, Event::Began(_))).count();
+    assert_eq!((began, server.failures().len()), (3, 1), "told of once");
+}
+
+#[test]
+fn strangers_are_not_served_where_one_is_awaited() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let server = Ours::with(transport, |settings| settings.only = Some([127, 0, 0, 9].into()));
+        let mut datagram = [0; 100];
+        datagram[3] = 1;
+        match transport {
+            Transport::Tcp => assert!(is_closed(connected(&server))),
+            Transport::Udp => {
+                UdpSocket::bind("127.0.0.1:0").unwrap().send_to(&datagram, server.address()).unwrap();
+            }
+        }
+        until("a refusal", || !server.failures().is_empty());
+        assert!(!server.events().iter().any(|event| matches!(event, Event::Began(_))));
+    }
+}
+
+#[test]
+fn single_datagrams_of_forged_sources_keep_nobody_out_for_long() {
+    let server = Ours::with(Transport::Udp, |settings| settings.limits.flows = 3);
+    let mut datagram = [0; 100];
+    datagram[3] = 1;
+    let sockets: Vec<UdpSocket> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+    for socket in &sockets {
+        socket.send_to(&datagram, server.address()).unwrap();
+    }
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = client.local_addr().unwrap().port();
+    until("its turn", || {
+        client.send_to(&datagram, server.address()).unwrap();
+        server.events().iter().any(|event| matches!(event, Event::Began(began) if began.peer.port() == port))
+    });
+    assert!(server.ended()[0].cut_short.as_ref().is_some_and(|why| why.contains("its place was needed")));
+}

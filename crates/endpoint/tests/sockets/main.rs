@@ -1,0 +1,18 @@
+//! The engines, the reflector and both ends of every peer on real sockets, in one process: what one waits for, another uses.
+
+mod bulk;
+mod bulk_ways;
+mod handshake;
+mod iperf3_client;
+mod iperf3_server;
+mod iperf_client;
+mod iperf_server;
+mod load_batches;
+mod loopback;
+mod netperf_client;
+mod netserver;
+mod reflector;
+mod sockperf_client;
+mod sockperf_server;
+mod stamp;
+mod throughput;

@@ -1,0 +1,85 @@
+//! Streams between both of our ends over loopback: what one end sent and the other had is told by both, and must agree.
+//!
+//! Not here: the reflector's answers octet by octet ([`crate::throughput::by_hand`] has what a strange client may do), and what the
+//! numbers are good for (the bench).
+
+mod by_hand;
+mod datagrams;
+mod lost;
+mod path;
+mod tcp;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::thread;
+
+use endpoint::reflector::{self, Settings};
+use endpoint::rtt::Target;
+use endpoint::stop::Stop;
+use endpoint::throughput::{self, Finding, Task};
+use measure::method::{Asked, Carrier, Direction, Pattern, Schedule};
+use measure::unit::{Bytes, Nanos, Rate};
+
+const PROGRAM: &str = "sonde test";
+const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+
+/// Asks for a stop when it goes, be it by a failed assertion.
+struct Ends<'a>(&'a Stop);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.request();
+    }
+}
+
+/// Runs `body` beside a reflector of these settings, with the flag that stops it.
+fn with_settings<T>(settings: Settings, body: impl FnOnce(SocketAddr, &Stop) -> T) -> T {
+    let reflector = reflector::bind(settings).expect("bound");
+    let address = reflector.addresses()[0];
+    let stop = Stop::default();
+    thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || reflector.run(stop).expect("served"));
+        let _ends = Ends(stop);
+        body(address, stop)
+    })
+}
+
+/// Runs `body` beside a usual reflector at `ip`.
+fn with_reflector<T>(ip: IpAddr, body: impl FnOnce(SocketAddr) -> T) -> T {
+    with_settings(Settings::at(SocketAddr::new(ip, 0), PROGRAM), |address, _| body(address))
+}
+
+/// Streams of calls of so many bytes, which end when they have carried `bytes` all together.
+fn asked(carrier: Carrier, direction: Direction, streams: u32, call: u64, bytes: u64) -> Asked {
+    let stop = measure::method::Stop { bytes: Some(Bytes(bytes)), ..Default::default() };
+    Asked {
+        carrier: Some(carrier),
+        pattern: Some(Pattern::Stream),
+        direction: Some(direction),
+        request_bytes: Some(Bytes(call)),
+        connections: Some(streams),
+        stop,
+        ..Asked::default()
+    }
+}
+
+/// The same by time.
+fn lasting(carrier: Carrier, direction: Direction, streams: u32, call: u64, time: Nanos) -> Asked {
+    let stop = measure::method::Stop { after_ns: Some(time), ..Default::default() };
+    Asked { stop, ..asked(carrier, direction, streams, call, 1) }
+}
+
+fn task(asked: &Asked, address: SocketAddr) -> Task {
+    let target = Target { host: address.to_string(), address };
+    Task { target: Some(target), ..Task::new(asked.resolve().expect("makes sense"), PROGRAM) }
+}
+
+/// So many calls or datagrams a second, all streams of a way together.
+fn rate(per_second: u64) -> Option<Schedule> {
+    Rate::per_second(per_second).map(|rate_per_1000s| Schedule::Rate { rate_per_1000s })
+}
+
+fn measured(task: &Task) -> Finding {
+    throughput::measure(task, &Stop::default(), &mut |_| ()).expect("measured")
+}

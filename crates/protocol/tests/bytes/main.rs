@@ -1,0 +1,10 @@
+//! Bytes and sessions of every peer, against captures, properties and the documents.
+
+mod capture;
+mod corpus;
+mod document;
+mod iperf;
+mod iperf3;
+mod netperf;
+mod session;
+mod sockperf;

@@ -1,0 +1,264 @@
+//! Hosts that do not answer, are lost in the middle, or say nonsense: each costs its own cells, in bounded time, and no others.
+
+use std::os::unix::fs::PermissionsExt;
+
+use endpoint::clock::Monotonic;
+use measure::unit::Nanos;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use testbed::wait;
+
+use crate::run::{Lab, cells, local, methods_of, running};
+
+/// A stand-in of `ssh` for a host on loopback: runs the last of its words by a shell here, after what `first` does.
+fn ssh(lab: &Lab, name: &str, first: &str) -> String {
+    let path = lab
+        .write(name, &format!("#!/bin/sh\n{first}\nfor word in \"$@\"; do last=$word; done\nexec sh -c \"$last\"\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// A table of a host that is reached by such a stand-in.
+fn host(number: usize, ssh: &str) -> String {
+    format!(
+        "[[hosts]]\nname = \"h{number}\"\ninternal = \"127.0.0.{number}\"\nreach = {{ ssh = {{ to = \"h{number}\", through = [\"{ssh}\"] }} }}\n"
+    )
+}
+
+fn lost(run: &Value) -> Vec<(String, String)> {
+    let hosts = run["hosts"].as_array().unwrap().iter().filter(|host| !host["lost"].is_null());
+    hosts
+        .map(|host| (host["host"].as_str().unwrap().to_owned(), host["lost"]["what"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+#[test]
+fn by_ssh_the_program_is_put_there_once_and_run() {
+    let lab = Lab::new();
+    let way = ssh(&lab, "ssh", "");
+    let hosts: String = (1..=2).map(|number| host(number, &way)).collect();
+    let methods = methods_of(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
+    let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{hosts}", lab.port()));
+    let (code, run, said) = lab.run(&[&plan]);
+    assert_eq!((code, cells(&run).len()), (Some(0), 2), "{said}");
+    let cache = lab.path(".cache/sonde");
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1, "one program, under its checksum");
+    assert_eq!(run["hosts"][0]["tool"]["name"], "sonde");
+    // Taken away where that is asked for.
+    let (code, run, said) = lab.run(&["--resume", "last", "--stage", "run,cleanup"]);
+    assert_eq!((code, &run["stages"]), (Some(0), &json!(["prepare", "run", "cleanup"])), "{said}");
+    assert!(crate::run::is_empty(&cache));
+}
+
+#[test]
+fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
+    let lab = Lab::new();
+    let hangs = ssh(&lab, "hangs", "exec sleep 600");
+    let rubbish = ssh(&lab, "rubbish", "yes 'Welcome!'");
+    let refused = ssh(&lab, "refused", "echo 'root@h6: Permission denied (publickey,password).' >&2; exit 255");
+    let methods = methods_of(&[("udp_rr", "rtt --udp -c 20 --warm-up 0")]);
+    let good = (1..=3).map(local).collect::<Vec<_>>().concat();
+    let bad: String =
+        [(4, &hangs), (5, &rubbish), (6, &refused)].iter().map(|(number, way)| host(*number, way)).collect();
+    let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{good}{bad}", lab.port()));
+    let (code, run, said) = lab.run(&[&plan, "--patience", "5s"]);
+    assert_eq!(code, Some(3), "{said}");
+    let (measured, not): (Vec<_>, Vec<_>) = cells(&run).into_iter().partition(|(_, measured)| *measured);
+    assert_eq!((measured.len(), not.len()), (6, 24), "three hosts with each other; 30 in all");
+    assert!(
+        run["cells"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|cell| !cell["failure"].is_null())
+            .all(|cell| cell["host_lost"] == true)
+    );
+    let lost = lost(&run);
+    assert_eq!(lost.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>(), ["h4", "h5", "h6"]);
+    assert!(lost[2].1.contains("Permission denied"), "{lost:?}");
+    for (host, _) in &lost {
+        assert!(said.contains(host.as_str()), "said meanwhile: {said}");
+    }
+}
+
+/// What stands in front of an agent's orders and lets them through until one holds both words; then nothing comes or goes any more.
+fn deaf_to(one: &str, other: &str) -> String {
+    format!(
+        "for word in \"$@\"; do last=$word; done\ncase \"$last\" in *agent*) ;; *) exec sh -c \"$last\";; esac\n\
+         while IFS= read -r line; do case $line in *'\"{one}\"'*'\"{other}\"'*) exec sleep 600;; esac; printf '%s\\n' \"$line\"; done \
+         | sh -c \"$last\"\nexit"
+    )
+}
+
+/// What makes hosts have the program already, without reading all of it for each: what is tested takes seconds, and so would that.
+fn already_there(lab: &Lab) -> String {
+    let program = assert_cmd::cargo::cargo_bin!("sonde").display().to_string();
+    let told = std::process::Command::new("sha256sum").arg(&program).output().unwrap();
+    let sum = String::from_utf8(told.stdout).unwrap().split(' ').next().unwrap().to_owned();
+    let cache = lab.path(".cache/sonde").join(&sum[..16]);
+    std::fs::create_dir_all(&cache).unwrap();
+    std::os::unix::fs::symlink(&program, cache.join("sonde")).unwrap();
+    std::fs::create_dir(lab.path("bin")).unwrap();
+    let teller =
+        lab.write("bin/sha256sum", &format!("#!/bin/sh\n[ -s /dev/stdin ] && echo {sum} || exec /usr/bin/sha256sum\n"));
+    std::fs::set_permissions(&teller, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("export PATH={}:$PATH", lab.path("bin").display())
+}
+
+/// Sixty hosts in thirty pairs, seven of which hang or babble, each at another place of a run, the last behind its end.
+#[test]
+fn of_sixty_hosts_those_that_hang_anywhere_cost_their_own_cells_and_a_bounded_time() {
+    const HOSTS: usize = 60;
+    let lab = Lab::new();
+    let there = already_there(&lab);
+    let only_agents = |what: &str| {
+        format!(
+            "{there}\nfor word in \"$@\"; do last=$word; done\ncase \"$last\" in *agent*) {what};; *) exec sh -c \"$last\";; esac\nexit"
+        )
+    };
+    let deaf_to = |one: &str, other: &str| format!("{there}\n{}", deaf_to(one, other));
+    let elsewhere = lab.path("elsewhere").display().to_string();
+    let uploads = "for word in \"$@\"; do case \"$word\" in *part.*) exec sleep 600;; esac; done";
+    let ways = [
+        ssh(&lab, "never", "exec sleep 600"),
+        ssh(&lab, "silent", &only_agents("exec sleep 600")),
+        ssh(&lab, "rubbish", &only_agents("exec yes 'Welcome!'")),
+        ssh(&lab, "put", &format!("export XDG_CACHE_HOME={elsewhere}\n{uploads}")),
+        ssh(&lab, "serve", &deaf_to("serve", "--listen")),
+        ssh(&lab, "test", &deaf_to("rtt", "--every")),
+        ssh(&lab, "end", &only_agents("sh -c \"$last\"; exec sleep 600")),
+    ];
+    let (bad, good) = (ways.len(), HOSTS - ways.len());
+    let hosts: String =
+        (1..=good).map(local).chain(ways.iter().zip(good + 1..).map(|(way, at)| host(at, way))).collect();
+    // Each that is bad with one that is good, the others with each other.
+    let pair = |one: usize, other: usize| format!("[\"h{one}\", \"h{other}\"]");
+    let pairs: Vec<String> =
+        (1..=bad).map(|at| pair(at, good + at)).chain((bad + 1..=good).step_by(2).map(|at| pair(at, at + 1))).collect();
+    let methods = methods_of(&[("udp_rr", "rtt --udp -c 5 --every 1ms --warm-up 0")]);
+    let top = format!("port = {}\nat_once = \"sharing\"\npairs.listed = [{}]\n", lab.port(), pairs.join(", "));
+    let plan = lab.write("plan.toml", &format!("{top}{methods}{hosts}"));
+    let begun = Monotonic::now();
+    let (code, run, said) = lab.run(&[&plan, "--patience", "3s"]);
+    // Bounded by what is waited for, not by how long they would hang: 600 s each.
+    assert!(Monotonic::now().since(begun).unwrap() < Nanos::secs(120));
+    assert_eq!(code, Some(3), "{said}");
+    let lost = lost(&run);
+    let reasons =
+        ["no end of it within", "did not say hello", "tells what makes no sense: `Welcome!`", "no end of it within"]
+            .into_iter()
+            .chain(["has said nothing for 3 s"; 2]);
+    assert_eq!(lost.len(), bad - 1, "{lost:?}");
+    for ((at, reason), (name, why)) in (good + 1..).zip(reasons).zip(&lost) {
+        assert_eq!((name, why.contains(reason)), (&format!("h{at}"), true), "{why}");
+        assert!(said.contains(&format!("error: {why}")), "said meanwhile: {said}");
+    }
+    // One that hangs behind its end has been measured; of all others nothing is missing.
+    let (measured, not): (Vec<_>, Vec<_>) = cells(&run).into_iter().partition(|(_, measured)| *measured);
+    let lost: Vec<&str> = lost.iter().map(|(name, _)| name.as_str()).collect();
+    for (name, _) in &not {
+        assert!(name.split(['>', ' ']).any(|end| lost.contains(&end)), "{name} has nothing to do with them");
+    }
+    assert_eq!(measured.len() + not.len(), HOSTS);
+    assert!(not.len() <= 2 * (bad - 1) && measured.len() >= HOSTS - 2 * (bad - 1));
+    // What leads to those that hang was killed with its group; what an agent had started ends an instant later.
+    wait::until("nothing of it runs any more", || running(&lab.port().to_string()).is_empty());
+}
+
+#[test]
+fn a_host_that_is_killed_in_the_middle_is_marked_and_measured_when_it_is_back() {
+    let lab = Lab::new();
+    let way = ssh(&lab, "ssh", "");
+    let methods = methods_of(&[("tcp_rr", "rtt --tcp -t 300ms --warm-up 0")]);
+    let hosts: String = (1..=3).map(|number| host(number, &way)).collect();
+    let plan = lab.write("plan.toml", &format!("port = {}\nrepeats = 3\nseed = 3\n{methods}{hosts}", lab.port()));
+    let mut child = lab.start(&[&plan, "--no-check", "--json", "-o", &lab.path("run.json").display().to_string()]);
+    let done = || {
+        let output = lab.command(&["show", "last", "--json"]).output().unwrap();
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        run["cells"].as_array().map_or(0, Vec::len)
+    };
+    wait::until("some cells are there", || done() >= 2);
+    // The reflector of h2 tells which of the agents is h2's.
+    let agent = agent_of("127.0.0.2").expect("h2 serves");
+    kill_process(agent, Signal::KILL).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(lab.path("run.json")).unwrap()).unwrap();
+    let with_h2 = |name: &str| name.contains("h2");
+    for (name, measured) in cells(&run) {
+        assert!(measured || with_h2(&name), "{name} has nothing to do with h2: {:#}", run["cells"]);
+    }
+    assert!(cells(&run).iter().any(|(name, measured)| with_h2(name) && !measured), "what was left of h2's");
+    assert_eq!(cells(&run).len(), 18, "each cell has come to an end");
+    assert_eq!(lost(&run).len(), 1);
+    let (code, run, said) = lab.run(&["--resume", "last"]);
+    assert_eq!(code, Some(0), "{said}");
+    let measured: std::collections::BTreeSet<String> =
+        cells(&run).into_iter().filter(|(_, measured)| *measured).map(|(name, _)| name).collect();
+    assert_eq!(measured.len(), 18);
+    assert_eq!(running(&lab.port().to_string()), [] as [String; 0]);
+}
+
+/// The process that started the reflector at this address.
+fn agent_of(address: &str) -> Option<Pid> {
+    let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).find_map(|folder| {
+        let line = std::fs::read_to_string(folder.join("cmdline")).ok()?.replace('\0', " ");
+        let status = std::fs::read_to_string(folder.join("status")).ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
+        (line.contains(" serve ") && line.contains(address)).then(|| Pid::from_raw(parent))?
+    })
+}
+
+#[test]
+fn a_port_that_is_taken_and_one_that_is_shut_are_said() {
+    let lab = Lab::new();
+    // Somebody else is at the port of one host.
+    let taken = std::net::TcpListener::bind(("127.0.0.2", lab.port())).unwrap();
+    let plan = lab.plan(
+        2,
+        &[("tcp_rr", "rtt --tcp -c 20 --warm-up 0"), ("ping", "rtt --icmp -c 3 --every 1ms --warm-up 0")],
+        "",
+    );
+    let (code, run, _) = lab.run(&[&plan]);
+    drop(taken);
+    assert_eq!(code, Some(3));
+    let failed: Vec<&Value> =
+        run["cells"].as_array().unwrap().iter().filter(|cell| !cell["failure"].is_null()).collect();
+    assert_eq!(failed.len(), 1);
+    assert_eq!((&failed[0]["place"]["to"], &failed[0]["place"]["method"]), (&json!("h2"), &json!("tcp_rr")));
+    let what = failed[0]["failure"]["what"].as_str().unwrap();
+    assert!(what.starts_with("h2: error: ") && what.contains(&lab.port().to_string()), "{what}");
+}
+
+#[test]
+fn plans_that_make_no_sense_are_refused_before_anything_is_touched() {
+    let lab = Lab::new();
+    let methods = [("tcp_rr", "rtt --tcp -c 20")];
+    let cases: [(String, &str); 5] = [
+        (lab.plan(1, &methods, ""), "two hosts at least"),
+        (lab.write("a.toml", "nonsense = 3\nmethods = []\n"), "a.toml, line 1, column 1: unknown key `nonsense`"),
+        (
+            lab.write("b.toml", &std::fs::read_to_string(lab.plan(2, &[("x", "rtt db1 --tcp")], "")).unwrap()),
+            "method `x`: names a host, `db1`",
+        ),
+        (
+            lab.write("c.toml", &std::fs::read_to_string(lab.plan(2, &[("x", "rtt --nonsense")], "")).unwrap()),
+            "--nonsense",
+        ),
+        (
+            lab.write("d.toml", &std::fs::read_to_string(lab.plan(2, &[("x", "rtt --tcp --port 5")], "")).unwrap()),
+            "method `x`: says --port",
+        ),
+    ];
+    for (plan, expected) in cases {
+        let plan = if plan.ends_with("plan.toml") { lab.plan(1, &methods, "") } else { plan };
+        let output = lab.command(&["run", &plan]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    }
+    assert!(!lab.path("runs.db").exists());
+    let output = lab.command(&["run", "--resume", "last"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "there is none to go on with");
+}

@@ -1,0 +1,9 @@
+//! Our program and the original, both ways, end to end; and what a peer's words, options and forms come to.
+
+mod iperf3_pairs;
+mod iperf_pairs;
+mod netperf_pairs;
+mod ping_pairs;
+mod sockperf_pairs;
+mod sockperf_server;
+mod stamp_pairs;

@@ -1,0 +1,32 @@
+//! What either of our ends meets when the other misbehaves: a clear error in bounded time, and a server that goes on
+//! serving others.
+//!
+//! The other end is made of raw octets here, apart from the codec that is tested.
+
+mod clients;
+mod crowd;
+mod message;
+mod ports;
+mod servers;
+
+use std::path::Path;
+
+use crate::netperf_pairs::ends::{End, Server};
+
+/// Whether `server` still serves somebody who does it right.
+fn serves(server: &Server) {
+    let ended = End::Ours.client(server.port, &["-H", "127.0.0.1", "-t", "TCP_RR", "-l", "-100"]);
+    assert_eq!((ended.overdue, ended.code), (false, Some(0)), "it serves nobody any more: {}", ended.told());
+}
+
+/// Entries of a folder of this process below `/proc`.
+fn entries(pid: u32, what: &str) -> usize {
+    std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join(what)).map_or(0, Iterator::count)
+}
+
+/// The most memory it has had resident, KiB.
+fn peak_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_else(|| panic!("{status}"));
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
