@@ -93,10 +93,9 @@ impl Stop {
 /// What is left until then, as the system takes it; `None`: for ever.
 pub fn timeout(until: Instant) -> Option<Timespec> {
     let left = |until: Instant| until.since(Monotonic::now()).unwrap_or(Nanos::ZERO).0;
-    (until != Instant::NEVER).then(|| left(until)).map(|left| Timespec {
-        tv_sec: (left / 1_000_000_000) as i64,
-        tv_nsec: (left % 1_000_000_000) as i64,
-    })
+    (until != Instant::NEVER)
+        .then(|| left(until))
+        .map(|left| Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 })
 }
 
 impl Wish {

@@ -26,7 +26,8 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    fn to(cpu: u32) -> std::io::Result<Self> {
+    /// Pins the calling thread to `cpu`.
+    pub fn to(cpu: u32) -> std::io::Result<Self> {
         let before = sched_getaffinity(None)?;
         pin(cpu)?;
         Ok(Self { before })

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use measure::method::{Carrier, Pattern};
+use measure::unit::Instant;
 use protocol::native::header::Token;
 use protocol::native::key::Secret;
 use protocol::native::message::{Ending, Got, Open, Reason, Refused, capability};
@@ -26,7 +27,7 @@ use crate::environment::watch::Watch;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
-use crate::socket::{self, GLANCE};
+use crate::socket;
 use crate::thread::{CpuTime, cpu_for, settle};
 
 /// Serves one accepted connection to its end.
@@ -117,15 +118,11 @@ impl Attendant<'_> {
         }
     }
 
-    /// Waits for the client's next word. Before there is a session nothing else happens, and a thousand connections
-    /// that say nothing cost no time.
+    /// Waits for the client's next word, or until something is due: a thousand connections that say nothing cost no time.
     fn wait(&self) {
-        let now = Monotonic::now();
-        let until = match &self.session {
-            Some(_) => now.after(GLANCE),
-            None => self.server.deadline().unwrap_or_else(|| now.after(GLANCE)),
-        };
-        self.shared.await_input(self.connection, until);
+        let of_session = self.session.as_ref().map(|session| session.next_look(Monotonic::now()));
+        let until = of_session.into_iter().chain(self.server.deadline()).min();
+        self.shared.stop.wait_or_input(self.connection, until.unwrap_or(Instant::NEVER));
     }
 
     fn write(&mut self) -> std::io::Result<()> {
@@ -198,6 +195,7 @@ impl Attendant<'_> {
         };
         let version = self.server.version().unwrap_or(Versions::OURS.highest);
         let session = Arc::new(Session::new(token, version, open, got.clone()));
+        session.over.follow(&self.shared.stop);
         if !self.shared.sessions.add(Arc::clone(&session), self.shared.settings.limits.sessions) {
             let detail = format!("{} sessions are open, which is the limit", self.shared.settings.limits.sessions);
             return self.server.refuse(Refused {

@@ -4,21 +4,21 @@
 //! The shared socket answers nobody. A flow's socket is bound to the same port and connected to the client, so that
 //! the kernel sorts its datagrams out, and its replies leave from the very address the client sent to.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use measure::method::{Carrier, Pattern};
-use measure::unit::Bytes;
+use measure::unit::{Bytes, Instant};
 use protocol::native::header::Header;
 use rustix::net::{RecvFlags, recv, recvfrom};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+use super::Shared;
 use super::answer::Answerer;
 use super::session::{Session, SocketEnd};
 use super::stream;
-use super::{Counted, Shared};
 use crate::link::datagram::Datagram;
 use crate::link::stamping::Stamping;
 use crate::socket::{self, option, queue};
@@ -30,18 +30,21 @@ const LARGEST_BUFFER: usize = i32::MAX as usize / 2;
 /// Datagrams that are looked for in a new flow's queue, of clients that began at the same moment.
 const ASTRAY: usize = 256;
 
-/// Options of the shared socket before it is bound: it tells to which of our addresses a datagram came.
+/// Options of the shared socket before it is bound: it tells to which of our addresses a datagram came, and a call that
+/// finds none comes back.
 pub fn prepare(socket: &Socket, ipv6: bool) -> std::io::Result<()> {
+    socket.set_nonblocking(true)?;
     option::tell_destination(socket.as_fd(), ipv6)
 }
 
 /// Takes first datagrams until the reflector stops.
-pub fn serve(shared_socket: &UdpSocket, address: SocketAddr, shared: &Arc<Shared>) {
-    let set = shared_socket.set_read_timeout(Some(socket::GLANCE.into()));
-    debug_assert!(set.is_ok(), "a read timeout above zero is always taken");
+pub fn serve(shared_socket: &Socket, address: SocketAddr, shared: &Arc<Shared>) {
     let mut buffer = vec![0; 65_536];
     while !shared.stop.requested() {
-        let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else { continue };
+        let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else {
+            shared.stop.wait_or_input(shared_socket, Instant::NEVER);
+            continue;
+        };
         let Some(from) = first.from else { continue };
         let local = SocketAddr::new(first.to.unwrap_or(address.ip()), address.port());
         let mut waiting = vec![(buffer[..first.length].to_vec(), from)];
@@ -90,7 +93,7 @@ fn start(
     let result = open(local, from, session.open.receive_buffer_bytes).and_then(|socket| {
         let astray = astray(&socket, from);
         let (session, shared) = (Arc::clone(session), Arc::clone(shared));
-        let one = Counted::below(&shared.flows, u32::MAX);
+        let one = shared.flows.take();
         let pool = Arc::clone(&shared.pool);
         pool.serve(move || {
             let _one = one;

@@ -12,6 +12,7 @@ use protocol::native::stream::Told as StreamTold;
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::pace;
+use crate::socket::GLANCE;
 use crate::stop::Stop;
 use crate::thread::CpuTime;
 
@@ -30,7 +31,7 @@ pub struct Session {
     pub flows: Vec<FlowCount>,
     /// Messages with the session's token that made no sense.
     pub malformed: AtomicU64,
-    /// Set when it is over: its threads end.
+    /// Set when it is over, or the reflector stops: its threads end.
     pub over: Stop,
     /// When a message of it was last seen, at the grain of a thread's glance.
     seen: AtomicU64,
@@ -179,6 +180,15 @@ impl Session {
             return Some(Overdue::Duration);
         }
         now.since(seen).is_some_and(|silence| silence > self.got.idle_ns).then_some(Overdue::Idle)
+    }
+
+    /// When to look at `now` whether the session has come to its end: by the latest when it may have. Until then after as
+    /// long as nothing was seen, so that silence is looked at less and less often, and its end is told in time after it.
+    pub fn next_look(&self, now: Instant) -> Instant {
+        let seen = Instant(self.seen.load(Ordering::Relaxed));
+        let due = self.opened.after(self.got.duration_ns).min(seen.after(self.got.idle_ns));
+        let silence = now.since(seen).unwrap_or_default();
+        due.after(Nanos(1)).min(now.after(silence.max(GLANCE)))
     }
 
     /// A thread of this session begins. Its number, from 0, says which CPU of the list is its.

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use measure::method::{Carrier, Schedule, Sending, Waiting};
 use measure::throughput::detail::ZeroCopied;
 use measure::throughput::{Carried, Stream};
-use measure::unit::{Nanos, Rate};
+use measure::unit::{Instant, Nanos, Rate};
 use protocol::bulk::{Mark, Numbering};
 use protocol::native::limits;
 use protocol::native::message::{Open, Reason, Refused};
@@ -36,7 +36,7 @@ use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
 use crate::link::clockwork::poll_one;
 use crate::link::ring::{Ring, Shape};
 use crate::random;
-use crate::socket::{self, GLANCE, option};
+use crate::socket::{self, option};
 use crate::thread::{CpuTime, cpu_for, settle};
 
 /// One flow of a session of streams, and all that its thread needs.
@@ -60,13 +60,13 @@ impl<'a> Flow<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.session.over.requested() || self.shared.stop.requested()
+        self.session.over.requested()
     }
 
     /// Waits until there is something to read; `false`: the session is over.
     fn await_word(&self, socket: &Socket) -> bool {
         while !self.is_over() {
-            if self.shared.await_input(socket, Monotonic::now().after(GLANCE)) {
+            if self.session.over.wait_or_input(socket, Instant::NEVER) {
                 return true;
             }
         }

@@ -15,22 +15,22 @@ mod tally;
 
 use std::net::{Shutdown, SocketAddr};
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use measure::unit::{Instant, Nanos};
-use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity};
 
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace;
-use crate::reflector::pool::Pool;
-use crate::socket::{self, GLANCE, option};
+use crate::serve;
+use crate::serve::places::Places;
+use crate::serve::pool::Pool;
+use crate::socket::option;
 use crate::stop::Stop;
 use crate::thread::{cpu_for, settle};
 use bound::{Bound, Kind};
@@ -43,8 +43,6 @@ use tally::Tally;
 const END: Nanos = Nanos::secs(1);
 /// What was sent before the end is expected to have come when nothing more comes for so long.
 const QUIET: Nanos = Nanos::millis(20);
-/// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
-const SHORTAGE: Nanos = Nanos::millis(20);
 
 /// A server whose sockets are bound.
 #[derive(Debug)]
@@ -58,7 +56,7 @@ pub struct Server {
 struct Shared {
     settings: Settings,
     /// Connections at once, and how many there may be.
-    connections: Arc<AtomicU32>,
+    connections: Places,
     most: u32,
     open: Open,
     pool: Arc<Pool>,
@@ -66,20 +64,11 @@ struct Shared {
     stop: Stop,
     /// Whether what has come and was not read yet is left.
     given_up: AtomicBool,
-    /// Readable once the server stops: it wakes the threads that wait for connections.
-    ended: OwnedFd,
 }
 
 impl Shared {
     fn given_up(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
-    }
-
-    fn end(&self) {
-        self.stop.request();
-        self.pool.close();
-        // The count of the event is never read, so it cannot be full.
-        let _woken = rustix::io::write(&self.ended, &1_u64.to_ne_bytes());
     }
 
     /// Connections end once what their clients have sent is read; those that go on sending, or do not read, when `END` is
@@ -88,10 +77,10 @@ impl Shared {
         let give_up = Monotonic::now().after(END);
         self.await_quiet(give_up);
         self.open.end(Shutdown::Read);
-        self.await_connections(give_up.max(Monotonic::now().after(QUIET)));
+        self.connections.await_empty(give_up.max(Monotonic::now().after(QUIET)));
         self.given_up.store(true, Ordering::Relaxed);
         self.open.end(Shutdown::Both);
-        self.await_connections(Monotonic::now().after(END));
+        self.connections.await_empty(Monotonic::now().after(END));
     }
 
     /// Waits until nothing has come for [`QUIET`]: what a client has written may still be on its way.
@@ -102,16 +91,10 @@ impl Shared {
             if !self.open.is_quiet() {
                 quiet_at = now.after(QUIET);
             }
-            if now >= quiet_at.min(give_up) || self.connections.load(Ordering::Acquire) == 0 {
+            if now >= quiet_at.min(give_up) || self.connections.taken() == 0 {
                 return;
             }
             pace::sleep_until(now.after(Nanos::millis(2)));
-        }
-    }
-
-    fn await_connections(&self, give_up: Instant) {
-        while self.connections.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
-            pace::sleep_until(Monotonic::now().after(Nanos::millis(1)));
         }
     }
 }
@@ -120,20 +103,17 @@ impl Shared {
 /// go into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     check_cpus(&settings.cpus)?;
-    // Best effort: with fewer descriptors fewer clients are served.
-    socket::raise_descriptor_limit();
+    let stop = serve::prepare()?;
     let sockets = bound::open_all(&settings)?;
-    let fail = |cause: Errno| EndpointError::new(Step::OpenSocket("event"), "this host", cause);
-    let ended = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(fail)?;
+    let most = settings.limits.connections_of(settings.rules.largest);
     let shared = Shared {
-        connections: Arc::default(),
-        most: settings.limits.connections_of(settings.rules.largest),
+        connections: Places::new(most),
+        most,
         open: Open::default(),
         pool: Arc::default(),
         tally: Tally::of(&settings),
-        stop: Stop::default(),
+        stop,
         given_up: AtomicBool::new(false),
-        ended,
         settings,
     };
     Ok(Server { sockets, shared: Arc::new(shared) })
@@ -168,17 +148,18 @@ impl Server {
                 datagrams::warm_up(socket, &shared);
             }
         }
+        shared.stop.follow(stop);
         let started = thread::scope(|scope| {
             let started = deal(sockets.len(), shared.settings.threads)
                 .into_iter()
                 .enumerate()
                 .try_for_each(|(thread, range)| start(scope, &sockets, thread, range, &shared));
-            while started.is_ok() && !stop.requested() {
-                thread::park_timeout(GLANCE.into());
+            if started.is_ok() {
+                shared.stop.wait(Instant::NEVER);
             }
-            shared.end();
             started
         });
+        shared.pool.close();
         let dropped = dropped(&sockets);
         // The listeners are closed first: whoever comes now is refused by the kernel.
         drop(sockets);
@@ -252,7 +233,7 @@ fn spawn<'scope>(
     let thread = thread::Builder::new().name("sonde-sockperf".into()).spawn_scoped(scope, body);
     thread.map(drop).map_err(|cause| {
         // Those that run already are not waited for without an end.
-        shared.end();
+        shared.stop.request();
         EndpointError::new(Step::StartThread, "this host", cause)
     })
 }

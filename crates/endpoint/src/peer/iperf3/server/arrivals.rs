@@ -1,11 +1,10 @@
 //! Connections as they come: which test each belongs to, or that it is a new one.
 
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
 
 use measure::unit::Nanos;
 use protocol::iperf3::cookie::{Cookie, LENGTH};
@@ -17,14 +16,11 @@ use socket2::Socket;
 use super::event::Event;
 use super::{Shared, test};
 use crate::clock::Monotonic;
-use crate::pace;
-use crate::reflector::Counted;
-use crate::socket::{self, GLANCE};
+use crate::serve::Arrival;
+use crate::socket;
 
 /// How long a connection may take to say its cookie.
 const COOKIE: Nanos = Nanos::secs(10);
-/// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
-const SHORTAGE: Nanos = Nanos::millis(20);
 
 /// A data connection, and its place in the order of all that were accepted: the client's order, by which it is known what
 /// each is for.
@@ -77,43 +73,24 @@ impl Drop for Expecting<'_> {
     }
 }
 
-/// Accepts until the server stops.
-pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    let mut place = 0;
-    while !shared.stop.requested() {
-        shared.await_input(listener, Monotonic::now().after(GLANCE));
-        while !shared.stop.requested() {
-            match listener.accept() {
-                Ok((connection, from)) => {
-                    place += 1;
-                    attend(connection.into(), from, place, shared);
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => {}
-                Err(error) => {
-                    shared.tell(&Event::TurnedAway { from: None, why: &format!("cannot accept a client: {error}") });
-                    pace::sleep_until(Monotonic::now().after(SHORTAGE));
-                    break;
-                }
-            }
-        }
-    }
-}
-
 /// A thread for one connection; beyond the bound it is told that the server is busy.
-fn attend(connection: Socket, from: SocketAddr, place: u64, shared: &Arc<Shared>) {
-    let turn_away = |why: &str| shared.tell(&Event::TurnedAway { from: Some(from), why });
-    let Some(one) = Counted::below(&shared.connections, shared.settings.limits.connections) else {
+pub(super) fn attend(arrival: Arrival, place: u64, shared: &Arc<Shared>) {
+    let turn_away = |from, why: &str| shared.tell(&Event::TurnedAway { from, why });
+    let (connection, from) = match arrival {
+        Ok(arrival) => arrival,
+        Err(error) => return turn_away(None, &format!("cannot accept a client: {error}")),
+    };
+    let Some(one) = shared.connections.take() else {
         deny(&connection);
-        return turn_away("too many connections are open already");
+        return turn_away(Some(from), "too many connections are open already");
     };
     let with_thread = Arc::clone(shared);
-    let body = move || {
+    let started = shared.pool.serve(move || {
         let _one = one;
         greet(connection, from, place, &with_thread);
-    };
-    if let Err(error) = thread::Builder::new().name("sonde-iperf3".into()).spawn(body) {
-        turn_away(&format!("cannot start a thread: {error}"));
+    });
+    if let Err(error) = started {
+        turn_away(Some(from), &format!("cannot start a thread: {error}"));
     }
 }
 
@@ -150,28 +127,29 @@ fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &Shared) {
 }
 
 fn begin(connection: &Socket, from: SocketAddr, cookie: Cookie, shared: &Shared) {
-    let Some(one) = Counted::below(&shared.tests, shared.settings.limits.tests) else {
+    let Some(one) = shared.tests.take() else {
         deny(connection);
         return shared.tell(&Event::TurnedAway { from: Some(from), why: "the server is busy running a test" });
     };
     let test = shared.count.fetch_add(1, Ordering::AcqRel) + 1;
     shared.tell(&Event::Accepted { test, from, cookie: &cookie });
     let completed = test::attend(connection, from, cookie, test, shared);
+    shared.test_ended();
     drop(one);
     if completed && shared.settings.one_off {
-        shared.end();
+        shared.stop.request();
     }
 }
 
 fn hear_cookie(connection: &Socket, shared: &Shared) -> Result<Cookie, String> {
     let gone = |error: std::io::Error| format!("gone before it said what it is for: {error}");
-    connection.set_nonblocking(false).map_err(gone)?;
     socket::set_glance(connection).map_err(gone)?;
     let give_up = Monotonic::now().after(COOKIE);
     let mut cookie = [0; LENGTH];
     let mut have = 0;
     while have < LENGTH {
-        match recv(connection, &mut cookie[have..], RecvFlags::empty()) {
+        shared.stop.wait_or_input(connection, give_up);
+        match recv(connection, &mut cookie[have..], RecvFlags::DONTWAIT) {
             Ok((0, _)) => return Err(format!("closed after {have} of {LENGTH} octets of its cookie")),
             Ok((count, _)) => have += count,
             Err(Errno::AGAIN | Errno::INTR) => {}

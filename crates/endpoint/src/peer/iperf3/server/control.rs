@@ -13,7 +13,6 @@ use socket2::{Socket, TcpKeepalive};
 
 use super::Shared;
 use crate::clock::Monotonic;
-use crate::socket::GLANCE;
 
 /// A client that takes nothing of what is said for so long is gone.
 const ANSWER: Nanos = Nanos::secs(20);
@@ -62,7 +61,7 @@ impl<'a> Control<'a> {
         let kept = self.server.feed(&[]);
         self.take(kept)?;
         if self.heard.is_empty() {
-            self.shared.await_input(self.connection, until);
+            self.shared.stop.wait_or_input(self.connection, until);
         }
         let mut buffer = [0; 16 << 10];
         let actions = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
@@ -102,7 +101,7 @@ impl<'a> Control<'a> {
             if self.shared.stop.requested() {
                 return Err(Stopped::Stopping);
             }
-            self.hear(Monotonic::now().after(GLANCE))?;
+            self.hear(since.0.after(REST))?;
             let (now, partial) = (Monotonic::now(), self.server.partial());
             if partial > since.1 {
                 since = (now, partial);

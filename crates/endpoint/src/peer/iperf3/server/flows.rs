@@ -11,16 +11,16 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use measure::unit::Instant;
 use protocol::iperf3::datagram::REPLY;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, recvfrom, send};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{SockAddr, Socket, Type};
 
 use super::Shared;
 use super::event::Event;
-use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
-use crate::socket::GLANCE;
+use crate::serve;
 
 /// First datagrams have so many octets, whatever they say.
 const FIRST: usize = 4;
@@ -91,11 +91,8 @@ impl Drop for Turn<'_> {
 /// A socket for first datagrams at `address`.
 pub(super) fn bind(address: SocketAddr) -> Result<Socket, EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::Listen, address, cause);
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP)).map_err(fail)?;
+    let socket = serve::unbound(address, Type::DGRAM).map_err(fail)?;
     socket.set_reuse_address(true).map_err(fail)?;
-    if address.is_ipv6() {
-        socket.set_only_v6(!address.ip().is_unspecified()).map_err(fail)?;
-    }
     socket.bind(&SockAddr::from(address)).map_err(fail)?;
     Ok(socket)
 }
@@ -103,7 +100,7 @@ pub(super) fn bind(address: SocketAddr) -> Result<Socket, EndpointError> {
 /// Takes first datagrams until the server stops.
 pub(super) fn serve(mut socket: Socket, shared: &Shared) {
     while !shared.stop.requested() {
-        shared.await_input(&socket, Monotonic::now().after(GLANCE));
+        shared.stop.wait_or_input(&socket, Instant::NEVER);
         let mut waiting = take_all(&socket);
         while let Some(from) = waiting.pop() {
             let Some(to) = shared.flows.claim(from) else { continue };

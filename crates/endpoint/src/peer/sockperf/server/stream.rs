@@ -12,18 +12,17 @@ use measure::unit::{Instant, Nanos};
 use protocol::sockperf::message::Header;
 use protocol::sockperf::server::Malformed;
 use protocol::sockperf::stream::Framer;
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{Socket, TcpKeepalive};
 
-use super::bound::{self, BACKLOG, Bound};
+use super::Shared;
+use super::bound::{self, Bound};
 use super::event::Event;
 use super::tally::Count;
-use super::{SHORTAGE, Shared};
 use crate::clock::Monotonic;
-use crate::pace::{self, Courtesy};
-use crate::reflector::Counted;
+use crate::pace::Courtesy;
+use crate::serve::{self, Arrival};
 use crate::thread::{cpu_for, settle};
 
 /// A spinning thread whose client is silent for so long waits in the kernel until it speaks again: a client that does
@@ -34,48 +33,23 @@ const PROBED: (Duration, u32, Duration) = (Duration::from_mins(1), 6, Duration::
 
 /// Accepts connections of all `listeners` until it is to stop.
 pub(super) fn accept(listeners: &[&Bound], shared: &Arc<Shared>) {
-    let mut set: Vec<PollFd<'_>> = listeners.iter().map(|one| PollFd::new(&one.socket, PollFlags::IN)).collect();
-    set.push(PollFd::new(&shared.ended, PollFlags::IN));
-    while !shared.stop.requested() {
-        // An interruption ends the wait early, which is allowed for.
-        let _woken = poll(&mut set, None);
-        for (listener, ready) in listeners.iter().zip(&set) {
-            if ready.revents().contains(PollFlags::IN) {
-                accept_one(listener, shared);
-            }
-        }
-    }
+    let sockets = listeners.iter().map(|listener| &listener.socket);
+    let accepted =
+        serve::accept(sockets, &shared.stop, |place, arrival| attend(arrival, listeners[place].address(), shared));
+    debug_assert!(accepted.is_ok(), "the event was there when the server was bound");
     // Those that came before the end are served too.
     for listener in listeners {
-        let _waiting = (0..BACKLOG).take_while(|_| accept_one(listener, shared)).count();
-    }
-}
-
-/// Takes the next connection; `false` where none is there.
-fn accept_one(listener: &Bound, shared: &Arc<Shared>) -> bool {
-    match listener.socket.accept() {
-        Ok((connection, from)) => {
-            if let Some(from) = from.as_socket() {
-                attend(connection, from, listener.address(), shared);
-            }
-            true
-        }
-        Err(error) => match Errno::from_io_error(&error) {
-            Some(Errno::AGAIN) => false,
-            // The client has gone again.
-            Some(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => true,
-            _ => {
-                shared.tally.turn_away(None, || format!("cannot accept a connection: {error}"));
-                pace::sleep_until(Monotonic::now().after(SHORTAGE));
-                false
-            }
-        },
+        serve::accept_rest(&listener.socket, |arrival| attend(arrival, listener.address(), shared));
     }
 }
 
 /// A thread for one connection; beyond the bound it is closed, which tells its client as much as can be told.
-fn attend(socket: Socket, from: SocketAddr, at: SocketAddr, shared: &Arc<Shared>) {
-    let Some(one) = Counted::below(&shared.connections, shared.most) else {
+fn attend(arrival: Arrival, at: SocketAddr, shared: &Arc<Shared>) {
+    let (socket, from) = match arrival {
+        Ok(arrival) => arrival,
+        Err(error) => return shared.tally.turn_away(None, || format!("cannot accept a connection: {error}")),
+    };
+    let Some(one) = shared.connections.take() else {
         return shared.tally.turn_away(Some(from), || format!("{} connections are served already", shared.most));
     };
     if prepare(&socket, shared).is_err() {
@@ -103,8 +77,6 @@ fn attend(socket: Socket, from: SocketAddr, at: SocketAddr, shared: &Arc<Shared>
 }
 
 fn prepare(socket: &Socket, shared: &Shared) -> std::io::Result<()> {
-    // It may have been handed down by the listener.
-    socket.set_nonblocking(false)?;
     socket.set_tcp_nodelay(shared.settings.options.nodelay)?;
     let (idle, probes, between) = PROBED;
     socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle).with_retries(probes).with_interval(between))?;
