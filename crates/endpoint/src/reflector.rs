@@ -232,7 +232,7 @@ fn arrived(arrival: Arrival, shared: &Arc<Shared>) {
         return;
     }
     let Some(one) = shared.connections.take() else { return turn_away(&connection, shared) };
-    let with_thread = Arc::clone(shared);
+    let (connection, with_thread) = (Arc::new(connection), Arc::clone(shared));
     // Without a thread the connection is closed, which tells the client as much as can be told.
     let _started = shared.pool.serve(move || {
         let _one = one;

@@ -3,6 +3,7 @@
 //! Whatever waits here waits for events: a server that nobody uses is not woken. What is said over a connection is no
 //! matter of this room: a peer brings that, with its bounds and its words for those that are turned away.
 
+pub mod open_sockets;
 pub mod places;
 pub mod pool;
 

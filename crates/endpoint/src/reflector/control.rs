@@ -27,13 +27,13 @@ use crate::environment::watch::Watch;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
-use crate::socket;
+use crate::socket::{self, GLANCE};
 use crate::thread::{CpuTime, cpu_for, settle};
 
 /// Serves one accepted connection to its end.
-pub fn attend(connection: &Socket, from: SocketAddr, shared: &Arc<Shared>) {
+pub fn attend(connection: &Arc<Socket>, from: SocketAddr, shared: &Arc<Shared>) {
     let before = CpuTime::own();
-    if socket::set_glance(connection).is_err() {
+    if connection.set_write_timeout(Some(GLANCE.into())).is_err() {
         return;
     }
     let Some(terms) = terms(shared) else { return };
@@ -264,23 +264,34 @@ fn is_glance(error: &std::io::Error) -> bool {
 }
 
 /// A data connection: let in or refused by one octet, then answered. `before`: what its thread had used when it came.
-fn serve_data((connection, from): (&Socket, SocketAddr), data: Data, unread: &[u8], shared: &Shared, before: CpuTime) {
+fn serve_data(
+    (connection, from): (&Arc<Socket>, SocketAddr),
+    data: Data,
+    unread: &[u8],
+    shared: &Shared,
+    before: CpuTime,
+) {
     let (session, thread) = match admit(data, shared) {
         Ok(session) => {
             let thread = session.begin_thread();
             (session, thread)
         }
         Err(refusal) => {
-            let _refused = (&mut &*connection).write(&[DataAnswer::Refused(refusal).code()]);
+            let _refused = (&mut &**connection).write(&[DataAnswer::Refused(refusal).code()]);
             return;
         }
     };
     let flow = &session.flows[usize::from(data.flow)];
     // What fails here is this connection: its client is told by its end.
-    let serve = if session.open.pattern == Pattern::Stream { stream::serve } else { answer_stream };
-    let _answered = serve(connection, from, &session, (data.flow, thread), unread, shared);
+    if session.open.pattern == Pattern::Stream {
+        // It is told of once: no other has its flow.
+        let _streamed = stream::serve(connection, from, &session, (data.flow, thread), unread, shared);
+    } else {
+        let place = session.sockets.enter(connection);
+        let _answered = answer_stream(connection, from, &session, (data.flow, thread), unread, shared);
+        session.sockets.leave(place);
+    }
     session.end_thread(CpuTime::own().since(before));
-    // A stream is told of once: no other has its flow.
     if session.open.pattern == Pattern::Exchange {
         flow.leave();
     }
@@ -322,7 +333,7 @@ fn answer_stream(
     link.stamping = stamping;
     link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);
-    let mut answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour, &shared.stop);
+    let mut answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour);
     answerer.run();
     Ok(())
 }

@@ -172,12 +172,13 @@ fn answer(
     let ready = socket::set_waiting(&socket, from, waiting)
         .and_then(|()| settle(cpu_for(&session.got.cpus, thread), "reflector"));
     let Ok(_pinned) = ready else { return };
+    let place = wait_for_good(&socket, session);
     let stamping = if session.got.stamps { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let mut link = Datagram::new(socket, waiting, shared.stop.clone());
     link.stamping = stamping;
     // What was granted was tried before; a socket that refuses all the same takes one at a time.
     let many = session.got.batch.is_some() && link.take_segments().is_ok();
-    let mut answerer = Answerer::new(link, session, flow, true, &shared.settings.behaviour, &shared.stop);
+    let mut answerer = Answerer::new(link, session, flow, true, &shared.settings.behaviour);
     if answerer.answer_first(first).is_ok() {
         if many {
             answerer.run_many()
@@ -186,6 +187,17 @@ fn answer(
         };
     }
     session.end_socket(end_of(answerer.link.socket()));
+    if let Some(place) = place {
+        session.sockets.leave(place);
+    }
+}
+
+/// Has calls wait as long as it takes, until the session ends and shuts the socket: then its number among those. Without
+/// another descriptor they look up every now and then.
+fn wait_for_good(socket: &Socket, session: &Session) -> Option<u64> {
+    let kept = Arc::new(socket.try_clone().ok()?);
+    kept.set_read_timeout(None).ok()?;
+    Some(session.sockets.enter(&kept))
 }
 
 fn end_of(socket: &Socket) -> SocketEnd {

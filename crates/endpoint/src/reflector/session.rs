@@ -1,6 +1,7 @@
 //! The sessions a reflector has open: who may be answered, how, and what was counted.
 
 use std::collections::HashMap;
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -12,6 +13,7 @@ use protocol::native::stream::Told as StreamTold;
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::pace;
+use crate::serve::open_sockets::OpenSockets;
 use crate::socket::GLANCE;
 use crate::stop::Stop;
 use crate::thread::CpuTime;
@@ -33,6 +35,8 @@ pub struct Session {
     pub malformed: AtomicU64,
     /// Set when it is over, or the reflector stops: its threads end.
     pub over: Stop,
+    /// Those of flows that are exchanges, whose threads wait for the next request as long as it takes.
+    pub sockets: OpenSockets,
     /// When a message of it was last seen, at the grain of a thread's glance.
     seen: AtomicU64,
     /// Requests that had been received when that was last looked at.
@@ -152,6 +156,7 @@ impl Session {
             flows,
             malformed: AtomicU64::new(0),
             over: Stop::default(),
+            sockets: OpenSockets::default(),
             seen: AtomicU64::new(now.0),
             noted: AtomicU64::new(0),
             opened: now,
@@ -227,6 +232,12 @@ impl Session {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ends its threads. What has come is still taken.
+    fn end(&self) {
+        self.over.request();
+        self.sockets.end(Shutdown::Read);
+    }
+
     /// Requests received so far, by flow.
     pub fn received(&self) -> Vec<u64> {
         self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).collect()
@@ -235,7 +246,7 @@ impl Session {
     /// Ends the threads of the session, and gives the counts at its end. CPU time and sockets are told where all threads
     /// told theirs.
     pub fn finish(&self) -> Report {
-        self.over.request();
+        self.end();
         let give_up = Monotonic::now().after(LAST_WORDS);
         while self.running.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
             pace::sleep_until(Monotonic::now().after(Nanos::millis(2)));
@@ -295,10 +306,10 @@ impl Sessions {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
     }
 
-    /// Ends a session: its threads stop at their next glance.
+    /// Ends a session.
     pub fn remove(&self, token: &Token) {
         if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(token) {
-            session.over.request();
+            session.end();
         }
     }
 }

@@ -198,6 +198,7 @@ pub fn serve(
         return Ok(());
     }
     let fail = |error: crate::error::EndpointError| std::io::Error::other(error.to_string());
+    socket::set_glance(connection)?;
     connection.set_tcp_nodelay(true)?;
     flow.prepare(connection, from)?;
     if let Some(name) = flow.ask.congestion.as_ref().filter(|_| !flow.sinks()) {

@@ -8,7 +8,6 @@ mod askers;
 pub mod bound;
 mod datagrams;
 pub mod event;
-mod open;
 pub mod settings;
 mod stream;
 mod tally;
@@ -28,6 +27,7 @@ use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace;
 use crate::serve;
+use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::Places;
 use crate::serve::pool::Pool;
 use crate::socket::option;
@@ -35,7 +35,6 @@ use crate::stop::Stop;
 use crate::thread::{cpu_for, settle};
 use bound::{Bound, Kind};
 use event::{Event, Totals};
-use open::Open;
 use settings::Settings;
 use tally::Tally;
 
@@ -58,7 +57,7 @@ struct Shared {
     /// Connections at once, and how many there may be.
     connections: Places,
     most: u32,
-    open: Open,
+    open: OpenSockets,
     pool: Arc<Pool>,
     tally: Tally,
     stop: Stop,
@@ -109,7 +108,7 @@ pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     let shared = Shared {
         connections: Places::new(most),
         most,
-        open: Open::default(),
+        open: OpenSockets::default(),
         pool: Arc::default(),
         tally: Tally::of(&settings),
         stop,
