@@ -29,8 +29,7 @@ use crate::clock::Monotonic;
 use crate::environment::Reader;
 use crate::error::{EndpointError, Step};
 use crate::serve::places::Places;
-use crate::serve::pool::Pool;
-use crate::serve::{self, Arrival};
+use crate::serve::{Hall, TurnedAway, listen};
 use crate::socket::many;
 use crate::stop::Stop;
 use session::Sessions;
@@ -120,14 +119,12 @@ pub struct Shared {
     settings: Settings,
     sessions: Sessions,
     /// TCP connections that are attended to, each by a thread.
-    connections: Places,
+    hall: Hall,
     /// UDP flows, each with a thread.
     flows: Places,
-    pool: Arc<Pool>,
     environment: Environment,
     /// Whether sockets of this kernel take segments that come together in one call.
     segments: bool,
-    stop: Stop,
 }
 
 impl Shared {
@@ -142,19 +139,16 @@ impl Shared {
 /// Binds all sockets of a reflector; nothing is answered before [`Reflector::run`].
 pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
     let doors = settings.listen.iter().map(|address| Door::open(*address)).collect::<Result<_, _>>()?;
-    let stop = serve::prepare()?;
     let environment = Reader::host(settings.program.clone()).read();
     let mut settings = settings;
     settings.behaviour.rate = settings.behaviour.rate.or(settings.limits.rate_per_flow);
     let shared = Shared {
-        connections: Places::new(CONNECTIONS.saturating_add(settings.limits.sessions)),
+        hall: Hall::new(CONNECTIONS.saturating_add(settings.limits.sessions))?,
         flows: Places::new(u32::MAX),
         settings,
         sessions: Sessions::default(),
-        pool: Arc::default(),
         environment,
         segments: takes_segments(),
-        stop,
     };
     Ok(Reflector { doors, shared: Arc::new(shared) })
 }
@@ -182,9 +176,9 @@ impl Door {
 
     fn open_once(address: SocketAddr) -> std::io::Result<Self> {
         // TCP first: without address sharing it tells whether somebody else has the port.
-        let tcp = serve::listen(serve::unbound(address, Type::STREAM)?, address)?;
+        let tcp = listen::listen(listen::unbound(address, Type::STREAM)?, address)?;
         let address = tcp.local_addr()?.as_socket().unwrap_or(address);
-        let udp = serve::unbound(address, Type::DGRAM)?;
+        let udp = listen::unbound(address, Type::DGRAM)?;
         udp.set_reuse_address(true)?;
         // Each flow gets a socket of its own on this port, connected to its client.
         udp.set_reuse_port(true)?;
@@ -203,45 +197,39 @@ impl Reflector {
     /// Answers until `stop`, then ends every session in order.
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
         let Self { doors, shared } = self;
-        shared.stop.follow(stop);
         let served = thread::scope(|scope| {
             for door in &doors {
                 let shared = &shared;
                 scope.spawn(move || datagram::serve(&door.udp, door.address, shared));
             }
-            serve::accept(doors.iter().map(|door| &door.tcp), &shared.stop, |_, arrival| arrived(arrival, &shared))
+            let listeners = doors.iter().map(|door| &door.tcp);
+            let attend = |_, connection, from| job(connection, from, &shared);
+            shared.hall.serve(listeners, stop, attend, |_, why| turn_away(&why, &shared))
         });
-        shared.pool.close();
-        // The listeners are closed first: whoever comes now is refused by the kernel.
         drop(doors);
-        // The threads of open sessions have time to tell their clients; one that a client holds up is left behind.
+        // The threads of open sessions have time to tell their clients.
         let give_up = Monotonic::now().after(END);
-        shared.connections.await_empty(give_up);
+        shared.hall.end(END);
         shared.flows.await_empty(give_up);
         served
     }
 }
 
-/// A thread for one connection.
-fn arrived(arrival: Arrival, shared: &Arc<Shared>) {
-    // Who cannot be taken for want of a descriptor waits, and is taken when there is one.
-    let Ok((connection, from)) = arrival else { return };
+/// What is done with a connection: nothing where it has ended already.
+fn job(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<impl FnOnce() + Send + 'static> {
     // Whoever measures handshakes alone has reset it already. A thread for each would fall behind them, until the queue of
     // connections is full and the kernel drops a handshake, which the client sees as lost.
     if !matches!(connection.take_error(), Ok(None)) {
-        return;
+        return None;
     }
-    let Some(one) = shared.connections.take() else { return turn_away(&connection, shared) };
-    let (connection, with_thread) = (Arc::new(connection), Arc::clone(shared));
-    // Without a thread the connection is closed, which tells the client as much as can be told.
-    let _started = shared.pool.serve(move || {
-        let _one = one;
-        control::attend(&connection, from, &with_thread);
-    });
+    let (connection, shared) = (Arc::new(connection), Arc::clone(shared));
+    Some(move || control::attend(&connection, from, &shared))
 }
 
 /// Too many connections: said without waiting to be asked, since nothing more is read of this one.
-fn turn_away(connection: &Socket, shared: &Shared) {
+fn turn_away(why: &TurnedAway, shared: &Shared) {
+    // Who cannot be taken for want of a descriptor waits, and is taken when there is one.
+    let TurnedAway::Full { connection, .. } = why else { return };
     let keyed = shared.settings.key.is_some();
     let answer = Answer { verdict: Err(Decline::Busy), keyed, versions: Versions::OURS };
     let _told = send(connection, &answer.encode(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL);

@@ -1,136 +1,153 @@
 //! One way to be a server: sockets that listen, who is let in, how many at once, a thread for each, and the end.
 //!
 //! Whatever waits here waits for events: a server that nobody uses is not woken. What is said over a connection is no
-//! matter of this room: a peer brings that, with its bounds and its words for those that are turned away.
+//! matter of this room: a peer brings that, with its bounds and what it tells those who watch.
 
+mod accept;
+pub mod listen;
 pub mod open_sockets;
 pub mod places;
 pub mod pool;
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use measure::unit::Nanos;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::Socket;
 
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::socket;
 use crate::stop::Stop;
+use accept::Arrival;
+use places::{Place, Places};
+use pool::Pool;
 
-/// Connections that wait to be accepted, where the system allows so many.
-pub const BACKLOG: i32 = 4_096;
 /// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
 pub const SHORTAGE: Nanos = Nanos::millis(20);
-/// Of one listener so many are taken before the next has its turn.
-const TURN: usize = 64;
 
-/// The end of a server that is not running yet, ready to be waited for; and as many descriptors as this process may have:
-/// each client takes one.
-pub fn prepare() -> Result<Stop, EndpointError> {
-    // Best effort: with fewer descriptors fewer clients are served.
-    socket::raise_descriptor_limit();
-    let stop = Stop::default();
-    let fail = |cause: io::Error| EndpointError::new(Step::OpenSocket("event"), "this host", cause);
-    stop.event().map_err(fail)?;
-    Ok(stop)
+/// Where connections of one server are served: so many at once, each on a thread of its own, until the end of all.
+#[derive(Debug)]
+pub struct Hall {
+    /// The end of this server. What it waits for is waited for along with it.
+    pub stop: Stop,
+    /// The threads, for what is served beside connections too.
+    pub pool: Arc<Pool>,
+    most: u32,
+    places: Places,
+    one_by_one: bool,
 }
 
-/// A socket for `address` that is not bound yet. The wildcard of IPv6 serves IPv4 too.
-pub fn unbound(address: SocketAddr, kind: Type) -> io::Result<Socket> {
-    let protocol = if kind == Type::STREAM { Protocol::TCP } else { Protocol::UDP };
-    let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
-    if address.is_ipv6() {
-        socket.set_only_v6(!address.ip().is_unspecified())?;
+/// Why somebody is not served.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnedAway {
+    /// Nobody can be let in at the moment.
+    #[error("cannot accept a connection: {0}")]
+    NotAccepted(io::Error),
+    /// As many are served as may be.
+    #[error("{most} connections are served already")]
+    Full {
+        /// How many.
+        most: u32,
+        /// The one that is closed behind this.
+        connection: Socket,
+    },
+    /// There is no thread for it.
+    #[error("cannot start a thread: {0}")]
+    NoThread(io::Error),
+}
+
+impl Hall {
+    /// For `most` connections at once, of a server that does not run yet; no thread is started. This process may have as many
+    /// descriptors as the system grants from here on: each client takes one.
+    pub fn new(most: u32) -> Result<Self, EndpointError> {
+        // Best effort: with fewer descriptors fewer clients are served.
+        socket::raise_descriptor_limit();
+        let stop = Stop::default();
+        stop.event().map_err(no_event)?;
+        Ok(Self { stop, pool: Arc::default(), most, places: Places::new(most), one_by_one: false })
     }
-    Ok(socket)
-}
 
-/// Has a socket of connections listen at `address`.
-pub fn listen(socket: Socket, address: SocketAddr) -> io::Result<Socket> {
-    // Else a server could not be started again while what it closed itself is kept (TIME_WAIT).
-    socket.set_reuse_address(true)?;
-    socket.bind(&SockAddr::from(address))?;
-    socket.listen(BACKLOG)?;
-    // A client may go between the wait for it and the call that takes it.
-    socket.set_nonblocking(true)?;
-    Ok(socket)
-}
+    /// One connection after the other, on the thread that accepts them: who comes meanwhile waits to be accepted.
+    #[must_use]
+    pub fn one_by_one(self, one_by_one: bool) -> Self {
+        Self { one_by_one, ..self }
+    }
 
-/// A socket that listens for connections at `address`, as the system sets it.
-pub fn listener(address: SocketAddr) -> Result<Socket, EndpointError> {
-    let listening = unbound(address, Type::STREAM).and_then(|socket| listen(socket, address));
-    listening.map_err(|cause| EndpointError::new(Step::Listen, address, cause))
-}
+    /// Has each connection to one of `listeners` served until the end, which comes with that of `stop` at the latest. `job`
+    /// says what is done with a connection to the listener of this number, if anything; others are `turned_away`.
+    pub fn serve<'a, J: FnOnce() + Send + 'static>(
+        &self,
+        listeners: impl IntoIterator<Item = &'a Socket>,
+        stop: &Stop,
+        mut job: impl FnMut(usize, Socket, SocketAddr) -> Option<J>,
+        mut turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
+    ) -> Result<(), EndpointError> {
+        self.stop.follow(stop);
+        let arrived = |number, arrival| self.attend(number, arrival, &mut job, &mut turned_away);
+        accept::accept(listeners, &self.stop, arrived).map_err(no_event)
+    }
 
-/// Where sockets are bound, ports filled in.
-pub fn addresses<'a>(sockets: impl IntoIterator<Item = &'a Socket>) -> Vec<SocketAddr> {
-    sockets.into_iter().filter_map(|socket| socket.local_addr().ok()?.as_socket()).collect()
-}
-
-/// Who has connected, and from where; or why nobody can be let in at the moment.
-pub type Arrival = io::Result<(Socket, SocketAddr)>;
-
-/// Takes those who connect to any of `listeners`, which it names by their places, until `stop`.
-///
-/// # Errors
-/// None for a `stop` that [`prepare`] made.
-pub fn accept<'a>(
-    listeners: impl IntoIterator<Item = &'a Socket>,
-    stop: &Stop,
-    mut arrived: impl FnMut(usize, Arrival),
-) -> Result<(), EndpointError> {
-    let fail = |cause: io::Error| EndpointError::new(Step::OpenSocket("event"), "this host", cause);
-    let listeners: Vec<&Socket> = listeners.into_iter().collect();
-    let mut set: Vec<PollFd<'_>> = listeners.iter().map(|listener| PollFd::new(*listener, PollFlags::IN)).collect();
-    set.push(PollFd::from_borrowed_fd(stop.event().map_err(fail)?, PollFlags::IN));
-    while !stop.requested() {
-        // An interruption ends the wait early, which is allowed for.
-        let _woken = poll(&mut set, None);
-        for (place, listener) in listeners.iter().enumerate() {
-            if !set[place].revents().is_empty() && !take(listener, TURN, stop, &mut |arrival| arrived(place, arrival)) {
-                stop.wait(Monotonic::now().after(SHORTAGE));
-            }
+    /// The same for those who had connected to `listeners` before the end, and were not accepted by then.
+    pub fn serve_rest<'a, J: FnOnce() + Send + 'static>(
+        &self,
+        listeners: impl IntoIterator<Item = &'a Socket>,
+        mut job: impl FnMut(usize, Socket, SocketAddr) -> Option<J>,
+        mut turned_away: impl FnMut(Option<SocketAddr>, TurnedAway),
+    ) {
+        for (number, listener) in listeners.into_iter().enumerate() {
+            accept::rest(listener, |arrival| self.attend(number, arrival, &mut job, &mut turned_away));
         }
     }
-    Ok(())
-}
 
-/// Takes those who had connected to `listener` when it was to stop.
-pub fn accept_rest(listener: &Socket, mut arrived: impl FnMut(Arrival)) {
-    take(listener, BACKLOG as usize, &Stop::default(), &mut arrived);
-}
-
-/// Takes `most` of those that wait; `false`: no more can be taken for want of something.
-fn take(listener: &Socket, most: usize, stop: &Stop, arrived: &mut dyn FnMut(Arrival)) -> bool {
-    for _ in 0..most {
-        if stop.requested() {
-            break;
-        }
-        match listener.accept() {
-            Ok((connection, from)) => {
-                // Of another family nobody comes to a socket of IP.
-                if let Some(from) = from.as_socket() {
-                    arrived(Ok((connection, from)));
-                }
-            }
-            Err(error) => match Errno::from_io_error(&error) {
-                Some(Errno::AGAIN) => break,
-                Some(errno) if is_of_the_client(errno) => {}
-                _ => {
-                    arrived(Err(error));
-                    return false;
-                }
-            },
+    fn attend<J: FnOnce() + Send + 'static>(
+        &self,
+        number: usize,
+        arrival: Arrival,
+        job: &mut impl FnMut(usize, Socket, SocketAddr) -> Option<J>,
+        turned_away: &mut impl FnMut(Option<SocketAddr>, TurnedAway),
+    ) {
+        let (connection, from) = match arrival {
+            Ok(arrival) => arrival,
+            Err(error) => return turned_away(None, TurnedAway::NotAccepted(error)),
+        };
+        let Some(place) = self.places.take() else {
+            return turned_away(Some(from), TurnedAway::Full { most: self.most, connection });
+        };
+        let Some(job) = job(number, connection, from) else { return };
+        // Without a thread the connection is closed, which tells the client as much as can be told.
+        if let Err(error) = self.carry_out(place, job) {
+            turned_away(Some(from), TurnedAway::NoThread(error));
         }
     }
-    true
+
+    fn carry_out(&self, place: Place, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let body = move || {
+            let _place = place;
+            job();
+        };
+        if self.one_by_one {
+            body();
+            return Ok(());
+        }
+        self.pool.serve(body)
+    }
+
+    /// How many connections are served.
+    pub fn served(&self) -> u32 {
+        self.places.taken()
+    }
+
+    /// The end, which everything here is told; `patience` is how long connections are waited for. The listeners should be
+    /// closed by now: who comes then is refused by the kernel. A connection that its client holds up is left behind.
+    pub fn end(&self, patience: Nanos) {
+        self.stop.request();
+        self.pool.close();
+        self.places.await_empty(Monotonic::now().after(patience));
+    }
 }
 
-/// Whether the client has gone again: the errors of its connection are told by the call that takes it.
-fn is_of_the_client(errno: Errno) -> bool {
-    let gone = [Errno::CONNABORTED, Errno::INTR, Errno::PROTO, Errno::NETDOWN, Errno::NETUNREACH];
-    gone.contains(&errno) || [Errno::HOSTDOWN, Errno::HOSTUNREACH, Errno::NOPROTOOPT, Errno::OPNOTSUPP].contains(&errno)
+fn no_event(cause: io::Error) -> EndpointError {
+    EndpointError::new(Step::OpenSocket("event"), "this host", cause)
 }

@@ -53,7 +53,7 @@ fn terms(shared: &Shared) -> Option<Terms> {
         None => None,
     };
     let full = shared.sessions.count() >= settings.limits.sessions;
-    let decline = if shared.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
+    let decline = if shared.hall.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
     let mut capabilities: BTreeSet<String> =
         [capability::STAMPS, capability::BUSY_POLL, capability::CPUS, capability::STREAMS].map(str::to_owned).into();
     if shared.segments {
@@ -122,7 +122,7 @@ impl Attendant<'_> {
     fn wait(&self) {
         let of_session = self.session.as_ref().map(|session| session.next_look(Monotonic::now()));
         let until = of_session.into_iter().chain(self.server.deadline()).min();
-        self.shared.stop.wait_or_input(self.connection, until.unwrap_or(Instant::NEVER));
+        self.shared.hall.stop.wait_or_input(self.connection, until.unwrap_or(Instant::NEVER));
     }
 
     fn write(&mut self) -> std::io::Result<()> {
@@ -133,7 +133,8 @@ impl Attendant<'_> {
             match (&mut &*self.connection).write(rest) {
                 Ok(count) => rest = &rest[count..],
                 // A client that reads nothing is given up after a while.
-                Err(error) if is_glance(&error) && Monotonic::now() < give_up && !self.shared.stop.requested() => {}
+                Err(error) if is_glance(&error) && Monotonic::now() < give_up && !self.shared.hall.stop.requested() => {
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -143,7 +144,7 @@ impl Attendant<'_> {
     /// What is due without anything having come: `true` when the connection must end.
     fn look_up(&mut self) -> bool {
         let now = Monotonic::now();
-        if self.shared.stop.requested() {
+        if self.shared.hall.stop.requested() {
             self.server.stop(Ending::Stopping, "the reflector is shutting down");
             return true;
         }
@@ -195,7 +196,7 @@ impl Attendant<'_> {
         };
         let version = self.server.version().unwrap_or(Versions::OURS.highest);
         let session = Arc::new(Session::new(token, version, open, got.clone()));
-        session.over.follow(&self.shared.stop);
+        session.over.follow(&self.shared.hall.stop);
         if !self.shared.sessions.add(Arc::clone(&session), self.shared.settings.limits.sessions) {
             let detail = format!("{} sessions are open, which is the limit", self.shared.settings.limits.sessions);
             return self.server.refuse(Refused {
@@ -329,7 +330,7 @@ fn answer_stream(
     let lengths = (session.open.response_bytes.0 as usize, session.open.request_bytes.0 as usize);
     let stamping =
         if session.got.stamps { Stamping::prepare(std::os::fd::AsFd::as_fd(&connection)) } else { Stamping::default() };
-    let mut link = Stream::new(connection, session.got.waiting, lengths, false, shared.stop.clone());
+    let mut link = Stream::new(connection, session.got.waiting, lengths, false, shared.hall.stop.clone());
     link.stamping = stamping;
     link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);

@@ -40,9 +40,9 @@ pub fn prepare(socket: &Socket, ipv6: bool) -> std::io::Result<()> {
 /// Takes first datagrams until the reflector stops.
 pub fn serve(shared_socket: &Socket, address: SocketAddr, shared: &Arc<Shared>) {
     let mut buffer = vec![0; 65_536];
-    while !shared.stop.requested() {
+    while !shared.hall.stop.requested() {
         let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else {
-            shared.stop.wait_or_input(shared_socket, Instant::NEVER);
+            shared.hall.stop.wait_or_input(shared_socket, Instant::NEVER);
             continue;
         };
         let Some(from) = first.from else { continue };
@@ -94,7 +94,7 @@ fn start(
         let astray = astray(&socket, from);
         let (session, shared) = (Arc::clone(session), Arc::clone(shared));
         let one = shared.flows.take();
-        let pool = Arc::clone(&shared.pool);
+        let pool = Arc::clone(&shared.hall.pool);
         pool.serve(move || {
             let _one = one;
             let (before, thread) = (CpuTime::own(), session.begin_thread());
@@ -174,7 +174,7 @@ fn answer(
     let Ok(_pinned) = ready else { return };
     let place = wait_for_good(&socket, session);
     let stamping = if session.got.stamps { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
-    let mut link = Datagram::new(socket, waiting, shared.stop.clone());
+    let mut link = Datagram::new(socket, waiting, shared.hall.stop.clone());
     link.stamping = stamping;
     // What was granted was tried before; a socket that refuses all the same takes one at a time.
     let many = session.got.batch.is_some() && link.take_segments().is_ok();

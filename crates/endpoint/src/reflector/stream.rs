@@ -106,7 +106,7 @@ impl<'a> Flow<'a> {
             interval: limits::interval(self.ask),
             intervals: limits::INTERVALS,
             halt: Some(Halt(&halt)),
-            ..Plan::unbounded(&self.shared.stop)
+            ..Plan::unbounded(&self.shared.hall.stop)
         };
         if sends {
             plan.after = self.ask.after_ns;

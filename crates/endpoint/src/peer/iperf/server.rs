@@ -31,8 +31,7 @@ use socket2::{SockAddr, Socket, Type};
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::serve::places::Places;
-use crate::serve::pool::Pool;
-use crate::serve::{self, Arrival};
+use crate::serve::{Hall, listen};
 use crate::socket::{self, GLANCE, option};
 use crate::stop::Stop;
 use event::{Event, Transport};
@@ -65,11 +64,9 @@ pub struct Bound {
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
-    connections: Places,
+    hall: Hall,
     senders: Places,
-    pool: Arc<Pool>,
     telling: Arc<Telling>,
-    stop: Stop,
     next: AtomicU64,
 }
 
@@ -90,7 +87,7 @@ impl Shared {
             return false;
         };
         let shared = Arc::clone(self);
-        let started = self.pool.serve(move || {
+        let started = self.hall.pool.serve(move || {
             let _one = one;
             job(&shared);
         });
@@ -104,14 +101,12 @@ impl Shared {
 /// Binds the sockets of a server; nothing is served before [`Server::run`]. No thread is started: a process may still go
 /// into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
-    let stop = serve::prepare()?;
+    let hall = Hall::new(settings.limits.connections)?;
     let sockets = settings.places.iter().map(|place| open(place, &settings)).collect::<Result<_, _>>()?;
     let shared = Shared {
-        connections: Places::new(settings.limits.connections),
+        hall,
         senders: Places::new(settings.limits.senders),
-        pool: Arc::default(),
         telling: Arc::new(Telling::new(settings.tell.clone())),
-        stop,
         next: AtomicU64::new(0),
         settings,
     };
@@ -127,7 +122,6 @@ impl Server {
     /// Serves until `stop`; tests that go on then are cut short and told of.
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
         let Self { sockets, shared } = self;
-        shared.stop.follow(stop);
         let served = thread::scope(|scope| {
             let of_datagrams = sockets.iter().filter(|bound| bound.transport == Transport::Udp);
             let started = of_datagrams.into_iter().try_for_each(|bound| {
@@ -137,45 +131,30 @@ impl Server {
                 thread.map(drop).map_err(|cause| EndpointError::new(Step::StartThread, bound.address, cause))
             });
             let listeners = sockets.iter().filter(|bound| bound.transport == Transport::Tcp).map(|bound| &bound.socket);
-            let served =
-                started.and_then(|()| serve::accept(listeners, &shared.stop, |_, arrival| attend(arrival, &shared)));
-            shared.stop.request();
+            let turned_away = |from, why| shared.fail(from, &why);
+            let serve =
+                || shared.hall.serve(listeners, stop, |_, socket, peer| job(socket, peer, &shared), turned_away);
+            let served = started.and_then(|()| serve());
+            // Threads that were started are not waited for without an end.
+            shared.hall.stop.request();
             served
         });
-        shared.pool.close();
-        // The listeners are closed first: whoever comes now is refused by the kernel.
         drop(sockets);
-        let give_up = Monotonic::now().after(END);
-        shared.connections.await_empty(give_up);
-        shared.senders.await_empty(give_up);
+        shared.hall.end(END);
+        shared.senders.await_empty(Monotonic::now().after(END));
         served
     }
 }
 
-/// A thread for one connection; beyond the bound it is closed, which tells its client as much as can be told.
-fn attend(arrival: Arrival, shared: &Arc<Shared>) {
-    let (socket, peer) = match arrival {
-        Ok(arrival) => arrival,
-        Err(error) => return shared.fail(None, &format_args!("cannot accept a connection: {error}")),
-    };
+/// What is done for a client; nothing where another is awaited.
+fn job(socket: Socket, peer: SocketAddr, shared: &Arc<Shared>) -> Option<impl FnOnce() + Send + 'static> {
     if !shared.settings.serves(peer.ip()) {
-        return shared.fail(Some(peer), &"not from whom a connection is awaited");
+        shared.fail(Some(peer), &"not from whom a connection is awaited");
+        return None;
     }
-    let Some(one) = shared.connections.take() else {
-        let most = shared.settings.limits.connections;
-        return shared.fail(Some(peer), &format_args!("{most} connections are served already"));
-    };
-    if socket::set_glance(&socket).is_err() {
-        return;
-    }
-    let with_thread = Arc::clone(shared);
-    let started = shared.pool.serve(move || {
-        let _one = one;
-        connection::serve(&socket, peer, &with_thread);
-    });
-    if let Err(error) = started {
-        shared.fail(Some(peer), &format_args!("cannot start a thread: {error}"));
-    }
+    socket::set_glance(&socket).ok()?;
+    let shared = Arc::clone(shared);
+    Some(move || connection::serve(&socket, peer, &shared))
 }
 
 fn open(place: &Place, settings: &Settings) -> Result<Bound, EndpointError> {
@@ -186,14 +165,14 @@ fn open(place: &Place, settings: &Settings) -> Result<Bound, EndpointError> {
         Transport::Udp => (Type::DGRAM, "UDP"),
     };
     let socket =
-        serve::unbound(address, kind).map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
+        listen::unbound(address, kind).map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
     if let Some(bytes) = settings.buffer_bytes {
         let set = |cause| EndpointError::new(Step::Set("buffers"), address, cause);
         socket.set_recv_buffer_size(bytes as usize).map_err(set)?;
         socket.set_send_buffer_size(bytes as usize).map_err(set)?;
     }
     let socket = match place.transport {
-        Transport::Tcp => serve::listen(socket, address).map_err(fail)?,
+        Transport::Tcp => listen::listen(socket, address).map_err(fail)?,
         Transport::Udp => {
             if address.ip().is_unspecified() {
                 option::tell_destination(socket.as_fd(), address.is_ipv6()).map_err(fail)?;

@@ -25,9 +25,8 @@ use self::flows::Flows;
 use self::settings::Settings;
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
-use crate::serve;
 use crate::serve::places::Places;
-use crate::serve::pool::Pool;
+use crate::serve::{Hall, listen};
 use crate::stop::Stop;
 
 /// How long the end waits for its threads: each looks up every tenth of a second, and tests have results to tell.
@@ -46,11 +45,10 @@ struct Shared {
     settings: Settings,
     observer: Arc<dyn Observer>,
     /// Connections that are attended to, whatever they are; tests; threads of streams; bytes of their buffers.
-    connections: Places,
+    hall: Hall,
     tests: Places,
     streams: AtomicU64,
     memory: AtomicU64,
-    pool: Arc<Pool>,
     /// Tests so far: the number of the next.
     count: AtomicU64,
     /// When the latest of them ended, or the server began: an [`Instant`].
@@ -58,7 +56,6 @@ struct Shared {
     /// Those that wait for connections, by their cookies.
     waiting: Mutex<arrivals::Waiting>,
     flows: Flows,
-    stop: Stop,
 }
 
 impl std::fmt::Debug for Shared {
@@ -83,14 +80,14 @@ impl Shared {
     /// Tells each time that there was no test for `patience`; a server for one test ends then.
     fn watch_idleness(&self, patience: Nanos) {
         let mut due = Monotonic::now().after(patience);
-        while !self.stop.wait(due) {
+        while !self.hall.stop.wait(due) {
             let now = Monotonic::now();
             let idle_since = Instant(self.idle_since.load(Ordering::Acquire));
             due = if self.tests.taken() > 0 { now.after(patience) } else { idle_since.after(patience) };
             if due <= now {
                 self.tell(&Event::Idle);
                 if self.settings.one_off {
-                    return self.stop.request();
+                    return self.hall.stop.request();
                 }
                 self.test_ended();
                 due = now.after(patience);
@@ -126,24 +123,22 @@ impl Drop for Taken<'_> {
 pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, EndpointError> {
     let (mut listeners, mut datagrams) = (Vec::new(), Vec::new());
     for address in &settings.listen {
-        let listener = serve::listener(*address)?;
+        let listener = listen::listener(*address)?;
         let bound = listener.local_addr().map_err(|cause| EndpointError::new(Step::Listen, *address, cause))?;
         datagrams.push(flows::bind(bound.as_socket().unwrap_or(*address))?);
         listeners.push(listener);
     }
     let shared = Shared {
-        connections: Places::new(settings.limits.connections),
+        hall: Hall::new(settings.limits.connections)?,
         tests: Places::new(settings.limits.tests),
         settings,
         observer,
         streams: AtomicU64::new(0),
         memory: AtomicU64::new(0),
-        pool: Arc::default(),
         count: AtomicU64::new(0),
         idle_since: AtomicU64::new(0),
         waiting: Mutex::default(),
         flows: Flows::default(),
-        stop: serve::prepare()?,
     };
     Ok(Server { listeners, datagrams, shared: Arc::new(shared) })
 }
@@ -151,13 +146,12 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
 impl Server {
     /// Where it listens, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        serve::addresses(&self.listeners)
+        listen::addresses(&self.listeners)
     }
 
     /// Serves until `stop`, or by itself where one test is all it is to serve; then ends every test.
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
         let Self { listeners, datagrams, shared } = self;
-        shared.stop.follow(stop);
         shared.test_ended();
         let served = thread::scope(|scope| {
             for socket in datagrams {
@@ -169,15 +163,15 @@ impl Server {
                 scope.spawn(move || shared.watch_idleness(patience));
             }
             let mut place = 0;
-            serve::accept(&listeners, &shared.stop, |_, arrival| {
+            let attend = |_, connection, from| {
                 place += 1;
-                arrivals::attend(arrival, place, &shared);
-            })
+                let (place, shared) = (place, Arc::clone(&shared));
+                Some(move || arrivals::greet(connection, from, place, &shared))
+            };
+            shared.hall.serve(&listeners, stop, attend, |from, why| arrivals::turn_away(from, &why, &shared))
         });
-        shared.pool.close();
-        // The listeners are closed first: whoever comes now is refused by the kernel.
         drop(listeners);
-        shared.connections.await_empty(Monotonic::now().after(END));
+        shared.hall.end(END);
         served
     }
 }

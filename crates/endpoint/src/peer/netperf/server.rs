@@ -21,11 +21,8 @@ use measure::unit::Nanos;
 use protocol::netperf::passphrase::Passphrase;
 use socket2::Socket;
 
-use crate::clock::Monotonic;
 use crate::error::EndpointError;
-use crate::serve::places::Places;
-use crate::serve::pool::Pool;
-use crate::serve::{self, Arrival};
+use crate::serve::{Hall, listen};
 use crate::stop::Stop;
 
 /// How long the end waits for its threads: each looks up every tenth of a second.
@@ -92,12 +89,10 @@ pub struct Netserver {
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
-    /// Control connections that are attended to, each by a thread.
-    clients: Places,
-    pool: Arc<Pool>,
+    /// Control connections, each attended to by a thread.
+    hall: Hall,
     /// Bytes of buffers in use.
     memory: Arc<AtomicU64>,
-    stop: Stop,
 }
 
 impl Shared {
@@ -111,51 +106,30 @@ impl Shared {
 /// Binds the sockets of a netserver; nothing is answered before [`Netserver::run`]. No thread is started: a process may
 /// still go into the background after this.
 pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
-    let listeners = settings.listen.iter().map(|address| serve::listener(*address)).collect::<Result<_, _>>()?;
-    let (clients, stop) = (Places::new(settings.limits.clients), serve::prepare()?);
-    let shared = Shared { settings, clients, pool: Arc::default(), memory: Arc::default(), stop };
+    let listeners = settings.listen.iter().map(|address| listen::listener(*address)).collect::<Result<_, _>>()?;
+    let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial);
+    let shared = Shared { settings, hall, memory: Arc::default() };
     Ok(Netserver { listeners, shared: Arc::new(shared) })
 }
 
 impl Netserver {
     /// Where it listens, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        serve::addresses(&self.listeners)
+        listen::addresses(&self.listeners)
     }
 
     /// Serves until `stop`, then ends every test.
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
         let Self { listeners, shared } = self;
-        shared.stop.follow(stop);
-        let at = serve::addresses(&listeners);
-        serve::accept(&listeners, &shared.stop, |place, arrival| attend(arrival, at[place], &shared))?;
-        shared.pool.close();
-        // The listeners are closed first: whoever comes now is refused by the kernel.
+        let at = listen::addresses(&listeners)[0];
+        let attend = |_, connection, from| {
+            let shared = Arc::clone(&shared);
+            Some(move || control::attend(&connection, from, &shared))
+        };
+        let turned_away = |from: Option<SocketAddr>, why| shared.log(from.unwrap_or(at), format!("turned away: {why}"));
+        let served = shared.hall.serve(&listeners, stop, attend, turned_away);
         drop(listeners);
-        shared.clients.await_empty(Monotonic::now().after(END));
-        Ok(())
-    }
-}
-
-/// A thread for one client that came to `at`; beyond the bound its connection is closed, which tells it as much as can be
-/// told.
-fn attend(arrival: Arrival, at: SocketAddr, shared: &Arc<Shared>) {
-    let (connection, from) = match arrival {
-        Ok(arrival) => arrival,
-        Err(error) => return shared.log(at, format!("cannot accept a client: {error}")),
-    };
-    let Some(place) = shared.clients.take() else {
-        return shared.log(from, format!("turned away: {} clients are served already", shared.settings.limits.clients));
-    };
-    let with_thread = Arc::clone(shared);
-    let body = move || {
-        let _place = place;
-        control::attend(&connection, from, &with_thread);
-    };
-    if shared.settings.serial {
-        return body();
-    }
-    if let Err(error) = shared.pool.serve(body) {
-        shared.log(from, format!("turned away: cannot start a thread: {error}"));
+        shared.hall.end(END);
+        served
     }
 }

@@ -26,10 +26,8 @@ use rustix::thread::{CpuSet, gettid, sched_getaffinity};
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace;
-use crate::serve;
+use crate::serve::Hall;
 use crate::serve::open_sockets::OpenSockets;
-use crate::serve::places::Places;
-use crate::serve::pool::Pool;
 use crate::socket::option;
 use crate::stop::Stop;
 use crate::thread::{cpu_for, settle};
@@ -54,13 +52,9 @@ pub struct Server {
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
-    /// Connections at once, and how many there may be.
-    connections: Places,
-    most: u32,
+    hall: Hall,
     open: OpenSockets,
-    pool: Arc<Pool>,
     tally: Tally,
-    stop: Stop,
     /// Whether what has come and was not read yet is left.
     given_up: AtomicBool,
 }
@@ -76,10 +70,10 @@ impl Shared {
         let give_up = Monotonic::now().after(END);
         self.await_quiet(give_up);
         self.open.end(Shutdown::Read);
-        self.connections.await_empty(give_up.max(Monotonic::now().after(QUIET)));
+        self.hall.end(give_up.since(Monotonic::now()).unwrap_or_default().max(QUIET));
         self.given_up.store(true, Ordering::Relaxed);
         self.open.end(Shutdown::Both);
-        self.connections.await_empty(Monotonic::now().after(END));
+        self.hall.end(END);
     }
 
     /// Waits until nothing has come for [`QUIET`]: what a client has written may still be on its way.
@@ -90,7 +84,7 @@ impl Shared {
             if !self.open.is_quiet() {
                 quiet_at = now.after(QUIET);
             }
-            if now >= quiet_at.min(give_up) || self.connections.taken() == 0 {
+            if now >= quiet_at.min(give_up) || self.hall.served() == 0 {
                 return;
             }
             pace::sleep_until(now.after(Nanos::millis(2)));
@@ -102,16 +96,12 @@ impl Shared {
 /// go into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
     check_cpus(&settings.cpus)?;
-    let stop = serve::prepare()?;
     let sockets = bound::open_all(&settings)?;
-    let most = settings.limits.connections_of(settings.rules.largest);
+    let hall = Hall::new(settings.limits.connections_of(settings.rules.largest))?;
     let shared = Shared {
-        connections: Places::new(most),
-        most,
+        hall,
         open: OpenSockets::default(),
-        pool: Arc::default(),
         tally: Tally::of(&settings),
-        stop,
         given_up: AtomicBool::new(false),
         settings,
     };
@@ -147,18 +137,17 @@ impl Server {
                 datagrams::warm_up(socket, &shared);
             }
         }
-        shared.stop.follow(stop);
+        shared.hall.stop.follow(stop);
         let started = thread::scope(|scope| {
             let started = deal(sockets.len(), shared.settings.threads)
                 .into_iter()
                 .enumerate()
                 .try_for_each(|(thread, range)| start(scope, &sockets, thread, range, &shared));
             if started.is_ok() {
-                shared.stop.wait(Instant::NEVER);
+                shared.hall.stop.wait(Instant::NEVER);
             }
             started
         });
-        shared.pool.close();
         let dropped = dropped(&sockets);
         // The listeners are closed first: whoever comes now is refused by the kernel.
         drop(sockets);
@@ -232,7 +221,7 @@ fn spawn<'scope>(
     let thread = thread::Builder::new().name("sonde-sockperf".into()).spawn_scoped(scope, body);
     thread.map(drop).map_err(|cause| {
         // Those that run already are not waited for without an end.
-        shared.stop.request();
+        shared.hall.stop.request();
         EndpointError::new(Step::StartThread, "this host", cause)
     })
 }

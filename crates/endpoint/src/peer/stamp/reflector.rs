@@ -23,7 +23,7 @@ use socket2::{SockAddr, Socket, Type};
 use crate::clock::{Monotonic, wall};
 use crate::environment::clock_state;
 use crate::error::{EndpointError, Step};
-use crate::serve;
+use crate::serve::{SHORTAGE, listen};
 use crate::socket::{GLANCE, option, queue};
 use crate::stop::Stop;
 
@@ -82,20 +82,19 @@ impl Pretence {
 pub struct StampReflector {
     sockets: Vec<(Socket, SocketAddr)>,
     settings: Settings,
-    stop: Stop,
 }
 
 /// Binds the sockets; nothing is answered before [`StampReflector::run`].
 pub fn bind(settings: Settings) -> Result<StampReflector, EndpointError> {
     let sockets = settings.listen.iter().map(|address| open(*address)).collect::<Result<_, _>>()?;
     let clock = Pretence { since: wall(), ..settings.clock };
-    Ok(StampReflector { sockets, settings: Settings { clock, ..settings }, stop: serve::prepare()? })
+    Ok(StampReflector { sockets, settings: Settings { clock, ..settings } })
 }
 
 fn open(address: SocketAddr) -> Result<(Socket, SocketAddr), EndpointError> {
     let fail = |cause: io::Error| listening(address, cause);
     let ipv6 = address.is_ipv6();
-    let socket = serve::unbound(address, Type::DGRAM)
+    let socket = listen::unbound(address, Type::DGRAM)
         .map_err(|cause| EndpointError::new(Step::OpenSocket("UDP"), address, cause))?;
     option::tell_destination(socket.as_fd(), ipv6).map_err(fail)?;
     option::tell_time_to_live(socket.as_fd(), ipv6).map_err(fail)?;
@@ -127,14 +126,13 @@ impl StampReflector {
 
     /// Answers until `stop`.
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
-        let Self { sockets, settings, stop: ours } = &self;
-        ours.follow(stop);
+        let Self { sockets, settings } = &self;
         thread::scope(|scope| {
             for (socket, address) in sockets {
-                let body = move || serve(socket, *address, settings, ours);
+                let body = move || serve(socket, *address, settings, stop);
                 let thread = thread::Builder::new().name("sonde-stamp".into()).spawn_scoped(scope, body);
                 if let Err(cause) = thread {
-                    ours.request();
+                    stop.request();
                     return Err(EndpointError::new(Step::StartThread, "this host", cause));
                 }
             }
@@ -160,7 +158,7 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
             // An ICMP error for an answer, which the call that tells of it takes off.
             Err(libc::EINTR | libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
             Err(_) => {
-                stop.wait(Monotonic::now().after(serve::SHORTAGE));
+                stop.wait(Monotonic::now().after(SHORTAGE));
                 continue;
             }
         };

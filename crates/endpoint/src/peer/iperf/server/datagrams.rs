@@ -40,10 +40,10 @@ pub(super) fn serve(socket: &Socket, local: SocketAddr, shared: &Arc<Shared>) {
     let mut desk = Desk { shared, socket, local, flows: HashMap::new(), edge: Instant::NEVER, turned_away: 0 };
     let (mut envelope, mut buffer) = (Envelope::default(), vec![0; LARGEST]);
     let mut glance = Monotonic::now();
-    while !shared.stop.requested() {
+    while !shared.hall.stop.requested() {
         if desk.flows.is_empty() {
             // Nothing is due.
-            shared.stop.wait_or_input(socket, Instant::NEVER);
+            shared.hall.stop.wait_or_input(socket, Instant::NEVER);
         }
         let received = envelope.receive(socket.as_fd(), &mut buffer, 0);
         let now = Monotonic::now();
@@ -54,7 +54,7 @@ pub(super) fn serve(socket: &Socket, local: SocketAddr, shared: &Arc<Shared>) {
         match received {
             Ok(length) => desk.take(&buffer[..length], &mut envelope, now),
             Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(_) => drop(shared.stop.wait(now.after(SHORTAGE))),
+            Err(_) => drop(shared.hall.stop.wait(now.after(SHORTAGE))),
         }
     }
     desk.end(Monotonic::now());

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -16,7 +15,7 @@ use socket2::Socket;
 use super::event::Event;
 use super::{Shared, test};
 use crate::clock::Monotonic;
-use crate::serve::Arrival;
+use crate::serve::TurnedAway;
 use crate::socket;
 
 /// How long a connection may take to say its cookie.
@@ -73,25 +72,12 @@ impl Drop for Expecting<'_> {
     }
 }
 
-/// A thread for one connection; beyond the bound it is told that the server is busy.
-pub(super) fn attend(arrival: Arrival, place: u64, shared: &Arc<Shared>) {
-    let turn_away = |from, why: &str| shared.tell(&Event::TurnedAway { from, why });
-    let (connection, from) = match arrival {
-        Ok(arrival) => arrival,
-        Err(error) => return turn_away(None, &format!("cannot accept a client: {error}")),
-    };
-    let Some(one) = shared.connections.take() else {
-        deny(&connection);
-        return turn_away(Some(from), "too many connections are open already");
-    };
-    let with_thread = Arc::clone(shared);
-    let started = shared.pool.serve(move || {
-        let _one = one;
-        greet(connection, from, place, &with_thread);
-    });
-    if let Err(error) = started {
-        turn_away(Some(from), &format!("cannot start a thread: {error}"));
+/// Beyond the bound it is told that the server is busy.
+pub(super) fn turn_away(from: Option<SocketAddr>, why: &TurnedAway, shared: &Shared) {
+    if let TurnedAway::Full { connection, .. } = why {
+        deny(connection);
     }
+    shared.tell(&Event::TurnedAway { from, why: &why.to_string() });
 }
 
 /// Best effort: who is turned away need not hear it.
@@ -100,7 +86,7 @@ fn deny(connection: &Socket) {
 }
 
 /// Hears a connection's cookie and hands it to whom it belongs.
-fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &Shared) {
+pub(super) fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &Shared) {
     let cookie = match hear_cookie(&connection, shared) {
         Ok(cookie) => cookie,
         Err(why) => return shared.tell(&Event::TurnedAway { from: Some(from), why: &why }),
@@ -137,7 +123,7 @@ fn begin(connection: &Socket, from: SocketAddr, cookie: Cookie, shared: &Shared)
     shared.test_ended();
     drop(one);
     if completed && shared.settings.one_off {
-        shared.stop.request();
+        shared.hall.stop.request();
     }
 }
 
@@ -148,7 +134,7 @@ fn hear_cookie(connection: &Socket, shared: &Shared) -> Result<Cookie, String> {
     let mut cookie = [0; LENGTH];
     let mut have = 0;
     while have < LENGTH {
-        shared.stop.wait_or_input(connection, give_up);
+        shared.hall.stop.wait_or_input(connection, give_up);
         match recv(connection, &mut cookie[have..], RecvFlags::DONTWAIT) {
             Ok((0, _)) => return Err(format!("closed after {have} of {LENGTH} octets of its cookie")),
             Ok((count, _)) => have += count,
@@ -158,7 +144,7 @@ fn hear_cookie(connection: &Socket, shared: &Shared) -> Result<Cookie, String> {
         if Monotonic::now() >= give_up && have < LENGTH {
             return Err(format!("only {have} of {LENGTH} octets of its cookie came within {COOKIE}"));
         }
-        if shared.stop.requested() {
+        if shared.hall.stop.requested() {
             return Err("the server stops".to_owned());
         }
     }

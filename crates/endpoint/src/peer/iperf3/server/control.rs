@@ -61,7 +61,7 @@ impl<'a> Control<'a> {
         let kept = self.server.feed(&[]);
         self.take(kept)?;
         if self.heard.is_empty() {
-            self.shared.stop.wait_or_input(self.connection, until);
+            self.shared.hall.stop.wait_or_input(self.connection, until);
         }
         let mut buffer = [0; 16 << 10];
         let actions = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
@@ -98,7 +98,7 @@ impl<'a> Control<'a> {
             if let Some(action) = self.next() {
                 return Ok(action);
             }
-            if self.shared.stop.requested() {
+            if self.shared.hall.stop.requested() {
                 return Err(Stopped::Stopping);
             }
             self.hear(since.0.after(REST))?;

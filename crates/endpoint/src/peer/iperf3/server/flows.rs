@@ -20,7 +20,7 @@ use socket2::{SockAddr, Socket, Type};
 use super::Shared;
 use super::event::Event;
 use crate::error::{EndpointError, Step};
-use crate::serve;
+use crate::serve::listen;
 
 /// First datagrams have so many octets, whatever they say.
 const FIRST: usize = 4;
@@ -91,7 +91,7 @@ impl Drop for Turn<'_> {
 /// A socket for first datagrams at `address`.
 pub(super) fn bind(address: SocketAddr) -> Result<Socket, EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::Listen, address, cause);
-    let socket = serve::unbound(address, Type::DGRAM).map_err(fail)?;
+    let socket = listen::unbound(address, Type::DGRAM).map_err(fail)?;
     socket.set_reuse_address(true).map_err(fail)?;
     socket.bind(&SockAddr::from(address)).map_err(fail)?;
     Ok(socket)
@@ -99,8 +99,8 @@ pub(super) fn bind(address: SocketAddr) -> Result<Socket, EndpointError> {
 
 /// Takes first datagrams until the server stops.
 pub(super) fn serve(mut socket: Socket, shared: &Shared) {
-    while !shared.stop.requested() {
-        shared.stop.wait_or_input(&socket, Instant::NEVER);
+    while !shared.hall.stop.requested() {
+        shared.hall.stop.wait_or_input(&socket, Instant::NEVER);
         let mut waiting = take_all(&socket);
         while let Some(from) = waiting.pop() {
             let Some(to) = shared.flows.claim(from) else { continue };

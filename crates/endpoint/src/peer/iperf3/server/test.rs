@@ -146,7 +146,7 @@ impl Attendant<'_> {
     /// Waits a moment, the control connection looked after meanwhile; until `give_up` in all.
     fn wait(&mut self, give_up: Instant, code: Code) -> Result<(), Stopped> {
         let now = Monotonic::now();
-        if self.shared.stop.requested() {
+        if self.shared.hall.stop.requested() {
             return Err(Stopped::Stopping);
         }
         if now >= give_up {
@@ -271,7 +271,7 @@ impl<'a, 'c> Keeping<'a, 'c> {
 
     /// What ends a test from our side.
     fn intervene(&mut self, began: Instant, now: Instant) -> Option<Stopped> {
-        if self.shared.stop.requested() {
+        if self.shared.hall.stop.requested() {
             return Some(Stopped::Stopping);
         }
         if self.course.is_silent() {

@@ -64,7 +64,7 @@ struct Attendant<'a> {
 
 impl Attendant<'_> {
     fn run(&mut self) {
-        while !self.shared.stop.requested() {
+        while !self.shared.hall.stop.requested() {
             let actions = match self.hear() {
                 Ok(actions) => actions,
                 Err(Ended) => return,
@@ -84,7 +84,7 @@ impl Attendant<'_> {
         if due.is_some_and(|due| now >= due) {
             return Ok(self.impatient(rest.is_some_and(|rest| now >= rest)));
         }
-        self.shared.stop.wait_or_input(self.connection, due.unwrap_or(Instant::NEVER));
+        self.shared.hall.stop.wait_or_input(self.connection, due.unwrap_or(Instant::NEVER));
         let mut buffer = [0; 4 * MESSAGE];
         let actions = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
             Ok((0, _)) => {
@@ -151,7 +151,7 @@ impl Attendant<'_> {
         };
         let ready = self.server.ready(&prepared.ready);
         self.say(&ready)?;
-        let setting = Setting { ask, control: self.connection, from: self.from, stop: &self.shared.stop };
+        let setting = Setting { ask, control: self.connection, from: self.from, stop: &self.shared.hall.stop };
         match test::run(prepared, &setting) {
             Ok(Some(results)) => {
                 let results = self.server.results(&results);
@@ -191,7 +191,7 @@ impl Attendant<'_> {
             match send(self.connection, message, SendFlags::NOSIGNAL) {
                 Ok(count) => message = &message[count..],
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if Monotonic::now() < give_up && !self.shared.stop.requested() => {}
+                Err(Errno::AGAIN) if Monotonic::now() < give_up && !self.shared.hall.stop.requested() => {}
                 Err(errno) => {
                     self.shared.log(self.from, format!("cannot be answered: {}", std::io::Error::from(errno)));
                     return Err(Ended);

@@ -9,7 +9,7 @@ use socket2::{SockAddr, Socket, Type};
 use super::event::Buffers;
 use super::settings::{Carriers, Place, Settings};
 use crate::error::{EndpointError, Step};
-use crate::serve;
+use crate::serve::listen;
 use crate::socket::{GLANCE, any, multicast, option, own};
 
 /// A free port of one carrier may be taken of the other: then another is tried.
@@ -110,7 +110,7 @@ fn both(address: SocketAddr, settings: &Settings) -> Result<[Bound; 2], Endpoint
 fn listener(address: SocketAddr, settings: &Settings) -> Result<Bound, EndpointError> {
     let fail = |cause: io::Error| EndpointError::new(Step::Listen, address, cause);
     let socket = prepared(address, Type::STREAM, settings)?;
-    let socket = serve::listen(socket, address).map_err(fail)?;
+    let socket = listen::listen(socket, address).map_err(fail)?;
     Ok(Bound { listens: vec![local(&socket, address)?], kind: Kind::Tcp, socket, told: false })
 }
 
@@ -178,7 +178,7 @@ fn join(socket: &Socket, place: &Place, settings: &Settings) -> Result<(), Endpo
 fn prepared(address: SocketAddr, kind: Type, settings: &Settings) -> Result<Socket, EndpointError> {
     let name = if kind == Type::STREAM { "TCP" } else { "UDP" };
     let socket =
-        serve::unbound(address, kind).map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
+        listen::unbound(address, kind).map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
     let (ipv6, wildcard) = (address.is_ipv6(), address.ip().is_unspecified());
     let set = |name: &'static str, apply: &dyn Fn() -> io::Result<()>| {
         apply().map_err(|cause| EndpointError::new(Step::Set(name), address, cause))

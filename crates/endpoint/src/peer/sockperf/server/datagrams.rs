@@ -92,7 +92,7 @@ impl<'a> Server<'a> {
     }
 
     fn block(&mut self, socket: &Bound) {
-        let stop = &self.shared.stop;
+        let stop = &self.shared.hall.stop;
         while !stop.requested() {
             // A call that brings nothing within a tenth of a second is one of a server that nobody uses.
             if !self.take(socket, 0) {
@@ -102,7 +102,7 @@ impl<'a> Server<'a> {
     }
 
     fn spin(&mut self, sockets: &[&Bound]) {
-        while !self.shared.stop.requested() {
+        while !self.shared.hall.stop.requested() {
             for socket in sockets {
                 if !self.take(socket, libc::MSG_DONTWAIT) {
                     std::hint::spin_loop();
@@ -112,12 +112,12 @@ impl<'a> Server<'a> {
     }
 
     fn wait(&mut self, sockets: &[&Bound]) {
-        let Ok(set) = interest(sockets, &self.shared.stop) else {
+        let Ok(set) = interest(sockets, &self.shared.hall.stop) else {
             // Then they are looked at in turn, with a rest in between.
             return self.take_turns(sockets);
         };
         let mut ready = Vec::with_capacity(READY);
-        while !self.shared.stop.requested() {
+        while !self.shared.hall.stop.requested() {
             ready.clear();
             // An interruption ends the wait early, which is allowed for.
             let _woken = epoll::wait(&set, spare_capacity(&mut ready), None);
@@ -130,9 +130,9 @@ impl<'a> Server<'a> {
     }
 
     fn take_turns(&mut self, sockets: &[&Bound]) {
-        while !self.shared.stop.requested() {
+        while !self.shared.hall.stop.requested() {
             for socket in sockets {
-                while self.take(socket, libc::MSG_DONTWAIT) && !self.shared.stop.requested() {}
+                while self.take(socket, libc::MSG_DONTWAIT) && !self.shared.hall.stop.requested() {}
             }
             pace::sleep_until(Monotonic::now().after(Nanos::millis(1)));
         }
