@@ -5,6 +5,7 @@
 
 mod accept;
 pub mod listen;
+pub mod mailbox;
 pub mod open_sockets;
 pub mod places;
 pub mod pool;

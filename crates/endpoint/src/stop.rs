@@ -68,7 +68,7 @@ impl Stop {
     /// Waits until somebody asks, or `until`; whether somebody asked.
     pub fn wait(&self, until: Instant) -> bool {
         while !self.requested() && Monotonic::now() < until {
-            self.poll_with(None, until);
+            self.wait_or_inputs(&[], until);
         }
         self.requested()
     }
@@ -76,22 +76,23 @@ impl Stop {
     /// Waits until `socket` has something to read, somebody asks, or `until`; whether there is something. An interruption
     /// ends the wait early.
     pub fn wait_or_input(&self, socket: impl AsFd, until: Instant) -> bool {
-        self.poll_with(Some(socket.as_fd()), until)
+        self.wait_or_inputs(&[socket.as_fd()], until)
     }
 
-    fn poll_with(&self, socket: Option<BorrowedFd<'_>>, until: Instant) -> bool {
+    /// The same with several sockets; whether there is something at one of them.
+    pub fn wait_or_inputs(&self, sockets: &[BorrowedFd<'_>], until: Instant) -> bool {
         let event = self.event();
         // Without an event it is looked at now and then.
         let until = if event.is_ok() { until } else { until.min(Monotonic::now().after(GLANCE)) };
-        let both = [socket, event.ok()].into_iter().flatten();
-        let mut set: Vec<PollFd<'_>> = both.map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN)).collect();
+        let all = sockets.iter().copied().chain(event.ok());
+        let mut set: Vec<PollFd<'_>> = all.map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN)).collect();
         let woken = poll(&mut set, timeout(until).as_ref());
-        woken.is_ok() && socket.is_some() && !set[0].revents().is_empty()
+        woken.is_ok() && set[..sockets.len()].iter().any(|socket| !socket.revents().is_empty())
     }
 }
 
 /// What is left until then, as the system takes it; `None`: for ever.
-pub fn timeout(until: Instant) -> Option<Timespec> {
+fn timeout(until: Instant) -> Option<Timespec> {
     let left = |until: Instant| until.since(Monotonic::now()).unwrap_or(Nanos::ZERO).0;
     (until != Instant::NEVER)
         .then(|| left(until))

@@ -272,7 +272,7 @@ fn serve_data(
     shared: &Shared,
     before: CpuTime,
 ) {
-    let (session, thread) = match admit(data, shared) {
+    let (session, (thread, running)) = match admit(data, shared) {
         Ok(session) => {
             let thread = session.begin_thread();
             (session, thread)
@@ -292,7 +292,7 @@ fn serve_data(
         let _answered = answer_stream(connection, from, &session, (data.flow, thread), unread, shared);
         session.sockets.leave(place);
     }
-    session.end_thread(CpuTime::own().since(before));
+    session.end_thread(CpuTime::own().since(before), running);
     if session.open.pattern == Pattern::Exchange {
         flow.leave();
     }

@@ -97,7 +97,7 @@ fn start(
         let pool = Arc::clone(&shared.hall.pool);
         pool.serve(move || {
             let _one = one;
-            let (before, thread) = (CpuTime::own(), session.begin_thread());
+            let (before, (thread, running)) = (CpuTime::own(), session.begin_thread());
             if session.open.pattern == Pattern::Stream {
                 // It is told of once: what comes later makes no other flow.
                 stream::datagrams::serve(socket, from, &session, (flow, thread), &first, &shared);
@@ -105,7 +105,7 @@ fn start(
                 answer(socket, from, &session, (flow, thread), &first, &shared);
                 session.flows[usize::from(flow)].leave();
             }
-            session.end_thread(CpuTime::own().since(before));
+            session.end_thread(CpuTime::own().since(before), running);
         })?;
         Ok(astray)
     });

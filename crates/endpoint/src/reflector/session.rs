@@ -12,8 +12,8 @@ use protocol::native::stream::Told as StreamTold;
 
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
-use crate::pace;
 use crate::serve::open_sockets::OpenSockets;
+use crate::serve::places::{Place, Places};
 use crate::socket::GLANCE;
 use crate::stop::Stop;
 use crate::thread::CpuTime;
@@ -44,7 +44,7 @@ pub struct Session {
     opened: Instant,
     threads: AtomicU32,
     /// Threads that have not told what they used and saw yet.
-    running: AtomicU32,
+    running: Places,
     told: Mutex<Told>,
     /// Where the flows are streams: what they told.
     streams: Option<Tally>,
@@ -161,7 +161,7 @@ impl Session {
             noted: AtomicU64::new(0),
             opened: now,
             threads: AtomicU32::new(0),
-            running: AtomicU32::new(0),
+            running: Places::new(u32::MAX),
             told: Mutex::default(),
             streams,
         }
@@ -196,18 +196,18 @@ impl Session {
         due.after(Nanos(1)).min(now.after(silence.max(GLANCE)))
     }
 
-    /// A thread of this session begins. Its number, from 0, says which CPU of the list is its.
-    pub fn begin_thread(&self) -> u32 {
-        self.running.fetch_add(1, Ordering::AcqRel);
-        self.threads.fetch_add(1, Ordering::Relaxed)
+    /// A thread of this session begins. Its number, from 0, says which CPU of the list is its; its place is for its end.
+    pub fn begin_thread(&self) -> (u32, Option<Place>) {
+        let place = self.running.take();
+        (self.threads.fetch_add(1, Ordering::Relaxed), place)
     }
 
     /// A thread of this session ends; it used so much CPU time.
-    pub fn end_thread(&self, time: CpuTime) {
+    pub fn end_thread(&self, time: CpuTime, place: Option<Place>) {
         let cpu = &mut self.told().cpu;
         cpu.user_ns = Nanos(cpu.user_ns.0 + time.user_ns.0);
         cpu.system_ns = Nanos(cpu.system_ns.0 + time.system_ns.0);
-        self.running.fetch_sub(1, Ordering::AcqRel);
+        drop(place);
     }
 
     /// The socket of a flow is done with. Before its thread ends.
@@ -247,11 +247,8 @@ impl Session {
     /// told theirs.
     pub fn finish(&self) -> Report {
         self.end();
-        let give_up = Monotonic::now().after(LAST_WORDS);
-        while self.running.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
-            pace::sleep_until(Monotonic::now().after(Nanos::millis(2)));
-        }
-        let told = (self.running.load(Ordering::Acquire) == 0).then(|| *self.told());
+        let all_told = self.running.await_empty(Monotonic::now().after(LAST_WORDS));
+        let told = all_told.then(|| *self.told());
         let sockets = told.and_then(|told| told.sockets);
         let (streams, cpu) = self.streams.as_ref().map(Tally::all).unzip();
         Report {

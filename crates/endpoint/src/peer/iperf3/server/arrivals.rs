@@ -1,9 +1,10 @@
 //! Connections as they come: which test each belongs to, or that it is a new one.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
 use measure::unit::Nanos;
 use protocol::iperf3::cookie::{Cookie, LENGTH};
@@ -16,6 +17,7 @@ use super::event::Event;
 use super::{Shared, test};
 use crate::clock::Monotonic;
 use crate::serve::TurnedAway;
+use crate::serve::mailbox::{Mailbox, Slot, mailbox};
 use crate::socket;
 
 /// How long a connection may take to say its cookie.
@@ -37,7 +39,7 @@ pub(super) struct Waiting(HashMap<Cookie, Expected>);
 struct Expected {
     /// How many more.
     left: usize,
-    to: Sender<Arrived>,
+    to: Slot<Arrived>,
 }
 
 /// A test's data connections to come; gone, they are turned away.
@@ -45,24 +47,30 @@ struct Expected {
 pub(super) struct Expecting<'a> {
     shared: &'a Shared,
     cookie: Cookie,
-    arrivals: Receiver<Arrived>,
+    arrivals: Mailbox<Arrived>,
 }
 
 impl<'a> Expecting<'a> {
     /// From here on `count` connections with `cookie` are this test's; `None`: another test has this cookie.
-    pub fn new(shared: &'a Shared, cookie: Cookie, count: usize) -> Option<Self> {
-        let (to, arrivals) = channel();
+    pub fn new(shared: &'a Shared, cookie: Cookie, count: usize) -> io::Result<Option<Self>> {
+        let (to, arrivals) = mailbox()?;
         let mut waiting = shared.waiting();
         if waiting.0.contains_key(&cookie) {
-            return None;
+            return Ok(None);
         }
         waiting.0.insert(cookie, Expected { left: count, to });
-        Some(Self { shared, cookie, arrivals })
+        Ok(Some(Self { shared, cookie, arrivals }))
     }
 
     /// Those that have come since.
     pub fn arrived(&self) -> impl Iterator<Item = Arrived> {
-        self.arrivals.try_iter()
+        self.arrivals.take()
+    }
+}
+
+impl AsFd for Expecting<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.arrivals.as_fd()
     }
 }
 
@@ -102,7 +110,7 @@ pub(super) fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &S
     match known {
         Some(Some(to)) => {
             // A test that is over by now closes it.
-            let _handed = to.send(Arrived { place, socket: connection });
+            to.send(Arrived { place, socket: connection });
         }
         Some(None) => {
             deny(&connection);
@@ -128,7 +136,7 @@ fn begin(connection: &Socket, from: SocketAddr, cookie: Cookie, shared: &Shared)
 }
 
 fn hear_cookie(connection: &Socket, shared: &Shared) -> Result<Cookie, String> {
-    let gone = |error: std::io::Error| format!("gone before it said what it is for: {error}");
+    let gone = |error: io::Error| format!("gone before it said what it is for: {error}");
     socket::set_glance(connection).map_err(gone)?;
     let give_up = Monotonic::now().after(COOKIE);
     let mut cookie = [0; LENGTH];

@@ -1,6 +1,7 @@
 //! One control connection as the server has it: what the machine of `protocol` hears and says, in bounded time.
 
 use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use measure::unit::{Instant, Nanos};
@@ -57,11 +58,17 @@ impl<'a> Control<'a> {
 
     /// Takes what has come, waiting until `until` at most for something.
     pub fn hear(&mut self, until: Instant) -> Result<(), Stopped> {
+        self.hear_beside(&[], until)
+    }
+
+    /// The same; something at one of `others` ends the wait too.
+    pub fn hear_beside(&mut self, others: &[BorrowedFd<'_>], until: Instant) -> Result<(), Stopped> {
         // What came along with an earlier word, before the end of the connection is looked at.
         let kept = self.server.feed(&[]);
         self.take(kept)?;
-        if self.heard.is_empty() {
-            self.shared.hall.stop.wait_or_input(self.connection, until);
+        if self.heard.is_empty() || !others.is_empty() {
+            let all: Vec<BorrowedFd<'_>> = [self.connection.as_fd()].iter().chain(others).copied().collect();
+            self.shared.hall.stop.wait_or_inputs(&all, until);
         }
         let mut buffer = [0; 16 << 10];
         let actions = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
