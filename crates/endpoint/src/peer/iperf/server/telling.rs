@@ -62,7 +62,7 @@ impl Telling {
             rings.emptied = thread
                 .spawn(move || {
                     while telling.pass_on() {
-                        pace::sleep_until(Monotonic::now().after(TURN))
+                        pace::sleep_until(Monotonic::now().after(TURN));
                     }
                 })
                 .is_ok();

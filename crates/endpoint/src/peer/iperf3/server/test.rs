@@ -112,7 +112,8 @@ impl Attendant<'_> {
 
     fn connections(&mut self, all: usize) -> Result<Vec<Socket>, Stopped> {
         let taken = || Stopped::Gone(Code::MESSAGE, "another test has its cookie".to_owned());
-        let expecting = Expecting::new(self.shared, self.cookie, all).map_err(unawaited)?.ok_or_else(taken)?;
+        let expecting =
+            Expecting::new(self.shared, self.cookie, all).map_err(|cause| unawaited(&cause))?.ok_or_else(taken)?;
         let accept = self.control.server.accept();
         self.control.say(&accept)?;
         let mut arrived: Vec<Arrived> = Vec::new();
@@ -128,7 +129,7 @@ impl Attendant<'_> {
 
     fn flows(&mut self, all: usize) -> Result<Vec<Socket>, Stopped> {
         let give_up = Monotonic::now().after(STREAMS);
-        let (to, arrivals) = mailbox().map_err(unawaited)?;
+        let (to, arrivals) = mailbox().map_err(|cause| unawaited(&cause))?;
         let _turn = loop {
             match self.shared.flows.turn(self.from.ip(), all, &to) {
                 Some(turn) => break turn,
@@ -353,7 +354,7 @@ fn failed(error: &EndpointError) -> Stopped {
 }
 
 /// Its streams cannot be waited for.
-fn unawaited(cause: std::io::Error) -> Stopped {
+fn unawaited(cause: &std::io::Error) -> Stopped {
     Stopped::Failed(Code::STREAM_ACCEPT, cause.raw_os_error(), cause.to_string())
 }
 
