@@ -76,8 +76,8 @@ impl Hall {
         Self { one_by_one, ..self }
     }
 
-    /// Has each connection to one of `listeners` served until the end, which comes with that of `stop` at the latest. `job`
-    /// says what is done with a connection to the listener of this number, if anything; others are `turned_away`.
+    /// Has each connection to one of `listeners` served until the end, which comes with `stop` at the latest. `job` says what
+    /// is done with a connection to the listener of this number, if anything; who cannot be served is `turned_away`.
     pub fn serve<'a, J: FnOnce() + Send + 'static>(
         &self,
         listeners: impl IntoIterator<Item = &'a Socket>,
@@ -87,7 +87,10 @@ impl Hall {
     ) -> Result<(), EndpointError> {
         self.stop.follow(stop);
         let arrived = |number, arrival| self.attend(number, arrival, &mut job, &mut turned_away);
-        accept::accept(listeners, &self.stop, arrived).map_err(no_event)
+        let served = accept::accept(listeners, &self.stop, arrived).map_err(no_event);
+        // Whoever waits for it beside this, however this came to its end.
+        self.stop.request();
+        served
     }
 
     /// The same for those who had connected to `listeners` before the end, and were not accepted by then.

@@ -140,8 +140,9 @@ impl Server {
             served
         });
         drop(sockets);
+        let give_up = Monotonic::now().after(END);
         shared.hall.end(END);
-        shared.senders.await_empty(Monotonic::now().after(END));
+        shared.senders.await_empty(give_up);
         served
     }
 }
