@@ -139,7 +139,7 @@ impl Hall {
     }
 
     /// How many connections are served.
-    pub fn served(&self) -> u32 {
+    pub fn served(&self) -> u64 {
         self.places.taken()
     }
 

@@ -1,4 +1,5 @@
-//! Places of which there is a bound: each is taken by somebody who is served, and free again when he goes.
+//! Places of which there is a bound: clients at once, threads, bytes of memory. Each is taken for somebody who is served, and
+//! free again when he goes.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -12,34 +13,39 @@ pub struct Places(Arc<Room>);
 
 #[derive(Debug)]
 struct Room {
-    most: u32,
-    taken: Mutex<u32>,
+    most: u64,
+    taken: Mutex<u64>,
     /// Told when the last has gone.
     empty: Condvar,
 }
 
-/// One of them, taken while this lives.
+/// Some of them, taken while this lives.
 #[derive(Debug)]
-pub struct Place(Arc<Room>);
+pub struct Place {
+    room: Arc<Room>,
+    count: u64,
+}
 
 impl Places {
     /// `most` of them, all free.
-    pub fn new(most: u32) -> Self {
-        Self(Arc::new(Room { most, taken: Mutex::new(0), empty: Condvar::new() }))
+    pub fn new(most: impl Into<u64>) -> Self {
+        Self(Arc::new(Room { most: most.into(), taken: Mutex::new(0), empty: Condvar::new() }))
     }
 
     /// Takes one; `None`: all are taken.
     pub fn take(&self) -> Option<Place> {
+        self.take_some(1)
+    }
+
+    /// Takes `count` at once; `None`: so many are not free.
+    pub fn take_some(&self, count: u64) -> Option<Place> {
         let mut taken = self.0.taken();
-        if *taken >= self.0.most {
-            return None;
-        }
-        *taken += 1;
-        Some(Place(Arc::clone(&self.0)))
+        *taken = taken.checked_add(count).filter(|taken| *taken <= self.0.most)?;
+        Some(Place { room: Arc::clone(&self.0), count })
     }
 
     /// How many are taken.
-    pub fn taken(&self) -> u32 {
+    pub fn taken(&self) -> u64 {
         *self.0.taken()
     }
 
@@ -56,17 +62,17 @@ impl Places {
 }
 
 impl Room {
-    fn taken(&self) -> MutexGuard<'_, u32> {
+    fn taken(&self) -> MutexGuard<'_, u64> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut taken = self.0.taken();
-        *taken -= 1;
+        let mut taken = self.room.taken();
+        *taken -= self.count;
         if *taken == 0 {
-            self.0.empty.notify_all();
+            self.room.empty.notify_all();
         }
     }
 }
@@ -79,19 +85,29 @@ mod tests {
 
     #[test]
     fn no_more_are_taken_than_there_are_and_who_goes_makes_room() {
-        let places = Places::new(2);
+        let places = Places::new(2_u32);
         let [first, second] = [(); 2].map(|()| places.take().expect("free"));
         assert!(places.take().is_none());
         drop(first);
         assert_eq!(places.taken(), 1);
         let _third = places.take().expect("free again");
         drop(second);
-        assert!(Places::new(0).take().is_none());
+        assert!(Places::new(0_u32).take().is_none());
+    }
+
+    #[test]
+    fn several_are_taken_together_or_not_at_all() {
+        let bytes = Places::new(10_u64);
+        let most = bytes.take_some(7).expect("free");
+        assert!(bytes.take_some(4).is_none() && bytes.take_some(u64::MAX).is_none());
+        let _rest = bytes.take_some(3).expect("what was refused took nothing");
+        drop(most);
+        assert_eq!(bytes.taken(), 3);
     }
 
     #[test]
     fn the_last_to_go_wakes_who_waits_for_that() {
-        let places = Places::new(8);
+        let places = Places::new(8_u32);
         assert!(places.await_empty(Instant(0)), "nobody is there");
         let all: Vec<Place> = (0..8).map_while(|_| places.take()).collect();
         assert!(!places.await_empty(Instant(0)));

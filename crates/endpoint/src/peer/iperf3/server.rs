@@ -47,8 +47,8 @@ struct Shared {
     /// Connections that are attended to, whatever they are; tests; threads of streams; bytes of their buffers.
     hall: Hall,
     tests: Places,
-    streams: AtomicU64,
-    memory: AtomicU64,
+    streams: Places,
+    memory: Places,
     /// Tests so far: the number of the next.
     count: AtomicU64,
     /// When the latest of them ended, or the server began: an [`Instant`].
@@ -96,28 +96,6 @@ impl Shared {
     }
 }
 
-/// Takes so much of a shared amount, while it lives.
-#[derive(Debug)]
-struct Taken<'a> {
-    from: &'a AtomicU64,
-    amount: u64,
-}
-
-impl<'a> Taken<'a> {
-    /// `amount` of what may be `most` together; `None`: so much is not left.
-    fn of(from: &'a AtomicU64, amount: u64, most: u64) -> Option<Self> {
-        let taken = Self { from, amount };
-        let before = from.fetch_add(amount, Ordering::AcqRel);
-        (before.saturating_add(amount) <= most).then_some(taken)
-    }
-}
-
-impl Drop for Taken<'_> {
-    fn drop(&mut self) {
-        self.from.fetch_sub(self.amount, Ordering::AcqRel);
-    }
-}
-
 /// Binds the sockets of a server, TCP and UDP on the same port; nothing is answered before [`Server::run`]. No thread is
 /// started: a process may still go into the background after this.
 pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, EndpointError> {
@@ -131,10 +109,10 @@ pub fn bind(settings: Settings, observer: Arc<dyn Observer>) -> Result<Server, E
     let shared = Shared {
         hall: Hall::new(settings.limits.connections)?,
         tests: Places::new(settings.limits.tests),
+        streams: Places::new(settings.limits.streams),
+        memory: Places::new(settings.limits.buffer_bytes),
         settings,
         observer,
-        streams: AtomicU64::new(0),
-        memory: AtomicU64::new(0),
         count: AtomicU64::new(0),
         idle_since: AtomicU64::new(0),
         waiting: Mutex::default(),

@@ -15,13 +15,13 @@ mod test;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use measure::unit::Nanos;
 use protocol::netperf::passphrase::Passphrase;
 use socket2::Socket;
 
 use crate::error::EndpointError;
+use crate::serve::places::Places;
 use crate::serve::{Hall, listen};
 use crate::stop::Stop;
 
@@ -92,7 +92,7 @@ struct Shared {
     /// Control connections, each attended to by a thread.
     hall: Hall,
     /// Bytes of buffers in use.
-    memory: Arc<AtomicU64>,
+    memory: Places,
 }
 
 impl Shared {
@@ -108,7 +108,7 @@ impl Shared {
 pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
     let listeners = settings.listen.iter().map(|address| listen::listener(*address)).collect::<Result<_, _>>()?;
     let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial);
-    let shared = Shared { settings, hall, memory: Arc::default() };
+    let shared = Shared { memory: Places::new(settings.limits.all_bytes), settings, hall };
     Ok(Netserver { listeners, shared: Arc::new(shared) })
 }
 

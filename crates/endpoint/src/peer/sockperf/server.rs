@@ -20,8 +20,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use measure::unit::{Instant, Nanos};
-use rustix::io::Errno;
-use rustix::thread::{CpuSet, gettid, sched_getaffinity};
+use rustix::thread::gettid;
 
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
@@ -30,7 +29,7 @@ use crate::serve::Hall;
 use crate::serve::open_sockets::OpenSockets;
 use crate::socket::option;
 use crate::stop::Stop;
-use crate::thread::{cpu_for, settle};
+use crate::thread::{check_allowed, cpu_for, settle};
 use bound::{Bound, Kind};
 use event::{Event, Totals};
 use settings::Settings;
@@ -95,7 +94,7 @@ impl Shared {
 /// Binds the sockets of a server; nothing is answered before [`Server::run`]. No thread is started: a process may still
 /// go into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
-    check_cpus(&settings.cpus)?;
+    check_allowed(&settings.cpus)?;
     let sockets = bound::open_all(&settings)?;
     let hall = Hall::new(settings.limits.connections_of(settings.rules.largest))?;
     let shared = Shared {
@@ -106,16 +105,6 @@ pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
         settings,
     };
     Ok(Server { sockets, shared: Arc::new(shared) })
-}
-
-/// A thread that may not run where it is to is told of before anything is served.
-fn check_cpus(cpus: &[u32]) -> Result<(), EndpointError> {
-    let Ok(allowed) = sched_getaffinity(None) else { return Ok(()) };
-    let may_run = |cpu: u32| CpuSet::MAX_CPU > cpu as usize && allowed.is_set(cpu as usize);
-    match cpus.iter().find(|cpu| !may_run(**cpu)) {
-        Some(cpu) => Err(EndpointError::new(Step::Pin(*cpu), "this host", Errno::INVAL)),
-        None => Ok(()),
-    }
 }
 
 impl Server {

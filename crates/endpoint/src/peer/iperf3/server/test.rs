@@ -13,12 +13,12 @@ use protocol::iperf3::results::Results;
 use protocol::iperf3::server::Action;
 use socket2::Socket;
 
+use super::Shared;
 use super::arrivals::{Arrived, Expecting};
 use super::control::{Control, Stopped};
 use super::event::Event;
 use super::flows;
 use super::settings::{Limits, RateLimit};
-use super::{Shared, Taken};
 use crate::clock::{Monotonic, wall};
 use crate::error::{Cause, EndpointError, Step};
 use crate::facts::socket::socket_facts;
@@ -79,8 +79,8 @@ impl Attendant<'_> {
         let count = u64::from(parameters.uploads() + parameters.downloads());
         let memory = count * (2 * u64::from(parameters.block_bytes()) + BESIDE);
         let full = || Stopped::Failed(Code::CREATE_STREAM, Some(libc::EAGAIN), "too many streams run already".into());
-        let _streams = Taken::of(&shared.streams, count, u64::from(limits.streams)).ok_or_else(full)?;
-        let _memory = Taken::of(&shared.memory, memory, limits.buffer_bytes).ok_or_else(full)?;
+        let _streams = shared.streams.take_some(count).ok_or_else(full)?;
+        let _memory = shared.memory.take_some(memory).ok_or_else(full)?;
         shared.tell(&Event::Asked { test, parameters: &parameters, user: user.as_deref() });
         let (ready, no_congestion) = self.open(&parameters)?;
         let connections: Vec<Connection> = ready.iter().map(|stream| stream.connection.clone()).collect();
