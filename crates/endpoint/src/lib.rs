@@ -20,6 +20,7 @@ pub mod reach;
 pub mod reflector;
 pub mod resolution;
 pub mod rtt;
+pub mod serve;
 pub mod signal;
 pub mod socket;
 pub mod stop;

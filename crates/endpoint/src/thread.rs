@@ -1,6 +1,7 @@
 //! Measuring and reflecting threads: plain, named, punctual, pinned where asked.
 
 use measure::unit::Nanos;
+use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::error::{EndpointError, Step};
@@ -10,6 +11,16 @@ use crate::pace;
 pub fn cpu_for(cpus: &[u32], index: u32) -> Option<u32> {
     let count = u32::try_from(cpus.len()).ok().filter(|count| *count > 0)?;
     cpus.get((index % count) as usize).copied()
+}
+
+/// Whether a thread of ours may run on each of `cpus`: better told before anything is served than by the first that may not.
+pub fn check_allowed(cpus: &[u32]) -> Result<(), EndpointError> {
+    let Ok(allowed) = sched_getaffinity(None) else { return Ok(()) };
+    let may_run = |cpu: u32| CpuSet::MAX_CPU > cpu as usize && allowed.is_set(cpu as usize);
+    match cpus.iter().find(|cpu| !may_run(**cpu)) {
+        Some(cpu) => Err(EndpointError::new(Step::Pin(*cpu), "this host", Errno::INVAL)),
+        None => Ok(()),
+    }
 }
 
 /// Makes the calling thread's sleeps end on time, and pins it to `cpu`, where one is given, until the result goes.
@@ -26,7 +37,8 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    fn to(cpu: u32) -> std::io::Result<Self> {
+    /// Pins the calling thread to `cpu`.
+    pub fn to(cpu: u32) -> std::io::Result<Self> {
         let before = sched_getaffinity(None)?;
         pin(cpu)?;
         Ok(Self { before })

@@ -19,7 +19,6 @@ use super::session::{FlowCount, Session};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
 use crate::socket::GLANCE;
-use crate::stop::Stop;
 
 /// A receive with this deadline comes back at the link's next glance: it has passed already.
 const ONE_GLANCE: Instant = Instant(0);
@@ -50,8 +49,6 @@ pub struct Answerer<'a, L> {
     pub datagrams: bool,
     /// What tests ask of the reflector.
     pub behaviour: &'a Behaviour,
-    /// The reflector's own wish to stop.
-    pub stop: &'a Stop,
     /// The flow's counts, written by this thread alone.
     counts: &'a FlowCount,
     buffer: Vec<u8>,
@@ -79,14 +76,7 @@ pub enum FlowEnd {
 
 impl<'a, L: Link> Answerer<'a, L> {
     /// An answerer of flow `flow` over `link`.
-    pub fn new(
-        link: L,
-        session: &'a Session,
-        flow: u16,
-        datagrams: bool,
-        behaviour: &'a Behaviour,
-        stop: &'a Stop,
-    ) -> Self {
+    pub fn new(link: L, session: &'a Session, flow: u16, datagrams: bool, behaviour: &'a Behaviour) -> Self {
         let piece = crate::link::stream::PIECE as u64;
         let request_head = session.open.request_bytes.0.min(piece) as usize;
         let reply_head = session.open.response_bytes.0.min(piece) as usize;
@@ -103,7 +93,6 @@ impl<'a, L: Link> Answerer<'a, L> {
             flow,
             datagrams,
             behaviour,
-            stop,
             // One byte more, so that a datagram longer than agreed on is seen as such.
             buffer: vec![0; request_head.max(reply_head) + usize::from(datagrams)],
             request_head,
@@ -122,6 +111,8 @@ impl<'a, L: Link> Answerer<'a, L> {
     pub fn run(&mut self) -> FlowEnd {
         loop {
             let length = match self.take() {
+                // No message, but the end of a wait at a socket that was shut.
+                Ok(Some(0)) if self.is_over() => return self.end(),
                 Ok(Some(length)) => length,
                 Err(fault) if fault.ends_the_run() => return FlowEnd::Broken(fault),
                 // Of errors an ICMP one of an earlier reply (the client has gone, or comes back), or a reply not sent.
@@ -158,7 +149,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     }
 
     fn is_over(&self) -> bool {
-        self.stop.requested() || self.session.over.requested()
+        self.session.over.requested()
     }
 
     /// Answers one message that came another way: the datagram that made this flow known.
@@ -187,7 +178,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     /// Takes messages and answers them for as long as they are plain requests.
     #[inline(never)]
     fn answer_plain<const DATAGRAMS: bool>(&mut self, terms: [u8; 8]) -> Result<Option<usize>, Fault> {
-        let Self { link, session, counts, stop, request_head, reply_head, silent, .. } = self;
+        let Self { link, session, counts, request_head, reply_head, silent, .. } = self;
         let (token, request, over) = (session.token.0, *request_head, &session.over);
         let end = request + usize::from(DATAGRAMS);
         let reply = if DATAGRAMS { request.min(*reply_head) } else { *reply_head };
@@ -209,7 +200,7 @@ impl<'a, L: Link> Answerer<'a, L> {
             } else {
                 return Ok(Some(length));
             };
-            if received.is_multiple_of(BETWEEN_LOOKS) && (stop.requested() || over.requested()) {
+            if received.is_multiple_of(BETWEEN_LOOKS) && over.requested() {
                 return Ok(None);
             }
         }

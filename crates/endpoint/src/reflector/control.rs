@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use measure::method::{Carrier, Pattern};
+use measure::unit::Instant;
 use protocol::native::header::Token;
 use protocol::native::key::Secret;
 use protocol::native::message::{Ending, Got, Open, Reason, Refused, capability};
@@ -30,9 +31,9 @@ use crate::socket::{self, GLANCE};
 use crate::thread::{CpuTime, cpu_for, settle};
 
 /// Serves one accepted connection to its end.
-pub fn attend(connection: &Socket, from: SocketAddr, shared: &Arc<Shared>) {
+pub fn attend(connection: &Arc<Socket>, from: SocketAddr, shared: &Arc<Shared>) {
     let before = CpuTime::own();
-    if socket::set_glance(connection).is_err() {
+    if connection.set_write_timeout(Some(GLANCE.into())).is_err() {
         return;
     }
     let Some(terms) = terms(shared) else { return };
@@ -52,7 +53,7 @@ fn terms(shared: &Shared) -> Option<Terms> {
         None => None,
     };
     let full = shared.sessions.count() >= settings.limits.sessions;
-    let decline = if shared.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
+    let decline = if shared.hall.stop.requested() { Some(Decline::Stopping) } else { full.then_some(Decline::Busy) };
     let mut capabilities: BTreeSet<String> =
         [capability::STAMPS, capability::BUSY_POLL, capability::CPUS, capability::STREAMS].map(str::to_owned).into();
     if shared.segments {
@@ -117,15 +118,11 @@ impl Attendant<'_> {
         }
     }
 
-    /// Waits for the client's next word. Before there is a session nothing else happens, and a thousand connections
-    /// that say nothing cost no time.
+    /// Waits for the client's next word, or until something is due: a thousand connections that say nothing cost no time.
     fn wait(&self) {
-        let now = Monotonic::now();
-        let until = match &self.session {
-            Some(_) => now.after(GLANCE),
-            None => self.server.deadline().unwrap_or_else(|| now.after(GLANCE)),
-        };
-        self.shared.await_input(self.connection, until);
+        let of_session = self.session.as_ref().map(|session| session.next_look(Monotonic::now()));
+        let until = of_session.into_iter().chain(self.server.deadline()).min();
+        self.shared.hall.stop.wait_or_input(self.connection, until.unwrap_or(Instant::NEVER));
     }
 
     fn write(&mut self) -> std::io::Result<()> {
@@ -136,7 +133,8 @@ impl Attendant<'_> {
             match (&mut &*self.connection).write(rest) {
                 Ok(count) => rest = &rest[count..],
                 // A client that reads nothing is given up after a while.
-                Err(error) if is_glance(&error) && Monotonic::now() < give_up && !self.shared.stop.requested() => {}
+                Err(error) if is_glance(&error) && Monotonic::now() < give_up && !self.shared.hall.stop.requested() => {
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -146,7 +144,7 @@ impl Attendant<'_> {
     /// What is due without anything having come: `true` when the connection must end.
     fn look_up(&mut self) -> bool {
         let now = Monotonic::now();
-        if self.shared.stop.requested() {
+        if self.shared.hall.stop.requested() {
             self.server.stop(Ending::Stopping, "the reflector is shutting down");
             return true;
         }
@@ -198,6 +196,7 @@ impl Attendant<'_> {
         };
         let version = self.server.version().unwrap_or(Versions::OURS.highest);
         let session = Arc::new(Session::new(token, version, open, got.clone()));
+        session.over.follow(&self.shared.hall.stop);
         if !self.shared.sessions.add(Arc::clone(&session), self.shared.settings.limits.sessions) {
             let detail = format!("{} sessions are open, which is the limit", self.shared.settings.limits.sessions);
             return self.server.refuse(Refused {
@@ -266,23 +265,34 @@ fn is_glance(error: &std::io::Error) -> bool {
 }
 
 /// A data connection: let in or refused by one octet, then answered. `before`: what its thread had used when it came.
-fn serve_data((connection, from): (&Socket, SocketAddr), data: Data, unread: &[u8], shared: &Shared, before: CpuTime) {
-    let (session, thread) = match admit(data, shared) {
+fn serve_data(
+    (connection, from): (&Arc<Socket>, SocketAddr),
+    data: Data,
+    unread: &[u8],
+    shared: &Shared,
+    before: CpuTime,
+) {
+    let (session, (thread, running)) = match admit(data, shared) {
         Ok(session) => {
             let thread = session.begin_thread();
             (session, thread)
         }
         Err(refusal) => {
-            let _refused = (&mut &*connection).write(&[DataAnswer::Refused(refusal).code()]);
+            let _refused = (&mut &**connection).write(&[DataAnswer::Refused(refusal).code()]);
             return;
         }
     };
     let flow = &session.flows[usize::from(data.flow)];
     // What fails here is this connection: its client is told by its end.
-    let serve = if session.open.pattern == Pattern::Stream { stream::serve } else { answer_stream };
-    let _answered = serve(connection, from, &session, (data.flow, thread), unread, shared);
-    session.end_thread(CpuTime::own().since(before));
-    // A stream is told of once: no other has its flow.
+    if session.open.pattern == Pattern::Stream {
+        // It is told of once: no other has its flow.
+        let _streamed = stream::serve(connection, from, &session, (data.flow, thread), unread, shared);
+    } else {
+        let place = session.sockets.enter(connection);
+        let _answered = answer_stream(connection, from, &session, (data.flow, thread), unread, shared);
+        session.sockets.leave(place);
+    }
+    session.end_thread(CpuTime::own().since(before), running);
     if session.open.pattern == Pattern::Exchange {
         flow.leave();
     }
@@ -320,11 +330,11 @@ fn answer_stream(
     let lengths = (session.open.response_bytes.0 as usize, session.open.request_bytes.0 as usize);
     let stamping =
         if session.got.stamps { Stamping::prepare(std::os::fd::AsFd::as_fd(&connection)) } else { Stamping::default() };
-    let mut link = Stream::new(connection, session.got.waiting, lengths, false, shared.stop.clone());
+    let mut link = Stream::new(connection, session.got.waiting, lengths, false, shared.hall.stop.clone());
     link.stamping = stamping;
     link.socket().write_all(&[DataAnswer::Accepted.code()])?;
     link.begin_with(unread);
-    let mut answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour, &shared.stop);
+    let mut answerer = Answerer::new(link, session, flow, false, &shared.settings.behaviour);
     answerer.run();
     Ok(())
 }

@@ -4,21 +4,21 @@
 //! The shared socket answers nobody. A flow's socket is bound to the same port and connected to the client, so that
 //! the kernel sorts its datagrams out, and its replies leave from the very address the client sent to.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use measure::method::{Carrier, Pattern};
-use measure::unit::Bytes;
+use measure::unit::{Bytes, Instant};
 use protocol::native::header::Header;
 use rustix::net::{RecvFlags, recv, recvfrom};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+use super::Shared;
 use super::answer::Answerer;
 use super::session::{Session, SocketEnd};
 use super::stream;
-use super::{Counted, Shared};
 use crate::link::datagram::Datagram;
 use crate::link::stamping::Stamping;
 use crate::socket::{self, option, queue};
@@ -30,18 +30,21 @@ const LARGEST_BUFFER: usize = i32::MAX as usize / 2;
 /// Datagrams that are looked for in a new flow's queue, of clients that began at the same moment.
 const ASTRAY: usize = 256;
 
-/// Options of the shared socket before it is bound: it tells to which of our addresses a datagram came.
+/// Options of the shared socket before it is bound: it tells to which of our addresses a datagram came, and a call that
+/// finds none comes back.
 pub fn prepare(socket: &Socket, ipv6: bool) -> std::io::Result<()> {
+    socket.set_nonblocking(true)?;
     option::tell_destination(socket.as_fd(), ipv6)
 }
 
 /// Takes first datagrams until the reflector stops.
-pub fn serve(shared_socket: &UdpSocket, address: SocketAddr, shared: &Arc<Shared>) {
-    let set = shared_socket.set_read_timeout(Some(socket::GLANCE.into()));
-    debug_assert!(set.is_ok(), "a read timeout above zero is always taken");
+pub fn serve(shared_socket: &Socket, address: SocketAddr, shared: &Arc<Shared>) {
     let mut buffer = vec![0; 65_536];
-    while !shared.stop.requested() {
-        let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else { continue };
+    while !shared.hall.stop.requested() {
+        let Ok(first) = queue::receive_from(shared_socket.as_fd(), &mut buffer) else {
+            shared.hall.stop.wait_or_input(shared_socket, Instant::NEVER);
+            continue;
+        };
         let Some(from) = first.from else { continue };
         let local = SocketAddr::new(first.to.unwrap_or(address.ip()), address.port());
         let mut waiting = vec![(buffer[..first.length].to_vec(), from)];
@@ -90,11 +93,11 @@ fn start(
     let result = open(local, from, session.open.receive_buffer_bytes).and_then(|socket| {
         let astray = astray(&socket, from);
         let (session, shared) = (Arc::clone(session), Arc::clone(shared));
-        let one = Counted::below(&shared.flows, u32::MAX);
-        let pool = Arc::clone(&shared.pool);
+        let one = shared.flows.take();
+        let pool = Arc::clone(&shared.hall.pool);
         pool.serve(move || {
             let _one = one;
-            let (before, thread) = (CpuTime::own(), session.begin_thread());
+            let (before, (thread, running)) = (CpuTime::own(), session.begin_thread());
             if session.open.pattern == Pattern::Stream {
                 // It is told of once: what comes later makes no other flow.
                 stream::datagrams::serve(socket, from, &session, (flow, thread), &first, &shared);
@@ -102,7 +105,7 @@ fn start(
                 answer(socket, from, &session, (flow, thread), &first, &shared);
                 session.flows[usize::from(flow)].leave();
             }
-            session.end_thread(CpuTime::own().since(before));
+            session.end_thread(CpuTime::own().since(before), running);
         })?;
         Ok(astray)
     });
@@ -169,12 +172,13 @@ fn answer(
     let ready = socket::set_waiting(&socket, from, waiting)
         .and_then(|()| settle(cpu_for(&session.got.cpus, thread), "reflector"));
     let Ok(_pinned) = ready else { return };
+    let place = wait_for_good(&socket, session);
     let stamping = if session.got.stamps { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
-    let mut link = Datagram::new(socket, waiting, shared.stop.clone());
+    let mut link = Datagram::new(socket, waiting, shared.hall.stop.clone());
     link.stamping = stamping;
     // What was granted was tried before; a socket that refuses all the same takes one at a time.
     let many = session.got.batch.is_some() && link.take_segments().is_ok();
-    let mut answerer = Answerer::new(link, session, flow, true, &shared.settings.behaviour, &shared.stop);
+    let mut answerer = Answerer::new(link, session, flow, true, &shared.settings.behaviour);
     if answerer.answer_first(first).is_ok() {
         if many {
             answerer.run_many()
@@ -183,6 +187,17 @@ fn answer(
         };
     }
     session.end_socket(end_of(answerer.link.socket()));
+    if let Some(place) = place {
+        session.sockets.leave(place);
+    }
+}
+
+/// Has calls wait as long as it takes, until the session ends and shuts the socket: then its number among those. Without
+/// another descriptor they look up every now and then.
+fn wait_for_good(socket: &Socket, session: &Session) -> Option<u64> {
+    let kept = Arc::new(socket.try_clone().ok()?);
+    kept.set_read_timeout(None).ok()?;
+    Some(session.sockets.enter(&kept))
 }
 
 fn end_of(socket: &Socket) -> SocketEnd {

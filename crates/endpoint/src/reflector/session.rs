@@ -1,6 +1,7 @@
 //! The sessions a reflector has open: who may be answered, how, and what was counted.
 
 use std::collections::HashMap;
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -11,7 +12,9 @@ use protocol::native::stream::Told as StreamTold;
 
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
-use crate::pace;
+use crate::serve::open_sockets::OpenSockets;
+use crate::serve::places::{Place, Places};
+use crate::socket::GLANCE;
 use crate::stop::Stop;
 use crate::thread::CpuTime;
 
@@ -30,8 +33,10 @@ pub struct Session {
     pub flows: Vec<FlowCount>,
     /// Messages with the session's token that made no sense.
     pub malformed: AtomicU64,
-    /// Set when it is over: its threads end.
+    /// Set when it is over, or the reflector stops: its threads end.
     pub over: Stop,
+    /// Those of flows that are exchanges, whose threads wait for the next request as long as it takes.
+    pub sockets: OpenSockets,
     /// When a message of it was last seen, at the grain of a thread's glance.
     seen: AtomicU64,
     /// Requests that had been received when that was last looked at.
@@ -39,7 +44,7 @@ pub struct Session {
     opened: Instant,
     threads: AtomicU32,
     /// Threads that have not told what they used and saw yet.
-    running: AtomicU32,
+    running: Places,
     told: Mutex<Told>,
     /// Where the flows are streams: what they told.
     streams: Option<Tally>,
@@ -151,11 +156,12 @@ impl Session {
             flows,
             malformed: AtomicU64::new(0),
             over: Stop::default(),
+            sockets: OpenSockets::default(),
             seen: AtomicU64::new(now.0),
             noted: AtomicU64::new(0),
             opened: now,
             threads: AtomicU32::new(0),
-            running: AtomicU32::new(0),
+            running: Places::new(u32::MAX),
             told: Mutex::default(),
             streams,
         }
@@ -181,18 +187,27 @@ impl Session {
         now.since(seen).is_some_and(|silence| silence > self.got.idle_ns).then_some(Overdue::Idle)
     }
 
-    /// A thread of this session begins. Its number, from 0, says which CPU of the list is its.
-    pub fn begin_thread(&self) -> u32 {
-        self.running.fetch_add(1, Ordering::AcqRel);
-        self.threads.fetch_add(1, Ordering::Relaxed)
+    /// When to look at `now` whether the session has come to its end: by the latest when it may have. Until then after as
+    /// long as nothing was seen, so that silence is looked at less and less often, and its end is told in time after it.
+    pub fn next_look(&self, now: Instant) -> Instant {
+        let seen = Instant(self.seen.load(Ordering::Relaxed));
+        let due = self.opened.after(self.got.duration_ns).min(seen.after(self.got.idle_ns));
+        let silence = now.since(seen).unwrap_or_default();
+        due.after(Nanos(1)).min(now.after(silence.max(GLANCE)))
+    }
+
+    /// A thread of this session begins. Its number, from 0, says which CPU of the list is its; its place is for its end.
+    pub fn begin_thread(&self) -> (u32, Option<Place>) {
+        let place = self.running.take();
+        (self.threads.fetch_add(1, Ordering::Relaxed), place)
     }
 
     /// A thread of this session ends; it used so much CPU time.
-    pub fn end_thread(&self, time: CpuTime) {
+    pub fn end_thread(&self, time: CpuTime, place: Option<Place>) {
         let cpu = &mut self.told().cpu;
         cpu.user_ns = Nanos(cpu.user_ns.0 + time.user_ns.0);
         cpu.system_ns = Nanos(cpu.system_ns.0 + time.system_ns.0);
-        self.running.fetch_sub(1, Ordering::AcqRel);
+        drop(place);
     }
 
     /// The socket of a flow is done with. Before its thread ends.
@@ -217,6 +232,12 @@ impl Session {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ends its threads. What has come is still taken.
+    fn end(&self) {
+        self.over.request();
+        self.sockets.end(Shutdown::Read);
+    }
+
     /// Requests received so far, by flow.
     pub fn received(&self) -> Vec<u64> {
         self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).collect()
@@ -225,12 +246,9 @@ impl Session {
     /// Ends the threads of the session, and gives the counts at its end. CPU time and sockets are told where all threads
     /// told theirs.
     pub fn finish(&self) -> Report {
-        self.over.request();
-        let give_up = Monotonic::now().after(LAST_WORDS);
-        while self.running.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
-            pace::sleep_until(Monotonic::now().after(Nanos::millis(2)));
-        }
-        let told = (self.running.load(Ordering::Acquire) == 0).then(|| *self.told());
+        self.end();
+        let all_told = self.running.await_empty(Monotonic::now().after(LAST_WORDS));
+        let told = all_told.then(|| *self.told());
         let sockets = told.and_then(|told| told.sockets);
         let (streams, cpu) = self.streams.as_ref().map(Tally::all).unzip();
         Report {
@@ -285,10 +303,10 @@ impl Sessions {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
     }
 
-    /// Ends a session: its threads stop at their next glance.
+    /// Ends a session.
     pub fn remove(&self, token: &Token) {
         if let Some(session) = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(token) {
-            session.over.request();
+            session.end();
         }
     }
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use measure::method::{Carrier, Schedule, Sending, Waiting};
 use measure::throughput::detail::ZeroCopied;
 use measure::throughput::{Carried, Stream};
-use measure::unit::{Nanos, Rate};
+use measure::unit::{Instant, Nanos, Rate};
 use protocol::bulk::{Mark, Numbering};
 use protocol::native::limits;
 use protocol::native::message::{Open, Reason, Refused};
@@ -36,7 +36,7 @@ use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
 use crate::link::clockwork::poll_one;
 use crate::link::ring::{Ring, Shape};
 use crate::random;
-use crate::socket::{self, GLANCE, option};
+use crate::socket::{self, option};
 use crate::thread::{CpuTime, cpu_for, settle};
 
 /// One flow of a session of streams, and all that its thread needs.
@@ -60,13 +60,13 @@ impl<'a> Flow<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.session.over.requested() || self.shared.stop.requested()
+        self.session.over.requested()
     }
 
     /// Waits until there is something to read; `false`: the session is over.
     fn await_word(&self, socket: &Socket) -> bool {
         while !self.is_over() {
-            if self.shared.await_input(socket, Monotonic::now().after(GLANCE)) {
+            if self.session.over.wait_or_input(socket, Instant::NEVER) {
                 return true;
             }
         }
@@ -106,7 +106,7 @@ impl<'a> Flow<'a> {
             interval: limits::interval(self.ask),
             intervals: limits::INTERVALS,
             halt: Some(Halt(&halt)),
-            ..Plan::unbounded(&self.shared.stop)
+            ..Plan::unbounded(&self.shared.hall.stop)
         };
         if sends {
             plan.after = self.ask.after_ns;
@@ -198,6 +198,7 @@ pub fn serve(
         return Ok(());
     }
     let fail = |error: crate::error::EndpointError| std::io::Error::other(error.to_string());
+    socket::set_glance(connection)?;
     connection.set_tcp_nodelay(true)?;
     flow.prepare(connection, from)?;
     if let Some(name) = flow.ask.congestion.as_ref().filter(|_| !flow.sinks()) {

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 
-use endpoint::error::{EndpointError, Step};
+use endpoint::error::EndpointError;
 use endpoint::peer::iperf::server as iperf;
 use endpoint::peer::iperf::server::event::Transport;
 use endpoint::peer::iperf3::server::event::Nobody;
@@ -20,9 +20,8 @@ use endpoint::peer::sockperf::server::settings::{Carriers, Place};
 use endpoint::peer::stamp::reflector::{self as stamp, StampReflector};
 use endpoint::reflector::{Reflector, Settings, bind};
 use endpoint::stop::Stop;
+use endpoint::thread::check_allowed;
 use protocol::native::key::Key;
-use rustix::io::Errno;
-use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::command::key_file;
 use crate::command::serve::options::ServeOptions;
@@ -39,7 +38,8 @@ use crate::{PROGRAM, signal};
 /// An address that cannot be listened at, a key that cannot be read, an open door without `--open`.
 pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     let plan = Plan::of(options)?;
-    check_cpus(&plan.cpus)?;
+    // Each session would be refused otherwise.
+    check_allowed(&plan.cpus)?;
     let key = plan.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
     let stop = Stop::default();
     let asked = stop.clone();
@@ -163,16 +163,6 @@ fn all(reflector: Reflector, beside: Beside, stop: &Stop) -> Result<(), Endpoint
 fn stopping(stop: &Stop, end: Result<(), EndpointError>) -> Result<(), EndpointError> {
     stop.request();
     end
-}
-
-/// Each session would be refused for a CPU that its threads may not run on: better now.
-fn check_cpus(cpus: &[u32]) -> Result<(), EndpointError> {
-    let Ok(allowed) = sched_getaffinity(None) else { return Ok(()) };
-    let may_run = |cpu: u32| CpuSet::MAX_CPU > cpu as usize && allowed.is_set(cpu as usize);
-    match cpus.iter().find(|cpu| !may_run(**cpu)) {
-        Some(cpu) => Err(EndpointError::new(Step::Pin(*cpu), "this host", Errno::INVAL)),
-        None => Ok(()),
-    }
 }
 
 /// A supervisor that cannot be told is no reason not to answer.

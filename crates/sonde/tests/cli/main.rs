@@ -7,6 +7,7 @@ mod compare;
 mod documents;
 mod find;
 mod help;
+mod idle;
 mod key;
 mod load;
 mod machine;

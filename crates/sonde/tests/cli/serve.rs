@@ -45,6 +45,11 @@ impl Reflector {
         rest.split([' ', ',']).next().unwrap().replace("[::]", "127.0.0.1")
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it by `signal`; gives back its exit status and what else it said.
     fn end(mut self, signal: Signal) -> (Option<i32>, String) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();

@@ -13,28 +13,20 @@ mod stream;
 mod test;
 
 use std::fmt;
-use std::net::{SocketAddr, TcpListener};
-use std::os::fd::OwnedFd;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::thread;
 
 use measure::unit::Nanos;
 use protocol::netperf::passphrase::Passphrase;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::Socket;
 
-use crate::clock::Monotonic;
-use crate::error::{EndpointError, Step};
-use crate::pace;
-use crate::reflector::Counted;
-use crate::socket::{self, GLANCE};
+use crate::error::EndpointError;
+use crate::serve::places::Places;
+use crate::serve::{Hall, listen};
 use crate::stop::Stop;
 
 /// How long the end waits for its threads: each looks up every tenth of a second.
 const END: Nanos = Nanos::secs(1);
-/// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
-const SHORTAGE: Nanos = Nanos::millis(20);
 
 /// How a netserver is to be.
 #[derive(Clone, Debug)]
@@ -89,7 +81,7 @@ impl fmt::Debug for Log {
 /// A netserver whose sockets are bound.
 #[derive(Debug)]
 pub struct Netserver {
-    listeners: Vec<TcpListener>,
+    listeners: Vec<Socket>,
     shared: Arc<Shared>,
 }
 
@@ -97,33 +89,13 @@ pub struct Netserver {
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
-    /// Control connections that are attended to, each by a thread.
-    clients: Arc<AtomicU32>,
+    /// Control connections, each attended to by a thread.
+    hall: Hall,
     /// Bytes of buffers in use.
-    memory: Arc<AtomicU64>,
-    stop: Stop,
-    /// Readable once the netserver stops: it wakes threads that wait for a client's word, however long.
-    ended: OwnedFd,
+    memory: Places,
 }
 
 impl Shared {
-    fn end(&self) {
-        self.stop.request();
-        // The count of the event is never read, so it cannot be full.
-        let _woken = rustix::io::write(&self.ended, &1_u64.to_ne_bytes());
-    }
-
-    /// Waits until `socket` has something to read, the netserver stops, or so long; without a time, for good.
-    fn await_input(&self, socket: impl std::os::fd::AsFd, patience: Option<Nanos>) {
-        let timeout = patience.map(|left| rustix::fs::Timespec {
-            tv_sec: (left.0 / 1_000_000_000) as i64,
-            tv_nsec: (left.0 % 1_000_000_000) as i64,
-        });
-        let mut set = [PollFd::new(&socket, PollFlags::IN), PollFd::new(&self.ended, PollFlags::IN)];
-        // An interruption ends the wait early, which every caller allows.
-        let _woken = poll(&mut set, timeout.as_ref());
-    }
-
     fn log(&self, who: SocketAddr, what: impl fmt::Display) {
         if let Some(log) = &self.settings.log {
             (log.0)(&format!("{who}: {what}"));
@@ -134,107 +106,30 @@ impl Shared {
 /// Binds the sockets of a netserver; nothing is answered before [`Netserver::run`]. No thread is started: a process may
 /// still go into the background after this.
 pub fn bind(settings: Settings) -> Result<Netserver, EndpointError> {
-    let listeners = settings.listen.iter().map(|address| listener(*address)).collect::<Result<_, _>>()?;
-    // Best effort: with fewer descriptors fewer clients are served.
-    socket::raise_descriptor_limit();
-    let fail = |cause: rustix::io::Errno| EndpointError::new(Step::OpenSocket("event"), "this host", cause);
-    let ended = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(fail)?;
-    let shared = Shared { settings, clients: Arc::default(), memory: Arc::default(), stop: Stop::default(), ended };
+    let listeners = settings.listen.iter().map(|address| listen::listener(*address)).collect::<Result<_, _>>()?;
+    let hall = Hall::new(settings.limits.clients)?.one_by_one(settings.serial);
+    let shared = Shared { memory: Places::new(settings.limits.all_bytes), settings, hall };
     Ok(Netserver { listeners, shared: Arc::new(shared) })
-}
-
-fn listener(address: SocketAddr) -> Result<TcpListener, EndpointError> {
-    let fail = |cause: std::io::Error| EndpointError::new(Step::Listen, address, cause);
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
-    socket.set_reuse_address(true).map_err(fail)?;
-    if address.is_ipv6() {
-        socket.set_only_v6(!address.ip().is_unspecified()).map_err(fail)?;
-    }
-    socket.bind(&SockAddr::from(address)).map_err(fail)?;
-    socket.listen(4_096).map_err(fail)?;
-    Ok(socket.into())
 }
 
 impl Netserver {
     /// Where it listens, ports filled in.
     pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+        listen::addresses(&self.listeners)
     }
 
     /// Serves until `stop`, then ends every test.
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
         let Self { listeners, shared } = self;
-        thread::scope(|scope| {
-            for listener in &listeners {
-                let shared = &shared;
-                scope.spawn(move || accept(listener, shared));
-            }
-            while !stop.requested() {
-                thread::park_timeout(GLANCE.into());
-            }
-            shared.end();
-        });
-        // The listeners are closed first: whoever comes now is refused by the kernel.
+        let at = listen::addresses(&listeners)[0];
+        let attend = |_, connection, from| {
+            let shared = Arc::clone(&shared);
+            Some(move || control::attend(&connection, from, &shared))
+        };
+        let turned_away = |from: Option<SocketAddr>, why| shared.log(from.unwrap_or(at), format!("turned away: {why}"));
+        let served = shared.hall.serve(&listeners, stop, attend, turned_away);
         drop(listeners);
-        let give_up = Monotonic::now().after(END);
-        while shared.clients.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
-            pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
-        }
-        Ok(())
-    }
-}
-
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    while !shared.stop.requested() {
-        shared.await_input(listener, Some(GLANCE));
-        if shared.stop.requested() {
-            return;
-        }
-        match accept_one(listener) {
-            Ok(Some((connection, from))) => attend(connection, from, shared),
-            Ok(None) => {}
-            Err(error) => {
-                shared.log(from_nobody(listener), format!("cannot accept a client: {error}"));
-                pace::sleep_until(Monotonic::now().after(SHORTAGE));
-            }
-        }
-    }
-}
-
-/// For what concerns no client.
-fn from_nobody(listener: &TcpListener) -> SocketAddr {
-    listener.local_addr().unwrap_or_else(|_| SocketAddr::from(([0, 0, 0, 0], 0)))
-}
-
-/// The next client; `None` where nobody is there any more.
-fn accept_one(listener: &TcpListener) -> std::io::Result<Option<(Socket, SocketAddr)>> {
-    // Two threads never wait at one listener, but a client may go between the wait and this.
-    listener.set_nonblocking(true)?;
-    match listener.accept() {
-        Ok((connection, from)) => {
-            connection.set_nonblocking(false)?;
-            Ok(Some((connection.into(), from)))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// A thread for one client; beyond the bound its connection is closed, which tells it as much as can be told.
-fn attend(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) {
-    let Some(one) = Counted::below(&shared.clients, shared.settings.limits.clients) else {
-        return shared.log(from, format!("turned away: {} clients are served already", shared.settings.limits.clients));
-    };
-    let with_thread = Arc::clone(shared);
-    let body = move || {
-        let _one = one;
-        control::attend(&connection, from, &with_thread);
-    };
-    if shared.settings.serial {
-        return body();
-    }
-    if let Err(error) = thread::Builder::new().name("sonde-netserver".into()).spawn(body) {
-        shared.log(from, format!("turned away: cannot start a thread: {error}"));
+        shared.hall.end(END);
+        served
     }
 }

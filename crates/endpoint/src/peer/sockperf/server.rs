@@ -8,34 +8,30 @@ mod askers;
 pub mod bound;
 mod datagrams;
 pub mod event;
-mod open;
 pub mod settings;
 mod stream;
 mod tally;
 
 use std::net::{Shutdown, SocketAddr};
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use measure::unit::{Instant, Nanos};
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::io::Errno;
-use rustix::thread::{CpuSet, gettid, sched_getaffinity};
+use rustix::thread::gettid;
 
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace;
-use crate::reflector::pool::Pool;
-use crate::socket::{self, GLANCE, option};
+use crate::serve::Hall;
+use crate::serve::open_sockets::OpenSockets;
+use crate::socket::option;
 use crate::stop::Stop;
-use crate::thread::{cpu_for, settle};
+use crate::thread::{check_allowed, cpu_for, settle};
 use bound::{Bound, Kind};
 use event::{Event, Totals};
-use open::Open;
 use settings::Settings;
 use tally::Tally;
 
@@ -43,8 +39,6 @@ use tally::Tally;
 const END: Nanos = Nanos::secs(1);
 /// What was sent before the end is expected to have come when nothing more comes for so long.
 const QUIET: Nanos = Nanos::millis(20);
-/// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
-const SHORTAGE: Nanos = Nanos::millis(20);
 
 /// A server whose sockets are bound.
 #[derive(Debug)]
@@ -57,29 +51,16 @@ pub struct Server {
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
-    /// Connections at once, and how many there may be.
-    connections: Arc<AtomicU32>,
-    most: u32,
-    open: Open,
-    pool: Arc<Pool>,
+    hall: Hall,
+    open: OpenSockets,
     tally: Tally,
-    stop: Stop,
     /// Whether what has come and was not read yet is left.
     given_up: AtomicBool,
-    /// Readable once the server stops: it wakes the threads that wait for connections.
-    ended: OwnedFd,
 }
 
 impl Shared {
     fn given_up(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
-    }
-
-    fn end(&self) {
-        self.stop.request();
-        self.pool.close();
-        // The count of the event is never read, so it cannot be full.
-        let _woken = rustix::io::write(&self.ended, &1_u64.to_ne_bytes());
     }
 
     /// Connections end once what their clients have sent is read; those that go on sending, or do not read, when `END` is
@@ -88,10 +69,10 @@ impl Shared {
         let give_up = Monotonic::now().after(END);
         self.await_quiet(give_up);
         self.open.end(Shutdown::Read);
-        self.await_connections(give_up.max(Monotonic::now().after(QUIET)));
+        self.hall.end(give_up.since(Monotonic::now()).unwrap_or_default().max(QUIET));
         self.given_up.store(true, Ordering::Relaxed);
         self.open.end(Shutdown::Both);
-        self.await_connections(Monotonic::now().after(END));
+        self.hall.end(END);
     }
 
     /// Waits until nothing has come for [`QUIET`]: what a client has written may still be on its way.
@@ -102,16 +83,10 @@ impl Shared {
             if !self.open.is_quiet() {
                 quiet_at = now.after(QUIET);
             }
-            if now >= quiet_at.min(give_up) || self.connections.load(Ordering::Acquire) == 0 {
+            if now >= quiet_at.min(give_up) || self.hall.served() == 0 {
                 return;
             }
             pace::sleep_until(now.after(Nanos::millis(2)));
-        }
-    }
-
-    fn await_connections(&self, give_up: Instant) {
-        while self.connections.load(Ordering::Acquire) > 0 && Monotonic::now() < give_up {
-            pace::sleep_until(Monotonic::now().after(Nanos::millis(1)));
         }
     }
 }
@@ -119,34 +94,17 @@ impl Shared {
 /// Binds the sockets of a server; nothing is answered before [`Server::run`]. No thread is started: a process may still
 /// go into the background after this.
 pub fn bind(settings: Settings) -> Result<Server, EndpointError> {
-    check_cpus(&settings.cpus)?;
-    // Best effort: with fewer descriptors fewer clients are served.
-    socket::raise_descriptor_limit();
+    check_allowed(&settings.cpus)?;
     let sockets = bound::open_all(&settings)?;
-    let fail = |cause: Errno| EndpointError::new(Step::OpenSocket("event"), "this host", cause);
-    let ended = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(fail)?;
+    let hall = Hall::new(settings.limits.connections_of(settings.rules.largest))?;
     let shared = Shared {
-        connections: Arc::default(),
-        most: settings.limits.connections_of(settings.rules.largest),
-        open: Open::default(),
-        pool: Arc::default(),
+        hall,
+        open: OpenSockets::default(),
         tally: Tally::of(&settings),
-        stop: Stop::default(),
         given_up: AtomicBool::new(false),
-        ended,
         settings,
     };
     Ok(Server { sockets, shared: Arc::new(shared) })
-}
-
-/// A thread that may not run where it is to is told of before anything is served.
-fn check_cpus(cpus: &[u32]) -> Result<(), EndpointError> {
-    let Ok(allowed) = sched_getaffinity(None) else { return Ok(()) };
-    let may_run = |cpu: u32| CpuSet::MAX_CPU > cpu as usize && allowed.is_set(cpu as usize);
-    match cpus.iter().find(|cpu| !may_run(**cpu)) {
-        Some(cpu) => Err(EndpointError::new(Step::Pin(*cpu), "this host", Errno::INVAL)),
-        None => Ok(()),
-    }
 }
 
 impl Server {
@@ -168,15 +126,15 @@ impl Server {
                 datagrams::warm_up(socket, &shared);
             }
         }
+        shared.hall.stop.follow(stop);
         let started = thread::scope(|scope| {
             let started = deal(sockets.len(), shared.settings.threads)
                 .into_iter()
                 .enumerate()
                 .try_for_each(|(thread, range)| start(scope, &sockets, thread, range, &shared));
-            while started.is_ok() && !stop.requested() {
-                thread::park_timeout(GLANCE.into());
+            if started.is_ok() {
+                shared.hall.stop.wait(Instant::NEVER);
             }
-            shared.end();
             started
         });
         let dropped = dropped(&sockets);
@@ -252,7 +210,7 @@ fn spawn<'scope>(
     let thread = thread::Builder::new().name("sonde-sockperf".into()).spawn_scoped(scope, body);
     thread.map(drop).map_err(|cause| {
         // Those that run already are not waited for without an end.
-        shared.end();
+        shared.hall.stop.request();
         EndpointError::new(Step::StartThread, "this host", cause)
     })
 }

@@ -18,12 +18,12 @@ use protocol::stamp::layout::LONGEST;
 use protocol::stamp::reflector::{Arrival, Manner, Reflector as Decider};
 use protocol::stamp::time::{ErrorEstimate, Format};
 use rustix::io::Errno;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{SockAddr, Socket, Type};
 
 use crate::clock::{Monotonic, wall};
 use crate::environment::clock_state;
 use crate::error::{EndpointError, Step};
-use crate::pace;
+use crate::serve::{SHORTAGE, listen};
 use crate::socket::{GLANCE, option, queue};
 use crate::stop::Stop;
 
@@ -33,8 +33,6 @@ pub const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199_999);
 const SERVICES: u16 = 1_024;
 /// How often the state of our clock is asked for.
 const STATE: Nanos = Nanos::secs(1);
-/// A shortage of the system is waited out in steps of this.
-const SHORTAGE: Nanos = Nanos::millis(20);
 /// What the socket is asked for: the kernel's stamps of arrivals.
 const ARRIVALS: u32 = libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_RX_SOFTWARE;
 
@@ -96,11 +94,8 @@ pub fn bind(settings: Settings) -> Result<StampReflector, EndpointError> {
 fn open(address: SocketAddr) -> Result<(Socket, SocketAddr), EndpointError> {
     let fail = |cause: io::Error| listening(address, cause);
     let ipv6 = address.is_ipv6();
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
+    let socket = listen::unbound(address, Type::DGRAM)
         .map_err(|cause| EndpointError::new(Step::OpenSocket("UDP"), address, cause))?;
-    if ipv6 {
-        socket.set_only_v6(!address.ip().is_unspecified()).map_err(fail)?;
-    }
     option::tell_destination(socket.as_fd(), ipv6).map_err(fail)?;
     option::tell_time_to_live(socket.as_fd(), ipv6).map_err(fail)?;
     // Without stamps of the kernel its times are those of this program's thread, which is an answer too.
@@ -131,9 +126,9 @@ impl StampReflector {
 
     /// Answers until `stop`.
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
-        let settings = &self.settings;
+        let Self { sockets, settings } = &self;
         thread::scope(|scope| {
-            for (socket, address) in &self.sockets {
+            for (socket, address) in sockets {
                 let body = move || serve(socket, *address, settings, stop);
                 let thread = thread::Builder::new().name("sonde-stamp".into()).spawn_scoped(scope, body);
                 if let Err(cause) = thread {
@@ -155,10 +150,15 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
     while !stop.requested() {
         let came = match queue::receive_from(socket.as_fd(), &mut buffer) {
             Ok(came) => came,
-            // Nothing yet; or an ICMP error for an answer, which the call that tells of it takes off.
-            Err(libc::EAGAIN | libc::EINTR | libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
+            // Nothing yet: it is waited for as long as it takes.
+            Err(libc::EAGAIN) => {
+                stop.wait_or_input(socket, Instant::NEVER);
+                continue;
+            }
+            // An ICMP error for an answer, which the call that tells of it takes off.
+            Err(libc::EINTR | libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
             Err(_) => {
-                pace::sleep_until(Monotonic::now().after(SHORTAGE));
+                stop.wait(Monotonic::now().after(SHORTAGE));
                 continue;
             }
         };

@@ -17,6 +17,8 @@ impl<L: Link> Answerer<'_, L> {
         let mut buffer = vec![0; ROOM];
         loop {
             match self.link.receive_many(&mut buffer, ONE_GLANCE) {
+                // No message, but the end of a wait at a socket that was shut.
+                Ok(Some(Many { length: 0, .. })) if self.is_over() => return self.end_many(&mut buffer),
                 Ok(Some(many)) => {
                     if let Err(fault) = self.answer_many(many, &buffer) {
                         return FlowEnd::Broken(fault);

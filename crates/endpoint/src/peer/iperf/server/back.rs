@@ -46,7 +46,7 @@ fn options(shared: &Shared) -> SocketOptions {
 fn connect(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Result<(), EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(crate::error::Step::ConnectData, to, cause);
     let socket = socket::tcp(to, &options(shared))?;
-    if !socket::connect(&socket, to, PATIENCE, &shared.stop).map_err(fail)? {
+    if !socket::connect(&socket, to, PATIENCE, &shared.hall.stop).map_err(fail)? {
         return Ok(());
     }
     socket::set_glance(&socket).map_err(fail)?;
@@ -56,7 +56,7 @@ fn connect(shared: &Arc<Shared>, asked: u64, to: SocketAddr, wish: &Wish) -> Res
     let quantity = wish.quantity;
     let writer = Writer::new(socket, connection::write_size(wish, shared), 0, course::bytes(quantity));
     connection::stream_out(writer, &Wish { way: Way::Upload, ..*wish }, test, shared);
-    tcp::drain(&beside, PATIENCE, &shared.stop, |_| {});
+    tcp::drain(&beside, PATIENCE, &shared.hall.stop, |_| {});
     Ok(())
 }
 
@@ -91,10 +91,10 @@ pub(super) fn send_flow(shared: &Shared, test: u64, socket: Socket, aim: Aim, wi
     let plan = Plan {
         intervals: course::KEPT,
         halt: Some(Halt(&halt)),
-        ..course::sending(quantity, pace, length, interval, &shared.stop)
+        ..course::sending(quantity, pace, length, interval, &shared.hall.stop)
     };
     let Streamed { mut way, metered, ended } = stream::run(flowing, &plan, shared.telling.outlet(test, true));
-    let report = if reported { way.close(&shared.stop) } else { None };
+    let report = if reported { way.close(&shared.hall.stop) } else { None };
     if !reported {
         way.say_last();
     }

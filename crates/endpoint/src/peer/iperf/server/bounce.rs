@@ -67,7 +67,7 @@ fn exchange(connection: &Connection<'_>, octets: &mut Vec<u8>, size: usize, is_f
     hold(header.hold_us, connection);
     reply(octets, length);
     bounce::answer(octets, received, Stamp::of(wall()));
-    let sent = tcp::send_all(connection.socket, octets, &connection.shared.stop);
+    let sent = tcp::send_all(connection.socket, octets, &connection.shared.hall.stop);
     sent.map(|()| header).map_err(|error| error.to_string())
 }
 
@@ -84,7 +84,7 @@ fn reply(octets: &mut Vec<u8>, length: usize) {
 fn next(connection: &Connection<'_>, octets: &mut Vec<u8>) -> Result<Option<usize>, String> {
     let idle = connection.shared.settings.limits.idle;
     let give_up = Monotonic::now().after(idle);
-    match tcp::take(connection.socket, octets, HEADER, give_up, &connection.shared.stop) {
+    match tcp::take(connection.socket, octets, HEADER, give_up, &connection.shared.hall.stop) {
         Ok(()) => {}
         Err(NoBeginning::Closed) => return Ok(None),
         Err(NoBeginning::Silent) => return Err(format!("no request within {idle}")),
@@ -96,12 +96,12 @@ fn next(connection: &Connection<'_>, octets: &mut Vec<u8>) -> Result<Option<usiz
 
 fn whole(connection: &Connection<'_>, octets: &mut Vec<u8>, size: usize) -> Result<(), NoBeginning> {
     let give_up = Monotonic::now().after(connection.shared.settings.limits.idle);
-    tcp::take(connection.socket, octets, size, give_up, &connection.shared.stop)
+    tcp::take(connection.socket, octets, size, give_up, &connection.shared.hall.stop)
 }
 
 fn hold(micros: u32, connection: &Connection<'_>) {
     let until = Monotonic::now().after(Nanos::micros(micros.into()).min(LONGEST_HOLD));
-    while micros > 0 && Monotonic::now() < until && !connection.shared.stop.requested() {
+    while micros > 0 && Monotonic::now() < until && !connection.shared.hall.stop.requested() {
         pace::sleep_until(until.min(Monotonic::now().after(crate::socket::GLANCE)));
     }
 }

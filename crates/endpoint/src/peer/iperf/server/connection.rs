@@ -27,7 +27,7 @@ const LINGER: Nanos = Nanos::secs(5);
 
 /// Serves a connection to its end.
 pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>) {
-    let (beginning, octets) = match tcp::beginning(socket, &shared.stop) {
+    let (beginning, octets) = match tcp::beginning(socket, &shared.hall.stop) {
         Ok(begun) => begun,
         Err(why) => return shared.fail(Some(peer), &why),
     };
@@ -70,7 +70,7 @@ impl Connection<'_> {
             Way::Upload => self.receive(octets, wish.pace, wish.trip_times.is_some()),
             Way::Reverse => {
                 send(self.socket, self.peer, self.test, self.shared, &wish, first);
-                tcp::drain(self.socket, LINGER, &self.shared.stop, |_| {});
+                tcp::drain(self.socket, LINGER, &self.shared.hall.stop, |_| {});
             }
             Way::Duplex => self.both(&wish, first, octets),
         }
@@ -85,7 +85,7 @@ impl Connection<'_> {
                 Some(Times { start: wish.trip_times.unwrap_or_default(), received, sent: Stamp::of(wall()) })
             }
         };
-        tcp::send_all(self.socket, &Ack::new(times).encode(), &self.shared.stop)
+        tcp::send_all(self.socket, &Ack::new(times).encode(), &self.shared.hall.stop)
     }
 
     fn connect_back(&self, wish: &Wish, is_due: impl Fn(&Back) -> bool) {
@@ -124,7 +124,7 @@ impl Connection<'_> {
             interval: shared.settings.interval(),
             intervals: course::KEPT,
             halt: Some(Halt(&halt)),
-            ..Plan::unbounded(&shared.stop)
+            ..Plan::unbounded(&shared.hall.stop)
         };
         let Streamed { way, metered, ended } = stream::run(reader, &plan, shared.telling.outlet(test, false));
         let Some(count) = metered.streams.into_iter().next() else { return };
@@ -138,7 +138,7 @@ impl Connection<'_> {
 pub(super) fn why(ended: How, shared: &Shared) -> Option<String> {
     match ended {
         engine::Ended::Complete => None,
-        engine::Ended::Stopped if shared.stop.requested() => Some("the server stops".into()),
+        engine::Ended::Stopped if shared.hall.stop.requested() => Some("the server stops".into()),
         engine::Ended::Stopped => Some("nothing went for too long".into()),
         engine::Ended::Broken(fault) => Some(fault.to_string()),
     }
@@ -149,7 +149,7 @@ fn send(socket: &Socket, peer: SocketAddr, test: u64, shared: &Arc<Shared>, wish
     let mut early = 0;
     if wish.trip_times.is_some() {
         let header = own_header(first).encode();
-        if let Err(error) = tcp::send_all(socket, &header, &shared.stop) {
+        if let Err(error) = tcp::send_all(socket, &header, &shared.hall.stop) {
             return shared.fail(Some(peer), &format_args!("cannot send a header: {error}"));
         }
         early = header.len();
@@ -175,10 +175,10 @@ pub(super) fn stream_out(writer: Writer, wish: &Wish, test: u64, shared: &Shared
     let plan = Plan {
         intervals: course::KEPT,
         halt: Some(Halt(&halt)),
-        ..course::sending(bounded(wish.quantity, shared), wish.pace, size, interval, &shared.stop)
+        ..course::sending(bounded(wish.quantity, shared), wish.pace, size, interval, &shared.hall.stop)
     };
     let Streamed { mut way, metered, ended } = stream::run(writer, &plan, shared.telling.outlet(test, true));
-    let rest = way.complete(&shared.stop);
+    let rest = way.complete(&shared.hall.stop);
     // A client that is gone has no use for it.
     let _gone = way.socket().shutdown(Shutdown::Write);
     let Some(mut count) = metered.streams.into_iter().next() else { return };

@@ -16,11 +16,11 @@ use rustix::io::Errno;
 use socket2::Socket;
 
 use super::event::{Began, Ended, Event, Kind, Transport};
-use super::{SHORTAGE, Shared, back};
+use super::{Shared, back};
 use crate::clock::Monotonic;
-use crate::pace;
 use crate::peer::iperf::datagram::Aim;
 use crate::peer::iperf::tcp::wall;
+use crate::serve::SHORTAGE;
 use crate::socket::GLANCE;
 use crate::socket::envelope::Envelope;
 
@@ -40,7 +40,11 @@ pub(super) fn serve(socket: &Socket, local: SocketAddr, shared: &Arc<Shared>) {
     let mut desk = Desk { shared, socket, local, flows: HashMap::new(), edge: Instant::NEVER, turned_away: 0 };
     let (mut envelope, mut buffer) = (Envelope::default(), vec![0; LARGEST]);
     let mut glance = Monotonic::now();
-    while !shared.stop.requested() {
+    while !shared.hall.stop.requested() {
+        if desk.flows.is_empty() {
+            // Nothing is due.
+            shared.hall.stop.wait_or_input(socket, Instant::NEVER);
+        }
         let received = envelope.receive(socket.as_fd(), &mut buffer, 0);
         let now = Monotonic::now();
         if now >= glance || now >= desk.edge {
@@ -50,7 +54,7 @@ pub(super) fn serve(socket: &Socket, local: SocketAddr, shared: &Arc<Shared>) {
         match received {
             Ok(length) => desk.take(&buffer[..length], &mut envelope, now),
             Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(_) => pace::sleep_until(now.after(SHORTAGE)),
+            Err(_) => drop(shared.hall.stop.wait(now.after(SHORTAGE))),
         }
     }
     desk.end(Monotonic::now());

@@ -1,21 +1,34 @@
-//! Passes on what engines tell: they fill rings, which the server's own thread empties.
+//! Passes on what engines tell: they fill rings, which a thread empties that runs while there are any.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use measure::event::Event as Measured;
+use measure::unit::Nanos;
 use rtrb::{Consumer, RingBuffer};
 
 use super::event::{Ended, Event, Tell};
+use crate::clock::Monotonic;
 use crate::engine::Outlet;
+use crate::pace;
 
 /// Events that a stream may be ahead.
 const RING: usize = 256;
+/// How often rings are emptied.
+const TURN: Nanos = Nanos::millis(25);
 
 /// Who is told, and what is still to be.
 #[derive(Debug)]
 pub(super) struct Telling {
     tell: Option<Tell>,
-    rings: Mutex<Vec<Ring>>,
+    rings: Mutex<Rings>,
+}
+
+#[derive(Debug, Default)]
+struct Rings {
+    all: Vec<Ring>,
+    /// Whether a thread empties them.
+    emptied: bool,
 }
 
 #[derive(Debug)]
@@ -37,18 +50,32 @@ impl Telling {
     }
 
     /// Where the engine of a stream tells its intervals.
-    pub fn outlet(&self, test: u64, sends: bool) -> Option<Outlet> {
+    pub fn outlet(self: &Arc<Self>, test: u64, sends: bool) -> Option<Outlet> {
         self.tell.as_ref()?;
         let (producer, events) = RingBuffer::new(RING);
-        self.rings().push(Ring { test, sends, events });
+        let mut rings = self.rings();
+        rings.all.push(Ring { test, sends, events });
+        if !rings.emptied {
+            let telling = Arc::clone(self);
+            let thread = thread::Builder::new().name("sonde-telling".into());
+            // Without one a stream tells of its intervals at its end, as many as its ring holds.
+            rings.emptied = thread
+                .spawn(move || {
+                    while telling.pass_on() {
+                        pace::sleep_until(Monotonic::now().after(TURN));
+                    }
+                })
+                .is_ok();
+        }
         Some(Outlet::new(producer))
     }
 
     /// A stream has ended: what its engine told last goes first.
     pub fn ended(&self, ended: Ended) {
         let mut rings = self.rings();
-        if let Some(place) = rings.iter().position(|ring| ring.test == ended.test && ring.sends == ended.sends) {
-            let ring = rings.swap_remove(place);
+        let is_its = |ring: &Ring| ring.test == ended.test && ring.sends == ended.sends;
+        if let Some(place) = rings.all.iter().position(is_its) {
+            let ring = rings.all.swap_remove(place);
             // Nothing of this stream is told by another thread from here on.
             drop(rings);
             self.empty(ring);
@@ -56,11 +83,14 @@ impl Telling {
         self.tell(&Event::Ended(Box::new(ended)));
     }
 
-    /// Tells what has come since.
-    pub fn pass_on(&self) {
-        for ring in self.rings().iter_mut() {
+    /// Tells what has come since; `false`: there is no ring that more could come by.
+    fn pass_on(&self) -> bool {
+        let mut rings = self.rings();
+        for ring in &mut rings.all {
             self.some(ring);
         }
+        rings.emptied = !rings.all.is_empty();
+        rings.emptied
     }
 
     fn empty(&self, mut ring: Ring) {
@@ -75,7 +105,7 @@ impl Telling {
         }
     }
 
-    fn rings(&self) -> MutexGuard<'_, Vec<Ring>> {
+    fn rings(&self) -> MutexGuard<'_, Rings> {
         self.rings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

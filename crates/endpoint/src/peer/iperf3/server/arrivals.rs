@@ -1,11 +1,10 @@
 //! Connections as they come: which test each belongs to, or that it is a new one.
 
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
 
 use measure::unit::Nanos;
 use protocol::iperf3::cookie::{Cookie, LENGTH};
@@ -17,14 +16,12 @@ use socket2::Socket;
 use super::event::Event;
 use super::{Shared, test};
 use crate::clock::Monotonic;
-use crate::pace;
-use crate::reflector::Counted;
-use crate::socket::{self, GLANCE};
+use crate::serve::TurnedAway;
+use crate::serve::mailbox::{Mailbox, Slot, mailbox};
+use crate::socket;
 
 /// How long a connection may take to say its cookie.
 const COOKIE: Nanos = Nanos::secs(10);
-/// A shortage (of descriptors, of memory) is waited out in steps of this, instead of asking again and again.
-const SHORTAGE: Nanos = Nanos::millis(20);
 
 /// A data connection, and its place in the order of all that were accepted: the client's order, by which it is known what
 /// each is for.
@@ -42,7 +39,7 @@ pub(super) struct Waiting(HashMap<Cookie, Expected>);
 struct Expected {
     /// How many more.
     left: usize,
-    to: Sender<Arrived>,
+    to: Slot<Arrived>,
 }
 
 /// A test's data connections to come; gone, they are turned away.
@@ -50,24 +47,30 @@ struct Expected {
 pub(super) struct Expecting<'a> {
     shared: &'a Shared,
     cookie: Cookie,
-    arrivals: Receiver<Arrived>,
+    arrivals: Mailbox<Arrived>,
 }
 
 impl<'a> Expecting<'a> {
     /// From here on `count` connections with `cookie` are this test's; `None`: another test has this cookie.
-    pub fn new(shared: &'a Shared, cookie: Cookie, count: usize) -> Option<Self> {
-        let (to, arrivals) = channel();
+    pub fn new(shared: &'a Shared, cookie: Cookie, count: usize) -> io::Result<Option<Self>> {
+        let (to, arrivals) = mailbox()?;
         let mut waiting = shared.waiting();
         if waiting.0.contains_key(&cookie) {
-            return None;
+            return Ok(None);
         }
         waiting.0.insert(cookie, Expected { left: count, to });
-        Some(Self { shared, cookie, arrivals })
+        Ok(Some(Self { shared, cookie, arrivals }))
     }
 
     /// Those that have come since.
     pub fn arrived(&self) -> impl Iterator<Item = Arrived> {
-        self.arrivals.try_iter()
+        self.arrivals.take()
+    }
+}
+
+impl AsFd for Expecting<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.arrivals.as_fd()
     }
 }
 
@@ -77,44 +80,12 @@ impl Drop for Expecting<'_> {
     }
 }
 
-/// Accepts until the server stops.
-pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    let mut place = 0;
-    while !shared.stop.requested() {
-        shared.await_input(listener, Monotonic::now().after(GLANCE));
-        while !shared.stop.requested() {
-            match listener.accept() {
-                Ok((connection, from)) => {
-                    place += 1;
-                    attend(connection.into(), from, place, shared);
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => {}
-                Err(error) => {
-                    shared.tell(&Event::TurnedAway { from: None, why: &format!("cannot accept a client: {error}") });
-                    pace::sleep_until(Monotonic::now().after(SHORTAGE));
-                    break;
-                }
-            }
-        }
+/// Beyond the bound it is told that the server is busy.
+pub(super) fn turn_away(from: Option<SocketAddr>, why: &TurnedAway, shared: &Shared) {
+    if let TurnedAway::Full { connection, .. } = why {
+        deny(connection);
     }
-}
-
-/// A thread for one connection; beyond the bound it is told that the server is busy.
-fn attend(connection: Socket, from: SocketAddr, place: u64, shared: &Arc<Shared>) {
-    let turn_away = |why: &str| shared.tell(&Event::TurnedAway { from: Some(from), why });
-    let Some(one) = Counted::below(&shared.connections, shared.settings.limits.connections) else {
-        deny(&connection);
-        return turn_away("too many connections are open already");
-    };
-    let with_thread = Arc::clone(shared);
-    let body = move || {
-        let _one = one;
-        greet(connection, from, place, &with_thread);
-    };
-    if let Err(error) = thread::Builder::new().name("sonde-iperf3".into()).spawn(body) {
-        turn_away(&format!("cannot start a thread: {error}"));
-    }
+    shared.tell(&Event::TurnedAway { from, why: &why.to_string() });
 }
 
 /// Best effort: who is turned away need not hear it.
@@ -123,7 +94,7 @@ fn deny(connection: &Socket) {
 }
 
 /// Hears a connection's cookie and hands it to whom it belongs.
-fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &Shared) {
+pub(super) fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &Shared) {
     let cookie = match hear_cookie(&connection, shared) {
         Ok(cookie) => cookie,
         Err(why) => return shared.tell(&Event::TurnedAway { from: Some(from), why: &why }),
@@ -139,7 +110,7 @@ fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &Shared) {
     match known {
         Some(Some(to)) => {
             // A test that is over by now closes it.
-            let _handed = to.send(Arrived { place, socket: connection });
+            to.send(Arrived { place, socket: connection });
         }
         Some(None) => {
             deny(&connection);
@@ -150,28 +121,29 @@ fn greet(connection: Socket, from: SocketAddr, place: u64, shared: &Shared) {
 }
 
 fn begin(connection: &Socket, from: SocketAddr, cookie: Cookie, shared: &Shared) {
-    let Some(one) = Counted::below(&shared.tests, shared.settings.limits.tests) else {
+    let Some(one) = shared.tests.take() else {
         deny(connection);
         return shared.tell(&Event::TurnedAway { from: Some(from), why: "the server is busy running a test" });
     };
     let test = shared.count.fetch_add(1, Ordering::AcqRel) + 1;
     shared.tell(&Event::Accepted { test, from, cookie: &cookie });
     let completed = test::attend(connection, from, cookie, test, shared);
+    shared.test_ended();
     drop(one);
     if completed && shared.settings.one_off {
-        shared.end();
+        shared.hall.stop.request();
     }
 }
 
 fn hear_cookie(connection: &Socket, shared: &Shared) -> Result<Cookie, String> {
-    let gone = |error: std::io::Error| format!("gone before it said what it is for: {error}");
-    connection.set_nonblocking(false).map_err(gone)?;
+    let gone = |error: io::Error| format!("gone before it said what it is for: {error}");
     socket::set_glance(connection).map_err(gone)?;
     let give_up = Monotonic::now().after(COOKIE);
     let mut cookie = [0; LENGTH];
     let mut have = 0;
     while have < LENGTH {
-        match recv(connection, &mut cookie[have..], RecvFlags::empty()) {
+        shared.hall.stop.wait_or_input(connection, give_up);
+        match recv(connection, &mut cookie[have..], RecvFlags::DONTWAIT) {
             Ok((0, _)) => return Err(format!("closed after {have} of {LENGTH} octets of its cookie")),
             Ok((count, _)) => have += count,
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -180,7 +152,7 @@ fn hear_cookie(connection: &Socket, shared: &Shared) -> Result<Cookie, String> {
         if Monotonic::now() >= give_up && have < LENGTH {
             return Err(format!("only {have} of {LENGTH} octets of its cookie came within {COOKIE}"));
         }
-        if shared.stop.requested() {
+        if shared.hall.stop.requested() {
             return Err("the server stops".to_owned());
         }
     }

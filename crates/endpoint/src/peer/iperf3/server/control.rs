@@ -1,6 +1,7 @@
 //! One control connection as the server has it: what the machine of `protocol` hears and says, in bounded time.
 
 use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use measure::unit::{Instant, Nanos};
@@ -13,7 +14,6 @@ use socket2::{Socket, TcpKeepalive};
 
 use super::Shared;
 use crate::clock::Monotonic;
-use crate::socket::GLANCE;
 
 /// A client that takes nothing of what is said for so long is gone.
 const ANSWER: Nanos = Nanos::secs(20);
@@ -58,11 +58,17 @@ impl<'a> Control<'a> {
 
     /// Takes what has come, waiting until `until` at most for something.
     pub fn hear(&mut self, until: Instant) -> Result<(), Stopped> {
+        self.hear_beside(&[], until)
+    }
+
+    /// The same; something at one of `others` ends the wait too.
+    pub fn hear_beside(&mut self, others: &[BorrowedFd<'_>], until: Instant) -> Result<(), Stopped> {
         // What came along with an earlier word, before the end of the connection is looked at.
         let kept = self.server.feed(&[]);
         self.take(kept)?;
-        if self.heard.is_empty() {
-            self.shared.await_input(self.connection, until);
+        if self.heard.is_empty() || !others.is_empty() {
+            let all: Vec<BorrowedFd<'_>> = [self.connection.as_fd()].iter().chain(others).copied().collect();
+            self.shared.hall.stop.wait_or_inputs(&all, until);
         }
         let mut buffer = [0; 16 << 10];
         let actions = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
@@ -99,10 +105,10 @@ impl<'a> Control<'a> {
             if let Some(action) = self.next() {
                 return Ok(action);
             }
-            if self.shared.stop.requested() {
+            if self.shared.hall.stop.requested() {
                 return Err(Stopped::Stopping);
             }
-            self.hear(Monotonic::now().after(GLANCE))?;
+            self.hear(since.0.after(REST))?;
             let (now, partial) = (Monotonic::now(), self.server.partial());
             if partial > since.1 {
                 since = (now, partial);

@@ -8,19 +8,19 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use measure::unit::Instant;
 use protocol::iperf3::datagram::REPLY;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, recvfrom, send};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{SockAddr, Socket, Type};
 
 use super::Shared;
 use super::event::Event;
-use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
-use crate::socket::GLANCE;
+use crate::serve::listen;
+use crate::serve::mailbox::Slot;
 
 /// First datagrams have so many octets, whatever they say.
 const FIRST: usize = 4;
@@ -32,7 +32,9 @@ pub(super) struct Flows(Mutex<HashMap<IpAddr, Expected>>);
 #[derive(Debug)]
 struct Expected {
     left: usize,
-    to: Sender<Socket>,
+    to: Slot<Socket>,
+    /// Tests of the same client whose turn comes behind this: told when it is over.
+    next: Vec<Slot<Socket>>,
     /// Where flows of it are from already: a first datagram that is repeated is no second flow.
     known: Vec<SocketAddr>,
 }
@@ -42,20 +44,20 @@ struct Expected {
 pub(super) struct Turn<'a> {
     flows: &'a Flows,
     client: IpAddr,
-    arrivals: Receiver<Socket>,
 }
 
 impl Flows {
-    /// From here on the next `count` flows of `client` are this test's; `None`: it is another's turn.
-    pub fn turn(&self, client: IpAddr, count: usize) -> Option<Turn<'_>> {
+    /// From here on the next `count` flows of `client` are this test's, and are sent there; `None`: it is another's turn, the
+    /// end of which is told there.
+    pub fn turn(&self, client: IpAddr, count: usize, to: &Slot<Socket>) -> Option<Turn<'_>> {
         let client = client.to_canonical();
         let mut expected = self.expected();
-        if expected.contains_key(&client) {
+        if let Some(other) = expected.get_mut(&client) {
+            other.next.push(to.clone());
             return None;
         }
-        let (to, arrivals) = channel();
-        expected.insert(client, Expected { left: count, to, known: Vec::new() });
-        Some(Turn { flows: self, client, arrivals })
+        expected.insert(client, Expected { left: count, to: to.clone(), next: Vec::new(), known: Vec::new() });
+        Some(Turn { flows: self, client })
     }
 
     fn expected(&self) -> MutexGuard<'_, HashMap<IpAddr, Expected>> {
@@ -63,7 +65,7 @@ impl Flows {
     }
 
     /// Whose the flow is that begins from `from`.
-    fn claim(&self, from: SocketAddr) -> Option<Sender<Socket>> {
+    fn claim(&self, from: SocketAddr) -> Option<Slot<Socket>> {
         let mut expected = self.expected();
         let test = expected.get_mut(&from.ip().to_canonical())?;
         if test.left == 0 || test.known.contains(&from) {
@@ -75,35 +77,26 @@ impl Flows {
     }
 }
 
-impl Turn<'_> {
-    /// Flows that have begun since.
-    pub fn arrived(&self) -> impl Iterator<Item = Socket> {
-        self.arrivals.try_iter()
-    }
-}
-
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.flows.expected().remove(&self.client);
+        let over = self.flows.expected().remove(&self.client);
+        over.iter().flat_map(|expected| &expected.next).for_each(Slot::ring);
     }
 }
 
 /// A socket for first datagrams at `address`.
 pub(super) fn bind(address: SocketAddr) -> Result<Socket, EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::Listen, address, cause);
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP)).map_err(fail)?;
+    let socket = listen::unbound(address, Type::DGRAM).map_err(fail)?;
     socket.set_reuse_address(true).map_err(fail)?;
-    if address.is_ipv6() {
-        socket.set_only_v6(!address.ip().is_unspecified()).map_err(fail)?;
-    }
     socket.bind(&SockAddr::from(address)).map_err(fail)?;
     Ok(socket)
 }
 
 /// Takes first datagrams until the server stops.
 pub(super) fn serve(mut socket: Socket, shared: &Shared) {
-    while !shared.stop.requested() {
-        shared.await_input(&socket, Monotonic::now().after(GLANCE));
+    while !shared.hall.stop.requested() {
+        shared.hall.stop.wait_or_input(&socket, Instant::NEVER);
         let mut waiting = take_all(&socket);
         while let Some(from) = waiting.pop() {
             let Some(to) = shared.flows.claim(from) else { continue };
@@ -160,12 +153,10 @@ pub(super) fn answer_again(flow: &Socket) {
     }
 }
 
-fn answer(flow: Socket, from: SocketAddr, to: &Sender<Socket>, shared: &Shared) {
+fn answer(flow: Socket, from: SocketAddr, to: &Slot<Socket>, shared: &Shared) {
     match send(&flow, &REPLY, SendFlags::NOSIGNAL) {
-        Ok(_) => {
-            // A test that is over by now closes it.
-            let _handed = to.send(flow);
-        }
+        // A test that is over by now closes it.
+        Ok(_) => to.send(flow),
         Err(error) => {
             let why = format!("cannot be answered: {}", std::io::Error::from(error));
             shared.tell(&Event::TurnedAway { from: Some(from), why: &why });

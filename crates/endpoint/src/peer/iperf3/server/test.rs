@@ -1,6 +1,7 @@
 //! One test, from its control connection's cookie to its end.
 
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use measure::event::Event as Engine;
 use measure::method::Pacing;
@@ -12,12 +13,12 @@ use protocol::iperf3::results::Results;
 use protocol::iperf3::server::Action;
 use socket2::Socket;
 
+use super::Shared;
 use super::arrivals::{Arrived, Expecting};
 use super::control::{Control, Stopped};
 use super::event::Event;
 use super::flows;
 use super::settings::{Limits, RateLimit};
-use super::{Shared, Taken};
 use crate::clock::{Monotonic, wall};
 use crate::error::{Cause, EndpointError, Step};
 use crate::facts::socket::socket_facts;
@@ -25,6 +26,7 @@ use crate::peer::iperf3::course::{Course, Limit};
 use crate::peer::iperf3::sockets::{self, Connection};
 use crate::peer::iperf3::streams::{self, Ready, Run};
 use crate::peer::iperf3::tell;
+use crate::serve::mailbox::mailbox;
 use crate::thread::CpuTime;
 
 /// How long a client may take to open its streams, and a test to have its turn at that.
@@ -77,8 +79,8 @@ impl Attendant<'_> {
         let count = u64::from(parameters.uploads() + parameters.downloads());
         let memory = count * (2 * u64::from(parameters.block_bytes()) + BESIDE);
         let full = || Stopped::Failed(Code::CREATE_STREAM, Some(libc::EAGAIN), "too many streams run already".into());
-        let _streams = Taken::of(&shared.streams, count, u64::from(limits.streams)).ok_or_else(full)?;
-        let _memory = Taken::of(&shared.memory, memory, limits.buffer_bytes).ok_or_else(full)?;
+        let _streams = shared.streams.take_some(count).ok_or_else(full)?;
+        let _memory = shared.memory.take_some(memory).ok_or_else(full)?;
         shared.tell(&Event::Asked { test, parameters: &parameters, user: user.as_deref() });
         let (ready, no_congestion) = self.open(&parameters)?;
         let connections: Vec<Connection> = ready.iter().map(|stream| stream.connection.clone()).collect();
@@ -110,13 +112,14 @@ impl Attendant<'_> {
 
     fn connections(&mut self, all: usize) -> Result<Vec<Socket>, Stopped> {
         let taken = || Stopped::Gone(Code::MESSAGE, "another test has its cookie".to_owned());
-        let expecting = Expecting::new(self.shared, self.cookie, all).ok_or_else(taken)?;
+        let expecting =
+            Expecting::new(self.shared, self.cookie, all).map_err(|cause| unawaited(&cause))?.ok_or_else(taken)?;
         let accept = self.control.server.accept();
         self.control.say(&accept)?;
         let mut arrived: Vec<Arrived> = Vec::new();
         let give_up = Monotonic::now().after(STREAMS);
         while arrived.len() < all {
-            self.wait(give_up, Code::STREAM_ACCEPT)?;
+            self.wait(give_up, &[expecting.as_fd()])?;
             arrived.extend(expecting.arrived());
         }
         // Threads may have heard their cookies in another order than the client connected in.
@@ -126,33 +129,36 @@ impl Attendant<'_> {
 
     fn flows(&mut self, all: usize) -> Result<Vec<Socket>, Stopped> {
         let give_up = Monotonic::now().after(STREAMS);
-        let turn = loop {
-            match self.shared.flows.turn(self.from.ip(), all) {
+        let (to, arrivals) = mailbox().map_err(|cause| unawaited(&cause))?;
+        let _turn = loop {
+            match self.shared.flows.turn(self.from.ip(), all, &to) {
                 Some(turn) => break turn,
-                None => self.wait(give_up, Code::STREAM_ACCEPT)?,
+                None => self.wait(give_up, &[arrivals.as_fd()])?,
             }
+            arrivals.take().for_each(drop);
         };
         let accept = self.control.server.accept();
         self.control.say(&accept)?;
         let mut arrived: Vec<Socket> = Vec::new();
         while arrived.len() < all {
-            self.wait(give_up, Code::STREAM_ACCEPT)?;
-            arrived.extend(turn.arrived());
+            let all: Vec<BorrowedFd<'_>> = arrived.iter().map(AsFd::as_fd).chain([arrivals.as_fd()]).collect();
+            self.wait(give_up, &all)?;
+            arrived.extend(arrivals.take());
             arrived.iter().for_each(flows::answer_again);
         }
         Ok(arrived)
     }
 
-    /// Waits a moment, the control connection looked after meanwhile; until `give_up` in all.
-    fn wait(&mut self, give_up: Instant, code: Code) -> Result<(), Stopped> {
-        let now = Monotonic::now();
-        if self.shared.stop.requested() {
+    /// Waits for something at one of `others`, the control connection looked after meanwhile; until `give_up` in all.
+    fn wait(&mut self, give_up: Instant, others: &[BorrowedFd<'_>]) -> Result<(), Stopped> {
+        let (now, code) = (Monotonic::now(), Code::STREAM_ACCEPT);
+        if self.shared.hall.stop.requested() {
             return Err(Stopped::Stopping);
         }
         if now >= give_up {
             return Err(Stopped::Failed(code, Some(libc::ETIMEDOUT), format!("{code}: not within {STREAMS}")));
         }
-        self.control.hear(now.after(Nanos::millis(1)))
+        self.control.hear_beside(others, give_up)
     }
 
     fn run(&mut self, parameters: &Parameters, ready: Vec<Ready>) -> Result<(), Stopped> {
@@ -271,7 +277,7 @@ impl<'a, 'c> Keeping<'a, 'c> {
 
     /// What ends a test from our side.
     fn intervene(&mut self, began: Instant, now: Instant) -> Option<Stopped> {
-        if self.shared.stop.requested() {
+        if self.shared.hall.stop.requested() {
             return Some(Stopped::Stopping);
         }
         if self.course.is_silent() {
@@ -345,6 +351,11 @@ fn failed(error: &EndpointError) -> Stopped {
     };
     let errno = if let Cause::System(cause) = &error.cause { cause.raw_os_error() } else { None };
     Stopped::Failed(code, errno, error.to_string())
+}
+
+/// Its streams cannot be waited for.
+fn unawaited(cause: &std::io::Error) -> Stopped {
+    Stopped::Failed(Code::STREAM_ACCEPT, cause.raw_os_error(), cause.to_string())
 }
 
 /// The client said what it should not have: its machine does not let that through.

@@ -19,7 +19,7 @@ use crate::clock::Monotonic;
 use crate::cpu_usage::{Snapshot, TICKS_PER_SECOND};
 use crate::pace;
 use crate::socket;
-use crate::thread::pin;
+use crate::thread::{Pinned, pin};
 
 /// A client that takes nothing of an answer for so long is gone.
 const ANSWER: Nanos = Nanos::secs(20);
@@ -34,7 +34,8 @@ pub fn attend(connection: &Socket, from: SocketAddr, shared: &Shared) {
     let rate = Snapshot::take().map(|now| Calibration { rate: Some(TICKS_PER_SECOND as f32), count: now.cpus() });
     let calibration = rate.unwrap_or(Calibration { rate: None, count: 0 });
     let server = Server::new(shared.settings.passphrase.clone(), calibration);
-    Attendant { connection, from, shared, server, accepted: Monotonic::now(), partial_since: None }.run();
+    let accepted = Monotonic::now();
+    Attendant { connection, from, shared, server, accepted, partial_since: None, pinned: None }.run();
 }
 
 fn set_up(connection: &Socket) -> std::io::Result<()> {
@@ -44,11 +45,6 @@ fn set_up(connection: &Socket) -> std::io::Result<()> {
     // A client whose host is gone says nothing, as an idle one does: the system asks after it, gone after two minutes.
     let probing = TcpKeepalive::new().with_time(Duration::from_mins(1)).with_interval(Duration::from_secs(15));
     connection.set_tcp_keepalive(&probing.with_retries(4))
-}
-
-/// The client's thread, which runs its tests too, is bound for good, as a netserver's process is.
-fn bind_to(cpu: Option<u32>) -> Result<(), Refusal> {
-    cpu.map_or(Ok(()), |cpu| pin(cpu).map_err(|error| Refusal::of(&error)))
 }
 
 /// The connection is at its end.
@@ -62,11 +58,13 @@ struct Attendant<'a> {
     accepted: Instant,
     /// Since when the rest of a message is due.
     partial_since: Option<Instant>,
+    /// The client's thread, which runs its tests too, is bound until it goes, as a netserver's process is.
+    pinned: Option<Pinned>,
 }
 
 impl Attendant<'_> {
     fn run(&mut self) {
-        while !self.shared.stop.requested() {
+        while !self.shared.hall.stop.requested() {
             let actions = match self.hear() {
                 Ok(actions) => actions,
                 Err(Ended) => return,
@@ -86,7 +84,7 @@ impl Attendant<'_> {
         if due.is_some_and(|due| now >= due) {
             return Ok(self.impatient(rest.is_some_and(|rest| now >= rest)));
         }
-        self.shared.await_input(self.connection, due.map(|due| due.since(now).unwrap_or_default()));
+        self.shared.hall.stop.wait_or_input(self.connection, due.unwrap_or(Instant::NEVER));
         let mut buffer = [0; 4 * MESSAGE];
         let actions = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
             Ok((0, _)) => {
@@ -146,14 +144,14 @@ impl Attendant<'_> {
     /// One test: set up, answered, run, and its results told; or an error number in place of either.
     fn serve(&mut self, ask: &Ask) -> Result<(), Ended> {
         self.shared.log(self.from, format!("asks for {}", test::name(ask)));
-        let prepared = bind_to(ask.server_cpu).and_then(|()| self.prepare(ask));
+        let prepared = self.bind_to(ask.server_cpu).and_then(|()| self.prepare(ask));
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(refusal) => return self.refuse(refusal),
         };
         let ready = self.server.ready(&prepared.ready);
         self.say(&ready)?;
-        let setting = Setting { ask, control: self.connection, from: self.from, stop: &self.shared.stop };
+        let setting = Setting { ask, control: self.connection, from: self.from, stop: &self.shared.hall.stop };
         match test::run(prepared, &setting) {
             Ok(Some(results)) => {
                 let results = self.server.results(&results);
@@ -165,6 +163,15 @@ impl Attendant<'_> {
             }
             Err(refusal) => self.refuse(refusal),
         }
+    }
+
+    fn bind_to(&mut self, cpu: Option<u32>) -> Result<(), Refusal> {
+        let Some(cpu) = cpu else { return Ok(()) };
+        match self.pinned {
+            Some(_) => pin(cpu),
+            None => Pinned::to(cpu).map(|pinned| self.pinned = Some(pinned)),
+        }
+        .map_err(|error| Refusal::of(&error))
     }
 
     fn prepare(&self, ask: &Ask) -> Result<Prepared, Refusal> {
@@ -184,7 +191,7 @@ impl Attendant<'_> {
             match send(self.connection, message, SendFlags::NOSIGNAL) {
                 Ok(count) => message = &message[count..],
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if Monotonic::now() < give_up && !self.shared.stop.requested() => {}
+                Err(Errno::AGAIN) if Monotonic::now() < give_up && !self.shared.hall.stop.requested() => {}
                 Err(errno) => {
                     self.shared.log(self.from, format!("cannot be answered: {}", std::io::Error::from(errno)));
                     return Err(Ended);

@@ -7,8 +7,6 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use protocol::netperf::answer::Ready;
 use protocol::netperf::ask::{Ask, Carrier, Family, Flags, Ring as Asked};
@@ -20,6 +18,7 @@ use crate::cpu_usage::{Snapshot, TICKS_PER_SECOND};
 use crate::error::{Cause, EndpointError};
 use crate::link::ring::Shape;
 use crate::link::stream::PIECE;
+use crate::serve::places::{Place, Places};
 use crate::socket::tuning::Tuning;
 use crate::socket::{self, option};
 
@@ -67,42 +66,11 @@ pub struct Prepared {
     /// The buffers of receive calls; of transactions: one request.
     pub receives: Shape,
     /// Gives the memory back with the test.
-    pub memory: Share,
-}
-
-/// Memory in use, given back when this goes.
-#[derive(Debug)]
-pub struct Share {
-    all: Arc<AtomicU64>,
-    bytes: u64,
-}
-
-impl Share {
-    fn take(all: &Arc<AtomicU64>, bytes: u64, limits: &Limits) -> Result<Self, Errno> {
-        if bytes > limits.test_bytes {
-            return Err(Errno(libc::ENOMEM));
-        }
-        let share = Self { all: Arc::clone(all), bytes };
-        if share.all.fetch_add(bytes, Ordering::AcqRel).saturating_add(bytes) > limits.all_bytes {
-            return Err(Errno(libc::ENOMEM));
-        }
-        Ok(share)
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.all.fetch_sub(self.bytes, Ordering::AcqRel);
-    }
+    pub memory: Place,
 }
 
 /// Sets up the data socket that `ask` wants, for a client whose control connection is at `control` here.
-pub fn prepare(
-    ask: &Ask,
-    control: Option<SocketAddr>,
-    limits: &Limits,
-    memory: &Arc<AtomicU64>,
-) -> Result<Prepared, Errno> {
+pub fn prepare(ask: &Ask, control: Option<SocketAddr>, limits: &Limits, memory: &Places) -> Result<Prepared, Errno> {
     check(ask)?;
     let socket = open(ask, control)?;
     let sizes = Sizes::of(ask, &socket)?;
@@ -110,7 +78,8 @@ pub fn prepare(
     let (sends, receives) =
         if ask.is_transactions() { (Shape::of(sends.size), Shape::of(receives.size)) } else { (sends, receives) };
     let bytes = [sends, receives].iter().try_fold(0_u64, |sum, shape| sum.checked_add(in_memory(ask, *shape)?));
-    let memory = Share::take(memory, bytes.ok_or(Errno(libc::ENOMEM))?, limits)?;
+    let bytes = bytes.filter(|bytes| *bytes <= limits.test_bytes);
+    let memory = bytes.and_then(|bytes| memory.take_some(bytes)).ok_or(Errno(libc::ENOMEM))?;
     let ready = ready(ask, &socket, &sizes, sends, receives)?;
     Ok(Prepared { socket, ready, sends, receives, memory })
 }

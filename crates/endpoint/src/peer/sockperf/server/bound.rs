@@ -4,15 +4,14 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{SockAddr, Socket, Type};
 
 use super::event::Buffers;
 use super::settings::{Carriers, Place, Settings};
 use crate::error::{EndpointError, Step};
+use crate::serve::listen;
 use crate::socket::{GLANCE, any, multicast, option, own};
 
-/// Connections that wait to be accepted.
-pub(super) const BACKLOG: i32 = 4_096;
 /// A free port of one carrier may be taken of the other: then another is tried.
 const TRIES: usize = 32;
 
@@ -110,19 +109,14 @@ fn both(address: SocketAddr, settings: &Settings) -> Result<[Bound; 2], Endpoint
 
 fn listener(address: SocketAddr, settings: &Settings) -> Result<Bound, EndpointError> {
     let fail = |cause: io::Error| EndpointError::new(Step::Listen, address, cause);
-    let socket = prepared(address, Type::STREAM, Protocol::TCP, settings)?;
-    // Else a server could not be started again while what it closed itself is kept (TIME_WAIT).
-    socket.set_reuse_address(true).map_err(fail)?;
-    socket.bind(&SockAddr::from(address)).map_err(fail)?;
-    socket.listen(BACKLOG).map_err(fail)?;
-    // A client may go between the wait for it and the call that takes it.
-    socket.set_nonblocking(true).map_err(fail)?;
+    let socket = prepared(address, Type::STREAM, settings)?;
+    let socket = listen::listen(socket, address).map_err(fail)?;
     Ok(Bound { listens: vec![local(&socket, address)?], kind: Kind::Tcp, socket, told: false })
 }
 
 fn datagrams(address: SocketAddr, settings: &Settings) -> Result<Bound, EndpointError> {
     let fail = |cause: io::Error| EndpointError::new(Step::Listen, address, cause);
-    let socket = prepared(address, Type::DGRAM, Protocol::UDP, settings)?;
+    let socket = prepared(address, Type::DGRAM, settings)?;
     if settings.options.reuse_address {
         socket.set_reuse_address(true).map_err(fail)?;
     }
@@ -150,7 +144,7 @@ fn open_groups(groups: &[&Place], settings: &Settings) -> Result<Bound, Endpoint
         return Err(EndpointError::new(Step::Listen, odd.address, cause).with_hint("groups go with UDP alone"));
     }
     let fail = |cause: io::Error| EndpointError::new(Step::Listen, first, cause);
-    let socket = prepared(first, Type::DGRAM, Protocol::UDP, settings)?;
+    let socket = prepared(first, Type::DGRAM, settings)?;
     // Several servers of one host may be members.
     socket.set_reuse_address(true).map_err(fail)?;
     multicast::send_by(&socket, first.is_ipv6(), &settings.multicast.outgoing)
@@ -181,17 +175,14 @@ fn join(socket: &Socket, place: &Place, settings: &Settings) -> Result<(), Endpo
 }
 
 /// A socket that is not bound yet, with the options that both kinds have.
-fn prepared(address: SocketAddr, kind: Type, protocol: Protocol, settings: &Settings) -> Result<Socket, EndpointError> {
+fn prepared(address: SocketAddr, kind: Type, settings: &Settings) -> Result<Socket, EndpointError> {
     let name = if kind == Type::STREAM { "TCP" } else { "UDP" };
-    let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))
-        .map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
+    let socket =
+        listen::unbound(address, kind).map_err(|cause| EndpointError::new(Step::OpenSocket(name), address, cause))?;
     let (ipv6, wildcard) = (address.is_ipv6(), address.ip().is_unspecified());
     let set = |name: &'static str, apply: &dyn Fn() -> io::Result<()>| {
         apply().map_err(|cause| EndpointError::new(Step::Set(name), address, cause))
     };
-    if ipv6 {
-        set("IPV6_V6ONLY", &|| socket.set_only_v6(!wildcard))?;
-    }
     let options = &settings.options;
     if let Some(bytes) = options.buffer_bytes {
         set("receive buffer", &|| socket.set_recv_buffer_size(bytes as usize))?;

@@ -5,13 +5,12 @@
 
 use std::net::SocketAddr;
 
-use measure::unit::Nanos;
+use measure::unit::{Instant, Nanos};
 use protocol::sockperf::count;
 use protocol::sockperf::message::{Flags, Header, LARGEST_DATAGRAM};
 use protocol::sockperf::server::{Decision, Malformed};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::fs::Timespec;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, sendto};
 
@@ -23,9 +22,10 @@ use super::tally::Count;
 use crate::clock::Monotonic;
 use crate::error::{EndpointError, Step};
 use crate::pace::{self, Courtesy};
-use crate::socket::GLANCE;
+use crate::serve;
 use crate::socket::envelope::Envelope;
 use crate::socket::envelopes::{self, Answer, Envelopes};
+use crate::stop::Stop;
 
 /// Any datagram fits.
 const BUFFER: usize = 1 << 16;
@@ -92,13 +92,17 @@ impl<'a> Server<'a> {
     }
 
     fn block(&mut self, socket: &Bound) {
-        while !self.shared.stop.requested() {
-            self.take(socket, 0);
+        let stop = &self.shared.hall.stop;
+        while !stop.requested() {
+            // A call that brings nothing within a tenth of a second is one of a server that nobody uses.
+            if !self.take(socket, 0) {
+                stop.wait_or_input(socket.fd(), Instant::NEVER);
+            }
         }
     }
 
     fn spin(&mut self, sockets: &[&Bound]) {
-        while !self.shared.stop.requested() {
+        while !self.shared.hall.stop.requested() {
             for socket in sockets {
                 if !self.take(socket, libc::MSG_DONTWAIT) {
                     std::hint::spin_loop();
@@ -108,16 +112,15 @@ impl<'a> Server<'a> {
     }
 
     fn wait(&mut self, sockets: &[&Bound]) {
-        let Ok(set) = interest(sockets) else {
+        let Ok(set) = interest(sockets, &self.shared.hall.stop) else {
             // Then they are looked at in turn, with a rest in between.
             return self.take_turns(sockets);
         };
-        let glance = Timespec { tv_sec: 0, tv_nsec: GLANCE.0 as i64 };
         let mut ready = Vec::with_capacity(READY);
-        while !self.shared.stop.requested() {
+        while !self.shared.hall.stop.requested() {
             ready.clear();
             // An interruption ends the wait early, which is allowed for.
-            let _woken = epoll::wait(&set, spare_capacity(&mut ready), Some(&glance));
+            let _woken = epoll::wait(&set, spare_capacity(&mut ready), None);
             for event in &ready {
                 if let Some(socket) = sockets.get(event.data.u64() as usize) {
                     self.take(socket, libc::MSG_DONTWAIT);
@@ -127,9 +130,9 @@ impl<'a> Server<'a> {
     }
 
     fn take_turns(&mut self, sockets: &[&Bound]) {
-        while !self.shared.stop.requested() {
+        while !self.shared.hall.stop.requested() {
             for socket in sockets {
-                while self.take(socket, libc::MSG_DONTWAIT) && !self.shared.stop.requested() {}
+                while self.take(socket, libc::MSG_DONTWAIT) && !self.shared.hall.stop.requested() {}
             }
             pace::sleep_until(Monotonic::now().after(Nanos::millis(1)));
         }
@@ -358,16 +361,19 @@ fn unsent(shared: &Shared, to: Option<SocketAddr>, errno: Errno) {
 /// Nothing is there; or no memory, mostly, which is waited out instead of asking again and again.
 fn nothing(errno: Errno) {
     if !matches!(errno, Errno::AGAIN | Errno::INTR) {
-        pace::sleep_until(Monotonic::now().after(super::SHORTAGE));
+        pace::sleep_until(Monotonic::now().after(serve::SHORTAGE));
     }
 }
 
-fn interest(sockets: &[&Bound]) -> Result<rustix::fd::OwnedFd, EndpointError> {
+/// The sockets, and behind them the wish to stop.
+fn interest(sockets: &[&Bound], stop: &Stop) -> Result<rustix::fd::OwnedFd, EndpointError> {
     let fail = |cause: Errno| EndpointError::new(Step::OpenSocket("epoll"), "this host", cause);
     let set = epoll::create(CreateFlags::CLOEXEC).map_err(fail)?;
     for (index, socket) in sockets.iter().enumerate() {
         epoll::add(&set, socket.fd(), EventData::new_u64(index as u64), EventFlags::IN).map_err(fail)?;
     }
+    let event = stop.event().map_err(|cause| EndpointError::new(Step::OpenSocket("event"), "this host", cause))?;
+    epoll::add(&set, event, EventData::new_u64(sockets.len() as u64), EventFlags::IN).map_err(fail)?;
     Ok(set)
 }
 

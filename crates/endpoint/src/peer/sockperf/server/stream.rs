@@ -12,18 +12,17 @@ use measure::unit::{Instant, Nanos};
 use protocol::sockperf::message::Header;
 use protocol::sockperf::server::Malformed;
 use protocol::sockperf::stream::Framer;
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{Socket, TcpKeepalive};
 
-use super::bound::{self, BACKLOG, Bound};
+use super::Shared;
+use super::bound::{self, Bound};
 use super::event::Event;
 use super::tally::Count;
-use super::{SHORTAGE, Shared};
 use crate::clock::Monotonic;
-use crate::pace::{self, Courtesy};
-use crate::reflector::Counted;
+use crate::pace::Courtesy;
+use crate::serve::TurnedAway;
 use crate::thread::{cpu_for, settle};
 
 /// A spinning thread whose client is silent for so long waits in the kernel until it speaks again: a client that does
@@ -32,79 +31,51 @@ const SILENT: Nanos = Nanos::secs(1);
 /// A silent connection is probed after this, so often, this far apart: who has vanished holds no place for long.
 const PROBED: (Duration, u32, Duration) = (Duration::from_mins(1), 6, Duration::from_secs(10));
 
-/// Accepts connections of all `listeners` until it is to stop.
+/// Has connections to all `listeners` served until it is to stop, and those that came before.
 pub(super) fn accept(listeners: &[&Bound], shared: &Arc<Shared>) {
-    let mut set: Vec<PollFd<'_>> = listeners.iter().map(|one| PollFd::new(&one.socket, PollFlags::IN)).collect();
-    set.push(PollFd::new(&shared.ended, PollFlags::IN));
-    while !shared.stop.requested() {
-        // An interruption ends the wait early, which is allowed for.
-        let _woken = poll(&mut set, None);
-        for (listener, ready) in listeners.iter().zip(&set) {
-            if ready.revents().contains(PollFlags::IN) {
-                accept_one(listener, shared);
-            }
-        }
-    }
-    // Those that came before the end are served too.
-    for listener in listeners {
-        let _waiting = (0..BACKLOG).take_while(|_| accept_one(listener, shared)).count();
-    }
+    let sockets = || listeners.iter().map(|listener| &listener.socket);
+    let mut job = |number: usize, socket, from| job(socket, from, listeners[number].address(), shared);
+    let mut turned_away = |from, why: TurnedAway| shared.tally.turn_away(from, || why.to_string());
+    let hall = &shared.hall;
+    let accepted = hall.serve(sockets(), &hall.stop, &mut job, &mut turned_away);
+    debug_assert!(accepted.is_ok(), "the event was there when the server was bound");
+    hall.serve_rest(sockets(), job, turned_away);
 }
 
-/// Takes the next connection; `false` where none is there.
-fn accept_one(listener: &Bound, shared: &Arc<Shared>) -> bool {
-    match listener.socket.accept() {
-        Ok((connection, from)) => {
-            if let Some(from) = from.as_socket() {
-                attend(connection, from, listener.address(), shared);
-            }
-            true
-        }
-        Err(error) => match Errno::from_io_error(&error) {
-            Some(Errno::AGAIN) => false,
-            // The client has gone again.
-            Some(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => true,
-            _ => {
-                shared.tally.turn_away(None, || format!("cannot accept a connection: {error}"));
-                pace::sleep_until(Monotonic::now().after(SHORTAGE));
-                false
-            }
-        },
-    }
-}
-
-/// A thread for one connection; beyond the bound it is closed, which tells its client as much as can be told.
-fn attend(socket: Socket, from: SocketAddr, at: SocketAddr, shared: &Arc<Shared>) {
-    let Some(one) = Counted::below(&shared.connections, shared.most) else {
-        return shared.tally.turn_away(Some(from), || format!("{} connections are served already", shared.most));
-    };
-    if prepare(&socket, shared).is_err() {
-        // The client has gone again.
-        return;
-    }
+/// What is done for a client that came to `at`; nothing where it has gone again.
+fn job(
+    socket: Socket,
+    from: SocketAddr,
+    at: SocketAddr,
+    shared: &Arc<Shared>,
+) -> Option<impl FnOnce() + Send + 'static> {
+    prepare(&socket, shared).ok()?;
     let socket = Arc::new(socket);
-    let index = shared.open.enter(&socket);
-    let with_thread = Arc::clone(shared);
-    let started = shared.pool.serve(move || {
-        let _one = one;
-        let shared = &*with_thread;
+    let entered = Entered { index: shared.open.enter(&socket), shared: Arc::clone(shared) };
+    Some(move || {
+        let shared = &*entered.shared;
         // Where it may run was seen to when the server began.
-        let _pinned = settle(cpu_for(&shared.settings.cpus, index as u32), "server");
+        let _pinned = settle(cpu_for(&shared.settings.cpus, entered.index as u32), "server");
         let mut connection = Connection { socket: &socket, from, at, shared, count: Count::default() };
         connection.serve();
         shared.tally.add(connection.count);
         shared.tally.connection_served();
-        shared.open.leave(index);
-    });
-    if let Err(error) = started {
-        shared.open.leave(index);
-        shared.tally.turn_away(Some(from), || format!("cannot start a thread: {error}"));
+    })
+}
+
+/// A connection among those that are open, until it goes.
+struct Entered {
+    index: u64,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.shared.open.leave(self.index);
     }
 }
 
 fn prepare(socket: &Socket, shared: &Shared) -> std::io::Result<()> {
-    // It may have been handed down by the listener.
-    socket.set_nonblocking(false)?;
     socket.set_tcp_nodelay(shared.settings.options.nodelay)?;
     let (idle, probes, between) = PROBED;
     socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle).with_retries(probes).with_interval(between))?;

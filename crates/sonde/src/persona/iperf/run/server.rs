@@ -9,11 +9,9 @@ use std::thread;
 use endpoint::clock::Monotonic;
 use endpoint::daemon::{self, Side, Streams};
 use endpoint::error::{Cause, EndpointError, Step};
-use endpoint::pace;
 use endpoint::peer::iperf::server as peer;
 use endpoint::peer::iperf::server::event::{Tell, Transport as Over};
 use endpoint::peer::iperf::server::settings::{Place, Settings};
-use endpoint::socket::GLANCE;
 use endpoint::stop::Stop;
 use measure::unit::Nanos;
 
@@ -75,9 +73,7 @@ fn end_after(time: Nanos, stop: &Stop) -> std::io::Result<()> {
     let stop = stop.clone();
     let until = Monotonic::now().after(time);
     let wait = move || {
-        while Monotonic::now() < until && !stop.requested() {
-            pace::sleep_until(until.min(Monotonic::now().after(GLANCE)));
-        }
+        stop.wait(until);
         stop.request();
     };
     thread::Builder::new().name("iperf-time".into()).spawn(wait).map(drop)

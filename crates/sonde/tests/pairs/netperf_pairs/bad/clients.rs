@@ -237,7 +237,8 @@ fn clients_that_vanish_leave_nothing_behind() {
         }
     }
     let left = || (entries(server.id(), "fd"), entries(server.id(), "task"));
-    let came = wait::within(wait::LIMIT, || left() == (descriptors, threads));
+    // A thread that waits for the next client may have been there before.
+    let came = wait::within(wait::LIMIT, || left().0 == descriptors && left().1 <= threads);
     assert!(came, "{:?}, not {:?}", left(), (descriptors, threads));
 }
 

@@ -1,4 +1,5 @@
-//! The connections that are open, so that they can be told to end.
+//! The sockets that threads wait at, so that they can be told to end: a call that waits for a message, however long, comes
+//! back from one that is shut. So it needs no time after which it looks up, and nobody who is silent costs anything.
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -7,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::ioctl_fionread;
 use socket2::Socket;
 
-/// The connections that are served.
+/// The sockets of those that are served.
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub struct OpenSockets {
     inner: Mutex<Inner>,
 }
 
@@ -21,8 +22,8 @@ struct Inner {
     ended: Option<Shutdown>,
 }
 
-impl Open {
-    /// Keeps hold of a connection until [`Open::leave`]; its number, from 0.
+impl OpenSockets {
+    /// Keeps hold of a socket until [`OpenSockets::leave`]; its number, from 0.
     pub fn enter(&self, socket: &Arc<Socket>) -> u64 {
         let mut inner = self.inner();
         if let Some(how) = inner.ended {
@@ -34,6 +35,7 @@ impl Open {
         index
     }
 
+    /// It has ended.
     pub fn leave(&self, index: u64) {
         self.inner().sockets.remove(&index);
     }

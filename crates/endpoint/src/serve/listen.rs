@@ -1,0 +1,43 @@
+//! Sockets that servers listen with, and where they are bound.
+
+use std::io;
+use std::net::SocketAddr;
+
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::error::{EndpointError, Step};
+
+/// Connections that wait to be accepted, where the system allows so many.
+pub const BACKLOG: i32 = 4_096;
+
+/// A socket for `address` that is not bound yet. The wildcard of IPv6 serves IPv4 too.
+pub fn unbound(address: SocketAddr, kind: Type) -> io::Result<Socket> {
+    let protocol = if kind == Type::STREAM { Protocol::TCP } else { Protocol::UDP };
+    let socket = Socket::new(Domain::for_address(address), kind, Some(protocol))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    Ok(socket)
+}
+
+/// Has a socket of connections listen at `address`.
+pub fn listen(socket: Socket, address: SocketAddr) -> io::Result<Socket> {
+    // Else a server could not be started again while what it closed itself is kept (TIME_WAIT).
+    socket.set_reuse_address(true)?;
+    socket.bind(&SockAddr::from(address))?;
+    socket.listen(BACKLOG)?;
+    // A client may go between the wait for it and the call that takes it.
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// A socket that listens for connections at `address`, as the system sets it.
+pub fn listener(address: SocketAddr) -> Result<Socket, EndpointError> {
+    let listening = unbound(address, Type::STREAM).and_then(|socket| listen(socket, address));
+    listening.map_err(|cause| EndpointError::new(Step::Listen, address, cause))
+}
+
+/// Where sockets are bound, ports filled in.
+pub fn addresses<'a>(sockets: impl IntoIterator<Item = &'a Socket>) -> Vec<SocketAddr> {
+    sockets.into_iter().filter_map(|socket| socket.local_addr().ok()?.as_socket()).collect()
+}

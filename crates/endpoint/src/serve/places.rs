@@ -1,0 +1,120 @@
+//! Places of which there is a bound: clients at once, threads, bytes of memory. Each is taken for somebody who is served, and
+//! free again when he goes.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use measure::unit::Instant;
+
+use crate::clock::Monotonic;
+
+/// So many places, some of which are taken.
+#[derive(Clone, Debug)]
+pub struct Places(Arc<Room>);
+
+#[derive(Debug)]
+struct Room {
+    most: u64,
+    taken: Mutex<u64>,
+    /// Told when the last has gone.
+    empty: Condvar,
+}
+
+/// Some of them, taken while this lives.
+#[derive(Debug)]
+pub struct Place {
+    room: Arc<Room>,
+    count: u64,
+}
+
+impl Places {
+    /// `most` of them, all free.
+    pub fn new(most: impl Into<u64>) -> Self {
+        Self(Arc::new(Room { most: most.into(), taken: Mutex::new(0), empty: Condvar::new() }))
+    }
+
+    /// Takes one; `None`: all are taken.
+    pub fn take(&self) -> Option<Place> {
+        self.take_some(1)
+    }
+
+    /// Takes `count` at once; `None`: so many are not free.
+    pub fn take_some(&self, count: u64) -> Option<Place> {
+        let mut taken = self.0.taken();
+        *taken = taken.checked_add(count).filter(|taken| *taken <= self.0.most)?;
+        Some(Place { room: Arc::clone(&self.0), count })
+    }
+
+    /// How many are taken.
+    pub fn taken(&self) -> u64 {
+        *self.0.taken()
+    }
+
+    /// Waits until all are free, or `until`; whether they are.
+    pub fn await_empty(&self, until: Instant) -> bool {
+        let mut taken = self.0.taken();
+        while *taken > 0 {
+            let Some(left) = until.since(Monotonic::now()).filter(|left| left.0 > 0) else { return false };
+            let woken = self.0.empty.wait_timeout(taken, left.into());
+            taken = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+impl Room {
+    fn taken(&self) -> MutexGuard<'_, u64> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.room.taken();
+        *taken -= self.count;
+        if *taken == 0 {
+            self.room.empty.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn no_more_are_taken_than_there_are_and_who_goes_makes_room() {
+        let places = Places::new(2_u32);
+        let [first, second] = [(); 2].map(|()| places.take().expect("free"));
+        assert!(places.take().is_none());
+        drop(first);
+        assert_eq!(places.taken(), 1);
+        let _third = places.take().expect("free again");
+        drop(second);
+        assert!(Places::new(0_u32).take().is_none());
+    }
+
+    #[test]
+    fn several_are_taken_together_or_not_at_all() {
+        let bytes = Places::new(10_u64);
+        let most = bytes.take_some(7).expect("free");
+        assert!(bytes.take_some(4).is_none() && bytes.take_some(u64::MAX).is_none());
+        let _rest = bytes.take_some(3).expect("what was refused took nothing");
+        drop(most);
+        assert_eq!(bytes.taken(), 3);
+    }
+
+    #[test]
+    fn the_last_to_go_wakes_who_waits_for_that() {
+        let places = Places::new(8_u32);
+        assert!(places.await_empty(Instant(0)), "nobody is there");
+        let all: Vec<Place> = (0..8).map_while(|_| places.take()).collect();
+        assert!(!places.await_empty(Instant(0)));
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| places.await_empty(Instant::NEVER));
+            drop(all);
+            assert!(waiting.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,186 @@
+//! A server that nobody uses is not woken, and neither for those who are connected and say nothing.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use endpoint::clock::Monotonic;
+use endpoint::pace;
+use measure::method::Carrier;
+use measure::unit::Nanos;
+use protocol::native::header::Flags;
+use protocol::native::message::Open;
+use test_case::test_case;
+use testbed::client::{self, Session, open};
+use testbed::port;
+use testbed::process::{self, Running};
+
+use crate::serve::Reflector;
+use crate::sonde;
+
+/// How long nothing is to happen: whoever looks up every now and then does it many times by then.
+const INTERVAL: Nanos = Nanos::secs(2);
+/// Silent for so long, a server has come to rest.
+const REST: Nanos = Nanos::millis(300);
+
+/// What the kernel tells of the threads of a process.
+#[derive(PartialEq, Eq)]
+struct Threads {
+    /// How often they were given a CPU and lost it: a wake-up is one at least.
+    switches: u64,
+    /// Whether all of them wait for something.
+    wait: bool,
+}
+
+impl Threads {
+    fn of(process: u32) -> Self {
+        let threads = std::fs::read_dir(Path::new("/proc").join(process.to_string()).join("task")).unwrap();
+        let mut all = Self { switches: 0, wait: true };
+        // One may end while it is read.
+        for status in threads.filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("status")).ok()) {
+            for (name, value) in status.lines().filter_map(|line| line.split_once(":\t")) {
+                match name {
+                    "State" => all.wait &= value.starts_with('S'),
+                    "voluntary_ctxt_switches" | "nonvoluntary_ctxt_switches" => {
+                        all.switches += value.parse::<u64>().unwrap();
+                    }
+                    _ => {}
+                }
+            }
+        }
+        all
+    }
+}
+
+fn switches(process: u32) -> u64 {
+    Threads::of(process).switches
+}
+
+/// Waits until all threads wait and none was woken for a while: at its start a server has work, and its threads of clients
+/// that have gone end after a while. It need not come to rest: what follows fails then.
+fn await_rest(process: u32) {
+    let give_up = Monotonic::now().after(Nanos::secs(20));
+    let mut before = Threads::of(process);
+    while Monotonic::now() < give_up {
+        pace::sleep_until(Monotonic::now().after(REST));
+        let now = Threads::of(process);
+        if now.wait && now == before {
+            return;
+        }
+        before = now;
+    }
+}
+
+/// Wake-ups within the interval, once it has come to rest.
+fn woken_at_rest(process: u32) -> u64 {
+    await_rest(process);
+    let before = switches(process);
+    pace::sleep_until(Monotonic::now().after(INTERVAL));
+    switches(process).abs_diff(before)
+}
+
+/// A command of ours that serves at `port`.
+fn serving(words: &[&str], carrier: Carrier, port: u16) -> Running {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sonde"));
+    let running = process::started(command.args(words).arg(port.to_string()).stdin(Stdio::null()));
+    running.until_listening(carrier, port);
+    running
+}
+
+#[test_case(&["netserver", "-D", "-p"], Carrier::Tcp; "netserver")]
+#[test_case(&["iperf3", "-s", "-p"], Carrier::Tcp; "iperf3")]
+#[test_case(&["iperf", "-s", "-i", "1", "-p"], Carrier::Tcp; "iperf")]
+#[test_case(&["iperf", "-s", "-u", "-p"], Carrier::Udp; "iperf over udp")]
+#[test_case(&["sockperf", "server", "-p"], Carrier::Udp; "sockperf")]
+#[test_case(&["sockperf", "server", "--tcp", "-p"], Carrier::Tcp; "sockperf over tcp")]
+fn a_server_that_nobody_uses_is_not_woken(words: &[&str], carrier: Carrier) {
+    let port = port::free();
+    let running = serving(words, carrier, port);
+    assert_eq!(woken_at_rest(running.id()), 0);
+}
+
+#[test]
+fn every_server_at_once_is_not_woken_but_by_those_who_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let stamp = port::free().to_string();
+    let beside =
+        ["--netperf", "0", "--sockperf", "0", "--iperf", "0", "--iperf3", "0", "--stamp", "--stamp-port", &stamp];
+    let reflector = Reflector::start(folder.path(), &beside);
+    assert_eq!(woken_at_rest(reflector.id()), 0);
+    let before = switches(reflector.id());
+    let clients: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(reflector.address()).unwrap()).collect();
+    // Each has sent what is none of its protocol, and heard its end.
+    for mut client in clients {
+        client.shutdown(std::net::Shutdown::Write).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let _said = client.read_to_end(&mut Vec::new());
+    }
+    assert!(switches(reflector.id()).abs_diff(before) >= 20, "what comes is counted");
+}
+
+#[test]
+fn connections_without_a_word_wake_nobody() {
+    let port = port::free();
+    let running = serving(&["netserver", "-D", "-p"], Carrier::Tcp, port);
+    let _silent: Vec<TcpStream> = (0..50).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    assert_eq!(woken_at_rest(running.id()), 0);
+}
+
+#[test]
+fn short_of_descriptors_it_waits_for_some_and_serves_again() {
+    let port = port::free();
+    let mut command = Command::new("sh");
+    let sonde = assert_cmd::cargo::cargo_bin!("sonde");
+    command.args(["-c", "ulimit -n 40 && exec \"$@\"", "sh"]).arg(sonde);
+    let running = process::started(command.args(["netserver", "-D", "-p", &port.to_string()]));
+    running.until_listening(Carrier::Tcp, port);
+    let connect = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let clients: Vec<TcpStream> = (0..60).map(connect).collect();
+    let threads = || std::fs::read_dir(Path::new("/proc").join(running.id().to_string()).join("task")).unwrap().count();
+    let give_up = Monotonic::now().after(Nanos::secs(20));
+    while threads() < 30 && Monotonic::now() < give_up {
+        pace::sleep_until(Monotonic::now().after(Nanos::millis(5)));
+    }
+    // Some wait to be accepted. Who asked again and again for a descriptor would never be seen to wait itself.
+    assert!((0..1_000).any(|_| Threads::of(running.id()).wait));
+    drop(clients);
+    sonde_rtt(port);
+}
+
+/// Some exchanges with a netserver.
+fn sonde_rtt(port: u16) {
+    let words = ["rtt", "127.0.0.1", "--port", &port.to_string(), "--peer", "netperf", "-c", "5", "-q"];
+    sonde(&words).assert().success();
+}
+
+#[test_case(Carrier::Tcp)]
+#[test_case(Carrier::Udp)]
+fn the_flows_of_a_session_in_a_pause_wake_nobody(carrier: Carrier) {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &[]);
+    let session = Session::open(reflector.address().parse().unwrap(), Open { flows: 16, ..open(carrier) }).unwrap();
+    let _flows: Vec<OwnedFd> = (0..16).map(|flow| exchange(&session, carrier, flow)).collect();
+    // The session itself is looked at, less and less often: is its client still there?
+    let woken = woken_at_rest(reflector.id());
+    assert!(woken < 16, "{woken}: fewer than one for each flow");
+    // And its end wakes all of them.
+    assert_eq!(session.close().received, [1; 16]);
+}
+
+/// One request over a flow, and its reply.
+fn exchange(session: &Session, carrier: Carrier, flow: u16) -> OwnedFd {
+    let mut request = session.request(0, Flags::NONE, 64, 64);
+    request[26..28].copy_from_slice(&flow.to_be_bytes());
+    if carrier == Carrier::Udp {
+        let socket = client::udp(session.address);
+        assert_eq!(client::asked(&socket, &request).len(), 64);
+        return socket.into();
+    }
+    let mut stream = session.data(flow).unwrap();
+    stream.write_all(&request).unwrap();
+    stream.read_exact(&mut [0; 64]).unwrap();
+    stream.into()
+}
