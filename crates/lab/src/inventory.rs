@@ -12,13 +12,11 @@ mod groups;
 mod ini;
 mod json;
 mod list;
-mod node;
 mod objects;
 mod range;
 #[cfg(test)]
 mod tests;
 mod words;
-mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -28,6 +26,8 @@ use std::path::Path;
 use logbook::failure::{Failure, Side};
 use logbook::host::Host;
 use logbook::plan::{self, MOST_HOSTS, Plan};
+
+use crate::document::{Fault, yaml};
 
 use facts::Facts;
 
@@ -136,20 +136,7 @@ impl From<InventoryError> for Failure {
     }
 }
 
-/// What is wrong at a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Fault {
-    /// A count from 1; 0: nowhere in particular.
-    line: usize,
-    what: String,
-    hint: String,
-}
-
 impl Fault {
-    fn new(line: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { line, what: what.into(), hint: hint.into() }
-    }
-
     fn named(self, name: &str) -> InventoryError {
         let line = (self.line > 0).then_some(self.line);
         InventoryError { name: name.to_owned(), line, what: self.what, hint: self.hint }

@@ -2,7 +2,7 @@
 
 use super::Fault;
 use super::groups::{Groups, Variables};
-use super::node::{Node, Value};
+use crate::document::{Node, Value};
 
 /// The groups of an inventory.
 pub(super) fn read(document: &Node) -> Result<Groups, Fault> {

@@ -1,9 +1,9 @@
 //! JSON as a [`Node`]. Whether it is JSON, and what its strings mean, is for its own reader to say; here values get their lines.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::Fault;
-use super::node::{Node, Value};
+use crate::document::{Node, Value};
 
 /// The document `text`.
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
             b'"' => Value::Text(self.string()?),
             _ => match self.word() {
                 "null" => Value::Null,
-                word => Value::Text(word.to_owned()),
+                word => Value::Word(word.to_owned()),
             },
         };
         Ok(Node { line, value })
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
 
     fn map(&mut self) -> Result<Value, Fault> {
         let mut entries = Vec::new();
-        let mut seen = BTreeSet::new();
+        let mut seen = BTreeMap::new();
         self.at += 1;
         if self.peek() == b'}' {
             self.at += 1;
@@ -101,9 +101,8 @@ impl<'a> Reader<'a> {
         loop {
             self.peek();
             let (name, line) = (self.string()?, self.line);
-            if !seen.insert(name.clone()) {
-                let what = format!("a second key `{}`", name.escape_debug());
-                return Err(Fault::new(line, what, "put both together: one would hide the other"));
+            if let Some(first) = seen.insert(name.clone(), line) {
+                return Err(Fault::twice(&name, line, first));
             }
             self.peek();
             self.at += 1;

@@ -1,8 +1,8 @@
 //! Hosts as objects of JSON: what `tofu output -json` prints, and static machines of `PerfKit` Benchmarker.
 
 use super::facts::Facts;
-use super::node::{Node, Value};
 use super::{Fault, enough};
+use crate::document::{Node, Value};
 
 /// Outputs that are taken for the hosts where there are several of their kind, the first of them that is there.
 const OUTPUTS: [&str; 4] = ["sonde_hosts", "hosts", "instances", "machines"];
@@ -72,7 +72,7 @@ fn object(name: Option<&str>, item: &Node) -> Result<Facts, Fault> {
     }
     for (key, value) in item.entries().iter().filter(|(key, _)| key != "name") {
         match &value.value {
-            Value::Text(text) => facts.tell(key, text, value.line)?,
+            Value::Word(text) | Value::Text(text) => facts.tell(key, text, value.line)?,
             // Labels may stand together, as clouds have them.
             Value::Map(entries) if ["labels", "tags"].contains(&key.as_str()) => {
                 for (label, value) in entries {

@@ -270,7 +270,7 @@ fn a_form_can_be_forced(spec: &str, form: Option<Form>, path: &str) {
 #[test_case(Form::Ini, "a ansible_ssh_common_args='-F /etc/x'\n", Some(1), "`-F` is not passed on to ssh"; "arguments of ssh")]
 #[test_case(Form::Yaml, "all:\n  hosts:\n    a: [\n", Some(4), ""; "no yaml")]
 #[test_case(Form::Yaml, "all:\n  host:\n    a:\n", Some(3), "`host` in group `all`"; "an unknown part")]
-#[test_case(Form::Yaml, "all:\n  hosts:\n    a:\n    a:\n", Some(4), "a second key `a`"; "a key twice")]
+#[test_case(Form::Yaml, "all:\n  hosts:\n    a:\n    a:\n", Some(4), "a second key `a`: the first stands in line 3"; "a key twice")]
 #[test_case(Form::Yaml, "all: {hosts: {a: }}\n---\nall:\n", Some(2), "a second document"; "two documents")]
 #[test_case(Form::Yaml, "- a\n- b\n", Some(1), "a list where an inventory has groups by name, as `all:`"; "a list for groups")]
 #[test_case(Form::Tofu, "{\n \"a\": 1,\n}", Some(3), ""; "no json")]
@@ -296,7 +296,7 @@ fn aliases_that_stand_for_more_than_memory_holds_are_refused() {
         lines.push(format!("a{level}: &a{level} [{}]", [before.as_str(); 10].join(", ")));
     }
     let error = read(&lines.join("\n"), "bomb.yaml", None).unwrap_err();
-    assert!(error.what.starts_with("more values than an inventory may have"), "{error}");
+    assert!(error.what.starts_with("more values than a file may have"), "{error}");
     let long = format!("a: &a \"{}\"\nb: [{}]\n", "x".repeat(1 << 20), ["*a"; 1_000].join(", "));
     assert!(read(&long, "bomb.yaml", None).unwrap_err().what.starts_with("more values"));
 }

@@ -4,10 +4,10 @@
 //! is refused by its name.
 
 mod filter;
-mod yaml;
 
 use std::collections::BTreeSet;
 
+use lab::document::{self, Node, yaml};
 use serde_json::{Map, Value};
 
 use crate::persona::answer::Answer;
@@ -65,7 +65,7 @@ fn document(flags: &Flags, read: ReadFile<'_>) -> Result<Map<String, Value>, Ans
         let value = if text.trim_start().starts_with('{') {
             serde_json::from_str(&text).map_err(|fault| fault.to_string())
         } else {
-            yaml::read(&text)
+            from_yaml(&text)
         };
         match value.map_err(wrong)? {
             Value::Object(map) => document = map,
@@ -76,10 +76,36 @@ fn document(flags: &Flags, read: ReadFile<'_>) -> Result<Map<String, Value>, Ans
     for said in flags.list("config_override") {
         let (path, value) =
             said.split_once('=').ok_or_else(|| complain(&format!("--config_override={said}: lacks a `=`")))?;
-        put(&mut document, path, yaml::scalar(value.trim()))
+        from_yaml(value)
+            .and_then(|value| put(&mut document, path, value))
             .map_err(|what| complain(&format!("--config_override={said}: {what}")))?;
     }
     Ok(document)
+}
+
+fn from_yaml(text: &str) -> Result<Value, String> {
+    yaml::read(text).map_err(|fault| fault.to_string()).and_then(settings_in)
+}
+
+/// A value as it is for flags: every bare word is a text, but for none, true and false.
+fn settings_in(node: Node) -> Result<Value, String> {
+    Ok(match node.value {
+        document::Value::Null => Value::Null,
+        document::Value::Word(word) => match word.as_str() {
+            "None" => Value::Null,
+            "true" | "True" | "TRUE" => Value::Bool(true),
+            "false" | "False" | "FALSE" => Value::Bool(false),
+            _ => Value::String(word),
+        },
+        // The end of a block's last line is no part of a flag.
+        document::Value::Text(text) => Value::String(text.trim_end_matches('\n').to_owned()),
+        document::Value::Hidden => return Err(format!("line {}: an encrypted value: write it out", node.line)),
+        document::Value::List(items) => Value::Array(items.into_iter().map(settings_in).collect::<Result<_, _>>()?),
+        document::Value::Map(entries) => {
+            let named = |(name, node)| Ok((name, settings_in(node)?));
+            Value::Object(entries.into_iter().map(named).collect::<Result<_, String>>()?)
+        }
+    })
 }
 
 /// Puts a value where a path of keys leads.

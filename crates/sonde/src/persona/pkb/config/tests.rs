@@ -70,6 +70,35 @@ fn a_list_of_benchmarks_runs_each() {
 }
 
 #[test]
+fn settings_are_read_as_they_are_written() {
+    let text = "# of regions\nping:\n  description: >\n    from each\n    to each\n  flag_matrix: inter_region   # its name\n  \
+                flag_matrix_filters:\n    inter_region: \"zones < extra_zones\"\n  flag_matrix_defs:\n    inter_region:\n      \
+                zones: [asia-east1-a,us-east1-b,\n        us-west1-a]\n      machine_type:\n      - n1-standard-2\n      \
+                - 'c2 #4'\n  flags: {cloud: GCP, official: true, said: 'true', length: 010, owner: ~, project: None}\n";
+    let expected = serde_json::json!({"ping": {
+        "description": "from each to each",
+        "flag_matrix": "inter_region",
+        "flag_matrix_filters": {"inter_region": "zones < extra_zones"},
+        "flag_matrix_defs": {"inter_region": {
+            "zones": ["asia-east1-a", "us-east1-b", "us-west1-a"], "machine_type": ["n1-standard-2", "c2 #4"]}},
+        "flags": {
+            "cloud": "GCP", "official": true, "said": "true", "length": "010", "owner": null, "project": null},
+    }});
+    assert_eq!(from_yaml(text), Ok(expected));
+    assert_eq!(from_yaml("# nothing\n"), Ok(Value::Null));
+}
+
+#[test]
+fn settings_share_what_has_an_anchor() {
+    let file = "base: &base\n  netperf_test_length: 5\n  netperf_benchmarks: TCP_RR\nbenchmarks:\n- netperf: {flags: *base}\n- \
+                netperf:\n    flags:\n      <<: *base\n      netperf_test_length: 7\n";
+    let runs = runs_of(&["--benchmark_config_file=f"], file).unwrap();
+    let lengths: Vec<_> = runs.iter().map(|(_, flags)| flags.count("netperf_test_length")).collect();
+    assert_eq!(lengths, [Some(5), Some(7)]);
+    assert!(runs.iter().all(|(_, flags)| flags.list("netperf_benchmarks") == ["TCP_RR"]));
+}
+
+#[test]
 fn settings_may_be_json_or_said_one_by_one() {
     let json = r#"{"netperf": {"flags": {"netperf_test_length": 9}}}"#;
     let runs = runs_of(&["--benchmarks=netperf,ping", "--benchmark_config_file=f"], json).unwrap();
@@ -94,6 +123,10 @@ fn settings_under_another_name_are_those_of_the_benchmark_they_name() {
 #[test_case(&["--benchmarks=ping", "--benchmark_config_file=f"], "ping:\n  vm_groups: {}", "`ping.vm_groups`"; "machines by hand")]
 #[test_case(&["--benchmarks=ping", "--benchmark_config_file=f"], "ping:\n  flags:\n    zoen: a", "Did you mean: zone"; "a slip")]
 #[test_case(&["--benchmarks=ping", "--benchmark_config_file=f"], "ping:\n  flags:\n    run_uri: a", "command line alone"; "the run's name")]
+#[test_case(&["--benchmarks=ping", "--benchmark_config_file=f"], "ping:\n  flags: *b", "line 2: no YAML"; "an alias of nothing")]
+#[test_case(&["--benchmarks=ping", "--benchmark_config_file=f"], "ping:\n  flags:\n    owner: !vault x", "line 3: an encrypted value"; "encrypted")]
+#[test_case(&["--benchmarks=ping", "--benchmark_config_file=f"], "ping:\n\tflags:", "line 2: no YAML"; "a tab")]
+#[test_case(&["--benchmarks=ping", "--config_override=ping.flags=[a"], "", "no YAML"; "half an override")]
 #[test_case(&["--benchmarks=ping", "--flag_matrix=m"], "", "define no such one"; "no matrix")]
 #[test_case(&["--benchmarks=ping", "--config_override=x"], "", "lacks a `=`"; "no override")]
 fn what_is_wrong_is_told(words: &[&str], file: &str, says: &str) {

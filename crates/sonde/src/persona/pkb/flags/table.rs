@@ -64,11 +64,7 @@ pub const GROUPS: &[Group] = &[
 
 const WHAT: &[Flag] = &[
     heeded("benchmarks", Kind::List, "ping, netperf, iperf, mesh_network; several with commas between them"),
-    heeded(
-        "benchmark_config_file",
-        Kind::Text,
-        "settings of benchmarks and flag matrices: YAML, without anchors, or JSON",
-    ),
+    heeded("benchmark_config_file", Kind::Text, "settings of benchmarks and flag matrices: YAML or JSON"),
     heeded("config_override", Kind::Texts, "one setting of that kind, as netperf.flags.netperf_test_length=10"),
     heeded("flag_matrix", Kind::Text, "the matrix of the settings to run: every combination is a run"),
     heeded("flag_zip", Kind::Text, "the zip of the settings to run: first with first, second with second"),
