@@ -297,7 +297,7 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
-    /// A reflector of ours: `sonde serve`.
+    /// A reflector of ours.
     Sonde,
     /// netserver, ours or the original.
     Netserver,

@@ -3,4 +3,6 @@
 //! Options and commands of ours are named here and in `sonde` alone. Not here: how it is laid out.
 
 pub mod command;
+pub mod remark;
+pub mod spoiler;
 pub mod warning;
