@@ -92,7 +92,7 @@ fn test_modules(file: &File) -> Vec<String> {
 fn wordless() -> Vec<File> {
     let sources = |file: &File| {
         let of = |name: &&str| file.path.starts_with(&format!("crates/{name}/src/"));
-        file.is_rust() && WORDLESS.iter().any(|name| of(name)) && !QUOTED.contains(&file.path.as_str())
+        file.is_rust() && WORDLESS.iter().any(of) && !QUOTED.contains(&file.path.as_str())
     };
     let files: Vec<File> = files().into_iter().filter(sources).collect();
     let tests: BTreeSet<String> = files.iter().flat_map(test_modules).collect();
