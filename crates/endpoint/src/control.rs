@@ -9,12 +9,13 @@ use measure::unit::{Instant, Nanos};
 use protocol::native::client::{Client, ClientEvent};
 use protocol::native::error::{SessionError, Side as SessionSide};
 use protocol::native::key::{Key, Secret};
-use protocol::native::message::{Ending, Open, Opened, Reason, Report};
+use protocol::native::message::{Ending, Open, Opened, Report};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::Monotonic;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::link::clockwork::poll_one;
 use crate::random;
@@ -197,20 +198,5 @@ fn refused(peer: SocketAddr, step: Step, error: &SessionError) -> EndpointError 
         SessionSide::Theirs => Side::Theirs,
         SessionSide::Path => Side::Path,
     };
-    let hint = match error {
-        SessionError::Refused(refused) if refused.reason == Reason::Duration => Some(
-            "warm-up, the last replies and the report come on top of -t: shorten it, or raise --max-duration where the server was started"
-                .to_owned(),
-        ),
-        SessionError::Refused(refused) if refused.reason == Reason::Pattern => Some(
-            "a reflector of another version may carry less: start the same version there, or measure against another server"
-                .to_owned(),
-        ),
-        error => error.hint(),
-    };
-    let failed = EndpointError::new(step, peer, Cause::Peer(error.to_string())).on(side);
-    match hint {
-        Some(hint) => failed.with_hint(hint),
-        None => failed,
-    }
+    EndpointError::new(step, peer, Cause::Peer(error.to_string())).on(side).with_hint(Hint::Session(error.clone()))
 }

@@ -1,8 +1,11 @@
-//! What went wrong, with whom, on whose side, and what to try.
+//! What went wrong, with whom and on whose side. What may be tried is for those to say who print it.
+
+pub mod hint;
 
 use std::fmt;
 use std::io;
 
+use hint::Hint;
 use protocol::link::Fault;
 
 /// A measurement or a reflector that could not go on.
@@ -18,21 +21,21 @@ pub struct EndpointError {
     /// The cause.
     #[source]
     pub cause: Cause,
-    /// What to try, where something is known to help.
-    pub hint: Option<String>,
+    /// What is known of it beside.
+    pub hint: Option<Box<Hint>>,
 }
 
 impl EndpointError {
-    /// An error of `step` towards `peer`, its side and a hint derived from the cause.
+    /// An error of `step` towards `peer`, its side derived from the cause.
     pub fn new(step: Step, peer: impl fmt::Display, cause: impl Into<Cause>) -> Self {
         let cause = cause.into();
-        let (side, hint) = judge(&step, &cause);
-        Self { step, peer: peer.to_string(), side, cause, hint }
+        let side = side(&step, &cause);
+        Self { step, peer: peer.to_string(), side, cause, hint: None }
     }
 
-    /// The same with another hint.
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    /// The same with what is known beside.
+    pub fn with_hint(mut self, hint: Hint) -> Self {
+        self.hint = Some(Box::new(hint));
         self
     }
 
@@ -175,7 +178,7 @@ pub(crate) fn plain(error: &io::Error) -> String {
     }
 }
 
-fn judge(step: &Step, cause: &Cause) -> (Side, Option<String>) {
+fn side(step: &Step, cause: &Cause) -> Side {
     match (step, cause) {
         (
             Step::Listen
@@ -185,81 +188,31 @@ fn judge(step: &Step, cause: &Cause) -> (Side, Option<String>) {
             | Step::Pin(_)
             | Step::EnterNamespace
             | Step::MakeInterface
-            | Step::Forward,
-            cause,
-        ) => (Side::Ours, own_hint(step, cause)),
-        (_, Cause::Stopped) => (Side::Ours, None),
-        (Step::LookUp, _) => (Side::Ours, Some("check the name, or give an address".into())),
-        (_, Cause::System(error)) => network(error),
-        (_, Cause::Silence(_)) => (
-            Side::Unknown,
-            Some("a firewall may drop the packets, or nothing runs there: check with ping, and that the port is open for TCP and UDP".into()),
-        ),
-        (_, Cause::Peer(_)) => (Side::Theirs, None),
-        (_, Cause::Link(Fault::Refused(_))) => (Side::Theirs, Some("nothing listens there: `sonde serve` starts a reflector".into())),
-        (_, Cause::Link(Fault::TooLong)) => (Side::Path, Some("choose a smaller --size: this one does not fit the path or the socket".into())),
-        (_, Cause::Link(_)) => (Side::Unknown, None),
+            | Step::Forward
+            | Step::LookUp,
+            _,
+        )
+        | (_, Cause::Stopped) => Side::Ours,
+        (_, Cause::System(error)) => of_network(error),
+        (_, Cause::Peer(_) | Cause::Link(Fault::Refused(_))) => Side::Theirs,
+        (_, Cause::Link(Fault::TooLong)) => Side::Path,
+        (_, Cause::Silence(_) | Cause::Link(_)) => Side::Unknown,
     }
 }
 
-fn network(error: &io::Error) -> (Side, Option<String>) {
+fn of_network(error: &io::Error) -> Side {
     use io::ErrorKind as Kind;
-    let hint = |text: &str| Some(text.to_owned());
     match error.kind() {
-        Kind::ConnectionRefused => {
-            (Side::Theirs, hint("nothing listens there: `sonde serve` starts a reflector; check the port"))
-        }
-        Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::UnexpectedEof => {
-            (Side::Theirs, hint("the peer ended the connection: look at its messages"))
-        }
-        Kind::TimedOut | Kind::WouldBlock => {
-            (Side::Unknown, hint("no answer came: a firewall may drop the packets, or the host is down"))
-        }
-        Kind::HostUnreachable | Kind::NetworkUnreachable => {
-            (Side::Path, hint("there is no route: check the address and the routing table"))
-        }
-        // The kernel says so of a link-local address without its interface, and where --bind cannot reach the peer.
-        Kind::InvalidInput => (
-            Side::Ours,
-            hint(
-                "a link-local address needs its interface, as in fe80::1%eth0, and --bind an address the peer is reached from",
-            ),
-        ),
-        Kind::AddrNotAvailable => (Side::Ours, hint("that local address is not on this host: check --bind")),
-        Kind::PermissionDenied => (Side::Ours, hint("a local firewall or a missing capability forbids it")),
-        _ => (Side::Unknown, None),
+        Kind::ConnectionRefused
+        | Kind::ConnectionReset
+        | Kind::ConnectionAborted
+        | Kind::BrokenPipe
+        | Kind::UnexpectedEof => Side::Theirs,
+        Kind::HostUnreachable | Kind::NetworkUnreachable => Side::Path,
+        // The kernel calls so an address of a link without its interface, and one that the local address cannot reach.
+        Kind::InvalidInput | Kind::AddrNotAvailable | Kind::PermissionDenied => Side::Ours,
+        _ => Side::Unknown,
     }
-}
-
-fn own_hint(step: &Step, cause: &Cause) -> Option<String> {
-    let Cause::System(error) = cause else { return None };
-    let text = match (step, error.kind()) {
-        (Step::Listen, io::ErrorKind::AddrInUse) => "another program listens there: choose another --port, or end it",
-        (Step::Listen, io::ErrorKind::PermissionDenied) => {
-            "ports below 1024 need CAP_NET_BIND_SERVICE: choose another --port"
-        }
-        (Step::Listen, io::ErrorKind::AddrNotAvailable) => "that address is not on this host: check --listen",
-        (Step::Set("congestion control"), io::ErrorKind::PermissionDenied) => {
-            "not in net.ipv4.tcp_allowed_congestion_control: choose one that is, or run with CAP_NET_ADMIN"
-        }
-        (Step::Set("congestion control"), _) => {
-            "this kernel has no such congestion control: see net.ipv4.tcp_available_congestion_control"
-        }
-        (Step::Set("interface"), io::ErrorKind::PermissionDenied) => "binding to an interface needs CAP_NET_RAW here",
-        (Step::Set("interface"), _) => "no such interface here: `ip link` lists them",
-        (Step::EnterNamespace, io::ErrorKind::NotFound) => "`ip netns list` names the namespaces of this host",
-        (Step::EnterNamespace | Step::MakeInterface, io::ErrorKind::PermissionDenied) => {
-            "needs CAP_NET_ADMIN over the namespaces: be root, or in a user namespace of your own (`unshare --user --map-root-user --net`)"
-        }
-        (Step::MakeInterface, io::ErrorKind::NotFound) => "there is no /dev/net/tun: load the kernel module `tun`",
-        (Step::MakeInterface, io::ErrorKind::ResourceBusy) => {
-            "an interface of that name is there already: choose another --interface"
-        }
-        (Step::Forward, _) => "an interface of the link is gone, or its namespace",
-        (Step::Pin(_), _) => "this process may not run there: see the CPUs allowed in `taskset -p $$`",
-        _ => return None,
-    };
-    Some(text.to_owned())
 }
 
 #[cfg(test)]
@@ -267,20 +220,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_says_what_to_whom_whose_side_and_what_to_try() {
+    fn an_error_says_what_to_whom_and_whose_side() {
         let cause = io::Error::from_raw_os_error(libc::ECONNREFUSED);
         let error = EndpointError::new(Step::Connect, "10.0.0.2:7663", cause);
         assert_eq!(error.to_string(), "10.0.0.2:7663: cannot open the control connection: connection refused");
         assert_eq!(error.side, Side::Theirs);
-        assert!(error.hint.unwrap().contains("sonde serve"));
     }
 
     #[test]
     fn an_address_that_does_not_fit_is_our_side() {
         let error = EndpointError::new(Step::Connect, "[fe80::1]:7663", io::Error::from_raw_os_error(libc::EINVAL));
         assert_eq!(error.side, Side::Ours);
-        assert!(error.hint.unwrap().contains("%eth0"));
-        let error = EndpointError::new(Step::Set("interface"), "db1", io::Error::from_raw_os_error(libc::ENODEV));
-        assert!(error.hint.unwrap().contains("ip link"));
     }
 }

@@ -23,6 +23,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::clock::Monotonic;
+use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 use crate::stop::Stop;
 
@@ -50,10 +51,8 @@ pub fn other(
     name: &'static str,
     options: &SocketOptions,
 ) -> Result<Socket, EndpointError> {
-    let socket = Socket::new(Domain::for_address(peer), kind, Some(Protocol::from(number))).map_err(|cause| {
-        EndpointError::new(Step::OpenSocket(name), peer, cause)
-            .with_hint(format!("this kernel has no {name}, or its module is not loaded: choose TCP or UDP"))
-    })?;
+    let socket = Socket::new(Domain::for_address(peer), kind, Some(Protocol::from(number)))
+        .map_err(|cause| EndpointError::new(Step::OpenSocket(name), peer, cause).with_hint(Hint::NoProtocol(name)))?;
     prepare(&socket, peer, options)?;
     Ok(socket)
 }
@@ -106,13 +105,11 @@ pub fn prepare(socket: &Socket, peer: SocketAddr, options: &SocketOptions) -> Re
                 std::io::ErrorKind::InvalidInput,
                 format!("{local} and {} are of different IP versions", peer.ip()),
             );
-            return Err(EndpointError::new(Step::Set("local address"), peer, cause)
-                .with_hint("choose a --bind address of the peer's version, or -4 / -6"));
+            return Err(EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::LocalVersion));
         }
         let address = SockAddr::from(SocketAddr::new(local, 0));
         socket.bind(&address).map_err(|cause| {
-            EndpointError::new(Step::Set("local address"), peer, cause)
-                .with_hint(format!("{local} must be an address of this host"))
+            EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::NotOfThisHost { local })
         })?;
     }
     Ok(())
@@ -126,9 +123,7 @@ fn set(peer: SocketAddr, name: &'static str, apply: impl FnOnce() -> std::io::Re
 pub fn set_waiting(socket: &Socket, peer: impl std::fmt::Display, waiting: Waiting) -> Result<(), EndpointError> {
     if let Waiting::BusyPoll { micros } = waiting {
         option::set_busy_poll(socket, micros).map_err(|cause| {
-            EndpointError::new(Step::Set("kernel busy poll"), peer, cause).with_hint(
-                "raising it above net.core.busy_read needs CAP_NET_ADMIN on older kernels: choose --wait block or spin",
-            )
+            EndpointError::new(Step::Set("kernel busy poll"), peer, cause).with_hint(Hint::NoBusyPoll)
         })?;
     }
     Ok(())

@@ -26,6 +26,7 @@ pub use keep::Keep;
 
 use crate::clock::Monotonic;
 use crate::environment::Towards;
+use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 use crate::stop::Stop;
 use keep::Keeper;
@@ -139,7 +140,7 @@ impl Watch {
         let fail = |cause: std::io::Error| {
             let forbidden = cause.kind() == std::io::ErrorKind::PermissionDenied;
             let error = EndpointError::new(Step::OpenSocket("packets, to watch the wire"), peer, cause);
-            if forbidden { error.with_hint(FORBIDDEN) } else { error }
+            if forbidden { error.with_hint(Hint::WatchForbidden) } else { error }
         };
         let towards = Towards::find(peer.ip(), method.socket.interface.as_deref()).map_err(fail)?;
         let keeper = wish.keep.map(Keeper::new);
@@ -203,9 +204,6 @@ impl Drop for Watch {
         drop(self.thread.take().map(JoinHandle::join));
     }
 }
-
-const FORBIDDEN: &str = "watching the wire needs CAP_NET_RAW: run as root, or `setcap cap_net_raw+ep /path/to/sonde`; without --verify \
-the same is measured, and only what crossed the interface is not checked";
 
 /// Takes packets until it is asked to stop, and then those that the kernel has taken by then.
 fn watch(mut ring: Ring, mut observer: Observer, mut keeper: Option<Keeper>, target: &Target, stop: &Stop) -> Taken {

@@ -309,7 +309,7 @@ impl Verdict {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
-    /// A reflector of ours: `sonde serve`.
+    /// A reflector of ours.
     Sonde,
     /// netserver, ours or the original.
     Netserver,

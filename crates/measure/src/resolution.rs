@@ -221,11 +221,10 @@ pub struct Hiccups {
 /// What counts as a hiccup: far above a clock reading, and above most interrupts.
 pub const HICCUP: Nanos = Nanos::micros(10);
 
-/// Something that would spoil a measurement on this machine. Its text says what was seen, [`Spoiler::advice`] what to try.
+/// Something that would spoil a measurement on this machine. Its text says what was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Spoiler {
     /// The program was built without optimisation.
     UnoptimisedBuild,
@@ -373,33 +372,6 @@ fn exit_latency_us(state: &str) -> u64 {
     state.strip_suffix(" us").and_then(|state| state.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
 }
 
-impl Spoiler {
-    /// What to try.
-    pub fn advice(&self) -> &'static str {
-        match self {
-            Self::UnoptimisedBuild => "build with --release",
-            Self::OneCpu => "give the process a second CPU; the reflector belongs on another than the sender",
-            Self::CpuLimit { .. } => "raise the control group's CPU limit, and never spin under one",
-            Self::SharedCores => "pin the threads to CPUs of different cores, and keep the siblings idle",
-            Self::SavingGovernor { .. } => "set the governor to performance, or compare only at one interval",
-            Self::DeepIdleState { .. } => {
-                "hold /dev/cpu_dma_latency at 0 or boot with idle states limited, or state the interval with each result"
-            }
-            Self::Guest { .. } => {
-                "expect waking to cost more after idle time; spin pacing and waiting on both ends shows how much"
-            }
-            Self::SlowClock { .. } => "see why the kernel left the TSC: the clock source, and dmesg for `clocksource`",
-            Self::CoarseClock { .. } => "do not read single values below this step; look at the clock source",
-            Self::Steal { .. } => {
-                "use a machine with CPUs of its own, or compare medians and minima, not means or rates"
-            }
-            Self::RunQueueDelay { .. } => "stop what else runs here, pin to a free CPU, or use real-time priority",
-            Self::CpuPressure { .. } => "stop what else runs here, or compare medians and minima, not means or rates",
-            Self::Hiccups { .. } => "pin to another CPU, or isolate one (isolcpus, nohz_full, irqaffinity)",
-        }
-    }
-}
-
 impl fmt::Display for Spoiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -513,7 +485,7 @@ mod tests {
             let mut machine = sound();
             plant(&mut machine);
             assert_eq!(machine.judge(), std::slice::from_ref(&spoiler));
-            assert!(!spoiler.to_string().is_empty() && !spoiler.advice().is_empty());
+            assert!(!spoiler.to_string().is_empty());
         }
     }
 

@@ -1,18 +1,13 @@
-//! What a reader of a result must be told: typed warnings, each with what was seen and what to try.
+//! What a reader of a result must be told: typed warnings, each with the figures it rests on.
 //!
-//! When one is due decides [`judge`], by the numbers of [`threshold`]; what it says stands in its `Display`, what to try in
-//! [`Warning::advice_in`], when it is raised in [`Warning::raised_when`]. `docs/warnings.md` is made of these.
-//! Not here: errors, which leave no result to qualify.
+//! When one is due decides [`judge`], by the numbers of [`threshold`]. Not here: what people read of it and what they may try
+//! (`report::words::warning`), and errors, which leave no result to qualify.
 
-mod advice;
-pub mod command;
-pub mod example;
 pub mod judge;
+mod kind;
 pub mod lost;
 pub mod order;
-mod raised;
 pub mod refused;
-mod text;
 pub mod threshold;
 
 use std::net::IpAddr;
@@ -25,11 +20,10 @@ use crate::wire::finding::Subject;
 use lost::LeavesBy;
 use refused::RefusedBy;
 
-/// Something that qualifies a result. Its text says what was seen; [`Warning::advice_in`] what to try.
+/// Something that qualifies a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Warning {
     /// No target was given: the peer is a reflector in this very process, over loopback.
     OwnReflector,

@@ -364,7 +364,7 @@ fn ask(result: Result<(), SessionError>) -> Result<(), SessionError> {
 fn note(failed: &mut Option<SessionError>, result: Result<(), SessionError>) {
     let Err(error) = result else { return };
     assert!(!error.to_string().is_empty());
-    let _ = (error.side(), error.hint());
+    let _ = error.side();
     assert_eq!(*failed.get_or_insert(error.clone()), error, "an error is final");
 }
 

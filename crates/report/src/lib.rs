@@ -26,3 +26,4 @@ pub mod scaling;
 pub mod search;
 pub mod study;
 pub mod text;
+pub mod words;

@@ -8,6 +8,7 @@ use measure::unit::Nanos;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
+use crate::words::spoiler;
 
 /// Where text behind a label starts.
 const LABEL: usize = 13;
@@ -23,7 +24,7 @@ pub fn render(found: &Resolution, style: &Style) -> String {
     floors(&mut page, &found.loopback);
     page.gap();
     for spoiler in &found.spoilers {
-        let text = format!("{spoiler}: {}", spoiler.advice());
+        let text = format!("{spoiler}: {}", spoiler::advice(spoiler));
         page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), LABEL, &text);
     }
     for failed in &found.failed {

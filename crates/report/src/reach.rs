@@ -11,6 +11,7 @@ use measure::unit::Nanos;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
+use crate::words::remark;
 
 /// Where text behind a label starts.
 const LABEL: usize = 11;
@@ -71,7 +72,7 @@ fn one_address(page: &mut Page, address: &AddressReach) {
         }
     }
     for remark in Remark::about(address) {
-        let text = format!("{remark}: {}", remark.advice());
+        let text = format!("{remark}: {}", remark::advice(&remark));
         page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), LABEL + INDENT, &text);
     }
 }

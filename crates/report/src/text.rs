@@ -16,12 +16,13 @@ use measure::outcome::{Distribution, Split};
 use measure::statistics::payload;
 use measure::unit::Nanos;
 use measure::verdict::Warning;
-use measure::verdict::command::Command;
 use unicode_width::UnicodeWidthStr;
 
 use crate::histogram;
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
+use crate::words::command::Command;
+use crate::words::warning;
 
 /// The screen for `record`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(record: &Record, style: &Style) -> String {
@@ -96,7 +97,7 @@ fn ended(page: &mut Page, record: &Record) {
         Ended::Interrupted { signal } => (format!("by {signal} after {elapsed}"), None),
         Ended::PeerLost { reason } => (
             format!("after {elapsed}, the peer is gone: {reason}"),
-            Warning::PeerLost { reason: reason.clone() }.advice_in(Command::of(&record.method)),
+            warning::advice(&Warning::PeerLost { reason: reason.clone() }, Command::of(&record.method)),
         ),
     };
     let told = format!("{how}; what was measured until then stands here");
@@ -191,9 +192,9 @@ fn warnings(page: &mut Page, record: &Record) {
     let most = if page.style().verbose || all.len() <= MOST + 1 { all.len() } else { MOST };
     let command = Command::of(&record.method);
     for warning in &all[..most] {
-        let text = match warning.advice_in(command) {
-            Some(advice) => format!("{warning} → {advice}"),
-            None => warning.to_string(),
+        let text = match warning::advice(warning, command) {
+            Some(advice) => format!("{} → {advice}", warning::seen(warning)),
+            None => warning::seen(warning),
         };
         page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), WARNING, &text);
     }
@@ -215,8 +216,8 @@ mod tests {
     use super::*;
     use crate::fixture;
     use crate::layout::tests::without_colour;
+    use crate::words::warning::example::examples;
     use insta::assert_snapshot;
-    use measure::verdict::example::examples;
     use test_case::test_case;
 
     fn quiet(record: &Record) -> String {
@@ -256,7 +257,7 @@ mod tests {
             vec![Warning::BehindSchedule { share: 0.5 }, Warning::Disturbed { end: "our".to_owned(), by: vec![] }];
         let command = Command::of(&record.method);
         assert_eq!(command, Command::Load);
-        let advice = record.warnings[0].advice_in(command).unwrap();
+        let advice = warning::advice(&record.warnings[0], command).unwrap();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&told(&record, false)).contains(&words(&advice)));
     }

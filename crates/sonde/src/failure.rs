@@ -8,6 +8,7 @@ use logbook::failure::ErrorDocument;
 use logbook::store::StoreError;
 
 use crate::exit::Exit;
+use crate::words;
 
 /// The end of a command that could not do its work.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,13 +84,9 @@ impl From<EndpointError> for Failure {
             Side::Path => Some(logbook::failure::Side::Path),
             Side::Unknown => None,
         };
-        let told = logbook::failure::Failure {
-            what: error.to_string(),
-            to_whom: Some(error.peer),
-            side,
-            hint: error.hint,
-            partial: None,
-        };
+        let hint = words::hint(&error);
+        let told =
+            logbook::failure::Failure { what: error.to_string(), to_whom: Some(error.peer), side, hint, partial: None };
         Self { exit, usage: None, told }
     }
 }

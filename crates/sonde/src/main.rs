@@ -9,6 +9,7 @@ mod failure;
 mod output;
 mod persona;
 mod signal;
+mod words;
 
 use std::process::ExitCode;
 

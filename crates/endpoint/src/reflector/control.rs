@@ -231,7 +231,7 @@ impl Attendant<'_> {
             .find(|cpu| *cpu >= CpuSet::MAX_CPU || allowed.as_ref().is_some_and(|set| !set.is_set(*cpu)));
         if let Some(cpu) = missing {
             let detail = format!("the reflector may not run on CPU {cpu}");
-            return Err(Refused { reason: Reason::Cpus, detail, hint: Some("choose another --peer-cpu".into()) });
+            return Err(Refused { reason: Reason::Cpus, detail, hint: None });
         }
         stream::can_be_asked(open)?;
         let limits = settings.limits;

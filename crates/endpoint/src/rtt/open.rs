@@ -23,6 +23,7 @@ use super::workers::Gathered;
 use crate::clock::Monotonic;
 use crate::control::Control;
 use crate::engine::Flow;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
@@ -298,8 +299,9 @@ impl Opening<'_> {
             }
         }
         let waited = Nanos(HELLO.0 * u64::from(HELLOS));
-        let hint = "TCP gets through to this port, UDP does not: a firewall may drop it, or the size exceeds what the path lets through";
-        Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited)).on(Side::Path).with_hint(hint))
+        Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited))
+            .on(Side::Path)
+            .with_hint(Hint::UdpBlocked))
     }
 
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {

@@ -21,6 +21,7 @@ use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
 use crate::engine::Flow;
 use crate::environment::clock_state;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::peer::stamp::sender::gather::{Gather, Numbers};
@@ -73,24 +74,24 @@ pub(super) fn against(
 
 /// What cannot be asked of such a far side.
 fn check(method: &Method, peer: SocketAddr, key: Option<&Key>) -> Result<(), EndpointError> {
-    let refuse = |what: &str, hint: &str| {
+    let refuse = |what: &str, hint| {
         Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what.to_owned())).on(Side::Ours).with_hint(hint))
     };
     if method.carrier != Carrier::Udp || method.pattern != Pattern::Exchange {
-        return refuse("STAMP's packets are exchanged over UDP alone", "leave --tcp, --icmp, --connect and --crr away");
+        return refuse("STAMP's packets are exchanged over UDP alone", Hint::StampIsUdp);
     }
     let is_one_host = match peer.ip().to_canonical() {
         IpAddr::V4(address) => !address.is_multicast() && !address.is_broadcast(),
         IpAddr::V6(address) => !address.is_multicast(),
     };
     if !is_one_host {
-        return refuse("no session-reflector answers what is sent to many", "name one host");
+        return refuse("no session-reflector answers what is sent to many", Hint::StampIsOneHost);
     }
     let shortest = session(key, 0).length() as u64;
     if method.request_bytes.0 < shortest || method.response_bytes != method.request_bytes {
         let mode = if key.is_some() { "an authenticated packet of STAMP" } else { "a packet of STAMP" };
         let what = format!("{mode} has {shortest} bytes at least, and its answer as many");
-        return refuse(&what, &format!("choose a --size of {shortest} or more, or leave it away"));
+        return refuse(&what, Hint::StampSize { shortest });
     }
     Ok(())
 }
@@ -158,17 +159,10 @@ impl Sender<'_> {
 
     fn unopened(&self, Unopened { cause, corrupt }: Unopened) -> EndpointError {
         let hint = match (&cause, corrupt, self.key) {
-            (_, true, _) => "answers came whose seal is not of this key: both ends need the same --stamp-key",
+            (_, true, _) => Hint::StampSeal,
             (Cause::Stopped, ..) => return EndpointError::new(Step::FirstExchange, self.peer, cause),
-            (Cause::Link(_), ..) => {
-                "nothing listens there: `sonde serve --stamp` starts a session-reflector; check the port, which is 862 unless named"
-            }
-            (_, false, Some(_)) => {
-                "no session-reflector is there, a firewall drops UDP, or it has another key: one that has none, or another, does not answer"
-            }
-            (_, false, None) => {
-                "no session-reflector is there, a firewall drops UDP, or it answers authenticated packets alone: then name its --stamp-key"
-            }
+            (Cause::Link(_), ..) => Hint::NoStampReflector,
+            (_, false, key) => Hint::StampSilent { keyed: key.is_some() },
         };
         EndpointError::new(Step::FirstExchange, self.peer, cause).with_hint(hint)
     }

@@ -10,6 +10,7 @@ use protocol::icmp::echo::{Echo, Family, Socket as Kind};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::option;
+use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step, plain};
 use crate::random;
 
@@ -175,10 +176,6 @@ fn grant(socket: &Socket, peer: SocketAddr, wishes: &Wishes) -> Result<(), Endpo
 }
 
 fn forbidden(peer: SocketAddr, unprivileged: &io::Error, raw: io::Error) -> EndpointError {
-    let hint = format!(
-        "ping sockets are closed to this group ({}); raw ones need a capability. Either\n  \
-         sysctl -w net.ipv4.ping_group_range='0 2147483647'\nor\n  setcap cap_net_raw+ep /path/to/sonde\nor measure without ICMP: --tcp, --udp, --connect",
-        plain(unprivileged)
-    );
+    let hint = Hint::PingForbidden { unprivileged: plain(unprivileged) };
     EndpointError::new(Step::OpenSocket("ICMP"), peer.ip(), raw).with_hint(hint)
 }

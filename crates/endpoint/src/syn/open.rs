@@ -14,6 +14,7 @@ use socket2::{Domain, Protocol, SockAddr, SockFilter, Socket, Type};
 
 use super::{From, Kind, Post, Probing};
 use crate::engine::Flow;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::raw::{Hops, Raw};
@@ -141,9 +142,7 @@ pub fn local_address(peer: SocketAddr, options: &SocketOptions) -> Result<Socket
     let socket = socket::udp(anywhere, &options).map_err(|error| match &error.cause {
         Cause::System(cause) if cause.raw_os_error() == Some(libc::EACCES) => {
             let broadcast = io::Error::from_raw_os_error(libc::EACCES);
-            EndpointError::new(Step::ConnectData, peer.ip(), broadcast)
-                .on(Side::Ours)
-                .with_hint("this is a broadcast address: probe one host")
+            EndpointError::new(Step::ConnectData, peer.ip(), broadcast).on(Side::Ours).with_hint(Hint::Broadcast)
         }
         _ => error,
     })?;
@@ -178,7 +177,7 @@ fn hold(probing: &Probing, local: SocketAddr, count: u32) -> Result<(Sources, Ve
             Err(error) => return Err(fail(error)),
         }
     }
-    Err(fail(last).with_hint(format!("no row of {count} free ports was found: probe at a lower rate")))
+    Err(fail(last).with_hint(Hint::NoRowOfPorts { count }))
 }
 
 fn row(kind: Kind, local: SocketAddr, first: u16, count: u32) -> io::Result<Vec<Socket>> {
@@ -239,22 +238,10 @@ fn raw_socket(
 
 /// Without the capability nothing can be probed, but what an ordinary socket does needs none.
 fn forbidden(probing: &Probing, cause: io::Error) -> EndpointError {
-    let (what, hint) = match probing.kind {
-        Kind::Segments => (
-            "raw TCP",
-            "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it neither the flags nor the TTL of \
-             an answer can be seen; `sonde rtt HOST:PORT --connect` times whole handshakes and needs nothing",
-        ),
-        Kind::Datagrams => (
-            "raw UDP",
-            "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it the TTL of an answer cannot be \
-             seen; `sonde check HOST:PORT` asks a port by an ordinary datagram and needs nothing",
-        ),
-        Kind::Echoes => (
-            "raw ICMP",
-            "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it the header of an answer cannot \
-             be seen; `sonde ping` works with a ping socket too (net.ipv4.ping_group_range)",
-        ),
+    let what = match probing.kind {
+        Kind::Segments => "raw TCP",
+        Kind::Datagrams => "raw UDP",
+        Kind::Echoes => "raw ICMP",
     };
-    EndpointError::new(Step::OpenSocket(what), probing.peer.ip(), cause).with_hint(hint)
+    EndpointError::new(Step::OpenSocket(what), probing.peer.ip(), cause).with_hint(Hint::RawForbidden(probing.kind))
 }

@@ -16,6 +16,7 @@ use super::Task;
 use super::lane::{Lane, Start};
 use crate::clock::Monotonic;
 use crate::control::Control;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::bulk::Receiver;
@@ -130,8 +131,7 @@ impl Opening<'_> {
             return Ok((Any::Receive(if method.discard { way.discarding() } else { way }), Start::Octet));
         }
         let fail = |cause| {
-            EndpointError::new(Step::Set("how a stream is sent"), self.peer, cause)
-                .with_hint("this kernel may not send so: choose plain copies")
+            EndpointError::new(Step::Set("how a stream is sent"), self.peer, cause).with_hint(Hint::NoSuchSending)
         };
         Ok((sender(socket, size, method.sending, method.waiting).map_err(fail)?, Start::AtOnce))
     }
@@ -172,7 +172,7 @@ impl Opening<'_> {
         let cause = std::io::Error::new(std::io::ErrorKind::InvalidInput, told);
         Err(EndpointError::new(Step::Set("segments of one call"), self.peer, cause)
             .on(Side::Ours)
-            .with_hint("choose smaller datagrams, or one a call"))
+            .with_hint(Hint::SegmentsTooLong))
     }
 
     /// Greets until the reflector answers; the number that it drew for this flow.
@@ -192,8 +192,9 @@ impl Opening<'_> {
             }
         }
         let waited = Nanos(GREETING.0 * u64::from(GREETINGS));
-        let hint = "TCP gets through to this port, UDP does not: a firewall may drop it, or the size exceeds what the path lets through";
-        Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited)).on(Side::Path).with_hint(hint))
+        Err(EndpointError::new(Step::FirstExchange, self.peer, Cause::Silence(waited))
+            .on(Side::Path)
+            .with_hint(Hint::UdpBlocked))
     }
 }
 

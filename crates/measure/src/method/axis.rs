@@ -389,7 +389,7 @@ pub enum LoopKind {
     Open,
 }
 
-/// `p99±5%`, as it is typed after `--until`.
+/// `p99±5%`.
 impl fmt::Display for Settled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", crate::statistics::quantile::name(self.quantile))?;

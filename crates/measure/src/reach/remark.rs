@@ -5,7 +5,7 @@ use std::fmt;
 use crate::reach::mtu::MtuFinding;
 use crate::reach::{AddressReach, Reporter, Seen, Verdict};
 
-/// Something that follows from several findings of one address. Its text says what, [`Remark::advice`] what to try.
+/// Something that follows from several findings of one address. Its text says what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// Nobody on the link has the next hop's address.
@@ -46,22 +46,6 @@ impl Remark {
         }
         remarks.extend(refuser(address).map(|by| Self::RefusedByAnother { by }));
         remarks
-    }
-
-    /// What to try.
-    pub fn advice(&self) -> String {
-        match self {
-            Self::NobodyOnTheLink { .. } => "it is off, elsewhere, or has another address".into(),
-            Self::Hole { .. } => {
-                "a filter drops the ICMP errors that would tell: let them through, or set a smaller MTU \
-                                  (or clamp TCP's MSS) at the ends"
-                    .into()
-            }
-            Self::Dark => "a firewall, or no such host: ask one nearer to it".into(),
-            Self::RefusedByAnother { .. } => {
-                "a filter on the way answers: what the host itself would say does not show".into()
-            }
-        }
     }
 }
 

@@ -80,20 +80,6 @@ pub enum TextError {
     },
 }
 
-impl TextError {
-    /// What to try.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotText { .. } => "a trace is text of `time,size` lines, or a capture that `tcpdump -w` wrote",
-            Self::Empty | Self::Columns { .. } => "write one message a line, as in 0.00125,200",
-            Self::Header { .. } => "call the columns time and size, or leave the line away",
-            Self::Time { .. } => "write seconds from the start of sending, as in 0.00125, or with a unit, as in 250us",
-            Self::Size { .. } | Self::TooLong { .. } => "write bytes, as in 200, or with a unit, as in 1kB or 1KiB",
-            Self::Backwards { .. } => "put the lines in the order of their times, or look where the recording broke",
-        }
-    }
-}
-
 /// The schedule in `text`.
 ///
 /// # Errors
@@ -256,7 +242,6 @@ mod tests {
     fn what_is_no_schedule_is_refused_by_its_line(text: &str, expected: &str) {
         let error = read(text.as_bytes()).unwrap_err();
         assert_eq!(error.to_string(), expected);
-        assert!(!error.hint().is_empty());
     }
 
     #[test]

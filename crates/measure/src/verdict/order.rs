@@ -36,20 +36,6 @@ impl Group {
         Self::Statistics,
         Self::Settings,
     ];
-
-    /// As the heading of its part of the page.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::WhoAnswered => "Who answered",
-            Self::Missing => "What is missing, or contradicted",
-            Self::Fates => "What became of requests",
-            Self::Schedule => "The schedule",
-            Self::Machines => "The machines",
-            Self::Reading => "What a number does not stand for",
-            Self::Statistics => "How far a number can be trusted",
-            Self::Settings => "Sockets and sizes",
-        }
-    }
 }
 
 impl Warning {
@@ -128,7 +114,6 @@ pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
 mod tests {
     use super::*;
     use crate::unit::Bytes;
-    use crate::verdict::example::examples;
 
     #[test]
     fn who_explains_wins_and_who_weighs_most_stands_first() {
@@ -145,16 +130,5 @@ mod tests {
         let all = [found, vec![slow, Warning::OwnReflector]].concat();
         assert_eq!(kinds(all), ["own-reflector", "rate-not-achieved", "nagle"]);
         assert_eq!(kinds(vec![]), [] as [&str; 0]);
-    }
-
-    #[test]
-    fn nobody_gives_way_to_a_kind_that_is_none_or_that_gives_way_itself() {
-        let all = examples();
-        for example in &all {
-            for kind in example.warning.gives_way_to() {
-                let other = all.iter().find(|other| other.warning.kind() == *kind).unwrap_or_else(|| panic!("{kind}"));
-                assert!(!other.warning.gives_way_to().contains(&example.warning.kind()), "{kind}: each other");
-            }
-        }
     }
 }

@@ -7,7 +7,7 @@ use super::judge::{Claim, Counted, Place, judge};
 use super::observer::{Observer, Setting};
 use super::{Mark, Seen, Segment, Way, What};
 use crate::unit::Nanos;
-use crate::verdict::command::Command;
+use crate::verdict::Warning;
 use crate::verdict::judge::contradictions;
 
 const ROUTE: u32 = 4;
@@ -113,10 +113,11 @@ fn a_contradiction_is_a_warning_and_what_is_not_established_is_none() {
     let claims = claims(&[(Subject::Requests, 12_000), (Subject::Replies, 10)]);
     let wire = watched(Setting::default(), &exchanges(10), &claims, 0);
     let warnings = contradictions(&wire);
-    assert_eq!(warnings.len(), 1);
-    let text = warnings[0].to_string();
-    assert!(text.starts_with("requests: 12 000 were counted, 10 passed eth0: what is missing"), "{text}");
-    assert!(warnings[0].advice_in(Command::Rtt).is_some());
+    let [Warning::WireContradicts { subject, counted, seen, interface, reason: Some(reason) }] = &warnings[..] else {
+        panic!("{warnings:?}")
+    };
+    assert_eq!((*subject, *counted, *seen, interface.as_str()), (Subject::Requests, 12_000, 10, "eth0"));
+    assert!(reason.starts_with("what is missing"), "{reason}");
     assert_eq!(contradictions(&watched(Setting::default(), &exchanges(10), &claims, 1)), []);
 }
 

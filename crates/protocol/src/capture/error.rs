@@ -1,11 +1,8 @@
-//! Why a capture gives no schedule, and what to try.
+//! Why a capture gives no schedule.
 
 use measure::unit::{Nanos, grouped};
 
 use crate::capture::flow::{FlowPattern, Seen};
-
-/// How many flows of a capture an error lists.
-const LISTED: usize = 8;
 
 /// Why a capture gives no schedule. Packets count from 1, as in other programs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,40 +73,4 @@ pub enum CaptureError {
         /// By how much.
         back: Nanos,
     },
-}
-
-impl CaptureError {
-    /// What to try.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::NotACapture => "give a file that `tcpdump -w` wrote, or a text of `time,size` lines".to_owned(),
-            Self::Pcapng => {
-                "`tcpdump -r FILE -w OTHER.pcap` turns it into one, and so does `editcap -F pcap`".to_owned()
-            }
-            Self::Modified => "`editcap -F pcap` turns it into the usual form".to_owned(),
-            Self::Compressed { by } => format!("unpack it with {by} first"),
-            Self::Link { .. } => {
-                "capture on an interface of Ethernet or on `any`, or turn it into a text of `time,size`".to_owned()
-            }
-            Self::NoHeader | Self::Damaged { .. } | Self::BrokenOff { .. } => {
-                "capture again, or save the sound part with `tcpdump -r FILE -w OTHER.pcap`".to_owned()
-            }
-            Self::NoFlow { .. } => "look at it with `tcpdump -n -r FILE`".to_owned(),
-            Self::NotThere { flows, .. } | Self::WhichFlow { flows } => choice(flows),
-            Self::Backwards { .. } => "`reordercap` sorts a capture whose packets were written out of order".to_owned(),
-        }
-    }
-}
-
-/// The flows to choose from, each as it has to be typed.
-fn choice(flows: &[Seen]) -> String {
-    let line = |seen: &Seen| {
-        let messages = if seen.messages == 1 { "message" } else { "messages" };
-        format!("  '{}'  {} {messages}, {}", seen.flow, grouped(seen.messages), seen.bytes)
-    };
-    let mut lines = vec!["choose one with --flow:".to_owned()];
-    lines.extend(flows.iter().take(LISTED).map(line));
-    let more = flows.len().saturating_sub(LISTED);
-    lines.extend((more > 0).then(|| format!("  and {} smaller ones", grouped(more as u64))));
-    lines.join("\n")
 }

@@ -145,7 +145,7 @@ fn answers<'a>(question: &Question, pieces: impl Iterator<Item = &'a [u8]>) -> B
 
 /// Errors are final and say something. How much was unasked depends on the pieces it came in.
 fn check_error(client: &mut Client, error: Error) -> Error {
-    assert!(!error.to_string().is_empty() && error.hint().is_none_or(|hint| !hint.is_empty()));
+    assert!(!error.to_string().is_empty());
     let _ = error.side();
     assert_eq!((client.feed(&[1]), client.end()), (Err(error.clone()), Err(error.clone())));
     assert_eq!(client.partial(), 0, "nothing is kept");

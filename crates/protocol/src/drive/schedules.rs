@@ -20,7 +20,7 @@ pub fn trace_text(data: &[u8]) {
             let again: String = trace.departures().iter().map(|message| line(message.at.0, message.bytes)).collect();
             assert_eq!(text::read(again.as_bytes()).as_ref(), Ok(&trace), "written again");
         }
-        Err(error) => assert!(error.to_string().len() < 400 && !error.hint().is_empty(), "{error}"),
+        Err(error) => assert!(error.to_string().len() < 400, "{error}"),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn capture(data: &[u8]) {
                 }
             }
         }
-        Err(error) => assert!(!error.to_string().is_empty() && !error.hint().is_empty()),
+        Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
 

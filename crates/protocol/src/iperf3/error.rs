@@ -136,27 +136,4 @@ impl Error {
             _ => Side::Theirs,
         }
     }
-
-    /// What the user can try.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Busy => "an iperf3 server runs one test at a time: wait for the other to end, or use another port",
-            Self::Server { code: Some(Code::AUTHORISATION), .. } => {
-                "user, password or key do not fit, the clocks differ, or the versions pad otherwise: iperf3 before 3.17 wants --use-pkcs1-padding"
-            }
-            Self::Server { code: Some(Code::TOTAL_RATE), .. } => {
-                "the server limits the bits a second of all streams together: lower -b or -P"
-            }
-            Self::Server { code: Some(Code::SERVER_DURATION), .. } => "the server limits how long a test is: lower -t",
-            Self::Closed { step: Step::Streams } => {
-                "a server of 3.17 and later closes so where a login fails: user, password, key, the clocks, or --use-pkcs1-padding"
-            }
-            Self::Closed { .. } => "the server stopped, or the connection was cut: its own output may tell",
-            Self::Silent { step: Step::Greeting, .. } => "is this an iperf3 server?",
-            Self::Silent { .. } => "the server or the path to it fell silent: see whether it still runs",
-            Self::Unknown { step: Step::Greeting, .. } => "this is no iperf3 server (iperf 2 speaks another protocol)",
-            _ => return None,
-        };
-        Some(hint.to_owned())
-    }
 }

@@ -154,7 +154,7 @@ pub enum Refusal {
     #[error("the client sent no token")]
     NoToken,
     /// Not for our key, padded otherwise, or not a token at all.
-    #[error("the client's token cannot be read: it is for another key, or padded otherwise (--use-pkcs1-padding)")]
+    #[error("the client's token cannot be read: it is for another key, or padded otherwise (OAEP, or PKCS #1 v1.5)")]
     Unreadable,
     /// Too old or too new.
     #[error("the client's token is of another time: its clock and ours differ, or it was sent before")]

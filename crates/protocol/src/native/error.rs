@@ -1,4 +1,4 @@
-//! What can go wrong on a control connection, for both ends: what, on whose side, and what to try.
+//! What can go wrong on a control connection, for both ends: what, and on whose side.
 
 use measure::unit::Nanos;
 
@@ -141,39 +141,5 @@ impl SessionError {
             | Self::Declined { decline: Decline::KeyRequired | Decline::TooOld, .. } => Side::Ours,
             _ => Side::Theirs,
         }
-    }
-
-    /// What the user can try.
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NotSonde(_) => "is this the port of `sonde serve`?".to_owned(),
-            Self::Declined { decline, .. } => hint_of(*decline).to_owned(),
-            Self::WrongKey => "use the same key file at both ends".to_owned(),
-            Self::Refused(refused) => return refused.hint.clone(),
-            Self::Overdue { .. } => "is the host busy, or does a firewall swallow the connection's packets?".to_owned(),
-            Self::Closed { .. } => {
-                "the far side was ended, or something between cut the connection: look there".to_owned()
-            }
-            Self::Contradiction { .. }
-            | Self::Frame(_)
-            | Self::Unreadable { .. }
-            | Self::OutOfOrder { .. }
-            | Self::Flood => {
-                "compare `sonde --version` at both ends: the far side does not keep to the protocol".to_owned()
-            }
-            Self::Fault(_) | Self::Tampered | Self::Outlived { .. } | Self::Crypto { .. } => return None,
-        })
-    }
-}
-
-fn hint_of(decline: Decline) -> &'static str {
-    match decline {
-        Decline::TooOld => "update this end",
-        Decline::TooNew => "update the other end",
-        Decline::KeyRequired => "give the key file that the server was started with",
-        Decline::NoKeyHere => "start the server with the key file, or measure without a key",
-        Decline::Busy => "try again when another measurement has ended",
-        Decline::Stopping => "start it again there, then measure",
-        Decline::UnknownKind | Decline::Other(_) => "compare `sonde --version` at both ends, and update the older one",
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong on a control connection: what, on whose side, and what to try.
+//! What can go wrong on a control connection: what and on whose side.
 
 use std::net::IpAddr;
 
@@ -192,33 +192,5 @@ impl Error {
                 Side::Theirs
             }
         }
-    }
-
-    /// What the user can try.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Refused { code: UNKNOWN_REQUEST, .. } => {
-                "the server was built without this test: try another one, or another netserver"
-            }
-            Self::OldServer { .. } => "a netserver older than 2.6 speaks 256-byte messages: update the server",
-            Self::Closed { step: Step::Ready | Step::Calibration, received: 0 } => {
-                "a server closes so where the passphrase is missing or wrong (-Z), or it crashed; its own output may tell"
-            }
-            Self::Closed { step: Step::Results, .. } => {
-                "the server stopped in the middle of the test; its own output may tell"
-            }
-            Self::Silent { received: 1.., .. } => {
-                "is this a netserver? (one older than 2.6 speaks 256-byte messages, newer ones 656)"
-            }
-            Self::Silent { step: Step::Results, .. } => {
-                "the server or the path to it fell silent: see whether it still runs and what it says; over UDP it may still wait for the end of the data, whose last datagrams were lost"
-            }
-            Self::Silent { .. } => {
-                "is this a netserver? a netserver older than 2.6 speaks 256-byte messages and waits for none"
-            }
-            Self::Nonsense { .. } | Self::Unasked { .. } => "is this a netserver, of 2.6 or newer?",
-            _ => return None,
-        };
-        Some(hint.to_owned())
     }
 }

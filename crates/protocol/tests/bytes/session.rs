@@ -205,7 +205,6 @@ fn a_wrong_key_is_named_at_both_ends() {
     let mut pair = Pair::keyed(1, 7);
     pair.carry();
     assert_eq!(pair.ends, [Err(SessionError::WrongKey), Err(SessionError::WrongKey)]);
-    assert!(SessionError::WrongKey.hint().unwrap().contains("key file"));
 }
 
 #[test]
@@ -293,7 +292,7 @@ fn the_driver_refuses_what_it_alone_knows() {
     pair.server.refuse(refused.clone()).unwrap();
     pair.carry();
     let error = SessionError::Refused(refused);
-    assert_eq!((error.to_string().as_str(), error.hint().as_deref()), ("refused: cpu 99: there are 2", Some("0 or 1")));
+    assert_eq!(error.to_string(), "refused: cpu 99: there are 2");
     assert_eq!((pair.ends[0].clone(), pair.server.step()), (Err(error), Step::Done));
 }
 

@@ -5,7 +5,6 @@ use measure::outcome::{Distribution, Outcome, Split};
 use measure::statistics::quantile::name;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
-use measure::verdict::command::Command;
 
 use super::table::{Cell, Row, Table};
 use super::{Builder, Told, ends, facts, figures, heading, moment, wire};
@@ -15,6 +14,8 @@ use crate::number;
 use crate::picture;
 use crate::plot::{Chart, Frame};
 use crate::text;
+use crate::words::command::Command;
+use crate::words::warning;
 
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
@@ -102,8 +103,8 @@ fn warnings(page: &mut Builder, record: &Record) {
     page.html.raw("<ul class=\"warnings\" aria-label=\"Warnings\">\n");
     for warning in warnings {
         page.html.raw("<li><strong>Warning</strong> ");
-        page.html.words(&warning.to_string());
-        if let Some(advice) = warning.advice_in(command) {
+        page.html.words(&warning::seen(warning));
+        if let Some(advice) = warning::advice(warning, command) {
             page.html.raw(". <span class=\"advice\">");
             page.html.words(&advice);
             page.html.raw("</span>");

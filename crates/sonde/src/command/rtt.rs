@@ -37,6 +37,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signal::{self, Interruption};
+use crate::words;
 
 /// Measures, and delivers what was found.
 ///
@@ -114,7 +115,7 @@ fn conclude(
 pub fn method(plan: &Plan) -> Result<Method, Failure> {
     let seed = plan.asked.seed.unwrap_or_else(drawn_seed);
     let asked = Asked { seed: Some(seed), ..plan.asked.clone() };
-    asked.resolve_towards(plan.far()).map_err(|refusal| Failure::usage(refusal.to_string()))
+    asked.resolve_towards(plan.far()).map_err(|refusal| Failure::usage(words::refusal(&refusal)))
 }
 
 /// The plan resolved against this host: keys read, names looked up.

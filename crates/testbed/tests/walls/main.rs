@@ -4,6 +4,8 @@
 //! things of it: that this workspace gives no complaint, and that a violation gives one.
 
 mod graph;
+mod lexis;
 mod lints;
 mod source;
 mod tree;
+mod words;

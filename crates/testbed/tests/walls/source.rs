@@ -1,5 +1,6 @@
 //! What a source file may hold, by the crate it stands in.
 
+use crate::lexis::code_of;
 use crate::tree::{File, files};
 
 /// What measure and protocol may not name: sockets, files, threads, processes, the OS clock. Addresses are mere names
@@ -100,82 +101,6 @@ fn holds_word(code: &str, word: &str) -> bool {
         .any(|(at, _)| !code[..at].ends_with(part_of_name) && !code[at + word.len()..].starts_with(part_of_name))
 }
 
-/// The text with every comment and the content of every literal blanked, line by line as before.
-fn code_of(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let (length, keep) = match first {
-            '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), false),
-            '/' if rest.starts_with("/*") => (block_comment(rest), false),
-            '"' => (quoted(rest), false),
-            'r' if !code.ends_with(|c: char| c.is_alphanumeric() || c == '_') && raw_string(rest).is_some() => {
-                (raw_string(rest).unwrap_or(1), false)
-            }
-            '\'' => (character(rest).unwrap_or(1), character(rest).is_none()),
-            _ => (first.len_utf8(), true),
-        };
-        let (piece, tail) = rest.split_at(length);
-        if keep {
-            code.push_str(piece);
-        } else {
-            code.extend(piece.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-        }
-        rest = tail;
-    }
-    code
-}
-
-/// Length of a block comment, which may hold others.
-fn block_comment(text: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut at = 0;
-    while at < text.len() {
-        let rest = &text.as_bytes()[at..];
-        match rest {
-            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
-            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
-            _ => at += 1,
-        }
-        if depth == 0 {
-            return at;
-        }
-    }
-    text.len()
-}
-
-/// Length of a string literal with its quotes.
-fn quoted(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            '"' if !escaped => return at + 1,
-            _ => escaped = c == '\\' && !escaped,
-        }
-    }
-    text.len()
-}
-
-/// Length of a raw string literal; `None` where none begins.
-fn raw_string(text: &str) -> Option<usize> {
-    let hashes = text[1..].len() - text[1..].trim_start_matches('#').len();
-    let open = 1 + hashes;
-    text[open..].strip_prefix('"')?;
-    let close = format!("\"{}", "#".repeat(hashes));
-    Some(text[open + 1..].find(&close).map_or(text.len(), |at| open + 1 + at + close.len()))
-}
-
-/// Length of a character literal; `None` where the quote opens a lifetime.
-fn character(text: &str) -> Option<usize> {
-    let mut chars = text.char_indices().skip(1);
-    let (_, first) = chars.next()?;
-    if first == '\\' {
-        let (_, _escaped) = chars.next()?;
-        return chars.find(|(_, c)| *c == '\'').map(|(at, _)| at + 1);
-    }
-    chars.next().filter(|(_, c)| *c == '\'').map(|(at, _)| at + 1)
-}
-
 #[test]
 fn every_file_keeps_to_its_room() {
     let complaints: Vec<String> = files().iter().flat_map(complaints).collect();
@@ -235,13 +160,4 @@ fn a_path_of_a_machine_is_a_complaint() {
     assert_eq!(machine_paths(&path("home")).len(), 1);
     assert_eq!(machine_paths(&format!("\n{}", path("root"))), [(2, format!("/{}/", "root"))]);
     assert_eq!(machine_paths("https://example.org/home/x image/root/x $HOME/x"), []);
-}
-
-#[test]
-fn comments_and_literals_are_no_code() {
-    assert_eq!(code_of("a /* b /* c */ d */ e").trim_end(), "a                   e");
-    assert_eq!(code_of("a \"b\\\" //c\" d"), "a           d");
-    assert_eq!(code_of("f(r#\"a\"b\"#, x)"), "f(        , x)");
-    assert_eq!(code_of("'\"' + '\\'' + 'a: &'a str"), "    +      + 'a: &'a str");
-    assert_eq!(code_of("\"é\nb\" // é\nc"), "  \n       \nc", "lines stay where they are");
 }

@@ -12,7 +12,6 @@ use std::os::fd::AsFd;
 use std::thread;
 
 use measure::unit::{Instant, Nanos};
-use protocol::stamp::PORT;
 use protocol::stamp::key::Key;
 use protocol::stamp::layout::LONGEST;
 use protocol::stamp::reflector::{Arrival, Manner, Reflector as Decider};
@@ -22,6 +21,7 @@ use socket2::{SockAddr, Socket, Type};
 
 use crate::clock::{Monotonic, wall};
 use crate::environment::clock_state;
+use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 use crate::serve::{SHORTAGE, listen};
 use crate::socket::{GLANCE, option, queue};
@@ -109,13 +109,7 @@ fn open(address: SocketAddr) -> Result<(Socket, SocketAddr), EndpointError> {
 fn listening(address: SocketAddr, cause: io::Error) -> EndpointError {
     let privileged = cause.kind() == io::ErrorKind::PermissionDenied && address.port() < SERVICES;
     let error = EndpointError::new(Step::Listen, address, cause);
-    if !privileged {
-        return error;
-    }
-    error.with_hint(format!(
-        "ports below 1024, as STAMP's {PORT}, need CAP_NET_BIND_SERVICE: choose another by --stamp-port, which senders then have \
-         to name; nothing else of a reflector needs it"
-    ))
+    if privileged { error.with_hint(Hint::StampPort) } else { error }
 }
 
 impl StampReflector {
@@ -196,6 +190,7 @@ fn estimate() -> ErrorEstimate {
 
 #[cfg(test)]
 mod tests {
+    use protocol::stamp::PORT;
     use test_case::test_case;
 
     use super::*;
@@ -226,7 +221,7 @@ mod tests {
     #[test]
     fn a_port_without_the_privilege_is_told_with_its_name() {
         let cause = io::Error::from_raw_os_error(libc::EACCES);
-        let hint = listening(([127, 0, 0, 1], PORT).into(), cause).hint.unwrap();
-        assert!(hint.contains("CAP_NET_BIND_SERVICE") && hint.contains("--stamp-port"), "{hint}");
+        let error = listening(([127, 0, 0, 1], PORT).into(), cause);
+        assert_eq!(error.hint.as_deref(), Some(&Hint::StampPort));
     }
 }

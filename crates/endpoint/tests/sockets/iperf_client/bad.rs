@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::thread;
 
 use endpoint::error::Side;
+use endpoint::error::hint::Hint;
 use endpoint::peer::iperf::client::{self, Test};
 use endpoint::stop::Stop;
 use measure::unit::Nanos;
@@ -23,7 +24,7 @@ fn nobody_listens() {
     let test = by_bytes(localhost(port::free()), Way::Upload);
     let error = client::measure(&test, &Stop::default(), &mut |_| {}).expect_err("nobody there");
     assert_eq!(error.side, Side::Theirs, "{error}");
-    assert!(error.hint.is_some_and(|hint| hint.contains("iperf 2 server")));
+    assert_eq!(error.hint.as_deref(), Some(&Hint::NoIperfServer));
 }
 
 #[test]

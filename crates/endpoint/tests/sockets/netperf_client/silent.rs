@@ -170,7 +170,7 @@ fn is_given_up(name: &str, manner: Manner, test: &Test, came: Option<usize>) {
     let took = Monotonic::now().since(began).expect("a clock that goes on");
     assert!(took < BOUND, "{name}: {took} for a test of a second");
     let error = measured.found.trouble().or(measured.course.results.as_ref().err()).expect("an error");
-    assert!(error.to_string().contains("no answer within") && error.hint.is_some(), "{name}: {error:?}");
+    assert!(error.to_string().contains("no answer within"), "{name}: {error:?}");
     // What came before stands.
     assert!(came.is_none_or(|came| measured.received.bytes == came as u64), "{name}: {:?}", measured.received);
 }

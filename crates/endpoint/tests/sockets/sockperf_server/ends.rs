@@ -50,7 +50,7 @@ fn a_port_that_is_taken_is_told(carriers: Carriers) {
     let error = bind(Settings::at(vec![place(&taken, carriers)])).unwrap_err();
     let Cause::System(cause) = &error.cause else { panic!("{error}") };
     assert_eq!((&error.step, cause.raw_os_error()), (&Step::Listen, Some(libc::EADDRINUSE)), "{error}");
-    assert!(error.to_string().contains(&taken) && error.hint.is_some(), "{error}");
+    assert!(error.to_string().contains(&taken), "{error}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::outcome::{SocketFacts, Split, Steady};
 use crate::statistics::rhythm::Rhythm;
 use crate::statistics::simulated::autoregressive;
 use crate::unit::Rate;
-use crate::verdict::example::examples;
+use crate::verdict::kind::tests::kinds;
 
 /// A change that provokes a kind, and one near to it that must not.
 type Pair = (&'static str, fn(&mut Case), fn(&mut Case));
@@ -179,8 +179,8 @@ const CASES: &[Pair] = &[
 
 #[test]
 fn each_kind_has_a_case_that_provokes_it_and_one_that_must_not() {
-    let all: BTreeSet<&str> = examples().iter().map(|example| example.warning.kind()).collect();
-    let cases: BTreeSet<&str> = CASES.iter().map(|(kind, ..)| *kind).collect();
+    let all = kinds();
+    let cases: BTreeSet<String> = CASES.iter().map(|(kind, ..)| (*kind).to_owned()).collect();
     assert_eq!(cases, all);
     assert_eq!(CASES.len(), all.len(), "each once");
     assert_eq!(Case::new().kinds(), [] as [&str; 0], "the case they are made of tells nothing");

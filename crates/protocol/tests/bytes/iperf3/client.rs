@@ -191,13 +191,11 @@ fn what_comes_while_it_is_our_turn_waits_and_is_bounded() {
 }
 
 #[test]
-fn every_error_says_something_and_most_what_to_try() {
+fn every_error_says_something() {
     let busy = Error::Busy;
     assert_eq!(busy.to_string(), "the server is busy running a test. try again later");
-    assert!(busy.hint().is_some());
     let closed = Error::Closed { step: Step::Streams };
     assert!(closed.to_string().starts_with("control socket has closed unexpectedly"), "{closed}");
-    assert!(closed.hint().unwrap().contains("login"));
     let silent = Error::Server { code: None, errno: None };
     assert!(silent.to_string().contains("does not say why"));
 }

@@ -7,6 +7,7 @@ use measure::verdict::order::Group;
 use super::grid::{Grid, Series};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::words::warning;
 
 /// Where text behind a label starts.
 pub const LABEL: usize = 11;
@@ -116,7 +117,7 @@ fn warns(warning: &Warning) -> Option<Told> {
     };
     // Of a machine that others use nearly every point would be marked.
     let marks = !matches!(kind, Kind::Disturbed | Kind::Method);
-    Some(Told { kind, text: warning.to_string(), worst, marks })
+    Some(Told { kind, text: warning::seen(warning), worst, marks })
 }
 
 /// The notes below the table: where, and what.

@@ -14,6 +14,7 @@ use protocol::native::key::Key;
 
 use crate::PROGRAM;
 use crate::command::look::ways::Way;
+use crate::words;
 
 /// Payload of a request and of its reply, but for iperf 2: a real server ends at shorter ones than its own client sends.
 const SIZE: Bytes = Bytes(64);
@@ -66,7 +67,7 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
         seed: Some(pace.seed),
         ..Asked::default()
     };
-    asked.resolve_towards(far).map_err(|refusal| refusal.to_string())
+    asked.resolve_towards(far).map_err(|refusal| words::refusal(&refusal))
 }
 
 /// Asks by `way` as `method` says; `hear` is told of every exchange.

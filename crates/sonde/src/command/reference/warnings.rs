@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use measure::verdict::command::Command;
-use measure::verdict::example::{Example, examples};
 use measure::verdict::order::Group;
+use report::words::command::Command;
+use report::words::warning::example::{Example, examples};
+use report::words::warning::{self, advice, raised_when, seen};
 
 const HEAD: &str = "\
 # Warnings
@@ -44,7 +45,7 @@ pub fn page() -> String {
     let all = examples();
     let mut text = HEAD.to_owned();
     for group in Group::ALL {
-        let _ = write!(text, "\n## {}\n", group.title());
+        let _ = write!(text, "\n## {}\n", warning::title(group));
         let mut told = BTreeSet::new();
         for example in all.iter().filter(|example| example.warning.group() == group) {
             let kind = example.warning.kind();
@@ -61,7 +62,7 @@ fn write_kind(text: &mut String, kind: &str, examples: &[&Example]) {
     let [first, ..] = examples else { return };
     let commands: BTreeSet<Command> = examples.iter().flat_map(|example| example.commands.iter().copied()).collect();
     let of = if commands.len() == Command::ALL.len() { "all".to_owned() } else { names(commands) };
-    let _ = write!(text, "\n### `{kind}`\n\n{}\n", first.warning.raised_when());
+    let _ = write!(text, "\n### `{kind}`\n\n{}\n", raised_when(&first.warning));
     let _ = writeln!(text, "Commands: {of}.");
     let beside = first.warning.gives_way_to();
     if !beside.is_empty() {
@@ -86,13 +87,13 @@ fn grouped(examples: &[&Example]) -> Vec<(Vec<String>, Advised)> {
     for example in examples {
         let mut advised: Advised = Vec::new();
         for command in example.commands {
-            let Some(advice) = example.warning.advice_in(*command) else { continue };
+            let Some(advice) = advice(&example.warning, *command) else { continue };
             match advised.iter_mut().find(|(there, _)| *there == advice) {
                 Some((_, commands)) => _ = commands.insert(*command),
                 None => advised.push((advice, BTreeSet::from([*command]))),
             }
         }
-        let seen = example.warning.to_string();
+        let seen = seen(&example.warning);
         match groups.iter_mut().find(|(_, there)| *there == advised) {
             Some((all, _)) if !all.contains(&seen) => all.push(seen),
             Some(_) => {}
@@ -140,7 +141,7 @@ mod tests {
         let mut absent = Vec::new();
         for Example { warning, commands } in examples() {
             for command in commands {
-                let advice = own_words(&warning.advice_in(*command).unwrap_or_default());
+                let advice = own_words(&advice(&warning, *command).unwrap_or_default());
                 let words = advice.split(|c: char| c.is_whitespace() || ",;:()".contains(c));
                 let options = words.filter_map(|word| word.strip_prefix("--"));
                 let missing = options.filter(|option| !has(*command, option));
@@ -156,7 +157,7 @@ mod tests {
         for example in examples() {
             let heading = format!("\n### `{}`\n", example.warning.kind());
             assert_eq!(page.matches(&heading).count(), 1, "{heading}");
-            assert!(page.contains(&example.warning.to_string()), "{}", example.warning);
+            assert!(page.contains(&seen(&example.warning)), "{:?}", example.warning);
         }
         assert!(!page.contains("> \n") && !page.contains("()"), "{page}");
     }

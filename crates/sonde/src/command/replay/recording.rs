@@ -10,6 +10,7 @@ use protocol::capture::flow::FlowPattern;
 use protocol::capture::{self, Taken, is_capture};
 
 use crate::failure::Failure;
+use crate::words;
 
 /// A first message later than this is due by another clock than ours: nobody waits so long for a start.
 const LATEST_START: Nanos = Nanos::secs(3_600);
@@ -58,12 +59,13 @@ pub fn read(path: &Path, reading: &Reading) -> Result<Recording, Failure> {
 fn recording(content: &[u8], reading: &Reading) -> Result<Recording, Failure> {
     let mut recording = if is_capture(content) {
         let taken = capture::schedule(content, reading.flow.as_ref());
-        of_capture(taken.map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))?)
+        of_capture(taken.map_err(|error| Failure::usage(error.to_string()).hint(words::capture(&error)))?)
     } else if reading.flow.is_some() {
         return Err(Failure::usage("is no capture of packets, so there is no --flow to choose in it")
             .hint("leave --flow away, or give a file that `tcpdump -w` wrote"));
     } else {
-        let trace = text::read(content).map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))?;
+        let trace =
+            text::read(content).map_err(|error| Failure::usage(error.to_string()).hint(words::trace(&error)))?;
         Recording { trace, notes: Vec::new() }
     };
     if reading.from_first {

@@ -26,6 +26,7 @@ use crate::persona::answer::Answer;
 use crate::persona::hping3::options::{Asked, Mode, is_ipv6};
 use crate::persona::hping3::output::{FLOODING, Place, heading};
 use crate::signal;
+use crate::words;
 
 /// How long replies are waited for behind the last packet, as the original does.
 const LINGER: Nanos = Nanos::secs(1);
@@ -85,7 +86,7 @@ fn complaint(what: &str) -> Answer {
 
 /// An error with what to try, behind the program's name.
 fn told(error: &EndpointError) -> Answer {
-    let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!("hint:  {hint}\n"));
+    let hint = words::hint(error).map_or_else(String::new, |hint| format!("hint:  {hint}\n"));
     Answer::complaint(format!("hping3: {error}: {}\n{hint}", error.cause))
 }
 
@@ -115,7 +116,7 @@ fn method(asked: &Asked) -> Result<(method::Asked, Method), Answer> {
         socket: SocketOptions { interface: asked.interface.clone(), tos: asked.tos, ..SocketOptions::default() },
         ..method::Asked::default()
     };
-    let method = wanted.resolve_towards(Far::Anyone).map_err(|refusal| complaint(&refusal.to_string()))?;
+    let method = wanted.resolve_towards(Far::Anyone).map_err(|refusal| complaint(&words::refusal(&refusal)))?;
     Ok((wanted, method))
 }
 

@@ -10,6 +10,7 @@ use protocol::iperf::wish::{Back, Quantity};
 
 use super::{Test, Told};
 use crate::clock::Monotonic;
+use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 use crate::peer::iperf::server::event::{Event, Tell, Transport};
 use crate::peer::iperf::server::settings::{Place, Settings};
@@ -47,9 +48,7 @@ impl Home {
         settings.sends_datagrams = false;
         settings.only = Some(test.server.ip());
         settings.tell = Some(tell);
-        let server: Server = server::bind(settings).map_err(|error| {
-            error.with_hint("the server is to connect to that port: choose another one to listen at (-L)")
-        })?;
+        let server: Server = server::bind(settings).map_err(|error| error.with_hint(Hint::PortBack))?;
         let port = server.sockets().first().map_or(back.port, |bound| bound.address.port());
         let stop = Stop::default();
         let with_thread = stop.clone();

@@ -15,6 +15,7 @@ use socket2::{SockAddr, Socket};
 
 use super::{Opened, Test};
 use crate::clock::Monotonic;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::facts::socket::socket_facts;
 use crate::peer::iperf::tcp::{self, HEADER, wall};
@@ -49,7 +50,7 @@ pub fn open(test: &Test, stream: u32, stop: &Stop) -> Result<(Socket, Opened), E
 fn refused(peer: SocketAddr, cause: io::Error) -> EndpointError {
     let refused = cause.kind() == io::ErrorKind::ConnectionRefused;
     let error = EndpointError::new(Step::ConnectData, peer, cause);
-    if refused { error.with_hint("nothing listens there: start an iperf 2 server, or name its port") } else { error }
+    if refused { error.with_hint(Hint::NoIperfServer) } else { error }
 }
 
 fn bind(socket: &Socket, test: &Test, stream: u32) -> Result<(), EndpointError> {
@@ -63,8 +64,7 @@ fn bind(socket: &Socket, test: &Test, stream: u32) -> Result<(), EndpointError> 
     };
     let local = SocketAddr::new(address.unwrap_or_else(|| any(test.server)), port);
     socket.bind(&SockAddr::from(local)).map_err(|cause| {
-        EndpointError::new(Step::Set("local address"), test.server, cause)
-            .with_hint(format!("{local} must be a free address of this host, of the server's IP version"))
+        EndpointError::new(Step::Set("local address"), test.server, cause).with_hint(Hint::LocalAddress { local })
     })
 }
 

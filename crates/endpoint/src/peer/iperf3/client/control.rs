@@ -18,6 +18,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Failure, Setup, now};
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::link::clockwork::poll_one;
 use crate::socket::{self, GLANCE};
@@ -27,9 +28,6 @@ use crate::stop::Stop;
 const ANSWER: Nanos = Nanos::secs(30);
 /// How long the last word is waited for once the user wants the end.
 const HASTE: Nanos = Nanos::secs(3);
-/// Where nobody answers at all.
-const NO_SERVER: &str =
-    "no iperf3 server listens there: `iperf3 -s` starts one; its port is 5201 unless -p says otherwise";
 
 /// What the server said while data flowed.
 #[derive(Debug)]
@@ -233,10 +231,7 @@ impl Control {
             PeerSide::Path => Side::Path,
         };
         let failed = EndpointError::new(step, self.peer, Cause::Peer(error.to_string())).on(side);
-        let failed = match error.hint() {
-            Some(hint) => failed.with_hint(hint),
-            None => failed,
-        };
+        let failed = failed.with_hint(Hint::Iperf3(error.clone()));
         let errno = if let Error::Server { errno, .. } = error { *errno } else { None };
         Failure { errno, ..Failure::new(error.code(), failed) }
     }
@@ -250,7 +245,9 @@ fn connect(peer: SocketAddr, setup: &Setup, stop: &Stop) -> Result<Socket, Endpo
     match socket::connect(&socket, peer, setup.connect_timeout, stop) {
         Ok(true) => {}
         Ok(false) => return Err(EndpointError::new(Step::Connect, peer, Cause::Stopped)),
-        Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => return Err(fail(cause).with_hint(NO_SERVER)),
+        Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => {
+            return Err(fail(cause).with_hint(Hint::NoIperf3Server));
+        }
         Err(cause) => return Err(fail(cause)),
     }
     socket.set_tcp_nodelay(true).map_err(fail)?;

@@ -19,6 +19,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::clock::Monotonic;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step, plain};
 use crate::link::clockwork::poll_one;
 use crate::socket::{self, GLANCE};
@@ -29,8 +30,6 @@ const CONNECT: Nanos = Nanos::secs(10);
 /// How long results are still waited for once the user wants the end: a server whose data connection ended sends them
 /// at once, but for a connection per transaction, where it does not know.
 const HASTE: Nanos = Nanos::secs(3);
-/// Where nobody answers at all.
-const NO_NETSERVER: &str = "no netserver listens there: `sonde netserver` or `netserver` starts one; its port is 12865 unless -p says otherwise";
 
 /// A control connection that is open.
 #[derive(Debug)]
@@ -243,11 +242,7 @@ fn failure(step: Step, peer: SocketAddr, error: &Error) -> EndpointError {
         }
         error => error.to_string(),
     };
-    let failed = EndpointError::new(step, peer, Cause::Peer(cause)).on(side);
-    match error.hint() {
-        Some(hint) => failed.with_hint(hint),
-        None => failed,
-    }
+    EndpointError::new(step, peer, Cause::Peer(cause)).on(side).with_hint(Hint::Netperf(error.clone()))
 }
 
 fn connect(
@@ -259,7 +254,7 @@ fn connect(
     let fail = |cause: io::Error| {
         let refused = cause.kind() == io::ErrorKind::ConnectionRefused;
         let error = EndpointError::new(Step::Connect, peer, cause);
-        if refused { error.with_hint(NO_NETSERVER) } else { error }
+        if refused { error.with_hint(Hint::NoNetserver) } else { error }
     };
     let socket = Socket::new(Domain::for_address(peer), Type::STREAM, Some(Protocol::TCP)).map_err(fail)?;
     let way = SocketOptions { interface: interface.map(str::to_owned), ..SocketOptions::default() };
@@ -267,8 +262,7 @@ fn connect(
     if let Some(local) = local {
         socket.set_reuse_address(true).map_err(fail)?;
         socket.bind(&SockAddr::from(local)).map_err(|cause| {
-            EndpointError::new(Step::Set("local address"), peer, cause)
-                .with_hint(format!("{local} must be free, and an address of this host of the peer's IP version"))
+            EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::LocalAddress { local })
         })?;
     }
     match socket::connect(&socket, peer, CONNECT, stop) {

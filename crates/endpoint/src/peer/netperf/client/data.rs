@@ -12,6 +12,7 @@ use socket2::{SockAddr, Socket, Type};
 
 use super::Test;
 use crate::clock::Monotonic;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::handshake::ports::Ports;
@@ -159,8 +160,7 @@ fn bind(socket: &Socket, test: &Test, peer: SocketAddr) -> Result<(), EndpointEr
     let local = SocketAddr::new(address.unwrap_or_else(|| any(peer)), port);
     let bound = socket.set_reuse_address(true).and_then(|()| socket.bind(&SockAddr::from(local)));
     bound.map_err(|cause| {
-        EndpointError::new(Step::Set("local address"), peer, cause)
-            .with_hint(format!("{local} must be free, and an address of this host of the peer's IP version"))
+        EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::LocalAddress { local })
     })
 }
 
@@ -188,14 +188,11 @@ fn no_data(peer: SocketAddr, test: &Test, cause: io::Error) -> EndpointError {
     let kind = cause.kind();
     let error = EndpointError::new(Step::ConnectData, peer, cause);
     match kind {
-        io::ErrorKind::ConnectionRefused if test.pause >= PAD => error.on(Side::Ours).with_hint(format!(
-            "a server waits {PAD} for the data of a timed test, and the pause before them was {}: choose a shorter one",
-            test.pause
-        )),
+        io::ErrorKind::ConnectionRefused if test.pause >= PAD => {
+            error.on(Side::Ours).with_hint(Hint::PauseTooLong { pause: test.pause, patience: PAD })
+        }
         io::ErrorKind::ConnectionRefused | io::ErrorKind::TimedOut | io::ErrorKind::PermissionDenied => {
-            error.on(Side::Path).with_hint(
-                "the control port gets through and the data port does not: a firewall or NAT lies between. Choose a data port that it lets through (netperf: -P ,PORT after the --)",
-            )
+            error.on(Side::Path).with_hint(Hint::DataPortClosed)
         }
         _ => error,
     }

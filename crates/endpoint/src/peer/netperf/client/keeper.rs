@@ -7,14 +7,13 @@ use measure::unit::{Instant, Nanos};
 
 use super::Session;
 use crate::clock::Monotonic;
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::link::clockwork::poll_until;
 use crate::rtt::scene::FarEnd;
 
 /// How long a server whose data connection ended may take to say why.
 const REASON: Nanos = Nanos::millis(300);
-
-const FELL_SILENT: &str = "the server or the path to it fell silent, which of them cannot be told from here: see whether netserver still runs there and what it says, and whether ping gets through; what was measured before stands";
 
 /// All control connections of a measurement.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ impl Keeper<'_> {
 
     fn lost(&self, after: Nanos) -> EndpointError {
         let peer = self.sessions.first().map_or_else(|| "netserver".to_owned(), |session| session.peer().to_string());
-        EndpointError::new(Step::Measure, peer, Cause::Silence(after)).with_hint(FELL_SILENT)
+        EndpointError::new(Step::Measure, peer, Cause::Silence(after)).with_hint(Hint::NetserverSilent)
     }
 }
 

@@ -9,6 +9,7 @@ use protocol::sockperf::message::{Flags, HEADER, Header};
 use socket2::{SockAddr, Socket};
 
 use super::{Buffers, Place, Test, flows};
+use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::socket::multicast;
 use crate::socket::tuning::Tuning;
@@ -49,8 +50,7 @@ fn bind(socket: &Socket, test: &Test, place: &Place) -> Result<(), EndpointError
     }
     let local = SocketAddr::new(address.unwrap_or_else(|| any(peer)), port);
     socket.bind(&SockAddr::from(local)).map_err(|cause| {
-        EndpointError::new(Step::Set("local address"), peer, cause)
-            .with_hint(format!("{local} must be free, and an address of this host of the peer's IP version"))
+        EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::LocalAddress { local })
     })
 }
 

@@ -8,6 +8,7 @@ use socket2::{SockAddr, Socket, Type};
 
 use super::event::Buffers;
 use super::settings::{Carriers, Place, Settings};
+use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 use crate::serve::listen;
 use crate::socket::{GLANCE, any, multicast, option, own};
@@ -141,7 +142,7 @@ fn open_groups(groups: &[&Place], settings: &Settings) -> Result<Bound, Endpoint
     let first = groups[0].address;
     if let Some(odd) = groups.iter().find(|place| place.carriers != Carriers::Udp) {
         let cause = io::Error::new(io::ErrorKind::InvalidInput, "no connection is made to a group");
-        return Err(EndpointError::new(Step::Listen, odd.address, cause).with_hint("groups go with UDP alone"));
+        return Err(EndpointError::new(Step::Listen, odd.address, cause).with_hint(Hint::GroupsAreDatagrams));
     }
     let fail = |cause: io::Error| EndpointError::new(Step::Listen, first, cause);
     let socket = prepared(first, Type::DGRAM, settings)?;
@@ -169,8 +170,7 @@ fn open_groups(groups: &[&Place], settings: &Settings) -> Result<Bound, Endpoint
 fn join(socket: &Socket, place: &Place, settings: &Settings) -> Result<(), EndpointError> {
     let group: IpAddr = place.address.ip();
     multicast::join(socket, group, settings.multicast.receive, place.source).map_err(|cause| {
-        EndpointError::new(Step::Set("membership in the group"), place.address, cause)
-            .with_hint("name the interface to join at, by its name or its address: no route leads to the group")
+        EndpointError::new(Step::Set("membership in the group"), place.address, cause).with_hint(Hint::NoWayToGroup)
     })
 }
 

@@ -30,6 +30,7 @@ use crate::persona::iperf::output::{failure, moment};
 use crate::persona::iperf::run::client::record::Keeping;
 use crate::persona::iperf::run::place;
 use crate::signal::{self, Interruption};
+use crate::words;
 
 /// Measures and prints. `command` is the whole command line.
 ///
@@ -150,7 +151,7 @@ impl Course<'_> {
         let reached = self.client.common.transport == Transport::Tcp && error.step == Step::ConnectData;
         match &error.cause {
             Cause::System(cause) if reached => {
-                let hint = error.hint.as_ref().map(|hint| format!("hint:  {hint}\n")).unwrap_or_default();
+                let hint = words::hint(&error).map(|hint| format!("hint:  {hint}\n")).unwrap_or_default();
                 let answer = failure::connect(&place::said(cause));
                 Answer { stderr: answer.stderr + &hint, ..answer }
             }

@@ -24,6 +24,7 @@ use crate::persona::iperf::output::failure;
 use crate::persona::iperf::run::place;
 use crate::persona::iperf::run::server::desk::Desk;
 use crate::signal;
+use crate::words;
 
 /// Listens and serves, in the foreground or the background, until a signal, a time or a number of connections ends it.
 ///
@@ -105,7 +106,7 @@ fn at(address: IpAddr, port: u16, transport: Over) -> Place {
 fn unable(error: EndpointError) -> Answer {
     match &error.cause {
         Cause::System(cause) if error.step == Step::Listen => {
-            let hint = error.hint.as_ref().map(|hint| format!("hint:  {hint}\n")).unwrap_or_default();
+            let hint = words::hint(&error).map(|hint| format!("hint:  {hint}\n")).unwrap_or_default();
             let answer = failure::bind(&place::said(cause));
             Answer { stderr: answer.stderr + &hint, ..answer }
         }

@@ -26,6 +26,7 @@ use crate::persona::iperf3::run::pidfile::Pidfile;
 use crate::persona::iperf3::run::printer::{Printer, said};
 use crate::persona::iperf3::run::server::teller::Teller;
 use crate::signal;
+use crate::words;
 
 /// Listens and serves, in the foreground or the background.
 ///
@@ -83,7 +84,7 @@ fn unable(error: &EndpointError) -> Answer {
         }
         cause => cause.to_string(),
     };
-    let hint = error.hint.as_ref().map(|hint| format!("iperf3: {hint}\n")).unwrap_or_default();
+    let hint = words::hint(error).map(|hint| format!("iperf3: {hint}\n")).unwrap_or_default();
     Answer::complaint(failure::line(&text) + "iperf3: exiting\n" + &hint)
 }
 

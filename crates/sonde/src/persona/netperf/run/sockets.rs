@@ -31,6 +31,7 @@ use crate::persona::netperf::run::places::Places;
 use crate::persona::netperf::run::{Bench, facts, record, task};
 use crate::persona::netperf::test_name::Test;
 use crate::signal::{self, Interruption};
+use crate::words;
 
 /// The sockets of one run, and what was found over them so far.
 pub struct Sockets<'a> {
@@ -308,7 +309,7 @@ fn not_run(options: &Options, error: &EndpointError) -> Answer {
 
 /// The error in one line, and what to try in another.
 fn reason(error: &EndpointError) -> String {
-    let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!("\nhint:  {hint}"));
+    let hint = words::hint(error).map_or_else(String::new, |hint| format!("\nhint:  {hint}"));
     format!("{error}{hint}")
 }
 

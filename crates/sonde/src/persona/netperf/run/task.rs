@@ -15,6 +15,7 @@ use crate::persona::answer::Answer;
 use crate::persona::netperf::options::{Length, Options, RECEIVE_TIMEOUT_S};
 use crate::persona::netperf::run::places::Places;
 use crate::persona::netperf::test_name::{self, Transport};
+use crate::words;
 
 /// The longest a method lasts: `-l 0` ends by then, if nobody interrupts it.
 const LONGEST: Nanos = Nanos::secs(7 * 86_400);
@@ -66,7 +67,7 @@ pub fn asked(options: &Options, places: &Places) -> Asked {
 /// A method that makes no sense, with the reason.
 pub fn test(options: &Options, places: &Places, asked: &Asked) -> Result<Test, Answer> {
     let refused = |why: String| Answer::complaint(format!("netperf: {why}\n"));
-    let method = asked.resolve_towards(Far::Foreign).map_err(|refusal| refused(refusal.to_string()))?;
+    let method = asked.resolve_towards(Far::Foreign).map_err(|refusal| refused(words::refusal(&refusal)))?;
     let ask = ask(options);
     ask.check().map_err(|unsayable| refused(unsayable.to_string()))?;
     let ports = options.data.port_range.map(|(first, last)| first..=last);

@@ -6,6 +6,7 @@ use endpoint::error::{Cause, EndpointError, Step};
 
 use crate::persona::answer::Answer;
 use crate::persona::ping::options::complain;
+use crate::words;
 
 /// The system's own words without Rust's "(os error n)" and the standard library's introduction.
 pub fn said(error: &io::Error) -> String {
@@ -28,7 +29,7 @@ pub fn unknown(host: &str, error: &EndpointError) -> Answer {
 
 /// A socket that could not be made as asked, in the original's words where it has some, and what to try.
 pub fn not_opened(error: &EndpointError, interface: Option<&str>) -> Answer {
-    let hint = error.hint.as_ref().map(|hint| format!("ping: {hint}\n")).unwrap_or_default();
+    let hint = words::hint(error).map(|hint| format!("ping: {hint}\n")).unwrap_or_default();
     let Cause::System(cause) = &error.cause else { return complain(2, &error.to_string()) };
     let words = said(cause);
     let told = match (&error.step, cause.kind()) {

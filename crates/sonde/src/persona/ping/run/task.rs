@@ -10,6 +10,7 @@ use measure::unit::{Bytes, Nanos};
 use crate::PROGRAM;
 use crate::persona::answer::Answer;
 use crate::persona::ping::options::{AskedOfHops, INTERVAL, LINGER, Options, complain};
+use crate::words;
 
 /// Octets of IP options, where there are some.
 pub const IP_OPTIONS: u32 = 40;
@@ -89,7 +90,7 @@ pub fn interval_ms(options: &Options) -> u64 {
 /// # Errors
 /// A method that makes no sense, with the reason.
 pub fn test(options: &Options, asked: &Asked, address: SocketAddr) -> Result<Test, Answer> {
-    let method = asked.resolve_towards(Far::Foreign).map_err(|refusal| complain(2, &refusal.to_string()))?;
+    let method = asked.resolve_towards(Far::Foreign).map_err(|refusal| complain(2, &words::refusal(&refusal)))?;
     Ok(Test {
         method,
         address,

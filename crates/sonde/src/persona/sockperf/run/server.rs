@@ -29,6 +29,7 @@ use crate::persona::sockperf::output::paint::Paint;
 use crate::persona::sockperf::output::{gaps, start};
 use crate::persona::sockperf::run::teller::{Teller, plain};
 use crate::signal;
+use crate::words;
 
 /// Listens and serves, in the foreground or the background, until a signal ends it.
 ///
@@ -222,7 +223,7 @@ fn source(host: &str) -> Result<IpAddr, Answer> {
 /// error.
 fn unable(error: &EndpointError, asked: &options::Server) -> Answer {
     let version = start::version(Paint::Coloured);
-    let hint = error.hint.as_ref().map(|hint| format!("hint:  {hint}\n")).unwrap_or_default();
+    let hint = words::hint(error).map(|hint| format!("hint:  {hint}\n")).unwrap_or_default();
     let Cause::System(cause) = &error.cause else { return failure::other(&error.to_string()) };
     let place = error.peer.parse::<SocketAddr>().ok().filter(|_| error.step == Step::Listen);
     let (Some(number), Some(place)) = (cause.raw_os_error(), place) else {

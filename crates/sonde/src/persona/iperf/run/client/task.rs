@@ -13,6 +13,7 @@ use crate::PROGRAM;
 use crate::persona::answer::Answer;
 use crate::persona::iperf::options::{Amount, BOUNCE_LENGTH, Bounceback, Client, Kind, Rate, Transport};
 use crate::persona::iperf::output::failure;
+use crate::words;
 
 /// The method with gaps, as it stands in a record.
 pub fn asked(client: &Client, local: Option<IpAddr>) -> Asked {
@@ -55,7 +56,8 @@ pub fn asked(client: &Client, local: Option<IpAddr>) -> Asked {
 /// # Errors
 /// A method that makes no sense, with the reason.
 pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, Answer> {
-    let mut method = asked.resolve_towards(Far::Foreign).map_err(|refusal| failure::other(&refusal.to_string()))?;
+    let mut method =
+        asked.resolve_towards(Far::Foreign).map_err(|refusal| failure::other(&words::refusal(&refusal)))?;
     if let Kind::Bounceback(Bounceback { burst, period: Some(period), .. }) = client.kind {
         // Each leaves after the reply before, a burst at the start of each period.
         method.schedule = Schedule::Bursts { count: burst, interval_ns: period };

@@ -11,6 +11,7 @@ use crate::exit::Exit;
 use crate::persona::iperf3::options::Until;
 use crate::persona::iperf3::output::failure;
 use crate::persona::iperf3::run::printer::said;
+use crate::words;
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,14 +57,14 @@ impl End {
             (Cause::System(cause), _) => failure::unconnected(&said(cause)),
             (cause, _) => failure::unconnected(&cause.to_string()),
         };
-        Self { text: Some(text), status: 1, hint: error.hint.clone(), ..Self::DONE }
+        Self { text: Some(text), status: 1, hint: words::hint(error), ..Self::DONE }
     }
 
     /// It came to no test.
     pub fn of(failure: &Failure, signal: Option<Signal>) -> Self {
         match signal {
             Some(signal) => Self::signalled(signal, 0),
-            None => Self { text: Some(words(failure)), status: 1, hint: failure.error.hint.clone(), ..Self::DONE },
+            None => Self { text: Some(words(failure)), status: 1, hint: words::hint(&failure.error), ..Self::DONE },
         }
     }
 
@@ -120,6 +121,8 @@ fn words(failure: &Failure) -> String {
 
 #[cfg(test)]
 mod tests {
+    use endpoint::error::hint::Hint;
+
     use super::*;
 
     #[test]
@@ -133,9 +136,11 @@ mod tests {
     #[test]
     fn a_server_that_is_not_there_is_told_with_the_systems_reason_and_with_what_to_try() {
         let cause = io::Error::from(rustix::io::Errno::CONNREFUSED);
-        let end = End::unconnected(&EndpointError::new(Step::Connect, "::1", cause).with_hint("start one"), None);
+        let end =
+            End::unconnected(&EndpointError::new(Step::Connect, "::1", cause).with_hint(Hint::NoIperf3Server), None);
         assert!(end.line().unwrap().ends_with("firewall issue, etc.: Connection refused\n"));
-        assert_eq!((end.exit(), end.hint.as_deref()), (Exit::Persona(1), Some("start one")));
+        assert_eq!(end.exit(), Exit::Persona(1));
+        assert!(end.hint.unwrap().contains("`iperf3 -s` starts one"));
     }
 
     #[test]

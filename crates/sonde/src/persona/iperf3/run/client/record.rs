@@ -23,6 +23,7 @@ use crate::command::rtt::now;
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::{Client, usage};
 use crate::persona::iperf3::run::client::Course;
+use crate::words;
 
 /// The longest a method lasts: `-t 0` ends by a signal.
 const LONGEST: Nanos = Nanos::secs(7 * 86_400);
@@ -60,7 +61,7 @@ impl Keeping {
 /// Why.
 pub fn check(course: &Course<'_>, test: &Test) -> Result<(), Answer> {
     let method = asked(course, test, &test.parameters).resolve_towards(Far::ForeignPaced);
-    method.map(drop).map_err(|refusal| usage::parameter_error(format!("--record: {refusal}")))
+    method.map(drop).map_err(|refusal| usage::parameter_error(format!("--record: {}", words::refusal(&refusal))))
 }
 
 /// What is known of a run beside what it found.
@@ -79,7 +80,7 @@ impl<'a> Inquiry<'a> {
 
     fn document(&self, measured: Measured) -> Result<String, String> {
         let asked = asked(self.course, self.test, &measured.parameters);
-        let method = asked.resolve_towards(Far::ForeignPaced).map_err(|refusal| refusal.to_string())?;
+        let method = asked.resolve_towards(Far::ForeignPaced).map_err(|refusal| words::refusal(&refusal))?;
         let target = Target { host: self.course.client.host.clone(), address: self.peer };
         let task = Task {
             trace: None,

@@ -22,6 +22,7 @@ use crate::persona::sockperf::run::client::Ran;
 use crate::persona::sockperf::run::client::listener::Heard;
 use crate::persona::sockperf::run::client::places::Places;
 use crate::signal::Interruption;
+use crate::words;
 
 /// Why the messages ended.
 pub fn how(client: &Client, interruption: &Interruption, heard: &Heard) -> End {
@@ -110,7 +111,7 @@ pub fn besides(measured: &Measured, heard: &Heard) -> String {
 
 /// A socket that could not be set up.
 pub fn not_set_up(error: &EndpointError) -> Answer {
-    let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!("\nhint:  {hint}"));
+    let hint = words::hint(error).map_or_else(String::new, |hint| format!("\nhint:  {hint}"));
     let Cause::System(cause) = &error.cause else { return failure::other(&format!("{error}{hint}")) };
     match (&error.step, cause.raw_os_error()) {
         (Step::Set("local address"), Some(number)) => {

@@ -16,6 +16,7 @@ use crate::persona::sockperf::options::{self, BEFORE, BEHIND, Client, Kind, Load
 use crate::persona::sockperf::output::failure;
 use crate::persona::sockperf::run::client::places::Places;
 use crate::persona::sockperf::statistics::{COOL_DOWN_NS, WARM_UP_NS};
+use crate::words;
 
 /// How long the intervals are where signs of life are wanted: they come that late at most.
 const LIVELY: Nanos = Nanos::millis(50);
@@ -75,7 +76,8 @@ pub fn test(
     asked: &Asked,
     trace: Option<Arc<Trace>>,
 ) -> Result<Test, Answer> {
-    let mut method = asked.resolve_towards(Far::Foreign).map_err(|refusal| failure::other(&refusal.to_string()))?;
+    let mut method =
+        asked.resolve_towards(Far::Foreign).map_err(|refusal| failure::other(&words::refusal(&refusal)))?;
     // Among sockets of both kinds those of TCP have it too.
     method.socket.nodelay = client.common.nodelay;
     let longest = client.kind.load().map_or(payload::PLAYBACK_LONGEST, |load| load.size.most);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::method::{Carrier, Method, Pattern, Schedule};
+use measure::method::{Carrier, Method, Pattern, Schedule};
 
 /// A command that makes records. A program of the field that sonde stands in for counts as the command that asks the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,9 +55,9 @@ impl fmt::Display for Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::Asked;
-    use crate::trace::{Departure, Trace};
-    use crate::unit::{Bytes, Nanos};
+    use measure::method::Asked;
+    use measure::trace::{Departure, Trace};
+    use measure::unit::{Bytes, Nanos};
 
     #[test]
     fn a_method_belongs_to_the_command_that_asks_so() {

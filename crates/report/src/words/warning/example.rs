@@ -1,12 +1,12 @@
 //! An example of each kind of warning, with the commands that raise it: what the page and the tests are made of.
 
-use super::Warning;
-use super::command::Command;
-use super::lost::LeavesBy;
-use super::refused::RefusedBy;
-use crate::method::{BatchBy, Carrier};
-use crate::unit::{Bytes, Nanos};
-use crate::wire::finding::Subject;
+use crate::words::command::Command;
+use measure::method::{BatchBy, Carrier};
+use measure::unit::{Bytes, Nanos};
+use measure::verdict::Warning;
+use measure::verdict::lost::LeavesBy;
+use measure::verdict::refused::RefusedBy;
+use measure::wire::finding::Subject;
 
 use Command::{Load, Replay, Rtt, Syn, Throughput};
 
@@ -196,9 +196,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The kinds that the schema knows: all that there are.
-    pub(in crate::verdict) fn kinds() -> BTreeSet<String> {
-        let schema = serde_json::to_value(schemars::schema_for!(Warning)).unwrap();
-        let variants = schema["oneOf"].as_array().unwrap();
+    fn kinds() -> BTreeSet<String> {
+        let schema = logbook::schema::json_schema();
+        let variants = schema["$defs"]["Warning"]["oneOf"].as_array().unwrap();
         variants.iter().map(|one| one["properties"]["kind"]["const"].as_str().unwrap().to_owned()).collect()
     }
 
@@ -209,5 +209,16 @@ mod tests {
         assert_eq!(named, kinds());
         assert!(all.is_sorted_by_key(|example| example.warning.group()));
         assert!(all.iter().all(|example| !example.commands.is_empty()));
+    }
+
+    #[test]
+    fn nobody_gives_way_to_a_kind_that_is_none_or_that_gives_way_itself() {
+        let all = examples();
+        for example in &all {
+            for kind in example.warning.gives_way_to() {
+                let other = all.iter().find(|other| other.warning.kind() == *kind).unwrap_or_else(|| panic!("{kind}"));
+                assert!(!other.warning.gives_way_to().contains(&example.warning.kind()), "{kind}: each other");
+            }
+        }
     }
 }

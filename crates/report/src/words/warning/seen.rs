@@ -2,32 +2,45 @@
 
 use std::fmt;
 
-use super::Warning;
-use super::refused::RefusedBy;
-use super::threshold::MOSTLY_MISSED;
-use crate::method::{BatchBy, Carrier};
-use crate::statistics::quantile;
-use crate::unit::{Nanos, grouped};
+use measure::method::{BatchBy, Carrier};
+use measure::statistics::quantile;
+use measure::unit::{Nanos, grouped};
+use measure::verdict::Warning;
+use measure::verdict::refused::RefusedBy;
+use measure::verdict::threshold::MOSTLY_MISSED;
 
-impl fmt::Display for Warning {
+/// What `warning` says was seen.
+pub fn seen(warning: &Warning) -> String {
+    Line(warning).to_string()
+}
+
+struct Line<'a>(&'a Warning);
+
+impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SameHost { .. }
-            | Self::ResetsTimed { .. }
-            | Self::HandshakeIsNotTheApplication
-            | Self::IdleBetween { .. }
-            | Self::RateIsNotRoundTrip { .. }
-            | Self::HalfRoundTrip
-            | Self::MeanMisleads { .. }
-            | Self::Rhythm { .. } => reading(self, f),
-            Self::OneStreamOneCpu { .. } | Self::StartIncluded { .. } | Self::TooShort { .. } => of_stream(self, f),
-            Self::CoarseClock { .. } | Self::SlowClockSource { .. } | Self::Throttled { .. } => machine(self, f),
-            Self::Nagle { .. } | Self::Fragmented { .. } | Self::IdleRestart { .. } => settings(self, f),
-            Self::OwnReflector => f.write_str("no target was given: the peer is a reflector of our own, over loopback"),
-            Self::TooFewForQuantile { q, needed, seen, .. } => {
+        match self.0 {
+            Warning::SameHost { .. }
+            | Warning::ResetsTimed { .. }
+            | Warning::HandshakeIsNotTheApplication
+            | Warning::IdleBetween { .. }
+            | Warning::RateIsNotRoundTrip { .. }
+            | Warning::HalfRoundTrip
+            | Warning::MeanMisleads { .. }
+            | Warning::Rhythm { .. } => reading(self.0, f),
+            Warning::OneStreamOneCpu { .. } | Warning::StartIncluded { .. } | Warning::TooShort { .. } => {
+                of_stream(self.0, f)
+            }
+            Warning::CoarseClock { .. } | Warning::SlowClockSource { .. } | Warning::Throttled { .. } => {
+                machine(self.0, f)
+            }
+            Warning::Nagle { .. } | Warning::Fragmented { .. } | Warning::IdleRestart { .. } => settings(self.0, f),
+            Warning::OwnReflector => {
+                f.write_str("no target was given: the peer is a reflector of our own, over loopback")
+            }
+            Warning::TooFewForQuantile { q, needed, seen, .. } => {
                 write!(f, "{} needs {} exchanges, {} were seen", quantile::name(*q), grouped(*needed), grouped(*seen))
             }
-            Self::Correlated { count, effective } => {
+            Warning::Correlated { count, effective } => {
                 write!(
                     f,
                     "{} values tell as much as {} independent ones: each resembles the one before",
@@ -35,7 +48,7 @@ impl fmt::Display for Warning {
                     grouped(effective.round() as u64)
                 )
             }
-            Self::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket } => {
+            Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket } => {
                 let cause = match (held_back_by_window, held_back_by_socket) {
                     (true, _) => "the cap on outstanding requests held them back",
                     (_, true) => "the path or the peer took no more, so the socket held them back",
@@ -44,23 +57,23 @@ impl fmt::Display for Warning {
                 let (sent, due) = (PerSecond(*sent_per_s), PerSecond(*offered_per_s));
                 write!(f, "{sent} requests a second were sent where {due} were due: {cause}")
             }
-            Self::BehindSchedule { share } => {
+            Warning::BehindSchedule { share } => {
                 write!(f, "{} of the requests were sent more than an interval late by our own side", Percent(*share))
             }
-            Self::TicksMissed { count, due } => ticks_missed(f, *count, *due),
-            Self::Lost { count, sent, dropped_by_us, .. } => {
+            Warning::TicksMissed { count, due } => ticks_missed(f, *count, *due),
+            Warning::Lost { count, sent, dropped_by_us, .. } => {
                 let share = Percent(*count as f64 / (*sent).max(1) as f64);
                 write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))?;
                 let dropped = dropped_by_us.map(grouped);
                 dropped.map_or(Ok(()), |dropped| write!(f, ": our own receive buffer had no room for {dropped}"))
             }
-            Self::LostOnTheWay { count, sent, dropped_by_peer } => {
+            Warning::LostOnTheWay { count, sent, dropped_by_peer } => {
                 let share = Percent(*count as f64 / (*sent).max(1) as f64);
                 write!(f, "{} of {} messages did not reach the peer ({share})", grouped(*count), grouped(*sent))?;
                 let dropped = dropped_by_peer.map(grouped);
                 dropped.map_or(Ok(()), |dropped| write!(f, ": its host had no room for {dropped} in receive buffers"))
             }
-            Self::Refused { count, sent, carrier, by } => {
+            Warning::Refused { count, sent, carrier, by } => {
                 let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
                 let how = match by {
                     RefusedBy::Reset => " by a TCP reset",
@@ -70,74 +83,78 @@ impl fmt::Display for Warning {
                 };
                 write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))
             }
-            Self::SendFailed { count } => write!(f, "{} messages could not be sent by our own system", grouped(*count)),
-            Self::Disturbed { end, by } => write!(f, "{end} machine was disturbed: {}", by.join(", ")),
-            Self::NotSteady { shift_ns: Some(shift) } => {
+            Warning::SendFailed { count } => {
+                write!(f, "{} messages could not be sent by our own system", grouped(*count))
+            }
+            Warning::Disturbed { end, by } => write!(f, "{end} machine was disturbed: {}", by.join(", ")),
+            Warning::NotSteady { shift_ns: Some(shift) } => {
                 let (size, side) = (Nanos(shift.unsigned_abs()), if *shift < 0 { "below" } else { "above" });
                 write!(f, "the run drifted: the median of its last third lies {size} {side} that of its first")
             }
-            Self::NotSteady { shift_ns: None } => {
+            Warning::NotSteady { shift_ns: None } => {
                 f.write_str("no steady state was found: the run still changed in its second half")
             }
-            Self::ClockStepped { count } => {
+            Warning::ClockStepped { count } => {
                 write!(
                     f,
                     "our monotonic clock went backwards in {} exchanges, which are in no distribution",
                     grouped(*count)
                 )
             }
-            Self::SystemClockStepped => {
+            Warning::SystemClockStepped => {
                 f.write_str("the system clock stepped during the run: kernel stamps could not be placed")
             }
-            Self::IcmpIsNotTheApplication => {
+            Warning::IcmpIsNotTheApplication => {
                 f.write_str("the peer's kernel answers ICMP, perhaps a box before it: no application's round trip")
             }
-            Self::PowerSavingGovernor { governor, end, lowest: true } => {
+            Warning::PowerSavingGovernor { governor, end, lowest: true } => {
                 write!(f, "{end} CPU frequency governor is {governor}: its CPUs run at their lowest frequency")
             }
-            Self::PowerSavingGovernor { governor, end, lowest: false } => {
+            Warning::PowerSavingGovernor { governor, end, lowest: false } => {
                 write!(
                     f,
                     "{end} CPU frequency governor is {governor}: an idle CPU slows down, and so do sparse exchanges"
                 )
             }
-            Self::OneCpu => {
+            Warning::OneCpu => {
                 f.write_str("both ends share one CPU, or there is but one: each waits while the other runs")
             }
-            Self::NotSettled { q, reached: Some(reached) } => {
+            Warning::NotSettled { q, reached: Some(reached) } => {
                 write!(f, "{} did not settle: it is known to ±{}", quantile::name(*q), Percent(*reached))
             }
-            Self::NotSettled { q, reached: None } => {
+            Warning::NotSettled { q, reached: None } => {
                 write!(f, "{} did not settle: there were too few exchanges for its interval", quantile::name(*q))
             }
-            Self::Interrupted => f.write_str("the run was ended early: these are the numbers up to then"),
-            Self::NoReport { reason } => {
+            Warning::Interrupted => f.write_str("the run was ended early: these are the numbers up to then"),
+            Warning::NoReport { reason } => {
                 write!(
                     f,
                     "the peer did not report at the end, so its counts and its machine's facts are missing: {reason}"
                 )
             }
-            Self::PeerLost { reason } => write!(f, "the peer stopped in the middle: {reason}"),
-            Self::GotLess { option, asked, got } => write!(f, "{option}: {asked} was asked for, the socket got {got}"),
-            Self::NotBatched { asked: BatchBy::Segments, reason } => {
+            Warning::PeerLost { reason } => write!(f, "the peer stopped in the middle: {reason}"),
+            Warning::GotLess { option, asked, got } => {
+                write!(f, "{option}: {asked} was asked for, the socket got {got}")
+            }
+            Warning::NotBatched { asked: BatchBy::Segments, reason } => {
                 write!(
                     f,
                     "the kernel refused segments ({reason}): from there on each message left in a call of its own"
                 )
             }
-            Self::NotBatched { asked: BatchBy::Calls, reason } => {
+            Warning::NotBatched { asked: BatchBy::Calls, reason } => {
                 write!(f, "the kernel refused calls of many messages ({reason}): each left in a call of its own")
             }
-            Self::SamplesIncomplete { missing, reason } => {
+            Warning::SamplesIncomplete { missing, reason } => {
                 write!(f, "{} samples are missing from the file", grouped(*missing))?;
                 reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
             }
-            Self::WireContradicts { subject, counted, seen, interface, reason } => {
+            Warning::WireContradicts { subject, counted, seen, interface, reason } => {
                 let (counted, seen) = (grouped(*counted), grouped(*seen));
                 write!(f, "{}: {counted} were counted, {seen} passed {interface}", subject.name())?;
                 reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
             }
-            Self::NoStamps { reason } => write!(f, "no kernel timestamps: {reason}"),
+            Warning::NoStamps { reason } => write!(f, "no kernel timestamps: {reason}"),
         }
     }
 }
@@ -312,7 +329,7 @@ mod tests {
 
     #[test]
     fn missed_instants_are_told_by_what_made_the_interval() {
-        let missed = |count, due| Warning::TicksMissed { count, due }.to_string();
+        let missed = |count, due| seen(&Warning::TicksMissed { count, due });
         assert!(missed(7, None).starts_with("7 scheduled instants passed"));
         assert!(missed(7, Some(1_000)).ends_with("nothing was sent at them"));
         assert!(missed(500, Some(1_000)).ends_with("the replies made the interval, not the schedule"));

@@ -1,110 +1,59 @@
-//! The name of each kind, and when it is raised: the words of `docs/warnings.md`, with the numbers of [`super::threshold`].
+//! When a warning is raised: the words of `docs/warnings.md`, with the numbers of [`measure::verdict::threshold`].
 
-use super::Warning;
-use super::threshold::{
+use measure::statistics::steady::{RELEVANT, SHORTEST};
+use measure::statistics::summary::ACHIEVED;
+use measure::statistics::{quantile, rhythm};
+use measure::throughput::detail::TELLING;
+use measure::verdict::Warning;
+use measure::verdict::threshold::{
     AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, HELD, IDLE_GAP, INITIAL_SEGMENTS, LEAST_RTO,
     LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS, RUN_QUEUE, SATURATED, SHORT_TRIP, SLOW_CLOCKS, START, STEAL,
     THROTTLED,
 };
-use crate::statistics::steady::{RELEVANT, SHORTEST};
-use crate::statistics::summary::ACHIEVED;
-use crate::statistics::{quantile, rhythm};
-use crate::throughput::detail::TELLING;
 
-impl Warning {
-    /// Its name in a record, the field `kind`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::OwnReflector => "own-reflector",
-            Self::SameHost { .. } => "same-host",
-            Self::HandshakeIsNotTheApplication => "handshake-is-not-the-application",
-            Self::ResetsTimed { .. } => "resets-timed",
-            Self::IdleBetween { .. } => "idle-between",
-            Self::RateIsNotRoundTrip { .. } => "rate-is-not-round-trip",
-            Self::HalfRoundTrip => "half-round-trip",
-            Self::MeanMisleads { .. } => "mean-misleads",
-            Self::Rhythm { .. } => "rhythm",
-            Self::OneStreamOneCpu { .. } => "one-stream-one-cpu",
-            Self::StartIncluded { .. } => "start-included",
-            Self::TooShort { .. } => "too-short",
-            Self::CoarseClock { .. } => "coarse-clock",
-            Self::SlowClockSource { .. } => "slow-clock-source",
-            Self::Throttled { .. } => "throttled",
-            Self::Nagle { .. } => "nagle",
-            Self::Fragmented { .. } => "fragmented",
-            Self::IdleRestart { .. } => "idle-restart",
-            Self::TooFewForQuantile { .. } => "too-few-for-quantile",
-            Self::Correlated { .. } => "correlated",
-            Self::RateNotAchieved { .. } => "rate-not-achieved",
-            Self::BehindSchedule { .. } => "behind-schedule",
-            Self::TicksMissed { .. } => "ticks-missed",
-            Self::Lost { .. } => "lost",
-            Self::LostOnTheWay { .. } => "lost-on-the-way",
-            Self::Refused { .. } => "refused",
-            Self::SendFailed { .. } => "send-failed",
-            Self::Disturbed { .. } => "disturbed",
-            Self::NotSteady { .. } => "not-steady",
-            Self::ClockStepped { .. } => "clock-stepped",
-            Self::SystemClockStepped => "system-clock-stepped",
-            Self::IcmpIsNotTheApplication => "icmp-is-not-the-application",
-            Self::PowerSavingGovernor { .. } => "power-saving-governor",
-            Self::OneCpu => "one-cpu",
-            Self::NotSettled { .. } => "not-settled",
-            Self::Interrupted => "interrupted",
-            Self::PeerLost { .. } => "peer-lost",
-            Self::NoReport { .. } => "no-report",
-            Self::GotLess { .. } => "got-less",
-            Self::NotBatched { .. } => "not-batched",
-            Self::SamplesIncomplete { .. } => "samples-incomplete",
-            Self::WireContradicts { .. } => "wire-contradicts",
-            Self::NoStamps { .. } => "no-stamps",
+/// When it is raised, in one sentence or two, with the threshold.
+pub fn raised_when(warning: &Warning) -> String {
+    match warning {
+        Warning::OwnReflector => "No host was named.".to_owned(),
+        Warning::SameHost { .. } => {
+            "The route to the address leads over the loopback interface: it is this host's own, external ones included. Two namespaces or two guests of one machine are not recognised: nothing tells them from two machines.".to_owned()
         }
-    }
-
-    /// When it is raised, in one sentence or two, with the threshold.
-    pub fn raised_when(&self) -> String {
-        match self {
-            Self::OwnReflector => "No host was named.".to_owned(),
-            Self::SameHost { .. } => {
-                "The route to the address leads over the loopback interface: it is this host's own, external ones included. Two namespaces or two guests of one machine are not recognised: nothing tells them from two machines.".to_owned()
-            }
-            Self::IcmpIsNotTheApplication => "Echoes were answered.".to_owned(),
-            Self::HandshakeIsNotTheApplication => "Handshakes, or bare SYNs, were answered.".to_owned(),
-            Self::ResetsTimed { .. } => format!("At least {} of the answers to probes are resets.", percent(RESETS)),
-            Self::PeerLost { .. } => "The control connection, or that of the data, broke.".to_owned(),
-            Self::NoReport { .. } => "A far side that counts did not tell its counts in time.".to_owned(),
-            Self::Interrupted => "A signal, or a reader that went away, ended the run.".to_owned(),
-            Self::SamplesIncomplete { .. } => "A row of `--samples` could not be written.".to_owned(),
-            Self::WireContradicts { .. } => "With `--verify`: a count differs from what the capture saw by more than what the capture itself lost ([verify.md](verify.md)).".to_owned(),
-            Self::ClockStepped { .. } => "A reply is stamped before its request, on one clock. One is enough: it cannot be.".to_owned(),
-            Self::SystemClockStepped => "The system clock and the monotonic one moved against each other by more than 1 ms and 0.05 % of the run: the kernel does not slew faster.".to_owned(),
-            Self::SendFailed { .. } | Self::Lost { .. } | Self::LostOnTheWay { .. } | Self::Refused { .. } => of_fates(self),
-            Self::TicksMissed { .. } | Self::RateNotAchieved { .. } | Self::BehindSchedule { .. } => of_schedule(self),
-            Self::Throttled { .. }
-            | Self::Disturbed { .. }
-            | Self::OneCpu
-            | Self::PowerSavingGovernor { .. }
-            | Self::SlowClockSource { .. } => of_machines(self),
-            Self::IdleBetween { .. }
-            | Self::RateIsNotRoundTrip { .. }
-            | Self::HalfRoundTrip
-            | Self::MeanMisleads { .. }
-            | Self::Rhythm { .. }
-            | Self::OneStreamOneCpu { .. }
-            | Self::StartIncluded { .. } => of_reading(self),
-            Self::NotSteady { .. }
-            | Self::NotSettled { .. }
-            | Self::Correlated { .. }
-            | Self::TooFewForQuantile { .. }
-            | Self::TooShort { .. }
-            | Self::CoarseClock { .. } => of_statistics(self),
-            Self::Nagle { .. }
-            | Self::Fragmented { .. }
-            | Self::IdleRestart { .. }
-            | Self::GotLess { .. }
-            | Self::NotBatched { .. }
-            | Self::NoStamps { .. } => of_settings(self),
-        }
+        Warning::IcmpIsNotTheApplication => "Echoes were answered.".to_owned(),
+        Warning::HandshakeIsNotTheApplication => "Handshakes, or bare SYNs, were answered.".to_owned(),
+        Warning::ResetsTimed { .. } => format!("At least {} of the answers to probes are resets.", percent(RESETS)),
+        Warning::PeerLost { .. } => "The control connection, or that of the data, broke.".to_owned(),
+        Warning::NoReport { .. } => "A far side that counts did not tell its counts in time.".to_owned(),
+        Warning::Interrupted => "A signal, or a reader that went away, ended the run.".to_owned(),
+        Warning::SamplesIncomplete { .. } => "A row of `--samples` could not be written.".to_owned(),
+        Warning::WireContradicts { .. } => "With `--verify`: a count differs from what the capture saw by more than what the capture itself lost ([verify.md](verify.md)).".to_owned(),
+        Warning::ClockStepped { .. } => "A reply is stamped before its request, on one clock. One is enough: it cannot be.".to_owned(),
+        Warning::SystemClockStepped => "The system clock and the monotonic one moved against each other by more than 1 ms and 0.05 % of the run: the kernel does not slew faster.".to_owned(),
+        Warning::SendFailed { .. } | Warning::Lost { .. } | Warning::LostOnTheWay { .. } | Warning::Refused { .. } => of_fates(warning),
+        Warning::TicksMissed { .. } | Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } => of_schedule(warning),
+        Warning::Throttled { .. }
+        | Warning::Disturbed { .. }
+        | Warning::OneCpu
+        | Warning::PowerSavingGovernor { .. }
+        | Warning::SlowClockSource { .. } => of_machines(warning),
+        Warning::IdleBetween { .. }
+        | Warning::RateIsNotRoundTrip { .. }
+        | Warning::HalfRoundTrip
+        | Warning::MeanMisleads { .. }
+        | Warning::Rhythm { .. }
+        | Warning::OneStreamOneCpu { .. }
+        | Warning::StartIncluded { .. } => of_reading(warning),
+        Warning::NotSteady { .. }
+        | Warning::NotSettled { .. }
+        | Warning::Correlated { .. }
+        | Warning::TooFewForQuantile { .. }
+        | Warning::TooShort { .. }
+        | Warning::CoarseClock { .. } => of_statistics(warning),
+        Warning::Nagle { .. }
+        | Warning::Fragmented { .. }
+        | Warning::IdleRestart { .. }
+        | Warning::GotLess { .. }
+        | Warning::NotBatched { .. }
+        | Warning::NoStamps { .. } => of_settings(warning),
     }
 }
 
@@ -230,7 +179,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::example::examples;
+    use crate::words::warning::example::examples;
     use test_case::test_case;
 
     #[test_case(0.01, "1 %")]
@@ -241,11 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn the_name_is_that_of_the_record_and_when_is_a_sentence() {
+    fn when_is_a_sentence() {
         for example in examples() {
-            let written = serde_json::to_value(&example.warning).unwrap();
-            assert_eq!(written["kind"], example.warning.kind());
-            let when = example.warning.raised_when();
+            let when = raised_when(&example.warning);
             assert!(when.ends_with('.') && !when.contains('\n'), "{when}");
         }
     }

@@ -1,0 +1,103 @@
+//! What is known of a failure beside its step and its cause: from it follows what may be tried.
+
+use std::net::{IpAddr, SocketAddr};
+
+use measure::unit::Nanos;
+use protocol::native::error::SessionError;
+use protocol::{iperf3, netperf};
+
+use crate::syn::Kind;
+
+/// What is known of a failure beside its step and its cause.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Hint {
+    /// How our own control connection ended.
+    Session(SessionError),
+    /// How the control connection to a netserver ended.
+    Netperf(netperf::error::Error),
+    /// How the control connection to an iperf3 server ended.
+    Iperf3(iperf3::error::Error),
+    /// The host refuses the port of a netserver.
+    NoNetserver,
+    /// The host refuses the port of an iperf3 server.
+    NoIperf3Server,
+    /// The host refuses the port of an iperf 2 server.
+    NoIperfServer,
+    /// No netserver of a measurement answers any more.
+    NetserverSilent,
+    /// The control connection of netperf was made, and that of the data was not.
+    DataPortClosed,
+    /// A netserver's data connection was asked for later than it waits.
+    PauseTooLong {
+        /// The pause before.
+        pause: Nanos,
+        /// How long a netserver waits.
+        patience: Nanos,
+    },
+    /// The address to bind to cannot be bound to, or its port is taken.
+    LocalAddress {
+        /// Which.
+        local: SocketAddr,
+    },
+    /// The address to bind to cannot be bound to, at any port.
+    NotOfThisHost {
+        /// Which.
+        local: IpAddr,
+    },
+    /// The address to bind to is of another version than the peer's.
+    LocalVersion,
+    /// The name has no address of the version that was asked for.
+    NoAddressOfVersion,
+    /// The port to which an iperf 2 server is to connect back cannot be listened at.
+    PortBack,
+    /// A group was to be listened at for connections.
+    GroupsAreDatagrams,
+    /// No route tells the interface at which to join a group.
+    NoWayToGroup,
+    /// The address is one of all hosts of a link.
+    Broadcast,
+    /// So many free ports in a row were not found.
+    NoRowOfPorts {
+        /// How many.
+        count: u32,
+    },
+    /// The kernel does not send a stream in the way that was asked for.
+    NoSuchSending,
+    /// A datagram of a segmented call is longer than a packet.
+    SegmentsTooLong,
+    /// TCP reached the port, and UDP did not.
+    UdpBlocked,
+    /// STAMP was to be spoken over something else than UDP.
+    StampIsUdp,
+    /// STAMP was to be spoken with a group.
+    StampIsOneHost,
+    /// A packet of STAMP is longer than what was asked for.
+    StampSize {
+        /// The shortest, bytes.
+        shortest: u64,
+    },
+    /// Answers of STAMP came, sealed with another key.
+    StampSeal,
+    /// The host refuses the port of a session-reflector.
+    NoStampReflector,
+    /// No session-reflector answers.
+    StampSilent {
+        /// Whether it was asked with a key.
+        keyed: bool,
+    },
+    /// STAMP's own port takes a capability to listen at.
+    StampPort,
+    /// A raw socket for such probes takes a capability.
+    RawForbidden(Kind),
+    /// Neither a ping socket nor a raw one may be opened.
+    PingForbidden {
+        /// Why not a ping socket, in the system's words.
+        unprivileged: String,
+    },
+    /// Watching the wire takes a capability.
+    WatchForbidden,
+    /// The kernel has no such protocol.
+    NoProtocol(&'static str),
+    /// The kernel's busy polling was not granted.
+    NoBusyPoll,
+}

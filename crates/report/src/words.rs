@@ -1,0 +1,8 @@
+//! What people are told of what was found, each matter in one file: the facts come from `measure`, the words stand here.
+//!
+//! Options and commands of ours are named here and in `sonde` alone. Not here: how it is laid out.
+
+pub mod command;
+pub mod remark;
+pub mod spoiler;
+pub mod warning;

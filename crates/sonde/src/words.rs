@@ -1,0 +1,17 @@
+//! What people are told where something was refused or failed, with what to try: each matter in one file.
+//!
+//! The libraries hand over what is the case, as values; options and commands of ours are named here, and in
+//! `report::words` of what stands in a record.
+
+mod capture;
+mod hint;
+mod iperf3;
+mod netperf;
+mod refusal;
+mod session;
+mod trace;
+
+pub use capture::capture;
+pub use hint::hint;
+pub use refusal::refusal;
+pub use trace::trace;

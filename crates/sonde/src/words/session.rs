@@ -1,0 +1,71 @@
+//! What to try where a control connection of our own protocol failed.
+
+use protocol::native::error::SessionError;
+use protocol::native::message::{Reason, Refused};
+use protocol::native::preamble::Decline;
+
+/// What to try against `error`; `None` where nothing is known to help.
+pub fn session(error: &SessionError) -> Option<String> {
+    let text = match error {
+        SessionError::NotSonde(_) => "is this the port of `sonde serve`?",
+        SessionError::Declined { decline, .. } => declined(*decline),
+        SessionError::WrongKey => "use the same key file at both ends",
+        SessionError::Refused(refused) => return refusal(refused),
+        SessionError::Overdue { .. } => "is the host busy, or does a firewall swallow the connection's packets?",
+        SessionError::Closed { .. } => "the far side was ended, or something between cut the connection: look there",
+        SessionError::Contradiction { .. }
+        | SessionError::Frame(_)
+        | SessionError::Unreadable { .. }
+        | SessionError::OutOfOrder { .. }
+        | SessionError::Flood => "compare `sonde --version` at both ends: the far side does not keep to the protocol",
+        SessionError::Fault(_)
+        | SessionError::Tampered
+        | SessionError::Outlived { .. }
+        | SessionError::Crypto { .. } => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// The server says for itself what would be let in, but for options: those are the client's.
+fn refusal(refused: &Refused) -> Option<String> {
+    let text = match refused.reason {
+        Reason::Duration => {
+            "warm-up, the last replies and the report come on top of -t: shorten it, or raise --max-duration where the server was started"
+        }
+        Reason::Pattern => {
+            "a reflector of another version may carry less: start the same version there, or measure against another server"
+        }
+        Reason::Cpus if refused.hint.is_none() => "choose another --peer-cpu",
+        _ => return refused.hint.clone(),
+    };
+    Some(text.to_owned())
+}
+
+fn declined(decline: Decline) -> &'static str {
+    match decline {
+        Decline::TooOld => "update this end",
+        Decline::TooNew => "update the other end",
+        Decline::KeyRequired => "give the key file that the server was started with",
+        Decline::NoKeyHere => "start the server with the key file, or measure without a key",
+        Decline::Busy => "try again when another measurement has ended",
+        Decline::Stopping => "start it again there, then measure",
+        Decline::UnknownKind | Decline::Other(_) => "compare `sonde --version` at both ends, and update the older one",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_named_by_the_client_and_all_else_by_the_server() {
+        let of = |reason, hint: Option<&str>| {
+            let hint = hint.map(str::to_owned);
+            session(&SessionError::Refused(Refused { reason, detail: String::new(), hint }))
+        };
+        assert_eq!(of(Reason::Cpus, None).unwrap(), "choose another --peer-cpu");
+        assert!(of(Reason::Duration, Some("ask for less")).unwrap().contains("--max-duration"));
+        assert_eq!(of(Reason::Flows, Some("ask for less")).unwrap(), "ask for less");
+        assert_eq!(of(Reason::Flows, None), None);
+    }
+}

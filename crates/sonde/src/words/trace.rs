@@ -1,0 +1,17 @@
+//! What to try where a text gives no schedule to replay.
+
+use measure::trace::text::TextError;
+
+/// What to try against `error`.
+pub fn trace(error: &TextError) -> &'static str {
+    match error {
+        TextError::NotText { .. } => "a trace is text of `time,size` lines, or a capture that `tcpdump -w` wrote",
+        TextError::Empty | TextError::Columns { .. } => "write one message a line, as in 0.00125,200",
+        TextError::Header { .. } => "call the columns time and size, or leave the line away",
+        TextError::Time { .. } => "write seconds from the start of sending, as in 0.00125, or with a unit, as in 250us",
+        TextError::Size { .. } | TextError::TooLong { .. } => {
+            "write bytes, as in 200, or with a unit, as in 1kB or 1KiB"
+        }
+        TextError::Backwards { .. } => "put the lines in the order of their times, or look where the recording broke",
+    }
+}
