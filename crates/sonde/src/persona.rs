@@ -4,6 +4,7 @@
 //! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`.
 
 pub mod answer;
+pub mod getopt;
 pub mod hping3;
 pub mod iperf;
 pub mod iperf3;

@@ -6,8 +6,7 @@ use measure::unit::Nanos;
 
 use crate::persona::answer::Answer;
 use crate::persona::iperf::options::number;
-use crate::persona::iperf::options::scan::Given;
-use crate::persona::iperf::options::table::{self, Entry, Key};
+use crate::persona::iperf::options::table::{self, Entry, Given, Key};
 
 /// The options of one command line while they are read.
 pub(super) struct Reading {

@@ -7,8 +7,7 @@ use protocol::iperf3::code::Code;
 
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::number::{self, Factor};
-use crate::persona::iperf3::options::scan::Given;
-use crate::persona::iperf3::options::table::Key;
+use crate::persona::iperf3::options::table::{Given, Key};
 use crate::persona::iperf3::options::usage;
 
 /// The options of one command line while they are read.

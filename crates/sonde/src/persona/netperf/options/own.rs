@@ -7,16 +7,10 @@ use crate::persona::answer::Answer;
 use crate::persona::netperf::options::draft::Draft;
 use crate::persona::netperf::options::{Passphrase, usage};
 
-/// Long names, and whether they take a value. They stand before or behind `--`.
-pub const LONG: &[(&str, bool)] = &[
-    ("json", false),
-    ("record", true),
-    ("samples", true),
-    ("pacing", true),
-    ("passphrase-file", true),
-    ("help", false),
-    ("version", false),
-];
+/// Long names without a value. They stand before or behind `--`.
+pub const PLAIN: &[&str] = &["json", "help", "version"];
+/// Long names with one.
+pub const VALUED: &[&str] = &["record", "samples", "pacing", "passphrase-file"];
 
 /// Takes one of them.
 ///
