@@ -11,6 +11,7 @@ pub mod iperf3;
 pub mod netperf;
 pub mod ping;
 pub mod pkb;
+pub mod record;
 #[expect(dead_code, reason = "some of what its files read and compute is looked at by tests alone")]
 pub mod sockperf;
 

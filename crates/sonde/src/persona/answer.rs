@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::failure::Failure;
+
 /// Words for both streams and the exit status that goes with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -27,5 +29,12 @@ impl Answer {
     /// An option that is not taken, and why.
     pub fn refusal(program: &str, option: &str, why: impl Display) -> Self {
         Self::complaint(format!("{program}: {option}: {why}\n"))
+    }
+}
+
+/// What a command of our own would say.
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        Self::complaint(failure.text())
     }
 }

@@ -250,7 +250,7 @@ fn tos(given: &Given) -> Result<Option<u8>, Answer> {
 fn number(given: &Given, key: Key, most: u64) -> Result<Option<u64>, Answer> {
     let Some(text) = given.text(key) else { return Ok(None) };
     let fault = || {
-        let name = given.entries().find(|entry| entry.key == key).map(|entry| entry.name()).unwrap_or_default();
+        let name = given.entries().find(|entry| entry.key == key).map(table::Entry::name).unwrap_or_default();
         Answer::refusal("hping3", &name, format!("`{text}` is no number from 0 to {most}"))
     };
     match text.parse::<u64>() {

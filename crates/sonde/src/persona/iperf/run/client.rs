@@ -27,8 +27,8 @@ use crate::persona::iperf::output::banner::{self, Sending, Window};
 use crate::persona::iperf::output::connection::{Connection, Mark};
 use crate::persona::iperf::output::line::Tag;
 use crate::persona::iperf::output::{failure, moment};
-use crate::persona::iperf::run::client::record::Keeping;
 use crate::persona::iperf::run::place;
+use crate::persona::record::Keeping;
 use crate::signal::{self, Interruption};
 
 /// Measures and prints. `command` is the whole command line.
@@ -36,7 +36,7 @@ use crate::signal::{self, Interruption};
 /// # Errors
 /// What is printed in place of a result.
 pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
-    let keeping = Keeping::of(own)?;
+    let keeping = Keeping::of(own.record.as_deref(), own.json)?;
     if let Some(path) = &client.common.output {
         place::redirect(path, |text| {
             output.result(text);

@@ -40,7 +40,7 @@ pub fn parse(program: &str, words: &[String]) -> Result<(Draft, Vec<String>), An
                 letter_of(&mut draft, letter, text).map_err(|why| draft.refuse(&format!("-{letter} {text}"), &why))?;
             }
             Item::Option(_, Called::Name(name), value) => {
-                own::apply(&mut draft, name, value.as_deref().unwrap_or_default())?
+                own::apply(&mut draft, name, value.as_deref().unwrap_or_default())?;
             }
             Item::Operand(word) => draft.note(format!("`{word}` is no option: ignored")),
         }

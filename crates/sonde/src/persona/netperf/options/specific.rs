@@ -65,7 +65,7 @@ pub fn parse(draft: &mut Draft, words: &[String]) -> Result<(), Answer> {
                     .map_err(|why| draft.refuse(&format!("-- -{letter} {text}"), &why))?;
             }
             Ok(Item::Option(_, Called::Name(name), value)) => {
-                own::apply(draft, name, value.as_deref().unwrap_or_default())?
+                own::apply(draft, name, value.as_deref().unwrap_or_default())?;
             }
             Ok(Item::Operand(word)) => draft.note(format!("`{word}` is no option: ignored")),
             Err(fault) if fault.letter.is_some() => complain(draft, &fault),

@@ -42,7 +42,7 @@ pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
     let asked = stop.clone();
     signal::watch(move || asked.request(), || {})
         .map_err(|error| Answer::complaint(format!("netserver: cannot wait for signals: {error}\n")))?;
-    netserver.run(&stop).map_err(|error| Answer::complaint(Failure::from(error).text()))?;
+    netserver.run(&stop).map_err(Failure::from)?;
     Ok(Exit::Done)
 }
 

@@ -164,7 +164,7 @@ impl Course<'_> {
             started,
             signal: self.interruption.signal(),
         };
-        let document = record.deliver(&inquiry, measured, &heard)?;
+        let document = record.deliver(|| Ok(inquiry.record(measured, &heard)))?;
         if let Some(document) = document.filter(|_| self.say.silent) {
             self.say.output.result(&document);
         }
