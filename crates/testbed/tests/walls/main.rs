@@ -5,5 +5,6 @@
 
 mod graph;
 mod lints;
+mod persona;
 mod source;
 mod tree;

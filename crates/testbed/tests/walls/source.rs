@@ -101,7 +101,7 @@ fn holds_word(code: &str, word: &str) -> bool {
 }
 
 /// The text with every comment and the content of every literal blanked, line by line as before.
-fn code_of(text: &str) -> String {
+pub fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

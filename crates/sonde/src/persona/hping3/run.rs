@@ -25,8 +25,8 @@ use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::hping3::options::{Asked, Mode, is_ipv6};
 use crate::persona::hping3::output::{FLOODING, Place, heading};
+use crate::persona::process;
 use crate::persona::record::Keeping;
-use crate::signal;
 
 /// How long replies are waited for behind the last packet, as the original does.
 const LINGER: Nanos = Nanos::secs(1);
@@ -37,8 +37,7 @@ const LINGER: Nanos = Nanos::secs(1);
 /// What is printed where nothing could be sent.
 pub fn run(asked: &Asked, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let stop = Stop::default();
-    let wish = stop.clone();
-    let interruption = signal::watch(move || wish.request(), || {}).map_err(|error| complaint(&error.to_string()))?;
+    let interruption = process::heed(&stop).map_err(|error| complaint(&error.to_string()))?;
     let peer = look_up(asked, &stop)?;
     native::plan::check_target(peer.ip())?;
     let keeping = Keeping::of(asked.record.as_deref(), false)?;

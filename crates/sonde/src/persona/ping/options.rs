@@ -17,6 +17,7 @@ use measure::unit::Nanos;
 use self::number::{octet_of, seconds, whole};
 use crate::persona::answer::Answer;
 use crate::persona::getopt::{Called, Entry, Fault, GNU, Item, Rules, Scan, Takes, Why, alike};
+use crate::persona::own;
 
 /// A request leaves so often where nothing else was said.
 pub const INTERVAL: Nanos = Nanos::secs(1);
@@ -200,7 +201,7 @@ pub fn parse(words: &[String]) -> Result<Options, Answer> {
         match item.map_err(|fault| complaint(&fault))? {
             Item::Option(_, Called::Letter(letter), None) => flag(&mut options, letter)?,
             Item::Option(_, Called::Letter(letter), Some(value)) => valued(&mut options, letter, &value)?,
-            Item::Option(_, Called::Name(name), value) => own(&mut options, name, value.unwrap_or_default())?,
+            Item::Option(_, Called::Name(name), value) => ours(&mut options, name, value.unwrap_or_default())?,
             Item::Operand(word) => destinations.push(word),
         }
     }
@@ -326,15 +327,13 @@ fn ask_hops(options: &mut Options, asked: AskedOfHops) -> Result<(), Answer> {
 }
 
 /// Options of our own.
-fn own(options: &mut Options, name: &str, value: String) -> Result<(), Answer> {
+fn ours(options: &mut Options, name: &str, value: String) -> Result<(), Answer> {
     match name {
         "record" => options.own.record = Some(value.into()),
         "json" => options.own.json = true,
         "pacing" => {
-            let all = [Pacing::Sleep, Pacing::Hybrid, Pacing::Spin];
-            let named = all.into_iter().find(|pacing| pacing.to_string() == value);
-            let why = || complain(2, &format!("--pacing {value}: takes sleep, spin or hybrid"));
-            options.own.pacing = Some(named.ok_or_else(why)?);
+            let why = || complain(2, &format!("--pacing {value}: {}", own::PACINGS));
+            options.own.pacing = Some(own::pacing(&value).ok_or_else(why)?);
         }
         "help" => return Err(Answer::said(usage::text(), 0)),
         _ => return Err(usage::version()),

@@ -28,8 +28,9 @@ use crate::persona::iperf::output::connection::{Connection, Mark};
 use crate::persona::iperf::output::line::Tag;
 use crate::persona::iperf::output::{failure, moment};
 use crate::persona::iperf::run::place;
+use crate::persona::process;
 use crate::persona::record::Keeping;
-use crate::signal::{self, Interruption};
+use crate::signal::Interruption;
 
 /// Measures and prints. `command` is the whole command line.
 ///
@@ -43,9 +44,8 @@ pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>)
         })?;
     }
     let stop = Stop::default();
-    let ask = stop.clone();
-    let interruption = signal::watch(move || ask.request(), || {})
-        .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+    let interruption =
+        process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
     let server = place::server(&client.host, client.port, client.common.ipv6, &stop)?;
     let local = place::local(&client.common.bind, server.ip(), &stop)?;
     let asked = task::asked(client, local);

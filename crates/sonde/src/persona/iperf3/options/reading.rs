@@ -9,6 +9,7 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::number::{self, Factor};
 use crate::persona::iperf3::options::table::{Given, Key};
 use crate::persona::iperf3::options::usage;
+use crate::persona::number::whole;
 
 /// The options of one command line while they are read.
 pub(super) struct Reading {
@@ -34,7 +35,7 @@ impl Reading {
 
     /// Digits alone, within `range`.
     pub(super) fn whole(&self, key: Key, range: RangeInclusive<u32>, fault: Code) -> Result<Option<u32>, Answer> {
-        let read = |text: &str| number::whole(text).filter(|value| range.contains(value)).ok_or_else(|| error(fault));
+        let read = |text: &str| whole(text).filter(|value| range.contains(value)).ok_or_else(|| error(fault));
         self.text(key).map(read).transpose()
     }
 

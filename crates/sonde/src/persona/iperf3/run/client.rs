@@ -24,10 +24,11 @@ use crate::persona::iperf3::output::{failure, start};
 use crate::persona::iperf3::run::client::ending::End;
 use crate::persona::iperf3::run::facts::{self, About};
 use crate::persona::iperf3::run::pidfile::Pidfile;
-use crate::persona::iperf3::run::printer::{Printer, said};
+use crate::persona::iperf3::run::printer::Printer;
 use crate::persona::iperf3::run::telling::Telling;
+use crate::persona::process::{self, said};
 use crate::persona::record::Keeping;
-use crate::signal::{self, Interruption};
+use crate::signal::Interruption;
 
 /// Runs the test. `command` is the whole command line.
 ///
@@ -39,8 +40,7 @@ pub fn run(asked: &Asked, client: &Client, command: &[String], output: &Arc<Outp
     let _pidfile = Pidfile::write(asked.common.pidfile.as_deref())?;
     let credentials = login::credentials(client, asked.common.pkcs1)?;
     let stop = Stop::default();
-    let wish = stop.clone();
-    let interruption = signal::watch(move || wish.request(), || {})
+    let interruption = process::heed(&stop)
         .map_err(|error| Answer::complaint(failure::line(&format!("cannot wait for signals: {}", said(&error)))))?;
     let course = Course { common: &asked.common, client, command, printer, stop, interruption };
     let test = task::test(&asked.common, client, credentials)?;

@@ -28,8 +28,9 @@ use crate::persona::netperf::run::facts::Durations;
 use crate::persona::netperf::run::places::Places;
 use crate::persona::netperf::run::{Bench, facts, record, task};
 use crate::persona::netperf::test_name::Test;
+use crate::persona::process;
 use crate::persona::record::Keeping;
-use crate::signal::{self, Interruption};
+use crate::signal::Interruption;
 
 /// The sockets of one run, and what was found over them so far.
 pub struct Sockets<'a> {
@@ -56,9 +57,8 @@ impl<'a> Sockets<'a> {
     /// A file that cannot be made.
     pub fn new(options: &'a Options, command: &'a [String], output: &'a Output) -> Result<Self, Answer> {
         let stop = Stop::default();
-        let asked = stop.clone();
-        let interruption = signal::watch(move || asked.request(), || {})
-            .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+        let interruption =
+            process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
         let samples = options.own.samples.as_ref().map(|file| Samples::create(file, LoopKind::Closed));
         let samples = samples.transpose()?;
         let own = &options.own;
