@@ -16,7 +16,6 @@ pub mod ping;
 pub mod pkb;
 pub mod process;
 pub mod record;
-#[expect(dead_code, reason = "some of what its files read and compute is looked at by tests alone")]
 pub mod sockperf;
 
 use std::ffi::{OsStr, OsString};

@@ -13,6 +13,7 @@ mod server;
 pub mod table;
 pub mod usage;
 
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
 use measure::method::Pacing;
@@ -324,7 +325,7 @@ pub struct Socket {
 }
 
 /// Where a server listens that was not told: at every address of both families.
-pub const SERVER_HOST: &str = "::";
+pub const SERVER_HOST: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
 /// Whom a client asks that was not told. Servers of either version, not told either, are there.
 pub const CLIENT_HOST: &str = "127.0.0.1";
 

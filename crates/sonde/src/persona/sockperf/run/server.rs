@@ -1,7 +1,7 @@
 //! The server: where it listens is said, then it serves until it is told to end, and says how much it was.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -174,7 +174,7 @@ fn places(asked: &options::Server) -> Result<Vec<Place>, Answer> {
                 Transport::Tcp => Carriers::Tcp,
             };
             let address = match &socket.host {
-                None => SocketAddr::from((Ipv6Addr::UNSPECIFIED, socket.port)),
+                None => SocketAddr::from((options::SERVER_HOST, socket.port)),
                 Some(host) => address(host, socket.port)?,
             };
             vec![Place { address, carriers, source: None }]
