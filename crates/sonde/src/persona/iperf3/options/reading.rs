@@ -1,7 +1,6 @@
 //! Values of options as they are read, and complained of by iperf3's number for the fault.
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 
 use protocol::iperf3::code::Code;
 
@@ -12,25 +11,11 @@ use crate::persona::iperf3::options::usage;
 use crate::persona::number::whole;
 
 /// The options of one command line while they are read.
-pub(super) struct Reading {
-    pub(super) given: Given,
-}
+pub(super) type Reading = Given;
 
 impl Reading {
-    pub(super) fn has(&self, key: Key) -> bool {
-        self.given.has(key)
-    }
-
-    pub(super) fn text(&self, key: Key) -> Option<&str> {
-        self.given.text(key)
-    }
-
     pub(super) fn owned(&self, key: Key) -> Option<String> {
         self.text(key).map(str::to_owned)
-    }
-
-    pub(super) fn path(&self, key: Key) -> Option<PathBuf> {
-        self.text(key).map(PathBuf::from)
     }
 
     /// Digits alone, within `range`.
