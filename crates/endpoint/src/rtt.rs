@@ -34,7 +34,7 @@ use crate::engine::Ended;
 use crate::engine::warm_up::Warmed;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
-use crate::error::{Cause, EndpointError, Side, Step};
+use crate::error::EndpointError;
 use crate::reflector::{self, Settings};
 use crate::stop::Stop;
 use crate::wire::{self, Watched};
@@ -83,12 +83,6 @@ pub enum Protocol {
     },
     /// That of an echo service (RFC 862), which sends back what it gets: nothing is agreed on.
     Echo,
-    /// sockperf's: measured by [`crate::peer::sockperf::client`] alone.
-    Sockperf,
-    /// iperf 2's: measured by [`crate::peer::iperf::client`] alone.
-    Iperf,
-    /// iperf3's: measured by [`crate::peer::iperf3::client`] alone.
-    Iperf3,
 }
 
 /// Whom to measure.
@@ -206,14 +200,6 @@ fn against(
         }
         Protocol::Stamp { key } => return stamp::against(task, &method, peer, key.as_ref(), stop, on_event),
         Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),
-        Protocol::Sockperf | Protocol::Iperf => {
-            let words = "nothing is agreed on with such a server: its client measures without".to_owned();
-            return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
-        }
-        Protocol::Iperf3 => {
-            let words = "an iperf3 server answers no requests: its client measures streams".to_owned();
-            return Err(EndpointError::new(Step::Agree, peer, Cause::Peer(words)).on(Side::Ours));
-        }
     }
     // Before the first packet, so that each handshake is seen.
     let wire = task.verify.map(|wish| wire::Watch::start(&method, peer, wish)).transpose()?;

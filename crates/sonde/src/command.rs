@@ -161,23 +161,9 @@ enum Command {
     Report(pages::ReportOptions),
     /// Make a table of records, one row each: CSV or Parquet
     Export(export::ExportOptions),
-    /// Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all
-    Netperf(part::NetperfOptions),
-    /// Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all
-    Netserver(part::NetserverOptions),
-    /// Be sockperf: its command line and its output, either end; `sonde sockperf --help` tells all
-    Sockperf(part::SockperfOptions),
-    /// Be iperf 2: its command line and its output, either end; `sonde iperf --help` tells all
-    Iperf(part::IperfOptions),
-    /// Be iperf3: its command line and its output, either end; `sonde iperf3 --help` tells all
-    Iperf3(part::Iperf3Options),
-    /// Be hping3: its command line and its output, for TCP probes; `sonde hping3 --help` tells all
-    Hping3(part::Hping3Options),
-    /// Be ping: iputils' command line and its output; `sonde ping --help` tells all
-    Ping(part::PingOptions),
-    /// Be PerfKit Benchmarker, its benchmarks of networks: its flags and its samples; `sonde pkb --help` tells all
-    Pkb(part::PkbOptions),
-    /// Make links by which this binary is called netperf, netserver, sockperf, iperf, iperf3, hping3, ping and pkb
+    #[command(flatten)]
+    Part(part::Part),
+    #[command(about = install_names::about())]
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
@@ -259,14 +245,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Matrix(options) => matrix::run(&options, output),
         Command::Report(options) => pages::run(&options, output),
         Command::Export(options) => export::run(&options, output),
-        Command::Netperf(_) => Err(part::misplaced(Persona::Netperf)),
-        Command::Netserver(_) => Err(part::misplaced(Persona::Netserver)),
-        Command::Sockperf(_) => Err(part::misplaced(Persona::Sockperf)),
-        Command::Iperf(_) => Err(part::misplaced(Persona::Iperf)),
-        Command::Iperf3(_) => Err(part::misplaced(Persona::Iperf3)),
-        Command::Hping3(_) => Err(part::misplaced(Persona::Hping3)),
-        Command::Ping(_) => Err(part::misplaced(Persona::Ping)),
-        Command::Pkb(_) => Err(part::misplaced(Persona::Pkb)),
+        Command::Part(part) => Err(part.misplaced()),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, output)),

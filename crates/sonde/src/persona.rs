@@ -1,16 +1,21 @@
 //! Other tools' command lines and outputs, spoken so that their scripts and parsers can't tell.
 //!
 //! A persona is a folder: argv in, exact text out. It has no socket; what it measures with is the same engine that
-//! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`.
+//! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`. What personas share
+//! is the kit: [`answer`], [`getopt`], [`number`], [`own`], [`process`] and [`record`]. None of them knows another.
 
 pub mod answer;
+pub mod getopt;
 pub mod hping3;
 pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
+pub mod number;
+pub mod own;
 pub mod ping;
 pub mod pkb;
-#[expect(dead_code, reason = "some of what its files read and compute is looked at by tests alone")]
+pub mod process;
+pub mod record;
 pub mod sockperf;
 
 use std::ffi::{OsStr, OsString};
@@ -21,40 +26,70 @@ use anstream::ColorChoice;
 
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::persona::answer::Answer;
 
-/// The programs whose place this binary takes when it is called by their names.
-pub const NAMES: [&str; 8] = ["netperf", "netserver", "sockperf", "iperf", "iperf3", "hping3", "ping", "pkb"];
+/// The programs whose place this binary takes.
+pub static ALL: &[&Persona] = &[
+    &netperf::CLIENT,
+    &netperf::SERVER,
+    &sockperf::PERSONA,
+    &iperf::PERSONA,
+    &iperf3::PERSONA,
+    &hping3::PERSONA,
+    &ping::PERSONA,
+    &pkb::PERSONA,
+];
 
 /// A program whose place this binary takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Persona {
-    /// The client of netperf.
-    Netperf,
-    /// Its server.
-    Netserver,
-    /// sockperf, client and server.
-    Sockperf,
-    /// iperf 2, client and server.
-    Iperf,
-    /// iperf3, client and server.
-    Iperf3,
-    /// hping3, its TCP mode.
-    Hping3,
-    /// ping of iputils.
-    Ping,
-    /// PerfKit Benchmarker, its benchmarks of networks.
-    Pkb,
+#[derive(Debug)]
+pub struct Persona {
+    /// Its name.
+    pub name: &'static str,
+    /// Another name of it.
+    pub alias: Option<&'static str>,
+    /// What the list of commands says of it.
+    pub about: &'static str,
+    /// Examples and its own usage, for the help of `sonde NAME`.
+    pub help: fn() -> String,
+    /// Whether its output has colours.
+    pub colours: ColorChoice,
+    /// Plays the part. What is printed in place of a run is an error.
+    pub play: fn(&Call<'_>) -> Result<Exit, Answer>,
+}
+
+/// A call of a persona.
+pub struct Call<'a> {
+    /// The name it is called by.
+    pub program: &'static str,
+    /// The words behind it.
+    pub words: &'a [String],
+    /// Where everything is said.
+    pub output: &'a Arc<Output>,
+}
+
+impl Call<'_> {
+    /// The whole command line.
+    pub fn command(&self) -> Vec<String> {
+        std::iter::once(self.program.to_owned()).chain(self.words.iter().cloned()).collect()
+    }
+
+    /// Says notes on standard error, a line each.
+    pub fn note(&self, notes: &[String]) {
+        for note in notes {
+            self.output.note(&format!("{}: {note}\n", self.program));
+        }
+    }
 }
 
 impl Persona {
     /// Whom the binary is called as: the file name of its first word, whatever folder it lies in.
-    pub fn called(program: &OsStr) -> Option<Self> {
+    pub fn called(program: &OsStr) -> Option<&'static Self> {
         Self::named(Path::new(program).file_name()?.to_str()?)
     }
 
     /// Whom a whole command line asks for, and the words that are meant for it, untouched: the binary is called by
     /// that name, or the name is its first word.
-    pub fn asked(argv: &[OsString]) -> Option<(Self, Vec<String>)> {
+    pub fn asked(argv: &[OsString]) -> Option<(&'static Self, Vec<String>)> {
         let (first, words) = argv.split_first()?;
         let (persona, words) = match Self::called(first) {
             Some(persona) => (persona, words),
@@ -63,43 +98,14 @@ impl Persona {
         Some((persona, words.iter().map(|word| word.to_string_lossy().into_owned()).collect()))
     }
 
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Netperf => "netperf",
-            Self::Netserver => "netserver",
-            Self::Sockperf => "sockperf",
-            Self::Iperf => "iperf",
-            Self::Iperf3 => "iperf3",
-            Self::Hping3 => "hping3",
-            Self::Ping => "ping",
-            Self::Pkb => "pkb",
-        }
-    }
-
     /// Plays the part. Standard output that cannot be written to is a failure here too.
-    pub fn play(self, words: &[String]) -> Exit {
-        // netperf and iperf3 know no colours; those of sockperf are for a terminal. ping has none either, but bells and
-        // backspaces, which are not to be taken for colours and left out.
-        let colours = match self {
-            Self::Sockperf => ColorChoice::Auto,
-            Self::Ping => ColorChoice::AlwaysAnsi,
-            _ => ColorChoice::Never,
-        };
-        let output = Arc::new(Output::new(colours, false, false));
-        let exit = match self {
-            Self::Netperf => netperf::client(self.name(), words, &output),
-            Self::Netserver => netperf::server(self.name(), words, &output),
-            Self::Sockperf => sockperf::play(words, &output),
-            Self::Iperf => iperf::play(words, &output),
-            Self::Iperf3 => iperf3::play(words, &output),
-            Self::Hping3 => hping3::play(words, &output),
-            Self::Ping => ping::play(words, &output),
-            Self::Pkb => pkb::play(words, &output),
-        };
+    pub fn play(&self, words: &[String]) -> Exit {
+        let output = Arc::new(Output::new(self.colours, false, false));
+        let call = Call { program: self.name, words, output: &output };
+        let exit = (self.play)(&call).unwrap_or_else(|answer| answer.say(&output));
         match output.fault() {
             Some(fault) if exit == Exit::Done => {
-                output.aside(&format!("{}: standard output: cannot write the result: {fault}\n", self.name()));
+                output.aside(&format!("{}: standard output: cannot write the result: {fault}\n", self.name));
                 Exit::Persona(1)
             }
             _ => exit,
@@ -107,18 +113,8 @@ impl Persona {
     }
 
     /// The persona of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "netperf" => Some(Self::Netperf),
-            "netserver" => Some(Self::Netserver),
-            "sockperf" => Some(Self::Sockperf),
-            "iperf" => Some(Self::Iperf),
-            "iperf3" => Some(Self::Iperf3),
-            "hping3" => Some(Self::Hping3),
-            "ping" => Some(Self::Ping),
-            "pkb" | "pkb.py" => Some(Self::Pkb),
-            _ => None,
-        }
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ALL.iter().copied().find(|persona| persona.name == name || persona.alias == Some(name))
     }
 }
 
@@ -127,28 +123,30 @@ mod tests {
     use super::*;
     use test_case::test_case;
 
-    #[test_case("netperf", Some(Persona::Netperf); "bare")]
-    #[test_case("/usr/local/bin/netserver", Some(Persona::Netserver); "in a folder")]
-    #[test_case("./sockperf", Some(Persona::Sockperf); "here")]
-    #[test_case("./pkb.py", Some(Persona::Pkb); "a script's name")]
+    #[test_case("netperf", Some("netperf"); "bare")]
+    #[test_case("/usr/local/bin/netserver", Some("netserver"); "in a folder")]
+    #[test_case("./sockperf", Some("sockperf"); "here")]
+    #[test_case("./pkb.py", Some("pkb"); "a script's name")]
     #[test_case("sonde", None; "ourselves")]
     #[test_case("netperf-2.7", None; "another name")]
-    fn the_first_word_tells_whom_to_play(program: &str, expected: Option<Persona>) {
-        assert_eq!(Persona::called(OsStr::new(program)), expected);
+    fn the_first_word_tells_whom_to_play(program: &str, expected: Option<&str>) {
+        assert_eq!(Persona::called(OsStr::new(program)).map(|persona| persona.name), expected);
     }
 
-    #[test_case(&["netperf", "-v", "2"], Some((Persona::Netperf, &["-v", "2"])); "by its name")]
-    #[test_case(&["/bin/sonde", "netserver", "-D"], Some((Persona::Netserver, &["-D"])); "by our first word")]
+    #[test_case(&["netperf", "-v", "2"], Some(("netperf", &["-v", "2"])); "by its name")]
+    #[test_case(&["/bin/sonde", "netserver", "-D"], Some(("netserver", &["-D"])); "by our first word")]
     #[test_case(&["sonde", "rtt", "netperf"], None; "by a later word")]
     #[test_case(&["sonde"], None; "no word")]
-    fn words_are_handed_on_untouched(argv: &[&str], expected: Option<(Persona, &[&str])>) {
+    fn words_are_handed_on_untouched(argv: &[&str], expected: Option<(&str, &[&str])>) {
         let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
-        let expected = expected.map(|(whom, words)| (whom, words.iter().map(ToString::to_string).collect()));
-        assert_eq!(Persona::asked(&argv), expected);
+        let asked = Persona::asked(&argv).map(|(whom, words)| (whom.name, words));
+        assert_eq!(asked, expected.map(|(whom, words)| (whom, words.iter().map(ToString::to_string).collect())));
     }
 
     #[test]
-    fn every_name_is_a_persona() {
-        assert!(NAMES.into_iter().all(|name| Persona::named(name).map(Persona::name) == Some(name)));
+    fn every_name_is_one_persona() {
+        assert!(
+            ALL.iter().all(|persona| Persona::named(persona.name).is_some_and(|named| std::ptr::eq(named, *persona)))
+        );
     }
 }

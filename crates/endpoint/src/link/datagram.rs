@@ -105,14 +105,15 @@ impl Datagram {
         &self.socket
     }
 
-    pub(super) fn spins(&self) -> bool {
+    /// Whether it is asked again and again in place of waited for.
+    pub fn spins(&self) -> bool {
         self.spinning
     }
 
     /// An error of a call: what it means, with its details taken off the error queue, where it would otherwise wake
     /// every poll from now on. What stands there besides are stamps nobody waits for any more.
     #[cold]
-    pub(super) fn fault(&self, errno: Errno) -> Fault {
+    pub fn fault(&self, errno: Errno) -> Fault {
         while queue::next_notice(self.socket.as_fd()).is_some() {}
         fault_of(errno)
     }

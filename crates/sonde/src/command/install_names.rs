@@ -9,7 +9,7 @@ use clap::Args;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::persona::NAMES;
+use crate::persona;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,6 +24,14 @@ pub struct InstallNamesOptions {
     /// The folder to make the links in; files of other origin there are left alone
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
+}
+
+/// What the list of commands says of it.
+pub fn about() -> String {
+    let names: Vec<&str> = persona::ALL.iter().map(|persona| persona.name).collect();
+    let names = names.join(", ");
+    let (first, last) = names.rsplit_once(", ").unwrap_or(("", &names));
+    format!("Make links by which this binary is called {first} and {last}")
 }
 
 /// What stands where a link is to be.
@@ -46,7 +54,7 @@ pub fn run(options: &InstallNamesOptions, output: &Output) -> Result<Exit, Failu
     let binary = std::env::current_exe()
         .and_then(|path| path.canonicalize())
         .map_err(|error| Failure::usage(format!("cannot tell where this binary lies: {error}")))?;
-    let places = NAMES.map(|name| folder.join(name));
+    let places: Vec<PathBuf> = persona::ALL.iter().map(|persona| folder.join(persona.name)).collect();
     let found: Vec<Place> = places.iter().map(|path| look(path, &binary)).collect::<Result<_, _>>()?;
     for (path, found) in places.iter().zip(found) {
         if found == Place::Free {

@@ -57,12 +57,12 @@ pub fn carry_out(plan: &Plan, command: Vec<String>, output: &Arc<Output>) -> Res
     let interruption = heed_signals(&tally, &stop, output)?;
     let task = task(plan, method, &stop, &interruption, output)?;
     let instrument = conclude::instrument(&clock_cost());
-    let inquiry = Inquiry::new(plan, task, command, now(), instrument);
+    let inquiry = Inquiry::new(plan, &task, command, now(), instrument);
     deliver::check(&plan.result)?;
     let pcap = plan.verify.as_ref().map(Verify::open).transpose()?.flatten();
-    let mut watch = Watch::open(plan, &inquiry.task.method, tally, output)?;
+    let mut watch = Watch::open(plan, &inquiry.method, tally, output)?;
     watch.start(inquiry.start(), &stop);
-    let found = rtt::run(&inquiry.task, &stop, &mut |event| watch.take(&event, &stop));
+    let found = rtt::run(&task, &stop, &mut |event| watch.take(&event, &stop));
     output.progress_done();
     match found {
         Ok(mut finding) => {

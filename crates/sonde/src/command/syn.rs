@@ -43,16 +43,16 @@ pub fn run(options: SynOptions, command: Vec<String>, output: &Arc<Output>) -> R
     let task = rtt::task(&plan.inner, method, &stop, &interruption, output)?;
     let Some(target) = task.target.clone() else { return Err(Failure::usage("there is nobody to probe")) };
     plan::check_target(target.address.ip())?;
-    let inquiry = Inquiry::new(&plan.inner, task, command, rtt::now(), conclude::instrument(&clock_cost()));
+    let inquiry = Inquiry::new(&plan.inner, &task, command, rtt::now(), conclude::instrument(&clock_cost()));
     deliver::check(&plan.inner.result)?;
     let pcap = plan.inner.verify.as_ref().map(Verify::open).transpose()?.flatten();
-    let mut watch = Watch::open(&plan.inner, &inquiry.task.method, tally, output)?;
+    let mut watch = Watch::open(&plan.inner, &inquiry.method, tally, output)?;
     watch.start(inquiry.start(), &stop);
     let probing = Probing {
         program: PROGRAM.to_owned(),
-        samples: inquiry.task.samples,
-        verify: inquiry.task.verify,
-        ..Probing::syn(inquiry.task.method.clone(), target.address)
+        samples: task.samples,
+        verify: task.verify,
+        ..Probing::syn(inquiry.method.clone(), target.address)
     };
     let (mut counter, offset_before) = (Counter::default(), wall_offset());
     let ears =

@@ -93,8 +93,7 @@ struct One<'a> {
 impl One<'_> {
     fn measure(&self, method: Method, command: Vec<String>, tally: &Arc<Mutex<Tally>>) -> Result<Record, Failure> {
         let asked = rtt::task(self.measurement, method.clone(), self.stop, self.interruption, self.output)?;
-        let inquiry =
-            Inquiry::new(self.measurement, asked.clone(), command, rtt::now(), conclude::instrument(&clock_cost()));
+        let inquiry = Inquiry::new(self.measurement, &asked, command, rtt::now(), conclude::instrument(&clock_cost()));
         let mut watch = Watch::open(self.measurement, &method, Arc::clone(tally), self.output)?;
         watch.start(inquiry.start(), self.stop);
         let pcap = self.measurement.verify.as_ref().map(Verify::open).transpose()?.flatten();

@@ -2,6 +2,10 @@
 
 use std::fmt::Display;
 
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
 /// Words for both streams and the exit status that goes with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -27,5 +31,26 @@ impl Answer {
     /// An option that is not taken, and why.
     pub fn refusal(program: &str, option: &str, why: impl Display) -> Self {
         Self::complaint(format!("{program}: {option}: {why}\n"))
+    }
+
+    /// Prints it; its status is that of the program.
+    pub fn say(&self, output: &Output) -> Exit {
+        if !self.stdout.is_empty() {
+            output.result(&self.stdout);
+        }
+        if !self.stderr.is_empty() {
+            output.aside(&self.stderr);
+        }
+        match self.status {
+            0 => Exit::Done,
+            status => Exit::Persona(status),
+        }
+    }
+}
+
+/// What a command of our own would say.
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        Self::complaint(failure.text())
     }
 }

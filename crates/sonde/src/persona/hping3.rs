@@ -9,22 +9,35 @@ pub mod run;
 #[cfg(test)]
 mod transcript;
 
-use std::sync::Arc;
+use anstream::ColorChoice;
 
 use crate::exit::Exit;
-use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::netperf::say;
+use crate::persona::hping3::options::usage;
+use crate::persona::{Call, Persona};
 
-/// Is hping3: reads the words behind its name, runs what they ask for, prints.
-pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
-    let run = || {
-        let asked = options::parse(words)?;
-        for note in &asked.notes {
-            output.note(&format!("hping3: {note}\n"));
-        }
-        let command: Vec<String> = std::iter::once("hping3".to_owned()).chain(words.iter().cloned()).collect();
-        run::run(&asked, &command, output)
-    };
-    run().unwrap_or_else(|answer: Answer| say(&answer, output))
+/// hping3.
+pub static PERSONA: Persona = Persona {
+    name: "hping3",
+    alias: None,
+    about: "Be hping3: its command line and its output, for TCP probes; `sonde hping3 --help` tells all",
+    help: || format!("{EXAMPLES}\n{}", usage::help()),
+    colours: ColorChoice::Never,
+    play,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde hping3 -S -p 5432 -c 4 db1                       needs CAP_NET_RAW, as the original does
+  sonde hping3 -S -p 5432 -i u10000 -q -c 1000 db1
+  sonde install-names ~/bin                              from then on as hping3
+
+docs/hping3.md says where it differs from the original.
+";
+
+/// Reads the words, runs what they ask for, prints.
+fn play(call: &Call<'_>) -> Result<Exit, Answer> {
+    let asked = options::parse(call.words)?;
+    call.note(&asked.notes);
+    run::run(&asked, &call.command(), call.output)
 }

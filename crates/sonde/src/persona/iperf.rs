@@ -9,30 +9,42 @@ pub mod run;
 #[cfg(test)]
 mod transcript;
 
-use std::sync::Arc;
+use anstream::ColorChoice;
 
 use crate::exit::Exit;
-use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::iperf::options::Role;
-use crate::persona::netperf::say;
+use crate::persona::iperf::options::usage;
+use crate::persona::{Call, Persona};
 
-/// Is iperf: reads the words behind its name, runs what they ask for, prints.
-pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
-    let run = || {
-        let asked = options::parse(words, variable)?;
-        for note in &asked.notes {
-            output.note(&format!("iperf: {note}\n"));
-        }
-        match &asked.role {
-            Role::Server(server) => run::server::run(server, output),
-            Role::Client(client) => {
-                let command: Vec<String> = std::iter::once("iperf".to_owned()).chain(words.iter().cloned()).collect();
-                run::client::run(client, &asked.own, &command, output)
-            }
-        }
-    };
-    run().unwrap_or_else(|answer: Answer| say(&answer, output))
+/// iperf.
+pub static PERSONA: Persona = Persona {
+    name: "iperf",
+    alias: None,
+    about: "Be iperf 2: its command line and its output, either end; `sonde iperf --help` tells all",
+    help: || format!("{EXAMPLES}\n{}", usage::help()),
+    colours: ColorChoice::Never,
+    play,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde iperf -s                                         the far side, on TCP port 5001
+  sonde iperf -c db1 -t 5 -i 1 -P 4
+  sonde iperf -u -c db1 -b 100m --record run.json
+  sonde install-names ~/bin                              from then on as iperf
+
+docs/iperf.md says where it differs from the original.
+";
+
+/// Reads the words, runs what they ask for, prints.
+fn play(call: &Call<'_>) -> Result<Exit, Answer> {
+    let asked = options::parse(call.words, variable)?;
+    call.note(&asked.notes);
+    match &asked.role {
+        Role::Server(server) => run::server::run(server, call.output),
+        Role::Client(client) => run::client::run(client, &asked.own, &call.command(), call.output),
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "options may come from the environment")]

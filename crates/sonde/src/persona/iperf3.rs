@@ -10,28 +10,40 @@ pub mod run;
 #[cfg(test)]
 mod transcript;
 
-use std::sync::Arc;
+use anstream::ColorChoice;
 
 use crate::exit::Exit;
-use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::Role;
-use crate::persona::netperf::say;
+use crate::persona::iperf3::options::usage;
+use crate::persona::{Call, Persona};
 
-/// Is iperf3: reads the words behind its name, runs what they ask for, prints.
-pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
-    let run = || {
-        let asked = options::parse(words)?;
-        for note in &asked.notes {
-            output.note(&format!("iperf3: {note}\n"));
-        }
-        match &asked.role {
-            Role::Server(server) => run::server::run(&asked, server, output),
-            Role::Client(client) => {
-                let command: Vec<String> = std::iter::once("iperf3".to_owned()).chain(words.iter().cloned()).collect();
-                run::client::run(&asked, client, &command, output)
-            }
-        }
-    };
-    run().unwrap_or_else(|answer: Answer| say(&answer, output))
+/// iperf3.
+pub static PERSONA: Persona = Persona {
+    name: "iperf3",
+    alias: None,
+    about: "Be iperf3: its command line and its output, either end; `sonde iperf3 --help` tells all",
+    help: || format!("{EXAMPLES}\n{}", usage::help()),
+    colours: ColorChoice::Never,
+    play,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde iperf3 -s                                        the far side, on port 5201
+  sonde iperf3 -c db1 -t 5 -P 4                          here
+  sonde iperf3 -c db1 -u -b 100M -R -J --record run.json
+  sonde install-names ~/bin                              from then on as iperf3
+
+docs/iperf3.md says where it differs from the original.
+";
+
+/// Reads the words, runs what they ask for, prints.
+fn play(call: &Call<'_>) -> Result<Exit, Answer> {
+    let asked = options::parse(call.words)?;
+    call.note(&asked.notes);
+    match &asked.role {
+        Role::Server(server) => run::server::run(&asked, server, call.output),
+        Role::Client(client) => run::client::run(&asked, client, &call.command(), call.output),
+    }
 }

@@ -18,49 +18,60 @@ mod transcript;
 pub mod unit;
 pub mod view;
 
+use anstream::ColorChoice;
+
 use crate::exit::Exit;
-use crate::output::Output;
 use crate::persona::answer::Answer;
+use crate::persona::netperf::options::usage;
+use crate::persona::{Call, Persona};
 
-/// Is netperf: reads the words behind its name, runs the test, prints.
-pub fn client(program: &str, words: &[String], output: &Output) -> Exit {
-    let run = || {
-        let mut options = options::parse(program, words)?;
-        selection::resolve(&mut options, |path| std::fs::read_to_string(path))?;
-        tell("netperf", &options.notes, output);
-        let command: Vec<String> = [program].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect();
-        run::client(&options, &command, output)
-    };
-    run().unwrap_or_else(|answer: Answer| say(&answer, output))
+/// netperf.
+pub static CLIENT: Persona = Persona {
+    name: "netperf",
+    alias: None,
+    about: "Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all",
+    help: || format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL),
+    colours: ColorChoice::Never,
+    play: client,
+};
+
+/// netserver.
+pub static SERVER: Persona = Persona {
+    name: "netserver",
+    alias: None,
+    about: "Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all",
+    help: || format!("{SERVER_EXAMPLES}{}", usage::SERVER),
+    colours: ColorChoice::Never,
+    play: server,
+};
+
+const CLIENT_EXAMPLES: &str = "\
+Examples:
+  sonde netperf -H db1 -t TCP_RR -l 5                    transactions a second
+  sonde netperf -H db1 -t TCP_RR -- -k MIN_LATENCY,P99_LATENCY,P999_LATENCY
+  sonde netperf -H db1 -t UDP_RR -w 10ms -b 1 --pacing spin -- -o THROUGHPUT,LOST
+  sonde install-names ~/bin                              from then on as netperf
+
+docs/netperf.md says where it differs from the original.
+";
+
+const SERVER_EXAMPLES: &str = "\
+Examples:
+  sonde netserver                                        a daemon on port 12865
+  sonde netserver -D -L 10.0.0.2 --passphrase-file pass  in the foreground, for those who know
+";
+
+/// Reads the words, runs the test, prints.
+fn client(call: &Call<'_>) -> Result<Exit, Answer> {
+    let mut options = options::parse(call.program, call.words)?;
+    selection::resolve(&mut options, |path| std::fs::read_to_string(path))?;
+    call.note(&options.notes);
+    run::client(&options, &call.command(), call.output)
 }
 
-/// Is netserver.
-pub fn server(program: &str, words: &[String], output: &Output) -> Exit {
-    let run = || {
-        let options = options::server::parse(program, words)?;
-        tell("netserver", &options.notes, output);
-        run::server::run(&options, output)
-    };
-    run().unwrap_or_else(|answer: Answer| say(&answer, output))
-}
-
-/// Notes stand on standard error, a line each.
-fn tell(program: &str, notes: &[String], output: &Output) {
-    for note in notes {
-        output.note(&format!("{program}: {note}\n"));
-    }
-}
-
-/// Prints an answer; its status is that of the program.
-pub fn say(answer: &Answer, output: &Output) -> Exit {
-    if !answer.stdout.is_empty() {
-        output.result(&answer.stdout);
-    }
-    if !answer.stderr.is_empty() {
-        output.aside(&answer.stderr);
-    }
-    match answer.status {
-        0 => Exit::Done,
-        status => Exit::Persona(status),
-    }
+/// Reads the words, serves.
+fn server(call: &Call<'_>) -> Result<Exit, Answer> {
+    let options = options::server::parse(call.program, call.words)?;
+    call.note(&options.notes);
+    run::server::run(&options, call.output)
 }

@@ -10,19 +10,36 @@ pub mod statistics;
 #[cfg(test)]
 mod transcript;
 
-use std::sync::Arc;
+use anstream::ColorChoice;
 
 use crate::exit::Exit;
-use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::netperf::say;
+use crate::persona::ping::options::usage;
+use crate::persona::{Call, Persona};
 
-/// Is ping: reads the words behind its name, asks, prints.
-pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
-    let run = || {
-        let options = options::parse(words)?;
-        let command: Vec<String> = std::iter::once("ping".to_owned()).chain(words.iter().cloned()).collect();
-        run::run(&options, &command, output)
-    };
-    run().unwrap_or_else(|answer: Answer| say(&answer, output))
+/// ping.
+pub static PERSONA: Persona = Persona {
+    name: "ping",
+    alias: None,
+    about: "Be ping: iputils' command line and its output; `sonde ping --help` tells all",
+    help: || format!("{EXAMPLES}{}", usage::text()),
+    // It knows no colours, but bells and backspaces, which are not to be taken for colours and left out.
+    colours: ColorChoice::AlwaysAnsi,
+    play,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde ping -c 100 db1
+  sonde ping -c 1000 -i 0.0005 -q db1                    every 500 us, which no other ping does
+  sonde ping -c 1000 -i 0.01 --record run.json db1       and what ping does not tell: sonde show run.json
+  sonde install-names ~/bin                              from then on as ping
+
+docs/ping.md says where it differs from the original.
+";
+
+/// Reads the words, asks, prints.
+fn play(call: &Call<'_>) -> Result<Exit, Answer> {
+    let options = options::parse(call.words)?;
+    run::run(&options, &call.command(), call.output)
 }

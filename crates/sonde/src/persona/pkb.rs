@@ -19,33 +19,48 @@ pub mod samples;
 pub mod stages;
 pub mod static_file;
 
-use std::sync::Arc;
-
+use anstream::ColorChoice;
 use uuid::Uuid;
 
 use crate::exit::Exit;
-use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::netperf::say;
 use crate::persona::pkb::flags::{Flags, complain, help};
 use crate::persona::pkb::here::Here;
 use crate::persona::pkb::job::Given;
+use crate::persona::{Call, Persona};
 
 /// Largest file of flags, settings or hosts, bytes.
 const LARGEST_FILE: u64 = 4 << 20;
 
-/// Is PKB: reads the words behind its name, and runs the benchmarks they name.
-pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
-    let run = || {
-        let flags = Flags::parse(words, &read)?;
-        if let Some(answer) = asked_for_words(&flags) {
-            return Err(answer);
-        }
-        let session = job::session(&flags, &given(), &read)?;
-        let command: Vec<String> = std::iter::once("pkb".to_owned()).chain(words.iter().cloned()).collect();
-        run::run(&session, &flags, &command, &Here::new(output), output)
-    };
-    run().unwrap_or_else(|answer: Answer| say(&answer, output))
+/// pkb.
+pub static PERSONA: Persona = Persona {
+    name: "pkb",
+    alias: Some("pkb.py"),
+    about: "Be PerfKit Benchmarker, its benchmarks of networks: its flags and its samples; `sonde pkb --help` tells all",
+    help: || format!("{EXAMPLES}\n{}", help::usage()),
+    colours: ColorChoice::Never,
+    play,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde pkb --benchmarks=ping --cloud=GCP --zone=us-east1-c --dry_run
+  sonde pkb --benchmarks=netperf --static_vm_file=hosts.json --netperf_benchmarks=TCP_RR,UDP_RR
+  sonde pkb --benchmarks=ping,iperf --cloud=AWS --zone=us-east-1a --zone=eu-west-1a --ip_addresses=BOTH
+  sonde pkb --helpmatch=netperf                          flags of one matter, those refused among them
+  sonde install-names ~/bin                              from then on as pkb
+
+docs/pkb.md says what each benchmark measures by, and what differs.
+";
+
+/// Reads the words, and runs the benchmarks they name.
+fn play(call: &Call<'_>) -> Result<Exit, Answer> {
+    let flags = Flags::parse(call.words, &read)?;
+    if let Some(answer) = asked_for_words(&flags) {
+        return Err(answer);
+    }
+    let session = job::session(&flags, &given(), &read)?;
+    run::run(&session, &flags, &call.command(), &Here::new(call.output), call.output)
 }
 
 /// Help and version.

@@ -10,29 +10,39 @@ pub mod statistics;
 #[cfg(test)]
 mod transcript;
 
-use std::sync::Arc;
+use anstream::ColorChoice;
 
 use crate::exit::Exit;
-use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::netperf::say;
 use crate::persona::sockperf::options::Command;
+use crate::persona::sockperf::options::usage;
+use crate::persona::{Call, Persona};
 
-/// Is sockperf: reads the words behind its name, runs what they ask for, prints.
-pub fn play(words: &[String], output: &Arc<Output>) -> Exit {
-    let run = || {
-        let asked = options::parse(words)?;
-        for note in &asked.notes {
-            output.note(&format!("sockperf: {note}\n"));
-        }
-        match &asked.command {
-            Command::Server(server) => run::server::run(server, output),
-            Command::Client(client) => {
-                let command: Vec<String> =
-                    std::iter::once("sockperf".to_owned()).chain(words.iter().cloned()).collect();
-                run::client::run(client, &asked.own, &command, output)
-            }
-        }
-    };
-    run().unwrap_or_else(|answer: Answer| say(&answer, output))
+/// sockperf.
+pub static PERSONA: Persona = Persona {
+    name: "sockperf",
+    alias: None,
+    about: "Be sockperf: its command line and its output, either end; `sonde sockperf --help` tells all",
+    help: || format!("{EXAMPLES}\n{}", usage::general()),
+    colours: ColorChoice::Auto,
+    play,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  sonde sockperf server                                  the far side, on UDP port 11111
+  sonde sockperf server --tcp -i 10.0.0.2 -g
+  sonde install-names ~/bin                              from then on as sockperf
+
+docs/sockperf.md says where it differs from the original.
+";
+
+/// Reads the words, runs what they ask for, prints.
+fn play(call: &Call<'_>) -> Result<Exit, Answer> {
+    let asked = options::parse(call.words)?;
+    call.note(&asked.notes);
+    match &asked.command {
+        Command::Server(server) => run::server::run(server, call.output),
+        Command::Client(client) => run::client::run(client, &asked.own, &call.command(), call.output),
+    }
 }

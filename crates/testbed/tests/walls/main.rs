@@ -6,6 +6,7 @@
 mod graph;
 mod lexis;
 mod lints;
+mod persona;
 mod source;
 mod tree;
 mod words;

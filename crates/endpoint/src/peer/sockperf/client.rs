@@ -10,7 +10,10 @@
 
 mod arrivals;
 mod flows;
+mod framed;
+mod group;
 mod sockets;
+mod way;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;

@@ -114,7 +114,8 @@ impl Prober<'_> {
         let refuse = |error: measure::search::BoundsError| Failure::usage(error.to_string());
         let mut search = Search::new(self.hunt.bounds).map_err(refuse)?;
         let mut probes: Vec<Probe> = Vec::new();
-        let start = self.inquiry(self.hunt.bounds.start_per_1000s)?.start();
+        let (_, inquiry) = self.inquiry(self.hunt.bounds.start_per_1000s)?;
+        let start = inquiry.start();
         let mut target = start.target.clone();
         stream.write(&Line::Start(Box::new(start)));
         let (reached, ended) = loop {
@@ -123,8 +124,8 @@ impl Prober<'_> {
                 Next::Done(reached) => break (reached, Ended::Complete),
             };
             Told::update(told, &search, Some(rate), output);
-            let inquiry = self.inquiry(rate)?;
-            let record = match self.probe(&inquiry) {
+            let (task, inquiry) = self.inquiry(rate)?;
+            let record = match self.probe(&task, &inquiry) {
                 Ok(record) if record.ended == Ended::Complete => record,
                 Ok(record) => break (Reached::Stopped, record.ended),
                 Err(failure) if probes.is_empty() => return Err(failure),
@@ -142,15 +143,16 @@ impl Prober<'_> {
         Ok(Course { probes, bracket: search.bracket(reached), ended, target })
     }
 
-    fn inquiry(&self, rate: Rate) -> Result<Inquiry, Failure> {
+    fn inquiry(&self, rate: Rate) -> Result<(Task, Inquiry), Failure> {
         let plan = at(self.plan, self.hunt, rate);
         let method: Method = method(&plan)?;
         let task = Task { method, ..self.task.clone() };
-        Ok(Inquiry::new(&plan, task, self.command.clone(), rtt::now(), self.instrument.clone()))
+        let inquiry = Inquiry::new(&plan, &task, self.command.clone(), rtt::now(), self.instrument.clone());
+        Ok((task, inquiry))
     }
 
-    fn probe(&self, inquiry: &Inquiry) -> Result<Record, Failure> {
-        let found = engine::run(&inquiry.task, &self.stop, &mut |_| {});
+    fn probe(&self, task: &Task, inquiry: &Inquiry) -> Result<Record, Failure> {
+        let found = engine::run(task, &self.stop, &mut |_| {});
         let finding = found.map_err(|error| rtt::failure(error, self.plan, self.interruption))?;
         Ok(inquiry.record(finding, self.interruption.signal(), None))
     }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use endpoint::rtt::{Ending, Finding, PeerFacts, Protocol, Task};
+use endpoint::rtt::{self, Ending, Finding, PeerFacts, Protocol, Task};
 use endpoint::signal::Signal;
 use logbook::event::{self, Start};
 use logbook::moment::Moment;
@@ -38,10 +38,48 @@ pub struct Inquiry {
     pub command: Vec<String>,
     /// The method as asked for.
     pub asked: Asked,
-    /// What is to be done.
-    pub task: Task,
+    /// The method as carried out.
+    pub method: Method,
+    /// Whom; absent: a reflector of our own.
+    pub target: Option<rtt::Target>,
+    /// What the peer speaks.
+    pub spoken: Spoken,
     /// What our own clock can tell.
     pub instrument: Instrument,
+}
+
+/// What a peer over TCP or UDP speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoken {
+    /// Our own protocol.
+    Native,
+    /// That of another program.
+    Foreign {
+        /// Its name.
+        name: &'static str,
+        /// Whether a reply carries what tells whose it is.
+        marks: bool,
+    },
+    /// Nobody knows: whoever is there was not asked.
+    Unknown,
+}
+
+impl Spoken {
+    /// The protocol of another program, whose replies do not tell whose they are.
+    pub const fn foreign(name: &'static str) -> Self {
+        Self::Foreign { name, marks: false }
+    }
+}
+
+impl From<&Protocol> for Spoken {
+    fn from(protocol: &Protocol) -> Self {
+        match protocol {
+            Protocol::Native => Self::Native,
+            Protocol::Netperf { .. } => Self::foreign("netperf"),
+            Protocol::Stamp { .. } => Self::Foreign { name: "stamp", marks: true },
+            Protocol::Echo => Self::foreign("echo"),
+        }
+    }
 }
 
 /// What is told of our instrument, from the cost and the step of the clock that is read.
@@ -59,37 +97,46 @@ pub type SamplesMissing = Option<(u64, Option<String>)>;
 
 impl Inquiry {
     /// The inquiry that `plan` makes by `task`, started at `started`.
-    pub fn new(plan: &Plan, task: Task, command: Vec<String>, started: Moment, instrument: Instrument) -> Self {
-        Self { id: Uuid::now_v7(), started, command, asked: plan.asked.clone(), task, instrument }
+    pub fn new(plan: &Plan, task: &Task, command: Vec<String>, started: Moment, instrument: Instrument) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            started,
+            command,
+            asked: plan.asked.clone(),
+            method: task.method.clone(),
+            target: task.target.clone(),
+            spoken: Spoken::from(&task.protocol),
+            instrument,
+        }
     }
 
     /// The first line of the events.
     pub fn start(&self) -> Start {
         // A reflector of our own gets its port when it starts; its address is known.
         let own = (IpAddr::V4(Ipv4Addr::LOCALHOST), None);
-        let (address, port) = self.task.target.as_ref().map_or(own, |t| (t.address.ip(), Some(t.address.port())));
+        let (address, port) = self.target.as_ref().map_or(own, |t| (t.address.ip(), Some(t.address.port())));
         Start {
             version: event::VERSION,
             id: self.id,
             tool: tool(),
             started: self.started,
-            target: self.target(address, port, self.task.target.is_none()),
-            method: self.task.method.clone(),
+            target: self.whom(address, port, self.target.is_none()),
+            method: self.method.clone(),
         }
     }
 
     /// The record of what was found. `signal` is the one that ended the run early, where one did.
     pub fn record(&self, finding: Finding, signal: Option<Signal>, samples: SamplesMissing) -> Record {
-        let outcome = outcome(&finding, &self.task);
+        let outcome = outcome(&finding, &self.method);
         let wire = finding.wire.as_ref().map(|watched| {
-            let counted = claims::of_exchanges(&outcome, &self.task, &finding, watched);
+            let counted = claims::of_exchanges(&outcome, &self.method, self.spoken, &finding, watched);
             judge_wire(&watched.observed, &counted, watched.place.clone())
         });
         let Finding { ours, theirs, peer, ended, target, own_reflector, report_missing, .. } = finding;
         let around = Around { ours, theirs, peer, ended, target, own_reflector, report_missing };
         let context = around.context(samples, &self.instrument);
         let theirs = around.theirs.as_ref();
-        let method = resolved(&self.task.method, &around.peer);
+        let method = resolved(&self.method, &around.peer);
         let question = if method.pattern == Pattern::Load { Question::Load } else { Question::Rtt };
         let warnings = judge(&outcome, &method, Some(&around.ours), theirs, &context);
         let record = Record { outcome: Some(outcome), warnings, ..self.frame(question, around, signal) };
@@ -100,14 +147,14 @@ impl Inquiry {
     pub fn stream_record(&self, stream: Throughput, around: Around, signal: Option<Signal>) -> Record {
         let context = around.context(None, &self.instrument);
         let theirs = around.theirs.as_ref();
-        let warnings = judge_stream(&stream, &self.task.method, Some(&around.ours), theirs, &context);
+        let warnings = judge_stream(&stream, &self.method, Some(&around.ours), theirs, &context);
         Record { stream: Some(stream), warnings, ..self.frame(Question::Throughput, around, signal) }
     }
 
     /// A record that lacks what was found.
     fn frame(&self, question: Question, around: Around, signal: Option<Signal>) -> Record {
         let Around { ours, theirs, peer, ended, target, own_reflector, .. } = around;
-        let method = resolved(&self.task.method, &peer);
+        let method = resolved(&self.method, &peer);
         Record {
             format: Format::Record,
             version: VERSION,
@@ -116,8 +163,8 @@ impl Inquiry {
             command: self.command.clone(),
             started: self.started,
             question,
-            target: self.target(target.ip(), Some(target.port()), own_reflector),
-            peer: who(&peer, &self.task.protocol, method.carrier),
+            target: self.whom(target.ip(), Some(target.port()), own_reflector),
+            peer: who(&peer, self.spoken, method.carrier),
             asked: self.asked.clone(),
             warnings: Vec::new(),
             method,
@@ -132,10 +179,10 @@ impl Inquiry {
         }
     }
 
-    fn target(&self, address: IpAddr, port: Option<u16>, own_reflector: bool) -> Target {
-        let host = self.task.target.as_ref().map(|target| target.host.clone());
+    fn whom(&self, address: IpAddr, port: Option<u16>, own_reflector: bool) -> Target {
+        let host = self.target.as_ref().map(|target| target.host.clone());
         // ICMP has no ports: the one that stands in the socket address means nothing.
-        let port = port.filter(|port| *port > 0 && self.task.method.carrier != Carrier::Icmp);
+        let port = port.filter(|port| *port > 0 && self.method.carrier != Carrier::Icmp);
         Target { host, address, port, own_reflector }
     }
 }
@@ -210,14 +257,14 @@ pub fn tool() -> Tool {
     Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
 
-fn outcome(finding: &Finding, task: &Task) -> Outcome {
+fn outcome(finding: &Finding, method: &Method) -> Outcome {
     let extra = Extra {
         split: split(finding),
         one_way: finding.one_way.clone(),
         sockets: finding.sockets.clone(),
         peer: finding.peer_counts,
     };
-    summarise(&finding.recording, &task.method, extra)
+    summarise(&finding.recording, method, extra)
 }
 
 /// The split, with the reason in it where the kernel refused to stamp.
@@ -247,17 +294,12 @@ fn how(ended: Ending, signal: Option<Signal>) -> Ended {
 }
 
 /// Who answered. A handshake is answered by a kernel too, but on behalf of a program that did not say its name.
-fn who(facts: &PeerFacts, protocol: &Protocol, carrier: Carrier) -> Peer {
-    let (kind, protocol) = match (carrier, protocol) {
-        (Carrier::Tcp | Carrier::Udp, Protocol::Native) => (PeerKind::Native, None),
-        (Carrier::Tcp | Carrier::Udp, Protocol::Netperf { .. }) => (PeerKind::Foreign, Some("netperf".to_owned())),
-        (Carrier::Tcp | Carrier::Udp, Protocol::Stamp { .. }) => (PeerKind::Foreign, Some("stamp".to_owned())),
-        (Carrier::Tcp | Carrier::Udp, Protocol::Echo) => (PeerKind::Foreign, Some("echo".to_owned())),
-        (Carrier::Tcp | Carrier::Udp, Protocol::Sockperf) => (PeerKind::Foreign, Some("sockperf".to_owned())),
-        (Carrier::Tcp | Carrier::Udp, Protocol::Iperf) => (PeerKind::Foreign, Some("iperf".to_owned())),
-        (Carrier::Tcp | Carrier::Udp, Protocol::Iperf3) => (PeerKind::Foreign, Some("iperf3".to_owned())),
+fn who(facts: &PeerFacts, spoken: Spoken, carrier: Carrier) -> Peer {
+    let (kind, protocol) = match (carrier, spoken) {
+        (Carrier::Tcp | Carrier::Udp, Spoken::Native) => (PeerKind::Native, None),
+        (Carrier::Tcp | Carrier::Udp, Spoken::Foreign { name, .. }) => (PeerKind::Foreign, Some(name.to_owned())),
         (Carrier::Icmp, _) => (PeerKind::Kernel, None),
-        (Carrier::TcpConnect | Carrier::TcpSyn, _) => (PeerKind::Unknown, None),
+        (Carrier::Tcp | Carrier::Udp | Carrier::TcpConnect | Carrier::TcpSyn, _) => (PeerKind::Unknown, None),
     };
     let named = facts.program.as_deref().map(|program| program.split_once(' ').unwrap_or((program, "")));
     Peer {
@@ -309,7 +351,6 @@ fn status(ended: &Ended, came_through: bool, lacking: bool, signal: Option<Signa
 
 #[cfg(test)]
 mod tests {
-    use measure::event::INTERVAL;
     use measure::method::{Far, Pattern};
     use measure::throughput::meter::{Meter, Metered};
     use measure::throughput::{Carried, Sight, Theirs};
@@ -341,23 +382,14 @@ mod tests {
         let carried = |bytes| Carried { bytes: Bytes(bytes), calls: 1, failed_calls: 0 };
         let asked = Asked { pattern: Some(Pattern::Stream), direction: Some(direction), ..Asked::default() };
         let address = SocketAddr::from(([127, 0, 0, 1], 12_865));
-        let task = Task {
-            trace: None,
-            method: asked.resolve_towards(Far::Foreign).unwrap(),
-            target: None,
-            protocol: Protocol::Netperf { passphrase: None },
-            key: None,
-            samples: false,
-            interval: INTERVAL,
-            program: String::new(),
-            verify: None,
-        };
         let inquiry = Inquiry {
             id: Uuid::nil(),
             started: "2026-10-20T14:03:12.25+02:00".parse().unwrap(),
             command: Vec::new(),
+            method: asked.resolve_towards(Far::Foreign).unwrap(),
             asked,
-            task,
+            target: None,
+            spoken: Spoken::foreign("netperf"),
             instrument: Instrument::default(),
         };
         let around = Around {
@@ -412,13 +444,13 @@ mod tests {
     #[test]
     fn a_peer_is_named_by_its_program_and_version() {
         let facts = PeerFacts { program: Some("sonde 0.1.0".to_owned()), protocol: Some(1), ..PeerFacts::default() };
-        let peer = who(&facts, &Protocol::Native, Carrier::Tcp);
+        let peer = who(&facts, Spoken::Native, Carrier::Tcp);
         assert_eq!((peer.kind, peer.protocol_version), (PeerKind::Native, Some(1)));
         assert_eq!((peer.program.as_deref(), peer.version.as_deref()), (Some("sonde"), Some("0.1.0")));
-        let kernel = who(&PeerFacts::default(), &Protocol::Native, Carrier::Icmp);
+        let kernel = who(&PeerFacts::default(), Spoken::Native, Carrier::Icmp);
         assert_eq!((kernel.kind, kernel.program), (PeerKind::Kernel, None));
         let netserver = PeerFacts { program: Some("netserver".to_owned()), ..PeerFacts::default() };
-        let foreign = who(&netserver, &Protocol::Netperf { passphrase: None }, Carrier::Udp);
+        let foreign = who(&netserver, Spoken::from(&Protocol::Netperf { passphrase: None }), Carrier::Udp);
         assert_eq!((foreign.kind, foreign.protocol.as_deref()), (PeerKind::Foreign, Some("netperf")));
         assert_eq!((foreign.program.as_deref(), foreign.version), (Some("netserver"), None));
     }

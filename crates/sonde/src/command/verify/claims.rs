@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use endpoint::rtt::{Ending, Finding, Protocol, Task};
+use endpoint::rtt::{Ending, Finding};
 use endpoint::throughput::Finding as Streams;
 use endpoint::wire::Watched;
 use measure::event::Counts;
@@ -16,6 +16,8 @@ use measure::wire::judge::{Claim, Counted};
 use protocol::native::header::LENGTH;
 use protocol::native::preamble::DATA_LENGTH;
 
+use crate::command::rtt::conclude::Spoken;
+
 /// What a data connection says of itself before the first message, octets.
 const PREAMBLE: u64 = DATA_LENGTH as u64;
 /// What it is answered, and what lets a source of a stream go, octets.
@@ -27,9 +29,15 @@ const ONE_MORE: &str = "a netserver may be told of the end by a further connecti
 type Number = Result<u64, String>;
 
 /// What exchanges claim.
-pub fn of_exchanges(outcome: &Outcome, task: &Task, finding: &Finding, watched: &Watched) -> Counted {
-    let (method, shape) = (&task.method, Exchanges::of(outcome, finding));
-    let native = task.protocol == Protocol::Native;
+pub fn of_exchanges(
+    outcome: &Outcome,
+    method: &Method,
+    spoken: Spoken,
+    finding: &Finding,
+    watched: &Watched,
+) -> Counted {
+    let shape = Exchanges::of(outcome, finding);
+    let native = spoken == Spoken::Native;
     // Only our own protocol says anything on a data connection but requests and replies, and marks its warm-up.
     let (preamble, word) = if native { (PREAMBLE, WORD) } else { (0, 0) };
     let unmarked = if native { (0, 0) } else { (shape.tried + watched.before.0, shape.warm + watched.before.1) };
@@ -82,7 +90,7 @@ pub fn of_exchanges(outcome: &Outcome, task: &Task, finding: &Finding, watched: 
         apart: watched.apart.iter().copied().map(bare).collect(),
         most_flows: (method.carrier == Carrier::Icmp).then_some(method.spread.connections as usize),
         claims,
-        data_echoed: echoes(method, &task.protocol).then_some(outcome.counts.answered > 0),
+        data_echoed: echoes(method, spoken).then_some(outcome.counts.answered > 0),
         began_ns: watched.began_ns,
         of_handshakes: anew || method.carrier == Carrier::TcpSyn,
         // Where a handshake is a part of what is measured, the two are no comparison.
@@ -96,11 +104,11 @@ pub fn of_exchanges(outcome: &Outcome, task: &Task, finding: &Finding, watched: 
 }
 
 /// Whether a reply carries what tells whose it is.
-fn echoes(method: &Method, protocol: &Protocol) -> bool {
+fn echoes(method: &Method, spoken: Spoken) -> bool {
     match method.carrier {
         Carrier::Icmp => true,
-        Carrier::Udp => matches!(protocol, Protocol::Native | Protocol::Stamp { .. }),
-        Carrier::Tcp if *protocol != Protocol::Native => false,
+        Carrier::Udp => matches!(spoken, Spoken::Native | Spoken::Foreign { marks: true, .. }),
+        Carrier::Tcp if spoken != Spoken::Native => false,
         Carrier::Tcp => method.response_bytes.0 >= LENGTH as u64 && method.request_bytes.0 >= LENGTH as u64,
         Carrier::TcpConnect | Carrier::TcpSyn => false,
     }

@@ -1,6 +1,5 @@
 //! What the words behind `hping3` ask for.
 
-mod scan;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -13,8 +12,8 @@ use measure::answer::Flags;
 use measure::unit::Nanos;
 
 use crate::persona::answer::Answer;
-use crate::persona::hping3::options::scan::Given;
-use crate::persona::hping3::options::table::Key;
+use crate::persona::getopt::{Dashes, Fault, GNU, Rules, Scan, Why};
+use crate::persona::hping3::options::table::{ENTRIES, Fate, Given, Key};
 
 /// One run.
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -100,22 +99,25 @@ const MOST_DATA: u64 = 65_455;
 /// Where `--flood` is let go, so many packets a second leave and no more.
 pub const FLOOD: Nanos = Nanos::micros(10);
 
+/// GNU's but for long names, which are whole, and `--`, which is none. The operand is the host.
+const RULES: Rules = Rules { abbreviations: false, dashes: Dashes::Nothing, operands: 1, ..GNU };
+
 /// Reads the words.
 ///
 /// # Errors
 /// What is printed in place of a run: help, version, a word that is none, an option that is refused.
 pub fn parse(words: &[String]) -> Result<Asked, Answer> {
-    let given = scan::scan(words).map_err(|fault| usage::complaint(&fault))?;
+    let given = Given::all(Scan::new(words, ENTRIES, RULES)).map_err(|fault| usage::complaint(&text(&fault)))?;
     if given.has(Key::Help) {
         return Err(Answer::said(usage::help(), 0));
     }
     if given.has(Key::Version) {
         return Err(Answer::said(usage::version(), 0));
     }
-    if let Some(entry) = given.refused() {
-        return Err(Answer::refusal("hping3", entry.written(), entry.why().unwrap_or("is not done here")));
+    if let Some(entry) = given.entries().find(|entry| entry.place == Fate::Refused) {
+        return Err(Answer::refusal("hping3", &entry.name(), entry.help));
     }
-    let host = given.host.clone().ok_or_else(usage::no_host)?;
+    let host = given.operands.first().cloned().ok_or_else(usage::no_host)?;
     let (port, rising) = destination(&given)?;
     let flood = given.has(Key::Flood);
     let count = number(&given, Key::Count, u64::MAX)?;
@@ -152,9 +154,17 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
         timestamps: given.has(Key::Timestamps),
         data: number(&given, Key::Data, MOST_DATA)?.unwrap_or(0),
         exit_code: given.has(Key::ExitCode),
-        record: given.text(Key::Record).map(PathBuf::from),
+        record: given.path(Key::Record),
         notes: notes(&given),
     })
+}
+
+/// The complaint of a word, as the original's getopt has it.
+fn text(fault: &Fault) -> String {
+    match fault.why {
+        Why::Operand => format!("`{}' is a second host: one is probed at a time", fault.word),
+        _ => fault.old_gnu(),
+    }
 }
 
 /// A flood goes on until somebody stops it, as fast as a machine can: here it is let go by hand alone, with an end.
@@ -239,8 +249,10 @@ fn tos(given: &Given) -> Result<Option<u8>, Answer> {
 
 fn number(given: &Given, key: Key, most: u64) -> Result<Option<u64>, Answer> {
     let Some(text) = given.text(key) else { return Ok(None) };
-    let written = table::entry(key).written();
-    let fault = || Answer::refusal("hping3", written, format!("`{text}` is no number from 0 to {most}"));
+    let fault = || {
+        let name = given.entries().find(|entry| entry.key == key).map(table::Entry::name).unwrap_or_default();
+        Answer::refusal("hping3", &name, format!("`{text}` is no number from 0 to {most}"))
+    };
     match text.parse::<u64>() {
         Ok(value) if value <= most => Ok(Some(value)),
         _ if key == Key::Count => Err(Answer::said("Option error: count must > 0\n", 1)),
@@ -249,7 +261,8 @@ fn number(given: &Given, key: Key, most: u64) -> Result<Option<u64>, Answer> {
 }
 
 fn notes(given: &Given) -> Vec<String> {
-    given.without_effect().map(|(written, why)| format!("{written}: {why}")).collect()
+    let idle = given.entries().filter(|entry| entry.place == Fate::Idle);
+    idle.map(|entry| format!("{}: {}", entry.name(), entry.help)).collect()
 }
 
 /// An IPv6 address, which the original takes for an unknown name.

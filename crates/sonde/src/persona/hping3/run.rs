@@ -19,13 +19,14 @@ use protocol::syn::probe::Aim;
 use self::printer::Printer;
 use crate::PROGRAM;
 use crate::command::rtt::now;
-use crate::command::{deliver, syn as native};
+use crate::command::syn as native;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::hping3::options::{Asked, Mode, is_ipv6};
 use crate::persona::hping3::output::{FLOODING, Place, heading};
-use crate::signal;
+use crate::persona::process;
+use crate::persona::record::Keeping;
 use crate::words;
 
 /// How long replies are waited for behind the last packet, as the original does.
@@ -37,13 +38,10 @@ const LINGER: Nanos = Nanos::secs(1);
 /// What is printed where nothing could be sent.
 pub fn run(asked: &Asked, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let stop = Stop::default();
-    let wish = stop.clone();
-    let interruption = signal::watch(move || wish.request(), || {}).map_err(|error| complaint(&error.to_string()))?;
+    let interruption = process::heed(&stop).map_err(|error| complaint(&error.to_string()))?;
     let peer = look_up(asked, &stop)?;
-    native::plan::check_target(peer.ip()).map_err(|failure| Answer::complaint(failure.text()))?;
-    if let Some(path) = &asked.record {
-        deliver::check_path(path).map_err(|failure| Answer::complaint(failure.text()))?;
-    }
+    native::plan::check_target(peer.ip())?;
+    let keeping = Keeping::of(asked.record.as_deref(), false)?;
     let (asked_of, method) = method(asked)?;
     let probing = probing(asked, method, peer);
     let place = place(asked, peer).map_err(|error| told(&error))?;
@@ -60,19 +58,16 @@ pub fn run(asked: &Asked, command: &[String], output: &Arc<Output>) -> Result<Ex
     let measured = syn::measure(&probing, &stop, ears).map_err(|error| told(&error))?;
     let printed = printer.into_inner().finish(measured.departed, measured.unseen);
     output.aside(&printed.summary.text(&asked.host));
-    if let Some(path) = &asked.record {
-        let inquiry = record::Inquiry {
-            command,
-            asked: &asked_of,
-            probing: &probing,
-            host: asked.host.clone(),
-            offset_before,
-            started,
-            signal: interruption.signal(),
-        };
-        let document = inquiry.document(measured, printed.counter).map_err(|fault| complaint(&fault))?;
-        deliver::write(path, &document).map_err(|failure| Answer::complaint(failure.text()))?;
-    }
+    let inquiry = record::Inquiry {
+        command,
+        asked: &asked_of,
+        probing: &probing,
+        host: asked.host.clone(),
+        offset_before,
+        started,
+        signal: interruption.signal(),
+    };
+    keeping.deliver(|| Ok(inquiry.record(measured, printed.counter)))?;
     Ok(match printed.flags.filter(|_| asked.exit_code) {
         Some(flags) => Exit::Persona(flags.0),
         None if printed.summary.received > 0 => Exit::Done,

@@ -9,8 +9,7 @@ pub mod environment;
 pub mod number;
 mod reading;
 pub mod refused;
-pub mod scan;
-mod server;
+pub mod server;
 pub mod table;
 pub mod tos;
 pub mod usage;
@@ -20,8 +19,9 @@ use std::path::PathBuf;
 use measure::unit::Nanos;
 
 use crate::persona::answer::Answer;
+use crate::persona::getopt::{Fault, GNU, Rules, Scan, Why};
 use crate::persona::iperf::options::reading::Reading;
-use crate::persona::iperf::options::table::Key;
+use crate::persona::iperf::options::table::{ENTRIES, Given, Key};
 
 /// The port where none is asked for.
 pub const PORT: u16 = 5_001;
@@ -304,8 +304,10 @@ pub struct Own {
 /// # Errors
 /// What is printed in place of a run: the help, the version, or why these words cannot be.
 pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Result<Asked, Answer> {
-    let typed = scan::scan(words).map_err(|fault| reading::complaint(&fault.text()))?;
-    let given = typed.behind(environment::given(variable));
+    let mut given = environment::given(variable);
+    // What is typed counts more.
+    let typed = Given::all(Scan::new(words, ENTRIES, RULES)).map_err(|fault| reading::complaint(&text(&fault)))?;
+    given.options.extend(typed.options);
     if given.has(Key::Help) {
         return Err(Answer::complaint(usage::help()));
     }
@@ -331,6 +333,18 @@ pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Res
         (Role::Client(client::read(&reading, common)?), either_end::own(&reading))
     };
     Ok(Asked { role, own, notes: reading.notes })
+}
+
+/// GNU's, of words that are options alone.
+const RULES: Rules = Rules { operands: 0, ..GNU };
+
+/// The complaint of a word, as the original's getopt has it.
+fn text(fault: &Fault) -> String {
+    match fault.why {
+        // Nothing is no name cut short.
+        Why::Ambiguous if fault.typed() == "--" => format!("iperf: unrecognized option `{}'", fault.word),
+        _ => format!("iperf: {}", fault.old_gnu()),
+    }
 }
 
 #[cfg(test)]

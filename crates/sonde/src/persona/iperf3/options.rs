@@ -8,7 +8,6 @@ mod either_end;
 pub mod number;
 mod reading;
 pub mod refused;
-pub mod scan;
 mod server;
 pub mod table;
 #[cfg(test)]
@@ -22,8 +21,9 @@ use protocol::iperf3::code::Code;
 use protocol::iperf3::parameters::{Direction, Protocol};
 
 use crate::persona::answer::Answer;
+use crate::persona::getopt::{GNU, Scan};
 use crate::persona::iperf3::options::reading::Reading;
-use crate::persona::iperf3::options::table::{End, Key, entry};
+use crate::persona::iperf3::options::table::{ENTRIES, End, Given, Key};
 
 /// A command line read.
 #[derive(Clone, Debug, PartialEq)]
@@ -229,16 +229,15 @@ pub struct ClientLogin {
 /// # Errors
 /// The help or the version where that was asked for; the complaint where the words make no sense.
 pub fn parse(words: &[String]) -> Result<Asked, Answer> {
-    let given = scan::scan(words).map_err(|fault| usage::complaint(&fault))?;
+    let reading = Given::all(Scan::new(words, ENTRIES, GNU)).map_err(|fault| usage::complaint(&fault.glibc()))?;
     // Whichever comes first is answered, whatever else is wrong.
-    match given.keys().find(|key| matches!(key, Key::Help | Key::Version)) {
+    match reading.keys().find(|key| matches!(key, Key::Help | Key::Version)) {
         Some(Key::Help) => return Err(Answer::said(usage::help(), 0)),
         Some(_) => return Err(Answer::said(usage::version(), 0)),
         None => {}
     }
-    let reading = Reading { given };
     let server = is_server(&reading)?;
-    if let Some((option, why)) = refused::refusal(&reading.given) {
+    if let Some((option, why)) = refused::refusal(&reading) {
         return Err(usage::parameter_error(format!("{option}: {why}")));
     }
     let mut common = either_end::read(&reading)?;
@@ -247,13 +246,13 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     } else {
         Role::Client(Box::new(client::read(&reading, &mut common)?))
     };
-    Ok(Asked { common, role, notes: refused::notes(&reading.given) })
+    Ok(Asked { common, role, notes: refused::notes(&reading) })
 }
 
 /// Which end it is, where no option of the other was given.
 fn is_server(reading: &Reading) -> Result<bool, Answer> {
     let (server, client) = (reading.has(Key::Server), reading.has(Key::Client));
-    let alone = |end| reading.given.keys().any(|key| entry(key).is_some_and(|entry| entry.end == end));
+    let alone = |end| reading.entries().any(|entry| entry.place == end);
     let fault = match (server, client) {
         (true, true) => Code(1),
         (false, false) => Code(2),

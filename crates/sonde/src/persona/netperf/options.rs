@@ -10,7 +10,7 @@ pub mod number;
 pub mod own;
 pub mod pair;
 pub mod refused;
-pub mod scan;
+pub mod rules;
 pub mod server;
 pub mod shape;
 pub mod specific;

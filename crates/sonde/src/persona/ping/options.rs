@@ -16,6 +16,8 @@ use measure::unit::Nanos;
 
 use self::number::{octet_of, seconds, whole};
 use crate::persona::answer::Answer;
+use crate::persona::getopt::{Called, Entry, Fault, GNU, Item, Rules, Scan, Takes, Why, alike};
+use crate::persona::own;
 
 /// A request leaves so often where nothing else was said.
 pub const INTERVAL: Nanos = Nanos::secs(1);
@@ -178,8 +180,15 @@ impl Options {
     }
 }
 
-/// Letters that take a value.
-const VALUED: &str = "ceiIlmMNpQsStTFwW";
+const ENTRIES: &[Entry<()>] = &[
+    alike(Takes::Nothing, "46aAbBCdDfLnOqrRUvVh?", &[]),
+    alike(Takes::Value, "ceiIlmMNpQsStTFwW", &["record", "pacing"]),
+    // What stands behind a `=` is passed over.
+    alike(Takes::Perhaps, "", &["json", "help", "version"]),
+];
+
+/// GNU's; long names are ours alone, and whole.
+const RULES: Rules = Rules { abbreviations: false, ..GNU };
 
 /// Reads the words behind the program's name.
 ///
@@ -188,16 +197,12 @@ const VALUED: &str = "ceiIlmMNpQsStTFwW";
 pub fn parse(words: &[String]) -> Result<Options, Answer> {
     let mut options = Options::default();
     let mut destinations = Vec::new();
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        if word == "--" {
-            destinations.extend(rest.by_ref().cloned());
-        } else if let Some(long) = word.strip_prefix("--") {
-            own(&mut options, long, &mut rest)?;
-        } else if word.len() > 1 && word.starts_with('-') {
-            letters(&mut options, &word[1..], &mut rest)?;
-        } else {
-            destinations.push(word.clone());
+    for item in Scan::new(words, ENTRIES, RULES) {
+        match item.map_err(|fault| complaint(&fault))? {
+            Item::Option(_, Called::Letter(letter), None) => flag(&mut options, letter)?,
+            Item::Option(_, Called::Letter(letter), Some(value)) => valued(&mut options, letter, &value)?,
+            Item::Option(_, Called::Name(name), value) => ours(&mut options, name, value.unwrap_or_default())?,
+            Item::Operand(word) => destinations.push(word),
         }
     }
     let mut destinations = destinations.into_iter();
@@ -211,17 +216,13 @@ pub fn parse(words: &[String]) -> Result<Options, Answer> {
     Ok(options)
 }
 
-fn letters(options: &mut Options, word: &str, rest: &mut std::slice::Iter<'_, String>) -> Result<(), Answer> {
-    for (at, letter) in word.char_indices() {
-        if VALUED.contains(letter) {
-            let glued = &word[at + letter.len_utf8()..];
-            let value = if glued.is_empty() { rest.next().map(String::as_str) } else { Some(glued) };
-            let value = value.ok_or_else(|| usage::wrong(&format!("option requires an argument -- '{letter}'")))?;
-            return valued(options, letter, value);
-        }
-        flag(options, letter)?;
+/// The complaint of a word: the original's, but for long names.
+fn complaint(fault: &Fault) -> Answer {
+    match (fault.why, fault.letter) {
+        (Why::NoValue, None) => complain(2, &format!("{} takes a value", fault.typed())),
+        (_, None) => usage::wrong(&format!("no option {}", fault.typed())),
+        _ => usage::wrong(&fault.glibc()),
     }
-    Ok(())
 }
 
 fn flag(options: &mut Options, letter: char) -> Result<(), Answer> {
@@ -250,8 +251,7 @@ fn flag(options: &mut Options, letter: char) -> Result<(), Answer> {
         'U' => options.user_to_user = true,
         'v' => options.verbose = true,
         'V' => return Err(usage::version()),
-        'h' | '?' => return Err(usage::help()),
-        other => return Err(usage::wrong(&format!("invalid option -- '{other}'"))),
+        _ => return Err(usage::help()),
     }
     Ok(())
 }
@@ -314,8 +314,7 @@ fn valued(options: &mut Options, letter: char, value: &str) -> Result<(), Answer
             let deadline = whole(value, 0, i64::from(i32::MAX))?.unsigned_abs();
             options.deadline = (deadline > 0).then(|| Nanos::secs(deadline));
         }
-        'W' => options.linger = Some(seconds(value).ok_or_else(|| bad("linger time", value))?),
-        other => return Err(usage::wrong(&format!("invalid option -- '{other}'"))),
+        _ => options.linger = Some(seconds(value).ok_or_else(|| bad("linger time", value))?),
     }
     Ok(())
 }
@@ -327,25 +326,17 @@ fn ask_hops(options: &mut Options, asked: AskedOfHops) -> Result<(), Answer> {
     }
 }
 
-/// Options of our own, whose values stand behind them or behind `=`.
-fn own(options: &mut Options, long: &str, rest: &mut std::slice::Iter<'_, String>) -> Result<(), Answer> {
-    let (name, glued) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value.to_owned())));
-    let mut value = || {
-        glued.clone().or_else(|| rest.next().cloned()).ok_or_else(|| complain(2, &format!("--{name} takes a value")))
-    };
+/// Options of our own.
+fn ours(options: &mut Options, name: &str, value: String) -> Result<(), Answer> {
     match name {
-        "record" => options.own.record = Some(value()?.into()),
+        "record" => options.own.record = Some(value.into()),
         "json" => options.own.json = true,
         "pacing" => {
-            let word = value()?;
-            let all = [Pacing::Sleep, Pacing::Hybrid, Pacing::Spin];
-            let named = all.into_iter().find(|pacing| pacing.to_string() == word);
-            let why = || complain(2, &format!("--pacing {word}: takes sleep, spin or hybrid"));
-            options.own.pacing = Some(named.ok_or_else(why)?);
+            let why = || complain(2, &format!("--pacing {value}: {}", own::PACINGS));
+            options.own.pacing = Some(own::pacing(&value).ok_or_else(why)?);
         }
         "help" => return Err(Answer::said(usage::text(), 0)),
-        "version" => return Err(usage::version()),
-        _ => return Err(usage::wrong(&format!("no option --{name}"))),
+        _ => return Err(usage::version()),
     }
     Ok(())
 }

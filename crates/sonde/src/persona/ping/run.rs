@@ -16,13 +16,16 @@ use endpoint::signal::Signal;
 use endpoint::socket::multicast::Interface;
 use endpoint::stop::Stop;
 
+use crate::command::rtt::now;
 use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::ping::options::{Options, complain};
 use crate::persona::ping::output::{failure, header, summary};
 use crate::persona::ping::run::hearing::Hearing;
-use crate::persona::ping::run::record::{Inquiry, Keeping};
+use crate::persona::ping::run::record::Inquiry;
+use crate::persona::record::Keeping;
 use crate::signal;
 
 /// Measures and prints. `command` is the whole command line.
@@ -30,7 +33,7 @@ use crate::signal;
 /// # Errors
 /// What is printed in place of a result.
 pub fn run(options: &Options, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
-    let keeping = Keeping::of(options)?;
+    let keeping = Keeping::of(options.own.record.as_deref(), options.own.json).map_err(told)?;
     let stop = Stop::default();
     let (asked_to_stop, interim) = (stop.clone(), Arc::new(AtomicBool::new(false)));
     let asked_how = Arc::clone(&interim);
@@ -48,7 +51,7 @@ pub fn run(options: &Options, command: &[String], output: &Arc<Output>) -> Resul
     let prepared = peer::prepare(&test).map_err(not_opened)?;
     let mut hearing = Hearing::new(options, &test, &prepared, &interim, output);
     hearing.begin(&beginning(options, &test, source, &mut hearing.names()));
-    let (started, offset_before) = (record::now(), clock::wall_offset());
+    let (started, offset_before) = (now(), clock::wall_offset());
     let measured = prepared.measure(&test, &stop, &mut hearing).map_err(not_opened)?;
     let heard = hearing.finish();
     let summary = summary::Summary {
@@ -65,10 +68,15 @@ pub fn run(options: &Options, command: &[String], output: &Arc<Output>) -> Resul
     }
     let inquiry =
         Inquiry { command, asked: &asked, test: &test, options, offset_before, started, signal: interruption.signal() };
-    if let Some(document) = keeping.deliver(&inquiry, measured, &heard.errors)? {
+    let kept = keeping.deliver(|| Ok(inquiry.record(measured, &heard.errors)));
+    if let Some(document) = kept.map_err(told)? {
         output.result(&document);
     }
     Ok(status(options, &heard.statistics, interruption.signal()))
+}
+
+fn told(failure: Failure) -> Answer {
+    Answer { status: 2, ..failure.into() }
 }
 
 /// The original's: 0 where something was answered, and with a deadline as much as was asked for; else 1. A signal that is

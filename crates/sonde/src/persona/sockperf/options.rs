@@ -9,19 +9,20 @@ pub mod number;
 mod own;
 mod reading;
 pub mod refused;
-pub mod scan;
 mod server;
 pub mod table;
 pub mod usage;
 
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
 use measure::method::Pacing;
 
 use crate::command::value::{CpuList, SampleFile};
 use crate::persona::answer::Answer;
+use crate::persona::getopt::{Dashes, Fault, Rules, Scan, Why};
 use crate::persona::sockperf::options::reading::Reading;
-use crate::persona::sockperf::options::table::{Key, Subcommand};
+use crate::persona::sockperf::options::table::{Given, Key, Subcommand};
 
 /// The port where none is asked for, of UDP and of TCP.
 pub const PORT: u16 = 11_111;
@@ -324,7 +325,7 @@ pub struct Socket {
 }
 
 /// Where a server listens that was not told: at every address of both families.
-pub const SERVER_HOST: &str = "::";
+pub const SERVER_HOST: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
 /// Whom a client asks that was not told. Servers of either version, not told either, are there.
 pub const CLIENT_HOST: &str = "127.0.0.1";
 
@@ -374,6 +375,28 @@ pub struct Own {
     pub pacing: Option<Pacing>,
 }
 
+/// One option in a word, each once; a value in a word of its own does not begin with a dash.
+const RULES: Rules = Rules {
+    bundles: false,
+    abbreviations: false,
+    dashed_values: false,
+    repeats: false,
+    dashes: Dashes::Nothing,
+    operands: 0,
+};
+
+/// The complaint of a word: of a value or a repetition in the original's words, which says nothing about the others.
+fn text(fault: &Fault) -> String {
+    let word = &fault.word;
+    match fault.why {
+        Why::NoValue => format!("Option {word} should have an argument"),
+        Why::Value => format!("Option {word} should not have an argument"),
+        Why::Again => format!("Option {word} should not be repeatable"),
+        Why::Unknown | Why::Ambiguous => format!("sockperf: {word}: is no option of this subcommand"),
+        Why::Operand => format!("sockperf: {word}: belongs to no option"),
+    }
+}
+
 /// Reads the words behind the program's name.
 ///
 /// # Errors
@@ -381,8 +404,8 @@ pub struct Own {
 pub fn parse(words: &[String]) -> Result<Asked, Answer> {
     let Some((first, words)) = words.split_first() else { return Err(Answer::complaint(usage::general())) };
     let subcommand = Subcommand::named(first).ok_or_else(|| other(first))?;
-    let given = scan::scan(words, &table::entries(subcommand))
-        .map_err(|fault| reading::complaint(subcommand, &fault.text()))?;
+    let given = Given::all(Scan::new(words, table::entries(subcommand), RULES))
+        .map_err(|fault| reading::complaint(subcommand, &text(&fault)))?;
     if given.has(Key::Help) {
         return Err(Answer::said(usage::of(subcommand), 0));
     }

@@ -70,12 +70,6 @@ impl Transcript {
         }
     }
 
-    /// The text that stands between two others.
-    pub fn between<'a>(&'a self, before: &str, behind: &str) -> Option<&'a str> {
-        let (_, rest) = self.stdout.split_once(before)?;
-        rest.split_once(behind).map(|(found, _)| found)
-    }
-
     /// A number behind a text; a point in it does not count as one: `5.759` is 5759.
     pub fn number(&self, before: &str) -> Option<u64> {
         let (_, rest) = self.stdout.split_once(before)?;

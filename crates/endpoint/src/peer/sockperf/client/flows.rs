@@ -12,15 +12,15 @@ use protocol::sockperf::payload;
 use protocol::sockperf::wire::{SockperfWire, Tally};
 use socket2::{SockAddr, Socket};
 
+use super::framed::{Framed, Full};
+use super::group::Group;
+use super::way::Way;
 use super::{Place, Test};
 use crate::engine::Flow;
 use crate::environment::watch::Watch;
 use crate::error::EndpointError;
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
-use crate::link::framed::{Framed, Full};
-use crate::link::group::Group;
-use crate::link::way::Way;
 use crate::rtt::connections::{self, Connection};
 use crate::rtt::scene::{Nobody, Scene};
 use crate::rtt::workers::Gathered;

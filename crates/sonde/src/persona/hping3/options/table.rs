@@ -1,5 +1,7 @@
 //! The options of hping3, one line each: what is taken, what is refused and why, what has no effect.
 
+use crate::persona::getopt::{self, flag, valued};
+
 /// An option that is acted upon, or told apart by its refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
@@ -83,38 +85,25 @@ pub enum Key {
     ExitCode,
     /// Record; ours.
     Record,
-    /// Read, and without effect.
+    /// None that is acted upon.
+    Unheeded,
+}
+
+/// Whether an option is acted upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is.
+    Taken,
+    /// It is read, and has no effect.
     Idle,
-    /// Not started with.
+    /// No run is started with it.
     Refused,
 }
 
-/// One option.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Which.
-    pub key: Key,
-    /// Its letter.
-    pub letter: Option<char>,
-    /// Its long name, with its dashes.
-    pub name: &'static str,
-    /// Whether a value follows.
-    pub value: bool,
-    /// What the help says, or why it is refused or has no effect.
-    pub says: &'static str,
-}
-
-impl Entry {
-    /// How it is named to a person.
-    pub fn written(&self) -> &'static str {
-        self.name
-    }
-
-    /// Why it is refused.
-    pub fn why(&self) -> Option<&'static str> {
-        (self.key == Key::Refused).then_some(self.says)
-    }
-}
+/// One option; the help is the reason where it is not acted upon.
+pub type Entry = getopt::Entry<Key, Fate>;
+/// What was given.
+pub type Given = getopt::Given<Key, Fate>;
 
 const SPOOF: &str = "answers would go to somebody who asked for nothing: probes leave with an address of this host";
 const WHOLE: &str = "packets leave whole here";
@@ -122,95 +111,80 @@ const MODE: &str = "TCP segments, datagrams (-2) and echo requests (-1) are sent
 const HEADER: &str = "the kernel writes the IP header here";
 const CONTENT: &str = "the payload is zeros here: give its size with -d";
 
-const fn taken(key: Key, letter: Option<char>, name: &'static str, value: bool, says: &'static str) -> Entry {
-    Entry { key, letter, name, value, says }
-}
-
-const fn refused(letter: Option<char>, name: &'static str, value: bool, says: &'static str) -> Entry {
-    Entry { key: Key::Refused, letter, name, value, says }
-}
-
-const fn idle(letter: Option<char>, name: &'static str, value: bool, says: &'static str) -> Entry {
-    Entry { key: Key::Idle, letter, name, value, says }
-}
-
-/// The entry of a key.
-pub fn entry(key: Key) -> &'static Entry {
-    ENTRIES.iter().find(|entry| entry.key == key).unwrap_or(&ENTRIES[0])
-}
+use Fate::{Idle, Refused, Taken};
 
 /// All of them.
 pub const ENTRIES: &[Entry] = &[
-    taken(Key::Help, Some('h'), "--help", false, "this text"),
-    taken(Key::Version, Some('v'), "--version", false, "the version"),
-    taken(Key::Icmp, Some('1'), "--icmp", false, "ICMP echo requests, in place of TCP segments"),
-    taken(Key::Udp, Some('2'), "--udp", false, "datagrams of UDP, in place of TCP segments"),
-    taken(Key::Count, Some('c'), "--count", true, "packets to send"),
-    taken(Key::Interval, Some('i'), "--interval", true, "seconds from one to the next, or uN: microseconds"),
-    taken(Key::Fast, None, "--fast", false, "ten a second, as the original does it"),
-    taken(Key::Faster, None, "--faster", false, "as -i u1"),
-    taken(Key::Flood, None, "--flood", false, "with --force and -c: 100,000 a second, replies not shown"),
-    taken(Key::Numeric, Some('n'), "--numeric", false, "addresses as numbers (names are not looked up here)"),
-    taken(Key::Quiet, Some('q'), "--quiet", false, "the summary alone"),
-    taken(Key::Interface, Some('I'), "--interface", true, "the interface to leave by"),
-    taken(Key::Verbose, Some('V'), "--verbose", false, "more of each reply"),
-    taken(Key::Beep, None, "--beep", false, "a bell for each reply"),
-    taken(Key::Ttl, Some('t'), "--ttl", true, "hops a packet may go"),
-    taken(Key::Traceroute, Some('T'), "--traceroute", false, "a hop farther with each packet"),
-    taken(Key::Relative, Some('r'), "--rel", false, "IP ids as steps"),
-    taken(Key::Tos, Some('o'), "--tos", true, "type of service, hexadecimal"),
-    taken(Key::DontFragment, Some('y'), "--dontfrag", false, "no hop may cut it"),
-    taken(Key::SourcePort, Some('s'), "--baseport", true, "first source port"),
-    taken(Key::Keep, Some('k'), "--keep", false, "the same source port for all"),
-    taken(Key::Port, Some('p'), "--destport", true, "destination port; +PORT and ++PORT count up with each packet"),
-    taken(Key::Window, Some('w'), "--win", true, "window"),
-    taken(Key::SetSeq, Some('M'), "--setseq", true, "sequence number of all"),
-    taken(Key::SetAck, Some('L'), "--setack", true, "acknowledgement of all"),
-    taken(Key::BadChecksum, Some('b'), "--badcksum", false, "a wrong checksum: what answers is no host"),
-    taken(Key::Fin, Some('F'), "--fin", false, "flag FIN"),
-    taken(Key::Syn, Some('S'), "--syn", false, "flag SYN"),
-    taken(Key::Rst, Some('R'), "--rst", false, "flag RST"),
-    taken(Key::Push, Some('P'), "--push", false, "flag PSH"),
-    taken(Key::Ack, Some('A'), "--ack", false, "flag ACK"),
-    taken(Key::Urg, Some('U'), "--urg", false, "flag URG"),
-    taken(Key::Xmas, Some('X'), "--xmas", false, "flag ECE (0x40)"),
-    taken(Key::Ymas, Some('Y'), "--ymas", false, "flag CWR (0x80)"),
-    taken(Key::Mss, None, "--tcp-mss", true, "largest segment, as an option"),
-    taken(Key::Timestamps, None, "--tcp-timestamp", false, "timestamps, as an option"),
-    taken(Key::Data, Some('d'), "--data", true, "octets of payload"),
-    taken(Key::ExitCode, None, "--tcpexitcode", false, "exit status: the flags of the last reply"),
-    taken(Key::Force, None, "--force", false, "let --flood go (ours)"),
-    taken(Key::Record, None, "--record", true, "write the record of the measurement into this file (ours)"),
-    idle(Some('z'), "--bind", false, "has no effect: no key is bound to anything"),
-    idle(Some('Z'), "--unbind", false, "has no effect: no key is bound to anything"),
-    idle(Some('D'), "--debug", false, "has no effect: there is no debugging output"),
-    idle(None, "--tr-keep-ttl", false, "has no effect: give one -t without -T"),
-    idle(None, "--tr-no-rtt", false, "has no effect: the round trip is shown"),
-    refused(Some('0'), "--rawip", false, MODE),
-    refused(Some('8'), "--scan", true, "ports are not scanned here: name one with -p"),
-    refused(Some('9'), "--listen", true, MODE),
-    refused(Some('a'), "--spoof", true, SPOOF),
-    refused(None, "--rand-dest", false, "hosts that nobody named are not probed here"),
-    refused(None, "--rand-source", false, SPOOF),
-    refused(Some('N'), "--id", true, HEADER),
-    refused(Some('W'), "--winid", false, HEADER),
-    refused(Some('f'), "--frag", false, WHOLE),
-    refused(Some('x'), "--morefrag", false, WHOLE),
-    refused(Some('g'), "--fragoff", true, WHOLE),
-    refused(Some('m'), "--mtu", true, WHOLE),
-    refused(Some('G'), "--rroute", false, HEADER),
-    refused(None, "--lsrr", true, HEADER),
-    refused(None, "--ssrr", true, HEADER),
-    refused(Some('H'), "--ipproto", true, MODE),
-    refused(Some('C'), "--icmptype", true, MODE),
-    refused(Some('K'), "--icmpcode", true, MODE),
-    refused(Some('O'), "--tcpoff", true, "headers that lie about their length are not sent here"),
-    refused(Some('Q'), "--seqnum", false, "numbers are told with -V, and in the record"),
-    refused(Some('E'), "--file", true, CONTENT),
-    refused(Some('e'), "--sign", true, CONTENT),
-    refused(Some('B'), "--safe", false, CONTENT),
-    refused(Some('u'), "--end", false, CONTENT),
-    refused(Some('j'), "--dump", false, "packets are not dumped here: capture them with tcpdump"),
-    refused(Some('J'), "--print", false, "packets are not dumped here: capture them with tcpdump"),
-    refused(None, "--tr-stop", false, "a trace ends with its count here: give -c"),
+    flag(Key::Help, "h", &["help"], Taken, "this text"),
+    flag(Key::Version, "v", &["version"], Taken, "the version"),
+    flag(Key::Icmp, "1", &["icmp"], Taken, "ICMP echo requests, in place of TCP segments"),
+    flag(Key::Udp, "2", &["udp"], Taken, "datagrams of UDP, in place of TCP segments"),
+    valued(Key::Count, "c", &["count"], Taken, "packets to send"),
+    valued(Key::Interval, "i", &["interval"], Taken, "seconds from one to the next, or uN: microseconds"),
+    flag(Key::Fast, "", &["fast"], Taken, "ten a second, as the original does it"),
+    flag(Key::Faster, "", &["faster"], Taken, "as -i u1"),
+    flag(Key::Flood, "", &["flood"], Taken, "with --force and -c: 100,000 a second, replies not shown"),
+    flag(Key::Numeric, "n", &["numeric"], Taken, "addresses as numbers (names are not looked up here)"),
+    flag(Key::Quiet, "q", &["quiet"], Taken, "the summary alone"),
+    valued(Key::Interface, "I", &["interface"], Taken, "the interface to leave by"),
+    flag(Key::Verbose, "V", &["verbose"], Taken, "more of each reply"),
+    flag(Key::Beep, "", &["beep"], Taken, "a bell for each reply"),
+    valued(Key::Ttl, "t", &["ttl"], Taken, "hops a packet may go"),
+    flag(Key::Traceroute, "T", &["traceroute"], Taken, "a hop farther with each packet"),
+    flag(Key::Relative, "r", &["rel"], Taken, "IP ids as steps"),
+    valued(Key::Tos, "o", &["tos"], Taken, "type of service, hexadecimal"),
+    flag(Key::DontFragment, "y", &["dontfrag"], Taken, "no hop may cut it"),
+    valued(Key::SourcePort, "s", &["baseport"], Taken, "first source port"),
+    flag(Key::Keep, "k", &["keep"], Taken, "the same source port for all"),
+    valued(Key::Port, "p", &["destport"], Taken, "destination port; +PORT and ++PORT count up with each packet"),
+    valued(Key::Window, "w", &["win"], Taken, "window"),
+    valued(Key::SetSeq, "M", &["setseq"], Taken, "sequence number of all"),
+    valued(Key::SetAck, "L", &["setack"], Taken, "acknowledgement of all"),
+    flag(Key::BadChecksum, "b", &["badcksum"], Taken, "a wrong checksum: what answers is no host"),
+    flag(Key::Fin, "F", &["fin"], Taken, "flag FIN"),
+    flag(Key::Syn, "S", &["syn"], Taken, "flag SYN"),
+    flag(Key::Rst, "R", &["rst"], Taken, "flag RST"),
+    flag(Key::Push, "P", &["push"], Taken, "flag PSH"),
+    flag(Key::Ack, "A", &["ack"], Taken, "flag ACK"),
+    flag(Key::Urg, "U", &["urg"], Taken, "flag URG"),
+    flag(Key::Xmas, "X", &["xmas"], Taken, "flag ECE (0x40)"),
+    flag(Key::Ymas, "Y", &["ymas"], Taken, "flag CWR (0x80)"),
+    valued(Key::Mss, "", &["tcp-mss"], Taken, "largest segment, as an option"),
+    flag(Key::Timestamps, "", &["tcp-timestamp"], Taken, "timestamps, as an option"),
+    valued(Key::Data, "d", &["data"], Taken, "octets of payload"),
+    flag(Key::ExitCode, "", &["tcpexitcode"], Taken, "exit status: the flags of the last reply"),
+    flag(Key::Force, "", &["force"], Taken, "let --flood go (ours)"),
+    valued(Key::Record, "", &["record"], Taken, "write the record of the measurement into this file (ours)"),
+    flag(Key::Unheeded, "z", &["bind"], Idle, "has no effect: no key is bound to anything"),
+    flag(Key::Unheeded, "Z", &["unbind"], Idle, "has no effect: no key is bound to anything"),
+    flag(Key::Unheeded, "D", &["debug"], Idle, "has no effect: there is no debugging output"),
+    flag(Key::Unheeded, "", &["tr-keep-ttl"], Idle, "has no effect: give one -t without -T"),
+    flag(Key::Unheeded, "", &["tr-no-rtt"], Idle, "has no effect: the round trip is shown"),
+    flag(Key::Unheeded, "0", &["rawip"], Refused, MODE),
+    valued(Key::Unheeded, "8", &["scan"], Refused, "ports are not scanned here: name one with -p"),
+    valued(Key::Unheeded, "9", &["listen"], Refused, MODE),
+    valued(Key::Unheeded, "a", &["spoof"], Refused, SPOOF),
+    flag(Key::Unheeded, "", &["rand-dest"], Refused, "hosts that nobody named are not probed here"),
+    flag(Key::Unheeded, "", &["rand-source"], Refused, SPOOF),
+    valued(Key::Unheeded, "N", &["id"], Refused, HEADER),
+    flag(Key::Unheeded, "W", &["winid"], Refused, HEADER),
+    flag(Key::Unheeded, "f", &["frag"], Refused, WHOLE),
+    flag(Key::Unheeded, "x", &["morefrag"], Refused, WHOLE),
+    valued(Key::Unheeded, "g", &["fragoff"], Refused, WHOLE),
+    valued(Key::Unheeded, "m", &["mtu"], Refused, WHOLE),
+    flag(Key::Unheeded, "G", &["rroute"], Refused, HEADER),
+    valued(Key::Unheeded, "", &["lsrr"], Refused, HEADER),
+    valued(Key::Unheeded, "", &["ssrr"], Refused, HEADER),
+    valued(Key::Unheeded, "H", &["ipproto"], Refused, MODE),
+    valued(Key::Unheeded, "C", &["icmptype"], Refused, MODE),
+    valued(Key::Unheeded, "K", &["icmpcode"], Refused, MODE),
+    valued(Key::Unheeded, "O", &["tcpoff"], Refused, "headers that lie about their length are not sent here"),
+    flag(Key::Unheeded, "Q", &["seqnum"], Refused, "numbers are told with -V, and in the record"),
+    valued(Key::Unheeded, "E", &["file"], Refused, CONTENT),
+    valued(Key::Unheeded, "e", &["sign"], Refused, CONTENT),
+    flag(Key::Unheeded, "B", &["safe"], Refused, CONTENT),
+    flag(Key::Unheeded, "u", &["end"], Refused, CONTENT),
+    flag(Key::Unheeded, "j", &["dump"], Refused, "packets are not dumped here: capture them with tcpdump"),
+    flag(Key::Unheeded, "J", &["print"], Refused, "packets are not dumped here: capture them with tcpdump"),
+    flag(Key::Unheeded, "", &["tr-stop"], Refused, "a trace ends with its count here: give -c"),
 ];

@@ -85,15 +85,15 @@ fn the_help_names_every_option_that_is_taken() {
 
 #[test]
 fn no_option_is_there_twice() {
-    let letters: Vec<_> = table::ENTRIES.iter().filter_map(|entry| entry.letter).collect();
-    let names: Vec<_> = table::ENTRIES.iter().map(|entry| entry.name).collect();
+    let letters: Vec<_> = ENTRIES.iter().flat_map(|entry| entry.letters.chars()).collect();
+    let names: Vec<_> = ENTRIES.iter().map(table::Entry::name).collect();
     let unique = |count: usize, mut all: Vec<String>| {
         all.sort_unstable();
         all.dedup();
         all.len() == count
     };
     assert!(unique(letters.len(), letters.iter().map(char::to_string).collect()));
-    assert!(unique(names.len(), names.iter().map(|name| (*name).to_owned()).collect()));
+    assert!(unique(names.len(), names));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::persona::answer::Answer;
-use crate::persona::hping3::options::table::{ENTRIES, Key};
+use crate::persona::hping3::options::table::{ENTRIES, Fate};
 
 /// The version whose behaviour this is, and who behaves so.
 pub const VERSION: &str = concat!("hping3 version 3.0.0-alpha-2 (sonde ", env!("CARGO_PKG_VERSION"), ")");
@@ -26,10 +26,9 @@ pub fn version() -> String {
 /// `--help`.
 pub fn help() -> String {
     let mut text = "usage: hping3 host [options]\n".to_owned();
-    let taken = ENTRIES.iter().filter(|entry| !matches!(entry.key, Key::Idle | Key::Refused));
-    for entry in taken {
-        let letter = entry.letter.map_or("  ".to_owned(), |letter| format!("-{letter}"));
-        let _ = writeln!(text, "  {letter}  {:<16} {}", entry.name, entry.says);
+    for entry in ENTRIES.iter().filter(|entry| entry.place == Fate::Taken) {
+        let letter = if entry.letters.is_empty() { "  ".to_owned() } else { format!("-{}", entry.letters) };
+        let _ = writeln!(text, "  {letter}  {:<16} {}", entry.name(), entry.help);
     }
     text + "Other options of the original are read, and refused with the reason.\n"
 }

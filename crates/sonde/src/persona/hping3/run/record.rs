@@ -1,19 +1,17 @@
 //! A run as a record: the same document that every other measurement leaves.
 
-use endpoint::resolution::clock_cost;
-use endpoint::rtt::{self, Protocol, Target, Task};
+use endpoint::rtt::{self, Target};
 use endpoint::signal::Signal;
-use endpoint::syn::{Kind, Measured, Probing};
+use endpoint::syn::{Measured, Probing};
 use logbook::moment::Moment;
-use logbook::record::PeerKind;
+use logbook::record::Record;
 use measure::answer::Class;
 use measure::method::Asked;
 use measure::origin;
 use measure::probes::Counter;
-use uuid::Uuid;
 
-use crate::PROGRAM;
-use crate::command::rtt::conclude;
+use crate::command::rtt::conclude::{self, Spoken};
+use crate::persona::record;
 
 /// What is known of a run beside what it found.
 #[derive(Debug)]
@@ -35,40 +33,17 @@ pub struct Inquiry<'a> {
 }
 
 impl Inquiry<'_> {
-    /// The record as a JSON document.
-    ///
-    /// # Errors
-    /// A number that JSON does not have.
-    pub fn document(&self, measured: Measured, counter: Counter) -> Result<String, String> {
+    /// The record of what was found.
+    pub fn record(&self, measured: Measured, counter: Counter) -> Record {
         let address = self.probing.peer;
-        let task = Task {
-            trace: None,
-            method: self.probing.method.clone(),
-            target: Some(Target { host: self.host.clone(), address }),
-            protocol: Protocol::Native,
-            key: None,
-            samples: true,
-            interval: self.probing.interval,
-            program: PROGRAM.to_owned(),
-            verify: None,
-        };
-        let inquiry = conclude::Inquiry {
-            id: Uuid::now_v7(),
-            started: self.started,
-            command: self.command.to_vec(),
-            asked: self.asked.clone(),
-            task,
-            instrument: conclude::instrument(&clock_cost()),
-        };
+        let target = Target { host: self.host.clone(), address };
+        let inquiry =
+            record::inquiry(self.command, self.asked, &self.probing.method, target, Spoken::Unknown, self.started);
         let Measured { gathered, environment, unseen, .. } = measured;
         let finding = rtt::found(gathered, environment, address, self.offset_before);
-        let mut record = inquiry.record(finding, self.signal, None);
-        if self.probing.kind == Kind::Datagrams {
-            record.peer.kind = PeerKind::Unknown;
-        }
+        let record = inquiry.record(finding, self.signal, None);
         let resets = counter.of(Class::RstAck) + counter.of(Class::Rst);
         let origin = (resets > 0).then(|| origin::judge(None, &[], &[]));
-        let record = conclude::with_probes(record, counter.finish(unseen, origin));
-        record.to_json().map_err(|error| error.to_string())
+        conclude::with_probes(record, counter.finish(unseen, origin))
     }
 }

@@ -8,6 +8,7 @@ use crate::persona::iperf::options::table::Key;
 use crate::persona::iperf::options::{
     Amount, Bounceback, Client, Common, Kind, LENGTH, PORT, Rate, Start, Transport, UDP_RATE, number,
 };
+use crate::persona::number::whole;
 
 /// Streams side by side at most.
 const MOST_STREAMS: u32 = 1_024;
@@ -154,8 +155,8 @@ fn start(reading: &Reading) -> Result<Start, Answer> {
 
 /// Seconds since the epoch, which are more than a test is long.
 fn epoch(text: &str) -> Option<Nanos> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let seconds = number::whole(whole).filter(|seconds| *seconds < 1 << 33)?;
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let seconds = whole::<u64>(seconds).filter(|seconds| *seconds < 1 << 33)?;
     let parts = if fraction.is_empty() { Nanos::ZERO } else { number::seconds(&format!("0.{fraction}"))? };
     Some(Nanos(seconds * 1_000_000_000 + parts.0))
 }

@@ -2,6 +2,8 @@
 
 use measure::unit::Nanos;
 
+use crate::persona::number::decimal;
+
 /// A number of bytes, or of bits: `1.5m`, `128K`, `1000`. Cut to a whole one.
 pub fn amount(text: &str) -> Option<u64> {
     let (digits, factor) = split(text)?;
@@ -14,17 +16,6 @@ pub fn amount(text: &str) -> Option<u64> {
 pub fn seconds(text: &str) -> Option<Nanos> {
     let value = decimal(text)?;
     (value <= 1e9).then_some(Nanos((value * 1e9).round() as u64))
-}
-
-/// A whole number.
-pub fn whole(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|_| text.bytes().all(|octet| octet.is_ascii_digit()))
-}
-
-/// Digits with a point, and nothing else.
-fn decimal(text: &str) -> Option<f64> {
-    let plain = text.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.');
-    text.parse().ok().filter(|_| plain)
 }
 
 fn split(text: &str) -> Option<(&str, f64)> {

@@ -6,8 +6,8 @@ use measure::unit::Nanos;
 
 use crate::persona::answer::Answer;
 use crate::persona::iperf::options::number;
-use crate::persona::iperf::options::scan::Given;
-use crate::persona::iperf::options::table::{self, Entry, Key};
+use crate::persona::iperf::options::table::{self, Entry, Given, Key};
+use crate::persona::number::whole;
 
 /// The options of one command line while they are read.
 pub(super) struct Reading {
@@ -38,7 +38,7 @@ impl Reading {
     /// A whole number within `range`.
     pub(super) fn whole(&self, key: Key, range: RangeInclusive<u32>) -> Result<Option<u32>, Answer> {
         let read = |text: &str| {
-            number::whole(text).and_then(|value| u32::try_from(value).ok()).filter(|value| range.contains(value))
+            whole::<u64>(text).and_then(|value| u32::try_from(value).ok()).filter(|value| range.contains(value))
         };
         self.value(key, read, &format!("takes a number from {} to {}", range.start(), range.end()))
     }
@@ -71,7 +71,7 @@ impl Reading {
 
 /// A port of a command line.
 pub(super) fn port(text: &str) -> Option<u16> {
-    number::whole(text).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0)
+    whole::<u64>(text).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0)
 }
 
 /// A line that begins as the original's do, and where to read more.

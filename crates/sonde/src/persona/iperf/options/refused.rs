@@ -2,8 +2,7 @@
 //!
 //! A measurement without the option's effect would be another one under its name.
 
-use crate::persona::iperf::options::scan::Given;
-use crate::persona::iperf::options::table::{self, Entry, Key, Side};
+use crate::persona::iperf::options::table::{Entry, Given, Key, Side};
 
 const FRAMES: &str = "frames are not sent here, and 2.1 and 2.2 do not understand each other's: leave it away";
 const LOAD: &str = "no load runs beside the requests: start it as a client of its own, or see `sonde load`";
@@ -15,8 +14,7 @@ const INPUT: &str =
 /// The first option that is refused, and why.
 pub fn refusal(given: &Given, is_server: bool) -> Option<(String, &'static str)> {
     let why = |key| why(key).or_else(|| if is_server { why_of_server(key, given) } else { None });
-    let key = given.keys().find(|key| why(*key).is_some())?;
-    Some((table::entry(key).map(Entry::name).unwrap_or_default(), why(key)?))
+    given.entries().find_map(|entry| Some((entry.name(), why(entry.key)?)))
 }
 
 /// The same at a server alone.
@@ -69,9 +67,11 @@ pub fn why(key: Key) -> Option<&'static str> {
 pub fn notes(given: &Given, is_server: bool) -> Vec<String> {
     let mut told: Vec<Key> = Vec::new();
     let mut notes = Vec::new();
-    for key in given.keys() {
-        let Some(entry) = table::entry(key).filter(|_| !told.contains(&key)) else { continue };
-        told.push(key);
+    for entry in given.entries() {
+        if told.contains(&entry.key) {
+            continue;
+        }
+        told.push(entry.key);
         if let Some(says) = effectless(entry, given, is_server) {
             notes.push(format!("{}: {says}", entry.name()));
         }
@@ -80,7 +80,7 @@ pub fn notes(given: &Given, is_server: bool) -> Vec<String> {
 }
 
 fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static str> {
-    match (entry.side, is_server) {
+    match (entry.place, is_server) {
         (Side::Client, true) => return Some("has no effect at a server"),
         (Side::Server, false) => return Some("has no effect at a client"),
         _ => {}

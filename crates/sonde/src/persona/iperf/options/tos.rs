@@ -1,5 +1,7 @@
 //! Names of the type of service that `-S` takes, as the octet of the header (RFC 2474, RFC 8622, RFC 1349).
 
+use crate::persona::number::code_point;
+
 /// The octet of a name or a number.
 pub fn read(text: &str) -> Option<u8> {
     named(&text.to_ascii_lowercase()).or_else(|| number(text))
@@ -13,20 +15,8 @@ fn number(text: &str) -> Option<u8> {
 }
 
 fn named(name: &str) -> Option<u8> {
-    let class = |first: char, text: &str| {
-        let digits = text.strip_prefix(if first == 'c' { "cs" } else { "af" })?;
-        let digit = |at: usize| digits.as_bytes().get(at).map(|octet| octet.wrapping_sub(b'0'));
-        match (first, digits.len()) {
-            ('c', 1) => digit(0).filter(|class| *class < 8).map(|class| class << 5),
-            ('a', 2) => {
-                let (class, drop) = (digit(0)?, digit(1)?);
-                ((1..=4).contains(&class) && (1..=3).contains(&drop)).then_some(class << 5 | drop << 3)
-            }
-            _ => None,
-        }
-    };
     let plain = match name {
-        "ef" | "ac_vo" => 0xb8,
+        "ac_vo" => 0xb8,
         "le" | "reliability" => 0x04,
         "nqb" => 0xb4,
         "nqb2" => 0x14,
@@ -36,7 +26,7 @@ fn named(name: &str) -> Option<u8> {
         "lowdelay" => 0x10,
         "throughput" => 0x08,
         "lowcost" => 0x02,
-        _ => return class('c', name).or_else(|| class('a', name)),
+        _ => return code_point(name),
     };
     Some(plain)
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::persona::answer::Answer;
-use crate::persona::iperf::options::table::{ENTRIES, Entry, Side, Takes};
+use crate::persona::iperf::options::table::{ENTRIES, Entry, Side};
 
 /// The version whose behaviour this is, and who behaves so: parsers find a number where they look for one.
 pub const VERSION: &str = concat!("2.1.8-sonde.", env!("CARGO_PKG_VERSION"));
@@ -25,8 +25,8 @@ pub fn help() -> String {
         [(Side::Both, "Client/Server"), (Side::Server, "Server specific"), (Side::Client, "Client specific")]
     {
         let _ = writeln!(text, "\n{title}:");
-        for entry in ENTRIES.iter().filter(|entry| entry.side == side && !is_refused(entry)) {
-            text.push_str(&option(entry));
+        for entry in ENTRIES.iter().filter(|entry| entry.place == side && !is_refused(entry)) {
+            text.push_str(&entry.line(1, 40));
         }
     }
     let refused: Vec<String> = ENTRIES.iter().filter(|entry| is_refused(entry)).map(Entry::name).collect();
@@ -57,16 +57,4 @@ fn wrapped(words: &[String]) -> Vec<String> {
         }
     }
     lines
-}
-
-/// `  -t, --time seconds      how long` and so on.
-fn option(entry: &Entry) -> String {
-    let letter = entry.letter.map_or("    ".to_owned(), |letter| format!("-{letter}, "));
-    let (value, says) = match (entry.takes, entry.help.split_once("  ")) {
-        (Takes::Nothing, _) | (_, None) => (String::new(), entry.help),
-        (Takes::Value, Some((value, says))) => (format!(" {value}"), says),
-        (Takes::Perhaps, Some((value, says))) => (format!("[={value}]"), says),
-    };
-    let left = format!("  {letter}{}{value}", entry.names.first().map(|name| format!("--{name}")).unwrap_or_default());
-    format!("{left:<40} {says}\n")
 }

@@ -27,9 +27,10 @@ use crate::persona::iperf::output::banner::{self, Sending, Window};
 use crate::persona::iperf::output::connection::{Connection, Mark};
 use crate::persona::iperf::output::line::Tag;
 use crate::persona::iperf::output::{failure, moment};
-use crate::persona::iperf::run::client::record::Keeping;
 use crate::persona::iperf::run::place;
-use crate::signal::{self, Interruption};
+use crate::persona::process;
+use crate::persona::record::Keeping;
+use crate::signal::Interruption;
 use crate::words;
 
 /// Measures and prints. `command` is the whole command line.
@@ -37,16 +38,15 @@ use crate::words;
 /// # Errors
 /// What is printed in place of a result.
 pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
-    let keeping = Keeping::of(own)?;
+    let keeping = Keeping::of(own.record.as_deref(), own.json)?;
     if let Some(path) = &client.common.output {
         place::redirect(path, |text| {
             output.result(text);
         })?;
     }
     let stop = Stop::default();
-    let ask = stop.clone();
-    let interruption = signal::watch(move || ask.request(), || {})
-        .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+    let interruption =
+        process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
     let server = place::server(&client.host, client.port, client.common.ipv6, &stop)?;
     let local = place::local(&client.common.bind, server.ip(), &stop)?;
     let asked = task::asked(client, local);

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::persona::answer::Answer;
 use crate::persona::iperf::options::{Bind, Start};
 use crate::persona::iperf::output::failure;
+use crate::persona::process;
 
 /// Where a server is.
 ///
@@ -61,8 +62,7 @@ pub fn told(error: EndpointError) -> Answer {
 
 /// What the system says, as the original has it: with a capital letter, and no number behind.
 pub fn said(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
+    let text = process::said(error);
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

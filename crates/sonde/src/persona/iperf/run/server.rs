@@ -23,7 +23,7 @@ use crate::persona::iperf::output::banner::{self, Window};
 use crate::persona::iperf::output::failure;
 use crate::persona::iperf::run::place;
 use crate::persona::iperf::run::server::desk::Desk;
-use crate::signal;
+use crate::persona::process;
 use crate::words;
 
 /// Listens and serves, in the foreground or the background, until a signal, a time or a number of connections ends it.
@@ -53,9 +53,7 @@ pub fn run(asked: &Server, output: &Arc<Output>) -> Result<Exit, Answer> {
     if asked.daemon && detach()? == Side::Foreground {
         return Ok(Exit::Done);
     }
-    let ask = stop.clone();
-    signal::watch(move || ask.request(), || {})
-        .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+    process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
     if let Some(time) = asked.time {
         end_after(time, &stop).map_err(|error| failure::other(&format!("cannot wait for the end: {error}")))?;
     }

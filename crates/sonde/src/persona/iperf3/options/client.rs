@@ -9,10 +9,11 @@ use protocol::iperf3::parameters::{
 use crate::command::value;
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::either_end::{affinity, split_device};
-use crate::persona::iperf3::options::number::{self, Factor};
+use crate::persona::iperf3::options::number::Factor;
 use crate::persona::iperf3::options::reading::{Reading, error, scaled, takes};
 use crate::persona::iperf3::options::table::Key;
 use crate::persona::iperf3::options::{Client, ClientLogin, Common, Until};
+use crate::persona::number::{octet, whole};
 
 /// Bits a second of a UDP stream unless told otherwise.
 const UDP_RATE: u64 = 1 << 20;
@@ -98,7 +99,7 @@ fn rate(reading: &Reading, protocol: Protocol) -> Result<(Option<u64>, u32), Ans
         return Ok(((protocol == Protocol::Udp).then_some(UDP_RATE), 0));
     };
     let (rate, burst) = match text.split_once('/') {
-        Some((rate, burst)) => (rate, number::whole(burst).filter(|burst| (1..=LARGEST_BURST).contains(burst))),
+        Some((rate, burst)) => (rate, whole(burst).filter(|burst| (1..=LARGEST_BURST).contains(burst))),
         None => (text, Some(0)),
     };
     let burst = burst.ok_or_else(|| error(Code::BURST))?;
@@ -121,10 +122,10 @@ fn tos(reading: &Reading) -> Result<u8, Answer> {
     let fault = || error(Code::TYPE_OF_SERVICE);
     match (reading.text(Key::Tos), reading.text(Key::Dscp)) {
         (Some(_), Some(_)) => Err(takes("-S", "--dscp", "one of the two: leave the other away")),
-        (Some(octet), None) => number::octet(octet).ok_or_else(fault),
+        (Some(text), None) => octet(text).ok_or_else(fault),
         (None, Some(code)) => {
             let named = value::dscp(code).ok().filter(|_| !code.starts_with('0'));
-            let code = named.or_else(|| number::octet(code).filter(|code| *code < 64));
+            let code = named.or_else(|| octet(code).filter(|code| *code < 64));
             code.map(|code| code << 2).ok_or_else(fault)
         }
         (None, None) => Ok(0),
@@ -133,7 +134,7 @@ fn tos(reading: &Reading) -> Result<u8, Answer> {
 
 fn connect_timeout(reading: &Reading) -> Result<Option<u32>, Answer> {
     let Some(text) = reading.text(Key::ConnectTimeout) else { return Ok(None) };
-    let ms = number::whole(text).filter(|ms| *ms > 0);
+    let ms = whole(text).filter(|ms| *ms > 0);
     ms.map(Some).ok_or_else(|| takes("--connect-timeout", text, "milliseconds, 1 or more"))
 }
 

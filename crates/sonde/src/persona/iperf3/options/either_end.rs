@@ -5,11 +5,11 @@ use protocol::iperf3::PORT;
 use protocol::iperf3::code::Code;
 
 use crate::persona::answer::Answer;
-use crate::persona::iperf3::options::number;
 use crate::persona::iperf3::options::reading::{Reading, error, takes};
 use crate::persona::iperf3::options::table::Key;
 use crate::persona::iperf3::options::{Common, Form, Keepalive};
 use crate::persona::iperf3::output::lines::strftime;
+use crate::persona::number::{decimal, whole};
 
 /// Milliseconds without data after which a receiver gives up.
 const RECEIVE_TIMEOUT_MS: u32 = 120_000;
@@ -63,7 +63,7 @@ pub(super) fn split_device(text: Option<&str>) -> (Option<String>, Option<String
 /// Our CPU, and that of the server.
 pub(super) fn affinity(reading: &Reading) -> Result<(Option<u32>, Option<u32>), Answer> {
     let Some(text) = reading.text(Key::Affinity) else { return Ok((None, None)) };
-    let cpu = |text: &str| number::whole(text).filter(|cpu| *cpu < 1_024);
+    let cpu = |text: &str| whole(text).filter(|cpu| *cpu < 1_024);
     let cpus = match text.split_once(',') {
         Some((ours, theirs)) => cpu(ours).zip(cpu(theirs)).map(|(ours, theirs)| (Some(ours), Some(theirs))),
         None => cpu(text).map(|ours| (Some(ours), None)),
@@ -79,7 +79,7 @@ fn format(reading: &Reading) -> Result<Option<char>, Answer> {
 
 fn interval(reading: &Reading) -> Result<f64, Answer> {
     let Some(text) = reading.text(Key::Interval) else { return Ok(1.0) };
-    let seconds = number::decimal(text).filter(|seconds| *seconds == 0.0 || (0.1..=60.0).contains(seconds));
+    let seconds = decimal(text).filter(|seconds| *seconds == 0.0 || (0.1..=60.0).contains(seconds));
     seconds.ok_or_else(|| error(Code(9)))
 }
 
@@ -110,7 +110,7 @@ fn keepalive(reading: &Reading) -> Result<Option<Keepalive>, Answer> {
     let Some(text) = reading.text(Key::Keepalive) else { return Ok(Some(Keepalive::default())) };
     let part = |part: Option<&str>| match part {
         None | Some("" | "0") => Some(None),
-        Some(digits) => number::whole::<u32>(digits).map(Some),
+        Some(digits) => whole::<u32>(digits).map(Some),
     };
     let mut parts = text.split('/');
     let read = (part(parts.next()), part(parts.next()), part(parts.next()), parts.next());

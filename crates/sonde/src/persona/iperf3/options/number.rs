@@ -1,6 +1,8 @@
 //! Numbers as people type them for iperf3: a decimal and a letter for its factor. Unlike the original's, a reading takes
 //! the whole word: what it would pass over is refused.
 
+use crate::persona::number::decimal;
+
 /// Factor of one letter: of rates 1000, of sizes and counts 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factor {
@@ -25,27 +27,6 @@ pub fn scaled(text: &str, factor: Factor) -> Option<u64> {
     (value < i64::MAX as f64).then_some(value as u64)
 }
 
-/// A decimal of digits and at most one point.
-pub fn decimal(text: &str) -> Option<f64> {
-    let plain = text.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.');
-    text.parse().ok().filter(|_| plain)
-}
-
-/// Digits alone.
-pub fn whole<N: std::str::FromStr>(text: &str) -> Option<N> {
-    text.parse().ok().filter(|_| text.bytes().all(|octet| octet.is_ascii_digit()))
-}
-
-/// An octet as C reads one: `52`, `064`, `0x34`.
-pub fn octet(text: &str) -> Option<u8> {
-    let lower = text.to_ascii_lowercase();
-    match (lower.strip_prefix("0x"), lower.strip_prefix('0')) {
-        (Some(digits), _) => u8::from_str_radix(digits, 16).ok(),
-        (_, Some(digits)) if !digits.is_empty() => u8::from_str_radix(digits, 8).ok(),
-        _ => whole(&lower),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,15 +46,5 @@ mod tests {
     #[test_case("99999999T", None, None; "more than there can be")]
     fn numbers(text: &str, rate: Option<u64>, size: Option<u64>) {
         assert_eq!((scaled(text, Factor::Thousand), scaled(text, Factor::Kibi)), (rate, size));
-    }
-
-    #[test_case("52", Some(52); "decimal")]
-    #[test_case("064", Some(52); "octal")]
-    #[test_case("0x34", Some(52); "hexadecimal")]
-    #[test_case("0", Some(0); "nought")]
-    #[test_case("256", None; "too large")]
-    #[test_case("+1", None; "a sign")]
-    fn octets(text: &str, value: Option<u8>) {
-        assert_eq!(octet(text), value);
     }
 }

@@ -1,41 +1,26 @@
 //! Values of options as they are read, and complained of by iperf3's number for the fault.
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 
 use protocol::iperf3::code::Code;
 
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::number::{self, Factor};
-use crate::persona::iperf3::options::scan::Given;
-use crate::persona::iperf3::options::table::Key;
+use crate::persona::iperf3::options::table::{Given, Key};
 use crate::persona::iperf3::options::usage;
+use crate::persona::number::whole;
 
 /// The options of one command line while they are read.
-pub(super) struct Reading {
-    pub(super) given: Given,
-}
+pub(super) type Reading = Given;
 
 impl Reading {
-    pub(super) fn has(&self, key: Key) -> bool {
-        self.given.has(key)
-    }
-
-    pub(super) fn text(&self, key: Key) -> Option<&str> {
-        self.given.text(key)
-    }
-
     pub(super) fn owned(&self, key: Key) -> Option<String> {
         self.text(key).map(str::to_owned)
     }
 
-    pub(super) fn path(&self, key: Key) -> Option<PathBuf> {
-        self.text(key).map(PathBuf::from)
-    }
-
     /// Digits alone, within `range`.
     pub(super) fn whole(&self, key: Key, range: RangeInclusive<u32>, fault: Code) -> Result<Option<u32>, Answer> {
-        let read = |text: &str| number::whole(text).filter(|value| range.contains(value)).ok_or_else(|| error(fault));
+        let read = |text: &str| whole(text).filter(|value| range.contains(value)).ok_or_else(|| error(fault));
         self.text(key).map(read).transpose()
     }
 

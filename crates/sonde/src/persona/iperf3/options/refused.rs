@@ -2,8 +2,7 @@
 //!
 //! A measurement without the option's effect would be another one under its name.
 
-use crate::persona::iperf3::options::scan::Given;
-use crate::persona::iperf3::options::table::Key;
+use crate::persona::iperf3::options::table::{Given, Key};
 
 /// The first option that is refused, and why.
 pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
@@ -33,7 +32,7 @@ pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {
 
 /// What has no effect, a sentence each.
 pub fn notes(given: &Given) -> Vec<String> {
-    let stray = given.stray.iter().map(|word| format!("{word}: belongs to no option, and has no effect"));
+    let stray = given.operands.iter().map(|word| format!("{word}: belongs to no option, and has no effect"));
     let udp = given.has(Key::Udp);
     let of_tcp = "has no effect: it is of TCP";
     let of_udp = "has no effect: it is of UDP";

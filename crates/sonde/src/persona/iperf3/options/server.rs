@@ -5,10 +5,11 @@ use protocol::iperf3::login::SKEW_S;
 use protocol::iperf3::parameters::LONGEST;
 
 use crate::persona::answer::Answer;
-use crate::persona::iperf3::options::number::{self, Factor};
+use crate::persona::iperf3::options::number::Factor;
 use crate::persona::iperf3::options::reading::{Reading, error, scaled};
 use crate::persona::iperf3::options::table::Key;
 use crate::persona::iperf3::options::{Server, ServerLogin};
+use crate::persona::number::whole;
 
 /// Seconds that the rate of all streams is a mean of.
 const RATE_OVER_S: u32 = 5;
@@ -29,7 +30,7 @@ pub(super) fn read(reading: &Reading) -> Result<Server, Answer> {
 fn rate_limit(reading: &Reading) -> Result<(Option<u64>, u32), Answer> {
     let Some(text) = reading.text(Key::BitrateLimit) else { return Ok((None, RATE_OVER_S)) };
     let (rate, over) = match text.split_once('/') {
-        Some((rate, over)) => (rate, number::whole(over).filter(|over| (1..=600).contains(over))),
+        Some((rate, over)) => (rate, whole(over).filter(|over| (1..=600).contains(over))),
         None => (text, Some(RATE_OVER_S)),
     };
     let over = over.ok_or_else(|| error(Code(28)))?;

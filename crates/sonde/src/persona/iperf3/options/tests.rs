@@ -190,7 +190,7 @@ fn what_has_no_effect_is_named(line: &str, start: &str) {
 fn help_and_version_come_before_any_complaint() {
     let help = of("-h -P 500").unwrap_err();
     assert!(help.stdout.starts_with("Usage: iperf3 [-s|-c host] [options]\n") && help.status == 0);
-    assert!(table::ENTRIES.iter().all(|entry| entry.names.iter().all(|name| help.stdout.contains(name))));
+    assert!(ENTRIES.iter().all(|entry| entry.names.iter().all(|name| help.stdout.contains(name))));
     let version = of("-s -v").unwrap_err();
     let lines: Vec<&str> = version.stdout.lines().collect();
     assert!(lines[0].starts_with("iperf 3.21 ") && lines[2].starts_with("Optional features available: "));

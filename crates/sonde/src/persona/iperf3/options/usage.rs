@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 
 use crate::persona::answer::Answer;
-use crate::persona::iperf3::options::table::{ENTRIES, End, Entry, Takes};
+use crate::persona::iperf3::options::table::{ENTRIES, End};
 
 /// The version whose behaviour this is, and who behaves so: parsers find a number where they look for one.
 pub const VERSION: &str = concat!("iperf 3.21 (sonde ", env!("CARGO_PKG_VERSION"), ")");
@@ -41,22 +41,9 @@ pub fn help() -> String {
     let parts = [(End::Either, "Server or client"), (End::Server, "Server alone"), (End::Client, "Client alone")];
     for (end, title) in parts {
         let _ = writeln!(text, "\n{title}:");
-        for entry in ENTRIES.iter().filter(|entry| entry.end == end) {
-            text += &option(entry);
+        for entry in ENTRIES.iter().filter(|entry| entry.place == end) {
+            text += &entry.line(usize::MAX, 36);
         }
     }
     text + "\nRates take K, M, G or T for powers of 1000, sizes and counts for powers of 1024.\n"
-}
-
-/// `  -t, --time seconds            how long` and so on.
-fn option(entry: &Entry) -> String {
-    let letter = entry.letter.map_or("    ".to_owned(), |letter| format!("-{letter}, "));
-    let names: Vec<String> = entry.names.iter().map(|name| format!("--{name}")).collect();
-    let names = names.join(", ");
-    let (value, says) = match (entry.takes, entry.help.split_once("  ")) {
-        (Takes::Value, Some((value, says))) => (format!(" {value}"), says),
-        (Takes::Perhaps, Some((value, says))) => (format!("[={value}]"), says),
-        _ => (String::new(), entry.help),
-    };
-    format!("  {:<34} {says}\n", format!("{letter}{names}{value}"))
 }

@@ -1,25 +1,6 @@
-//! Numbers as C prints them, and as cJSON chooses to.
+//! Numbers as cJSON prints them, and amounts and rates in four places.
 
-/// `%.*g`: so many significant digits, the shorter of the two ways.
-pub fn general(value: f64, digits: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value.is_finite() { "0".to_owned() } else { value.to_string().to_lowercase() };
-    }
-    let scientific = format!("{value:.*e}", digits - 1);
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..digits as i32).contains(&exponent) {
-        let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
-        return trimmed(&format!("{value:.decimals$}")).to_owned();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
-}
-
-/// Without noughts behind a point that say nothing.
-fn trimmed(number: &str) -> &str {
-    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
-}
+use crate::persona::number::general;
 
 /// As cJSON prints a number: 15 digits where they are the number, else 17. What is none is `null`.
 pub fn json(value: f64) -> String {
@@ -76,19 +57,6 @@ pub fn rate(bits_per_second: f64, format: Option<char>) -> String {
 mod tests {
     use super::*;
     use test_case::test_case;
-
-    #[test_case(0.0, "0"; "nought")]
-    #[test_case(1.5, "1.5"; "short")]
-    #[test_case(5.0, "5"; "whole")]
-    #[test_case(4.8, "4.8"; "two digits")]
-    #[test_case(4.954, "5"; "rounded")]
-    #[test_case(18.2, "18"; "no decimals")]
-    #[test_case(100.0, "1e+02"; "three digits")]
-    #[test_case(0.000_012, "1.2e-05"; "small")]
-    #[test_case(-3.3, "-3.3"; "negative")]
-    fn two_digits(value: f64, text: &str) {
-        assert_eq!(general(value, 2), text);
-    }
 
     #[test_case(5_007_605_760.0, "5007605760"; "whole")]
     #[test_case(1.000_027, "1.000027"; "microseconds")]

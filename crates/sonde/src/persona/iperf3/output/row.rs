@@ -1,7 +1,8 @@
 //! What every row has: whose it is, from when to when, how much, how fast.
 
 use crate::persona::iperf3::facts::{Datagrams, Test, percent};
-use crate::persona::iperf3::output::number::{amount, general, rate};
+use crate::persona::iperf3::output::number::{amount, rate};
+use crate::persona::number::general;
 
 /// Between groups of rows.
 pub const SEPARATOR: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";

@@ -24,9 +24,11 @@ use crate::persona::iperf3::output::{failure, start};
 use crate::persona::iperf3::run::client::ending::End;
 use crate::persona::iperf3::run::facts::{self, About};
 use crate::persona::iperf3::run::pidfile::Pidfile;
-use crate::persona::iperf3::run::printer::{Printer, said};
+use crate::persona::iperf3::run::printer::Printer;
 use crate::persona::iperf3::run::telling::Telling;
-use crate::signal::{self, Interruption};
+use crate::persona::process::{self, said};
+use crate::persona::record::Keeping;
+use crate::signal::Interruption;
 
 /// Runs the test. `command` is the whole command line.
 ///
@@ -34,12 +36,11 @@ use crate::signal::{self, Interruption};
 /// What is printed in place of a run.
 pub fn run(asked: &Asked, client: &Client, command: &[String], output: &Arc<Output>) -> Result<Exit, Answer> {
     let printer = Printer::open(&asked.common, client.title.clone(), output)?;
-    let record = record::Keeping::of(client)?;
+    let record = Keeping::of(client.record.as_deref(), false)?;
     let _pidfile = Pidfile::write(asked.common.pidfile.as_deref())?;
     let credentials = login::credentials(client, asked.common.pkcs1)?;
     let stop = Stop::default();
-    let wish = stop.clone();
-    let interruption = signal::watch(move || wish.request(), || {})
+    let interruption = process::heed(&stop)
         .map_err(|error| Answer::complaint(failure::line(&format!("cannot wait for signals: {}", said(&error)))))?;
     let course = Course { common: &asked.common, client, command, printer, stop, interruption };
     let test = task::test(&asked.common, client, credentials)?;
@@ -60,7 +61,7 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn run(&self, test: &Test, record: &record::Keeping) -> Exit {
+    fn run(&self, test: &Test, record: &Keeping) -> Exit {
         if self.common.verbose && self.common.form == Form::Text {
             self.printer.print(&start::program());
         }
@@ -130,13 +131,7 @@ impl Course<'_> {
         }
     }
 
-    fn tell(
-        &self,
-        telling: &mut Telling,
-        measured: Measured,
-        record: &record::Keeping,
-        inquiry: &record::Inquiry<'_>,
-    ) -> Exit {
+    fn tell(&self, telling: &mut Telling, measured: Measured, record: &Keeping, inquiry: &record::Inquiry<'_>) -> Exit {
         let intervals = measured.streams.iter().map(|stream| stream.count.intervals.as_slice());
         self.printer.print(&telling.ended(intervals));
         let theirs = measured.theirs.as_ref();
@@ -146,10 +141,10 @@ impl Course<'_> {
         self.printer.print(&telling.summary(summary));
         let end = End::after(&measured, self.interruption.signal(), self.client.until);
         let server_output = measured.theirs.as_ref().and_then(|results| results.output.clone());
-        let kept = record.deliver(inquiry, measured);
+        let kept = record.deliver(|| inquiry.record(measured));
         self.printer.print(&telling.over(end.told(), server_output.as_ref()));
         if let Err(fault) = kept {
-            self.printer.note(&fault);
+            self.printer.note(fault.text().trim_end());
             return Exit::Persona(1);
         }
         self.tell_error(&end)

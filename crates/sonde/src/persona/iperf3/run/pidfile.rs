@@ -6,7 +6,7 @@ use protocol::iperf3::code::Code;
 
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::output::failure;
-use crate::persona::iperf3::run::printer::said;
+use crate::persona::process::said;
 
 /// A file with the number of this process, which goes with it.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::{Common, Form};
 use crate::persona::iperf3::output::failure;
 use crate::persona::iperf3::output::lines::Prefix;
+use crate::persona::process::said;
 
 /// Puts out what is to be put out.
 #[derive(Debug)]
@@ -79,10 +80,4 @@ impl Printer {
 pub fn now() -> Zoned {
     let at = Timestamp::from_nanosecond(i128::from(clock::wall())).unwrap_or(Timestamp::UNIX_EPOCH);
     at.to_zoned(TimeZone::system())
-}
-
-/// The system's own words without Rust's "(os error n)".
-pub fn said(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -23,9 +23,9 @@ use crate::persona::iperf3::output::failure;
 use crate::persona::iperf3::run::client::ending::words_of;
 use crate::persona::iperf3::run::client::task::interval;
 use crate::persona::iperf3::run::pidfile::Pidfile;
-use crate::persona::iperf3::run::printer::{Printer, said};
+use crate::persona::iperf3::run::printer::Printer;
 use crate::persona::iperf3::run::server::teller::Teller;
-use crate::signal;
+use crate::persona::process::{self, said};
 use crate::words;
 
 /// Listens and serves, in the foreground or the background.
@@ -50,8 +50,7 @@ pub fn run(asked: &Asked, server: &Server, output: &Arc<Output>) -> Result<Exit,
     // Signals are blocked and threads are started behind this: neither follows into the background.
     let _pidfile = Pidfile::write(pidfile.as_deref())?;
     let stop = Stop::default();
-    let wish = stop.clone();
-    let interruption = signal::watch(move || wish.request(), || {})
+    let interruption = process::heed(&stop)
         .map_err(|cause| Answer::complaint(failure::line(&format!("cannot wait for signals: {}", said(&cause)))))?;
     teller.listening();
     bound.run(&stop).map_err(|error| unable(&error))?;

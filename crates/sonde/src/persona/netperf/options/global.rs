@@ -3,24 +3,19 @@
 use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
+use crate::persona::getopt::{Called, Entry, Fault, Item, Scan, Takes, alike};
 use crate::persona::netperf::options::draft::Draft;
 use crate::persona::netperf::options::number::{self, Read, Reason};
 use crate::persona::netperf::options::pair::{Pair, Rule, split};
-use crate::persona::netperf::options::scan::{Fault, Grammar, Item, scan};
-use crate::persona::netperf::options::{CpuMeasure, Interim, Length, Options, Passphrase, own, tos, usage};
+use crate::persona::netperf::options::{CpuMeasure, Interim, Length, Options, Passphrase, own, rules, tos, usage};
 use crate::persona::netperf::test_name::Test;
 use crate::persona::netperf::unit::Unit;
 
-const GRAMMAR: Grammar = Grammar {
-    plain: "dhjJNrSV46",
-    valued: "aAbBDfFHiIkKlLnoOpPstTvwWyYZ",
-    optional: &[('c', starts_with_digit), ('C', starts_with_digit)],
-    long: own::LONG,
-};
-
-fn starts_with_digit(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit())
-}
+const ENTRIES: &[Entry<()>] = &[
+    alike(Takes::Nothing, "dhjJNrSV46", own::PLAIN),
+    alike(Takes::Value, "aAbBDfFHiIkKlLnoOpPstTvwWyYZ", own::VALUED),
+    alike(Takes::NextNumber, "cC", &[]),
+];
 
 /// Interval of the pace where `-b` alone asks for one.
 const BURST_ALONE_NS: u64 = 1_000_000;
@@ -30,31 +25,32 @@ const BURST_ALONE_NS: u64 = 1_000_000;
 /// # Errors
 /// See [`parse`](super::parse).
 pub fn parse(program: &str, words: &[String]) -> Result<(Draft, Vec<String>), Answer> {
-    let found = scan(words, &GRAMMAR);
+    let mut scan = Scan::new(words, ENTRIES, rules::RULES);
     let mut draft = Draft::new(program, words);
-    for item in found.items {
-        match item {
-            Item::Letter(letter, value) => {
+    for item in &mut scan {
+        match item.map_err(|fault| complaint(&draft, &fault))? {
+            Item::Option(entry, Called::Letter(letter), value) => {
                 let text = value.as_deref().unwrap_or_default();
                 if let Some(end) = ending(letter) {
                     return Err(end);
                 }
-                if GRAMMAR.lacks_value(letter, text) {
+                if rules::lacks_value(entry, letter, text) {
                     return Err(draft.refuse(&format!("-{letter}"), "needs a value"));
                 }
                 letter_of(&mut draft, letter, text).map_err(|why| draft.refuse(&format!("-{letter} {text}"), &why))?;
             }
-            Item::Long(name, value) => own::apply(&mut draft, name, value.as_deref().unwrap_or_default())?,
-            Item::Stray(word) => draft.note(format!("`{word}` is no option: ignored")),
-            Item::Fault(fault) => return Err(complaint(&draft, &fault)),
+            Item::Option(_, Called::Name(name), value) => {
+                own::apply(&mut draft, name, value.as_deref().unwrap_or_default())?;
+            }
+            Item::Operand(word) => draft.note(format!("`{word}` is no option: ignored")),
         }
     }
     draft.settle_confidence().map_err(|text| Answer::said(text, 255))?;
-    Ok((draft, found.rest))
+    Ok((draft, scan.behind().to_vec()))
 }
 
 fn complaint(draft: &Draft, fault: &Fault) -> Answer {
-    Answer::complaint(fault.text(&draft.program) + usage::GLOBAL)
+    Answer::complaint(rules::complaint(&draft.program, fault) + usage::GLOBAL)
 }
 
 fn ending(letter: char) -> Option<Answer> {

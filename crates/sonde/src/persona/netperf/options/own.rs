@@ -1,22 +1,15 @@
 //! Options of our own, by long names, which the original has none of: whoever does not ask for them gets what it gives.
 
-use measure::method::Pacing;
-
 use crate::command::value::SampleFile;
 use crate::persona::answer::Answer;
 use crate::persona::netperf::options::draft::Draft;
 use crate::persona::netperf::options::{Passphrase, usage};
+use crate::persona::own;
 
-/// Long names, and whether they take a value. They stand before or behind `--`.
-pub const LONG: &[(&str, bool)] = &[
-    ("json", false),
-    ("record", true),
-    ("samples", true),
-    ("pacing", true),
-    ("passphrase-file", true),
-    ("help", false),
-    ("version", false),
-];
+/// Long names without a value. They stand before or behind `--`.
+pub const PLAIN: &[&str] = &["json", "help", "version"];
+/// Long names with one.
+pub const VALUED: &[&str] = &["record", "samples", "pacing", "passphrase-file"];
 
 /// Takes one of them.
 ///
@@ -32,7 +25,7 @@ pub fn apply(draft: &mut Draft, name: &str, value: &str) -> Result<(), Answer> {
             draft.options.own.samples = Some(file.map_err(|why| refused(&why))?);
         }
         "pacing" => {
-            let pacing = pacing(value).ok_or_else(|| refused("takes sleep, spin or hybrid"))?;
+            let pacing = own::pacing(value).ok_or_else(|| refused(own::PACINGS))?;
             draft.options.own.pacing = Some(pacing);
         }
         "passphrase-file" => draft.options.passphrase = Some(Passphrase::File(value.into())),
@@ -40,8 +33,4 @@ pub fn apply(draft: &mut Draft, name: &str, value: &str) -> Result<(), Answer> {
         _ => return Err(Answer::said(usage::GLOBAL, 0)),
     }
     Ok(())
-}
-
-fn pacing(word: &str) -> Option<Pacing> {
-    [Pacing::Sleep, Pacing::Hybrid, Pacing::Spin].into_iter().find(|pacing| pacing.to_string() == word)
 }

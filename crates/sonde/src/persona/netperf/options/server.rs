@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
-use crate::persona::netperf::options::scan::{Grammar, Item, scan};
-use crate::persona::netperf::options::{PORT, Passphrase, number, usage};
+use crate::persona::getopt::{Called, Entry, Item, Scan, Takes, alike};
+use crate::persona::netperf::options::{PORT, Passphrase, number, rules, usage};
 
 /// One run of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,12 +27,8 @@ pub struct ServerOptions {
     pub notes: Vec<String>,
 }
 
-const GRAMMAR: Grammar = Grammar {
-    plain: "dDfhNV46",
-    valued: "LnpvZ",
-    optional: &[],
-    long: &[("passphrase-file", true), ("help", false), ("version", false)],
-};
+const ENTRIES: &[Entry<()>] =
+    &[alike(Takes::Nothing, "dDfhNV46", &["help", "version"]), alike(Takes::Value, "LnpvZ", &["passphrase-file"])];
 
 /// Reads the words behind the program's name.
 ///
@@ -41,22 +37,20 @@ const GRAMMAR: Grammar = Grammar {
 pub fn parse(program: &str, words: &[String]) -> Result<ServerOptions, Answer> {
     let program = program.rsplit('/').next().unwrap_or(program);
     let mut options = ServerOptions { port: PORT, ..ServerOptions::default() };
-    let found = scan(words, &GRAMMAR);
-    for item in found.items {
-        match item {
-            Item::Letter('h', _) => return Err(Answer::complaint(usage::SERVER)),
-            Item::Letter('V', _) | Item::Long("version", _) => return Err(usage::version()),
-            Item::Long("passphrase-file", value) => {
+    for item in Scan::new(words, ENTRIES, rules::RULES) {
+        match item.map_err(|fault| Answer::complaint(rules::complaint(program, &fault) + usage::SERVER))? {
+            Item::Option(_, Called::Letter('h'), _) => return Err(Answer::complaint(usage::SERVER)),
+            Item::Option(_, Called::Letter('V') | Called::Name("version"), _) => return Err(usage::version()),
+            Item::Option(_, Called::Name("passphrase-file"), value) => {
                 options.passphrase = Some(Passphrase::File(PathBuf::from(value.unwrap_or_default())));
             }
-            Item::Long(..) => return Err(Answer::said(usage::SERVER, 0)),
-            Item::Letter(letter, value) => {
+            Item::Option(_, Called::Name(_), _) => return Err(Answer::said(usage::SERVER, 0)),
+            Item::Option(_, Called::Letter(letter), value) => {
                 let text = value.as_deref().unwrap_or_default();
                 let refused = |why: String| Answer::refusal(program, format!("-{letter} {text}").trim_end(), why);
                 apply(&mut options, letter, text).map_err(refused)?;
             }
-            Item::Stray(word) => options.notes.push(format!("`{word}` is no option: ignored")),
-            Item::Fault(fault) => return Err(Answer::complaint(fault.text(program) + usage::SERVER)),
+            Item::Operand(word) => options.notes.push(format!("`{word}` is no option: ignored")),
         }
     }
     Ok(options)

@@ -6,25 +6,21 @@
 use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
+use crate::persona::getopt::{Called, Entry, Fault, Item, Scan, Takes, alike};
 use crate::persona::netperf::options::draft::Draft;
 use crate::persona::netperf::options::number::{self, Reason};
 use crate::persona::netperf::options::pair::{Pair, Rule, split};
-use crate::persona::netperf::options::scan::{Fault, Grammar, Item, scan};
-use crate::persona::netperf::options::{DataAddress, list, own, shape, usage};
+use crate::persona::netperf::options::{DataAddress, list, own, rules, shape, usage};
 use crate::persona::netperf::test_name::{SocketType, Transport};
 
-const OMNI: Grammar = Grammar {
-    plain: "aBcCDfFghIJnNUV46",
-    valued: "bdeGHijKlLmMpPqrRsStTuwW",
-    optional: &[('k', is_no_option), ('o', is_no_option), ('O', is_no_option)],
-    long: own::LONG,
-};
+const OMNI: &[Entry<()>] = &[
+    alike(Takes::Nothing, "aBcCDfFghIJnNUV46", own::PLAIN),
+    alike(Takes::Value, "bdeGHijKlLmMpPqrRsStTuwW", own::VALUED),
+    alike(Takes::NextWord, "koO", &[]),
+];
 
-const CLASSIC: Grammar = Grammar { plain: "CDhJnNV46", valued: "bHLmMpPrRsSTwW", optional: &[], long: own::LONG };
-
-fn is_no_option(word: &str) -> bool {
-    !word.starts_with('-')
-}
+const CLASSIC: &[Entry<()>] =
+    &[alike(Takes::Nothing, "CDhJnNV46", own::PLAIN), alike(Takes::Value, "bHLmMpPrRsSTwW", own::VALUED)];
 
 /// What `-d` and its like said, before the direction is settled.
 #[derive(Clone, Debug, Default)]
@@ -49,31 +45,31 @@ pub struct Asked {
 /// See [`parse`](super::parse).
 pub fn parse(draft: &mut Draft, words: &[String]) -> Result<(), Answer> {
     let classic = draft.options.test.is_classic();
-    let grammar = if classic { &CLASSIC } else { &OMNI };
-    let found = scan(words, grammar);
     let mut asked = Asked::default();
-    for item in found.items {
+    for item in Scan::new(words, if classic { CLASSIC } else { OMNI }, rules::RULES) {
         match item {
-            Item::Letter('h', _) => {
+            Ok(Item::Option(_, Called::Letter('h'), _)) => {
                 return Err(Answer::said(if classic { usage::CLASSIC } else { usage::OMNI }, 1));
             }
-            Item::Letter(letter @ ('o' | 'O' | 'k'), value) => {
+            Ok(Item::Option(_, Called::Letter(letter @ ('o' | 'O' | 'k')), value)) => {
                 let (form, note) = list::form(letter, value.as_deref())?;
                 draft.options.display.form = form;
                 draft.options.notes.extend(note);
             }
-            Item::Letter(letter, value) => {
+            Ok(Item::Option(entry, Called::Letter(letter), value)) => {
                 let text = value.as_deref().unwrap_or_default();
-                if grammar.lacks_value(letter, text) {
+                if rules::lacks_value(entry, letter, text) {
                     return Err(draft.refuse(&format!("-- -{letter}"), "needs a value"));
                 }
                 apply(draft, &mut asked, letter, text)
                     .map_err(|why| draft.refuse(&format!("-- -{letter} {text}"), &why))?;
             }
-            Item::Long(name, value) => own::apply(draft, name, value.as_deref().unwrap_or_default())?,
-            Item::Stray(word) => draft.note(format!("`{word}` is no option: ignored")),
-            Item::Fault(fault @ (Fault::Letter(_) | Fault::Value(_))) => complain(draft, &fault),
-            Item::Fault(fault) => return Err(Answer::complaint(fault.text(&draft.program))),
+            Ok(Item::Option(_, Called::Name(name), value)) => {
+                own::apply(draft, name, value.as_deref().unwrap_or_default())?;
+            }
+            Ok(Item::Operand(word)) => draft.note(format!("`{word}` is no option: ignored")),
+            Err(fault) if fault.letter.is_some() => complain(draft, &fault),
+            Err(fault) => return Err(Answer::complaint(rules::complaint(&draft.program, &fault))),
         }
     }
     shape::settle(draft, &asked);
@@ -82,9 +78,7 @@ pub fn parse(draft: &mut Draft, words: &[String]) -> Result<(), Answer> {
 
 /// The complaint of getopt, which alone tells that a letter is not taken. Notes begin with the program's name too.
 fn complain(draft: &mut Draft, fault: &Fault) {
-    let text = fault.text(&draft.program);
-    let text = text.trim_end().trim_start_matches(&format!("{}: ", draft.program)).to_owned();
-    draft.note(text);
+    draft.note(fault.glibc());
 }
 
 fn apply(draft: &mut Draft, asked: &mut Asked, letter: char, text: &str) -> Result<(), Reason> {

@@ -1,5 +1,7 @@
 //! Values of `-Y`: a number in any base of C, or a name.
 
+use crate::persona::number;
+
 /// Names beyond those of the code points.
 const NAMES: [(&str, u8); 3] = [("lowdelay", 0x10), ("throughput", 0x08), ("reliability", 0x04)];
 
@@ -7,36 +9,9 @@ const NAMES: [(&str, u8); 3] = [("lowdelay", 0x10), ("throughput", 0x08), ("reli
 pub fn octet(text: &str) -> Option<u8> {
     let name = text.trim().to_ascii_lowercase();
     if name.starts_with(|c: char| c.is_ascii_digit()) {
-        return number(&name);
+        return number::octet(&name);
     }
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, octet)| *octet).or_else(|| code_point(&name))
-}
-
-fn number(text: &str) -> Option<u8> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u8::from_str_radix(digits, 16).ok(),
-        None if text.len() > 1 && text.starts_with('0') => u8::from_str_radix(&text[1..], 8).ok(),
-        None => text.parse().ok(),
-    }
-}
-
-/// `csN` is N in the upper three bits (RFC 2474 §4.2.2), `afXY` class X with drop precedence Y (RFC 2597 §6), `ef` 46
-/// (RFC 3246 §2.7); each above the two bits of ECN.
-fn code_point(name: &str) -> Option<u8> {
-    let digit = |text: &str, most: u8| text.parse::<u8>().ok().filter(|digit| text.len() == 1 && *digit <= most);
-    let bits = if name == "ef" {
-        46
-    } else if let Some(class) = name.strip_prefix("cs") {
-        digit(class, 7)? << 3
-    } else {
-        let (class, drop) = name.strip_prefix("af")?.split_at_checked(1)?;
-        let (class, drop) = (digit(class, 4)?, digit(drop, 3)?);
-        if class == 0 || drop == 0 {
-            return None;
-        }
-        (class << 3) | (drop << 1)
-    };
-    Some(bits << 2)
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, octet)| *octet).or_else(|| number::code_point(&name))
 }
 
 #[cfg(test)]

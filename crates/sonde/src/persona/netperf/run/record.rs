@@ -1,12 +1,10 @@
 //! An iteration as a record: the same document that every other measurement leaves.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
 use endpoint::peer::netperf::client::stream::Streams;
 use endpoint::peer::netperf::client::{Course, Found, Measured, Test};
-use endpoint::resolution::clock_cost;
-use endpoint::rtt::{self, Ending, Finding, PeerFacts, Protocol, Target, Task};
+use endpoint::rtt::{self, Ending, Finding, PeerFacts, Target};
 use endpoint::signal::Signal;
 use logbook::moment::Moment;
 use logbook::record::Record;
@@ -16,12 +14,10 @@ use measure::statistics::loss::PeerCounts;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::answer::Results;
-use uuid::Uuid;
 
-use crate::PROGRAM;
-use crate::command::rtt::conclude::{self, Around};
-use crate::failure::Failure;
+use crate::command::rtt::conclude::{Around, Spoken};
 use crate::persona::netperf::options::Options;
+use crate::persona::record;
 
 pub use crate::command::rtt::now;
 
@@ -47,35 +43,11 @@ pub struct Inquiry<'a> {
 }
 
 impl Inquiry<'_> {
-    /// The record as one JSON document.
-    ///
-    /// # Errors
-    /// A number that no document can hold.
-    pub fn document(&self, measured: Measured) -> Result<String, Failure> {
-        self.record(measured).to_json().map_err(|error| Failure::usage(error.to_string()))
-    }
-
-    fn record(&self, measured: Measured) -> Record {
+    /// The record of what was found.
+    pub fn record(&self, measured: Measured) -> Record {
         let target = Target { host: self.options.control.target().to_owned(), address: self.server };
-        let task = Task {
-            trace: None,
-            method: self.test.method.clone(),
-            target: Some(target),
-            protocol: Protocol::Netperf { passphrase: None },
-            key: None,
-            samples: self.test.samples,
-            interval: self.test.interval,
-            program: PROGRAM.to_owned(),
-            verify: None,
-        };
-        let mut inquiry = conclude::Inquiry {
-            id: Uuid::now_v7(),
-            started: self.started,
-            command: self.command.to_vec(),
-            asked: self.asked.clone(),
-            task,
-            instrument: conclude::instrument(&clock_cost()),
-        };
+        let spoken = Spoken::foreign("netperf");
+        let mut inquiry = record::inquiry(self.command, self.asked, &self.test.method, target, spoken, self.started);
         let Measured { found, course, ended, environment, .. } = measured;
         match found {
             Found::Exchanges(gathered) => {
@@ -92,7 +64,7 @@ impl Inquiry<'_> {
             }
             Found::Stream(Streams { metered, call_bytes, sockets, .. }) => {
                 let direction = self.test.method.direction.unwrap_or(Direction::Send);
-                inquiry.task.method.request_bytes = call_bytes;
+                inquiry.method.request_bytes = call_bytes;
                 let stream = Throughput::of(direction, &metered, theirs(direction, &course), sockets);
                 let report_missing = missing(&course, self.test);
                 let around = around(self.server, environment, ended, report_missing);
@@ -125,22 +97,4 @@ fn theirs(direction: Direction, course: &Course) -> Option<Theirs> {
     let carried = Carried { bytes: Bytes(traffic.bytes), calls: traffic.calls, failed_calls: 0 };
     let elapsed_ns = results.elapsed_seconds.map(|seconds| Nanos((f64::from(seconds) * 1e9) as u64));
     Some(Theirs { carried, elapsed_ns })
-}
-
-/// The file of iteration `n`, from 1: `run.json` becomes `run.1.json`.
-pub fn numbered(path: &Path, n: usize) -> PathBuf {
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
-    path.with_file_name(format!("{name}.{n}{ending}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_iteration_has_a_file() {
-        assert_eq!(numbered(Path::new("a/run.json"), 2), Path::new("a/run.2.json"));
-        assert_eq!(numbered(Path::new("run"), 1), Path::new("run.1"));
-    }
 }

@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::netperf::options::server::ServerOptions;
 use crate::persona::netperf::passphrase;
-use crate::signal;
+use crate::persona::process;
 
 /// Listens and serves, in the foreground or as a daemon, until a signal ends it.
 ///
@@ -39,10 +39,9 @@ pub fn run(options: &ServerOptions, output: &Output) -> Result<Exit, Answer> {
         }
     }
     let stop = Stop::default();
-    let asked = stop.clone();
-    signal::watch(move || asked.request(), || {})
+    process::heed(&stop)
         .map_err(|error| Answer::complaint(format!("netserver: cannot wait for signals: {error}\n")))?;
-    netserver.run(&stop).map_err(|error| Answer::complaint(Failure::from(error).text()))?;
+    netserver.run(&stop).map_err(Failure::from)?;
     Ok(Exit::Done)
 }
 

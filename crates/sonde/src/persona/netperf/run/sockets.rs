@@ -16,9 +16,7 @@ use measure::unit::Instant;
 use protocol::netperf::passphrase::Passphrase;
 
 use crate::PROGRAM;
-use crate::command::deliver;
 use crate::command::rtt::samples::Samples;
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::answer::Answer;
 use crate::persona::netperf::facts::{Iteration, Latency, Path};
@@ -30,7 +28,9 @@ use crate::persona::netperf::run::facts::Durations;
 use crate::persona::netperf::run::places::Places;
 use crate::persona::netperf::run::{Bench, facts, record, task};
 use crate::persona::netperf::test_name::Test;
-use crate::signal::{self, Interruption};
+use crate::persona::process;
+use crate::persona::record::Keeping;
+use crate::signal::Interruption;
 use crate::words;
 
 /// The sockets of one run, and what was found over them so far.
@@ -47,6 +47,7 @@ pub struct Sockets<'a> {
     iterations: usize,
     /// Why the last iteration ended early.
     fault: Option<String>,
+    keeping: Keeping,
     documents: Vec<String>,
 }
 
@@ -57,14 +58,12 @@ impl<'a> Sockets<'a> {
     /// A file that cannot be made.
     pub fn new(options: &'a Options, command: &'a [String], output: &'a Output) -> Result<Self, Answer> {
         let stop = Stop::default();
-        let asked = stop.clone();
-        let interruption = signal::watch(move || asked.request(), || {})
-            .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+        let interruption =
+            process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
         let samples = options.own.samples.as_ref().map(|file| Samples::create(file, LoopKind::Closed));
-        let samples = samples.transpose().map_err(|error| told(&error))?;
-        if let Some(path) = &options.own.record {
-            deliver::check_path(path).map_err(|error| told(&error))?;
-        }
+        let samples = samples.transpose()?;
+        let own = &options.own;
+        let keeping = Keeping::of(own.record.as_deref(), own.json)?;
         Ok(Self {
             options,
             command,
@@ -77,6 +76,7 @@ impl<'a> Sockets<'a> {
             durations: Durations::default(),
             iterations: 0,
             fault: None,
+            keeping,
             documents: Vec::new(),
         })
     }
@@ -116,34 +116,21 @@ impl<'a> Sockets<'a> {
         if let Some(recording) = facts::timed(&measured) {
             self.durations.add(recording);
         }
-        if self.options.own.json || self.options.own.record.is_some() {
-            let inquiry = record::Inquiry {
-                options: self.options,
-                command: self.command,
-                asked: &before.asked,
-                test: &before.test,
-                server: before.server,
-                offset_before: before.wall_offset,
-                started: before.started,
-                signal: self.interruption.signal(),
-            };
-            let document = inquiry.document(measured).map_err(|error| told(&error))?;
-            self.keep(document)?;
-        }
+        let inquiry = record::Inquiry {
+            options: self.options,
+            command: self.command,
+            asked: &before.asked,
+            test: &before.test,
+            server: before.server,
+            offset_before: before.wall_offset,
+            started: before.started,
+            signal: self.interruption.signal(),
+        };
+        let several = self.options.confidence.is_some();
+        let keeping = if several { self.keeping.numbered(self.iterations) } else { self.keeping.clone() };
+        // At once: what was measured is kept whatever comes after it.
+        self.documents.extend(keeping.deliver(|| Ok(inquiry.record(measured)))?);
         Ok(iteration)
-    }
-
-    /// Writes the record into its file at once: what was measured is kept whatever comes after it.
-    fn keep(&mut self, document: String) -> Result<(), Answer> {
-        if let Some(path) = &self.options.own.record {
-            let several = self.options.confidence.is_some();
-            let path = if several { record::numbered(path, self.iterations) } else { path.clone() };
-            deliver::write(&path, &document).map_err(|error| told(&error))?;
-        }
-        if self.options.own.json {
-            self.documents.push(document);
-        }
-        Ok(())
     }
 
     /// The status of a run that a signal ended: one by time is a shorter run, of a count the rest is missing.
@@ -311,8 +298,4 @@ fn not_run(options: &Options, error: &EndpointError) -> Answer {
 fn reason(error: &EndpointError) -> String {
     let hint = words::hint(error).map_or_else(String::new, |hint| format!("\nhint:  {hint}"));
     format!("{error}{hint}")
-}
-
-fn told(failure: &Failure) -> Answer {
-    Answer::complaint(failure.text())
 }

@@ -6,13 +6,13 @@ use endpoint::error::{Cause, EndpointError, Step};
 
 use crate::persona::answer::Answer;
 use crate::persona::ping::options::complain;
+use crate::persona::process;
 use crate::words;
 
 /// The system's own words without Rust's "(os error n)" and the standard library's introduction.
 pub fn said(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
-    text.rsplit_once("failed to lookup address information: ").map_or(text, |(_, words)| words).to_owned()
+    let text = process::said(error);
+    text.rsplit_once("failed to lookup address information: ").map_or(&*text, |(_, words)| words).to_owned()
 }
 
 /// A name without an address, or with none of the wanted version.

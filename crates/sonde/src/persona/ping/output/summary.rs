@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::Millis;
+use crate::persona::number::general;
 use crate::persona::ping::statistics::Statistics;
 
 /// What the last lines say.
@@ -30,7 +31,7 @@ impl Summary<'_> {
         }
         if let Some(loss) = statistics.loss_percent() {
             let millis = (statistics.elapsed_us() + 500) / 1_000;
-            let _ = write!(text, ", {}% packet loss, time {millis}ms", general(loss));
+            let _ = write!(text, ", {}% packet loss, time {millis}ms", general(loss.into(), 6));
         }
         text + "\n" + &self.times() + "\n"
     }
@@ -61,38 +62,4 @@ pub fn interim(statistics: &Statistics) -> String {
         let _ = write!(text, ", min/avg/ewma/max = {min}/{mean}/{smoothed}/{max} ms");
     }
     text + "\n"
-}
-
-/// A number as C's `%g` has it: six significant digits, no zeros at its end.
-fn general(value: f32) -> String {
-    let scientific = format!("{:.5e}", f64::from(value));
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    match exponent.parse::<i32>() {
-        // A share of requests in percent never gets so large, and so small only in runs of more than a million.
-        Ok(exponent) if exponent < -4 => format!("{}e-{:02}", trimmed(digits), -exponent),
-        Ok(exponent) => trimmed(&format!("{value:.*}", usize::try_from(5 - exponent).unwrap_or(0))),
-        Err(_) => scientific,
-    }
-}
-
-fn trimmed(digits: &str) -> String {
-    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use test_case::test_case;
-
-    #[test_case(0.0, "0"; "none")]
-    #[test_case(100.0, "100"; "all")]
-    #[test_case(25.0, "25"; "a quarter")]
-    #[test_case(16.666_667, "16.6667"; "a sixth")]
-    #[test_case(0.1, "0.1"; "one of a thousand")]
-    #[test_case(33.333_332, "33.3333"; "a third")]
-    #[test_case(-100.0, "-100"; "more than was sent")]
-    #[test_case(0.000_01, "1e-05"; "one of ten million")]
-    fn percents_are_as_c_prints_them(value: f32, text: &str) {
-        assert_eq!(general(value), text);
-    }
 }

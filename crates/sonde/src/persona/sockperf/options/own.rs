@@ -1,18 +1,16 @@
 //! The options that the original has not.
 
-use measure::method::Pacing;
-
 use crate::persona::answer::Answer;
+use crate::persona::own;
 use crate::persona::sockperf::options::Own;
 use crate::persona::sockperf::options::reading::Reading;
 use crate::persona::sockperf::options::table::Key;
 
 /// Reads them.
 pub(super) fn read(reading: &Reading) -> Result<Own, Answer> {
-    let pacing = reading.text(Key::Pacing).map(|word| {
-        let named = [Pacing::Sleep, Pacing::Hybrid, Pacing::Spin].into_iter().find(|pacing| pacing.to_string() == word);
-        named.ok_or_else(|| Reading::refusal(&format!("--pacing {word}"), "takes sleep, spin or hybrid"))
-    });
+    let pacing = reading
+        .text(Key::Pacing)
+        .map(|word| own::pacing(word).ok_or_else(|| Reading::refusal(&format!("--pacing {word}"), own::PACINGS)));
     Ok(Own {
         json: reading.has(Key::Json),
         record: reading.path(Key::Record),

@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use crate::persona::answer::Answer;
 use crate::persona::sockperf::options::number;
-use crate::persona::sockperf::options::scan::Given;
-use crate::persona::sockperf::options::table::{Key, Subcommand};
+use crate::persona::sockperf::options::table::{Given, Key, Subcommand};
 
 /// The options of one command line while they are read.
 pub(super) struct Reading {

@@ -2,8 +2,7 @@
 //!
 //! A measurement without the option's effect would be another one under its name.
 
-use crate::persona::sockperf::options::scan::Given;
-use crate::persona::sockperf::options::table::{Key, Subcommand};
+use crate::persona::sockperf::options::table::{Given, Key, Subcommand};
 
 /// The first option that is refused, and why.
 pub fn refusal(given: &Given) -> Option<(&'static str, &'static str)> {

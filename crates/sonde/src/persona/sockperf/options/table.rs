@@ -1,5 +1,7 @@
 //! Every option of sockperf 3.7 and 3.10, and ours: its names, its value, where it is taken, what the help says.
 
+use crate::persona::getopt::{self, Takes, flag, valued};
+
 /// What a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subcommand {
@@ -120,37 +122,14 @@ pub enum Key {
     Pacing,
 }
 
-/// Whether an option takes a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
-    /// None.
-    Nothing,
-    /// One.
-    Value,
-    /// One if the next word, or the rest of this, is one.
-    Perhaps,
-}
-
-/// One option.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Which it is.
-    pub key: Key,
-    /// Its letters.
-    pub letters: &'static str,
-    /// Its long names.
-    pub names: &'static [&'static str],
-    /// Whether it takes a value.
-    pub takes: Takes,
-    /// Where it is taken.
-    pub on: &'static [Subcommand],
-    /// What the help says; begins with the value where it takes one.
-    pub help: &'static str,
-}
+/// One option, and the subcommands that take it.
+pub type Entry = getopt::Entry<Key, &'static [Subcommand]>;
+/// What was given.
+pub type Given = getopt::Given<Key, &'static [Subcommand]>;
 
 /// The options of a subcommand, as the help lists them.
 pub fn entries(subcommand: Subcommand) -> Vec<&'static Entry> {
-    ENTRIES.iter().filter(|entry| entry.on.contains(&subcommand)).collect()
+    ENTRIES.iter().filter(|entry| entry.place.contains(&subcommand)).collect()
 }
 
 const ALL: &[Subcommand] = &Subcommand::ALL;
@@ -158,28 +137,8 @@ const CLIENTS: &[Subcommand] = &[UnderLoad, PingPong, Playback, Throughput];
 const LOADS: &[Subcommand] = &[UnderLoad, PingPong, Throughput];
 const LATENCY: &[Subcommand] = &[UnderLoad, PingPong, Playback];
 
-const fn flag(
-    key: Key,
-    letters: &'static str,
-    names: &'static [&'static str],
-    on: &'static [Subcommand],
-    help: &'static str,
-) -> Entry {
-    Entry { key, letters, names, takes: Takes::Nothing, on, help }
-}
-
-const fn valued(
-    key: Key,
-    letters: &'static str,
-    names: &'static [&'static str],
-    on: &'static [Subcommand],
-    help: &'static str,
-) -> Entry {
-    Entry { key, letters, names, takes: Takes::Value, on, help }
-}
-
-const fn optional(key: Key, names: &'static [&'static str], on: &'static [Subcommand], help: &'static str) -> Entry {
-    Entry { key, letters: "", names, takes: Takes::Perhaps, on, help }
+const fn optional(key: Key, names: &'static [&'static str], place: &'static [Subcommand], help: &'static str) -> Entry {
+    Entry { key, letters: "", names, takes: Takes::NextWord, place, help }
 }
 
 /// All of them.

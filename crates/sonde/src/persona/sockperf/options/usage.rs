@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::persona::answer::Answer;
+use crate::persona::getopt::Takes;
 use crate::persona::sockperf::options::table::{Entry, Subcommand, entries};
 
 /// The version whose behaviour this is, and who behaves so: parsers find a number where they look for one.
@@ -81,7 +82,7 @@ fn option(entry: &Entry) -> String {
     let letters: Vec<String> = entry.letters.chars().map(|letter| format!("-{letter}")).collect();
     let names: Vec<String> = entry.names.iter().map(|name| format!("--{name}")).collect();
     let (value, says) = match (entry.takes, entry.help.split_once("  ")) {
-        (super::table::Takes::Nothing, _) => ("", entry.help),
+        (Takes::Nothing, _) => ("", entry.help),
         (_, Some(parts)) => parts,
         (_, None) => (entry.help, ""),
     };

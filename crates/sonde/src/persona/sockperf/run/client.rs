@@ -22,13 +22,14 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::answer::Answer;
+use crate::persona::process;
 use crate::persona::sockperf::options::{Client, Kind, Own};
 use crate::persona::sockperf::output::paint::Paint;
 use crate::persona::sockperf::output::{end, failure, latency, start, throughput};
 use crate::persona::sockperf::run::client::listener::{Heard, Listener};
 use crate::persona::sockperf::run::client::places::Places;
 use crate::persona::sockperf::run::client::record::Files;
-use crate::signal::{self, Interruption};
+use crate::signal::Interruption;
 
 /// How long a group's joins are given to settle before anything is measured, as the original waits before every test.
 const SETTLE: Nanos = Nanos::secs(2);
@@ -50,9 +51,8 @@ pub fn run(client: &Client, own: &Own, command: &[String], output: &Arc<Output>)
         }
     }
     let stop = Stop::default();
-    let asked = stop.clone();
-    let interruption = signal::watch(move || asked.request(), || {})
-        .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+    let interruption =
+        process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
     let places = Places::of(client, &stop)?;
     let asked = task::asked(client, own, &places, files.trace.as_deref());
     let test = task::test(client, own, &places, &asked, files.trace.clone())?;
@@ -164,7 +164,7 @@ impl Course<'_> {
             started,
             signal: self.interruption.signal(),
         };
-        let document = record.deliver(&inquiry, measured, &heard)?;
+        let document = record.deliver(|| Ok(inquiry.record(measured, &heard)))?;
         if let Some(document) = document.filter(|_| self.say.silent) {
             self.say.output.result(&document);
         }

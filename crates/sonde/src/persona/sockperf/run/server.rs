@@ -1,7 +1,7 @@
 //! The server: where it listens is said, then it serves until it is told to end, and says how much it was.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::answer::Answer;
+use crate::persona::process::{self, said};
 use crate::persona::sockperf::options::{self, Transport, refused};
 use crate::persona::sockperf::output::end::{self, End};
 use crate::persona::sockperf::output::failure::{self, Errno};
 use crate::persona::sockperf::output::paint::Paint;
 use crate::persona::sockperf::output::{gaps, start};
 use crate::persona::sockperf::run::teller::{Teller, plain};
-use crate::signal;
 use crate::words;
 
 /// Listens and serves, in the foreground or the background, until a signal ends it.
@@ -44,9 +44,8 @@ pub fn run(asked: &options::Server, output: &Arc<Output>) -> Result<Exit, Answer
         return Ok(Exit::Done);
     }
     let stop = Stop::default();
-    let ask = stop.clone();
-    let interruption = signal::watch(move || ask.request(), || {})
-        .map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
+    let interruption =
+        process::heed(&stop).map_err(|error| failure::other(&format!("cannot wait for signals: {error}")))?;
     let totals = server.run(&stop).map_err(|error| failure::other(Failure::from(error).text().trim_end()))?;
     teller.end_dots(totals.messages);
     output.result(&ending(asked, &totals, interruption.signal().unwrap_or(Signal::Interrupt)));
@@ -176,7 +175,7 @@ fn places(asked: &options::Server) -> Result<Vec<Place>, Answer> {
                 Transport::Tcp => Carriers::Tcp,
             };
             let address = match &socket.host {
-                None => SocketAddr::from((Ipv6Addr::UNSPECIFIED, socket.port)),
+                None => SocketAddr::from((options::SERVER_HOST, socket.port)),
                 Some(host) => address(host, socket.port)?,
             };
             vec![Place { address, carriers, source: None }]
@@ -232,12 +231,6 @@ fn unable(error: &EndpointError, asked: &options::Server) -> Answer {
     let told = failure::bind(lowest_free_descriptor(), place, Errno { number, said: &said(cause) });
     let last = if asked.threads > 1 { end::exit_threads() } else { end::exit() };
     Answer { stdout: version + &told.stdout + &last, stderr: told.stderr + &hint, ..told }
-}
-
-/// The system's own words without Rust's "(os error n)".
-fn said(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 /// The descriptor that the socket had that could not be bound: it is closed again, and the system hands out the lowest.

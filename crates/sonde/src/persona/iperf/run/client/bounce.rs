@@ -42,7 +42,7 @@ pub fn run(course: &Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
     let bounced = bounced.map_err(|error| course.not_run(error))?;
     tell(course, &mut teller, &mut tally, &bounced);
     let fault = fault(course, &bounced);
-    let document = course.keeping.bounced(course, bounced)?;
+    let document = course.keeping.deliver(|| Ok(record::of_bounces(course, bounced)))?;
     course.end(document, fault)
 }
 

@@ -1,12 +1,9 @@
 //! A run as a record: the same document that every other measurement leaves.
 
-use std::path::PathBuf;
-
 use endpoint::engine::Ended;
 use endpoint::peer::iperf::client::Outcome;
 use endpoint::peer::iperf::client::bounce::Bounced;
-use endpoint::resolution::clock_cost;
-use endpoint::rtt::{self, Ending, PeerFacts, Protocol, Target, Task};
+use endpoint::rtt::{self, Ending, PeerFacts, Target};
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use logbook::record::Record;
@@ -14,17 +11,11 @@ use measure::method::Direction;
 use measure::throughput::meter::Metered;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Nanos};
-use uuid::Uuid;
 
-use crate::PROGRAM;
-use crate::command::deliver;
-use crate::command::rtt::conclude::{self, Around};
-use crate::failure::Failure;
-use crate::persona::answer::Answer;
-use crate::persona::iperf::options::Own;
-use crate::persona::iperf::output::failure;
+use crate::command::rtt::conclude::{Around, Inquiry, Spoken};
 use crate::persona::iperf::run::client::Course;
 use crate::persona::iperf::run::client::task::direction;
+use crate::persona::record;
 
 pub use crate::command::rtt::now;
 
@@ -33,58 +24,15 @@ pub fn zoned() -> Zoned {
     now().timestamp().to_zoned(TimeZone::system())
 }
 
-/// Where a record goes.
-#[derive(Clone, Debug)]
-pub struct Keeping {
-    path: Option<PathBuf>,
-    json: bool,
+/// The record of requests and replies.
+pub fn of_bounces(course: &Course<'_>, bounced: Bounced) -> Record {
+    let finding = rtt::found(bounced.gathered, bounced.environment, course.server(), course.offset_before);
+    let finding = rtt::Finding { peer: server(), ..finding };
+    inquiry(course).record(finding, course.interruption.signal(), None)
 }
 
-impl Keeping {
-    /// As asked for.
-    ///
-    /// # Errors
-    /// A file that cannot be made.
-    pub fn of(own: &Own) -> Result<Self, Answer> {
-        if let Some(path) = &own.record {
-            deliver::check_path(path).map_err(|error| told(&error))?;
-        }
-        Ok(Self { path: own.record.clone(), json: own.json })
-    }
-
-    /// The record of streams, in its file. Returns it where it is to be printed.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub fn streams(&self, course: &Course<'_>, outcome: Outcome) -> Result<Option<String>, Answer> {
-        self.deliver(|| of_streams(course, outcome))
-    }
-
-    /// The record of requests and replies, likewise.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub fn bounced(&self, course: &Course<'_>, bounced: Bounced) -> Result<Option<String>, Answer> {
-        self.deliver(|| {
-            let finding = rtt::found(bounced.gathered, bounced.environment, course.server(), course.offset_before);
-            let finding = rtt::Finding { peer: server(), ..finding };
-            inquiry(course).record(finding, course.interruption.signal(), None)
-        })
-    }
-
-    fn deliver(&self, record: impl FnOnce() -> Record) -> Result<Option<String>, Answer> {
-        if self.path.is_none() && !self.json {
-            return Ok(None);
-        }
-        let document = record().to_json().map_err(|error| failure::other(&error.to_string()))?;
-        if let Some(path) = &self.path {
-            deliver::write(path, &document).map_err(|error| told(&error))?;
-        }
-        Ok(self.json.then_some(document))
-    }
-}
-
-fn of_streams(course: &Course<'_>, outcome: Outcome) -> Record {
+/// The record of streams.
+pub fn of_streams(course: &Course<'_>, outcome: Outcome) -> Record {
     let direction = direction(&course.client.kind);
     let theirs = reported(&outcome);
     let ended = ending(&outcome);
@@ -108,8 +56,8 @@ fn of_streams(course: &Course<'_>, outcome: Outcome) -> Record {
         }
     }
     let mut inquiry = inquiry(course);
-    inquiry.task.method.request_bytes = Bytes(course.test.size() as u64);
-    inquiry.task.method.direction = Some(wanted);
+    inquiry.method.request_bytes = Bytes(course.test.size() as u64);
+    inquiry.method.direction = Some(wanted);
     let around = Around {
         ours: outcome.environment,
         theirs: None,
@@ -130,25 +78,10 @@ fn of_streams(course: &Course<'_>, outcome: Outcome) -> Record {
     inquiry.stream_record(stream, around, course.interruption.signal())
 }
 
-fn inquiry(course: &Course<'_>) -> conclude::Inquiry {
-    conclude::Inquiry {
-        id: Uuid::now_v7(),
-        started: course.started,
-        command: course.command.to_vec(),
-        asked: course.asked.clone(),
-        task: Task {
-            trace: None,
-            method: course.test.method.clone(),
-            target: Some(Target { host: course.client.host.clone(), address: course.server() }),
-            protocol: Protocol::Iperf,
-            key: None,
-            samples: false,
-            interval: course.test.interval,
-            program: PROGRAM.to_owned(),
-            verify: None,
-        },
-        instrument: conclude::instrument(&clock_cost()),
-    }
+fn inquiry(course: &Course<'_>) -> Inquiry {
+    let target = Target { host: course.client.host.clone(), address: course.server() };
+    let spoken = Spoken::foreign("iperf");
+    record::inquiry(course.command, &course.asked, &course.test.method, target, spoken, course.started)
 }
 
 /// It tells no version but to those who wait for it.
@@ -184,8 +117,4 @@ fn ending(outcome: &Outcome) -> Ending {
         None if outcome.found.iter().any(|found| found.ended == Ended::Stopped) => Ending::Stopped,
         None => Ending::Complete,
     }
-}
-
-fn told(error: &Failure) -> Answer {
-    Answer::complaint(error.text())
 }

@@ -10,7 +10,7 @@ use protocol::iperf3::code::Code;
 use crate::exit::Exit;
 use crate::persona::iperf3::options::Until;
 use crate::persona::iperf3::output::failure;
-use crate::persona::iperf3::run::printer::said;
+use crate::persona::process::said;
 use crate::words;
 
 /// The end of a run.

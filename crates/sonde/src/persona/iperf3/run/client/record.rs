@@ -1,59 +1,30 @@
 //! A run as a record: the same document that every other measurement leaves.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use endpoint::peer::iperf3::client::{Finish, Measured, Test};
 use endpoint::peer::iperf3::streams::Ran;
-use endpoint::resolution::clock_cost;
-use endpoint::rtt::{Ending, PeerFacts, Protocol as Speaks, Target, Task};
+use endpoint::rtt::{Ending, PeerFacts, Target};
 use logbook::moment::Moment;
+use logbook::record::Record;
 use measure::method::{Asked, Carrier, Direction, Far, Pacing, Pattern, SocketOptions, Stop};
 use measure::throughput::meter::{Meter, Metered};
 use measure::throughput::{Carried, Sight, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos};
 use protocol::iperf3::parameters::{self, Parameters, Protocol};
 use protocol::iperf3::results::Results;
-use uuid::Uuid;
 
-use crate::PROGRAM;
-use crate::command::deliver;
-use crate::command::rtt::conclude::{self, Around};
+use crate::command::rtt::conclude::{Around, Spoken};
 use crate::command::rtt::now;
+use crate::failure::Failure;
 use crate::persona::answer::Answer;
-use crate::persona::iperf3::options::{Client, usage};
+use crate::persona::iperf3::options::usage;
 use crate::persona::iperf3::run::client::Course;
+use crate::persona::record;
 use crate::words;
 
 /// The longest a method lasts: `-t 0` ends by a signal.
 const LONGEST: Nanos = Nanos::secs(7 * 86_400);
-
-/// Where a record goes.
-#[derive(Clone, Debug)]
-pub struct Keeping(Option<PathBuf>);
-
-impl Keeping {
-    /// The file that was asked for.
-    ///
-    /// # Errors
-    /// One that cannot be written.
-    pub fn of(client: &Client) -> Result<Self, Answer> {
-        if let Some(path) = &client.record {
-            deliver::check_path(path).map_err(|failure| Answer::complaint(failure.text()))?;
-        }
-        Ok(Self(client.record.clone()))
-    }
-
-    /// Writes the record, where one is wanted.
-    ///
-    /// # Errors
-    /// Why it cannot be written.
-    pub fn deliver(&self, inquiry: &Inquiry<'_>, measured: Measured) -> Result<(), String> {
-        let Some(path) = &self.0 else { return Ok(()) };
-        let document = inquiry.document(measured)?;
-        deliver::write(path, &document).map_err(|failure| failure.text().trim_end().to_owned())
-    }
-}
 
 /// Refuses a test that no record can describe, before it runs.
 ///
@@ -78,29 +49,17 @@ impl<'a> Inquiry<'a> {
         Self { course, test, peer, started: now() }
     }
 
-    fn document(&self, measured: Measured) -> Result<String, String> {
+    /// The record of what was found.
+    ///
+    /// # Errors
+    /// A method that none can describe.
+    pub fn record(&self, measured: Measured) -> Result<Record, Failure> {
         let asked = asked(self.course, self.test, &measured.parameters);
-        let method = asked.resolve_towards(Far::ForeignPaced).map_err(|refusal| words::refusal(&refusal))?;
+        let method =
+            asked.resolve_towards(Far::ForeignPaced).map_err(|refusal| Failure::usage(words::refusal(&refusal)))?;
         let target = Target { host: self.course.client.host.clone(), address: self.peer };
-        let task = Task {
-            trace: None,
-            method,
-            target: Some(target),
-            protocol: Speaks::Iperf3,
-            key: None,
-            samples: false,
-            interval: self.test.interval,
-            program: PROGRAM.to_owned(),
-            verify: None,
-        };
-        let inquiry = conclude::Inquiry {
-            id: Uuid::now_v7(),
-            started: self.started,
-            command: self.course.command.to_vec(),
-            asked,
-            task,
-            instrument: conclude::instrument(&clock_cost()),
-        };
+        let spoken = Spoken::foreign("iperf3");
+        let inquiry = record::inquiry(self.course.command, &asked, &method, target, spoken, self.started);
         let stream = both_ways(&measured);
         let ended = match (&measured.finish, &measured.trouble) {
             (Finish::Complete, _) => Ending::Complete,
@@ -119,8 +78,7 @@ impl<'a> Inquiry<'a> {
             own_reflector: false,
             report_missing: told,
         };
-        let record = inquiry.stream_record(stream, around, self.course.interruption.signal());
-        record.to_json().map_err(|error| error.to_string())
+        Ok(inquiry.stream_record(stream, around, self.course.interruption.signal()))
     }
 }
 

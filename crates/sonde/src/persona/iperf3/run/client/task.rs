@@ -12,7 +12,7 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf3::facts::File;
 use crate::persona::iperf3::options::{Client, Common, Until};
 use crate::persona::iperf3::output::failure;
-use crate::persona::iperf3::run::printer::said;
+use crate::persona::process::said;
 
 /// What we say we are: servers note it, and none depends on it.
 const VERSION: &str = "3.21";

@@ -18,7 +18,7 @@ pub fn is_the_same(name: &str) -> bool {
 }
 
 fn text(transcript: &Transcript, server: &Server) -> String {
-    let sockets = sockets(&server.common.place, SERVER_HOST);
+    let sockets = sockets(&server.common.place, &SERVER_HOST.to_string());
     let buffers = |fd| start::buffers(fd, 16_384, 16_384);
     let sized = server.common.buffer_bytes.is_some();
     let daemon = if server.common.daemonize { start::daemon() } else { String::new() };

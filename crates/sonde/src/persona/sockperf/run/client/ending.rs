@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use crate::failure::Failure;
 use crate::persona::answer::Answer;
+use crate::persona::process::said;
 use crate::persona::sockperf::options::{Client, Kind, Stop};
 use crate::persona::sockperf::output::end::End;
 use crate::persona::sockperf::output::failure::{self, Errno as Told, SOCKET};
@@ -143,10 +144,4 @@ pub fn not_connected(error: &EndpointError) -> Answer {
     let answer = failure::connect(Told { number, said: &words });
     let hint = "is a sockperf server running there, on that port and with --tcp?";
     Answer { stderr: format!("sockperf: {error}: {hint}\n"), ..answer }
-}
-
-/// The system's own words without Rust's "(os error n)".
-pub fn said(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

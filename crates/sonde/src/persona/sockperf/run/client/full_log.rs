@@ -9,12 +9,12 @@ use measure::unit::Instant;
 use uuid::Uuid;
 
 use crate::persona::answer::Answer;
+use crate::persona::process::said;
 use crate::persona::sockperf::options::Client;
 use crate::persona::sockperf::output::failure;
 use crate::persona::sockperf::output::full_log::{self, RULE};
 use crate::persona::sockperf::output::latency::Run;
 use crate::persona::sockperf::output::paint::Paint;
-use crate::persona::sockperf::run::client::ending::said;
 use crate::persona::sockperf::statistics::Observation;
 
 /// A full log that is being written.

@@ -12,10 +12,10 @@ use protocol::sockperf::feed;
 
 use crate::failure::Failure;
 use crate::persona::answer::Answer;
+use crate::persona::process::said;
 use crate::persona::sockperf::options::{self, CLIENT_HOST, Client, Transport, refused};
 use crate::persona::sockperf::output::failure::{self, Errno};
 use crate::persona::sockperf::output::start::Endpoint;
-use crate::persona::sockperf::run::client::ending::said;
 
 /// Where a client's messages go, and where from.
 #[derive(Clone, Debug)]

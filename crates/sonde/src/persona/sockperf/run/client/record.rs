@@ -1,11 +1,10 @@
 //! A run as a record: the same document that every other measurement leaves; and the files that a run reads and writes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use endpoint::peer::sockperf::client::{Measured, Test};
-use endpoint::resolution::clock_cost;
-use endpoint::rtt::{self, Protocol, Target, Task};
+use endpoint::rtt::{self, Target};
 use endpoint::signal::Signal;
 use logbook::moment::Moment;
 use logbook::record::Record;
@@ -14,14 +13,11 @@ use measure::statistics::loss::PeerCounts;
 use measure::trace::{Departure, Trace};
 use measure::verdict::judge::half_round_trip;
 use protocol::sockperf::playback;
-use uuid::Uuid;
 
-use crate::PROGRAM;
-use crate::command::deliver;
-use crate::command::rtt::conclude;
+use crate::command::rtt::conclude::{self, Spoken};
 use crate::command::rtt::samples::Samples;
-use crate::failure::Failure;
 use crate::persona::answer::Answer;
+use crate::persona::record::{self, Keeping};
 use crate::persona::sockperf::options::{Client, Kind, Own};
 use crate::persona::sockperf::output::failure;
 use crate::persona::sockperf::run::client::full_log::FullLog;
@@ -54,14 +50,11 @@ impl Files {
         };
         let full_log = FullLog::create(client)?;
         let kind = if matches!(client.kind, Kind::PingPong { .. }) { LoopKind::Closed } else { LoopKind::Open };
-        let samples = own.samples.as_ref().map(|file| Samples::create(file, kind)).transpose();
-        let samples = samples.map_err(|error| told(&error))?;
+        let samples = own.samples.as_ref().map(|file| Samples::create(file, kind)).transpose()?;
         // As seen from here: a daemon goes elsewhere.
         let path = own.record.as_ref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
-        if let Some(path) = &path {
-            deliver::check_path(path).map_err(|error| told(&error))?;
-        }
-        Ok(Self { trace, full_log, samples, record: Keeping { path, json: own.json } })
+        let record = Keeping::of(path.as_deref(), own.json)?;
+        Ok(Self { trace, full_log, samples, record })
     }
 }
 
@@ -71,31 +64,6 @@ fn played(file: &Path) -> Result<Trace, Answer> {
         .map_err(|error| failure::unplayable(file, error.line, error.fault, &error.to_string()))?;
     let departures = departures.into_iter().map(|one| Departure { at: one.at, bytes: one.size }).collect();
     Trace::new(departures).map_err(|error| failure::other(&format!("{}: {error}", file.display())))
-}
-
-/// Where a record goes.
-#[derive(Clone, Debug)]
-pub struct Keeping {
-    path: Option<PathBuf>,
-    json: bool,
-}
-
-impl Keeping {
-    /// Writes the record into its file. Returns it where it is to be printed.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub fn deliver(&self, inquiry: &Inquiry<'_>, measured: Measured, heard: &Heard) -> Result<Option<String>, Answer> {
-        if self.path.is_none() && !self.json {
-            return Ok(None);
-        }
-        let record = inquiry.record(measured, heard);
-        let document = record.to_json().map_err(|error| failure::other(&error.to_string()))?;
-        if let Some(path) = &self.path {
-            deliver::write(path, &document).map_err(|error| told(&error))?;
-        }
-        Ok(self.json.then_some(document))
-    }
 }
 
 /// What is known of a run beside what it found.
@@ -120,27 +88,12 @@ pub struct Inquiry<'a> {
 }
 
 impl Inquiry<'_> {
-    fn record(&self, measured: Measured, heard: &Heard) -> Record {
+    /// The record of what was found.
+    pub fn record(&self, measured: Measured, heard: &Heard) -> Record {
         let address = self.test.places[0].address;
-        let task = Task {
-            trace: self.test.trace.clone(),
-            method: self.test.method.clone(),
-            target: Some(Target { host: self.host.clone(), address }),
-            protocol: Protocol::Sockperf,
-            key: None,
-            samples: self.test.samples,
-            interval: self.test.interval,
-            program: PROGRAM.to_owned(),
-            verify: None,
-        };
-        let inquiry = conclude::Inquiry {
-            id: Uuid::now_v7(),
-            started: self.started,
-            command: self.command.to_vec(),
-            asked: self.asked.clone(),
-            task,
-            instrument: conclude::instrument(&clock_cost()),
-        };
+        let target = Target { host: self.host.clone(), address };
+        let spoken = Spoken::foreign("sockperf");
+        let inquiry = record::inquiry(self.command, self.asked, &self.test.method, target, spoken, self.started);
         let Measured { gathered, environment, arrived, .. } = measured;
         let peer_counts = PeerCounts { received: arrived, ..PeerCounts::default() };
         let finding = rtt::found(gathered, environment, address, self.offset_before);
@@ -149,8 +102,4 @@ impl Inquiry<'_> {
         let halves = record.outcome.as_ref().and_then(|outcome| half_round_trip(outcome, self.full_rtt));
         conclude::with_warnings(record, halves)
     }
-}
-
-fn told(failure: &Failure) -> Answer {
-    Answer::complaint(failure.text())
 }

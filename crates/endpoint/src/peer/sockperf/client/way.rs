@@ -7,10 +7,10 @@ use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
 use socket2::Socket;
 
-use super::clockwork::poll_until;
-use super::datagram::Datagram;
 use super::framed::Framed;
 use super::group::Group;
+use crate::link::clockwork::poll_until;
+use crate::link::datagram::Datagram;
 
 /// One of them.
 #[derive(Debug)]

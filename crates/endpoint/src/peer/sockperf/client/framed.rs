@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
-use super::clockwork::{fault_of, poll_one, poll_until};
 use crate::clock::Monotonic;
+use crate::link::clockwork::{fault_of, poll_one, poll_until};
 use crate::pace;
 use crate::stop::Stop;
 

@@ -8,8 +8,8 @@ use protocol::link::{Fault, Link};
 use rustix::io::Errno;
 use socket2::{SockAddr, Socket};
 
-use super::clockwork::poll_until;
-use super::datagram::Datagram;
+use crate::link::clockwork::poll_until;
+use crate::link::datagram::Datagram;
 use crate::stop::Stop;
 
 /// A socket of datagrams that is not connected.
