@@ -18,7 +18,6 @@ fn every_input_that_taught_the_fuzzer_something_still_passes() {
         let archive = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let inputs = files(&archive).unwrap_or_else(|| panic!("{}: damaged", path.display()));
         assert!(!inputs.is_empty(), "{}: no inputs", path.display());
-        println!("{target}: {} inputs", inputs.len());
         all += inputs.len();
         for (name, octets) in inputs {
             assert!(std::panic::catch_unwind(|| drive(octets)).is_ok(), "{name} breaks an invariant");
