@@ -176,10 +176,10 @@ fn unpressed(document: &[u8], what: &str) -> Result<String, Fault> {
     let mut text = String::new();
     let read = ZlibDecoder::new(document).take(LARGEST + 1).read_to_string(&mut text);
     read.map_err(|_| damaged("is not as it was compressed"))?;
-    match text.len() as u64 > LARGEST {
-        true => Err(damaged("says to be larger than any that is written")),
-        false => Ok(text),
+    if text.len() as u64 > LARGEST {
+        return Err(damaged("says to be larger than any that is written"));
     }
+    Ok(text)
 }
 
 fn rows<T>(
