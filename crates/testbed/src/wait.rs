@@ -3,6 +3,7 @@
 //! A test looks again and again, and gives up only after so long that what it waits for never comes. No test waits for a
 //! time to go by: what has not happened yet is no result.
 
+use std::io::{self, ErrorKind, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,9 +38,34 @@ pub fn within(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     }
 }
 
+/// Reads once, as `Read::read` does, but past interruptions: a socket with a time-out is interrupted where the whole machine, or its
+/// container, was stopped for a while and went on (signal(7)), and that says nothing of the other end.
+pub fn read(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match from.read(into) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interruption_is_no_answer() {
+        struct Interrupted(u32);
+        impl Read for Interrupted {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                self.0 += 1;
+                if self.0 < 3 { Err(ErrorKind::Interrupted.into()) } else { (&b"x"[..]).read(into) }
+            }
+        }
+        let (mut from, mut into) = (Interrupted(0), [0; 4]);
+        assert_eq!(read(&mut from, &mut into).unwrap(), 1);
+        assert_eq!((from.0, into[0]), (3, b'x'));
+    }
 
     #[test]
     fn what_comes_to_pass_is_seen_and_what_does_not_is_told() {

@@ -9,6 +9,7 @@ use protocol::iperf3::cookie::Cookie;
 use protocol::iperf3::parameters::{Direction, Parameters, Protocol};
 use protocol::iperf3::results::{Results, StreamResults};
 use protocol::iperf3::stream_id;
+use testbed::wait;
 
 use super::Ours;
 
@@ -31,7 +32,7 @@ impl Hand {
     /// The next octet that the server says; `None`: it closed the connection.
     pub fn hear(&mut self) -> Option<u8> {
         let mut octet = [0];
-        match self.control.read(&mut octet) {
+        match wait::read(&mut self.control, &mut octet) {
             Ok(1) => Some(octet[0]),
             Ok(_) => None,
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
@@ -157,10 +158,10 @@ fn a_connection_that_says_nothing_of_itself_is_closed() {
     let mut silent = connect(server.at("127.0.0.1"));
     silent.write_all(b"short").unwrap();
     silent.shutdown(Shutdown::Write).unwrap();
-    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+    assert_eq!(wait::read(&mut silent, &mut [0]).unwrap(), 0);
     assert_eq!(server.notes.turned_away(), ["closed after 5 of 37 octets of its cookie"]);
     let mut stalled = connect(server.at("127.0.0.1"));
-    assert_eq!(stalled.read(&mut [0]).unwrap(), 0, "in bounded time");
+    assert_eq!(wait::read(&mut stalled, &mut [0]).unwrap(), 0, "in bounded time");
 }
 
 #[test]

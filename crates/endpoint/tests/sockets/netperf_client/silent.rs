@@ -16,6 +16,7 @@ use protocol::netperf::answer::{Calibration, Ready, Results};
 use protocol::netperf::server::{Action, Server};
 use test_case::test_case;
 use testbed::port;
+use testbed::wait;
 
 use crate::netperf_client::exchanges::{counts, results};
 use crate::netperf_client::server::{by_count, by_time, measured, setup};
@@ -178,7 +179,7 @@ fn is_given_up(name: &str, manner: Manner, test: &Test, came: Option<usize>) {
 fn answers_all_and_is_slow(stage: &mut Stage) {
     let mut data = stage.data();
     answers(&mut data, SOME);
-    assert_eq!(data.read(&mut [0]).expect("the end"), 0);
+    assert_eq!(wait::read(&mut data, &mut [0]).expect("the end"), 0);
     drop(data);
     stage.slowly();
 }

@@ -9,6 +9,7 @@ use protocol::netperf::ask::{Ask, Carrier, Flags, Length, Pacing, Test};
 use protocol::netperf::data::PAD;
 use protocol::netperf::error::Error;
 use test_case::test_case;
+use testbed::wait;
 
 use super::Ours;
 use super::session::{Session, at, exchange, tcp_rr, udp};
@@ -190,7 +191,7 @@ fn a_client_that_sends_more_requests_than_it_asked_for_has_all_its_responses() {
     data.read_exact(&mut [0; 3]).unwrap();
     // Ours has ended its half; what was too much resets nothing.
     data.write_all(b"?").unwrap();
-    assert_eq!(data.read(&mut [0; 1]).unwrap(), 0);
+    assert_eq!(wait::read(&mut data, &mut [0; 1]).unwrap(), 0);
     drop(data);
     assert_eq!(session.results().transactions, Some(3));
 }

@@ -18,6 +18,7 @@ use test_case::test_case;
 use crate::reflector::{settings, with_limits, with_reflector};
 use testbed::client::open;
 use testbed::client::{self, Session, asked, udp};
+use testbed::wait;
 
 /// As long as a session may be idle: a busy machine keeps no client from it for as long.
 const IDLE: Nanos = Nanos::secs(2);
@@ -46,7 +47,11 @@ fn a_client_that_vanished_is_given_up(carrier: Carrier) {
         let knock = client::data(address, Data { version: 1, token, flow: 0 });
         assert_eq!(knock.err(), Some(DataAnswer::Refused(DataRefusal::UnknownToken)));
         if let Some(mut stream) = stream {
-            assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0, "the data connection is closed with its session");
+            assert_eq!(
+                wait::read(&mut stream, &mut [0; 8]).unwrap(),
+                0,
+                "the data connection is closed with its session"
+            );
         } else {
             let (late, fresh) = (udp(address), Session::open(address, open(carrier)).unwrap());
             late.send(&request).unwrap();
@@ -86,7 +91,7 @@ fn a_stop_is_told_to_every_client_and_does_not_wait_for_the_silent() {
         for session in sessions {
             assert_eq!(fault(&session.until_ended()), Ending::Stopping);
         }
-        assert!(streams.iter_mut().all(|stream| stream.read(&mut [0; 8]).is_ok_and(|count| count == 0)));
+        assert!(streams.iter_mut().all(|stream| wait::read(stream, &mut [0; 8]).is_ok_and(|count| count == 0)));
     });
     // The reflector's own end is waited for above. One that waited for the silent connection would take ten seconds.
     let took = Monotonic::now().since(ended.unwrap()).unwrap();

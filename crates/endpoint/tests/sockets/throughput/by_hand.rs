@@ -17,6 +17,7 @@ use protocol::native::preamble::{DataAnswer, DataRefusal};
 use protocol::native::stream::{Ask, Numbers};
 use test_case::test_case;
 use testbed::client::{Session, asked, connect, is_silent, open, udp};
+use testbed::wait;
 
 use crate::throughput::{V4, with_reflector, with_settings};
 
@@ -60,7 +61,7 @@ fn what_is_sent_to_a_sink_is_counted_until_its_end() {
             let mut stream = session.data(flow).unwrap();
             stream.write_all(&vec![7; octets]).unwrap();
             stream.shutdown(std::net::Shutdown::Write).unwrap();
-            assert_eq!(stream.read(&mut [0; 9]).unwrap(), 0, "it ends its half, too, and says nothing");
+            assert_eq!(wait::read(&mut stream, &mut [0; 9]).unwrap(), 0, "it ends its half, too, and says nothing");
         }
         assert_eq!(session.data(0).unwrap_err(), DataAnswer::Refused(DataRefusal::FlowTaken), "once only");
         let streams = session.close().streams.unwrap();
@@ -232,7 +233,7 @@ fn sessions_at_once_stay_apart() {
         for (mut stream, octets) in streams.into_iter().zip((0..20).map(|n| 1_000 * n)) {
             stream.write_all(&vec![1; octets]).unwrap();
             stream.shutdown(std::net::Shutdown::Write).unwrap();
-            assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+            assert_eq!(wait::read(&mut stream, &mut [0]).unwrap(), 0);
         }
         for (n, session) in open {
             assert_eq!(session.close().streams.unwrap()[0].stream.carried.bytes, Bytes(1_000 * n));
