@@ -3,20 +3,20 @@
 //! The one binary: it alone reads argv and the environment, prints and exits. A command is a file in [`command`]; the
 //! words go out through [`output`] alone.
 
+mod cli;
 mod command;
 mod exit;
 mod failure;
 mod output;
 mod persona;
+mod program;
 mod signal;
+mod system;
 mod words;
 
 use std::process::ExitCode;
 
-/// How this program names itself to peers and in records.
-const PROGRAM: &str = concat!("sonde ", env!("CARGO_PKG_VERSION"));
-
 fn main() -> ExitCode {
     command::agent::end_with_it();
-    command::run(std::env::args_os().collect()).into()
+    cli::run(std::env::args_os().collect()).into()
 }

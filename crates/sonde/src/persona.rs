@@ -2,16 +2,19 @@
 //!
 //! A persona is a folder: argv in, exact text out. It has no socket; what it measures with is the same engine that
 //! everything here measures with. The bytes it speaks are the folder of the same name in `protocol`. What personas share
-//! is the kit: [`answer`], [`getopt`], [`number`], [`own`], [`process`] and [`record`]. None of them knows another.
+//! is the kit: [`answer`], [`call`], [`getopt`], [`number`], [`own`], [`process`] and [`record`]. None of them knows another.
 
 pub mod answer;
+pub mod call;
 pub mod getopt;
 pub mod hping3;
+pub mod install_names;
 pub mod iperf;
 pub mod iperf3;
 pub mod netperf;
 pub mod number;
 pub mod own;
+pub mod part;
 pub mod ping;
 pub mod pkb;
 pub mod process;
@@ -20,13 +23,8 @@ pub mod sockperf;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::Arc;
 
-use anstream::ColorChoice;
-
-use crate::exit::Exit;
-use crate::output::Output;
-use crate::persona::answer::Answer;
+use crate::persona::call::Persona;
 
 /// The programs whose place this binary takes.
 pub static ALL: &[&Persona] = &[
@@ -40,82 +38,25 @@ pub static ALL: &[&Persona] = &[
     &pkb::PERSONA,
 ];
 
-/// A program whose place this binary takes.
-#[derive(Debug)]
-pub struct Persona {
-    /// Its name.
-    pub name: &'static str,
-    /// Another name of it.
-    pub alias: Option<&'static str>,
-    /// What the list of commands says of it.
-    pub about: &'static str,
-    /// Examples and its own usage, for the help of `sonde NAME`.
-    pub help: fn() -> String,
-    /// Whether its output has colours.
-    pub colours: ColorChoice,
-    /// Plays the part. What is printed in place of a run is an error.
-    pub play: fn(&Call<'_>) -> Result<Exit, Answer>,
+/// Whom the binary is called as: the file name of its first word, whatever folder it lies in.
+pub fn called(program: &OsStr) -> Option<&'static Persona> {
+    named(Path::new(program).file_name()?.to_str()?)
 }
 
-/// A call of a persona.
-pub struct Call<'a> {
-    /// The name it is called by.
-    pub program: &'static str,
-    /// The words behind it.
-    pub words: &'a [String],
-    /// Where everything is said.
-    pub output: &'a Arc<Output>,
+/// Whom a whole command line asks for, and the words that are meant for it, untouched: the binary is called by
+/// that name, or the name is its first word.
+pub fn asked(argv: &[OsString]) -> Option<(&'static Persona, Vec<String>)> {
+    let (first, words) = argv.split_first()?;
+    let (persona, words) = match called(first) {
+        Some(persona) => (persona, words),
+        None => (named(words.first()?.to_str()?)?, &words[1..]),
+    };
+    Some((persona, words.iter().map(|word| word.to_string_lossy().into_owned()).collect()))
 }
 
-impl Call<'_> {
-    /// The whole command line.
-    pub fn command(&self) -> Vec<String> {
-        std::iter::once(self.program.to_owned()).chain(self.words.iter().cloned()).collect()
-    }
-
-    /// Says notes on standard error, a line each.
-    pub fn note(&self, notes: &[String]) {
-        for note in notes {
-            self.output.note(&format!("{}: {note}\n", self.program));
-        }
-    }
-}
-
-impl Persona {
-    /// Whom the binary is called as: the file name of its first word, whatever folder it lies in.
-    pub fn called(program: &OsStr) -> Option<&'static Self> {
-        Self::named(Path::new(program).file_name()?.to_str()?)
-    }
-
-    /// Whom a whole command line asks for, and the words that are meant for it, untouched: the binary is called by
-    /// that name, or the name is its first word.
-    pub fn asked(argv: &[OsString]) -> Option<(&'static Self, Vec<String>)> {
-        let (first, words) = argv.split_first()?;
-        let (persona, words) = match Self::called(first) {
-            Some(persona) => (persona, words),
-            None => (Self::named(words.first()?.to_str()?)?, &words[1..]),
-        };
-        Some((persona, words.iter().map(|word| word.to_string_lossy().into_owned()).collect()))
-    }
-
-    /// Plays the part. Standard output that cannot be written to is a failure here too.
-    pub fn play(&self, words: &[String]) -> Exit {
-        let output = Arc::new(Output::new(self.colours, false, false));
-        let call = Call { program: self.name, words, output: &output };
-        let exit = (self.play)(&call).unwrap_or_else(|answer| answer.say(&output));
-        match output.fault() {
-            Some(fault) if exit == Exit::Done => {
-                output.aside(&format!("{}: standard output: cannot write the result: {fault}\n", self.name));
-                Exit::Persona(1)
-            }
-            _ => exit,
-        }
-    }
-
-    /// The persona of a name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        ALL.iter().copied().find(|persona| persona.name == name || persona.alias == Some(name))
-    }
+/// The persona of a name.
+pub fn named(name: &str) -> Option<&'static Persona> {
+    ALL.iter().copied().find(|persona| persona.name == name || persona.alias == Some(name))
 }
 
 #[cfg(test)]
@@ -130,7 +71,7 @@ mod tests {
     #[test_case("sonde", None; "ourselves")]
     #[test_case("netperf-2.7", None; "another name")]
     fn the_first_word_tells_whom_to_play(program: &str, expected: Option<&str>) {
-        assert_eq!(Persona::called(OsStr::new(program)).map(|persona| persona.name), expected);
+        assert_eq!(called(OsStr::new(program)).map(|persona| persona.name), expected);
     }
 
     #[test_case(&["netperf", "-v", "2"], Some(("netperf", &["-v", "2"])); "by its name")]
@@ -139,14 +80,12 @@ mod tests {
     #[test_case(&["sonde"], None; "no word")]
     fn words_are_handed_on_untouched(argv: &[&str], expected: Option<(&str, &[&str])>) {
         let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
-        let asked = Persona::asked(&argv).map(|(whom, words)| (whom.name, words));
+        let asked = asked(&argv).map(|(whom, words)| (whom.name, words));
         assert_eq!(asked, expected.map(|(whom, words)| (whom, words.iter().map(ToString::to_string).collect())));
     }
 
     #[test]
     fn every_name_is_one_persona() {
-        assert!(
-            ALL.iter().all(|persona| Persona::named(persona.name).is_some_and(|named| std::ptr::eq(named, *persona)))
-        );
+        assert!(ALL.iter().all(|persona| named(persona.name).is_some_and(|named| std::ptr::eq(named, *persona))));
     }
 }

@@ -235,7 +235,7 @@ mod tests {
     #[test_case(&["--help"], None; "options alone")]
     #[test_case(&[], None; "nothing")]
     fn a_host_in_place_of_a_command_is_looked_at(words: &[&str], looked: Option<&[&str]>) {
-        let bare = Bare::at(&line(words), &crate::command::definition());
+        let bare = Bare::at(&line(words), &crate::cli::definition());
         assert_eq!(bare.map(|bare| bare.argv), looked.map(line));
     }
 
@@ -245,7 +245,7 @@ mod tests {
     #[test_case("check.example.com", None; "a host of that name")]
     #[test_case("db1", None; "a host")]
     fn a_command_with_a_typing_error_is_known(word: &str, meant: Option<&str>) {
-        let definition = crate::command::definition();
+        let definition = crate::cli::definition();
         let bare = Bare::at(&line(&[word]), &definition).unwrap();
         assert_eq!(bare.nearest(&definition).as_deref(), meant);
         assert_eq!(bare.is_mistyped(&definition), meant.is_some());

@@ -13,12 +13,12 @@ use measure::reach::{Transport, Wanted};
 use measure::unit::Nanos;
 use report::reach;
 
-use crate::PROGRAM;
 use crate::command::check::target::{MOST_PORTS, PortList, PortWish, Target};
 use crate::command::value;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::PROGRAM;
 use crate::signal;
 
 const EXAMPLES: &str = "\

@@ -22,8 +22,6 @@ use crate::command::compare::judge::{Asked, Differences};
 use crate::command::compare::options::CompareOptions;
 use crate::command::compare::sides::Side;
 use crate::command::deliver;
-use crate::command::rtt::conclude;
-use crate::command::rtt::now;
 use crate::command::rtt::stream::Stream;
 use crate::command::study::axis::differing;
 use crate::command::study::campaign::{Campaign, Course};
@@ -32,6 +30,8 @@ use crate::command::study::words::Words;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::tool;
+use crate::system::now;
 
 /// Runs of each side where nobody says: with pairs the fewest that can show a difference in each of three figures.
 const RUNS: u32 = 7;
@@ -163,7 +163,7 @@ fn empty(
         format: Format::Study,
         version: VERSION,
         id: Uuid::now_v7(),
-        tool: conclude::tool(),
+        tool: tool(),
         command,
         started,
         question: Question::Compare { design },

@@ -3,7 +3,6 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::command::definition;
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -24,9 +23,9 @@ pub struct CompletionsOptions {
 }
 
 /// Prints them.
-pub fn run(options: &CompletionsOptions, output: &Output) -> Exit {
+pub fn run(options: &CompletionsOptions, mut definition: clap::Command, output: &Output) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(options.shell, &mut definition(), "sonde", &mut script);
+    clap_complete::generate(options.shell, &mut definition, "sonde", &mut script);
     output.result(&String::from_utf8_lossy(&script));
     Exit::Done
 }

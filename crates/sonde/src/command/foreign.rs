@@ -81,7 +81,7 @@ mod tests {
     /// Every option that an answer names exists, so that nobody is sent to a place that is not there.
     #[test]
     fn every_answer_names_options_that_exist() {
-        let definition = crate::command::definition();
+        let definition = crate::cli::definition();
         let known: Vec<String> = definition
             .get_subcommands()
             .flat_map(clap::Command::get_arguments)
@@ -108,7 +108,7 @@ mod tests {
     fn none_of_theirs_is_ours() {
         for (theirs, _) in OURS {
             let line = ["sonde", "rtt", theirs];
-            let error = <crate::command::Cli as clap::Parser>::try_parse_from(line).unwrap_err();
+            let error = <crate::cli::Cli as clap::Parser>::try_parse_from(line).unwrap_err();
             assert_eq!(error.kind(), clap::error::ErrorKind::UnknownArgument, "{theirs}");
         }
     }

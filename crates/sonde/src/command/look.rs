@@ -36,14 +36,15 @@ use crate::command::look::first::First;
 use crate::command::look::options::LookOptions;
 use crate::command::look::rounds::{Live, Means, Rounds};
 use crate::command::look::ways::{Found, Way, ports};
-use crate::command::rtt::conclude;
 use crate::command::rtt::stream::Stream;
 use crate::command::syn::compare;
-use crate::command::{deliver, key_file, rtt};
+use crate::command::{deliver, key_file};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::tool;
 use crate::signal::{self, Interruption};
+use crate::system::now;
 
 /// How long an echo, a handshake or a question is waited for, once.
 const PATIENCE: Nanos = Nanos::millis(1_200);
@@ -58,7 +59,7 @@ pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) ->
     let key = options.key.as_deref().map(|path| key_file::read(path, output)).transpose()?;
     deliver::check(&options.result)?;
     let stream = Stream::open(&options.result, output)?;
-    let (started, began) = (rtt::now(), Monotonic::now());
+    let (started, began) = (now(), Monotonic::now());
     let places = places(options, &stop)?;
     let run = Run { options, stop, live, key, places, began, output };
     let (look, mut stream) = run.look(stream);
@@ -67,7 +68,7 @@ pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) ->
         format: Format::Look,
         version: VERSION,
         id: Uuid::now_v7(),
-        tool: conclude::tool(),
+        tool: tool(),
         command,
         started,
         look,

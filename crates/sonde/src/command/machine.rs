@@ -8,11 +8,11 @@ use logbook::resolution::ResolutionDocument;
 use measure::unit::Nanos;
 use report::machine;
 
-use crate::PROGRAM;
 use crate::command::{deliver, value};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, Output};
+use crate::program::PROGRAM;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,11 +7,10 @@ use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::PROGRAM;
-use crate::command::definition;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::PROGRAM;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,8 +35,7 @@ pub struct ManOptions {
 ///
 /// # Errors
 /// No such command; a folder that cannot be written to.
-pub fn run(options: &ManOptions, output: &Output) -> Result<Exit, Failure> {
-    let mut whole = definition();
+pub fn run(options: &ManOptions, mut whole: Command, output: &Output) -> Result<Exit, Failure> {
     // Without this a subcommand knows neither the options that hold everywhere nor its full name.
     whole.build();
     if let Some(folder) = &options.write {

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, Args, Command};
 
-use crate::command::definition;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 
@@ -27,12 +26,12 @@ pub struct ReferenceOptions {
 ///
 /// # Errors
 /// A folder that cannot be written to.
-pub fn run(options: &ReferenceOptions) -> Result<Exit, Failure> {
+pub fn run(options: &ReferenceOptions, whole: Command) -> Result<Exit, Failure> {
     let folder = &options.folder;
     let cannot =
         |at: &Path, error: std::io::Error| Failure::usage(format!("{}: cannot write there: {error}", at.display()));
     std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
-    for (name, text) in pages() {
+    for (name, text) in pages(whole) {
         std::fs::write(folder.join(name), text).map_err(|error| cannot(folder, error))?;
     }
     if let Some(file) = &options.warnings {
@@ -42,8 +41,7 @@ pub fn run(options: &ReferenceOptions) -> Result<Exit, Failure> {
 }
 
 /// File names and texts of all pages.
-fn pages() -> Vec<(String, String)> {
-    let mut whole = definition();
+fn pages(mut whole: Command) -> Vec<(String, String)> {
     whole.build();
     let mut pages = vec![("README.md".to_owned(), index(&whole))];
     for command in shown(&whole) {

@@ -8,24 +8,18 @@ pub mod samples;
 pub mod stream;
 pub mod watch;
 
-use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 
-use endpoint::clock;
 use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::name;
 use endpoint::resolution::clock_cost;
 use endpoint::rtt::{self, Finding, Protocol, Target, Task};
 use endpoint::stop::Stop;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use logbook::event::Line;
-use logbook::moment::Moment;
 use measure::event::INTERVAL;
 use measure::method::{Asked, Method};
 
-use crate::PROGRAM;
 use crate::command::rtt::conclude::Inquiry;
 use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
@@ -36,7 +30,9 @@ use crate::command::{deliver, key_file};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::PROGRAM;
 use crate::signal::{self, Interruption};
+use crate::system::{drawn_seed, now};
 use crate::words;
 
 /// Measures, and delivers what was found.
@@ -170,18 +166,6 @@ fn spoken(plan: &Plan, output: &Output) -> Result<Protocol, Failure> {
         }
         protocol => Ok(protocol.clone()),
     }
-}
-
-/// A seed nobody chose: the standard library's hashers start from the system's random bits.
-pub fn drawn_seed() -> u64 {
-    RandomState::new().hash_one("seed")
-}
-
-/// The present moment, with the offset from UTC of this place.
-pub fn now() -> Moment {
-    let since_1970 = i128::from(clock::wall());
-    let at = Timestamp::from_nanosecond(since_1970).unwrap_or(Timestamp::UNIX_EPOCH);
-    Moment::from(&at.to_zoned(TimeZone::system()))
 }
 
 /// Has signals end the run, and tell the numbers so far.

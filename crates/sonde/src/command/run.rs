@@ -31,11 +31,12 @@ use crate::command::lab::place;
 use crate::command::run::plan::Asked;
 use crate::command::run::provision::{Provision, is_of_hosts};
 use crate::command::runs::place::StoreOptions;
-use crate::command::{deliver, key, rtt};
+use crate::command::{deliver, key};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signal::{self, Interruption};
+use crate::system::now;
 use book::Book;
 use options::RunOptions;
 
@@ -187,7 +188,7 @@ fn on_hosts(ready: &Ready, stages: &[Stage], book: &Book<'_>, stop: &Stop, outpu
         port: plan.port.unwrap_or(PORT),
         patience: ready.patience,
         stop,
-        now: &rtt::now,
+        now: &now,
         watcher: book,
     };
     carry_out(&campaign, &chosen, &ready.done, stages, book, output);

@@ -17,11 +17,11 @@ use logbook::shelf::sqlite::SqliteShelf;
 use logbook::shelf::{RecordFilter, RunFilter, Shelf};
 use report::run::list;
 
-use crate::command::rtt::now;
 use crate::command::runs::place::{StoreOptions, tell_left};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::system::now;
 
 const EXAMPLES: &str = "\
 Examples:

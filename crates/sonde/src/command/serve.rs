@@ -30,7 +30,8 @@ use crate::command::serve::ready::Supervisor;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{PROGRAM, signal};
+use crate::program::PROGRAM;
+use crate::signal;
 
 /// Answers until a signal ends it.
 ///

@@ -13,8 +13,6 @@ use uuid::Uuid;
 
 use crate::command::deliver;
 use crate::command::result_options::ResultOptions;
-use crate::command::rtt::conclude;
-use crate::command::rtt::now;
 use crate::command::study::make;
 use crate::command::study::trials::{Aim, plan};
 use crate::command::sweep::asked::Asked;
@@ -23,6 +21,8 @@ use crate::command::value::{Destination, Format as FileFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::tool;
+use crate::system::now;
 
 /// Blocks where nobody says: the fewest that show how far trials lie apart (method section 12).
 const BLOCKS: u32 = 3;
@@ -51,7 +51,7 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
         format: Format::Study,
         version: VERSION,
         id: Uuid::now_v7(),
-        tool: conclude::tool(),
+        tool: tool(),
         command,
         started: now(),
         question,

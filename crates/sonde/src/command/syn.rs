@@ -16,7 +16,6 @@ use measure::answer::Class;
 use measure::probes::Counter;
 use measure::verdict::Warning;
 
-use crate::PROGRAM;
 use crate::command::deliver;
 use crate::command::rtt::conclude::{self, Inquiry};
 use crate::command::rtt::progress::Tally;
@@ -28,7 +27,9 @@ use crate::command::verify::Verify;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::PROGRAM;
 use crate::signal::Interruption;
+use crate::system::now;
 
 /// Probes, and delivers what was found.
 ///
@@ -43,7 +44,7 @@ pub fn run(options: SynOptions, command: Vec<String>, output: &Arc<Output>) -> R
     let task = rtt::task(&plan.inner, method, &stop, &interruption, output)?;
     let Some(target) = task.target.clone() else { return Err(Failure::usage("there is nobody to probe")) };
     plan::check_target(target.address.ip())?;
-    let inquiry = Inquiry::new(&plan.inner, &task, command, rtt::now(), conclude::instrument(&clock_cost()));
+    let inquiry = Inquiry::new(&plan.inner, &task, command, now(), conclude::instrument(&clock_cost()));
     deliver::check(&plan.inner.result)?;
     let pcap = plan.inner.verify.as_ref().map(Verify::open).transpose()?.flatten();
     let mut watch = Watch::open(&plan.inner, &inquiry.method, tally, output)?;

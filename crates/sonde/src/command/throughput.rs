@@ -20,7 +20,6 @@ use measure::unit::Nanos;
 use measure::wire::judge::judge;
 use protocol::native::key::Key;
 
-use crate::PROGRAM;
 use crate::command::deliver;
 use crate::command::rtt::conclude::{self, Around, Inquiry};
 use crate::command::rtt::progress::Tally;
@@ -34,7 +33,9 @@ use crate::command::verify::{Verify, claims};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::PROGRAM;
 use crate::signal::Interruption;
+use crate::system::now;
 
 /// Measures, and delivers what was found.
 ///
@@ -93,7 +94,7 @@ struct One<'a> {
 impl One<'_> {
     fn measure(&self, method: Method, command: Vec<String>, tally: &Arc<Mutex<Tally>>) -> Result<Record, Failure> {
         let asked = rtt::task(self.measurement, method.clone(), self.stop, self.interruption, self.output)?;
-        let inquiry = Inquiry::new(self.measurement, &asked, command, rtt::now(), conclude::instrument(&clock_cost()));
+        let inquiry = Inquiry::new(self.measurement, &asked, command, now(), conclude::instrument(&clock_cost()));
         let mut watch = Watch::open(self.measurement, &method, Arc::clone(tally), self.output)?;
         watch.start(inquiry.start(), self.stop);
         let pcap = self.measurement.verify.as_ref().map(Verify::open).transpose()?.flatten();

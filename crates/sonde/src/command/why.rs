@@ -16,8 +16,6 @@ use measure::why::fewest_blocks;
 use uuid::Uuid;
 
 use crate::command::deliver;
-use crate::command::rtt::conclude;
-use crate::command::rtt::now;
 use crate::command::study::make;
 use crate::command::study::trials::{Aim, plan};
 use crate::command::study::words::Words;
@@ -26,6 +24,8 @@ use crate::command::why::settings::Settings;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::tool;
+use crate::system::now;
 
 /// Blocks where nobody says: one more than the fewest that can show one of five causes judged together, so that one may fail.
 const BLOCKS: u32 = 9;
@@ -59,7 +59,7 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
         format: Format::Study,
         version: VERSION,
         id: Uuid::now_v7(),
-        tool: conclude::tool(),
+        tool: tool(),
         command,
         started: now(),
         question: settings.question,

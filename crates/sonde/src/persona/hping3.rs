@@ -13,8 +13,8 @@ use anstream::ColorChoice;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
+use crate::persona::call::{Call, Persona};
 use crate::persona::hping3::options::usage;
-use crate::persona::{Call, Persona};
 
 /// hping3.
 pub static PERSONA: Persona = Persona {

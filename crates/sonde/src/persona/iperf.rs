@@ -13,9 +13,9 @@ use anstream::ColorChoice;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
+use crate::persona::call::{Call, Persona};
 use crate::persona::iperf::options::Role;
 use crate::persona::iperf::options::usage;
-use crate::persona::{Call, Persona};
 
 /// iperf.
 pub static PERSONA: Persona = Persona {

@@ -14,9 +14,9 @@ use anstream::ColorChoice;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
+use crate::persona::call::{Call, Persona};
 use crate::persona::iperf3::options::Role;
 use crate::persona::iperf3::options::usage;
-use crate::persona::{Call, Persona};
 
 /// iperf3.
 pub static PERSONA: Persona = Persona {

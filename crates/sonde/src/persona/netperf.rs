@@ -22,8 +22,8 @@ use anstream::ColorChoice;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
+use crate::persona::call::{Call, Persona};
 use crate::persona::netperf::options::usage;
-use crate::persona::{Call, Persona};
 
 /// netperf.
 pub static CLIENT: Persona = Persona {

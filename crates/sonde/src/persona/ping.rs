@@ -14,8 +14,8 @@ use anstream::ColorChoice;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
+use crate::persona::call::{Call, Persona};
 use crate::persona::ping::options::usage;
-use crate::persona::{Call, Persona};
 
 /// ping.
 pub static PERSONA: Persona = Persona {

@@ -24,10 +24,10 @@ use uuid::Uuid;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
+use crate::persona::call::{Call, Persona};
 use crate::persona::pkb::flags::{Flags, complain, help};
 use crate::persona::pkb::here::Here;
 use crate::persona::pkb::job::Given;
-use crate::persona::{Call, Persona};
 
 /// Largest file of flags, settings or hosts, bytes.
 const LARGEST_FILE: u64 = 4 << 20;
@@ -76,7 +76,7 @@ fn asked_for_words(flags: &Flags) -> Option<Answer> {
     }
     let on = |name: &str| flags.switch(name, false);
     let text = if on("version") {
-        format!("{}\n", crate::PROGRAM)
+        format!("{}\n", crate::program::PROGRAM)
     } else if on("helpfull") {
         help::full()
     } else if on("help") {

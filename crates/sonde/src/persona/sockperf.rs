@@ -14,9 +14,9 @@ use anstream::ColorChoice;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
+use crate::persona::call::{Call, Persona};
 use crate::persona::sockperf::options::Command;
 use crate::persona::sockperf::options::usage;
-use crate::persona::{Call, Persona};
 
 /// sockperf.
 pub static PERSONA: Persona = Persona {

@@ -21,13 +21,14 @@ use measure::study::threshold::Held;
 use crate::command::argv;
 use crate::command::compare::options::CompareOptions;
 use crate::command::deliver;
-use crate::command::rtt::{conclude, now};
 use crate::command::runs::place::StoreOptions;
 use crate::command::runs::word::Words;
 use crate::command::value::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::tool;
+use crate::system::now;
 use clap::Parser;
 
 /// Two runs that are to be compared.
@@ -152,7 +153,7 @@ impl Pair<'_> {
         Ok(RunComparisonDocument {
             format: DocumentFormat::RunComparison,
             version: VERSION,
-            tool: conclude::tool(),
+            tool: tool(),
             command,
             started: now(),
             first: (&first).into(),

@@ -28,7 +28,9 @@ use crate::command::rtt::{self, method, task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::tool;
 use crate::signal::{self, Interruption};
+use crate::system::now;
 
 /// Searches, and delivers what was found.
 ///
@@ -44,7 +46,7 @@ pub fn run(plan: &Plan, hunt: &Hunt, command: Vec<String>, output: &Arc<Output>)
     let mut stream = Stream::open(&plan.result, output)?;
     let instrument = conclude::instrument(&clock_cost());
     let prober = Prober { plan, hunt, command, task, instrument, stop, interruption: &interruption };
-    let started = rtt::now();
+    let started = now();
     let found = prober.search(&told, &mut stream, output);
     output.progress_done();
     match found {
@@ -147,7 +149,7 @@ impl Prober<'_> {
         let plan = at(self.plan, self.hunt, rate);
         let method: Method = method(&plan)?;
         let task = Task { method, ..self.task.clone() };
-        let inquiry = Inquiry::new(&plan, &task, self.command.clone(), rtt::now(), self.instrument.clone());
+        let inquiry = Inquiry::new(&plan, &task, self.command.clone(), now(), self.instrument.clone());
         Ok((task, inquiry))
     }
 
@@ -175,7 +177,7 @@ impl Prober<'_> {
             format: Format::Search,
             version: VERSION,
             id: Uuid::now_v7(),
-            tool: conclude::tool(),
+            tool: tool(),
             command: self.command,
             started,
             target,

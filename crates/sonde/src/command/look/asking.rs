@@ -12,8 +12,8 @@ use measure::unit::{Bytes, Nanos};
 use protocol::iperf::bounce;
 use protocol::native::key::Key;
 
-use crate::PROGRAM;
 use crate::command::look::ways::Way;
+use crate::program::PROGRAM;
 use crate::words;
 
 /// Payload of a request and of its reply, but for iperf 2: a real server ends at shorter ones than its own client sends.

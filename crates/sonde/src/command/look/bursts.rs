@@ -12,7 +12,7 @@ use measure::unit::Nanos;
 use crate::command::look::asking::{Pace, ask, method};
 use crate::command::look::rounds::{Means, Rounds};
 use crate::command::look::ways::Way;
-use crate::command::rtt::drawn_seed;
+use crate::system::drawn_seed;
 
 /// Runs of each leg: the fewest with which two sides can be called different.
 const RUNS: usize = 5;

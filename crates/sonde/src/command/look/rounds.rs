@@ -15,8 +15,8 @@ use protocol::native::key::Key;
 
 use crate::command::look::asking::{Pace, Told, ask, method};
 use crate::command::look::ways::Way;
-use crate::command::rtt::drawn_seed;
 use crate::output::Output;
+use crate::system::drawn_seed;
 
 /// How often the line on the terminal is renewed.
 const RENEWED: Duration = Duration::from_millis(250);

@@ -123,7 +123,7 @@ fn names(commands: impl IntoIterator<Item = Command>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::definition;
+    use crate::cli::definition;
 
     /// What stands between backticks is of another program.
     fn own_words(advice: &str) -> String {

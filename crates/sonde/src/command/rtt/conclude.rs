@@ -6,7 +6,7 @@ use endpoint::rtt::{self, Ending, Finding, PeerFacts, Protocol, Task};
 use endpoint::signal::Signal;
 use logbook::event::{self, Start};
 use logbook::moment::Moment;
-use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, VERSION};
 use measure::environment::Environment;
 use measure::event::Counts;
 use measure::method::{Asked, Carrier, Direction, Method, Pattern};
@@ -26,6 +26,7 @@ use uuid::Uuid;
 use crate::command::rtt::plan::Plan;
 use crate::command::verify::claims;
 use crate::exit::Exit;
+use crate::program::tool;
 
 /// What is known of a measurement before it is made.
 #[derive(Clone, Debug)]
@@ -250,11 +251,6 @@ fn resolved(method: &Method, peer: &PeerFacts) -> Method {
         method.spread.peer_cpus.clone_from(&peer.cpus);
     }
     method
-}
-
-/// This program.
-pub fn tool() -> Tool {
-    Tool { name: env!("CARGO_PKG_NAME").to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
 
 fn outcome(finding: &Finding, method: &Method) -> Outcome {

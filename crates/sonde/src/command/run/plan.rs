@@ -14,13 +14,13 @@ use logbook::shelf::Shelf;
 use measure::method::{Carrier, Method};
 use uuid::Uuid;
 
-use crate::command::rtt;
 use crate::command::run::options::RunOptions;
 use crate::command::runs::word::Words as Names;
 use crate::command::study::trials::{self, Aim};
 use crate::command::study::words::Words;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::system::{drawn_seed, now};
 use measure::unit::Nanos;
 
 /// An address that stands for the far side where a method is looked at without one (RFC 5737).
@@ -67,7 +67,7 @@ pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Resul
         return Err(Failure::usage("the plan names no method")
             .hint("say --method tcp_rr, or --method 'rtt --udp -t 5s', or [[methods]] in the plan"));
     }
-    plan.seed.get_or_insert_with(rtt::drawn_seed);
+    plan.seed.get_or_insert_with(drawn_seed);
     let tool = Tool { name: env!("CARGO_PKG_NAME").into(), version: env!("CARGO_PKG_VERSION").into() };
     let planned = Some(super::wanted(&plan) as u64);
     let run = RunDocument {
@@ -77,7 +77,7 @@ pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Resul
         id: Uuid::now_v7(),
         tool,
         command: words,
-        started: rtt::now(),
+        started: now(),
         plan,
         hosts: Vec::new(),
         checks: Vec::new(),

@@ -198,10 +198,8 @@ pub fn unmoved(first: &Words, second: &Words) -> Vec<String> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use clap::CommandFactory;
-
     use super::*;
-    use crate::command::Cli;
+    use crate::command::measuring;
 
     fn words(text: &str) -> Words {
         Words::read(text).unwrap()
@@ -246,7 +244,7 @@ mod tests {
     /// Every option of every measuring command is of one axis, or stands beside; so no difference can go unseen.
     #[test]
     fn each_option_is_of_one_axis() {
-        let definition = Cli::command();
+        let definition = measuring::definition();
         let mut all = BTreeSet::new();
         for command in ["rtt", "load", "throughput"] {
             for argument in definition.find_subcommand(command).unwrap().get_arguments() {

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use clap::CommandFactory;
 use measure::method::Method;
 use measure::unit::{Nanos, run_length};
 
+use crate::command::measuring;
 use crate::command::study::axis::{self, Axis};
-use crate::command::{Cli, measured_by};
 use crate::failure::Failure;
 
 /// Measuring commands a study may be made of.
@@ -154,7 +153,7 @@ impl Words {
     /// # Errors
     /// What the command itself would refuse.
     pub fn method(&self) -> Result<Method, Failure> {
-        measured_by(self.words())
+        measuring::method_of(self.words())
     }
 
     /// How long it was said to measure, where that was said as a time.
@@ -189,7 +188,7 @@ impl Table {
 
     /// Of one command.
     pub fn of(command: &str) -> Self {
-        let definition = Cli::command();
+        let definition = measuring::definition();
         let arguments = definition.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
         let mut table = BTreeMap::new();
         for argument in arguments.chain(definition.get_arguments()) {

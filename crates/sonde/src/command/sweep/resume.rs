@@ -1,15 +1,35 @@
 //! A sweep that was begun before, gone on with: only where it asks the very same.
 
+use std::ffi::OsString;
 use std::path::Path;
 
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
 use logbook::read::Document;
 use logbook::store;
 use logbook::study::{Setting, StudyDocument};
 
+use crate::command::argv;
+use crate::command::everywhere::Everywhere;
+use crate::command::study::argv::arranged;
 use crate::command::study::options::TrialOptions;
 use crate::command::sweep::options::SweepOptions;
-use crate::command::swept_by;
 use crate::failure::Failure;
+
+/// A command line that has to be a sweep's.
+#[derive(Debug, Parser)]
+#[command(name = "sonde")]
+struct Line {
+    #[command(flatten)]
+    _everywhere: Everywhere,
+    #[command(subcommand)]
+    command: Sweep,
+}
+
+#[derive(Debug, Subcommand)]
+enum Sweep {
+    Sweep(SweepOptions),
+}
 
 /// The sweep in `file`.
 ///
@@ -45,6 +65,20 @@ pub fn begun(now: &SweepOptions, before: &StudyDocument, file: &Path) -> Result<
     }
     let options = swept_by(&before.command).map_err(|failure| failure.hint(by).about(name))?;
     Ok(SweepOptions { resume: now.resume.clone(), result: now.result.clone(), ..options })
+}
+
+/// The options of the sweep that a command line asks for, the program's name first, as a result keeps it.
+///
+/// # Errors
+/// It is none, or has words that this version does not know.
+fn swept_by(words: &[String]) -> Result<SweepOptions, Failure> {
+    let argv = arranged(words.iter().map(OsString::from).collect());
+    let line = Line::try_parse_from(argv).map_err(|error| match error.kind() {
+        ErrorKind::InvalidSubcommand => Failure::usage("the words by which it was begun are no sweep's"),
+        _ => argv::failure(&error),
+    })?;
+    let Sweep::Sweep(options) = line.command;
+    Ok(options)
 }
 
 /// Takes over from `before` what belongs to `now`: the trials that measured something, when it was begun and by which words.

@@ -16,8 +16,8 @@ use measure::throughput::limit::moved::leg::Leg;
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::native::key::Key;
 
-use crate::PROGRAM;
 use crate::command::throughput::evidence::{Way, middle_rtt};
+use crate::program::PROGRAM;
 
 /// How long each of the two quiet phases is.
 const QUIET: Nanos = Nanos::secs(3);

@@ -17,8 +17,6 @@ use measure::unit::{Bytes, Nanos};
 use protocol::syn::probe::Aim;
 
 use self::printer::Printer;
-use crate::PROGRAM;
-use crate::command::rtt::now;
 use crate::command::syn as native;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -27,6 +25,8 @@ use crate::persona::hping3::options::{Asked, Mode, is_ipv6};
 use crate::persona::hping3::output::{FLOODING, Place, heading};
 use crate::persona::process;
 use crate::persona::record::Keeping;
+use crate::program::PROGRAM;
+use crate::system::now;
 use crate::words;
 
 /// How long replies are waited for behind the last packet, as the original does.

@@ -16,7 +16,6 @@ use endpoint::signal::Signal;
 use endpoint::socket::multicast::Interface;
 use endpoint::stop::Stop;
 
-use crate::command::rtt::now;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -27,6 +26,7 @@ use crate::persona::ping::run::hearing::Hearing;
 use crate::persona::ping::run::record::Inquiry;
 use crate::persona::record::Keeping;
 use crate::signal;
+use crate::system::now;
 
 /// Measures and prints. `command` is the whole command line.
 ///

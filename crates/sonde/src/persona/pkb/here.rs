@@ -9,7 +9,6 @@ use logbook::run::{Format, RunDocument, VERSION};
 use logbook::shelf::{CellFilter, Shelf};
 use measure::unit::Nanos;
 
-use crate::command::rtt;
 use crate::command::run::plan::Asked;
 use crate::command::run::{self, wanted};
 use crate::command::runs::place::StoreOptions;
@@ -18,6 +17,7 @@ use crate::output::Output;
 use crate::persona::pkb::ask::Ask;
 use crate::persona::pkb::carry_out::{Carried, Order, Runner, Samples};
 use crate::persona::pkb::samples;
+use crate::system::{drawn_seed, now};
 
 /// How long a host may take until its agent is there: a machine that was just made is still starting.
 const PATIENCE: Nanos = Nanos::secs(120);
@@ -47,7 +47,7 @@ impl<'a> Here<'a> {
             }
         }
         let mut plan = order.plan.clone();
-        plan.seed.get_or_insert_with(rtt::drawn_seed);
+        plan.seed.get_or_insert_with(drawn_seed);
         let run = RunDocument {
             planned: Some(wanted(&plan) as u64),
             format: Format::Run,
@@ -55,7 +55,7 @@ impl<'a> Here<'a> {
             id: order.id,
             tool: Tool { name: env!("CARGO_PKG_NAME").into(), version: env!("CARGO_PKG_VERSION").into() },
             command: order.command.to_vec(),
-            started: rtt::now(),
+            started: now(),
             plan,
             hosts: Vec::new(),
             checks: Vec::new(),

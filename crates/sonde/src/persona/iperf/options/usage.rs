@@ -10,7 +10,7 @@ pub const VERSION: &str = concat!("2.1.8-sonde.", env!("CARGO_PKG_VERSION"));
 
 /// `-v`: on standard error and with status 1, as the original says it.
 pub fn version() -> Answer {
-    Answer::complaint(format!("iperf version {VERSION} ({} answers in its place) pthreads\n", crate::PROGRAM))
+    Answer::complaint(format!("iperf version {VERSION} ({} answers in its place) pthreads\n", crate::program::PROGRAM))
 }
 
 /// Neither end was asked for.

@@ -14,7 +14,6 @@ use endpoint::stop::Stop;
 use measure::event::Event;
 use protocol::iperf3::parameters::{DATAGRAM, Protocol};
 
-use crate::PROGRAM;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
@@ -28,6 +27,7 @@ use crate::persona::iperf3::run::printer::Printer;
 use crate::persona::iperf3::run::telling::Telling;
 use crate::persona::process::{self, said};
 use crate::persona::record::Keeping;
+use crate::program::PROGRAM;
 use crate::signal::Interruption;
 
 /// Runs the test. `command` is the whole command line.

@@ -9,7 +9,7 @@ pub const VERSION: &str = "2.7.1";
 pub fn version() -> Answer {
     Answer {
         stdout: format!("Netperf version {VERSION}\n"),
-        stderr: format!("({} answers in its place)\n", crate::PROGRAM),
+        stderr: format!("({} answers in its place)\n", crate::program::PROGRAM),
         status: 0,
     }
 }

@@ -19,7 +19,7 @@ use crate::command::rtt::conclude::{Around, Spoken};
 use crate::persona::netperf::options::Options;
 use crate::persona::record;
 
-pub use crate::command::rtt::now;
+pub use crate::system::now;
 
 /// What is known of an iteration beside what it found.
 #[derive(Debug)]

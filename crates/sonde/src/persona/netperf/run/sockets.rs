@@ -15,7 +15,6 @@ use measure::method::{Asked, LoopKind};
 use measure::unit::Instant;
 use protocol::netperf::passphrase::Passphrase;
 
-use crate::PROGRAM;
 use crate::command::rtt::samples::Samples;
 use crate::output::Output;
 use crate::persona::answer::Answer;
@@ -30,6 +29,7 @@ use crate::persona::netperf::run::{Bench, facts, record, task};
 use crate::persona::netperf::test_name::Test;
 use crate::persona::process;
 use crate::persona::record::Keeping;
+use crate::program::PROGRAM;
 use crate::signal::Interruption;
 use crate::words;
 

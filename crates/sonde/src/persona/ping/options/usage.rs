@@ -53,5 +53,5 @@ pub fn wrong(what: &str) -> Answer {
 
 /// What `-V` says.
 pub fn version() -> Answer {
-    Answer::said(format!("ping from {}, as of iputils 20221126\n", crate::PROGRAM), 0)
+    Answer::said(format!("ping from {}, as of iputils 20221126\n", crate::program::PROGRAM), 0)
 }

@@ -7,9 +7,9 @@ use endpoint::socket::icmp::Wishes;
 use measure::method::{Asked, Carrier, Far, Pacing, Pattern, Schedule, SocketOptions, Stop};
 use measure::unit::{Bytes, Nanos};
 
-use crate::PROGRAM;
 use crate::persona::answer::Answer;
 use crate::persona::ping::options::{AskedOfHops, INTERVAL, LINGER, Options, complain};
+use crate::program::PROGRAM;
 use crate::words;
 
 /// Octets of IP options, where there are some.

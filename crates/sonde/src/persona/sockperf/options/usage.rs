@@ -12,7 +12,7 @@ pub const VERSION: &str = concat!("3.10-sonde.", env!("CARGO_PKG_VERSION"));
 /// `--version`.
 pub fn version() -> Answer {
     let stdout = format!("sockperf, version {VERSION}\n");
-    Answer { stdout, stderr: format!("({} answers in its place)\n", crate::PROGRAM), status: 0 }
+    Answer { stdout, stderr: format!("({} answers in its place)\n", crate::program::PROGRAM), status: 0 }
 }
 
 /// What there is to ask for.

@@ -17,7 +17,7 @@ use crate::persona::iperf::run::client::Course;
 use crate::persona::iperf::run::client::task::direction;
 use crate::persona::record;
 
-pub use crate::command::rtt::now;
+pub use crate::system::now;
 
 /// The present moment, in the zone of this place.
 pub fn zoned() -> Zoned {

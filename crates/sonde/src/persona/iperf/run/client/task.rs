@@ -9,10 +9,10 @@ use measure::method::{Asked, Carrier, Direction, Far, Pattern, Schedule, SocketO
 use measure::unit::{Bytes, Nanos};
 use protocol::iperf::wish::{Back, Pace, Quantity, Way};
 
-use crate::PROGRAM;
 use crate::persona::answer::Answer;
 use crate::persona::iperf::options::{Amount, BOUNCE_LENGTH, Bounceback, Client, Kind, Rate, Transport};
 use crate::persona::iperf::output::failure;
+use crate::program::PROGRAM;
 use crate::words;
 
 /// The method with gaps, as it stands in a record.

@@ -15,12 +15,12 @@ use protocol::iperf3::parameters::{self, Parameters, Protocol};
 use protocol::iperf3::results::Results;
 
 use crate::command::rtt::conclude::{Around, Spoken};
-use crate::command::rtt::now;
 use crate::failure::Failure;
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::usage;
 use crate::persona::iperf3::run::client::Course;
 use crate::persona::record;
+use crate::system::now;
 use crate::words;
 
 /// The longest a method lasts: `-t 0` ends by a signal.

@@ -24,7 +24,7 @@ use crate::persona::sockperf::run::client::full_log::FullLog;
 use crate::persona::sockperf::run::client::listener::Heard;
 use crate::persona::sockperf::run::client::places::unreadable;
 
-pub use crate::command::rtt::now;
+pub use crate::system::now;
 
 /// The files of a run: what can't be read or made ends it before it began.
 pub struct Files {

@@ -10,12 +10,12 @@ use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::sockperf::payload;
 
-use crate::PROGRAM;
 use crate::persona::answer::Answer;
 use crate::persona::sockperf::options::{self, BEFORE, BEHIND, Client, Kind, Load, Mps, Own};
 use crate::persona::sockperf::output::failure;
 use crate::persona::sockperf::run::client::places::Places;
 use crate::persona::sockperf::statistics::{COOL_DOWN_NS, WARM_UP_NS};
+use crate::program::PROGRAM;
 use crate::words;
 
 /// How long the intervals are where signs of life are wanted: they come that late at most.

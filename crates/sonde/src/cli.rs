@@ -1,54 +1,21 @@
 //! The command line: what there is to say, and who acts on it.
 
-pub mod agent;
-pub mod argv;
-pub mod check;
-pub mod compare;
-pub mod completions;
-pub mod deliver;
-pub mod export;
-pub mod foreign;
-pub mod forward;
-pub mod gather;
-pub mod install_names;
-pub mod key;
-pub mod key_file;
-pub mod lab;
-pub mod load;
-pub mod look;
-pub mod machine;
-pub mod man;
-pub mod matrix;
-pub mod orientation;
-pub mod pages;
-pub mod part;
-pub mod reference;
-pub mod replay;
-pub mod result_options;
-pub mod rtt;
-pub mod run;
-pub mod runs;
-pub mod serve;
-pub mod show;
-pub mod study;
-pub mod sweep;
-pub mod syn;
-pub mod throughput;
-pub mod value;
-pub mod verify;
-pub mod why;
-
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use measure::method::Method;
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::command::argv::{Bare, Glance};
+use crate::command::everywhere::Everywhere;
+use crate::command::measuring::Measuring;
+use crate::command::{
+    agent, argv, check, compare, completions, export, forward, key, lab, load, look, machine, man, matrix, orientation,
+    pages, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput, why,
+};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::persona::Persona;
+use crate::persona::{self, install_names, part::Part};
 
 /// Measures what two endpoints can do with the network between them
 ///
@@ -64,21 +31,6 @@ pub struct Cli {
     command: Option<Command>,
 }
 
-/// What every command takes.
-#[derive(Debug, Args)]
-struct Everywhere {
-    /// The result alone: no progress, no notes; errors are still said
-    #[arg(short, long, global = true, help_heading = "Everywhere")]
-    quiet: bool,
-    /// A longer result: sockets, both ends' environment, each second
-    #[arg(short, long, global = true, help_heading = "Everywhere")]
-    verbose: bool,
-    /// Colours: auto, always or never; auto heeds `NO_COLOR` and `CLICOLOR_FORCE`
-    #[arg(long, global = true, value_name = "WHEN", env = "SONDE_COLOR", value_parser = argv::colors())]
-    #[arg(default_value = "auto", hide_possible_values = true, help_heading = "Everywhere")]
-    color: anstream::ColorChoice,
-}
-
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Look at a host for the first time: how far is it by each carrier, and which number should be believed?
@@ -87,22 +39,8 @@ enum Command {
     /// reflector of ours, netserver, sockperf, iperf 2, STAMP, an echo service) are asked side by side, in the same rounds; a sentence says which
     /// number stands for what an application will see, and why the others differ, where that was shown.
     Look(look::options::LookOptions),
-    /// Measure round trips: what does one exchange cost, by this method?
-    ///
-    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
-    /// to go. A second Ctrl-C or SIGTERM ends it at once. Where SIGHUP is ignored, as under nohup, it stays so. SIGQUIT (Ctrl-\)
-    /// prints the numbers so far on standard error, and the run goes on.
-    Rtt(rtt::options::RttOptions),
-    /// Measure at a rate: what does an exchange cost then, and is the rate reached?
-    ///
-    /// SIGINT, SIGTERM and SIGHUP end a run in order, and SIGQUIT (Ctrl-\) prints the numbers so far: as of `sonde rtt`, whose help
-    /// tells more.
-    Load(load::options::LoadOptions),
-    /// Measure streams: how much goes through, what limits it, and what does it do to latency?
-    ///
-    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
-    /// to go. A second Ctrl-C or SIGTERM ends it at once.
-    Throughput(throughput::options::ThroughputOptions),
+    #[command(flatten)]
+    Measuring(Measuring),
     /// Compare methods, far sides, settings or stored records: do they differ, by how much, and in which axis lies the cause?
     ///
     /// Live sides take turns in random order, each run a process with connections of its own; where their methods differ, the
@@ -162,7 +100,7 @@ enum Command {
     /// Make a table of records, one row each: CSV or Parquet
     Export(export::ExportOptions),
     #[command(flatten)]
-    Part(part::Part),
+    Part(Part),
     #[command(about = install_names::about())]
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
@@ -181,7 +119,7 @@ enum Command {
 
 /// Does what the command line says.
 pub fn run(argv: Vec<OsString>) -> Exit {
-    if let Some((persona, words)) = Persona::asked(&argv) {
+    if let Some((persona, words)) = persona::asked(&argv) {
         return persona.play(&words);
     }
     let glance = Glance::at(&argv);
@@ -225,9 +163,9 @@ fn with_command_meant(mut failure: Failure, bare: Option<&Bare>) -> Failure {
 
 fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     match command {
-        Command::Rtt(options) => rtt::run(options, words, output),
-        Command::Load(options) => load::run(options, words, output),
-        Command::Throughput(options) => throughput::run(options, &words, output),
+        Command::Measuring(Measuring::Rtt(options)) => rtt::run(options, words, output),
+        Command::Measuring(Measuring::Load(options)) => load::run(options, words, output),
+        Command::Measuring(Measuring::Throughput(options)) => throughput::run(options, &words, output),
         Command::Compare(options) => compare::run(&options, words, output),
         Command::Sweep(options) => sweep::run(&options, words, output),
         Command::Why(options) => why::run(&options, words, output),
@@ -248,10 +186,10 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Part(part) => Err(part.misplaced()),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
-        Command::Completions(options) => Ok(completions::run(&options, output)),
-        Command::Man(options) => man::run(&options, output),
+        Command::Completions(options) => Ok(completions::run(&options, definition(), output)),
+        Command::Man(options) => man::run(&options, definition(), output),
         Command::Agent(_) => agent::run(),
-        Command::Reference(options) => reference::run(&options),
+        Command::Reference(options) => reference::run(&options, definition()),
     }
 }
 
@@ -273,33 +211,6 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
             if exit == Exit::Done { Exit::Usage } else { exit }
         }
         None => exit,
-    }
-}
-
-/// The method by which a measuring command of these words (its name first) would measure.
-///
-/// # Errors
-/// What the command would refuse, as it would say it.
-pub fn measured_by(words: Vec<String>) -> Result<Method, Failure> {
-    let argv = std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words);
-    let cli = Cli::try_parse_from(argv).map_err(|error| argv::failure(&error))?;
-    match cli.command {
-        Some(Command::Rtt(options)) => rtt::method(&rtt::plan::Plan::of(options)?),
-        Some(Command::Load(options)) => rtt::method(&load::plan::of(options)?),
-        Some(Command::Throughput(options)) => throughput::method(options),
-        _ => Err(Failure::usage("trials are made of rtt, load and throughput")),
-    }
-}
-
-/// The options of the sweep that a command line asks for, the program's name first, as a result keeps it.
-///
-/// # Errors
-/// It is none, or has words that this version does not know.
-pub fn swept_by(words: &[String]) -> Result<sweep::options::SweepOptions, Failure> {
-    let argv = study::argv::arranged(words.iter().map(OsString::from).collect());
-    match Cli::try_parse_from(argv).map_err(|error| argv::failure(&error))?.command {
-        Some(Command::Sweep(options)) => Ok(options),
-        _ => Err(Failure::usage("the words by which it was begun are no sweep's")),
     }
 }
 

@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches, Subcommand, value_parser};
 
 use crate::failure::Failure;
-use crate::persona::{self, Persona};
+use crate::persona::{self, call::Persona};
 
 /// A persona, asked for behind options of ours.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Subcommand for Part {
 
 impl FromArgMatches for Part {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let named = matches.subcommand_name().and_then(Persona::named);
+        let named = matches.subcommand_name().and_then(persona::named);
         named.map(Self).ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))
     }
 
