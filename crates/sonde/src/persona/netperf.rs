@@ -63,7 +63,7 @@ Examples:
 
 /// Reads the words, runs the test, prints.
 fn client(call: &Call<'_>) -> Result<Exit, Answer> {
-    let mut options = options::parse(call.program, call.words)?;
+    let mut options = options::command_line::parse(call.program, call.words)?;
     selection::resolve(&mut options, |path| std::fs::read_to_string(path))?;
     call.note(&options.notes);
     run::client(&options, &call.command(), call.output)

@@ -1,9 +1,11 @@
 //! What was typed behind `netperf`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
-//! sentence ([`Answer`]) or, where the run makes sense without it, named in [`Options::notes`].
+//! [`command_line::parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
+//! sentence ([`crate::persona::answer::Answer`]) or, where the run makes sense without it, named in [`Options::notes`].
 
+pub mod command_line;
 pub mod draft;
+pub mod form;
 pub mod global;
 pub mod list;
 pub mod number;
@@ -23,9 +25,8 @@ use endpoint::name::Family;
 use measure::method::Pacing;
 
 use crate::command::value::SampleFile;
-use crate::persona::answer::Answer;
+use crate::persona::netperf::options::form::Form;
 use crate::persona::netperf::options::pair::Pair;
-use crate::persona::netperf::selection::Selection;
 use crate::persona::netperf::test_name::{Direction, SocketType, Test, Transport};
 use crate::persona::netperf::unit::Unit;
 
@@ -76,15 +77,6 @@ pub struct Options {
     pub notes: Vec<String>,
     /// The words joined by blanks, the program's name first: the `COMMAND_LINE` selector.
     pub command_line: String,
-}
-
-impl Options {
-    /// Whether durations are to be kept.
-    pub fn wants_latency(&self) -> bool {
-        let display = &self.display;
-        let selected = display.form.selection().is_some_and(Selection::wants_latency);
-        display.keep_latency || display.histogram() || selected
-    }
 }
 
 /// Where the server is, and where from it is asked.
@@ -304,39 +296,6 @@ pub struct Interim {
     pub interval_ns: u64,
 }
 
-/// The shape of the result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// The table of the test.
-    Classic,
-    /// `-o`: comma-separated.
-    Csv(Selection),
-    /// `-O`: columns for people.
-    Human(Selection),
-    /// `-k`: keyword and value.
-    Keyval(Selection),
-}
-
-impl Form {
-    /// What is selected; `None` for the classic table.
-    pub fn selection(&self) -> Option<&Selection> {
-        match self {
-            Self::Classic => None,
-            Self::Csv(selection) | Self::Human(selection) | Self::Keyval(selection) => Some(selection),
-        }
-    }
-
-    /// The same with a selection in its place.
-    pub fn with(&self, selection: Selection) -> Self {
-        match self {
-            Self::Classic => Self::Classic,
-            Self::Csv(_) => Self::Csv(selection),
-            Self::Human(_) => Self::Human(selection),
-            Self::Keyval(_) => Self::Keyval(selection),
-        }
-    }
-}
-
 /// What the real program has not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Own {
@@ -348,21 +307,6 @@ pub struct Own {
     pub samples: Option<SampleFile>,
     /// `--pacing`: how an operation's instant is waited for.
     pub pacing: Option<Pacing>,
-}
-
-/// Reads the words behind the program's name. `program` is that name as it was typed.
-///
-/// # Errors
-/// What is printed in place of a run: the usage, the version, a list of selectors, or why these words cannot be.
-pub fn parse(program: &str, words: &[String]) -> Result<Options, Answer> {
-    let (mut draft, rest) = global::parse(program, words)?;
-    if let Some(name) = &draft.unknown_test {
-        return Err(global::unknown_test(name));
-    }
-    specific::parse(&mut draft, &rest)?;
-    refused::check(&draft.options)?;
-    draft.options.notes.extend(refused::notes(&draft.options));
-    Ok(draft.options)
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ pub mod transactions;
 pub mod udp_stream;
 
 use crate::persona::netperf::facts::Facts;
-use crate::persona::netperf::options::{Form, Options};
+use crate::persona::netperf::options::Options;
+use crate::persona::netperf::options::form::Form;
 use crate::persona::netperf::view::View;
 
 /// All that is printed when the test is over; empty where no iteration was completed.

@@ -4,23 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::persona::answer::Answer;
-use crate::persona::netperf::options::{Form, Options};
+use crate::persona::netperf::options::Options;
+use crate::persona::netperf::options::form::{Form, Selection};
 use crate::persona::netperf::selector::{self, Selector};
 use crate::persona::netperf::test_name::Direction;
 
 /// Blocks that there may be: `-O` prints each apart.
 pub const BLOCKS: usize = 4;
-
-/// What is selected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
-    /// The default of the direction.
-    Default,
-    /// Blocks of selectors, each in the order asked for.
-    Blocks(Vec<Vec<Selector>>),
-    /// What a file says, not read yet.
-    File(PathBuf),
-}
 
 /// A word or list as typed, and the names in it that are no selectors.
 pub fn read(text: &str) -> (Selection, Vec<String>) {
@@ -41,8 +31,8 @@ pub fn of_file(text: &str) -> (Selection, Vec<String>) {
 }
 
 /// Blocks beyond the last that there may be join it.
-fn lists<'a>(lines: impl Iterator<Item = &'a str>) -> (Vec<Vec<Selector>>, Vec<String>) {
-    let (mut blocks, mut unknown) = (Vec::<Vec<Selector>>::new(), Vec::new());
+fn lists<'a>(lines: impl Iterator<Item = &'a str>) -> (Vec<Vec<&'static str>>, Vec<String>) {
+    let (mut blocks, mut unknown) = (Vec::<Vec<&'static str>>::new(), Vec::new());
     for line in lines {
         let (known, others) = names(line);
         unknown.extend(others);
@@ -55,16 +45,16 @@ fn lists<'a>(lines: impl Iterator<Item = &'a str>) -> (Vec<Vec<Selector>>, Vec<S
 }
 
 /// A line's names are separated by commas or blanks; where it has commas, a header's words may stand between them.
-fn names(line: &str) -> (Vec<Selector>, Vec<String>) {
+fn names(line: &str) -> (Vec<&'static str>, Vec<String>) {
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for part in line.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         if let Some(selector) = Selector::named(part).or_else(|| Selector::headed(part)) {
-            known.push(selector);
+            known.push(selector.name());
             continue;
         }
         for word in part.split_whitespace() {
             match Selector::named(word) {
-                Some(selector) => known.push(selector),
+                Some(selector) => known.push(selector.name()),
                 None => unknown.push(word.to_owned()),
             }
         }
@@ -109,23 +99,26 @@ fn missing(path: &Path, error: &io::Error) -> Answer {
     Answer { stdout, stderr: hint, status: 255 }
 }
 
-impl Selection {
-    /// The blocks of it in a test of this direction.
-    pub fn blocks(&self, direction: Direction, cpu: bool) -> Vec<Vec<Selector>> {
-        match self {
-            Self::Blocks(blocks) => blocks.clone(),
-            Self::Default | Self::File(_) => vec![default(direction, cpu)],
-        }
+/// The blocks of a selection in a test of this direction.
+pub fn blocks(selection: &Selection, direction: Direction, cpu: bool) -> Vec<Vec<Selector>> {
+    let of = |names: &Vec<&'static str>| names.iter().filter_map(|name| Selector::named(name)).collect();
+    match selection {
+        Selection::Blocks(blocks) => blocks.iter().map(of).collect(),
+        Selection::Default | Selection::File(_) => vec![default(direction, cpu)],
     }
+}
 
-    /// Whether durations have to be kept for it.
-    pub fn wants_latency(&self) -> bool {
-        match self {
-            Self::Default => false,
-            Self::Blocks(blocks) => blocks.iter().flatten().any(|selector| selector.is_latency()),
-            Self::File(_) => true,
+/// Whether durations are to be kept.
+pub fn wants_latency(options: &Options) -> bool {
+    let display = &options.display;
+    let selected = match display.form.selection() {
+        None | Some(Selection::Default) => false,
+        Some(Selection::Blocks(blocks)) => {
+            blocks.iter().flatten().any(|name| Selector::named(name).is_some_and(Selector::is_latency))
         }
-    }
+        Some(Selection::File(_)) => true,
+    };
+    display.keep_latency || display.histogram() || selected
 }
 
 const SEND: [&str; 3] = ["LSS_SIZE_END", "RSR_SIZE_END", "LOCAL_SEND_SIZE"];
@@ -173,7 +166,7 @@ mod tests {
 
     fn told(selection: &Selection) -> Vec<Vec<&'static str>> {
         let Selection::Blocks(blocks) = selection else { panic!("{selection:?}") };
-        blocks.iter().map(|block| block.iter().map(|selector| selector.name()).collect()).collect()
+        blocks.clone()
     }
 
     #[test_case("throughput", &[&["THROUGHPUT"]], &[]; "one name")]

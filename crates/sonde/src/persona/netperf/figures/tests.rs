@@ -7,7 +7,7 @@ use crate::persona::netperf::options;
 
 fn options(line: &str) -> Options {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    options::parse("netperf", &words).unwrap()
+    options::command_line::parse("netperf", &words).unwrap()
 }
 
 /// 1000 transactions of 100 and 200 bytes in half a second, of which a fifth was waited.

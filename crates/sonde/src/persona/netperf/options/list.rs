@@ -1,8 +1,8 @@
 //! The list behind `-o`, `-O` and `-k`: what is selected, or the names of all selectors where `?` asks for them.
 
 use crate::persona::answer::Answer;
-use crate::persona::netperf::options::Form;
-use crate::persona::netperf::selection::{self, Selection};
+use crate::persona::netperf::options::form::{Form, Selection};
+use crate::persona::netperf::selection;
 use crate::persona::netperf::selector;
 
 /// The form that a letter and the word behind it ask for, and what there is to say about unknown names.

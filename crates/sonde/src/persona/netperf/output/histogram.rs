@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::persona::netperf::facts::Histogram;
-use crate::persona::netperf::options::Form;
+use crate::persona::netperf::options::form::Form;
 use crate::persona::netperf::test_name::Test;
 use crate::persona::netperf::view::View;
 

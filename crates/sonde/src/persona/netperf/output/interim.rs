@@ -1,6 +1,7 @@
 //! Results in between (`-D`): one line each, or four of keyword and value.
 
-use crate::persona::netperf::options::{Form, Options};
+use crate::persona::netperf::options::Options;
+use crate::persona::netperf::options::form::Form;
 use crate::persona::netperf::unit::{Unit, quotient};
 
 /// What was done in one interval.

@@ -1,7 +1,7 @@
 //! What `-o`, `-O` and `-k` select, in their three forms.
 
-use crate::persona::netperf::options::Form;
-use crate::persona::netperf::selection::Selection;
+use crate::persona::netperf::options::form::{Form, Selection};
+use crate::persona::netperf::selection;
 use crate::persona::netperf::selector::{HEADER_LINES, Selector};
 use crate::persona::netperf::view::View;
 
@@ -10,7 +10,7 @@ pub fn text(view: &View<'_>) -> String {
     let (form, default) = (&view.options.display.form, Selection::Default);
     let selection = form.selection().unwrap_or(&default);
     let measured = view.options.cpu.local.is_some() || view.options.cpu.remote.is_some();
-    let blocks = selection.blocks(view.options.data.direction, measured);
+    let blocks = selection::blocks(selection, view.options.data.direction, measured);
     match form {
         Form::Csv(_) => csv(view, &blocks.concat()),
         Form::Keyval(_) => keyval(view, &blocks.concat()),

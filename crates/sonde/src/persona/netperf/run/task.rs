@@ -14,6 +14,7 @@ use protocol::netperf::data::CLIENT_PORTS;
 use crate::persona::answer::Answer;
 use crate::persona::netperf::options::{Length, Options, RECEIVE_TIMEOUT_S};
 use crate::persona::netperf::run::places::Places;
+use crate::persona::netperf::selection::wants_latency;
 use crate::persona::netperf::test_name::{self, Transport};
 use crate::words;
 
@@ -136,7 +137,7 @@ fn calls(options: &Options) -> Calls {
         offset,
         fill: options.fill_file.local.as_ref().map(PathBuf::from),
         sendfile: options.test == test_name::Test::TcpSendfile,
-        timed: options.wants_latency(),
+        timed: wants_latency(options),
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Scene {
 pub fn scene(name: &str) -> Scene {
     let transcript = Transcript::of(name);
     assert!(matches!(transcript.status, 0 | 124), "a run that was over, or that its maker interrupted");
-    let mut options = options::parse("netperf", &transcript.words).unwrap();
+    let mut options = options::command_line::parse("netperf", &transcript.words).unwrap();
     if transcript.program == "netperf-intervals" {
         options.own.pacing = Some(Pacing::Sleep);
     }
