@@ -7,6 +7,7 @@ pub mod facts;
 pub mod options;
 pub mod output;
 pub mod run;
+pub mod strftime;
 #[cfg(test)]
 mod transcript;
 

@@ -3,6 +3,7 @@
 //! Words become [`options`], a run fills [`facts`], and [`output`] makes the text of both: pure functions all, tested
 //! against output of the original. What runs a test is [`run`].
 
+pub mod command_line;
 pub mod confidence;
 pub mod facts;
 pub mod figures;
@@ -23,7 +24,7 @@ use anstream::ColorChoice;
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
 use crate::persona::call::{Call, Persona};
-use crate::persona::netperf::options::usage;
+use crate::persona::netperf::command_line::usage;
 
 /// netperf.
 pub static CLIENT: Persona = Persona {
@@ -63,7 +64,7 @@ Examples:
 
 /// Reads the words, runs the test, prints.
 fn client(call: &Call<'_>) -> Result<Exit, Answer> {
-    let mut options = options::command_line::parse(call.program, call.words)?;
+    let mut options = command_line::parse(call.program, call.words)?;
     selection::resolve(&mut options, |path| std::fs::read_to_string(path))?;
     call.note(&options.notes);
     run::client(&options, &call.command(), call.output)
@@ -71,7 +72,7 @@ fn client(call: &Call<'_>) -> Result<Exit, Answer> {
 
 /// Reads the words, serves.
 fn server(call: &Call<'_>) -> Result<Exit, Answer> {
-    let options = options::server::parse(call.program, call.words)?;
+    let options = command_line::server::parse(call.program, call.words)?;
     call.note(&options.notes);
     run::server::run(&options, call.output)
 }

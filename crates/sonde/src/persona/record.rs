@@ -10,7 +10,8 @@ use measure::method::{Asked, Method};
 use uuid::Uuid;
 
 use crate::command::deliver;
-use crate::command::rtt::conclude::{Inquiry, Spoken, instrument};
+use crate::command::rtt::conclude::{Inquiry, instrument};
+use crate::command::spoken::Spoken;
 use crate::failure::Failure;
 
 /// The inquiry of a run: towards whom, by which method, over which protocol. `command` is the whole command line.

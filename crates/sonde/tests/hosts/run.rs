@@ -97,17 +97,22 @@ pub(in crate::run) fn cells(run: &Value) -> Vec<(String, bool)> {
     cells
 }
 
-/// Processes that run this very program with this word in their command line.
-pub(in crate::run) fn running(word: &str) -> Vec<String> {
+/// Processes of this program whose command line has this word in it: their folders in `/proc`, and their lines.
+pub(in crate::run) fn processes(word: &str) -> Vec<(PathBuf, String)> {
     let program = assert_cmd::cargo::cargo_bin!("sonde").canonicalize().unwrap();
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let lines = entries.filter_map(|entry| {
+    let found = entries.filter_map(|entry| {
         let folder = entry.path();
         let is_ours = std::fs::read_link(folder.join("exe")).is_ok_and(|exe| exe == program);
         let line = std::fs::read_to_string(folder.join("cmdline")).unwrap_or_default().replace('\0', " ");
-        (is_ours && line.contains(word)).then_some(line)
+        (is_ours && line.contains(word)).then_some((folder, line))
     });
-    lines.collect()
+    found.collect()
+}
+
+/// Their lines alone.
+pub(in crate::run) fn running(word: &str) -> Vec<String> {
+    processes(word).into_iter().map(|(_, line)| line).collect()
 }
 
 pub(in crate::run) fn is_empty(folder: &Path) -> bool {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use endpoint::rtt::{self, Ending, Finding, PeerFacts, Protocol, Task};
+use endpoint::rtt::{self, Ending, Finding, PeerFacts, Task};
 use endpoint::signal::Signal;
 use logbook::event::{self, Start};
 use logbook::moment::Moment;
@@ -24,6 +24,7 @@ use measure::wire::judge::judge as judge_wire;
 use uuid::Uuid;
 
 use crate::command::rtt::plan::Plan;
+use crate::command::spoken::Spoken;
 use crate::command::verify::claims;
 use crate::exit::Exit;
 use crate::program::tool;
@@ -47,40 +48,6 @@ pub struct Inquiry {
     pub spoken: Spoken,
     /// What our own clock can tell.
     pub instrument: Instrument,
-}
-
-/// What a peer over TCP or UDP speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spoken {
-    /// Our own protocol.
-    Native,
-    /// That of another program.
-    Foreign {
-        /// Its name.
-        name: &'static str,
-        /// Whether a reply carries what tells whose it is.
-        marks: bool,
-    },
-    /// Nobody knows: whoever is there was not asked.
-    Unknown,
-}
-
-impl Spoken {
-    /// The protocol of another program, whose replies do not tell whose they are.
-    pub const fn foreign(name: &'static str) -> Self {
-        Self::Foreign { name, marks: false }
-    }
-}
-
-impl From<&Protocol> for Spoken {
-    fn from(protocol: &Protocol) -> Self {
-        match protocol {
-            Protocol::Native => Self::Native,
-            Protocol::Netperf { .. } => Self::foreign("netperf"),
-            Protocol::Stamp { .. } => Self::Foreign { name: "stamp", marks: true },
-            Protocol::Echo => Self::foreign("echo"),
-        }
-    }
 }
 
 /// What is told of our instrument, from the cost and the step of the clock that is read.
@@ -347,6 +314,7 @@ fn status(ended: &Ended, came_through: bool, lacking: bool, signal: Option<Signa
 
 #[cfg(test)]
 mod tests {
+    use endpoint::rtt::Protocol;
     use measure::method::{Far, Pattern};
     use measure::throughput::meter::{Meter, Metered};
     use measure::throughput::{Carried, Sight, Theirs};

@@ -16,7 +16,7 @@ use measure::wire::judge::{Claim, Counted};
 use protocol::native::header::LENGTH;
 use protocol::native::preamble::DATA_LENGTH;
 
-use crate::command::rtt::conclude::Spoken;
+use crate::command::spoken::Spoken;
 
 /// What a data connection says of itself before the first message, octets.
 const PREAMBLE: u64 = DATA_LENGTH as u64;

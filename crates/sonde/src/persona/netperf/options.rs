@@ -1,23 +1,10 @@
 //! What was typed behind `netperf`, as plain values: no I/O, no name looked up, no file read.
 //!
-//! [`command_line::parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
+//! [`super::command_line::parse`] reads the words by the rules of the real program's command line. What is not honoured is refused with a
 //! sentence ([`crate::persona::answer::Answer`]) or, where the run makes sense without it, named in [`Options::notes`].
 
-pub mod command_line;
-pub mod draft;
 pub mod form;
-pub mod global;
-pub mod list;
-pub mod number;
-pub mod own;
 pub mod pair;
-pub mod refused;
-pub mod rules;
-pub mod server;
-pub mod shape;
-pub mod specific;
-pub mod tos;
-pub mod usage;
 
 use std::path::PathBuf;
 
@@ -308,6 +295,3 @@ pub struct Own {
     /// `--pacing`: how an operation's instant is waited for.
     pub pacing: Option<Pacing>,
 }
-
-#[cfg(test)]
-mod tests;

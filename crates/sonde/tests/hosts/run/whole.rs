@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testbed::wait;
 
-use crate::run::{Lab, cells, methods_of, running};
+use crate::run::{Lab, cells, methods_of, processes, running};
 
 const METHODS: [(&str, &str); 3] = [
     ("tcp_rr", "rtt --tcp -c 50 --warm-up 0"),
@@ -94,13 +94,28 @@ fn killed_in_the_middle_it_goes_on_where_it_was() {
     assert!(cells(&run).iter().all(|(_, measured)| *measured));
 }
 
+/// A trial waits so often only once it has exchanged something: each exchange is waited for, and a start takes some dozens of waits.
+const BEYOND_A_START: u64 = 1_000;
+
+/// How often the threads of a trial towards `port` have waited; 0 where there is none yet.
+fn waits_of_a_trial(port: &str) -> u64 {
+    let trials = processes(port).into_iter().filter(|(_, line)| line.contains(" rtt "));
+    let statuses =
+        trials.flat_map(|(folder, _)| std::fs::read_dir(folder.join("task")).into_iter().flatten()).flatten();
+    let texts = statuses.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
+    let waits = |text: String| {
+        text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok())
+    };
+    texts.filter_map(waits).sum::<u64>()
+}
+
 #[test]
 fn ctrl_c_ends_it_in_order_and_keeps_what_there_is() {
     let lab = Lab::new();
-    let plan = lab.plan(2, &[("tcp_rr", "rtt --tcp -t 60s")], "directions = \"forward\"");
+    let plan = lab.plan(2, &[("tcp_rr", "rtt --tcp --every 1ms -t 60s --warm-up 0")], "directions = \"forward\"");
     let mut child = lab.start(&[&plan, "--no-check"]);
     let port = lab.port().to_string();
-    wait::until("it measures", || running(&port).iter().any(|line| line.contains(" rtt ")));
+    wait::until("it measures", || waits_of_a_trial(&port) > BEYOND_A_START);
     kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::INT).unwrap();
     let status = child.wait().unwrap();
     let mut printed = String::new();

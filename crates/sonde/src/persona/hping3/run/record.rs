@@ -10,7 +10,8 @@ use measure::method::Asked;
 use measure::origin;
 use measure::probes::Counter;
 
-use crate::command::rtt::conclude::{self, Spoken};
+use crate::command::rtt::conclude;
+use crate::command::spoken::Spoken;
 use crate::persona::record;
 
 /// What is known of a run beside what it found.

@@ -8,7 +8,7 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::reading::{Reading, error, takes};
 use crate::persona::iperf3::options::table::Key;
 use crate::persona::iperf3::options::{Common, Form, Keepalive};
-use crate::persona::iperf3::output::lines::strftime;
+use crate::persona::iperf3::strftime::strftime;
 use crate::persona::number::{decimal, whole};
 
 /// Milliseconds without data after which a receiver gives up.

@@ -1,7 +1,8 @@
 //! What stands in front of each line: the time it is written at (`--timestamps`), and the title (`-T`).
 
 use jiff::Zoned;
-use jiff::fmt::strtime::{BrokenDownTime, Config, PosixCustom};
+
+use crate::persona::iperf3::strftime::strftime;
 
 /// In front of every line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,14 +27,6 @@ impl Prefix {
         let prefix = time.unwrap_or_default() + &title.unwrap_or_default();
         text.split_inclusive('\n').flat_map(|line| [prefix.as_str(), line]).collect()
     }
-}
-
-/// A time as C's `strftime` has it where nothing is translated.
-///
-/// # Errors
-/// A format that is none.
-pub fn strftime(format: &str, time: &Zoned) -> Result<String, jiff::Error> {
-    BrokenDownTime::from(time).to_string_with_config(&Config::new().custom(PosixCustom::new()), format)
 }
 
 #[cfg(test)]

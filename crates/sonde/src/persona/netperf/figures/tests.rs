@@ -3,11 +3,11 @@
 use test_case::test_case;
 
 use super::*;
-use crate::persona::netperf::options;
+use crate::persona::netperf::command_line;
 
 fn options(line: &str) -> Options {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    options::command_line::parse("netperf", &words).unwrap()
+    command_line::parse("netperf", &words).unwrap()
 }
 
 /// 1000 transactions of 100 and 200 bytes in half a second, of which a fifth was waited.

@@ -3,7 +3,7 @@
 use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
-use crate::persona::netperf::options::server::family_name;
+use crate::persona::netperf::command_line::server::family_name;
 use crate::persona::netperf::options::{Control, Length, Options};
 
 /// Status where the original returns −1.

@@ -15,7 +15,8 @@ use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::answer::Results;
 
-use crate::command::rtt::conclude::{Around, Spoken};
+use crate::command::rtt::conclude::Around;
+use crate::command::spoken::Spoken;
 use crate::persona::netperf::options::Options;
 use crate::persona::record;
 

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::answer::Answer;
-use crate::persona::netperf::options::server::ServerOptions;
+use crate::persona::netperf::command_line::server::ServerOptions;
 use crate::persona::netperf::passphrase;
 use crate::persona::process;
 

@@ -1,7 +1,7 @@
 //! The course of a run over a bench that knows beforehand what it finds.
 
 use super::*;
-use crate::persona::netperf::options;
+use crate::persona::netperf::command_line;
 
 /// A bench whose iterations have these rates, each with one interval.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Bench for Scripted {
 
 fn run(line: &str, rates: &[u64]) -> (Result<Exit, Answer>, String, usize) {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    let options = options::command_line::parse("netperf", &words).unwrap();
+    let options = command_line::parse("netperf", &words).unwrap();
     let (mut bench, mut printed) = (Scripted { rates: rates.to_vec(), done: 0 }, String::new());
     let end = conduct(&options, &mut bench, &mut |text| printed.push_str(text));
     (end, printed, bench.done)

@@ -9,7 +9,7 @@ use logbook::moment::Moment;
 use logbook::record::Record;
 use measure::method::Asked;
 
-use crate::command::rtt::conclude::Spoken;
+use crate::command::spoken::Spoken;
 use crate::persona::ping::options::Options;
 use crate::persona::record;
 

@@ -12,7 +12,8 @@ use measure::throughput::meter::Metered;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Nanos};
 
-use crate::command::rtt::conclude::{Around, Inquiry, Spoken};
+use crate::command::rtt::conclude::{Around, Inquiry};
+use crate::command::spoken::Spoken;
 use crate::persona::iperf::run::client::Course;
 use crate::persona::iperf::run::client::task::direction;
 use crate::persona::record;

@@ -14,7 +14,8 @@ use measure::unit::{Bytes, Instant, Nanos};
 use protocol::iperf3::parameters::{self, Parameters, Protocol};
 use protocol::iperf3::results::Results;
 
-use crate::command::rtt::conclude::{Around, Spoken};
+use crate::command::rtt::conclude::Around;
+use crate::command::spoken::Spoken;
 use crate::failure::Failure;
 use crate::persona::answer::Answer;
 use crate::persona::iperf3::options::usage;

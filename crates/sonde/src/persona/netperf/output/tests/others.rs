@@ -4,8 +4,9 @@ use endpoint::name::Family;
 use test_case::test_case;
 
 use super::scene::{Scene, scene};
+use crate::persona::netperf::command_line;
 use crate::persona::netperf::facts::{Facts, Iteration};
-use crate::persona::netperf::options::{self, Options};
+use crate::persona::netperf::options::Options;
 use crate::persona::netperf::output::{bare, failure};
 use crate::persona::netperf::transcript::Transcript;
 
@@ -128,7 +129,7 @@ fn results_in_between() {
 
 fn of(name: &str) -> (Options, Transcript) {
     let transcript = Transcript::of(name);
-    (options::command_line::parse(&transcript.program, &transcript.words).unwrap(), transcript)
+    (command_line::parse(&transcript.program, &transcript.words).unwrap(), transcript)
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn what_the_server_refuses(name: &str, status: u8) {
 #[test_case("-t UUID", 0, 0, false; "nothing to come through")]
 fn a_result_of_nothing_is_no_success(line: &str, transactions: u64, received: u64, expected: bool) {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    let options = options::command_line::parse("netperf", &words).unwrap();
+    let options = command_line::parse("netperf", &words).unwrap();
     let mut facts = Facts { iterations: vec![Iteration::default()], ..Facts::default() };
     facts.iterations[0].transactions = transactions;
     facts.iterations[0].remote.received_bytes = received;

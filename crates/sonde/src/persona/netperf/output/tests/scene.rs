@@ -1,8 +1,9 @@
 //! A transcript played again: its command line is read, facts with its numbers are told, and the text is compared byte
 //! for byte. Where ours differs on purpose the scene says so by [`Scene::differs`].
 
+use crate::persona::netperf::command_line;
 use crate::persona::netperf::facts::{Cpu, End, Facts, Histogram, Iteration, Latency, Path, Percentile};
-use crate::persona::netperf::options::{self, Options};
+use crate::persona::netperf::options::Options;
 use crate::persona::netperf::output::interim::Interval;
 use crate::persona::netperf::output::{banner, interim, result};
 use crate::persona::netperf::test_name::{Test, Transport};
@@ -24,7 +25,7 @@ pub struct Scene {
 pub fn scene(name: &str) -> Scene {
     let transcript = Transcript::of(name);
     assert!(matches!(transcript.status, 0 | 124), "a run that was over, or that its maker interrupted");
-    let mut options = options::command_line::parse("netperf", &transcript.words).unwrap();
+    let mut options = command_line::parse("netperf", &transcript.words).unwrap();
     if transcript.program == "netperf-intervals" {
         options.own.pacing = Some(Pacing::Sleep);
     }

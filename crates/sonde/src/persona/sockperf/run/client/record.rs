@@ -14,8 +14,9 @@ use measure::trace::{Departure, Trace};
 use measure::verdict::judge::half_round_trip;
 use protocol::sockperf::playback;
 
-use crate::command::rtt::conclude::{self, Spoken};
+use crate::command::rtt::conclude;
 use crate::command::rtt::samples::Samples;
+use crate::command::spoken::Spoken;
 use crate::persona::answer::Answer;
 use crate::persona::record::{self, Keeping};
 use crate::persona::sockperf::options::{Client, Kind, Own};

@@ -7,10 +7,11 @@ use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
 use crate::persona::getopt::{Called, Entry, Fault, Item, Scan, Takes, alike};
-use crate::persona::netperf::options::draft::Draft;
-use crate::persona::netperf::options::number::{self, Reason};
+use crate::persona::netperf::command_line::draft::Draft;
+use crate::persona::netperf::command_line::number::{self, Reason};
+use crate::persona::netperf::command_line::{list, own, rules, shape, usage};
+use crate::persona::netperf::options::DataAddress;
 use crate::persona::netperf::options::pair::{Pair, Rule, split};
-use crate::persona::netperf::options::{DataAddress, list, own, rules, shape, usage};
 use crate::persona::netperf::test_name::{SocketType, Transport};
 
 const OMNI: &[Entry<()>] = &[

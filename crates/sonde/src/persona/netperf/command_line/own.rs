@@ -2,8 +2,9 @@
 
 use crate::command::value::SampleFile;
 use crate::persona::answer::Answer;
-use crate::persona::netperf::options::draft::Draft;
-use crate::persona::netperf::options::{Passphrase, usage};
+use crate::persona::netperf::command_line::draft::Draft;
+use crate::persona::netperf::command_line::usage;
+use crate::persona::netperf::options::Passphrase;
 use crate::persona::own;
 
 /// Long names without a value. They stand before or behind `--`.

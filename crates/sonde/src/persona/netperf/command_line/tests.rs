@@ -1,14 +1,21 @@
 //! Command lines and what they mean.
 
+use std::path::PathBuf;
+
+use endpoint::name::Family;
+use measure::method::Pacing;
 use test_case::test_case;
 
-use super::command_line::parse;
-use super::form::Selection;
 use super::*;
 use crate::persona::answer::Answer;
+use crate::persona::netperf::options::form::{Form, Selection};
+use crate::persona::netperf::options::pair::Pair;
+use crate::persona::netperf::options::*;
 use crate::persona::netperf::selection::wants_latency;
 use crate::persona::netperf::selector;
+use crate::persona::netperf::test_name::{Test, Transport};
 use crate::persona::netperf::transcript::Transcript;
+use crate::persona::netperf::unit::Unit;
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()

@@ -4,10 +4,11 @@ use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
 use crate::persona::getopt::{Called, Entry, Fault, Item, Scan, Takes, alike};
-use crate::persona::netperf::options::draft::Draft;
-use crate::persona::netperf::options::number::{self, Read, Reason};
+use crate::persona::netperf::command_line::draft::Draft;
+use crate::persona::netperf::command_line::number::{self, Read, Reason};
+use crate::persona::netperf::command_line::{own, rules, tos, usage};
 use crate::persona::netperf::options::pair::{Pair, Rule, split};
-use crate::persona::netperf::options::{CpuMeasure, Interim, Length, Options, Passphrase, own, rules, tos, usage};
+use crate::persona::netperf::options::{CpuMeasure, Interim, Length, Options, Passphrase};
 use crate::persona::netperf::test_name::Test;
 use crate::persona::netperf::unit::Unit;
 
@@ -303,7 +304,8 @@ pub fn unknown_test(name: &str) -> Answer {
 
 /// The settings of a run nothing is asked of.
 pub fn defaults(command_line: String) -> Options {
-    use crate::persona::netperf::options::{ALIGNMENT, Buffers, Control, Data, Display, Form, Own, PORT, Pace};
+    use crate::persona::netperf::options::form::Form;
+    use crate::persona::netperf::options::{ALIGNMENT, Buffers, Control, Data, Display, Own, PORT, Pace};
     Options {
         test: Test::default(),
         control: Control { port: PORT, ..Control::default() },

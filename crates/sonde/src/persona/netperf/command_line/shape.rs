@@ -1,8 +1,8 @@
 //! What a test is, from its name and what omni's options add: direction, transport, sizes, unit.
 
+use crate::persona::netperf::command_line::draft::Draft;
+use crate::persona::netperf::command_line::specific::Asked;
 use crate::persona::netperf::options::Data;
-use crate::persona::netperf::options::draft::Draft;
-use crate::persona::netperf::options::specific::Asked;
 use crate::persona::netperf::test_name::{Direction, SocketType, Test, Transport};
 use crate::persona::netperf::unit::Unit;
 
@@ -80,7 +80,7 @@ fn unit(asked: Option<Unit>, direction: Direction) -> Unit {
 
 fn paceless(draft: &Draft) -> Option<String> {
     let pace = draft.options.pace;
-    let alone = |pace: super::Pace| pace.interval_ns > 0 && pace.burst == 0;
+    let alone = |pace: crate::persona::netperf::options::Pace| pace.interval_ns > 0 && pace.burst == 0;
     (alone(pace.local) || alone(pace.remote))
         .then(|| "-w: paces nothing without -b, the operations of an interval: add `-b 1`".to_owned())
 }

@@ -6,7 +6,8 @@ use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
 use crate::persona::getopt::{Called, Entry, Item, Scan, Takes, alike};
-use crate::persona::netperf::options::{PORT, Passphrase, number, rules, usage};
+use crate::persona::netperf::command_line::{number, rules, usage};
+use crate::persona::netperf::options::{PORT, Passphrase};
 
 /// One run of the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

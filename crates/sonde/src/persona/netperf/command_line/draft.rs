@@ -3,8 +3,9 @@
 use endpoint::name::Family;
 
 use crate::persona::answer::Answer;
-use crate::persona::netperf::options::number::{self, Read, Reason};
-use crate::persona::netperf::options::{Confidence, Options, global};
+use crate::persona::netperf::command_line::global;
+use crate::persona::netperf::command_line::number::{self, Read, Reason};
+use crate::persona::netperf::options::{Confidence, Options};
 use crate::persona::netperf::test_name::Test;
 use crate::persona::netperf::unit::Unit;
 

@@ -1,0 +1,20 @@
+//! What every command takes.
+
+use clap::Args;
+
+use crate::command::argv;
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct Everywhere {
+    /// The result alone: no progress, no notes; errors are still said
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    pub quiet: bool,
+    /// A longer result: sockets, both ends' environment, each second
+    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    pub verbose: bool,
+    /// Colours: auto, always or never; auto heeds `NO_COLOR` and `CLICOLOR_FORCE`
+    #[arg(long, global = true, value_name = "WHEN", env = "SONDE_COLOR", value_parser = argv::colors())]
+    #[arg(default_value = "auto", hide_possible_values = true, help_heading = "Everywhere")]
+    pub color: anstream::ColorChoice,
+}

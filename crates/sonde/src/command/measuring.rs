@@ -1,0 +1,65 @@
+//! The commands that measure once, of which studies and plans are made.
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+use measure::method::Method;
+
+use crate::command::argv;
+use crate::command::everywhere::Everywhere;
+use crate::command::load::{self, options::LoadOptions};
+use crate::command::rtt::{self, options::RttOptions, plan::Plan};
+use crate::command::throughput::{self, options::ThroughputOptions};
+use crate::failure::Failure;
+
+/// A command that measures once.
+#[derive(Debug, Subcommand)]
+pub enum Measuring {
+    /// Measure round trips: what does one exchange cost, by this method?
+    ///
+    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
+    /// to go. A second Ctrl-C or SIGTERM ends it at once. Where SIGHUP is ignored, as under nohup, it stays so. SIGQUIT (Ctrl-\)
+    /// prints the numbers so far on standard error, and the run goes on.
+    Rtt(RttOptions),
+    /// Measure at a rate: what does an exchange cost then, and is the rate reached?
+    ///
+    /// SIGINT, SIGTERM and SIGHUP end a run in order, and SIGQUIT (Ctrl-\) prints the numbers so far: as of `sonde rtt`, whose help
+    /// tells more.
+    Load(LoadOptions),
+    /// Measure streams: how much goes through, what limits it, and what does it do to latency?
+    ///
+    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
+    /// to go. A second Ctrl-C or SIGTERM ends it at once.
+    Throughput(ThroughputOptions),
+}
+
+/// A command line of which nothing else is expected.
+#[derive(Debug, Parser)]
+#[command(name = "sonde")]
+struct Line {
+    #[command(flatten)]
+    _everywhere: Everywhere,
+    #[command(subcommand)]
+    command: Measuring,
+}
+
+/// The definitions of these commands, as those of a whole command line.
+pub fn definition() -> clap::Command {
+    Line::command()
+}
+
+/// The method by which a measuring command of these words (its name first) would measure.
+///
+/// # Errors
+/// What the command would refuse, as it would say it.
+pub fn method_of(words: Vec<String>) -> Result<Method, Failure> {
+    let argv = std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words);
+    let line = Line::try_parse_from(argv).map_err(|error| match error.kind() {
+        ErrorKind::InvalidSubcommand => Failure::usage("trials are made of rtt, load and throughput"),
+        _ => argv::failure(&error),
+    })?;
+    match line.command {
+        Measuring::Rtt(options) => rtt::method(&Plan::of(options)?),
+        Measuring::Load(options) => rtt::method(&load::plan::of(options)?),
+        Measuring::Throughput(options) => throughput::method(options),
+    }
+}

@@ -1,0 +1,21 @@
+//! What is taken from the system this program runs on: the moment, and chance.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use endpoint::clock;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use logbook::moment::Moment;
+
+/// The present moment, with the offset from UTC of this place.
+pub fn now() -> Moment {
+    let since_1970 = i128::from(clock::wall());
+    let at = Timestamp::from_nanosecond(since_1970).unwrap_or(Timestamp::UNIX_EPOCH);
+    Moment::from(&at.to_zoned(TimeZone::system()))
+}
+
+/// A seed nobody chose: the standard library's hashers start from the system's random bits.
+pub fn drawn_seed() -> u64 {
+    RandomState::new().hash_one("seed")
+}
