@@ -19,8 +19,8 @@ use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::link::clockwork::poll_one;
 use crate::random;
-use crate::socket::{self, GLANCE};
-use crate::stop::Stop;
+use crate::socket;
+use crate::stop::{GLANCE, Stop};
 
 /// How long a connection may take to be made: a lost SYN is sent again after one and three seconds.
 const CONNECT: Nanos = Nanos::secs(5);

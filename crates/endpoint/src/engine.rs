@@ -6,6 +6,7 @@
 //! behind a single comparison with the next [`edge::Edges`].
 
 pub mod edge;
+pub mod exchanges;
 pub mod gap;
 pub mod lockstep;
 pub mod outstanding;
@@ -17,7 +18,7 @@ pub mod warm_up;
 pub mod windowed;
 
 use measure::event::{Event, Exchange, Fate};
-use measure::method::{Method, Schedule, Window};
+use measure::method::Method;
 use measure::recorder::{Recorder, Recording};
 use measure::trace::Trace;
 use measure::unit::{Instant, Nanos};
@@ -167,27 +168,6 @@ pub struct Run {
     pub ended: Ended,
     /// What went before the recording.
     pub warmed: Warmed,
-}
-
-/// Runs `flows` as the method says, on this thread, until it ends.
-pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet: Outlet) -> Run {
-    match flows.pop() {
-        Some(only) if flows.is_empty() && one_at_a_time(told.method) => {
-            lockstep::Lockstep::new(only, told, outlet).run()
-        }
-        Some(last) => {
-            flows.push(last);
-            windowed::Windowed::new(flows, told, outlet).run()
-        }
-        None => unreachable!("a thread is started for at least one connection"),
-    }
-}
-
-/// Whether a connection has no request out any more when it sends the next.
-pub fn one_at_a_time(method: &Method) -> bool {
-    // A loss holds up a loop that does nothing but wait for its one reply.
-    let waits = !matches!(method.schedule, Schedule::AtLatest { .. });
-    waits && matches!(method.window, Window::Closed(1))
 }
 
 /// An exchange as it is told to whoever asked for samples.

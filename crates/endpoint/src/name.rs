@@ -10,8 +10,7 @@ use socket2::SockAddr;
 
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
-use crate::socket::GLANCE;
-use crate::stop::Stop;
+use crate::stop::{GLANCE, Stop};
 
 /// Which addresses will do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

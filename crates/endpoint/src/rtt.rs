@@ -1,14 +1,10 @@
 //! A measurement of round trips, whole: the session with the peer, connections, threads, the engines on them, and
 //! what is left at the end.
 
-pub mod connections;
 mod echoing;
 mod netserver;
 pub mod open;
-pub mod scene;
 mod stamp;
-pub mod threads;
-pub mod workers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,11 +32,13 @@ use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::EndpointError;
 use crate::reflector::{self, Settings};
+use crate::session::scene::{FarEnd, Nobody, Scene};
+use crate::session::workers::Gathered;
 use crate::stop::Stop;
-use crate::wire::{self, Watched};
+use crate::wire::{self, Watched, timed};
 use open::Admission;
-use scene::{FarEnd, Nobody, Scene};
-use workers::Gathered;
+
+pub use crate::session::Ending;
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -148,20 +146,6 @@ pub struct PeerFacts {
     pub receive_buffer: Option<Bytes>,
 }
 
-/// How a measurement ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// As the method says.
-    Complete,
-    /// We were asked to stop.
-    Stopped,
-    /// The peer or the path to it failed; what was measured before stands.
-    PeerLost {
-        /// What happened.
-        reason: String,
-    },
-}
-
 /// Measures. Blocks until it is over; `on_event` is called on this thread, never on a measuring one.
 pub fn run(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Finding, EndpointError> {
     // Best effort: a thousand connections take more descriptors than a process usually gets.
@@ -242,12 +226,6 @@ fn against(
     let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
     let stamps_refused = finding.stamps_refused.or(unstamped);
     Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, wire, ..finding })
-}
-
-/// What was watched, with the instant from which on it was recorded.
-pub(crate) fn timed(watched: Watched, recording: &Recording) -> Watched {
-    let began = i128::from(recording.began.0) + wall_offset();
-    Watched { began_ns: u64::try_from(began).unwrap_or(0), ..watched }
 }
 
 /// What the reflector said of itself when the session was opened.

@@ -25,10 +25,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use crate::clock::Monotonic;
 use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
-use crate::stop::Stop;
-
-/// How long a blocking call may hold a thread before it looks at the stop flag and its deadline.
-pub const GLANCE: Nanos = Nanos::millis(100);
+use crate::stop::{GLANCE, Stop};
 
 /// A new TCP socket towards `peer` with all options set that must stand before connecting.
 pub fn tcp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {

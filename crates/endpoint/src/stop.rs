@@ -12,7 +12,9 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::Timespec;
 
 use crate::clock::Monotonic;
-use crate::socket::GLANCE;
+
+/// How long a blocking call may hold a thread before it looks at the stop flag and its deadline.
+pub const GLANCE: Nanos = Nanos::millis(100);
 
 /// Asks everything that holds a copy to come to an end in order. Engines look at least every tenth of a second; who waits
 /// for it is woken at once.

@@ -6,6 +6,7 @@
 
 mod open;
 
+pub use crate::probe::Kind;
 pub use open::local_address;
 
 use std::net::SocketAddr;
@@ -25,11 +26,11 @@ use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::EndpointError;
 use crate::link::raw::Raw;
-use crate::rtt::connections::{self, Connection};
-use crate::rtt::scene::{Nobody, Scene};
-use crate::rtt::timed;
-use crate::rtt::workers::Gathered;
+use crate::session::connections::{self, Connection};
+use crate::session::scene::{Nobody, Scene};
+use crate::session::workers::Gathered;
 use crate::stop::Stop;
+use crate::wire::timed;
 use crate::wire::{self, Watched, Wish};
 
 /// Answers that may wait to be looked at.
@@ -75,17 +76,6 @@ pub struct Probing {
     pub program: String,
     /// Whether the wire is watched meanwhile, and how; of ports that are held.
     pub verify: Option<Wish>,
-}
-
-/// What leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// TCP segments.
-    Segments,
-    /// Datagrams of UDP.
-    Datagrams,
-    /// ICMP echo requests, which have no ports.
-    Echoes,
 }
 
 /// Ports that probes come from.

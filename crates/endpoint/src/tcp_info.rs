@@ -8,7 +8,7 @@ use std::io;
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd};
 
-use measure::throughput::glance::TcpGlance;
+use measure::interval::glance::TcpGlance;
 use measure::unit::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 

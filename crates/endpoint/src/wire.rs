@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 
 use measure::method::{BatchBy, Carrier as Carries, Method, Pattern, Window};
+use measure::recorder::Recording;
 use measure::unit::Nanos;
 use measure::wire::finding::CaptureFacts;
 use measure::wire::judge::Place;
@@ -25,6 +26,7 @@ use protocol::native::header::LENGTH;
 pub use keep::Keep;
 
 use crate::clock::Monotonic;
+use crate::clock::wall_offset;
 use crate::environment::Towards;
 use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
@@ -238,4 +240,10 @@ fn watch(mut ring: Ring, mut observer: Observer, mut keeper: Option<Keeper>, tar
         }
         ring.wait(if asked { Nanos::millis(5) } else { Nanos::millis(50) });
     }
+}
+
+/// What was watched, with the instant from which on it was recorded.
+pub(crate) fn timed(watched: Watched, recording: &Recording) -> Watched {
+    let began = i128::from(recording.began.0) + wall_offset();
+    Watched { began_ns: u64::try_from(began).unwrap_or(0), ..watched }
 }

@@ -6,6 +6,7 @@
 //! Passwords and other secrets that stand in an inventory are never taken over.
 
 mod ansible;
+mod bound;
 mod comma;
 mod facts;
 mod groups;
@@ -25,9 +26,10 @@ use std::path::Path;
 
 use logbook::failure::{Failure, Side};
 use logbook::host::Host;
-use logbook::plan::{self, MOST_HOSTS, Plan};
+use logbook::plan::{self, Plan};
 
 use crate::document::{Fault, yaml};
+use crate::inventory::bound::enough;
 
 use facts::Facts;
 
@@ -210,12 +212,6 @@ fn different(facts: &[Facts]) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-fn enough(hosts: usize, line: usize) -> Result<(), Fault> {
-    let hint = "list only the hosts that are to be measured";
-    let most = || Fault::new(line, format!("more than {MOST_HOSTS} hosts"), hint);
-    if hosts > MOST_HOSTS { Err(most()) } else { Ok(()) }
 }
 
 /// The hosts of a file, given as `path` or `form:path`, the path as seen from `folder`.

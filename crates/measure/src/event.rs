@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::throughput::Interval;
+use crate::interval::Interval;
 use crate::unit::{Instant, Nanos};
 
 /// How long an interval of the series is where nobody chose another.

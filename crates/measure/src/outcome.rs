@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
-use crate::statistics::rhythm::Rhythm;
 use crate::unit::{Bytes, Nanos};
 use one_way::OneWay;
 
@@ -331,4 +330,14 @@ pub struct Batched {
     pub messages: u64,
     /// Calls after which some of what was to go was left, for want of room or because of an error, a count.
     pub cut_short: u64,
+}
+
+/// A rhythm of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rhythm {
+    /// Its distance, a number of requests.
+    pub lag: u32,
+    /// Correlation of ranks at that distance, -1 to 1.
+    pub correlation: f64,
 }

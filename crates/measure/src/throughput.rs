@@ -3,20 +3,19 @@
 //! A [`meter::Meter`] counts while an engine runs; [`Throughput::of`] makes of it what is kept. Rates are bytes over the
 //! time of our end, for both ends: one clock. Invariant: the intervals of a stream add up to what our end carried.
 
-pub mod arrivals;
 pub mod detail;
-pub mod glance;
 pub mod latency;
 pub mod limit;
 pub mod meter;
 
 use serde::{Deserialize, Serialize};
 
-use self::arrivals::Datagrams;
 use self::detail::Detail;
-use self::glance::TcpGlance;
 use self::latency::UnderLoad;
 use self::meter::{Metered, StreamCount};
+use crate::interval::arrivals::Datagrams;
+use crate::interval::glance::TcpGlance;
+pub use crate::interval::{Carried, Interval};
 use crate::method::Direction;
 use crate::outcome::{Distribution, SocketFacts};
 use crate::statistics::summary;
@@ -110,42 +109,6 @@ pub struct Theirs {
     pub carried: Carried,
     /// How long the stream was by its own clock, in nanoseconds; absent where it did not tell.
     pub elapsed_ns: Option<Nanos>,
-}
-
-/// What the calls of one end carried, one way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Carried {
-    /// Bytes of payload that the kernel took or gave.
-    pub bytes: Bytes,
-    /// Calls that carried something; of datagrams: how many.
-    pub calls: u64,
-    /// Calls that our own side could not make, for want of a buffer: what they were to send was sent by nobody, so no
-    /// network lost it. A count of calls.
-    pub failed_calls: u64,
-}
-
-/// An interval of a stream as it went by; the last may be shorter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Interval {
-    /// Its start, nanoseconds after the start of the measurement.
-    pub at_ns: Nanos,
-    /// How long it was, in nanoseconds.
-    pub length_ns: Nanos,
-    /// What was carried in it.
-    #[serde(flatten)]
-    pub carried: Carried,
-    /// What the sender's TCP knew at its end: counts and times are since the connection began. Absent for a receiver, for
-    /// datagrams, and where several streams are told together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpGlance>,
-    /// What the receiver of numbered datagrams counted in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub datagrams: Option<Datagrams>,
-    /// Whether it belongs to the warm-up, which counts from its own start and is in no sum.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub omitted: bool,
 }
 
 impl Throughput {

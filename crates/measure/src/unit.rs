@@ -361,6 +361,12 @@ pub(crate) fn scaled(number: &str, scale: u64) -> Option<u64> {
     u64::try_from(total).ok()
 }
 
+/// How a quantile is called: 0.99 is `p99`, 0.9999 `p99.99`.
+pub fn quantile_name(q: f64) -> String {
+    let percent = format!("{:.6}", q * 100.0);
+    format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

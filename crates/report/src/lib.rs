@@ -14,6 +14,7 @@ pub mod look;
 pub mod machine;
 pub mod markup;
 pub mod matrix;
+mod moment;
 pub mod number;
 pub mod page;
 pub mod picture;

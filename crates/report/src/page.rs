@@ -21,7 +21,6 @@ mod table;
 mod tests;
 mod wire;
 
-use logbook::moment::Moment;
 use logbook::read::Document;
 use logbook::record::Record;
 
@@ -138,13 +137,6 @@ fn title(sources: &[Source]) -> String {
         [source] => heading(&source.document).0,
         _ => number::count(sources.len() as u64, "measurement", "measurements"),
     }
-}
-
-/// A moment as people read it: to the second, with its offset.
-pub(crate) fn moment(moment: Moment) -> String {
-    let text = moment.to_string().replacen('T', " ", 1);
-    let Some((before, after)) = text.split_once('.') else { return text };
-    format!("{before}{}", after.trim_start_matches(|letter: char| letter.is_ascii_digit()))
 }
 
 /// What was measured and of whom, and the rest of its method.

@@ -16,7 +16,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-use measure::statistics::quantile;
+use measure::unit::quantile_name;
 use measure::unit::{Bytes, grouped};
 
 use crate::number;
@@ -298,7 +298,7 @@ impl Unit {
             Self::Bytes => number::size(Bytes(value.max(0.0).round() as u64)),
             Self::Count => grouped(value.max(0.0).round() as u64),
             Self::Share => number::percent(value),
-            Self::Quantile => quantile::name(value),
+            Self::Quantile => quantile_name(value),
             Self::Names(names) => name(names, value).unwrap_or_default(),
         }
     }

@@ -16,8 +16,8 @@ use measure::unit::Nanos;
 use uuid::Uuid;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
+use crate::moment::moment;
 use crate::number;
-use crate::page::moment;
 
 /// Where text behind a label starts.
 const LABEL: usize = 14;

@@ -229,7 +229,7 @@ fn median(mut values: Vec<Nanos>) -> Option<Nanos> {
 
 fn plot(page: &mut Page, search: &SearchDocument, rows: &[Row]) {
     let series = |index: usize| Series {
-        name: measure::statistics::quantile::name(SHOWN[index]),
+        name: measure::unit::quantile_name(SHOWN[index]),
         sign: curve::SIGNS[index],
         points: rows
             .iter()

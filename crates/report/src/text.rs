@@ -3,6 +3,7 @@
 //! From what matters most to what explains it: the method, the quantiles, the figures, the shape, where the time went,
 //! what to be warned of; verbose, also all that the record knows of both ends. What is absent is not shown, never as 0.
 
+pub(crate) mod column;
 mod facts;
 mod figures;
 mod load;
@@ -21,6 +22,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::histogram;
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
+use crate::text::column::{APART, JOINT, LABEL};
 use crate::words::command::Command;
 use crate::words::warning;
 
@@ -69,11 +71,6 @@ fn headline(page: &mut Page, record: &Record) {
     page.flow(0, INDENT, JOINT, &items);
 }
 
-/// Between the coordinates of a method.
-const JOINT: &str = " · ";
-/// Between figures.
-const APART: &str = "   ";
-
 pub(crate) use stream::limiter;
 
 /// Whom it was asked of, by name and address.
@@ -105,9 +102,6 @@ fn ended(page: &mut Page, record: &Record) {
     page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL, &text);
     page.gap();
 }
-
-/// Where text behind a label starts.
-const LABEL: usize = 15;
 
 /// The distribution as bars, where there are values enough for a shape and more than one row of them.
 fn shape(page: &mut Page, distribution: &Distribution) {

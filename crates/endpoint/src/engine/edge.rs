@@ -6,7 +6,7 @@ use measure::statistics::settled::Watch;
 use measure::unit::{Instant, Nanos};
 
 use super::{Ended, Outlet, Told};
-use crate::socket::GLANCE;
+use crate::stop::GLANCE;
 
 /// How often a quantile that ends the run is looked at, whatever the interval of the series.
 const WATCH: Nanos = Nanos::secs(1);

@@ -6,7 +6,7 @@ use protocol::link::Link;
 
 use super::edge::Edges;
 use crate::pace::Margin;
-use crate::socket::GLANCE;
+use crate::stop::GLANCE;
 
 /// Keeps instants for a loop that has nothing outstanding meanwhile.
 #[derive(Clone, Debug)]

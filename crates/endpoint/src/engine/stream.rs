@@ -16,8 +16,7 @@ use protocol::bulk::{Bulk, Call};
 
 use super::pacing::Pacer;
 use super::{Ended, Outlet};
-use crate::socket::GLANCE;
-use crate::stop::Stop;
+use crate::stop::{GLANCE, Stop};
 
 /// No interval of the series is shorter: each costs an event.
 const SHORTEST: Nanos = Nanos::millis(1);

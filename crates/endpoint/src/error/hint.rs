@@ -6,7 +6,7 @@ use measure::unit::Nanos;
 use protocol::native::error::SessionError;
 use protocol::{iperf3, netperf};
 
-use crate::syn::Kind;
+use crate::probe::Kind;
 
 /// What is known of a failure beside its step and its cause.
 #[derive(Clone, Debug, PartialEq)]

@@ -26,9 +26,9 @@ use super::clockwork::{fault_of, poll_until};
 use crate::clock::Monotonic;
 use crate::error::{Cause, EndpointError, Step};
 use crate::pace;
+use crate::socket;
 use crate::socket::tuning::Tuning;
-use crate::socket::{self, GLANCE};
-use crate::stop::Stop;
+use crate::stop::{GLANCE, Stop};
 
 /// What is exchanged over each connection.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use crate::clock::Monotonic;
-use crate::socket::GLANCE;
+use crate::stop::GLANCE;
 
 /// How long the sends of one socket have waited for room.
 #[derive(Debug, Default)]

@@ -20,12 +20,12 @@ use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
 use crate::link::echo::{EchoLink, Sighting, Teller};
-use crate::rtt::connections::{self, Connection, echo_facts};
-use crate::rtt::scene::{FarEnd, Scene};
-use crate::rtt::workers::Gathered;
+use crate::session::connections::{self, Connection, echo_facts};
+use crate::session::scene::{FarEnd, Scene};
+use crate::session::workers::Gathered;
+use crate::socket;
 use crate::socket::icmp::{self, SocketName, Wishes};
-use crate::socket::{self, GLANCE};
-use crate::stop::Stop;
+use crate::stop::{GLANCE, Stop};
 
 /// Sightings that the measuring thread may be ahead of its listener.
 const RING: usize = 1 << 16;

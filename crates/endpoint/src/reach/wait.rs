@@ -6,8 +6,7 @@ use measure::unit::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::clock::Monotonic;
-use crate::socket::GLANCE;
-use crate::stop::Stop;
+use crate::stop::{GLANCE, Stop};
 
 /// What a wait ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

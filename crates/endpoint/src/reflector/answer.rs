@@ -18,7 +18,7 @@ use super::Behaviour;
 use super::session::{FlowCount, Session};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
-use crate::socket::GLANCE;
+use crate::stop::GLANCE;
 
 /// A receive with this deadline comes back at the link's next glance: it has passed already.
 const ONE_GLANCE: Instant = Instant(0);

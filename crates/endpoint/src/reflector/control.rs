@@ -27,7 +27,8 @@ use crate::environment::watch::Watch;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
-use crate::socket::{self, GLANCE};
+use crate::socket;
+use crate::stop::GLANCE;
 use crate::thread::{CpuTime, cpu_for, settle};
 
 /// Serves one accepted connection to its end.

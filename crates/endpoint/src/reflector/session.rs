@@ -14,8 +14,7 @@ use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
-use crate::socket::GLANCE;
-use crate::stop::Stop;
+use crate::stop::{GLANCE, Stop};
 use crate::thread::CpuTime;
 
 /// One client's session.

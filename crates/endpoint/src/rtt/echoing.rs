@@ -7,15 +7,15 @@ use measure::method::{Carrier, Method, Pattern};
 use protocol::echo::Marked;
 use protocol::link::Fault;
 
-use super::connections::{self, Connection, Opened};
 use super::open::CONNECT;
-use super::scene::{Nobody, Scene};
 use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::link::datagram::Datagram;
 use crate::link::stream::Stream;
 use crate::random;
+use crate::session::connections::{self, Connection, Opened};
+use crate::session::scene::{Nobody, Scene};
 use crate::socket;
 use crate::stop::Stop;
 use crate::wire;

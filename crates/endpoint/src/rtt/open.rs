@@ -17,9 +17,6 @@ use protocol::wire::{Reading, Wire};
 use socket2::Socket;
 
 use super::Task;
-use super::connections::{self, Connection, Opened, echo_facts};
-use super::scene::Scene;
-use super::workers::Gathered;
 use crate::clock::Monotonic;
 use crate::control::Control;
 use crate::engine::Flow;
@@ -29,8 +26,11 @@ use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
 use crate::link::handshake::{Content, Course, Handshake};
 use crate::link::stream::Stream;
-use crate::socket::{self, GLANCE, icmp};
-use crate::stop::Stop;
+use crate::session::connections::{self, Connection, Opened, echo_facts};
+use crate::session::scene::Scene;
+use crate::session::workers::Gathered;
+use crate::socket::{self, icmp};
+use crate::stop::{GLANCE, Stop};
 
 /// After so long without a word the reflector may take us for dead; a control message is sent in a third of it.
 const IDLE: Nanos = Nanos::secs(30);

@@ -15,8 +15,6 @@ use protocol::stamp::sender::Session;
 use protocol::stamp::time::{ErrorEstimate, Format};
 use socket2::Socket;
 
-use super::connections::{self, Connection, Opened};
-use super::scene::Scene;
 use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
 use crate::clock::wall_offset;
 use crate::engine::Flow;
@@ -28,6 +26,8 @@ use crate::peer::stamp::sender::gather::{Gather, Numbers};
 use crate::peer::stamp::sender::link::StampLink;
 use crate::peer::stamp::sender::opening::{self, Anchor, Opening, Unopened};
 use crate::peer::stamp::sender::wire::StampWire;
+use crate::session::connections::{self, Connection, Opened};
+use crate::session::scene::Scene;
 use crate::stop::Stop;
 use crate::wire::{self, Watched};
 use crate::{random, socket};

@@ -20,7 +20,7 @@ use crate::facts::socket::socket_facts;
 use crate::link::raw::{Hops, Raw};
 use crate::link::stamping::Stamping;
 use crate::random;
-use crate::rtt::connections::Connection;
+use crate::session::connections::Connection;
 use crate::socket::{self, option, raw};
 use crate::stop::Stop;
 

@@ -13,8 +13,8 @@ use protocol::native::stream::{HostCpu, Told};
 
 use super::{Ours, Task, Word, together};
 use crate::engine::Ended;
-use crate::rtt::threads::worse;
 use crate::rtt::{Ending, PeerFacts};
+use crate::session::threads::worse;
 use crate::thread::CpuTime;
 use crate::wire::Watched;
 

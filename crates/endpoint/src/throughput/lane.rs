@@ -25,9 +25,8 @@ use crate::facts::socket::socket_facts;
 use crate::link::bulk::any::Any;
 use crate::link::clockwork::poll_one;
 use crate::reflector::stream::{released, say_last};
-use crate::rtt::threads::Post;
-use crate::socket::GLANCE;
-use crate::stop::Stop;
+use crate::session::threads::Post;
+use crate::stop::{GLANCE, Stop};
 use crate::thread::CpuTime;
 
 /// How long a sender over TCP waits until the reflector has taken all and closed: behind a slow bottleneck stands what

@@ -50,7 +50,7 @@ fn run(asked: &Asked, path: Path) -> Seen {
     let (stop, settled) = (&Stop::default(), &Stop::default());
     let told =
         Told { method: &method, trace: None, stop, settled, thread: 0, threads: 1, samples: false, interval: INTERVAL };
-    let run = engine::run(vec![flow], told, Outlet::new(producer));
+    let run = engine::exchanges::run(vec![flow], told, Outlet::new(producer));
     assert!(run.recording.counts.balance(), "{:?}", run.recording.counts);
     let start = network.clock().start();
     let since = |at: measure::unit::Instant| at.since(start).expect("after the start").0 / 1_000_000;

@@ -84,7 +84,7 @@ fn series(asked: &Asked, interval: Nanos) -> Vec<Second> {
         samples: false,
         interval,
     };
-    engine::run(vec![flow], told, Outlet::new(producer));
+    engine::exchanges::run(vec![flow], told, Outlet::new(producer));
     let seconds = std::iter::from_fn(|| consumer.pop().ok());
     seconds.filter_map(|event| if let Event::Second { second, .. } = event { Some(second) } else { None }).collect()
 }
@@ -114,7 +114,7 @@ fn drive<W: Wire>(flows: Vec<Flow<VirtualLink, W>>, method: &Method, network: Ne
         samples: true,
         interval: INTERVAL,
     };
-    let run = engine::run(flows, told, Outlet::new(producer));
+    let run = engine::exchanges::run(flows, told, Outlet::new(producer));
     let mut told = Vec::new();
     while let Ok(event) = consumer.pop() {
         if let Event::Exchange(exchange) = event {

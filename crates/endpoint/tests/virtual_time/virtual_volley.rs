@@ -79,7 +79,7 @@ fn run(asked: &Asked, paths: Vec<Path>) -> Seen {
     let (stop, settled) = (&stop, &settled);
     let told =
         Told { method: &method, trace: None, stop, settled, thread: 0, threads: 1, samples: true, interval: INTERVAL };
-    let run = engine::run(flows.collect(), told, Outlet::new(producer));
+    let run = engine::exchanges::run(flows.collect(), told, Outlet::new(producer));
     let events = std::iter::from_fn(|| consumer.pop().ok());
     let told: Vec<Exchange> =
         events.filter_map(|event| if let Event::Exchange(exchange) = event { Some(exchange) } else { None }).collect();

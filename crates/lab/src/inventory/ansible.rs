@@ -1,7 +1,7 @@
 //! Ansible's inventory as YAML: groups by name, each with `hosts`, `vars` and `children`.
 
-use super::Fault;
 use super::groups::{Groups, Variables};
+use crate::document::Fault;
 use crate::document::{Node, Value};
 
 /// The groups of an inventory.

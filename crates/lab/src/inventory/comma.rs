@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::facts::Facts;
-use super::{Fault, enough};
+use crate::document::Fault;
+use crate::inventory::bound::enough;
 
 /// Names of the column that has the host's name.
 const NAMES: [&str; 4] = ["name", "host", "hostname", "inventory_hostname"];

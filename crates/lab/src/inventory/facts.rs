@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use logbook::host::data::DataAddresses;
 use logbook::host::{Host, Pod, Reach, Ssh, is_argument, is_name};
 
-use super::{Fault, words};
+use super::words;
+use crate::document::Fault;
 
 /// Longest value that becomes a label, characters: what is longer tells no host from another.
 const LONGEST_LABEL: usize = 200;

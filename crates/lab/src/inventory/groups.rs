@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{Facts, MOST_VALUES, is_taken, too_many};
-use super::{Fault, enough, range};
+use super::range;
+use crate::document::Fault;
+use crate::inventory::bound::enough;
 
 /// Most groups.
 const MOST_GROUPS: usize = 10_000;

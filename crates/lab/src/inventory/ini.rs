@@ -1,7 +1,8 @@
 //! Ansible's inventory as an INI file: `[group]`, `[group:vars]`, `[group:children]`, and hosts with `key=value` behind them.
 
 use super::groups::{Groups, Variables};
-use super::{Fault, words};
+use super::words;
+use crate::document::Fault;
 
 /// What the lines of a section are.
 enum Section {

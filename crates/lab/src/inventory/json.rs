@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Fault;
+use crate::document::Fault;
 use crate::document::{Node, Value};
 
 /// The document `text`.

@@ -1,7 +1,9 @@
 //! The plain list: one host a line, `name [address] [key=value …]`, or `user@host`.
 
 use super::facts::Facts;
-use super::{Fault, enough, range, words};
+use super::{range, words};
+use crate::document::Fault;
+use crate::inventory::bound::enough;
 
 /// The hosts of a list.
 pub(super) fn read(text: &str) -> Result<Vec<Facts>, Fault> {

@@ -1,8 +1,9 @@
 //! Hosts as objects of JSON: what `tofu output -json` prints, and static machines of `PerfKit` Benchmarker.
 
 use super::facts::Facts;
-use super::{Fault, enough};
+use crate::document::Fault;
 use crate::document::{Node, Value};
+use crate::inventory::bound::enough;
 
 /// Outputs that are taken for the hosts where there are several of their kind, the first of them that is there.
 const OUTPUTS: [&str; 4] = ["sonde_hosts", "hosts", "instances", "machines"];

@@ -392,7 +392,7 @@ pub enum LoopKind {
 /// `p99±5%`.
 impl fmt::Display for Settled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", crate::statistics::quantile::name(self.quantile))?;
+        write!(f, "{}", crate::unit::quantile_name(self.quantile))?;
         match self.within {
             Some(within) => write!(f, "±{}%", within * 100.0),
             None => Ok(()),

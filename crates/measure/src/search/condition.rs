@@ -211,7 +211,7 @@ impl Clause {
 
     fn name(&self) -> String {
         match self.of {
-            Quantity::Quantile(q) => quantile::name(q.as_f64()),
+            Quantity::Quantile(q) => crate::unit::quantile_name(q.as_f64()),
             Quantity::Mean => "mean".to_owned(),
             Quantity::Max => "max".to_owned(),
             Quantity::Slip => "slip".to_owned(),

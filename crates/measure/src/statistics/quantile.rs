@@ -23,12 +23,6 @@ const Z: f64 = 1.959_963_984_540_054;
 /// Quantiles are taken to so many parts of 1, so that a rank is integer arithmetic: ⌈0.07 × 100⌉ is 7, not 8.
 const PARTS: u64 = 1_000_000_000;
 
-/// How a quantile is called: 0.99 is `p99`, 0.9999 `p99.99`.
-pub fn name(q: f64) -> String {
-    let percent = format!("{:.6}", q * 100.0);
-    format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
-}
-
 /// Rank, from 1, of quantile `q` among `count` values: ⌈q·count⌉. `None` without values or for a `q` outside 0 to 1.
 pub fn rank(q: f64, count: u64) -> Option<u64> {
     if count == 0 || !(0.0..=1.0).contains(&q) {

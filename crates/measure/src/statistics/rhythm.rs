@@ -3,8 +3,7 @@
 //! Requests that leave at even distances meet a periodic disturbance at the same places each time, so that its share of what
 //! they see is not its share of the time (RFC 2330 section 11.1). What resembles only its neighbours is no rhythm.
 
-use serde::{Deserialize, Serialize};
-
+use crate::outcome::Rhythm;
 use crate::statistics::steady::middle_ranks;
 
 /// Fewer values show nothing: chance alone correlates 400 by up to 0.2 at some distance of a hundred.
@@ -21,16 +20,6 @@ const LOOKED_AT: usize = 1 << 14;
 const SURE: f64 = 4.0;
 /// Of it, what comes back at twice the distance; chance does not.
 const AGAIN: f64 = 0.5;
-
-/// A rhythm of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Rhythm {
-    /// Its distance, a number of requests.
-    pub lag: u32,
-    /// Correlation of ranks at that distance, -1 to 1.
-    pub correlation: f64,
-}
 
 /// The shortest rhythm of a series in order of time; `None` where there is none, or where it is too short to tell.
 pub fn rhythm(series: &[u64]) -> Option<Rhythm> {

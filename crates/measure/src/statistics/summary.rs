@@ -4,6 +4,7 @@ mod rates;
 
 use crate::event::Second;
 use crate::method::{LoopKind, Method, Pattern, Schedule};
+use crate::outcome::Rhythm;
 use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
 use crate::recorder::{Kept, Recording, Series, Values};
@@ -11,7 +12,7 @@ use crate::statistics::correlation::{self, Effective};
 use crate::statistics::jitter::jitter;
 use crate::statistics::loss::PeerCounts;
 use crate::statistics::quantile::{LISTED, Ranked};
-use crate::statistics::rhythm::{Rhythm, rhythm};
+use crate::statistics::rhythm::rhythm;
 use crate::statistics::series::interleaved;
 use crate::statistics::steady::steady;
 use crate::statistics::{loss, moments, payload};

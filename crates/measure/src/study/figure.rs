@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::Outcome;
 use crate::statistics::payload;
-use crate::statistics::quantile::{self, rank};
+use crate::statistics::quantile::rank;
 use crate::throughput::Throughput;
 
 /// One number of a run.
@@ -93,7 +93,7 @@ impl fmt::Display for Figure {
         match self {
             Self::Min => f.write_str("min"),
             Self::Mean => f.write_str("mean"),
-            Self::Quantile(q) => f.write_str(&quantile::name(*q)),
+            Self::Quantile(q) => f.write_str(&crate::unit::quantile_name(*q)),
             Self::Loss => f.write_str("loss"),
             Self::Rate => f.write_str("rate"),
             Self::Throughput => f.write_str("throughput"),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limit::Limit;
 use super::{Interval, Stream};
-use crate::throughput::arrivals::Datagrams;
+use crate::interval::arrivals::Datagrams;
 use crate::unit::Nanos;
 
 /// What else was found out about streams of one way.

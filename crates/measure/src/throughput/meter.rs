@@ -222,7 +222,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
-    use crate::throughput::arrivals::Datagrams;
+    use crate::interval::arrivals::Datagrams;
     use crate::unit::Bytes;
 
     const NOTHING: Sight = Sight { tcp: None, datagrams: None };

@@ -1,6 +1,6 @@
 //! What iperf 2's readers say to anything at all.
 
-use measure::throughput::arrivals::Datagrams;
+use measure::interval::arrivals::Datagrams;
 use measure::unit::{Instant, Nanos};
 
 use super::Input;

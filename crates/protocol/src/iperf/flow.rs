@@ -4,7 +4,7 @@
 //! and the same report answers every further one. The datagram that ends it counts as one of it, as the original counts:
 //! its octets and its number are among those reported.
 
-use measure::throughput::arrivals::{Arrivals, Datagrams};
+use measure::interval::arrivals::{Arrivals, Datagrams};
 use measure::unit::{Instant, Nanos};
 
 use super::datagram::{self, IperfNumbering, Settings};

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use measure::throughput::arrivals::Transit;
+use measure::interval::arrivals::Transit;
 use measure::unit::Nanos;
 
 use super::bounce::{self, Bounce};

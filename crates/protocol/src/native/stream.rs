@@ -4,9 +4,9 @@
 //! and the second half comes from it. Not here: what a reflector allows ([`super::limits`]), and when which octet is sent
 //! (`docs/protocol/native.md`, section 5).
 
+use measure::interval::arrivals::Datagrams;
 use measure::method::{Direction, Sending};
 use measure::outcome::SocketFacts;
-use measure::throughput::arrivals::Datagrams;
 use measure::throughput::detail::ZeroCopied;
 use measure::throughput::{Carried, Stream};
 use measure::unit::{Bytes, Nanos};

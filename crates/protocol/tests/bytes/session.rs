@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use measure::environment::Environment;
+use measure::interval::glance::TcpGlance;
 use measure::method::{Carrier, Pattern, Waiting};
 use measure::outcome::SocketFacts;
-use measure::throughput::glance::TcpGlance;
 use measure::throughput::{Interval, Stream};
 use measure::unit::{Bytes, Instant, Nanos};
 use proptest::prelude::*;

@@ -16,8 +16,9 @@ use super::square::{ITSELF, MARKS, NOTHING, Scale, TOO_FEW, told};
 use super::text::{scale, too_few};
 use super::{Matrix, Square, all, list};
 use crate::markup::escaped;
+use crate::moment::moment;
 use crate::number;
-use crate::page::{Source, around, moment};
+use crate::page::{Source, around};
 use crate::plot::Frame;
 
 /// Most hosts that are shown square by square.

@@ -2,14 +2,15 @@
 
 use logbook::record::{Ended, Record};
 use measure::outcome::{Distribution, Outcome, Split};
-use measure::statistics::quantile::name;
+use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
 
 use super::table::{Cell, Row, Table};
-use super::{Builder, Told, ends, facts, figures, heading, moment, wire};
+use super::{Builder, Told, ends, facts, figures, heading, wire};
 use crate::layout::Style;
 use crate::markup::escaped;
+use crate::moment::moment;
 use crate::number;
 use crate::picture;
 use crate::plot::{Chart, Frame};
@@ -175,7 +176,11 @@ fn quantiles(page: &mut Builder, outcome: &Outcome) {
         let (text, value) = (number::quantile(quantile)?, quantile.value_ns?.0 as f64);
         let interval = Cell::from(number::interval(quantile).unwrap_or_default());
         let beyond = Cell::number(Some(grouped(quantile.beyond)), quantile.beyond as f64);
-        Some([Cell::from(name(quantile.q)), Cell::number(Some(text), value), interval, beyond].into_iter().collect())
+        Some(
+            [Cell::from(quantile_name(quantile.q)), Cell::number(Some(text), value), interval, beyond]
+                .into_iter()
+                .collect(),
+        )
     });
     let rows =
         extreme("shortest", response.min_ns).into_iter().chain(listed).chain(extreme("longest", response.max_ns));

@@ -46,7 +46,7 @@ fn time(name: &str, time: Option<Nanos>) -> Option<Figure> {
 
 fn quantile(distribution: &Distribution, q: f64) -> Option<Figure> {
     let found = distribution.quantiles.iter().find(|quantile| quantile.q == q)?;
-    figure(measure::statistics::quantile::name(q), number::quantile(found), found.value_ns?.0 as f64)
+    figure(measure::unit::quantile_name(q), number::quantile(found), found.value_ns?.0 as f64)
 }
 
 fn answered(outcome: &Outcome) -> Option<Figure> {

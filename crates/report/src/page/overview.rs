@@ -5,7 +5,8 @@ use logbook::record::Record;
 use logbook::search::SearchDocument;
 
 use super::table::{Cell, Row, Table};
-use super::{Builder, Source, ends, facts, figures, moment};
+use super::{Builder, Source, ends, facts, figures};
+use crate::moment::moment;
 use crate::number;
 use crate::picture;
 use crate::plot::Frame;

@@ -56,7 +56,7 @@ fn rates(page: &mut Builder, found: &SearchDocument) {
             .collect::<Row>()
     };
     let rows = search::rows(found).iter().map(row).collect();
-    let quantiles = SHOWN.map(measure::statistics::quantile::name);
+    let quantiles = SHOWN.map(measure::unit::quantile_name);
     let head = ["rate".to_owned()].into_iter().chain(quantiles);
     let head = head.chain(["lost", "sent", "met"].map(str::to_owned)).collect();
     Table { caption: "What was seen at each rate".to_owned(), head, rows, class: "sorted" }.tell(&mut page.html);

@@ -194,7 +194,7 @@ fn numbers_are_those_of_the_record() {
         let Some(text) = number::quantile(quantile) else { continue };
         assert!(parsed.text.contains(&text) && parsed.text.contains(&number::interval(quantile).unwrap_or_default()));
         let value = quantile.value_ns.unwrap();
-        let name = measure::statistics::quantile::name(quantile.q);
+        let name = measure::unit::quantile_name(quantile.q);
         let words = format!("{name} {value}");
         assert!(points.iter().any(|point| point[2] == words.as_str()), "{words} can be read out");
     }

@@ -95,7 +95,7 @@ fn without_intervals(points: Vec<Point>) -> Vec<Point> {
 /// A distribution in words: its quantiles that may be printed, and of how many values.
 fn told(distribution: &Distribution) -> String {
     let printed = distribution.quantiles.iter().filter_map(|quantile| {
-        Some(format!("{} {}", measure::statistics::quantile::name(quantile.q), number::quantile(quantile)?))
+        Some(format!("{} {}", measure::unit::quantile_name(quantile.q), number::quantile(quantile)?))
     });
     let longest = distribution.max_ns.map(|max| format!("longest {max}"));
     let values = number::count(distribution.count, "value", "values");

@@ -10,7 +10,7 @@ pub fn heat(grid: &Grid) -> Option<Chart> {
     let line = |q: f64, colour: usize| {
         let points =
             grid.quantiles(q).into_iter().map(|(at, value)| Point::new(at, value.unwrap_or(f64::NAN))).collect();
-        let name = measure::statistics::quantile::name(q);
+        let name = measure::unit::quantile_name(q);
         Series { colour: Some(colour), ..Series::new(name, points) }
     };
     let series = vec![line(0.5, 6), line(0.99, 1)];

@@ -11,7 +11,7 @@ pub fn by_rate(search: &SearchDocument) -> Option<Chart> {
     let line = |place: usize| {
         let point = |row: &search::Row| Some(Point::new(row.rate.as_per_second(), row.quantiles[place]?.0 as f64));
         let points = rows.iter().filter_map(point).collect();
-        Series { dots: true, ..Series::new(measure::statistics::quantile::name(SHOWN[place]), points) }
+        Series { dots: true, ..Series::new(measure::unit::quantile_name(SHOWN[place]), points) }
     };
     let mut series: Vec<Series> = (0..SHOWN.len()).map(line).collect();
     series.retain(|series| series.points.len() > 1);

@@ -41,7 +41,7 @@ pub fn shifts(comparison: &Comparison, second: &str) -> Option<Chart> {
     let points: Vec<Point> = comparison.shifts.iter().map(point).collect();
     let told = comparison.shifts.iter().map(|shift| {
         let [value, low, high] = [shift.difference_ns, shift.low_ns, shift.high_ns].map(|ns| Unit::Time.text(ns));
-        format!("{} {value} ({low} to {high})", measure::statistics::quantile::name(shift.q))
+        format!("{} {value} ({low} to {high})", measure::unit::quantile_name(shift.q))
     });
     let alternative = told.collect::<Vec<_>>().join(", ");
     let x = Axis::new("percentile", Unit::Quantile, Scale::Tail);

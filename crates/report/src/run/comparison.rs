@@ -11,8 +11,8 @@ use measure::study::threshold::Held;
 
 use super::{ABSENT, over, title};
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
+use crate::moment::moment;
 use crate::number;
-use crate::page::moment;
 use crate::study::comparison::{signed, told};
 
 /// Where text behind a label starts.

@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::ABSENT;
 use crate::layout::{Page, Piece, Style, Tone};
-use crate::page::moment;
+use crate::moment::moment;
 
 /// Cells between two columns.
 const BETWEEN: usize = 2;

@@ -2,10 +2,10 @@
 
 use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Setting, StudyDocument};
 use measure::comparison::{Compared, Design, Interval, Word, fewest};
-use measure::statistics::quantile;
 use measure::study::figure::{Figure, Unit};
 use measure::study::moves::Worth;
 use measure::study::threshold::Held;
+use measure::unit::quantile_name;
 
 use super::{LABEL, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -258,7 +258,7 @@ fn shifts(page: &mut Page, comparison: &Comparison, name: &str) {
         .iter()
         .map(|shift| {
             let interval = format!("{} … {}", time(shift.low_ns), time(shift.high_ns));
-            vec![Piece::from(quantile::name(shift.q)), Piece::from(time(shift.difference_ns)), Piece::from(interval)]
+            vec![Piece::from(quantile_name(shift.q)), Piece::from(time(shift.difference_ns)), Piece::from(interval)]
         })
         .collect();
     page.table(&rows);

@@ -5,9 +5,9 @@ use measure::environment::{Disturbance, Environment, Interface};
 use measure::outcome::{Distribution, SocketFacts, Split};
 use measure::unit::{Bytes, Nanos, grouped};
 
-use super::LABEL;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::text::column::LABEL;
 
 /// All that the record knows beyond its figures.
 pub(super) fn all(page: &mut Page, record: &Record) {

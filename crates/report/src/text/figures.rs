@@ -3,12 +3,13 @@
 use measure::event::Counts;
 use measure::method::{LoopKind, Method, Pattern};
 use measure::outcome::{Distribution, Jitter, Loss, OfSent, Outcome, Standing, Steady};
-use measure::statistics::quantile::name;
+use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
 
-use super::{APART, load};
+use super::load;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::text::column::{APART, LABEL};
 
 /// The quantiles of each distribution in a row, in as many blocks of columns as the width needs.
 pub(super) fn quantiles(page: &mut Page, outcome: &Outcome, method: &Method) {
@@ -57,7 +58,7 @@ impl Column {
     fn head(self) -> String {
         match self {
             Self::Min => "min".to_owned(),
-            Self::Quantile(q) => name(q),
+            Self::Quantile(q) => quantile_name(q),
             Self::Max => "max".to_owned(),
         }
     }
@@ -139,7 +140,7 @@ fn intervals(page: &mut Page, distribution: &Distribution) {
     for quantile in &distribution.quantiles {
         let Some(value) = number::quantile(quantile) else { continue };
         let interval = number::interval(quantile).unwrap_or_default();
-        rows.push([name(quantile.q), value, interval, grouped(quantile.beyond)].map(Piece::from).to_vec());
+        rows.push([quantile_name(quantile.q), value, interval, grouped(quantile.beyond)].map(Piece::from).to_vec());
     }
     if rows.len() > 1 {
         page.table(&rows);
@@ -298,7 +299,7 @@ fn details(page: &mut Page, outcome: &Outcome, is_load: bool) {
         page.paragraph(
             INDENT,
             &Piece::new("loss", Tone::Faint),
-            super::LABEL,
+            LABEL,
             &format!("below {} (95 %)", number::percent(high)),
         );
     }

@@ -4,9 +4,9 @@ use measure::event::Second;
 use measure::outcome::{Outcome, Slip};
 use measure::unit::{Nanos, grouped};
 
-use super::LABEL;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::text::column::LABEL;
 
 /// How many messages left, where not each of them was a request.
 pub(super) fn messages(outcome: &Outcome) -> Option<Piece> {

@@ -2,9 +2,9 @@
 
 use measure::outcome::one_way::{ClockDifference, ClockState, ClockStep, OneWay, Spread};
 
-use super::{APART, JOINT};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::text::column::{APART, JOINT};
 
 /// Delays there and back with the most that they may be off, and how that is known.
 pub(super) fn both(page: &mut Page, both: &OneWay) {

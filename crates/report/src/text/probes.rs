@@ -5,9 +5,9 @@ use measure::origin::Verdict;
 use measure::probes::{Kind, Probes};
 use measure::unit::grouped;
 
-use super::LABEL;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::text::column::LABEL;
 
 /// The kinds of answers, and whose resets they are.
 pub(super) fn answers(page: &mut Page, probes: &Probes) {

@@ -8,9 +8,10 @@ use measure::method::Direction;
 use measure::throughput::{Carried, Interval, Throughput, per_second};
 use measure::unit::grouped;
 
-use super::{APART, LABEL, figures};
+use super::figures;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::text::column::{APART, LABEL};
 
 /// Intervals from which the slowest and the fastest say something.
 const SEVERAL: usize = 3;

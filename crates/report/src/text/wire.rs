@@ -3,9 +3,9 @@
 use measure::unit::{Bytes, Nanos, grouped};
 use measure::wire::finding::{CaptureFacts, Check, Verdict, Wire, WireTimes, WireWay};
 
-use super::LABEL;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::text::column::LABEL;
 
 /// Under a label of its own, a few lines.
 pub(super) fn tell(page: &mut Page, wire: &Wire) {

@@ -70,8 +70,3 @@ pub fn run(options: LabOptions, output: &Arc<Output>) -> Result<Exit, Failure> {
         Task::Kubernetes(options) => kubernetes::run(&options, output),
     }
 }
-
-/// A failure of the lab as one of this program.
-fn failed(told: logbook::failure::Failure) -> Failure {
-    Failure { exit: Exit::Usage, usage: None, told }
-}

@@ -117,7 +117,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
                 let _passed = edges.pass(now, &self.told, &mut self.recorder, &mut self.outlet);
             }
             if !took {
-                let until = self.next_expiry().min(last_call).min(now.after(crate::socket::GLANCE));
+                let until = self.next_expiry().min(last_call).min(now.after(crate::stop::GLANCE));
                 L::wait_any(&mut self.links, until);
             }
         }
@@ -147,7 +147,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             if !left || now >= until || self.told.stop.requested() {
                 return Ok(());
             }
-            L::wait_any(&mut self.links, until.min(now.after(crate::socket::GLANCE)));
+            L::wait_any(&mut self.links, until.min(now.after(crate::stop::GLANCE)));
         }
     }
 }

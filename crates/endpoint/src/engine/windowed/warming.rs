@@ -91,6 +91,6 @@ fn push<L: Link>(link: &mut L, until: Instant, stop: &Stop) -> Result<bool, Faul
         if now >= until || stop.requested() {
             return Ok(false);
         }
-        L::wait_any(std::slice::from_mut(link), until.min(now.after(crate::socket::GLANCE)));
+        L::wait_any(std::slice::from_mut(link), until.min(now.after(crate::stop::GLANCE)));
     }
 }

@@ -6,9 +6,9 @@
 use std::os::fd::AsFd;
 
 use libc::c_int;
+use measure::interval::arrivals::Arrivals;
 use measure::method::Waiting;
 use measure::throughput::Sight;
-use measure::throughput::arrivals::Arrivals;
 use measure::unit::{Instant, Nanos};
 use protocol::bulk::{Bulk, Call, Mark, Numbering, StampClock};
 use protocol::link::{Fault, Many};

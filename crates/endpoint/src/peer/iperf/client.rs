@@ -13,10 +13,10 @@ use std::net::SocketAddr;
 
 use measure::environment::Environment;
 use measure::event::Event;
+use measure::interval::arrivals::Transit;
+use measure::interval::glance::TcpGlance;
 use measure::method::{Carrier, Method, SocketOptions};
 use measure::outcome::SocketFacts;
-use measure::throughput::arrivals::Transit;
-use measure::throughput::glance::TcpGlance;
 use measure::throughput::meter::StreamCount;
 use measure::unit::Nanos;
 use protocol::iperf::ack::Ack;

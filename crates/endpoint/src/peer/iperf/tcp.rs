@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::os::fd::AsFd;
 
+use measure::interval::arrivals::Transit;
 use measure::throughput::Sight;
-use measure::throughput::arrivals::Transit;
 use measure::unit::{Instant, Nanos};
 use protocol::bulk::{Bulk, Call};
 use protocol::iperf::burst::{self, Burst, Splitter};

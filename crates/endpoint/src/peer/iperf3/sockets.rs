@@ -18,7 +18,8 @@ use crate::link::bulk::numbered::{NumberedReceiver, NumberedSender};
 use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
 use crate::link::ring::{Ring, Shape};
 use crate::socket::tuning::Tuning;
-use crate::socket::{self, GLANCE, option};
+use crate::socket::{self, option};
+use crate::stop::GLANCE;
 
 /// What is repeated where a client asks for content that compresses.
 const DIGITS: &[u8] = b"0123456789";

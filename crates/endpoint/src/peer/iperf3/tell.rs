@@ -1,6 +1,6 @@
 //! What one end tells the other of its streams.
 
-use measure::throughput::arrivals::Datagrams;
+use measure::interval::arrivals::Datagrams;
 use measure::unit::Nanos;
 use protocol::iperf3::parameters::{Parameters, Protocol};
 use protocol::iperf3::results::{Cpu, Omitted, Output, Results, StreamResults};

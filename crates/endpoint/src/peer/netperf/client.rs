@@ -32,8 +32,8 @@ use crate::engine::Ended;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
-use crate::rtt::Ending;
-use crate::rtt::workers::Gathered;
+use crate::session::Ending;
+use crate::session::workers::Gathered;
 use crate::stop::Stop;
 
 /// A request over TCP that is not answered for so long is given up, where nobody says otherwise. netperf waits for ever.

@@ -33,7 +33,7 @@ use self::arrivals::Arrivals;
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError, Step};
-use crate::rtt::workers::Gathered;
+use crate::session::workers::Gathered;
 use crate::socket::multicast::{Interface, Outgoing};
 use crate::stop::Stop;
 

@@ -24,8 +24,8 @@ use crate::environment::clock_state;
 use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 use crate::serve::{SHORTAGE, listen};
-use crate::socket::{GLANCE, option, queue};
-use crate::stop::Stop;
+use crate::socket::{option, queue};
+use crate::stop::{GLANCE, Stop};
 
 /// Packets a second from each address where nothing else is said: more than a core answers to one that waits for each.
 pub const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199_999);

@@ -6,7 +6,7 @@ use protocol::native::header::LENGTH;
 
 use super::{Answerer, FlowEnd, ONE_GLANCE, TERMS};
 use crate::clock::Monotonic;
-use crate::socket::GLANCE;
+use crate::stop::GLANCE;
 
 /// Room for whatever one call brings: more than a datagram can have.
 const ROOM: usize = protocol::native::limits::SEGMENTS.0 as usize;

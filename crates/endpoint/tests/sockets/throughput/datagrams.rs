@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding};
+use measure::interval::arrivals::Datagrams;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, SocketOptions};
-use measure::throughput::arrivals::Datagrams;
 use measure::unit::{Bytes, Nanos};
 use test_case::test_case;
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
+use measure::interval::arrivals::Datagrams;
 use measure::method::{Asked, Carrier, Direction};
-use measure::throughput::arrivals::Datagrams;
 use protocol::bulk::{Mark, Numbering};
 use protocol::native::header::Header;
 use protocol::native::stream::Numbers;

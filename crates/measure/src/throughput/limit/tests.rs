@@ -4,7 +4,7 @@ use test_case::test_case;
 
 use super::moved::leg::Leg;
 use super::*;
-use crate::throughput::arrivals::Datagrams;
+use crate::interval::arrivals::Datagrams;
 
 /// A stream of a gigabyte a second that nothing holds back.
 fn easy() -> Evidence {

@@ -12,8 +12,8 @@ use case::{
 use super::tests::{open, quiet, told};
 use super::*;
 use crate::method::{Asked, BatchBy, Pattern, Schedule, Stop};
+use crate::outcome::Rhythm;
 use crate::outcome::{SocketFacts, Split, Steady};
-use crate::statistics::rhythm::Rhythm;
 use crate::statistics::simulated::autoregressive;
 use crate::unit::Rate;
 use crate::verdict::kind::tests::kinds;

@@ -1,8 +1,8 @@
 //! Numbers as the document has them, shares that add up, and what is left of a report that is too long.
 
+use measure::interval::arrivals::Datagrams;
+use measure::interval::glance::TcpGlance;
 use measure::throughput::Interval;
-use measure::throughput::arrivals::Datagrams;
-use measure::throughput::glance::TcpGlance;
 use proptest::prelude::*;
 
 use super::*;

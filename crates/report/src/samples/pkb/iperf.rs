@@ -1,10 +1,10 @@
 //! The samples of `iperf`: one number a stream, and what was seen of it as metadata in the units that iperf prints.
 
 use logbook::record::Record;
+use measure::interval::arrivals::Datagrams;
+use measure::interval::glance::TcpGlance;
 use measure::method::Carrier;
 use measure::study::figure::Figure;
-use measure::throughput::arrivals::Datagrams;
-use measure::throughput::glance::TcpGlance;
 use measure::throughput::{Interval, Throughput};
 use measure::unit::{Bytes, Nanos};
 

@@ -313,7 +313,7 @@ fn cells_without_a_record_have_no_samples_and_names_are_the_same_each_time() {
 
 #[test]
 fn iperf_tells_what_its_senders_tcp_knew_in_its_units() {
-    use measure::throughput::glance::TcpGlance;
+    use measure::interval::glance::TcpGlance;
     use measure::throughput::{Interval, Stream};
     use measure::unit::{Bytes, Nanos};
     let mut record = stream_of(Carrier::Tcp);

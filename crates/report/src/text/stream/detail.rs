@@ -1,16 +1,16 @@
 //! What is told of streams where both ends are ours: what limits them, who worked how much, what was lost, how evenly several
 //! share, and what they did to exchanges beside them.
 
+use measure::interval::glance::TcpGlance;
 use measure::throughput::detail::{Detail, Processors};
-use measure::throughput::glance::TcpGlance;
 use measure::throughput::latency::{Phase, UnderLoad};
 use measure::throughput::limit::{Limit, Limiter};
 use measure::throughput::{Stream, Throughput, per_second};
 use measure::unit::{Nanos, grouped};
 
-use super::super::APART;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
+use crate::text::column::APART;
 
 /// Where the sentence starts.
 const LIMIT: usize = 11;

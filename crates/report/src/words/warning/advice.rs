@@ -5,7 +5,7 @@ use std::fmt;
 use super::{lost, refused};
 use crate::words::command::Command;
 use measure::method::BatchBy;
-use measure::statistics::quantile;
+use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
 
@@ -247,7 +247,7 @@ fn one_packet(whole: u64, command: Command) -> String {
 }
 
 fn longer(q: f64, run_for: Option<Nanos>, command: Command) -> String {
-    let until = format!("--until {}", quantile::name(q));
+    let until = format!("--until {}", quantile_name(q));
     match (run_for, command) {
         (_, Command::Replay) => "replay a longer trace, or ask for a reply more often (--reply-every)".to_owned(),
         (Some(run_for), _) => format!("run {} (-t), or {until}", Length(run_for)),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use measure::method::{BatchBy, Carrier};
-use measure::statistics::quantile;
+use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
 use measure::verdict::refused::RefusedBy;
@@ -38,7 +38,7 @@ impl fmt::Display for Line<'_> {
                 f.write_str("no target was given: the peer is a reflector of our own, over loopback")
             }
             Warning::TooFewForQuantile { q, needed, seen, .. } => {
-                write!(f, "{} needs {} exchanges, {} were seen", quantile::name(*q), grouped(*needed), grouped(*seen))
+                write!(f, "{} needs {} exchanges, {} were seen", quantile_name(*q), grouped(*needed), grouped(*seen))
             }
             Warning::Correlated { count, effective } => {
                 write!(
@@ -120,10 +120,10 @@ impl fmt::Display for Line<'_> {
                 f.write_str("both ends share one CPU, or there is but one: each waits while the other runs")
             }
             Warning::NotSettled { q, reached: Some(reached) } => {
-                write!(f, "{} did not settle: it is known to ±{}", quantile::name(*q), Percent(*reached))
+                write!(f, "{} did not settle: it is known to ±{}", quantile_name(*q), Percent(*reached))
             }
             Warning::NotSettled { q, reached: None } => {
-                write!(f, "{} did not settle: there were too few exchanges for its interval", quantile::name(*q))
+                write!(f, "{} did not settle: there were too few exchanges for its interval", quantile_name(*q))
             }
             Warning::Interrupted => f.write_str("the run was ended early: these are the numbers up to then"),
             Warning::NoReport { reason } => {

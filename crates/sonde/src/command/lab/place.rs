@@ -5,7 +5,13 @@ use std::path::{Path, PathBuf};
 
 use lab::network::state::Folder;
 
+use crate::exit::Exit;
 use crate::failure::Failure;
+
+/// A failure of the lab as one of this program.
+pub fn failed(told: logbook::failure::Failure) -> Failure {
+    Failure { exit: Exit::Usage, usage: None, told }
+}
 
 /// Where labs are noted: `$XDG_STATE_HOME/sonde/lab`, or below `~/.local/state`.
 ///

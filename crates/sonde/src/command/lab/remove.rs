@@ -5,7 +5,7 @@ use lab::network;
 use lab::transport::ssh::sweep;
 use measure::unit::Nanos;
 
-use crate::command::lab::{failed, place};
+use crate::command::lab::place::{self, failed};
 use crate::command::value;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use lab::network::{self, Found, Standing};
 use logbook::host::Reach;
 use serde_json::json;
 
-use crate::command::lab::{failed, place};
+use crate::command::lab::place::{self, failed};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;

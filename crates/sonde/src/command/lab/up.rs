@@ -12,7 +12,7 @@ use measure::unit::Nanos;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::command::lab::{failed, place};
+use crate::command::lab::place::{self, failed};
 use crate::command::throughput::words::BitRate;
 use crate::command::{deliver, value};
 use crate::exit::Exit;

@@ -2,11 +2,11 @@
 
 use endpoint::throughput::{Finding, HostCpu, Task, Told};
 use measure::environment::Environment;
+use measure::interval::arrivals::Datagrams;
+use measure::interval::glance::TcpGlance;
 use measure::method::Direction;
 use measure::outcome::SocketFacts;
-use measure::throughput::arrivals::Datagrams;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
-use measure::throughput::glance::TcpGlance;
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::leg::Leg;
 use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen};

@@ -13,9 +13,9 @@ use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError, Step};
 use crate::link::stream::Stream;
 use crate::peer::iperf::tcp;
-use crate::rtt::connections::{self, Connection};
-use crate::rtt::scene::{Nobody, Scene};
-use crate::rtt::workers::Gathered;
+use crate::session::connections::{self, Connection};
+use crate::session::scene::{Nobody, Scene};
+use crate::session::workers::Gathered;
 use crate::stop::Stop;
 
 /// The clock that stamps requests.

@@ -73,7 +73,7 @@ impl Home {
         let mut give_up = Monotonic::now().after(Nanos(length.0.saturating_add(PATIENCE.0)));
         let mut missing = test.streams;
         while missing > 0 && !stop.requested() && Monotonic::now() < give_up {
-            let Ok(event) = self.events.recv_timeout(crate::socket::GLANCE.into()) else { continue };
+            let Ok(event) = self.events.recv_timeout(crate::stop::GLANCE.into()) else { continue };
             match &event {
                 Event::Ended(ended) if ended.cut_short.is_none() => missing -= 1,
                 // What is told to move goes on.

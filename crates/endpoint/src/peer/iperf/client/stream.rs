@@ -27,8 +27,8 @@ use crate::link::clockwork::poll_one;
 use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::datagram::{Aim, Flowing};
 use crate::peer::iperf::tcp::{self, Reader, Writer};
-use crate::rtt::scene::{Nobody, Scene};
-use crate::rtt::threads::{self, Post};
+use crate::session::scene::{Nobody, Scene};
+use crate::session::threads::{self, Post};
 use crate::stop::Stop;
 
 /// How long the server may take to end a connection after us: what is on its way has to arrive first.

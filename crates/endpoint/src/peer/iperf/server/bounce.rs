@@ -102,6 +102,6 @@ fn whole(connection: &Connection<'_>, octets: &mut Vec<u8>, size: usize) -> Resu
 fn hold(micros: u32, connection: &Connection<'_>) {
     let until = Monotonic::now().after(Nanos::micros(micros.into()).min(LONGEST_HOLD));
     while micros > 0 && Monotonic::now() < until && !connection.shared.hall.stop.requested() {
-        pace::sleep_until(until.min(Monotonic::now().after(crate::socket::GLANCE)));
+        pace::sleep_until(until.min(Monotonic::now().after(crate::stop::GLANCE)));
     }
 }

@@ -21,8 +21,8 @@ use crate::clock::Monotonic;
 use crate::peer::iperf::datagram::Aim;
 use crate::peer::iperf::tcp::wall;
 use crate::serve::SHORTAGE;
-use crate::socket::GLANCE;
 use crate::socket::envelope::Envelope;
+use crate::stop::GLANCE;
 
 /// So long after its last word a flow that has ended is kept, to answer those that did not hear the report: a client asks
 /// for two seconds.

@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use measure::interval::arrivals::Transit;
+use measure::interval::glance::TcpGlance;
 use measure::throughput::Interval;
-use measure::throughput::arrivals::Transit;
-use measure::throughput::glance::TcpGlance;
 use measure::throughput::meter::StreamCount;
 use measure::unit::Nanos;
 use protocol::iperf::bounce::Bounce;

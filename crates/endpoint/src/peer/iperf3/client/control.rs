@@ -21,8 +21,8 @@ use super::{Failure, Setup, now};
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::link::clockwork::poll_one;
-use crate::socket::{self, GLANCE};
-use crate::stop::Stop;
+use crate::socket;
+use crate::stop::{GLANCE, Stop};
 
 /// How long a server may take for each of its words. A real one waits for its streams as long as they take.
 const ANSWER: Nanos = Nanos::secs(30);

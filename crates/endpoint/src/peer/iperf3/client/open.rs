@@ -19,8 +19,8 @@ use crate::facts::socket::socket_facts;
 use crate::link::clockwork::poll_one;
 use crate::peer::iperf3::sockets::{self, Connection};
 use crate::peer::iperf3::streams::Ready;
-use crate::socket::{self, GLANCE, any};
-use crate::stop::Stop;
+use crate::socket::{self, any};
+use crate::stop::{GLANCE, Stop};
 
 /// How often a first datagram is sent: iperf3 sends it once, and one that is lost is a test that fails. The waits after
 /// each are a second, two, four and so on.

@@ -22,8 +22,8 @@ use crate::clock::Monotonic;
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Side, Step, plain};
 use crate::link::clockwork::poll_one;
-use crate::socket::{self, GLANCE};
-use crate::stop::Stop;
+use crate::socket;
+use crate::stop::{GLANCE, Stop};
 
 /// How long one address may take to connect: a lost SYN is sent again after one, three and seven seconds.
 const CONNECT: Nanos = Nanos::secs(10);

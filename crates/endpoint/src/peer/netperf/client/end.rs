@@ -26,8 +26,8 @@ use crate::clock::Monotonic;
 use crate::cpu_usage::Usage;
 use crate::error::Step;
 use crate::link::clockwork::{poll_one, poll_until};
-use crate::socket::{self, GLANCE};
-use crate::stop::Stop;
+use crate::socket;
+use crate::stop::{GLANCE, Stop};
 use crate::tcp_info::TcpInfo;
 
 /// A server without a sign of life for so long is given up at the end of a test: its end of a data connection, which it

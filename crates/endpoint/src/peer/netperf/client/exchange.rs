@@ -24,8 +24,8 @@ use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
 use crate::link::handshake::{self, Content, Handshake};
 use crate::link::stream::Stream;
-use crate::rtt::connections::{self, Connection};
-use crate::rtt::workers::Gathered;
+use crate::session::connections::{self, Connection};
+use crate::session::workers::Gathered;
 use crate::socket::any;
 use crate::stop::Stop;
 

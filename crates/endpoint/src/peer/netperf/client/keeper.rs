@@ -10,7 +10,7 @@ use crate::clock::Monotonic;
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::link::clockwork::poll_until;
-use crate::rtt::scene::FarEnd;
+use crate::session::scene::FarEnd;
 
 /// How long a server whose data connection ended may take to say why.
 const REASON: Nanos = Nanos::millis(300);

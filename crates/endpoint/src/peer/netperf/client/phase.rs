@@ -22,9 +22,9 @@ use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
 use crate::facts::socket::socket_facts;
 use crate::pace;
-use crate::rtt::scene::Scene;
-use crate::socket::{GLANCE, any};
-use crate::stop::Stop;
+use crate::session::scene::Scene;
+use crate::socket::any;
+use crate::stop::{GLANCE, Stop};
 
 /// A peer that answers nothing for so long is given up.
 const QUIET: Nanos = Nanos::secs(60);

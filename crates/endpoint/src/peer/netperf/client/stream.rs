@@ -24,7 +24,7 @@ use crate::error::{EndpointError, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::bulk::{FileSender, Receiver, Sender, file_of};
 use crate::link::ring::{Ring, Shape};
-use crate::rtt::threads::{self, Brought, Post, worse};
+use crate::session::threads::{self, Brought, Post, worse};
 use crate::stop::Stop;
 
 /// The most memory that the buffers of one connection may take.

@@ -16,7 +16,7 @@ use crate::clock::Monotonic;
 use crate::link::ring::{Ring, Shape};
 use crate::link::stream::PIECE;
 use crate::pace;
-use crate::socket::GLANCE;
+use crate::stop::GLANCE;
 
 /// A client that connects and then neither asks nor takes its answer has so long: the next one waits behind it.
 const STALLED: Nanos = Nanos::secs(4);

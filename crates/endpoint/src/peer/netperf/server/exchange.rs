@@ -21,7 +21,7 @@ use crate::link::datagram::Datagram;
 use crate::link::ring::{Ring, Shape};
 use crate::link::stream::{PIECE, Stream};
 use crate::pace;
-use crate::socket::GLANCE;
+use crate::stop::GLANCE;
 
 /// A client that has all its responses closes the connection; it is waited for this long, so that what it sent too much
 /// does not reset the connection under the last of them.

@@ -21,9 +21,9 @@ use crate::environment::watch::Watch;
 use crate::error::EndpointError;
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
-use crate::rtt::connections::{self, Connection};
-use crate::rtt::scene::{Nobody, Scene};
-use crate::rtt::workers::Gathered;
+use crate::session::connections::{self, Connection};
+use crate::session::scene::{Nobody, Scene};
+use crate::session::workers::Gathered;
 use crate::stop::Stop;
 
 /// Measures `test` over `sockets`, one for each of its places.

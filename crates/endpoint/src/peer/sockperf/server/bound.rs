@@ -11,7 +11,8 @@ use super::settings::{Carriers, Place, Settings};
 use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 use crate::serve::listen;
-use crate::socket::{GLANCE, any, multicast, option, own};
+use crate::socket::{any, multicast, option, own};
+use crate::stop::GLANCE;
 
 /// A free port of one carrier may be taken of the other: then another is tried.
 const TRIES: usize = 32;

@@ -13,7 +13,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use super::opening::{Anchor, Opening};
 use super::{Exchanged, Fact};
 use crate::error::EndpointError;
-use crate::rtt::scene::FarEnd;
+use crate::session::scene::FarEnd;
 
 /// Facts that a thread may be ahead: a tenth of a second of as many as a core can make.
 const RING: usize = 1 << 15;

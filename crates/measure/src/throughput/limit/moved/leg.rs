@@ -1,6 +1,6 @@
 //! What datagrams of one rate met, as their receiver's intervals tell it.
 
-use crate::throughput::arrivals::Datagrams;
+use crate::interval::arrivals::Datagrams;
 use crate::throughput::limit::{percent, rate};
 use crate::throughput::{Interval, per_second};
 use crate::unit::Nanos;

@@ -5,7 +5,7 @@ use test_case::test_case;
 
 use super::course::Course;
 use super::*;
-use crate::throughput::arrivals::{Arrivals, Datagrams};
+use crate::interval::arrivals::{Arrivals, Datagrams};
 use crate::throughput::{Carried, Interval};
 use crate::unit::Bytes;
 

@@ -188,7 +188,7 @@ impl Course<'_> {
 }
 
 /// What TCP knows of a connection at its beginning.
-pub fn tcp_mark(tcp: &measure::throughput::glance::TcpGlance) -> Option<Mark> {
+pub fn tcp_mark(tcp: &measure::interval::glance::TcpGlance) -> Option<Mark> {
     let window = tcp.cwnd_bytes?.0 / 1024;
     let (segment, rtt) = (tcp.mss_bytes?.0, tcp.rtt_ns?.0 / 1_000);
     let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);

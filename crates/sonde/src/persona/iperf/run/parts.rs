@@ -1,7 +1,7 @@
 //! What is known of a stream in a time: of an interval, or of all of it.
 
-use measure::throughput::arrivals::{Datagrams, Transit};
-use measure::throughput::glance::TcpGlance;
+use measure::interval::arrivals::{Datagrams, Transit};
+use measure::interval::glance::TcpGlance;
 use measure::throughput::meter::StreamCount;
 use measure::throughput::{self, Interval};
 use measure::unit::{Bytes, Nanos};

@@ -10,7 +10,7 @@ use endpoint::facts::socket::socket_facts;
 use endpoint::name::{self, Family};
 use endpoint::pace;
 use endpoint::socket;
-use endpoint::stop::Stop;
+use endpoint::stop::{GLANCE, Stop};
 use measure::method::SocketOptions;
 use measure::outcome::SocketFacts;
 use measure::unit::Nanos;
@@ -103,7 +103,7 @@ pub fn wait(start: Start, stop: &Stop) -> Result<(), Answer> {
         }
     };
     while Monotonic::now() < until && !stop.requested() {
-        pace::sleep_until(until.min(Monotonic::now().after(socket::GLANCE)));
+        pace::sleep_until(until.min(Monotonic::now().after(GLANCE)));
     }
     Ok(())
 }

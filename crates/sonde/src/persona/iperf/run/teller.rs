@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use jiff::Zoned;
+use measure::interval::glance::TcpGlance;
 use measure::throughput::Interval;
-use measure::throughput::glance::TcpGlance;
 
 use crate::persona::iperf::options::{Display, Transport};
 use crate::persona::iperf::output::connection::Connection;

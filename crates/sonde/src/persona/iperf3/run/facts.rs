@@ -2,8 +2,8 @@
 
 use endpoint::peer::iperf3::sockets::Connection;
 use endpoint::peer::iperf3::streams::Ran;
+use measure::interval::glance::TcpGlance;
 use measure::throughput::Interval;
-use measure::throughput::glance::TcpGlance;
 use measure::unit::{Bytes, Nanos};
 use protocol::iperf3::parameters::{Parameters, Protocol};
 use protocol::iperf3::results::{self, Results, StreamResults};

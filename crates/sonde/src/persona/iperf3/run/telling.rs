@@ -1,8 +1,8 @@
 //! One test, from its agreement to its end, as what is printed of it: text while it runs, a line of JSON for each event, or
 //! one document at the end.
 
+use measure::interval::glance::TcpGlance;
 use measure::throughput::Interval;
-use measure::throughput::glance::TcpGlance;
 use protocol::iperf3::parameters::Direction;
 use protocol::iperf3::results::Output;
 

@@ -3,7 +3,7 @@
 use endpoint::clock::Monotonic;
 use endpoint::pace;
 use endpoint::peer::iperf::client as peer;
-use endpoint::socket::GLANCE;
+use endpoint::stop::GLANCE;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;

@@ -43,7 +43,11 @@ where
     let works = crews.into_iter().map(|flows| {
         move |post: Post<'_>| {
             let Post { stop, settled, thread, threads, outlet } = post;
-            engine::run(flows, Told { method, trace, stop, settled, thread, threads, samples, interval }, outlet)
+            engine::exchanges::run(
+                flows,
+                Told { method, trace, stop, settled, thread, threads, samples, interval },
+                outlet,
+            )
         }
     });
     let Brought { each, began_wall, trouble } = threads::run(works.collect(), scene, |run: &Run| run.ended)?;

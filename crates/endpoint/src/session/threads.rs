@@ -13,8 +13,7 @@ use crate::clock::wall;
 use crate::engine::{Ended, Outlet};
 use crate::error::{Cause, EndpointError, Step};
 use crate::facts::thread::{ThreadFacts, ThreadSpan};
-use crate::socket::GLANCE;
-use crate::stop::Stop;
+use crate::stop::{GLANCE, Stop};
 use crate::thread::{cpu_for, settle};
 
 /// Events a thread may be ahead of its reader: at a million samples a second the reader may be away for 60 ms.

@@ -84,7 +84,7 @@ pub fn datagram<W>(
     let facts = socket_facts(&socket);
     let mut link = Datagram::new(socket, method.waiting, stop.clone());
     link.stamping = stamping;
-    if engine::one_at_a_time(method) {
+    if engine::exchanges::one_at_a_time(method) {
         link.go_one_by_one();
     }
     let handed = method.batch.map(|batch| link.batch(batch.by));
