@@ -278,7 +278,7 @@ mod tests {
     #[test_case(0.999_99, "p99.999")]
     #[test_case(0.125, "p12.5")]
     fn a_quantile_has_its_name(q: f64, text: &str) {
-        assert_eq!(name(q), text);
+        assert_eq!(crate::unit::quantile_name(q), text);
     }
 
     #[test_case(0.5, 4, 2)]

@@ -3,6 +3,7 @@
 //! Each check is a plain function from text or a graph to a list of complaints, so that the tests below can show two
 //! things of it: that this workspace gives no complaint, and that a violation gives one.
 
+mod circles;
 mod graph;
 mod lexis;
 mod lints;

@@ -6,8 +6,10 @@ use crate::tree::{File, files};
 const ROOM: &str = "crates/sonde/src/persona/";
 /// The list of all, which alone names each.
 const TABLE: &str = "crates/sonde/src/persona.rs";
+/// What it offers, and what is made of all of them.
+const OF_ALL: &[&str] = &["asked", "install_names", "named", "part"];
 /// What personas share. It is of none of them.
-const KIT: &[&str] = &["answer", "getopt", "number", "own", "process", "record"];
+const KIT: &[&str] = &["answer", "call", "getopt", "number", "own", "process", "record"];
 
 /// The persona, or the part of the kit, that a file belongs to.
 fn room(path: &str) -> Option<&str> {
@@ -35,7 +37,8 @@ fn complaints(file: &File) -> Vec<String> {
     let code = code_of(&file.text);
     let lines = code.lines().enumerate();
     let foreign = lines.flat_map(|(index, line)| named(line).into_iter().map(move |name| (index + 1, name)));
-    let foreign = foreign.filter(|(_, name)| *name != "self" && Some(*name) != own && !KIT.contains(name));
+    let foreign = foreign
+        .filter(|(_, name)| *name != "self" && Some(*name) != own && !KIT.contains(name) && !OF_ALL.contains(name));
     foreign.map(|(line, name)| format!("{}:{line}: {name} is a persona of its own", file.path)).collect()
 }
 
