@@ -124,8 +124,9 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     }
     let glance = Glance::at(&argv);
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let argv = study::argv::arranged(argv);
-    let bare = Bare::at(&argv, &definition());
+    let definition = definition();
+    let argv = study::argv::arranged(argv, &definition);
+    let bare = Bare::at(&argv, &definition);
     match parse(argv, bare.as_ref()) {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;

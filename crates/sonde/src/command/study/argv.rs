@@ -14,12 +14,12 @@ const TAKING_OPTIONS: [&str; 2] = ["sweep", "why"];
 /// Commands whose arguments may be measuring commands.
 const TAKING_SIDES: [&str; 1] = ["compare"];
 
-/// `argv` as the study it asks for finds its words. Any other command line is as it was.
-pub fn arranged(argv: Vec<OsString>) -> Vec<OsString> {
+/// `argv` as the study it asks for, which is defined in `definition`, finds its words. Any other command line is as it was.
+pub fn arranged(argv: Vec<OsString>, definition: &clap::Command) -> Vec<OsString> {
     let Some(place) = first_word(&argv) else { return argv };
     let Some(name) = argv[place].to_str().map(str::to_owned) else { return argv };
     if TAKING_OPTIONS.contains(&name.as_str()) {
-        options_apart(argv, place, &name)
+        options_apart(argv, place, &Table::within(definition, &name))
     } else if TAKING_SIDES.contains(&name.as_str()) {
         sides_marked(argv)
     } else {
@@ -27,9 +27,9 @@ pub fn arranged(argv: Vec<OsString>) -> Vec<OsString> {
     }
 }
 
-/// `argv` with what is no option of the study that is named at `place`, but one of a measuring command, behind a `--`.
-fn options_apart(argv: Vec<OsString>, place: usize, name: &str) -> Vec<OsString> {
-    let (own, others) = (Table::of(name), Table::of_measuring());
+/// `argv` with what is none of the options of the study that is named at `place`, but one of a measuring command, behind a `--`.
+fn options_apart(argv: Vec<OsString>, place: usize, own: &Table) -> Vec<OsString> {
+    let others = Table::of_measuring();
     let (mut kept, mut apart) = (argv[..=place].to_vec(), Vec::new());
     let mut words = argv.into_iter().skip(place + 1);
     while let Some(word) = words.next() {
@@ -78,6 +78,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
+    use crate::cli::definition;
 
     #[test_case("sonde sweep db1 --over a=b --window 1", "sonde sweep db1 --over a=b -- --window 1"; "another's option")]
     #[test_case("sonde sweep --udp db1 --size=9 --over a=b", "sonde sweep db1 --over a=b -- --udp --size=9"; "in front")]
@@ -90,7 +91,7 @@ mod tests {
     #[test_case("sonde -q", "sonde -q"; "no command")]
     fn options_of_measuring_commands_are_put_apart(argv: &str, expected: &str) {
         let split = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(arranged(split(argv)), split(expected));
+        assert_eq!(arranged(split(argv), &definition()), split(expected));
     }
 
     #[test_case(&["--wait spin"], &["rtt --wait spin"]; "options")]
@@ -100,13 +101,13 @@ mod tests {
     fn options_in_one_argument_are_a_side(words: &[&str], expected: &[&str]) {
         for before in [&["sonde", "compare"][..], &["sonde", "--color", "never", "compare"]] {
             let argv = |words: &[&str]| before.iter().chain(words).map(OsString::from).collect::<Vec<_>>();
-            assert_eq!(arranged(argv(words)), argv(expected));
+            assert_eq!(arranged(argv(words), &definition()), argv(expected));
         }
     }
 
     #[test]
     fn no_other_command_has_sides() {
         let argv: Vec<OsString> = ["sonde", "rtt", "--wait spin"].iter().map(OsString::from).collect();
-        assert_eq!(arranged(argv.clone()), argv);
+        assert_eq!(arranged(argv.clone(), &definition()), argv);
     }
 }

@@ -186,9 +186,13 @@ impl Table {
         self.0.get(written).map(|(_, takes)| *takes && attached.is_none())
     }
 
-    /// Of one command.
+    /// Of one of them.
     pub fn of(command: &str) -> Self {
-        let definition = measuring::definition();
+        Self::within(&measuring::definition(), command)
+    }
+
+    /// Of a command of this definition.
+    pub fn within(definition: &clap::Command, command: &str) -> Self {
         let arguments = definition.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
         let mut table = BTreeMap::new();
         for argument in arguments.chain(definition.get_arguments()) {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use logbook::read::Document;
 use logbook::store;
 use logbook::study::{Setting, StudyDocument};
@@ -72,7 +72,7 @@ pub fn begun(now: &SweepOptions, before: &StudyDocument, file: &Path) -> Result<
 /// # Errors
 /// It is none, or has words that this version does not know.
 fn swept_by(words: &[String]) -> Result<SweepOptions, Failure> {
-    let argv = arranged(words.iter().map(OsString::from).collect());
+    let argv = arranged(words.iter().map(OsString::from).collect(), &Line::command());
     let line = Line::try_parse_from(argv).map_err(|error| match error.kind() {
         ErrorKind::InvalidSubcommand => Failure::usage("the words by which it was begun are no sweep's"),
         _ => argv::failure(&error),
