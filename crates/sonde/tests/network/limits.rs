@@ -1,9 +1,10 @@
 //! What limits a stream, planted on real sockets between two hosts, is what `sonde throughput` names; and where nothing is
 //! planted nobody but a CPU is named.
 //!
-//! One case of each is run with all other tests until it is named, twice at most; all of them as often as `SONDE_PLANTED` says. Not
-//! to be determined is no accusation, and may happen in one run of twenty; a wrong name may not happen at all. Where something is planted both ends run
-//! ahead of what else this machine does, which would limit them too; where nothing is they run as users run them.
+//! One case of each is run once with all other tests, all of them as often as `SONDE_PLANTED` says. A wrong name may not happen at
+//! all. Not to be determined is no accusation: how often that may happen is a rate, which one run does not have; of many it is one of
+//! twenty. Where something is planted both ends run ahead of what else this machine does, which would limit them too; where nothing is
+//! they run as users run them.
 
 mod latency;
 pub mod plant;
@@ -16,9 +17,6 @@ use crate::scene::{Reflector, Scene, document, installed, tell};
 use Case::{First, Further};
 use plant::{FORWARDED, Forward, Quota, Standing, bucket, own_bucket, policer_of_buckets, policer_of_rules, sonde_of};
 
-/// Runs of a case beside all other tests, at most.
-const FEW: usize = 2;
-
 /// Whether a case is one of those that all other tests have beside them, or one of its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Case {
@@ -27,16 +25,16 @@ enum Case {
 }
 
 impl Case {
-    /// How often it is run; [`FEW`] are made only as far as they are needed. `None`: not here.
+    /// How often it is run. `None`: not here.
     #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
     fn runs(self) -> Option<usize> {
         let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
         if asked.is_none() {
             testbed::skip::aloud(
-                "limiters of streams, planted in 20 runs each and in variants: `make planted`; here until they are named, in 2 runs at most",
+                "limiters of streams, planted in 20 runs each and in variants, and how often they are named: `make planted`; here one run of each",
             );
         }
-        asked.or((self == Self::First).then_some(FEW))
+        asked.or((self == Self::First).then_some(1))
     }
 }
 
@@ -59,16 +57,10 @@ impl Judge<'_> {
         (named.unwrap_or_else(|error| panic!("{error}: {record:#}")), limit["because"].clone())
     }
 
-    /// It is named, and nothing else ever.
+    /// It is named, where there are enough runs for a rate, and nothing else ever.
     fn names(&self, planted: Limiter, words: &[&str]) {
-        let mut found = Vec::new();
-        while found.len() < self.runs {
-            found.push(self.limit(words));
-            if self.runs <= FEW && found.iter().any(|(limiter, _)| *limiter == planted) {
-                break;
-            }
-        }
-        let runs = found.len();
+        let runs = self.runs;
+        let found: Vec<_> = (0..runs).map(|_| self.limit(words)).collect();
         let named = found.iter().filter(|(limiter, _)| *limiter == planted).count();
         tell(&format!("{}: named in {named} of {runs}; {}", self.what, found[0].1));
         let accused = found.iter().find(|(limiter, _)| ![planted, Limiter::NotDetermined].contains(limiter));
@@ -82,7 +74,7 @@ impl Judge<'_> {
 
     /// Nobody is named but a CPU.
     fn names_nobody(&self, words: &[&str]) {
-        for _ in 0..if self.runs <= FEW { 1 } else { self.runs } {
+        for _ in 0..self.runs {
             let (limiter, because) = self.limit(words);
             let allowed = [Limiter::SenderCpu, Limiter::ReceiverCpu, Limiter::NotDetermined];
             tell(&format!("{}: {limiter:?}; {because}", self.what));

@@ -1,8 +1,8 @@
 //! The first look: causes that are planted between two hosts are named, and none that is not there.
 //!
-//! Each is planted until it is named, in two runs at most, and looked for once where it is absent; or all of them as often as
-//! `SONDE_PLANTED` says. That none is established is no accusation, and may happen in one run of twenty; a wrong cause may not happen
-//! at all.
+//! Each is planted and looked for once, and once where it is absent; or all of them as often as `SONDE_PLANTED` says. A wrong cause may
+//! not happen at all. That none is established is no accusation: how often that may happen is a rate, which one run does not have; of
+//! many it is one of twenty.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Output, Stdio};
@@ -14,19 +14,16 @@ use test_case::test_case;
 use crate::limits::plant::{FORWARDED, Forward};
 use crate::scene::{Reflector, Scene, document, installed, let_ping, run, sonde_in, tell};
 
-/// Runs beside all other tests, at most.
-const FEW: usize = 2;
-
-/// How often somebody wants it; `None`: as all tests are run.
+/// How often each is planted: once, where nobody wants it more often.
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
-fn asked() -> Option<usize> {
+fn runs() -> usize {
     let asked = std::env::var("SONDE_PLANTED").ok().and_then(|text| text.parse().ok());
-    if asked.is_none() {
+    asked.unwrap_or_else(|| {
         testbed::skip::aloud(
-            "causes of a first look, planted in 20 runs each: `make planted`; here until they are named, in 2 runs at most",
+            "causes of a first look, planted in 20 runs each, and how often they are named: `make planted`; here one run of each",
         );
-    }
-    asked
+        1
+    })
 }
 
 fn output(scene: &Scene, words: &[&str]) -> Output {
@@ -60,17 +57,13 @@ fn anywhere(look: &Value, cause: &str) -> bool {
 
 /// Looks so often, and holds what `found` says of each look to be `planted`, or `null`, or not established.
 fn named(what: &str, planted: &str, mut found: impl FnMut() -> Value) {
-    let asked = asked();
-    let mut causes = Vec::new();
-    while causes.len() < asked.unwrap_or(FEW) && (asked.is_some() || !causes.contains(&json!(planted))) {
-        causes.push(found());
-    }
-    let runs = causes.len();
+    let runs = runs();
+    let causes: Vec<Value> = (0..runs).map(|_| found()).collect();
     let named = causes.iter().filter(|cause| **cause == planted).count();
     tell(&format!("{what}: {planted} in {named} of {runs}"));
     let allowed = [json!(planted), json!("not-established"), Value::Null];
     assert!(causes.iter().all(|cause| allowed.contains(cause)), "{what}: {causes:?}");
-    assert!(named > 0 && runs - named <= runs.div_ceil(20), "{what}: {causes:?}");
+    assert!(runs - named <= runs.div_ceil(20), "{what}: {causes:?}");
 }
 
 #[test]
@@ -79,9 +72,13 @@ fn a_millisecond_on_icmp_alone_is_said_to_be_another_path() {
     let _forward = Forward::start(&scene, &["--delay", "1ms", "--one-way", "--only", "icmp"]);
     let _reflector = scene.reflector(&[]);
     named("a delay of ICMP alone", "slow-icmp", || cause(&look(&scene, &[FORWARDED]), "icmp").clone());
-    let text = String::from_utf8(output(&scene, &[FORWARDED, "-t", "4"]).stdout).expect("text");
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("ICMP takes another, slower path than TCP, so TCP is to be believed"), "{text}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("look.json");
+    let text = output(&scene, &[FORWARDED, "-t", "4", "-o", path.to_str().expect("UTF-8")]).stdout;
+    let text = String::from_utf8(text).expect("text").split_whitespace().collect::<Vec<_>>().join(" ");
+    let kept: Value = serde_json::from_slice(&std::fs::read(&path).expect("kept")).expect("JSON");
+    let said = text.contains("ICMP takes another, slower path than TCP, so TCP is to be believed");
+    assert_eq!(said, anywhere(&kept["look"], "slow-icmp"), "{text}");
 }
 
 #[test_case(Some(&["--delay", "1ms", "--one-way"]); "on all")]
@@ -92,7 +89,7 @@ fn another_delay_is_never_laid_on_icmp(link: Option<&[&str]>) {
     let _forward = link.map(|link| Forward::start(&scene, link));
     let target = if link.is_some() { FORWARDED.to_owned() } else { scene.target(false) };
     let _reflector = scene.reflector(&[]);
-    for _ in 0..asked().unwrap_or(1) {
+    for _ in 0..runs() {
         let look = look(&scene, &[&target]);
         assert!(!anywhere(&look, "slow-icmp"), "{:#}", look["judgement"]);
         let of_tcp = link.is_some_and(|link| link.contains(&"tcp"));
@@ -149,7 +146,7 @@ fn where_the_path_takes_long_the_interval_is_no_cause() {
     let Some(scene) = Scene::undisturbed("a long path") else { return };
     let _forward = Forward::start(&scene, &["--delay", "7ms"]);
     let _reflector = scene.reflector(&[]);
-    for _ in 0..asked().unwrap_or(1) {
+    for _ in 0..runs() {
         let look = look(&scene, &[FORWARDED]);
         assert!(!look["bursts"].as_array().expect("bursts").is_empty(), "{}", look["no_bursts"]);
         assert!(!anywhere(&look, "interval"), "{:#}", look["judgement"]);
@@ -180,7 +177,7 @@ fn two_addresses_by_one_way_are_not_told_apart() {
     run(scene.near(), &["ip", "route", "add", "10.181.9.0/24", "dev", scene.near().interface()]);
     let _reflector = scene.reflector(&[]);
     let target = scene.target(false);
-    for _ in 0..asked().unwrap_or(1) {
+    for _ in 0..runs() {
         let look = look(&scene, &[&target, "--also", "10.181.9.2"]);
         assert!(!anywhere(&look, "address"), "{:#}", look["judgement"]);
     }
