@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Carrier, Method, SocketOptions};
+use measure::method::{Method, SocketOptions};
 use measure::outcome::SocketFacts;
 use measure::throughput::arrivals::Transit;
 use measure::throughput::glance::TcpGlance;
@@ -127,12 +127,6 @@ impl Test {
 
     fn options(&self) -> &SocketOptions {
         &self.method.socket
-    }
-
-    /// How threads are to wait for one another, with the carrier told as it is.
-    fn scene_method(&self) -> Method {
-        let carrier = if self.datagrams { Carrier::Udp } else { Carrier::Tcp };
-        Method { carrier, ..self.method.clone() }
     }
 }
 
