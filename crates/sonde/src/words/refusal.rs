@@ -37,6 +37,7 @@ pub fn refusal(refusal: &Refusal) -> String {
     }
 }
 
+/// What is said of what has no such thing.
 fn not_of(NotOf { what, carrier, pattern }: NotOf) -> String {
     let told = match (what, pattern) {
         (Part::Pattern, Pattern::Stream) => return format!("{carrier} carries no stream: take tcp or udp"),
