@@ -12,7 +12,7 @@ use std::thread;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Batch, Carrier, Method, Pattern, Waiting};
+use measure::method::{Batch, Method, Traffic, Waiting};
 use measure::outcome::one_way::OneWay;
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
@@ -176,7 +176,7 @@ fn against(
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
-    let mut method = effective(&task.method);
+    let mut method = task.method.clone();
     match &task.protocol {
         Protocol::Native => {}
         Protocol::Netperf { passphrase } => {
@@ -192,10 +192,10 @@ fn against(
     } else {
         None
     };
-    let unstamped = control.as_ref().filter(|control| method.stamps.is_some() && !control.opened.got.stamps);
+    let unstamped = control.as_ref().filter(|control| method.traffic.stamps().is_some() && !control.opened.got.stamps);
     let unstamped = unstamped.map(|_| "the reflector stamps none of what comes in segments".to_owned());
-    if unstamped.is_some() {
-        method.stamps = None;
+    if let (Some(_), Traffic::Exchange(exchange)) = (&unstamped, &mut method.traffic) {
+        exchange.stamps = None;
     }
     let mut watch = watch(task, &method, peer);
     let offset_before = wall_offset();
@@ -223,7 +223,7 @@ fn against(
     let finding = conclude(gathered, report, watch.finish(), peer_facts, peer, own, clock_stepped);
     let wire = wire.map(|watched| timed(watched, &finding.recording));
     // A load that was cut short was not waited for: what is still on its way is not lost.
-    let whole = method.pattern != Pattern::Load || finding.ended == Ending::Complete;
+    let whole = method.traffic.load().is_none() || finding.ended == Ending::Complete;
     let stamps_refused = finding.stamps_refused.or(unstamped);
     Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, wire, ..finding })
 }
@@ -248,18 +248,6 @@ fn watch(task: &Task, method: &Method, peer: SocketAddr) -> Watch {
         Some(interface) => reader.through(interface.clone()),
         None => reader,
     })
-}
-
-/// A handshake takes a connection of its own: in an open loop each connection makes them one after the other, and what
-/// waits for its turn is late by that.
-fn effective(method: &Method) -> Method {
-    let anew = matches!(method.pattern, Pattern::ConnectExchange | Pattern::ConnectClose);
-    let one_at_a_time = method.carrier == Carrier::TcpConnect || anew;
-    let mut method = method.clone();
-    if let (true, measure::method::Window::Open { cap }) = (one_at_a_time, &mut method.window) {
-        *cap = method.spread.connections;
-    }
-    method
 }
 
 /// How far wall and monotonic clock may drift apart under a time service that slews (at most 500 ppm, adjtimex(2)),

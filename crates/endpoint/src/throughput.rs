@@ -10,7 +10,7 @@ use std::num::NonZeroU64;
 use std::thread;
 
 use measure::event::Event;
-use measure::method::{BatchBy, Carrier, Direction, Method, Schedule};
+use measure::method::{Direction, Method, Schedule, Sending, StreamOver};
 use measure::throughput::meter::Metered;
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::native::key::Key;
@@ -69,7 +69,7 @@ impl Task {
 
     /// Which way.
     pub fn direction(&self) -> Direction {
-        self.method.direction.unwrap_or_default()
+        self.method.traffic.stream().map_or(Direction::Send, |stream| stream.direction)
     }
 
     /// Streams each way.
@@ -83,9 +83,16 @@ impl Task {
     }
 
     /// Datagrams of one call that sends; 1: each has its own, as programs send them.
-    fn segments(&self) -> u32 {
-        let by_segments = self.method.batch.filter(|batch| batch.by == BatchBy::Segments);
-        by_segments.map_or(1, |batch| batch.messages.clamp(1, MOST_SEGMENTS))
+    pub fn segments(&self) -> u32 {
+        match self.over() {
+            StreamOver::Udp { segments: Some(segments) } => segments.clamp(1, MOST_SEGMENTS),
+            StreamOver::Udp { segments: None } | StreamOver::Tcp { .. } => 1,
+        }
+    }
+
+    fn over(&self) -> StreamOver {
+        let plain = StreamOver::Tcp { sending: Sending::Copy, discard: false };
+        self.method.traffic.stream().map_or(plain, |stream| stream.over)
     }
 
     /// Calls or datagrams that a sending stream makes in 1000 s; `None`: as many as go.
@@ -99,7 +106,7 @@ impl Task {
     }
 
     fn is_of_datagrams(&self) -> bool {
-        self.method.carrier == Carrier::Udp
+        matches!(self.over(), StreamOver::Udp { .. })
     }
 }
 

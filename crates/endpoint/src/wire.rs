@@ -13,7 +13,7 @@ mod ring;
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 
-use measure::method::{BatchBy, Carrier as Carries, Method, Pattern, Window};
+use measure::method::{BatchBy, Carrier as Carries, Exchange, Method, Traffic, Window};
 use measure::recorder::Recording;
 use measure::unit::Nanos;
 use measure::wire::finding::CaptureFacts;
@@ -85,37 +85,37 @@ struct Taken {
 
 /// Whose packets a measurement by `method` with `peer` has; `None` where its connections cannot be told from others'.
 fn target(method: &Method, peer: SocketAddr) -> Target {
-    let carrier = match method.carrier {
+    let carrier = match method.traffic.carrier() {
         Carries::Tcp | Carries::TcpConnect | Carries::TcpSyn => Carrier::Tcp,
         Carries::Udp => Carrier::Udp,
         Carries::Icmp => Carrier::Icmp,
     };
-    let marks = match (method.carrier, method.pattern) {
-        (Carries::Udp, Pattern::Stream) => Marks::Numbers,
+    let marks = match (method.traffic.carrier(), &method.traffic) {
+        (Carries::Udp, Traffic::Stream(_)) => Marks::Numbers,
         (Carries::Udp, _) => Marks::Header,
-        (Carries::Tcp, Pattern::Exchange | Pattern::Load) if headed(method) => Marks::Header,
+        (Carries::Tcp, Traffic::Exchange(_) | Traffic::Load(_)) if headed(method) => Marks::Header,
         _ => Marks::None,
     };
     Target { peer, carrier, marks }
 }
 
 fn headed(method: &Method) -> bool {
-    method.request_bytes.0.min(method.response_bytes.0) >= LENGTH as u64
+    method.traffic.request_bytes().0.min(method.traffic.response_bytes().0) >= LENGTH as u64
 }
 
 /// What the observer is told of a measurement by `method`.
 fn setting(method: &Method, target: &Target, towards: &Towards) -> Setting {
-    let of_segments = method.batch.is_some_and(|batch| batch.by == BatchBy::Segments);
-    let of_datagrams = target.carrier == Carrier::Udp;
+    let (traffic, of_datagrams) = (&method.traffic, target.carrier == Carrier::Udp);
+    let load = traffic.load().and_then(|load| load.batch);
+    let of_segments = load.is_some_and(|batch| batch.by == BatchBy::Segments);
     Setting {
         interface: towards.index,
         mtu_bytes: towards.mtu_bytes,
         // A stream's datagrams are alike, and a path without a card hands them over as they were merged.
-        segment_bytes: (of_datagrams && (of_segments || method.pattern == Pattern::Stream))
-            .then_some(method.request_bytes.0 as u32),
+        segment_bytes: (of_datagrams && (of_segments || traffic.stream().is_some()))
+            .then_some(traffic.request_bytes().0 as u32),
         in_turn: target.marks == Marks::None
-            && method.window == Window::Closed(1)
-            && method.pattern == Pattern::Exchange,
+            && matches!(traffic, Traffic::Exchange(Exchange { window: Window::Closed(1), .. })),
     }
 }
 

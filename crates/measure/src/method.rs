@@ -13,10 +13,12 @@ use crate::unit::{Bytes, Nanos};
 mod asked;
 mod axis;
 mod check;
+mod flat;
 mod message;
 mod refusal;
 #[cfg(test)]
 mod tests;
+mod traffic;
 
 pub use asked::{Asked, Far, default};
 pub use axis::{
@@ -27,21 +29,18 @@ pub use check::{
     LARGEST_DATAGRAM, LARGEST_MESSAGE, LARGEST_PROBE, MOST_DATAGRAMS_A_CALL, MOST_SEGMENTS_A_CALL, SMALLEST_ECHO,
     SMALLEST_NATIVE_DATAGRAM,
 };
+pub use flat::{NotOf, Part};
 pub use message::{Batch, BatchBy, Draws, Share, Sizes};
 pub use refusal::Refusal;
+pub use traffic::{Exchange, Load, Stream, StreamOver, Traffic};
 
 /// How one pair of endpoints is measured, every axis settled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Method {
-    /// What carries the requests.
-    pub carrier: Carrier,
-    /// What one request is.
-    pub pattern: Pattern,
-    /// Which way a stream goes; absent where requests are exchanged.
-    pub direction: Option<Direction>,
-    /// How many requests of one connection may be outstanding; a stream makes one call at a time.
-    pub window: Window,
+    /// What goes over which carrier.
+    #[serde(flatten)]
+    pub traffic: Traffic,
     /// When requests, or the calls of a stream that we send, are due.
     pub schedule: Schedule,
     /// How the sender waits for the next due instant.
@@ -50,24 +49,6 @@ pub struct Method {
     pub waiting: Waiting,
     /// How the peer waits for a request; absent where the peer is no program of ours, or was not asked and has not said.
     pub peer_waiting: Option<Waiting>,
-    /// Which messages ask for a reply: every n-th, counted from 1; 0 is none. Exchanges always ask.
-    pub reply_every: u32,
-    /// How many one-way messages, or datagrams of a stream, may leave in one call; absent: each in one of its own.
-    pub batch: Option<Batch>,
-    /// How the sender of a stream hands over what it sends.
-    #[serde(default, skip_serializing_if = "Sending::is_plain")]
-    pub sending: Sending,
-    /// Whether the receiver of a stream has its kernel throw away what comes, unread (`MSG_TRUNC`); of TCP alone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub discard: bool,
-    /// Size of a request, bytes of payload: 1 to 1 GiB on TCP, up to 65,507 in one datagram. Of a stream: bytes of one
-    /// call at our end. Where sizes differ: the largest.
-    pub request_bytes: Bytes,
-    /// Whether messages of a load differ in size, and how.
-    #[serde(default)]
-    pub sizes: Sizes,
-    /// Size of a reply, bytes of payload. Of a stream: bytes of one call at the peer's end, 0 where the peer chooses.
-    pub response_bytes: Bytes,
     /// Over how many connections, threads and CPUs it is spread.
     pub spread: Spread,
     /// When it ends.
@@ -78,8 +59,6 @@ pub struct Method {
     pub warm_up_ns: Nanos,
     /// Socket options asked for.
     pub socket: SocketOptions,
-    /// Kernel timestamps: how often an exchange is split into its parts; absent: not at all.
-    pub stamps: Option<Stamps>,
     /// Seed of every random draw of the run (Poisson gaps, start phase), so that a schedule can be repeated.
     pub seed: u64,
 }
@@ -87,7 +66,7 @@ pub struct Method {
 impl Method {
     /// Whether a slow answer delays the requests after it.
     pub fn loop_kind(&self) -> LoopKind {
-        match self.window {
+        match self.traffic.window() {
             Window::Closed(_) | Window::Volley(_) => LoopKind::Closed,
             Window::Open { .. } => LoopKind::Open,
         }
@@ -96,60 +75,32 @@ impl Method {
     /// Whether connections take turns of a burst each, so that together they offer the schedule's rate. Where not, each
     /// has its own bursts.
     pub fn shares_bursts(&self) -> bool {
-        self.pattern == Pattern::Load || matches!(self.window, Window::Volley(_))
+        matches!(self.traffic, Traffic::Load(_)) || matches!(self.traffic.window(), Window::Volley(_))
     }
 
     /// The smallest request that can come, bytes of payload.
     pub fn smallest_request(&self) -> Bytes {
-        match (self.schedule, self.sizes.range()) {
+        match (self.schedule, self.traffic.sizes().range()) {
             (Schedule::Trace { smallest, .. }, _) | (_, Some((smallest, _))) => smallest,
-            (_, None) => self.request_bytes,
+            (_, None) => self.traffic.request_bytes(),
         }
     }
 
     /// Whether a reflector of ours has to be on the far side.
     pub fn needs_reflector(&self) -> bool {
-        matches!(self.carrier, Carrier::Tcp | Carrier::Udp)
+        matches!(self.traffic.carrier(), Carrier::Tcp | Carrier::Udp)
     }
 }
 
 /// The method on one line, as every output opens: `tcp exchange · window 1 · back to back · 64 B ⇄ 64 B`.
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.carrier, self.pattern) {
-            (Carrier::TcpConnect, _) => f.write_str("tcp handshake")?,
-            (Carrier::TcpSyn, _) => f.write_str("tcp-syn probe")?,
-            (carrier, Pattern::ConnectExchange) => write!(f, "{carrier} connect + exchange")?,
-            (carrier, Pattern::ConnectClose) => write!(f, "{carrier} connect + close")?,
-            (carrier, Pattern::Exchange) => write!(f, "{carrier} exchange")?,
-            (carrier, Pattern::Stream) => {
-                write!(f, "{carrier} stream")?;
-                self.direction.iter().try_for_each(|direction| write!(f, " · {direction}"))?;
-            }
-            (carrier, Pattern::Load) if self.reply_every == 0 => write!(f, "{carrier} load · no replies")?,
-            (carrier, Pattern::Load) if self.reply_every > 1 => {
-                write!(f, "{carrier} load · reply every {}", self.reply_every)?;
-            }
-            (carrier, Pattern::Load) => write!(f, "{carrier} load · reply to each")?,
-        }
-        match self.window {
-            _ if self.pattern == Pattern::Stream => {}
-            Window::Closed(n) => write!(f, " · window {n}")?,
-            Window::Volley(n) => write!(f, " · volleys of {n}")?,
-            Window::Open { .. } => f.write_str(" · open loop")?,
-        }
-        match (self.pattern, self.schedule) {
-            (Pattern::Load, Schedule::BackToBack) => f.write_str(" · max rate")?,
+        write!(f, "{}", self.traffic)?;
+        match (&self.traffic, self.schedule) {
+            (Traffic::Load(_), Schedule::BackToBack) => f.write_str(" · max rate")?,
             (_, schedule) => write!(f, " · {schedule}")?,
         }
         self.write_sizes(f)?;
-        self.batch.iter().try_for_each(|batch| write!(f, " · {batch}"))?;
-        if !self.sending.is_plain() {
-            write!(f, " · {}", self.sending)?;
-        }
-        if self.discard {
-            f.write_str(" · payload not read")?;
-        }
         if self.schedule.has_instants() {
             write!(f, " · pace {}", self.pacing)?;
         }
@@ -168,24 +119,32 @@ impl fmt::Display for Method {
 }
 
 impl Method {
+    /// How long messages are, and how they are handed over.
     fn write_sizes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.pattern, &self.sizes) {
-            _ if self.carrier == Carrier::TcpConnect => return Ok(()),
-            _ if self.carrier == Carrier::TcpSyn && self.request_bytes == Bytes(0) => return Ok(()),
-            _ if self.carrier == Carrier::TcpSyn => return write!(f, " · {} of payload", self.request_bytes),
-            (Pattern::Stream, _) => return write!(f, " · {} a call", self.request_bytes),
-            (Pattern::ConnectClose, _) => return Ok(()),
-            (_, Sizes::Fixed) => match self.smallest_request() {
-                smallest if smallest < self.request_bytes => write!(f, " · {}..{}", smallest.0, self.request_bytes)?,
-                _ => write!(f, " · {}", self.request_bytes)?,
-            },
-            (_, sizes) => write!(f, " · {sizes}")?,
+        let (request, response) = (self.traffic.request_bytes(), self.traffic.response_bytes());
+        match &self.traffic {
+            Traffic::Handshake { .. } | Traffic::ConnectClose { .. } => return Ok(()),
+            Traffic::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }) if request == Bytes(0) => return Ok(()),
+            Traffic::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }) => {
+                return write!(f, " · {request} of payload");
+            }
+            Traffic::Stream(stream) => return write!(f, " · {request} a call{}", stream.over),
+            _ => {}
         }
-        if self.reply_every == 0 { Ok(()) } else { write!(f, " ⇄ {}", self.response_bytes) }
+        match (self.traffic.sizes(), self.smallest_request()) {
+            (Sizes::Fixed, smallest) if smallest < request => write!(f, " · {}..{request}", smallest.0)?,
+            (Sizes::Fixed, _) => write!(f, " · {request}")?,
+            (sizes, _) => write!(f, " · {sizes}")?,
+        }
+        let load = self.traffic.load();
+        if load.is_none_or(|load| load.reply_every > 0) {
+            write!(f, " ⇄ {response}")?;
+        }
+        load.and_then(|load| load.batch).iter().try_for_each(|batch| write!(f, " · {batch}"))
     }
 
     fn write_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counted = if self.pattern == Pattern::Load { "messages" } else { "requests" };
+        let counted = if matches!(self.traffic, Traffic::Load(_)) { "messages" } else { "requests" };
         if let Some(bytes) = self.stop.bytes {
             return write!(f, " · {bytes} in all");
         }

@@ -24,5 +24,5 @@ pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet:
 pub fn one_at_a_time(method: &Method) -> bool {
     // A loss holds up a loop that does nothing but wait for its one reply.
     let waits = !matches!(method.schedule, Schedule::AtLatest { .. });
-    waits && matches!(method.window, Window::Closed(1))
+    waits && matches!(method.traffic.window(), Window::Closed(1))
 }

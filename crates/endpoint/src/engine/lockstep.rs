@@ -128,7 +128,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     fn record(&mut self, start: Instant) -> (Ended, Instant) {
         let mut edges = Edges::new(start, &self.told);
         self.last_call = edges.last_call();
-        self.spells = Spells::new(start, self.told.method.stamps);
+        self.spells = Spells::new(start, self.told.method.traffic.stamps());
         edges.set_stamp(self.spells.due());
         let mut due = Due::new(self.told.method.schedule, start, 0, 1, self.told.method.seed);
         let mut pacer = Pacer::new(self.told.method.pacing);

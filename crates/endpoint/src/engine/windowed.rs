@@ -15,7 +15,7 @@ mod waiting;
 mod warming;
 
 use measure::event::Event;
-use measure::method::{Pattern, Schedule, Waiting, Window};
+use measure::method::{Load, Schedule, Waiting, Window};
 use measure::recorder::{Held, Recorder};
 use measure::unit::{Instant, Nanos};
 use protocol::link::Link;
@@ -63,6 +63,8 @@ pub struct Windowed<'a, L, W> {
     first: usize,
     /// Whose turn it is, where requests leave in volleys.
     volley: Option<Volley>,
+    /// What is sent, where messages may go one way.
+    load: Option<&'a Load>,
     /// Since when something due has been held back, and by what.
     held: Option<(Held, Instant)>,
     /// Intended instants of the messages of one batch.
@@ -76,7 +78,10 @@ pub struct Windowed<'a, L, W> {
 impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     /// An engine for `flows`, at least one.
     pub fn new(flows: Vec<Flow<L, W>>, told: Told<'a>, outlet: Outlet) -> Self {
-        let window = match told.method.window {
+        let traffic = &told.method.traffic;
+        let window = match traffic.window() {
+            // In an open loop too a connection makes one after the other, and what waits for its turn is late by that.
+            _ if traffic.connects() => 1,
             Window::Closed(n) | Window::Volley(n) => u64::from(n),
             Window::Open { cap } => (u64::from(cap) / u64::from(told.method.spread.connections)).max(1),
         };
@@ -89,7 +94,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
         Self {
             recorder: Recorder::of(told.method, told.exact()),
             pacer: Pacer::new(told.method.pacing),
-            open: matches!(told.method.window, Window::Open { .. }),
+            open: matches!(traffic.window(), Window::Open { .. }),
+            load: traffic.load(),
             scheduled: told.method.schedule.has_instants(),
             polling: told.method.waiting == Waiting::Spin,
             gap: Gap::of(told.method.schedule),
@@ -139,7 +145,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
 
     fn record(&mut self, start: Instant) -> Ended {
         let mut edges = Edges::new(start, &self.told);
-        self.spells = Spells::new(start, self.told.method.stamps);
+        self.spells = Spells::new(start, self.told.method.traffic.stamps());
         edges.set_stamp(self.spells.due());
         for lane in &mut self.lanes {
             lane.begin(start, &self.told);
@@ -208,7 +214,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
     /// Whether messages may go one way.
     #[inline]
     fn is_load(&self) -> bool {
-        self.told.method.pattern == Pattern::Load
+        self.load.is_some()
     }
 
     /// Whether a trace is at its end on each lane.

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern};
+use measure::method::{Carrier, Exchange, Method, Traffic};
+use measure::unit::Bytes;
 use protocol::echo::Marked;
 use protocol::link::Fault;
 
@@ -45,7 +46,7 @@ pub(super) fn against(
         on_event,
     };
     let flows = 0..method.spread.connections;
-    let gathered = if method.carrier == Carrier::Tcp {
+    let gathered = if method.traffic.carrier() == Carrier::Tcp {
         let opened: Opened<Stream, Marked> = flows.map(|flow| stream(flow, &scene)).collect::<Result<_, _>>()?;
         connections::measure(opened, &mut scene, |link: &Stream| Some(link.socket()))?
     } else {
@@ -61,9 +62,11 @@ pub(super) fn against(
 
 /// Refuses what an echo cannot be: another carrier, connections made anew, replies of another length.
 fn refuse(method: &Method, peer: SocketAddr) -> Result<(), EndpointError> {
-    let carried = matches!(method.carrier, Carrier::Tcp | Carrier::Udp);
-    let whole = method.request_bytes == method.response_bytes && method.request_bytes.0 > 0;
-    if carried && whole && method.pattern == Pattern::Exchange {
+    if let Traffic::Exchange(Exchange { carrier: Carrier::Tcp | Carrier::Udp, request_bytes, response_bytes, .. }) =
+        method.traffic
+        && request_bytes == response_bytes
+        && request_bytes > Bytes(0)
+    {
         return Ok(());
     }
     let what = format!("an echo service sends back what it gets, over TCP or UDP: it has no {method}");
@@ -72,7 +75,7 @@ fn refuse(method: &Method, peer: SocketAddr) -> Result<(), EndpointError> {
 
 fn wire_of(method: &Method, peer: SocketAddr) -> Result<Marked, EndpointError> {
     let fail = |cause: std::io::Error| EndpointError::new(Step::Agree, peer, cause);
-    Ok(Marked::new(random::bytes().map_err(fail)?, method.request_bytes.0 as usize))
+    Ok(Marked::new(random::bytes().map_err(fail)?, method.traffic.request_bytes().0 as usize))
 }
 
 fn stream(flow: u32, scene: &Scene<'_>) -> Result<Connection<Stream, Marked>, EndpointError> {
@@ -93,7 +96,7 @@ fn datagram(flow: u32, scene: &Scene<'_>) -> Result<Connection<Datagram, Marked>
     let socket = socket::udp(peer, &method.socket)?;
     socket::set_waiting(&socket, peer, method.waiting)?;
     socket::set_glance(&socket).map_err(|cause| EndpointError::new(Step::Set("timeouts"), peer, cause))?;
-    let length = usize::try_from(method.request_bytes.0).map_err(|_| fail(Fault::TooLong))?;
+    let length = usize::try_from(method.traffic.request_bytes().0).map_err(|_| fail(Fault::TooLong))?;
     let mut connection = connections::datagram(socket, wire_of(method, peer)?, flow, length, method, halt);
     connection.flow.expected = Some(length);
     // One octet more, so that a reply that is too long is seen as such.

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern, Stop as StopAt};
+use measure::method::{Carrier, Method, Stop as StopAt, Traffic};
 use measure::statistics::loss::PeerCounts;
 use measure::unit::Nanos;
 use protocol::netperf::ask::{self, Ask, Flags, Length};
@@ -83,24 +83,25 @@ fn seen(courses: Vec<Course>, method: &Method) -> (Option<u64>, Option<String>) 
 /// The test that measures by `method`.
 fn test(task: &Task, method: Method, peer: SocketAddr) -> Result<Test, EndpointError> {
     let refuse = |what: String| EndpointError::new(Step::Agree, peer, Cause::Peer(what)).on(Side::Ours);
-    let carrier = match method.carrier {
+    let carrier = match method.traffic.carrier() {
         Carrier::Tcp => ask::Carrier::Tcp,
         Carrier::Udp => ask::Carrier::Udp,
         Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn => {
-            return Err(refuse(format!("no netserver is needed for {}", method.carrier)));
+            return Err(refuse(format!("no netserver is needed for {}", method.traffic.carrier())));
         }
     };
-    if matches!(method.pattern, Pattern::ConnectClose | Pattern::Stream | Pattern::Load) {
-        return Err(refuse(format!("a round trip is no {method}")));
-    }
-    let per_connection = method.pattern == Pattern::ConnectExchange;
+    let per_connection = match method.traffic {
+        Traffic::ConnectExchange { .. } => true,
+        Traffic::Exchange(_) => false,
+        _ => return Err(refuse(format!("a round trip is no {method}"))),
+    };
     let size = |bytes: u64| u32::try_from(bytes).ok();
     let length = length(&method);
     let flags = if method.socket.nodelay && carrier == ask::Carrier::Tcp { Flags::NODELAY } else { Flags::NONE };
     let ask = Ask {
         per_connection,
-        request_bytes: size(method.request_bytes.0),
-        response_bytes: size(method.response_bytes.0),
+        request_bytes: size(method.traffic.request_bytes().0),
+        response_bytes: size(method.traffic.response_bytes().0),
         flags: Flags::ROUTE.with(flags),
         ..Ask::omni(carrier, true, true, length)
     };

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
-use measure::method::{Carrier, Method, Pattern, Schedule};
+use measure::method::{Carrier, Method, Pattern, Schedule, Traffic};
 use measure::outcome::SocketFacts;
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
@@ -54,17 +54,17 @@ pub fn request(method: &Method, task: &Task) -> Open {
     Open {
         program: task.program.clone(),
         capabilities,
-        carrier: method.carrier,
+        carrier: method.traffic.carrier(),
         // The messages of a load are exchanges of which most are silent: each says so by itself.
-        pattern: if method.pattern == Pattern::Load { Pattern::Exchange } else { method.pattern },
-        request_bytes: method.request_bytes,
-        response_bytes: method.response_bytes,
+        pattern: method.traffic.load().map_or(method.traffic.pattern(), |_| Pattern::Exchange),
+        request_bytes: method.traffic.request_bytes(),
+        response_bytes: method.traffic.response_bytes(),
         reply_every: 1,
         waiting: method.peer_waiting,
         cpus: method.spread.peer_cpus.clone(),
         flows: method.spread.connections,
-        stamps: method.stamps.is_some(),
-        batch: method.batch,
+        stamps: method.traffic.stamps().is_some(),
+        batch: method.traffic.load().and_then(|load| load.batch),
         receive_buffer_bytes: receive_room(method),
         stream: None,
         rate_per_flow: announced_rate(method),
@@ -76,7 +76,7 @@ pub fn request(method: &Method, task: &Task) -> Open {
 /// The receive buffer of both ends of a load: messages come however fast they are sent, and an end that does not run for
 /// some milliseconds must not lose them. What the usual one holds is gone in one.
 fn receive_room(method: &Method) -> Option<Bytes> {
-    let of_datagrams = method.pattern == Pattern::Load && method.carrier == Carrier::Udp;
+    let of_datagrams = method.traffic.load().is_some_and(|load| load.carrier == Carrier::Udp);
     of_datagrams.then(|| ROOM.min(Bytes(ROOM_IN_ALL.0 / u64::from(method.spread.connections.max(1)))))
 }
 
@@ -95,7 +95,7 @@ fn longest(method: &Method, length: Nanos) -> Nanos {
 
 /// Whether requests have room for the native header.
 pub fn headed(method: &Method) -> bool {
-    method.request_bytes.0 >= LENGTH as u64
+    method.traffic.request_bytes().0 >= LENGTH as u64
 }
 
 /// What a session's opening gave us to show on each data connection.
@@ -182,16 +182,20 @@ struct Opening<'a> {
 pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Gathered, EndpointError> {
     let opening = Opening { method: scene.method, peer: scene.peer, admission, stop: scene.stop, halt: scene.halt };
     let method = opening.method;
-    match (method.carrier, method.pattern) {
+    match (method.traffic.carrier(), &method.traffic) {
+        (_, Traffic::Handshake { .. } | Traffic::ConnectExchange { .. }) => {
+            let opened = opening.each(|flow| opening.handshake(flow))?;
+            connections::measure(opened, scene, |_: &Handshake| None)
+        }
         // Probes have their own opening: `crate::syn`.
-        (Carrier::TcpSyn, _) | (_, Pattern::ConnectClose | Pattern::Stream) => Err(opening.not_native()),
-        (Carrier::Tcp, Pattern::Exchange | Pattern::Load)
-            if headed(method) && method.response_bytes.0 >= LENGTH as u64 =>
-        {
+        (Carrier::TcpSyn | Carrier::TcpConnect, _) | (_, Traffic::ConnectClose { .. } | Traffic::Stream(_)) => {
+            Err(opening.not_native())
+        }
+        (Carrier::Tcp, _) if headed(method) && method.traffic.response_bytes().0 >= LENGTH as u64 => {
             let opened = opening.each(|flow| opening.stream(flow, opening.native(flow)?))?;
             connections::measure(opened, scene, |link: &Stream| Some(link.socket()))
         }
-        (Carrier::Tcp, Pattern::Exchange | Pattern::Load) => {
+        (Carrier::Tcp, _) => {
             let opened = opening.each(|flow| opening.stream(flow, Ordered(opening.native(flow)?)))?;
             connections::measure(opened, scene, |link: &Stream| Some(link.socket()))
         }
@@ -202,10 +206,6 @@ pub fn measure(admission: Option<Admission>, scene: &mut Scene<'_>) -> Result<Ga
         (Carrier::Icmp, _) => {
             let opened = opening.each(|flow| opening.icmp(flow))?;
             connections::measure(opened, scene, |link: &Datagram| Some(link.socket()))
-        }
-        (Carrier::TcpConnect, _) | (Carrier::Tcp, Pattern::ConnectExchange) => {
-            let opened = opening.each(|flow| opening.handshake(flow))?;
-            connections::measure(opened, scene, |_: &Handshake| None)
         }
     }
 }
@@ -219,7 +219,7 @@ impl Opening<'_> {
     }
 
     fn native(&self, flow: u16) -> Result<Native, EndpointError> {
-        Ok(Native::new(self.admission()?.token, flow, self.method.response_bytes.0 as u32))
+        Ok(Native::new(self.admission()?.token, flow, self.method.traffic.response_bytes().0 as u32))
     }
 
     fn admission(&self) -> Result<Admission, EndpointError> {
@@ -248,8 +248,9 @@ impl Opening<'_> {
             let _granted = socket.set_recv_buffer_size(room.0 as usize);
         }
         let wire = self.native(flow)?;
-        let mut connection = self.datagram(socket, wire, u32::from(flow), self.method.request_bytes.0 as usize)?;
-        let expected = self.method.response_bytes.0 as usize;
+        let mut connection =
+            self.datagram(socket, wire, u32::from(flow), self.method.traffic.request_bytes().0 as usize)?;
+        let expected = self.method.traffic.response_bytes().0 as usize;
         connection.flow.expected = Some(expected);
         // One byte more, so that a reply that is too long is seen as such.
         connection.flow.reply.resize(expected + 1, 0);
@@ -308,15 +309,14 @@ impl Opening<'_> {
         // Without a route our own kernel would refuse each of them, as if somebody had answered. Connecting a UDP
         // socket looks the route up, and sends nothing.
         socket::udp(self.peer, &self.method.socket)?;
-        let reply_length = self.method.response_bytes.0 as usize;
-        let content = match self.method.pattern {
-            Pattern::ConnectClose | Pattern::Stream | Pattern::Load => return Err(self.not_native()),
-            Pattern::Exchange => Content::None,
-            Pattern::ConnectExchange => Content::Exchange {
+        let reply_length = self.method.traffic.response_bytes().0 as usize;
+        let content = match self.method.traffic {
+            Traffic::ConnectExchange { .. } => Content::Exchange {
                 preamble: self.preamble(flow)?.to_vec(),
                 accepted: Some(DataAnswer::Accepted.code()),
                 reply_length,
             },
+            _ => Content::None,
         };
         // A handshake alone sends nothing, and has no session to name.
         let wire = match self.admission {
@@ -327,7 +327,7 @@ impl Opening<'_> {
         let link = Handshake::new(peer, options, self.method.waiting, content, Course::Brief, self.halt.clone())?;
         let facts = link.socket().map(socket_facts).unwrap_or_default();
         let facts = SocketFacts { remote: self.peer.to_string(), ..facts };
-        let request = vec![0; self.method.request_bytes.0 as usize];
+        let request = vec![0; self.method.traffic.request_bytes().0 as usize];
         let reply = vec![0; reply_length];
         let wire = Apart::new(wire);
         let flow = Flow { link, wire, index: u32::from(flow), request, reply, expected: Some(reply_length) };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use measure::clock_offset;
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern};
+use measure::method::{Carrier, Exchange, Method, Traffic};
 use measure::outcome::one_way::OneWay;
 use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
@@ -42,9 +42,13 @@ pub(super) fn against(
 ) -> Result<Finding, EndpointError> {
     check(method, peer, key)?;
     let wire = task.verify.map(|wish| wire::Watch::start_foreign(method, peer, wish)).transpose()?;
-    let stamps = method.stamps.is_some();
+    let stamps = method.traffic.stamps().is_some();
     // The engine has no parts to ask for: the kernel stamps each exchange throughout.
-    let method = &Method { stamps: None, ..method.clone() };
+    let mut method = method.clone();
+    if let Traffic::Exchange(exchange) = &mut method.traffic {
+        exchange.stamps = None;
+    }
+    let method = &method;
     let halt = Stop::default();
     let sender = Sender { method, peer, key, stamps, stop, halt: &halt };
     let mut gather = Gather::default();
@@ -77,7 +81,7 @@ fn check(method: &Method, peer: SocketAddr, key: Option<&Key>) -> Result<(), End
     let refuse = |what: &str, hint| {
         Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what.to_owned())).on(Side::Ours).with_hint(hint))
     };
-    if method.carrier != Carrier::Udp || method.pattern != Pattern::Exchange {
+    if !matches!(method.traffic, Traffic::Exchange(Exchange { carrier: Carrier::Udp, .. })) {
         return refuse("STAMP's packets are exchanged over UDP alone", Hint::StampIsUdp);
     }
     let is_one_host = match peer.ip().to_canonical() {
@@ -88,7 +92,8 @@ fn check(method: &Method, peer: SocketAddr, key: Option<&Key>) -> Result<(), End
         return refuse("no session-reflector answers what is sent to many", Hint::StampIsOneHost);
     }
     let shortest = session(key, 0).length() as u64;
-    if method.request_bytes.0 < shortest || method.response_bytes != method.request_bytes {
+    if method.traffic.request_bytes().0 < shortest || method.traffic.response_bytes() != method.traffic.request_bytes()
+    {
         let mode = if key.is_some() { "an authenticated packet of STAMP" } else { "a packet of STAMP" };
         let what = format!("{mode} has {shortest} bytes at least, and its answer as many");
         return refuse(&what, Hint::StampSize { shortest });
@@ -142,7 +147,7 @@ impl Sender<'_> {
         let session = Arc::new(session(self.key, u16::from_be_bytes(random::bytes().map_err(fail)?).max(1)));
         let facts = socket_facts(&socket);
         let beside = socket.try_clone().ok();
-        let length = self.method.request_bytes.0 as usize;
+        let length = self.method.traffic.request_bytes().0 as usize;
         let (waiting, stop) = (self.method.waiting, self.halt.clone());
         let mut link = StampLink::new(socket, Arc::clone(&session), waiting, self.stamps, stop);
         let opening = opening::open(&mut link, &session, length, self.stop).map_err(|why| self.unopened(why))?;

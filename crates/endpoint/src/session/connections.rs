@@ -61,8 +61,8 @@ pub fn stream<W>(socket: Socket, wire: W, index: u32, method: &Method, stop: &St
     let stamping = stamping(&socket, method);
     let refused = stamping.refused.clone();
     let facts = socket_facts(&socket);
-    let lengths = (method.request_bytes.0 as usize, method.response_bytes.0 as usize);
-    let patient = method.window != Window::Closed(1);
+    let lengths = (method.traffic.request_bytes().0 as usize, method.traffic.response_bytes().0 as usize);
+    let patient = method.traffic.window() != Window::Closed(1);
     let mut link = Stream::new(socket, method.waiting, lengths, patient, stop.clone());
     link.stamping = stamping;
     let (request, reply) = (vec![0; lengths.0.min(PIECE)], vec![0; lengths.1.min(PIECE)]);
@@ -87,7 +87,7 @@ pub fn datagram<W>(
     if engine::exchanges::one_at_a_time(method) {
         link.go_one_by_one();
     }
-    let handed = method.batch.map(|batch| link.batch(batch.by));
+    let handed = method.traffic.load().and_then(|load| load.batch).map(|batch| link.batch(batch.by));
     // Room for an IPv4 header with all its options, which a raw socket puts in front.
     let reply = vec![0; length + 61];
     let flow = Flow { link, wire, index, request: vec![0; length], reply, expected: None };
@@ -95,7 +95,7 @@ pub fn datagram<W>(
 }
 
 fn stamping(socket: &Socket, method: &Method) -> Stamping {
-    if method.stamps.is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() }
+    if method.traffic.stamps().is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() }
 }
 
 /// Shares the connections out to the threads and measures over them.

@@ -45,7 +45,7 @@ impl fmt::Display for SocketName {
 
 /// Length of a request as the socket takes it: header and payload.
 pub fn request_length(method: &Method) -> usize {
-    Echo::message_length(method.request_bytes.0 as usize)
+    Echo::message_length(method.traffic.request_bytes().0 as usize)
 }
 
 /// What ping lets its users ask of a socket, beside what every method has.

@@ -41,7 +41,7 @@ pub fn segments(probing: &Probing, post: Post, halt: &Stop) -> Result<Connection
         flags: probing.flags,
         window: probing.window,
         options: probing.options.clone(),
-        payload: probing.method.request_bytes.0 as usize,
+        payload: probing.method.traffic.request_bytes().0 as usize,
         seq: probing.seq,
         ack: probing.ack,
         bad_checksum: probing.bad_checksum,
@@ -65,13 +65,13 @@ pub fn datagrams(
         aim: probing.aim,
         bad_checksum: probing.bad_checksum,
     };
-    let length = datagram::HEADER + probing.method.request_bytes.0 as usize;
+    let length = datagram::HEADER + probing.method.traffic.request_bytes().0 as usize;
     Ok(connection(probing, ported.socket, ported.reserved, Datagrams::new(shape, post), length, halt))
 }
 
 /// All that an engine needs to probe by echo requests.
 pub fn echoes(probing: &Probing, post: Post, halt: &Stop) -> Result<Connection<Raw, Echoed<Post>>, EndpointError> {
-    let (peer, payload) = (probing.peer, probing.method.request_bytes.0 as usize);
+    let (peer, payload) = (probing.peer, probing.method.traffic.request_bytes().0 as usize);
     let local = local_address(peer, &probing.method.socket)?;
     let ([high, low, ..], nonce) = (draw(peer)?, u32::from_be_bytes(draw(peer)?));
     let identifier = u16::from_be_bytes([high, low]);
@@ -120,7 +120,8 @@ fn connection<W>(
     halt: &Stop,
 ) -> Connection<Raw, W> {
     let method = &probing.method;
-    let stamping = if method.stamps.is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
+    let stamping =
+        if method.traffic.stamps().is_some() { Stamping::prepare(socket.as_fd()) } else { Stamping::default() };
     let refused = stamping.refused.clone();
     let facts = socket_facts(&socket);
     let hops = match (probing.ttl_rises, probing.ttl) {
@@ -153,7 +154,7 @@ pub fn local_address(peer: SocketAddr, options: &SocketOptions) -> Result<Socket
 
 /// As many ports as probes can be out at once: one whose last probe may still be answered is not used again.
 fn ports_wanted(method: &Method) -> u32 {
-    let out = match method.window {
+    let out = match method.traffic.window() {
         Window::Closed(n) | Window::Volley(n) => u64::from(n).saturating_mul(4),
         Window::Open { cap } => {
             let gap = method.schedule.mean_gap().map_or(1, |gap| gap.0.max(1));

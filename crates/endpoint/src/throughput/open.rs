@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use measure::method::{Pattern, SocketOptions};
+use measure::method::{Pattern, Sending, SocketOptions, StreamOver};
 use measure::unit::{Bytes, Nanos};
 use protocol::native::header::{Flags, Header, LENGTH, Token};
 use protocol::native::message::{Open, capability};
@@ -46,11 +46,15 @@ const GREETING: Nanos = Nanos::millis(400);
 /// What the session is asked for.
 pub fn request(task: &Task) -> Open {
     let method = &task.method;
-    let call = method.request_bytes;
+    let (call, theirs) = (method.traffic.request_bytes(), method.traffic.response_bytes());
+    let (sending, discard) = match task.over() {
+        StreamOver::Tcp { sending, discard } => (sending, discard),
+        StreamOver::Udp { .. } => (Sending::Copy, false),
+    };
     let ask = Ask {
         direction: task.direction(),
-        sending: method.sending,
-        discard: method.discard,
+        sending,
+        discard,
         segments: Some(task.segments()).filter(|segments| *segments > 1),
         after_ns: method.stop.after_ns,
         bytes: method.stop.bytes,
@@ -64,10 +68,10 @@ pub fn request(task: &Task) -> Open {
     Open {
         program: task.program.clone(),
         capabilities: [capability::STREAMS.to_owned()].into(),
-        carrier: method.carrier,
+        carrier: method.traffic.carrier(),
         pattern: Pattern::Stream,
         request_bytes: call,
-        response_bytes: if method.response_bytes == Bytes(0) { call } else { method.response_bytes },
+        response_bytes: if theirs == Bytes(0) { call } else { theirs },
         reply_every: 1,
         waiting: method.peer_waiting,
         cpus: method.spread.peer_cpus.clone(),
@@ -104,10 +108,10 @@ pub fn lanes(task: &Task, peer: SocketAddr, control: &Control, stop: &Stop) -> R
             let place = place(task.direction(), flow, flows);
             let number = flow as u16;
             let numbers = Numbers::new(&opening.admission.token(), number);
-            let (way, start) = if task.is_of_datagrams() {
-                opening.datagrams(number, numbers, sends)
-            } else {
-                opening.tcp(number, sends)
+            let (way, start) = match task.over() {
+                StreamOver::Udp { .. } => opening.datagrams(number, numbers, sends),
+                StreamOver::Tcp { sending, .. } if sends => opening.tcp_sender(number, sending),
+                StreamOver::Tcp { discard, .. } => opening.tcp_receiver(number, discard),
             }?;
             Ok(Lane { way, number, place, numbers, start })
         })
@@ -122,18 +126,24 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    fn tcp(&self, flow: u16, sends: bool) -> Result<(Any<Numbers>, Start), EndpointError> {
+    fn tcp(&self, flow: u16) -> Result<(Socket, usize), EndpointError> {
         let method = &self.task.method;
-        let size = method.request_bytes.0 as usize;
         let socket = connected(self.peer, self.admission, flow, method, self.stop)?;
-        if !sends {
-            let way = Receiver::new(socket, Ring::new(Shape::of(size)), method.waiting);
-            return Ok((Any::Receive(if method.discard { way.discarding() } else { way }), Start::Octet));
-        }
+        Ok((socket, method.traffic.request_bytes().0 as usize))
+    }
+
+    fn tcp_receiver(&self, flow: u16, discard: bool) -> Result<(Any<Numbers>, Start), EndpointError> {
+        let (socket, size) = self.tcp(flow)?;
+        let way = Receiver::new(socket, Ring::new(Shape::of(size)), self.task.method.waiting);
+        Ok((Any::Receive(if discard { way.discarding() } else { way }), Start::Octet))
+    }
+
+    fn tcp_sender(&self, flow: u16, sending: Sending) -> Result<(Any<Numbers>, Start), EndpointError> {
+        let (socket, size) = self.tcp(flow)?;
         let fail = |cause| {
             EndpointError::new(Step::Set("how a stream is sent"), self.peer, cause).with_hint(Hint::NoSuchSending)
         };
-        Ok((sender(socket, size, method.sending, method.waiting).map_err(fail)?, Start::AtOnce))
+        Ok((sender(socket, size, sending, self.task.method.waiting).map_err(fail)?, Start::AtOnce))
     }
 
     fn datagrams(&self, flow: u16, numbers: Numbers, sends: bool) -> Result<(Any<Numbers>, Start), EndpointError> {
@@ -142,7 +152,7 @@ impl Opening<'_> {
         let socket = socket::udp(self.peer, &options)?;
         socket::set_waiting(&socket, self.peer, method.waiting)?;
         socket::set_glance(&socket).map_err(|cause| EndpointError::new(Step::Set("timeouts"), self.peer, cause))?;
-        let size = method.request_bytes.0 as usize;
+        let size = method.traffic.request_bytes().0 as usize;
         if sends {
             self.check_segments(&socket, size)?;
         }

@@ -37,10 +37,10 @@ fn asked(schedule: Schedule, count: u64) -> Asked {
 fn run(asked: &Asked, path: Path) -> Seen {
     let method = asked.resolve_towards(Far::Foreign).expect("a sensible method");
     let network = Network::new(&VirtualClock::new());
-    let size = method.request_bytes.0 as usize;
+    let size = method.traffic.request_bytes().0 as usize;
     let flow = Flow {
         link: network.link(path, Peer::native()),
-        wire: Native::new(Token([9; 16]), 0, method.response_bytes.0 as u32),
+        wire: Native::new(Token([9; 16]), 0, method.traffic.response_bytes().0 as u32),
         index: 0,
         request: vec![0; size],
         reply: vec![0; size + 1],

@@ -59,7 +59,7 @@ fn run_at(clock: &VirtualClock, asked: &Asked, path: Path) -> Seen {
     let method = asked.resolve().expect("a sensible method");
     let network = Network::new(clock);
     let link = network.link(path, Peer::native());
-    let size = method.request_bytes.0 as usize;
+    let size = method.traffic.request_bytes().0 as usize;
     let wire = Native::new(TOKEN, 0, size as u32);
     let flow = Flow { link, wire, index: 0, request: vec![0; size], reply: vec![0; size + 1], expected: Some(size) };
     drive(vec![flow], &method, network)

@@ -65,10 +65,10 @@ fn run(asked: &Asked, paths: Vec<Path>) -> Seen {
     let asked = Asked { connections: Some(paths.len() as u32), threads: Some(1), ..asked.clone() };
     let method = method(&asked);
     let network = Network::new(&VirtualClock::new());
-    let size = method.request_bytes.0 as usize;
+    let size = method.traffic.request_bytes().0 as usize;
     let flows = (0..).zip(paths).map(|(index, path)| Flow {
         link: network.link(path, Peer::native()),
-        wire: Native::new(Token([9; 16]), index, method.response_bytes.0 as u32),
+        wire: Native::new(Token([9; 16]), index, method.traffic.response_bytes().0 as u32),
         index: u32::from(index),
         request: vec![0; size],
         reply: vec![0; size + 1],

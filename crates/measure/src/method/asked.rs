@@ -6,8 +6,10 @@ use super::Method;
 use super::axis::{
     Carrier, Direction, Pacing, Pattern, Schedule, Sending, SocketOptions, Spread, Stamps, Stop, Waiting, Window,
 };
+use super::flat::{Flat, NotOf, Part};
 use super::message::{Batch, Sizes};
 use super::refusal::Refusal;
+use super::traffic::Traffic;
 use crate::unit::{Bytes, Nanos};
 
 /// What each axis is when nobody says.
@@ -127,85 +129,51 @@ impl Asked {
         let carrier = self.carrier.unwrap_or(if pattern == Pattern::Load { Carrier::Udp } else { Carrier::Tcp });
         let schedule = self.schedule.unwrap_or(Schedule::BackToBack);
         let (request_bytes, response_bytes) = self.resolve_sizes(carrier, pattern, schedule)?;
-        let method = Method {
+        let traffic = Traffic::try_from(Flat {
             carrier,
             pattern,
-            direction: self.resolve_direction(pattern)?,
-            window: self.resolve_window(schedule, pattern)?,
-            schedule,
-            pacing: self.pacing.unwrap_or(Pacing::Hybrid),
-            waiting: self.waiting.unwrap_or(Waiting::Block),
-            peer_waiting: match (carrier, far) {
-                (Carrier::Tcp | Carrier::Udp, Far::Native) => self.peer_waiting,
-                (Carrier::Icmp | Carrier::TcpConnect | Carrier::TcpSyn, _)
-                | (_, Far::Foreign | Far::ForeignPaced | Far::Anyone) => None,
-            },
-            reply_every: self.resolve_reply_every(pattern, far)?,
+            direction: self.direction,
+            window: self.resolve_window(carrier, pattern, schedule)?,
+            reply_every: self.reply_every.unwrap_or(1),
             batch: self.batch,
             sending: self.sending.unwrap_or_default(),
             discard: self.discard,
             request_bytes,
             sizes: self.sizes.clone(),
             response_bytes,
+            stamps: self.resolve_stamps(carrier, pattern),
+        })?;
+        let method = Method {
+            schedule,
+            pacing: self.pacing.unwrap_or(Pacing::Hybrid),
+            waiting: self.waiting.unwrap_or(Waiting::Block),
+            peer_waiting: self.peer_waiting,
             spread: self.resolve_spread()?,
-            stop: self.resolve_stop(pattern, schedule)?,
+            stop: self.resolve_stop(schedule)?,
             timeout_ns: self.timeout_ns.unwrap_or(default::TIMEOUT),
-            warm_up_ns: self.warm_up_ns.unwrap_or(if pattern == Pattern::Stream || carrier == Carrier::TcpSyn {
-                Nanos::ZERO
-            } else {
-                default::WARM_UP
+            warm_up_ns: self.warm_up_ns.unwrap_or(match (carrier, pattern) {
+                (_, Pattern::Stream) | (Carrier::TcpSyn, _) => Nanos::ZERO,
+                _ => default::WARM_UP,
             }),
             socket: SocketOptions { nodelay: !self.nagle, ..self.socket.clone() },
-            stamps: self.resolve_stamps(carrier, pattern)?,
             seed: self.seed.unwrap_or(0),
+            traffic,
         };
         method.check(self, far)?;
         Ok(method)
     }
 
-    fn resolve_direction(&self, pattern: Pattern) -> Result<Option<Direction>, Refusal> {
-        match (pattern, self.direction) {
-            (Pattern::Stream, asked) => Ok(Some(asked.unwrap_or(Direction::Send))),
-            (_, None) => Ok(None),
-            (_, Some(_)) => Err(Refusal::ExchangesGoBothWays),
-        }
-    }
-
-    fn resolve_reply_every(&self, pattern: Pattern, far: Far) -> Result<u32, Refusal> {
-        match self.reply_every {
-            // A tool of the field may only send.
-            Some(0) if pattern == Pattern::Load && far != Far::Native => Ok(0),
-            Some(0) => Err(Refusal::ReplyEveryNothing),
-            Some(n) if n > 1 && pattern != Pattern::Load => Err(Refusal::RepliesToEach),
-            asked => Ok(asked.unwrap_or(1)),
-        }
-    }
-
     fn resolve_sizes(&self, carrier: Carrier, pattern: Pattern, schedule: Schedule) -> Result<(Bytes, Bytes), Refusal> {
-        let empty = (Bytes(0), Bytes(0));
-        let sized = self.request_bytes.is_some() || self.response_bytes.is_some();
-        match (carrier, pattern) {
-            (Carrier::TcpConnect, _) if sized => return Err(Refusal::HandshakeCarriesNothing),
-            (_, Pattern::ConnectClose) if sized => return Err(Refusal::CloseCarriesNothing),
-            (Carrier::TcpConnect, _) | (_, Pattern::ConnectClose) => return Ok(empty),
-            (_, Pattern::Stream) => {
-                let call = if carrier == Carrier::Udp { default::DATAGRAM } else { default::CALL };
-                return Ok((self.request_bytes.unwrap_or(call), self.response_bytes.unwrap_or(Bytes(0))));
-            }
+        let usual = match (carrier, pattern) {
             (_, Pattern::Load) => return self.resolve_load_sizes(schedule),
             (_, Pattern::Exchange) if self.sizes.range().is_some() => return self.resolve_load_sizes(schedule),
-            (_, Pattern::Exchange | Pattern::ConnectExchange) => {}
-        }
-        if carrier == Carrier::TcpSyn {
-            return match self.response_bytes {
-                // An answer is a bare segment.
-                None => Ok((self.request_bytes.unwrap_or(Bytes(0)), Bytes(0))),
-                Some(_) => Err(Refusal::ProbesGetNoPayload),
-            };
-        }
-        let request = self.request_bytes.unwrap_or(default::SIZE);
-        let response = self.response_bytes.unwrap_or(if carrier == Carrier::Icmp { request } else { default::SIZE });
-        Ok((request, response))
+            (Carrier::TcpConnect | Carrier::TcpSyn, _) | (_, Pattern::ConnectClose) => (Bytes(0), Bytes(0)),
+            (Carrier::Udp, Pattern::Stream) => (default::DATAGRAM, Bytes(0)),
+            (_, Pattern::Stream) => (default::CALL, Bytes(0)),
+            (Carrier::Icmp, _) => (default::SIZE, self.request_bytes.unwrap_or(default::SIZE)),
+            (_, Pattern::Exchange | Pattern::ConnectExchange) => (default::SIZE, default::SIZE),
+        };
+        Ok((self.request_bytes.unwrap_or(usual.0), self.response_bytes.unwrap_or(usual.1)))
     }
 
     /// Of messages that differ in size the largest; and a reply as long as the smallest, unless another is asked for.
@@ -238,19 +206,10 @@ impl Asked {
         Ok(Spread { connections, threads, cpus: self.cpus.clone(), peer_cpus: self.peer_cpus.clone() })
     }
 
-    fn resolve_stop(&self, pattern: Pattern, schedule: Schedule) -> Result<Stop, Refusal> {
+    fn resolve_stop(&self, schedule: Schedule) -> Result<Stop, Refusal> {
         let mut stop = self.stop.clone();
         if stop.count == Some(0) || stop.after_ns == Some(Nanos::ZERO) || stop.bytes == Some(Bytes(0)) {
             return Err(Refusal::NothingToMeasure);
-        }
-        match pattern {
-            Pattern::Stream if stop.count.is_some() || stop.settled.is_some() => {
-                return Err(Refusal::StreamHasNoRequests);
-            }
-            Pattern::Stream if stop.bytes.is_some() => return Ok(stop),
-            Pattern::Stream => {}
-            _ if stop.bytes.is_some() => return Err(Refusal::OnlyStreamsEndByBytes),
-            _ => {}
         }
         if let Some(settled) = stop.settled {
             if !(settled.quantile > 0.0 && settled.quantile < 1.0) {
@@ -261,52 +220,36 @@ impl Asked {
             }
             // A noisy path may never settle: an hour bounds the wait for it.
             stop.after_ns.get_or_insert(Nanos::secs(3_600));
-        } else if stop.count.is_none() && !matches!(schedule, Schedule::Trace { .. }) {
+        } else if stop.count.is_none() && stop.bytes.is_none() && !matches!(schedule, Schedule::Trace { .. }) {
             stop.after_ns.get_or_insert(default::DURATION);
         }
         Ok(stop)
     }
 
-    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Result<Option<Stamps>, Refusal> {
+    fn resolve_stamps(&self, carrier: Carrier, pattern: Pattern) -> Option<Stamps> {
         let possible = pattern == Pattern::Exchange && carrier != Carrier::TcpConnect;
         // To switch receive stamps on the kernel needs a CPU for a moment, which a spinning thread of real-time priority
         // does not give it. There they are taken on request only.
         let spinning = self.waiting == Some(Waiting::Spin);
-        match (self.stamps, possible) {
-            (Some(true), false) if pattern == Pattern::Stream => Err(Refusal::NoStampsOnStreams),
-            (Some(true), false) if pattern == Pattern::Load => Err(Refusal::NoStampsOnLoads),
-            (Some(true), false) => Err(Refusal::NoStampsOnHandshakes),
-            (Some(false), _) | (None, false) => Ok(None),
-            (None, true) if spinning => Ok(None),
-            (Some(true), true) => Ok(Some(default::STAMPS_ASKED)),
-            (None, true) => Ok(Some(default::STAMPS)),
+        match self.stamps {
+            Some(asked) => asked.then_some(default::STAMPS_ASKED),
+            None => (possible && !spinning).then_some(default::STAMPS),
         }
     }
 
-    fn resolve_volley(&self, pattern: Pattern) -> Result<Window, Refusal> {
-        match (self.volley, self.window) {
-            (_, Some(_)) => Err(Refusal::WindowTwice),
-            _ if pattern != Pattern::Exchange => Err(Refusal::VolleysAreExchanges),
-            (None | Some(0), _) => Err(Refusal::EmptyBurst),
-            (Some(n), _) if n > 1 << 20 => Err(Refusal::WindowTooLarge { window: n }),
-            (Some(n), None) => Ok(Window::Volley(n)),
-        }
-    }
-
-    fn resolve_window(&self, schedule: Schedule, pattern: Pattern) -> Result<Window, Refusal> {
+    fn resolve_window(&self, carrier: Carrier, pattern: Pattern, schedule: Schedule) -> Result<Window, Refusal> {
+        let open = Window::Open { cap: default::OPEN_CAP };
         let on_schedule = schedule.has_instants();
-        match self.window {
-            _ if self.volley.is_some() => self.resolve_volley(pattern),
-            Some(_) if pattern == Pattern::Stream => Err(Refusal::StreamHasNoWindow),
-            None if pattern == Pattern::Stream => Ok(Window::Closed(1)),
-            None | Some(0) if pattern == Pattern::Load => Ok(Window::Open { cap: default::OPEN_CAP }),
-            Some(_) if pattern == Pattern::Load => Err(Refusal::LoadHasNoWindow),
-            Some(0) if !on_schedule => Err(Refusal::UnboundedBackToBack),
-            Some(0) => Ok(Window::Open { cap: default::OPEN_CAP }),
-            Some(n) if n > 1 << 20 => Err(Refusal::WindowTooLarge { window: n }),
-            Some(n) => Ok(Window::Closed(n)),
-            None if on_schedule => Ok(Window::Open { cap: default::OPEN_CAP }),
-            None => Ok(Window::Closed(1)),
+        match (self.window, self.volley) {
+            (Some(_), Some(_)) => Err(Refusal::WindowTwice),
+            (_, Some(0)) => Err(Refusal::EmptyBurst),
+            (Some(n), _) | (_, Some(n)) if n > 1 << 20 => Err(Refusal::WindowTooLarge { window: n }),
+            (_, Some(n)) => Ok(Window::Volley(n)),
+            (Some(_), _) if pattern == Pattern::Stream => Err(NotOf { what: Part::Window, carrier, pattern }.into()),
+            (None, _) if pattern == Pattern::Stream => Ok(Window::Closed(1)),
+            (None | Some(0), _) if pattern == Pattern::Load || on_schedule => Ok(open),
+            (Some(0), _) => Err(Refusal::UnboundedBackToBack),
+            (window, _) => Ok(Window::Closed(window.unwrap_or(1))),
         }
     }
 }

@@ -54,6 +54,18 @@ pub enum Pattern {
     Load,
 }
 
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Exchange => "exchange",
+            Self::ConnectExchange => "connect + exchange",
+            Self::ConnectClose => "connect + close",
+            Self::Stream => "stream",
+            Self::Load => "load",
+        })
+    }
+}
+
 /// Which way a stream goes, seen from our end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

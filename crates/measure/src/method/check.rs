@@ -2,9 +2,11 @@
 
 use super::Method;
 use super::asked::{Asked, Far};
-use super::axis::{Carrier, Direction, Pattern, Schedule, Sending, Window};
+use super::axis::{Carrier, Schedule, Window};
+use super::flat::{NotOf, Part};
 use super::message::{Batch, BatchBy, Sizes};
 use super::refusal::Refusal;
+use super::traffic::{Load, Stream, StreamOver, Traffic};
 use crate::unit::{Bytes, Nanos};
 
 /// The smallest datagram of the native protocol: its header. `protocol::native` holds it to this by a test.
@@ -24,16 +26,35 @@ pub const MOST_SEGMENTS_A_CALL: u32 = 128;
 
 impl Method {
     pub(super) fn check(&self, asked: &Asked, far: Far) -> Result<(), Refusal> {
-        self.check_pattern()?;
-        self.check_load(far)?;
-        self.check_sizes(far)?;
-        self.check_schedule(far)?;
+        let (carrier, pattern, stop) = (self.traffic.carrier(), self.traffic.pattern(), &self.stop);
         if far != Far::Native && asked.peer_waiting.is_some() {
             return Err(Refusal::ForeignWaiting);
         }
-        if !self.needs_reflector() && (asked.peer_waiting.is_some() || !self.spread.peer_cpus.is_empty()) {
-            return Err(Refusal::NoPeerProgram { carrier: self.carrier });
+        Part::check(
+            carrier,
+            pattern,
+            [
+                (Part::Trace, matches!(self.schedule, Schedule::Trace { .. })),
+                (Part::Requests, stop.count.is_some() || stop.settled.is_some()),
+                (Part::End, stop.bytes.is_some()),
+                (Part::FarProgram, asked.peer_waiting.is_some() || !self.spread.peer_cpus.is_empty()),
+                (Part::TcpOptions, asked.nagle || self.socket.congestion.is_some()),
+            ],
+        )?;
+        match &self.traffic {
+            Traffic::Handshake { .. } | Traffic::ConnectClose { .. } => {}
+            Traffic::Stream(stream) => check_stream(stream)?,
+            // Ours have one size on a connection, and no volleys by which to tell theirs.
+            Traffic::Exchange(exchange) if far == Far::Native && exchange.sizes != Sizes::Fixed => {
+                return Err(NotOf { what: Part::Sizes, carrier, pattern }.into());
+            }
+            Traffic::Exchange(_) | Traffic::ConnectExchange { .. } => self.check_sizes(far)?,
+            Traffic::Load(load) => {
+                self.check_load(load, far)?;
+                self.check_sizes(far)?;
+            }
         }
+        self.check_schedule(far)?;
         if asked.pacing.is_some() && !self.schedule.has_instants() {
             return Err(Refusal::NothingToPace);
         }
@@ -43,23 +64,14 @@ impl Method {
         if self.stop.after_ns.is_some_and(|t| t > Nanos::secs(7 * 86_400)) {
             return Err(Refusal::TooLong);
         }
-        if self.carrier != Carrier::Tcp && (asked.nagle || self.socket.congestion.is_some()) {
-            return Err(Refusal::TcpOnly { carrier: self.carrier });
-        }
         Ok(())
     }
 
     fn check_sizes(&self, far: Far) -> Result<(), Refusal> {
-        if self.pattern == Pattern::ConnectClose || self.carrier == Carrier::TcpConnect {
-            return Ok(());
-        }
-        if self.pattern == Pattern::Stream {
-            return self.check_calls();
-        }
-        if self.carrier == Carrier::TcpSyn {
-            return self.check_probe();
-        }
-        let (smallest, largest) = match self.carrier {
+        check_drawn(self.traffic.sizes())?;
+        let (carrier, request, response) =
+            (self.traffic.carrier(), self.traffic.request_bytes(), self.traffic.response_bytes());
+        let (smallest, largest) = match carrier {
             Carrier::Tcp | Carrier::TcpConnect => (1, LARGEST_MESSAGE),
             Carrier::Udp if far == Far::Anyone => (0, LARGEST_DATAGRAM),
             Carrier::Udp if far != Far::Native => (1, LARGEST_DATAGRAM),
@@ -69,61 +81,40 @@ impl Method {
             Carrier::Icmp => (SMALLEST_ECHO, LARGEST_DATAGRAM),
             Carrier::TcpSyn => (0, LARGEST_PROBE),
         };
-        let response = if self.reply_every == 0 { self.request_bytes } else { self.response_bytes };
-        for bytes in [self.smallest_request(), self.request_bytes, response] {
-            if bytes.0 < smallest || bytes.0 > largest {
-                return Err(Refusal::Size { carrier: self.carrier, bytes, smallest, largest });
-            }
+        let answers = self.traffic.load().is_none_or(|load| load.reply_every > 0);
+        for bytes in [self.smallest_request(), request, if answers { response } else { request }] {
+            check_size(carrier, bytes, smallest, largest)?;
         }
-        if self.carrier == Carrier::Icmp && self.request_bytes != self.response_bytes {
+        if carrier == Carrier::Icmp && request != response {
             return Err(Refusal::EchoIsSymmetric);
         }
         // A foreign server answers as its own protocol has it; ours never amplifies.
         let smallest = self.smallest_request();
-        if self.carrier == Carrier::Udp && far == Far::Native && self.response_bytes > smallest {
-            return Err(Refusal::Amplifies { request: smallest, response: self.response_bytes });
-        }
-        Ok(())
-    }
-
-    fn check_probe(&self) -> Result<(), Refusal> {
-        if self.request_bytes.0 > LARGEST_PROBE {
-            let (carrier, bytes) = (self.carrier, self.request_bytes);
-            return Err(Refusal::Size { carrier, bytes, smallest: 0, largest: LARGEST_PROBE });
-        }
-        Ok(())
-    }
-
-    /// A call that sends a datagram sends it whole; one that receives may offer more room than one can take.
-    fn check_calls(&self) -> Result<(), Refusal> {
-        let datagrams = self.carrier == Carrier::Udp;
-        let sends = self.direction.is_some_and(Direction::sends);
-        let largest = |sends: bool| if datagrams && sends { LARGEST_DATAGRAM } else { LARGEST_MESSAGE };
-        for (bytes, smallest, largest) in
-            [(self.request_bytes, 1, largest(sends)), (self.response_bytes, 0, largest(!sends))]
-        {
-            if bytes.0 < smallest || bytes.0 > largest {
-                return Err(Refusal::Size { carrier: self.carrier, bytes, smallest, largest });
-            }
+        if carrier == Carrier::Udp && far == Far::Native && response > smallest {
+            return Err(Refusal::Amplifies { request: smallest, response });
         }
         Ok(())
     }
 
     fn check_schedule(&self, far: Far) -> Result<(), Refusal> {
-        match self.schedule {
-            Schedule::Every { interval_ns: Nanos::ZERO }
-            | Schedule::Preloaded { interval_ns: Nanos::ZERO, .. }
-            | Schedule::AtLatest { gap_ns: Nanos::ZERO, .. }
-            | Schedule::Bursts { interval_ns: Nanos::ZERO, .. } => Err(Refusal::ZeroInterval),
-            Schedule::Bursts { count: 0, .. } | Schedule::Preloaded { count: 0, .. } => Err(Refusal::EmptyBurst),
-            Schedule::BackToBack => Ok(()),
-            Schedule::Trace { .. } if self.pattern != Pattern::Load => Err(Refusal::TracesAreLoads),
-            Schedule::Trace { messages: 0, .. } => Err(Refusal::NothingToMeasure),
+        match (self.schedule, &self.traffic) {
+            (
+                Schedule::Every { interval_ns: Nanos::ZERO }
+                | Schedule::Preloaded { interval_ns: Nanos::ZERO, .. }
+                | Schedule::AtLatest { gap_ns: Nanos::ZERO, .. }
+                | Schedule::Bursts { interval_ns: Nanos::ZERO, .. },
+                _,
+            ) => Err(Refusal::ZeroInterval),
+            (Schedule::Bursts { count: 0, .. } | Schedule::Preloaded { count: 0, .. }, _) => Err(Refusal::EmptyBurst),
+            (Schedule::BackToBack, _) => Ok(()),
+            (Schedule::Trace { messages: 0, .. }, _) => Err(Refusal::NothingToMeasure),
             // Ours sends as it is asked to, and so do some others.
-            _ if self.direction == Some(Direction::Receive) && far == Far::Foreign => Err(Refusal::PacedReceiver),
-            _ if self.pattern == Pattern::Stream => Ok(()),
+            (_, Traffic::Stream(stream)) if !stream.direction.sends() && far == Far::Foreign => {
+                Err(Refusal::PacedReceiver)
+            }
+            (_, Traffic::Stream(_)) => Ok(()),
             // A burst of a foreign tool is so many exchanges, one after the other where its window is one.
-            Schedule::Bursts { count, .. } if far == Far::Native => match self.window {
+            (Schedule::Bursts { count, .. }, traffic) if far == Far::Native => match traffic.window() {
                 Window::Closed(n) if n < count => Err(Refusal::BurstBeyondWindow { burst: count, window: n }),
                 _ => Ok(()),
             },
@@ -131,100 +122,67 @@ impl Method {
         }
     }
 
-    /// What only a load has, and what a load needs.
-    fn check_load(&self, far: Far) -> Result<(), Refusal> {
-        if self.pattern == Pattern::Stream {
-            return self.check_paths();
+    fn check_load(&self, load: &Load, far: Far) -> Result<(), Refusal> {
+        // A tool of the field may only send.
+        if load.reply_every == 0 && far == Far::Native {
+            return Err(Refusal::ReplyEveryNothing);
         }
-        if self.sending != Sending::Copy || self.discard {
-            return Err(Refusal::PathsAreStreams);
-        }
-        if self.pattern != Pattern::Load {
-            return match (&self.sizes, self.batch) {
-                (_, Some(_)) => Err(Refusal::BatchesAreLoads),
-                (Sizes::Fixed, None) => Ok(()),
-                // One program's messages say their own length, and so do the replies.
-                (_, None) if far != Far::Native && matches!(self.window, Window::Volley(_)) => self.check_drawn_sizes(),
-                (_, None) => Err(Refusal::SizesAreLoads),
-            };
-        }
-        if !self.needs_reflector() {
-            return Err(Refusal::NothingToLoad { carrier: self.carrier });
-        }
-        self.check_drawn_sizes()?;
         // On a stream of ours messages are told apart by their one size, and what each asks for by its header.
-        if self.carrier == Carrier::Tcp && far == Far::Native {
-            if self.smallest_request() != self.request_bytes {
+        if load.carrier == Carrier::Tcp && far == Far::Native {
+            if self.smallest_request() != load.request_bytes {
                 return Err(Refusal::SizesOnStreams);
             }
-            if self.reply_every > 1 && self.request_bytes.0 < SMALLEST_NATIVE_DATAGRAM {
-                return Err(Refusal::NoRoomToAsk { bytes: self.request_bytes, smallest: SMALLEST_NATIVE_DATAGRAM });
+            if load.reply_every > 1 && load.request_bytes.0 < SMALLEST_NATIVE_DATAGRAM {
+                return Err(Refusal::NoRoomToAsk { bytes: load.request_bytes, smallest: SMALLEST_NATIVE_DATAGRAM });
             }
         }
-        self.check_batch()
+        match load.batch {
+            Some(_) if load.reply_every == 1 => Err(Refusal::NothingToBatch),
+            Some(batch) => check_batch(batch, load.request_bytes),
+            None => Ok(()),
+        }
     }
+}
 
-    /// How a stream's bytes are handed over.
-    fn check_paths(&self) -> Result<(), Refusal> {
-        if !matches!(self.sizes, Sizes::Fixed) {
-            return Err(Refusal::SizesAreLoads);
-        }
-        if self.carrier == Carrier::Udp && (self.sending != Sending::Copy || self.discard) {
-            return Err(Refusal::PathsAreTcp);
-        }
-        match self.batch {
-            Some(Batch { by: BatchBy::Calls, .. }) => Err(Refusal::BatchesAreLoads),
-            _ => self.check_batch(),
-        }
-    }
+/// A call that sends a datagram sends it whole; one that receives may offer more room than one can take.
+fn check_stream(stream: &Stream) -> Result<(), Refusal> {
+    let (carrier, segments) = match stream.over {
+        StreamOver::Tcp { .. } => (Carrier::Tcp, None),
+        StreamOver::Udp { segments } => (Carrier::Udp, segments),
+    };
+    let sends = stream.direction.sends();
+    let largest = |sends: bool| if carrier == Carrier::Udp && sends { LARGEST_DATAGRAM } else { LARGEST_MESSAGE };
+    check_size(carrier, stream.call_bytes, 1, largest(sends))?;
+    check_size(carrier, stream.peer_call_bytes, 0, largest(!sends))?;
+    segments.map_or(Ok(()), |messages| check_batch(Batch { messages, by: BatchBy::Segments }, stream.call_bytes))
+}
 
-    fn check_drawn_sizes(&self) -> Result<(), Refusal> {
-        match &self.sizes {
-            Sizes::Uniform { smallest, largest } if smallest > largest => {
-                Err(Refusal::SizesBackwards { smallest: *smallest, largest: *largest })
-            }
-            Sizes::Mix(shares) if shares.is_empty() || shares.iter().any(|share| share.weight == 0) => {
-                Err(Refusal::EmptyShare)
-            }
-            Sizes::Fixed | Sizes::Uniform { .. } | Sizes::Mix(_) => Ok(()),
-        }
-    }
+fn check_size(carrier: Carrier, bytes: Bytes, smallest: u64, largest: u64) -> Result<(), Refusal> {
+    let fits = (smallest..=largest).contains(&bytes.0);
+    if fits { Ok(()) } else { Err(Refusal::Size { carrier, bytes, smallest, largest }) }
+}
 
-    fn check_batch(&self) -> Result<(), Refusal> {
-        let Some(batch) = self.batch else { return Ok(()) };
-        if self.carrier != Carrier::Udp {
-            return Err(Refusal::BatchesAreDatagrams { carrier: self.carrier });
+fn check_drawn(sizes: &Sizes) -> Result<(), Refusal> {
+    match sizes {
+        Sizes::Uniform { smallest, largest } if smallest > largest => {
+            Err(Refusal::SizesBackwards { smallest: *smallest, largest: *largest })
         }
-        if self.pattern == Pattern::Load && self.reply_every == 1 {
-            return Err(Refusal::NothingToBatch);
+        Sizes::Mix(shares) if shares.is_empty() || shares.iter().any(|share| share.weight == 0) => {
+            Err(Refusal::EmptyShare)
         }
-        let most = match batch.by {
-            BatchBy::Calls => MOST_DATAGRAMS_A_CALL,
-            // All segments together are one datagram to the socket.
-            BatchBy::Segments => {
-                let fit = LARGEST_DATAGRAM / self.request_bytes.0.max(1);
-                u32::try_from(fit).map_or(MOST_SEGMENTS_A_CALL, |fit| fit.min(MOST_SEGMENTS_A_CALL))
-            }
-        };
-        if batch.messages < 2 || batch.messages > most {
-            let bytes: Bytes = self.request_bytes;
-            return Err(Refusal::Batch { messages: batch.messages, most, bytes });
-        }
-        Ok(())
+        Sizes::Fixed | Sizes::Uniform { .. } | Sizes::Mix(_) => Ok(()),
     }
+}
 
-    fn check_pattern(&self) -> Result<(), Refusal> {
-        let connects = matches!(self.pattern, Pattern::ConnectExchange | Pattern::ConnectClose);
-        let one_at_a_time = connects || self.carrier == Carrier::TcpConnect;
-        if connects && self.carrier != Carrier::Tcp {
-            return Err(Refusal::NothingToConnect { carrier: self.carrier });
+fn check_batch(batch: Batch, bytes: Bytes) -> Result<(), Refusal> {
+    let most = match batch.by {
+        BatchBy::Calls => MOST_DATAGRAMS_A_CALL,
+        // All segments together are one datagram to the socket.
+        BatchBy::Segments => {
+            let fit = LARGEST_DATAGRAM / bytes.0.max(1);
+            u32::try_from(fit).map_or(MOST_SEGMENTS_A_CALL, |fit| fit.min(MOST_SEGMENTS_A_CALL))
         }
-        if self.pattern == Pattern::Stream && !matches!(self.carrier, Carrier::Tcp | Carrier::Udp) {
-            return Err(Refusal::NothingToStream { carrier: self.carrier });
-        }
-        if one_at_a_time && matches!(self.window, Window::Closed(n) if n > 1) {
-            return Err(Refusal::OneHandshakeAtATime);
-        }
-        Ok(())
-    }
+    };
+    let messages = batch.messages;
+    if (2..=most).contains(&messages) { Ok(()) } else { Err(Refusal::Batch { messages, most, bytes }) }
 }

@@ -1,13 +1,14 @@
 //! Why a method makes no sense.
 
 use super::axis::Carrier;
+use super::flat::NotOf;
 use crate::unit::{Bytes, Nanos};
 
 /// Why a method makes no sense. What to ask for instead is for those to say who took the question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// A handshake has no payload.
-    HandshakeCarriesNothing,
+    /// Something said of what has no such thing.
+    NotOf(NotOf),
     /// A count of zero.
     NothingToMeasureWith,
     /// Threads without a connection.
@@ -33,44 +34,18 @@ pub enum Refusal {
     },
     /// A tolerance outside its range.
     NoTolerance,
-    /// Stamps asked for where there are none.
-    NoStampsOnHandshakes,
-    /// Stamps asked for on a stream.
-    NoStampsOnStreams,
-    /// A close has no payload.
-    CloseCarriesNothing,
-    /// A direction of exchanges.
-    ExchangesGoBothWays,
-    /// A stream over something that carries none.
-    NothingToStream {
-        /// The carrier.
-        carrier: Carrier,
-    },
-    /// A window of a stream.
-    StreamHasNoWindow,
-    /// An end by requests or by a quantile, of a stream.
-    StreamHasNoRequests,
-    /// An end by bytes, of exchanges.
-    OnlyStreamsEndByBytes,
     /// A schedule of a stream that we receive.
     PacedReceiver,
     /// What a foreign protocol cannot ask for.
     ForeignWaiting,
     /// A window said twice.
     WindowTwice,
-    /// A volley of something that is no exchange.
-    VolleysAreExchanges,
     /// An open loop without a schedule.
     UnboundedBackToBack,
     /// A window beyond what is kept.
     WindowTooLarge {
         /// What was asked for.
         window: u32,
-    },
-    /// The far side runs no program of ours.
-    NoPeerProgram {
-        /// The carrier.
-        carrier: Carrier,
     },
     /// Pacing without a schedule.
     NothingToPace,
@@ -81,11 +56,6 @@ pub enum Refusal {
     },
     /// Longer than a week.
     TooLong,
-    /// TCP options on another carrier.
-    TcpOnly {
-        /// The carrier.
-        carrier: Carrier,
-    },
     /// A size outside what the carrier can carry.
     Size {
         /// The carrier.
@@ -117,19 +87,10 @@ pub enum Refusal {
         /// The window.
         window: u32,
     },
-    /// Connect + exchange over something without connections.
-    NothingToConnect {
-        /// The carrier.
-        carrier: Carrier,
-    },
     /// Every zeroth message.
     ReplyEveryNothing,
-    /// Fewer replies than requests, of exchanges.
-    RepliesToEach,
     /// Sizes said twice.
     SizesTwice,
-    /// A distribution of sizes outside of a load.
-    SizesAreLoads,
     /// Messages of different sizes on a stream of ours.
     SizesOnStreams,
     /// A range that runs backwards.
@@ -141,34 +102,12 @@ pub enum Refusal {
     },
     /// A mix without sizes, or with a size that never comes.
     EmptyShare,
-    /// A trace of something that is no load.
-    TracesAreLoads,
-    /// A load over something that answers each message.
-    NothingToLoad {
-        /// The carrier.
-        carrier: Carrier,
-    },
-    /// A window of a load.
-    LoadHasNoWindow,
-    /// Stamps asked for on a load.
-    NoStampsOnLoads,
     /// Messages too short to say that they want no reply.
     NoRoomToAsk {
         /// The size asked for.
         bytes: Bytes,
         /// The smallest that has room.
         smallest: u64,
-    },
-    /// A batch of something that is no load.
-    BatchesAreLoads,
-    /// A way of handing over of something that is no stream.
-    PathsAreStreams,
-    /// A way of handing over of datagrams.
-    PathsAreTcp,
-    /// A batch on a stream.
-    BatchesAreDatagrams {
-        /// The carrier.
-        carrier: Carrier,
     },
     /// A batch where each message asks for a reply.
     NothingToBatch,
@@ -181,8 +120,10 @@ pub enum Refusal {
         /// The size of the largest.
         bytes: Bytes,
     },
-    /// A reply's size asked of a carrier whose answers are bare.
-    ProbesGetNoPayload,
-    /// Concurrent handshakes on one thread.
-    OneHandshakeAtATime,
+}
+
+impl From<NotOf> for Refusal {
+    fn from(not: NotOf) -> Self {
+        Self::NotOf(not)
+    }
 }

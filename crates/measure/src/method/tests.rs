@@ -6,6 +6,10 @@ use test_case::test_case;
 
 const EVERY_MS: Option<Schedule> = Some(Schedule::Every { interval_ns: Nanos::millis(1) });
 
+fn not(what: Part, carrier: Carrier, pattern: Pattern) -> Refusal {
+    Refusal::NotOf(NotOf { what, carrier, pattern })
+}
+
 #[test]
 fn what_a_foreign_server_sends_has_a_rate_only_where_its_protocol_says_one() {
     let asked = Asked {
@@ -23,7 +27,7 @@ fn what_a_foreign_server_sends_has_a_rate_only_where_its_protocol_says_one() {
 #[test]
 fn nothing_said_is_a_closed_tcp_exchange() {
     let method = Asked::default().resolve().unwrap();
-    assert_eq!(method.window, Window::Closed(1));
+    assert_eq!(method.traffic.window(), Window::Closed(1));
     assert_eq!(method.loop_kind(), LoopKind::Closed);
     assert_eq!(method.stop.after_ns, Some(default::DURATION));
     assert_eq!(method.to_string(), "tcp exchange · window 1 · back to back · 64 B ⇄ 64 B · block · 10 s");
@@ -34,7 +38,7 @@ fn a_schedule_alone_is_an_open_loop_and_a_window_closes_it() {
     let open = Asked { schedule: EVERY_MS, ..Asked::default() }.resolve().unwrap();
     assert_eq!(open.loop_kind(), LoopKind::Open);
     let closed = Asked { schedule: EVERY_MS, window: Some(1), ..Asked::default() }.resolve().unwrap();
-    assert_eq!(closed.window, Window::Closed(1));
+    assert_eq!(closed.traffic.window(), Window::Closed(1));
 }
 
 #[test]
@@ -43,15 +47,15 @@ fn a_count_alone_has_no_time_limit() {
     assert_eq!(Asked { stop, ..Asked::default() }.resolve().unwrap().stop.after_ns, None);
 }
 
-#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), request_bytes: Some(Bytes(1)), ..Asked::default() }, &Refusal::HandshakeCarriesNothing; "payload in a handshake")]
+#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), request_bytes: Some(Bytes(1)), ..Asked::default() }, &not(Part::RequestBytes, Carrier::TcpConnect, Pattern::Exchange); "payload in a handshake")]
 #[test_case(&Asked { connections: Some(0), ..Asked::default() }, &Refusal::NothingToMeasureWith; "no connection")]
 #[test_case(&Asked { threads: Some(2), ..Asked::default() }, &Refusal::IdleThreads { threads: 2, connections: 1 }; "threads without connections")]
 #[test_case(&Asked { window: Some(0), ..Asked::default() }, &Refusal::UnboundedBackToBack; "open loop without schedule")]
-#[test_case(&Asked { carrier: Some(Carrier::Icmp), peer_cpus: vec![1], ..Asked::default() }, &Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "peer cpu for icmp")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), peer_cpus: vec![1], ..Asked::default() }, &not(Part::FarProgram, Carrier::Icmp, Pattern::Exchange); "peer cpu for icmp")]
 #[test_case(&Asked { pacing: Some(Pacing::Spin), ..Asked::default() }, &Refusal::NothingToPace; "pacing without schedule")]
-#[test_case(&Asked { carrier: Some(Carrier::Udp), nagle: true, ..Asked::default() }, &Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
-#[test_case(&Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, &Refusal::NothingToConnect { carrier: Carrier::Udp }; "crr on udp")]
-#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), window: Some(4), ..Asked::default() }, &Refusal::OneHandshakeAtATime; "window of handshakes")]
+#[test_case(&Asked { carrier: Some(Carrier::Udp), nagle: true, ..Asked::default() }, &not(Part::TcpOptions, Carrier::Udp, Pattern::Exchange); "nagle on udp")]
+#[test_case(&Asked { carrier: Some(Carrier::Udp), pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, &not(Part::Pattern, Carrier::Udp, Pattern::ConnectExchange); "crr on udp")]
+#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), window: Some(4), ..Asked::default() }, &not(Part::Window, Carrier::TcpConnect, Pattern::Exchange); "window of handshakes")]
 #[test_case(&Asked { carrier: Some(Carrier::Udp), response_bytes: Some(Bytes(128)), ..Asked::default() }, &Refusal::Amplifies { request: Bytes(64), response: Bytes(128) }; "amplification")]
 #[test_case(&Asked { schedule: Some(Schedule::Every { interval_ns: Nanos::ZERO }), ..Asked::default() }, &Refusal::ZeroInterval; "interval of zero")]
 #[test_case(&Asked { schedule: Some(Schedule::Bursts { count: 8, interval_ns: Nanos::millis(1) }), window: Some(4), ..Asked::default() }, &Refusal::BurstBeyondWindow { burst: 8, window: 4 }; "burst beyond window")]
@@ -79,34 +83,38 @@ fn connect_close() -> Asked {
 #[test]
 fn a_stream_is_told_by_its_direction_and_the_size_of_its_calls() {
     let method = stream(None).resolve().unwrap();
-    assert_eq!((method.direction, method.request_bytes), (Some(Direction::Send), default::CALL));
-    assert_eq!((method.response_bytes, method.warm_up_ns, method.stamps), (Bytes(0), Nanos::ZERO, None));
+    let direction = method.traffic.stream().map(|stream| stream.direction);
+    assert_eq!((direction, method.traffic.request_bytes()), (Some(Direction::Send), default::CALL));
+    assert_eq!(
+        (method.traffic.response_bytes(), method.warm_up_ns, method.traffic.stamps()),
+        (Bytes(0), Nanos::ZERO, None)
+    );
     assert_eq!(method.to_string(), "tcp stream · send · back to back · 128 KiB a call · block · 10 s");
     let stop = Stop { bytes: Some(Bytes(1_000_000)), ..Stop::default() };
     let by_bytes = Asked { carrier: Some(Carrier::Udp), stop, ..stream(Some(Direction::Receive)) }.resolve().unwrap();
-    assert_eq!((by_bytes.stop.after_ns, by_bytes.request_bytes), (None, default::DATAGRAM));
+    assert_eq!((by_bytes.stop.after_ns, by_bytes.traffic.request_bytes()), (None, default::DATAGRAM));
     assert_eq!(by_bytes.to_string(), "udp stream · receive · back to back · 1400 B a call · block · 1.000 MB in all");
 }
 
 #[test]
 fn a_connection_that_is_only_closed_again_has_no_size() {
     let method = connect_close().resolve().unwrap();
-    assert_eq!((method.request_bytes, method.response_bytes, method.direction), (Bytes(0), Bytes(0), None));
+    assert_eq!(method.traffic, Traffic::ConnectClose { open_loop: false });
     assert_eq!(method.to_string(), "tcp connect + close · window 1 · back to back · block · 10 s");
 }
 
-#[test_case(&Asked { carrier: Some(Carrier::Icmp), ..stream(None) }, &Refusal::NothingToStream { carrier: Carrier::Icmp }; "a stream of echoes")]
-#[test_case(&Asked { window: Some(1), ..stream(None) }, &Refusal::StreamHasNoWindow; "a window of a stream")]
-#[test_case(&Asked { stop: Stop { count: Some(9), ..Stop::default() }, ..stream(None) }, &Refusal::StreamHasNoRequests; "requests of a stream")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), ..stream(None) }, &not(Part::Pattern, Carrier::Icmp, Pattern::Stream); "a stream of echoes")]
+#[test_case(&Asked { window: Some(1), ..stream(None) }, &not(Part::Window, Carrier::Tcp, Pattern::Stream); "a window of a stream")]
+#[test_case(&Asked { stop: Stop { count: Some(9), ..Stop::default() }, ..stream(None) }, &not(Part::Requests, Carrier::Tcp, Pattern::Stream); "requests of a stream")]
 #[test_case(&Asked { stop: Stop { bytes: Some(Bytes(0)), ..Stop::default() }, ..stream(None) }, &Refusal::NothingToMeasure; "no bytes")]
-#[test_case(&Asked { stop: Stop { bytes: Some(Bytes(9)), ..Stop::default() }, ..Asked::default() }, &Refusal::OnlyStreamsEndByBytes; "bytes of exchanges")]
-#[test_case(&Asked { sending: Some(Sending::File), ..Asked::default() }, &Refusal::PathsAreStreams; "an exchange from a file")]
-#[test_case(&Asked { discard: true, carrier: Some(Carrier::Udp), ..stream(None) }, &Refusal::PathsAreTcp; "datagrams thrown away unread")]
-#[test_case(&Asked { batch: Some(Batch { messages: 9, by: BatchBy::Segments }), ..stream(None) }, &Refusal::BatchesAreDatagrams { carrier: Carrier::Tcp }; "segments of a tcp stream")]
-#[test_case(&Asked { stamps: Some(true), ..stream(None) }, &Refusal::NoStampsOnStreams; "stamps of a stream")]
-#[test_case(&Asked { direction: Some(Direction::Send), ..Asked::default() }, &Refusal::ExchangesGoBothWays; "a direction of exchanges")]
-#[test_case(&Asked { request_bytes: Some(Bytes(1)), ..connect_close() }, &Refusal::CloseCarriesNothing; "payload in a close")]
-#[test_case(&Asked { window: Some(2), ..connect_close() }, &Refusal::OneHandshakeAtATime; "two at once")]
+#[test_case(&Asked { stop: Stop { bytes: Some(Bytes(9)), ..Stop::default() }, ..Asked::default() }, &not(Part::End, Carrier::Tcp, Pattern::Exchange); "bytes of exchanges")]
+#[test_case(&Asked { sending: Some(Sending::File), ..Asked::default() }, &not(Part::Sending, Carrier::Tcp, Pattern::Exchange); "an exchange from a file")]
+#[test_case(&Asked { discard: true, carrier: Some(Carrier::Udp), ..stream(None) }, &not(Part::Sending, Carrier::Udp, Pattern::Stream); "datagrams thrown away unread")]
+#[test_case(&Asked { batch: Some(Batch { messages: 9, by: BatchBy::Segments }), ..stream(None) }, &not(Part::Batch, Carrier::Tcp, Pattern::Stream); "segments of a tcp stream")]
+#[test_case(&Asked { stamps: Some(true), ..stream(None) }, &not(Part::Stamps, Carrier::Tcp, Pattern::Stream); "stamps of a stream")]
+#[test_case(&Asked { direction: Some(Direction::Send), ..Asked::default() }, &not(Part::Direction, Carrier::Tcp, Pattern::Exchange); "a direction of exchanges")]
+#[test_case(&Asked { request_bytes: Some(Bytes(1)), ..connect_close() }, &not(Part::RequestBytes, Carrier::Tcp, Pattern::ConnectClose); "payload in a close")]
+#[test_case(&Asked { window: Some(2), ..connect_close() }, &not(Part::Window, Carrier::Tcp, Pattern::ConnectClose); "two at once")]
 fn what_a_stream_or_a_close_has_not_is_refused(asked: &Asked, refusal: &Refusal) {
     assert_eq!(asked.resolve().unwrap_err(), *refusal);
 }
@@ -118,7 +126,7 @@ fn a_datagram_that_is_sent_has_a_limit_and_room_for_one_has_not() {
         Asked { carrier: Some(Carrier::Udp), request_bytes: size, ..stream(Some(direction)) }.resolve()
     };
     assert!(matches!(call(Direction::Send), Err(Refusal::Size { largest: LARGEST_DATAGRAM, .. })));
-    assert_eq!(call(Direction::Receive).unwrap().request_bytes, Bytes(212_992));
+    assert_eq!(call(Direction::Receive).unwrap().traffic.request_bytes(), Bytes(212_992));
 }
 
 #[test]
@@ -181,7 +189,7 @@ fn batched(messages: u32, by: BatchBy) -> Asked {
 fn a_load_is_an_open_loop_of_datagrams_and_says_which_are_answered() {
     let schedule = Some(Schedule::Rate { rate_per_1000s: crate::unit::Rate::per_second(100_000).unwrap() });
     let method = Asked { schedule, reply_every: Some(100), ..load() }.resolve().unwrap();
-    assert_eq!((method.window, method.stamps), (Window::Open { cap: default::OPEN_CAP }, None));
+    assert_eq!((method.traffic.window(), method.traffic.stamps()), (Window::Open { cap: default::OPEN_CAP }, None));
     let line = "udp load · reply every 100 · open loop · 100 000/s · 64 B ⇄ 64 B · pace hybrid · block · 10 s";
     assert_eq!(method.to_string(), line);
     let stop = Stop { count: Some(5_000), ..Stop::default() };
@@ -197,8 +205,8 @@ fn a_load_is_an_open_loop_of_datagrams_and_says_which_are_answered() {
 #[test_case(&Asked { request_bytes: Some(Bytes(1_000)), ..load() }, 1_000, 1_000, "1000 B ⇄ 1000 B"; "one size")]
 fn the_reply_is_as_long_as_the_smallest(asked: &Asked, smallest: u64, largest: u64, words: &str) {
     let method = asked.resolve().unwrap();
-    assert_eq!((method.smallest_request(), method.request_bytes), (Bytes(smallest), Bytes(largest)));
-    assert_eq!(method.response_bytes, Bytes(smallest));
+    assert_eq!((method.smallest_request(), method.traffic.request_bytes()), (Bytes(smallest), Bytes(largest)));
+    assert_eq!(method.traffic.response_bytes(), Bytes(smallest));
     assert!(method.to_string().contains(&format!(" · {words} · ")), "{method}");
 }
 
@@ -218,26 +226,26 @@ fn what_shares_a_call_stands_in_the_line() {
 }
 
 #[test_case(&Asked { reply_every: Some(0), ..load() }, &Refusal::ReplyEveryNothing; "no replies")]
-#[test_case(&Asked { reply_every: Some(2), ..Asked::default() }, &Refusal::RepliesToEach; "exchanges without replies")]
-#[test_case(&Asked { window: Some(3), ..load() }, &Refusal::LoadHasNoWindow; "a window")]
-#[test_case(&Asked { stamps: Some(true), ..load() }, &Refusal::NoStampsOnLoads; "stamps")]
-#[test_case(&Asked { carrier: Some(Carrier::Icmp), ..load() }, &Refusal::NothingToLoad { carrier: Carrier::Icmp }; "echoes")]
-#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), ..load() }, &Refusal::NothingToLoad { carrier: Carrier::TcpConnect }; "handshakes")]
+#[test_case(&Asked { reply_every: Some(2), ..Asked::default() }, &not(Part::ReplyEvery, Carrier::Tcp, Pattern::Exchange); "exchanges without replies")]
+#[test_case(&Asked { window: Some(3), ..load() }, &not(Part::Window, Carrier::Udp, Pattern::Load); "a window")]
+#[test_case(&Asked { stamps: Some(true), ..load() }, &not(Part::Stamps, Carrier::Udp, Pattern::Load); "stamps")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), ..load() }, &not(Part::Pattern, Carrier::Icmp, Pattern::Load); "echoes")]
+#[test_case(&Asked { carrier: Some(Carrier::TcpConnect), ..load() }, &not(Part::Pattern, Carrier::TcpConnect, Pattern::Load); "handshakes")]
 #[test_case(&Asked { request_bytes: Some(Bytes(64)), ..sized(range(64, 65)) }, &Refusal::SizesTwice; "a size and a range")]
 #[test_case(&Asked { request_bytes: Some(Bytes(64)), ..trace(64, 64) }, &Refusal::SizesTwice; "a size and a trace")]
 #[test_case(&Asked { sizes: range(64, 65), ..trace(64, 64) }, &Refusal::SizesTwice; "a range and a trace")]
-#[test_case(&Asked { pattern: None, ..sized(range(64, 65)) }, &Refusal::SizesAreLoads; "sizes of exchanges")]
+#[test_case(&Asked { pattern: None, ..sized(range(64, 65)) }, &not(Part::Sizes, Carrier::Tcp, Pattern::Exchange); "sizes of exchanges")]
 #[test_case(&Asked { carrier: Some(Carrier::Tcp), ..sized(range(64, 65)) }, &Refusal::SizesOnStreams; "sizes on a stream")]
 #[test_case(&Asked { carrier: Some(Carrier::Tcp), ..trace(64, 65) }, &Refusal::SizesOnStreams; "a trace of sizes on a stream")]
 #[test_case(&sized(range(65, 64)), &Refusal::SizesBackwards { smallest: Bytes(65), largest: Bytes(64) }; "a range backwards")]
 #[test_case(&sized(mix(&[])), &Refusal::EmptyShare; "a mix of nothing")]
 #[test_case(&sized(mix(&[(64, 1), (65, 0)])), &Refusal::EmptyShare; "a size that never comes")]
-#[test_case(&Asked { pattern: None, ..trace(64, 64) }, &Refusal::TracesAreLoads; "a trace of exchanges")]
+#[test_case(&Asked { pattern: None, ..trace(64, 64) }, &not(Part::Trace, Carrier::Tcp, Pattern::Exchange); "a trace of exchanges")]
 #[test_case(&Asked { carrier: Some(Carrier::Tcp), request_bytes: Some(Bytes(31)), reply_every: Some(2), ..load() }, &Refusal::NoRoomToAsk { bytes: Bytes(31), smallest: 32 }; "no room on a stream")]
 #[test_case(&Asked { response_bytes: Some(Bytes(65)), ..sized(range(64, 100)) }, &Refusal::Amplifies { request: Bytes(64), response: Bytes(65) }; "amplification of the smallest")]
-#[test_case(&Asked { stop: Stop { bytes: Some(Bytes(9)), ..Stop::default() }, ..load() }, &Refusal::OnlyStreamsEndByBytes; "an end by bytes")]
-#[test_case(&Asked { pattern: None, reply_every: None, ..batched(9, BatchBy::Calls) }, &Refusal::BatchesAreLoads; "a batch of exchanges")]
-#[test_case(&Asked { carrier: Some(Carrier::Tcp), ..batched(9, BatchBy::Calls) }, &Refusal::BatchesAreDatagrams { carrier: Carrier::Tcp }; "a batch on a stream")]
+#[test_case(&Asked { stop: Stop { bytes: Some(Bytes(9)), ..Stop::default() }, ..load() }, &not(Part::End, Carrier::Udp, Pattern::Load); "an end by bytes")]
+#[test_case(&Asked { pattern: None, reply_every: None, ..batched(9, BatchBy::Calls) }, &not(Part::Batch, Carrier::Tcp, Pattern::Exchange); "a batch of exchanges")]
+#[test_case(&Asked { carrier: Some(Carrier::Tcp), ..batched(9, BatchBy::Calls) }, &not(Part::Batch, Carrier::Tcp, Pattern::Load); "a batch on a stream")]
 #[test_case(&Asked { reply_every: None, ..batched(9, BatchBy::Calls) }, &Refusal::NothingToBatch; "a batch of requests")]
 #[test_case(&batched(1, BatchBy::Calls), &Refusal::Batch { messages: 1, most: 1_024, bytes: Bytes(64) }; "a batch of one")]
 #[test_case(&batched(129, BatchBy::Segments), &Refusal::Batch { messages: 129, most: 128, bytes: Bytes(64) }; "too many segments")]
@@ -272,16 +280,20 @@ fn a_foreign_load_may_ask_for_nothing() {
 fn volleys_are_closed_loops_of_steps() {
     let asked = Asked { volley: Some(4), ..Asked::default() };
     let method = asked.resolve_towards(Far::Foreign).unwrap();
-    assert_eq!((method.window, method.loop_kind()), (Window::Volley(4), LoopKind::Closed));
+    assert_eq!((method.traffic.window(), method.loop_kind()), (Window::Volley(4), LoopKind::Closed));
     assert!(method.to_string().starts_with("tcp exchange · volleys of 4 · back to back · "), "{method}");
     let drawn = Asked { sizes: range(14, 20), ..asked.clone() };
     let method = drawn.resolve_towards(Far::Foreign).unwrap();
-    assert_eq!((method.smallest_request(), method.request_bytes), (Bytes(14), Bytes(20)));
-    assert_eq!(drawn.resolve(), Err(Refusal::SizesAreLoads), "ours have one size on a stream");
+    assert_eq!((method.smallest_request(), method.traffic.request_bytes()), (Bytes(14), Bytes(20)));
+    assert_eq!(
+        drawn.resolve(),
+        Err(not(Part::Sizes, Carrier::Tcp, Pattern::Exchange)),
+        "ours have one size on a stream"
+    );
     for (asked, refusal) in [
         (Asked { volley: Some(0), ..Asked::default() }, Refusal::EmptyBurst),
         (Asked { window: Some(4), ..asked.clone() }, Refusal::WindowTwice),
-        (Asked { pattern: Some(Pattern::Load), ..asked }, Refusal::VolleysAreExchanges),
+        (Asked { pattern: Some(Pattern::Load), ..asked }, not(Part::Window, Carrier::Udp, Pattern::Load)),
     ] {
         assert_eq!(asked.resolve(), Err(refusal));
     }
@@ -305,4 +317,34 @@ fn drawn_sizes_keep_to_their_shares_and_repeat_by_seed() {
     let range = range(64, 66);
     let mut draws = Draws::new(&range, 0, 3);
     assert!((0..1_000).filter_map(|_| draws.draw()).all(|size| (64..=66).contains(&size.0)));
+}
+
+/// As a record has it, and read again.
+fn kept(asked: &Asked) -> serde_json::Value {
+    let method = asked.resolve().unwrap();
+    let json = serde_json::to_value(&method).unwrap();
+    assert_eq!(serde_json::from_value::<Method>(json.clone()).unwrap(), method);
+    json
+}
+
+#[test_case(&Asked { carrier: Some(Carrier::TcpSyn), ..Asked::default() }; "probes")]
+#[test_case(&Asked { schedule: EVERY_MS, ..connect_close() }; "closes in an open loop")]
+#[test_case(&Asked { pattern: Some(Pattern::ConnectExchange), ..Asked::default() }; "connect and exchange")]
+#[test_case(&Asked { sending: Some(Sending::File), discard: true, ..stream(Some(Direction::Both)) }; "a stream from a file")]
+#[test_case(&Asked { carrier: Some(Carrier::Udp), batch: Some(Batch { messages: 9, by: BatchBy::Segments }), ..stream(None) }; "segments")]
+#[test_case(&Asked { batch: Some(Batch { messages: 9, by: BatchBy::Calls }), reply_every: Some(3), ..sized(range(64, 65)) }; "a load")]
+fn a_record_keeps_a_method_flat_and_gives_it_back(asked: &Asked) {
+    let (json, plain) = (kept(asked), kept(&Asked::default()));
+    for key in plain.as_object().unwrap().keys() {
+        assert!(json.get(key).is_some(), "{key}");
+    }
+}
+
+#[test_case("direction", "send", "tcp exchange has no Direction"; "a direction of exchanges")]
+#[test_case("pattern", "load", "tcp load has no Window"; "a window of a load")]
+#[test_case("carrier", "tcp-connect", "tcp-connect exchange has no RequestBytes"; "payload in a handshake")]
+fn a_record_of_nonsense_is_refused_with_its_reason(key: &str, value: &str, reason: &str) {
+    let mut json = kept(&Asked::default());
+    json[key] = value.into();
+    assert!(serde_json::from_value::<Method>(json).unwrap_err().to_string().contains(reason));
 }

@@ -69,7 +69,7 @@ fn losses(outcome: &Outcome, method: &Method) -> (u64, u64) {
     // A path that doubles messages may have lost others: a count below zero hides them, and is none.
     let lost = |less: i64| u64::try_from(less).unwrap_or_default();
     match (outcome.loss.forward, outcome.loss.reverse) {
-        _ if method.reply_every == 1 => (unanswered, sent),
+        _ if method.traffic.load().is_none_or(|load| load.reply_every == 1) => (unanswered, sent),
         (Some(forward), reverse) => ((lost(forward) + reverse.map_or(0, lost)).max(unanswered), sent),
         (None, _) => (unanswered, counts.scheduled.saturating_sub(counts.send_failed)),
     }
@@ -137,14 +137,15 @@ mod tests {
 
     /// Two seconds of which `sent` messages left, every `reply_every`-th asking; the first `lost` of those have no answer.
     fn run(method: &Method, sent: u64, lost: u64, peer: PeerCounts) -> Outcome {
+        let reply_every = u64::from(method.traffic.load().unwrap().reply_every);
         let mut recorder = Recorder::of(method, 100_000);
         recorder.begin(Instant(0), None);
         let mut sequence = Sequence::default();
         for number in 1..=sent {
             let due = Instant(number * 1_000);
-            if !number.is_multiple_of(method.reply_every.into()) {
+            if !number.is_multiple_of(reply_every) {
                 recorder.one_way(Some(Nanos(100)));
-            } else if number / u64::from(method.reply_every) <= lost {
+            } else if number / reply_every <= lost {
                 recorder.ended(Fate::Lost, &mut sequence, number, Some(Nanos(100)));
             } else {
                 recorder.answered_as_scheduled(due, due.after(Nanos(100)), due.after(Nanos::micros(number)));

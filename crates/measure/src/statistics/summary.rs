@@ -3,7 +3,7 @@
 mod rates;
 
 use crate::event::Second;
-use crate::method::{LoopKind, Method, Pattern, Schedule};
+use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::Rhythm;
 use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
@@ -153,9 +153,7 @@ fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) 
     let values = recording.slip.as_ref().filter(|values| values.count() > 0)?;
     let sample = Sample::of(values, series, |kept| kept.slip);
     let behind = method.schedule.mean_gap().unwrap_or(Nanos::ZERO).max(SMALLEST_BEHIND);
-    let held = |span: Nanos| {
-        (method.pattern == Pattern::Load).then(|| Nanos(span.0 / u64::from(method.spread.threads.max(1))))
-    };
+    let held = |span: Nanos| method.traffic.load().map(|_| Nanos(span.0 / u64::from(method.spread.threads.max(1))));
     Some(Slip {
         held_by_cap_ns: held(recording.held_back.by_cap),
         held_by_socket_ns: held(recording.held_back.by_socket),

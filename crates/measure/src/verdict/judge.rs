@@ -89,7 +89,7 @@ pub fn judge(
     let ends = Ends::of(ours, theirs, context);
     let mut warnings: Vec<Warning> = who_answered(ends).collect();
     if outcome.counts.answered > 0 {
-        warnings.extend(kernel_answers(method.carrier));
+        warnings.extend(kernel_answers(method.traffic.carrier()));
     }
     warnings.extend(around(context));
     warnings.extend(statistics::clocks(outcome));

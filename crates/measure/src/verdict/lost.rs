@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::method::{Method, Pattern, Schedule};
+use crate::method::{Method, Schedule, Traffic};
 
 /// What decides how many messages are on the way at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,9 +19,9 @@ pub enum LeavesBy {
 
 impl LeavesBy {
     pub(super) fn of(method: &Method) -> Self {
-        match (method.schedule, method.pattern) {
+        match (method.schedule, &method.traffic) {
             (Schedule::Trace { .. }, _) => Self::Trace,
-            (_, Pattern::Load) => Self::Rate,
+            (_, Traffic::Load(_)) => Self::Rate,
             _ => Self::Window,
         }
     }

@@ -135,7 +135,7 @@ fn each(
     for cell in cells {
         let Some(record) = cell.record.and_then(records) else { continue };
         let usual = || {
-            let is_ping = record.method.carrier == measure::method::Carrier::Icmp;
+            let is_ping = record.method.traffic.carrier() == measure::method::Carrier::Icmp;
             Telling::from(if is_ping { Benchmark::Ping } else { Benchmark::Netperf })
         };
         let telling = tellings.get(&cell.place.method).cloned().unwrap_or_else(usual);

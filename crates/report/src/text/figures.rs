@@ -1,7 +1,7 @@
 //! The numbers of a screen: quantiles in columns, then the figures that go with them.
 
 use measure::event::Counts;
-use measure::method::{LoopKind, Method, Pattern};
+use measure::method::{LoopKind, Method};
 use measure::outcome::{Distribution, Jitter, Loss, OfSent, Outcome, Standing, Steady};
 use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
@@ -149,7 +149,7 @@ fn intervals(page: &mut Page, distribution: &Distribution) {
 
 /// Mean and spread, counts and rates, losses, and whether the run settled.
 pub(super) fn figures(page: &mut Page, outcome: &Outcome, method: &Method) {
-    let is_load = method.pattern == Pattern::Load;
+    let is_load = method.traffic.load().is_some();
     let (ways, order) = if is_load { (load::ways(outcome), order(outcome)) } else { Default::default() };
     let (counts, rates, losses) = (counts(outcome), rates(outcome), losses(outcome, is_load));
     for items in [spread(&outcome.response), counts, rates, losses, ways, order, course(outcome)] {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use measure::method::{Carrier, Method, Pattern, Schedule};
+use measure::method::{Carrier, Exchange, Method, Schedule, Traffic};
 
 /// A command that makes records. A program of the field that sonde stands in for counts as the command that asks the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,11 +25,11 @@ impl Command {
 
     /// The one that measures by `method`.
     pub fn of(method: &Method) -> Self {
-        match (method.pattern, method.schedule, method.carrier) {
-            (Pattern::Stream, ..) => Self::Throughput,
-            (_, Schedule::Trace { .. }, _) => Self::Replay,
-            (Pattern::Load, ..) => Self::Load,
-            (.., Carrier::TcpSyn) => Self::Syn,
+        match (&method.traffic, method.schedule) {
+            (Traffic::Stream(_), _) => Self::Throughput,
+            (_, Schedule::Trace { .. }) => Self::Replay,
+            (Traffic::Load(_), _) => Self::Load,
+            (Traffic::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }), _) => Self::Syn,
             _ => Self::Rtt,
         }
     }
@@ -55,9 +55,9 @@ impl fmt::Display for Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::method::Asked;
+    use measure::method::{Asked, Pattern};
     use measure::trace::{Departure, Trace};
-    use measure::unit::{Bytes, Nanos};
+    use measure::unit::Nanos;
 
     #[test]
     fn a_method_belongs_to_the_command_that_asks_so() {
@@ -70,8 +70,6 @@ mod tests {
         assert_eq!(of(pattern(Pattern::Load)), Command::Load);
         assert_eq!(of(Asked { schedule: trace, ..pattern(Pattern::Load) }), Command::Replay);
         assert_eq!(of(pattern(Pattern::Stream)), Command::Throughput);
-        let mut syn = Asked::default().resolve().unwrap();
-        (syn.carrier, syn.request_bytes) = (Carrier::TcpSyn, Bytes(0));
-        assert_eq!(Command::of(&syn), Command::Syn);
+        assert_eq!(of(Asked { carrier: Some(Carrier::TcpSyn), ..Asked::default() }), Command::Syn);
     }
 }

@@ -136,7 +136,7 @@ impl One<'_> {
 
     /// Both ways, with what limits each.
     fn concluded(&self, task: &Task, beside: &Beside, found: &Finding) -> Option<Throughput> {
-        let asked = asked_for(task.method.schedule, task.method.request_bytes);
+        let asked = asked_for(task.method.schedule, task.method.traffic.request_bytes());
         let conclude = |direction: Direction| {
             let way = Way::of(found, task, direction, asked)?;
             let worth = self.plan.tests_losses && !self.stop.requested() && way.evidence(None).wants_moving();

@@ -71,7 +71,8 @@ impl<'a, W: Wire> Lane<'a, W> {
         told: &Told<'a>,
     ) -> Self {
         wire.open(&mut request);
-        let room = told.method.batch.map_or(0, |batch| batch.messages as usize * request.len());
+        let batch = told.method.traffic.load().and_then(|load| load.batch);
+        let room = batch.map_or(0, |batch| batch.messages as usize * request.len());
         Self {
             wire,
             index,
@@ -103,7 +104,7 @@ impl<'a, W: Wire> Lane<'a, W> {
             (schedule, _) if method.shares_bursts() => Due::in_turn(schedule, start, self.index, share, seed),
             (schedule, _) => Due::new(schedule, start, self.index, share, seed),
         };
-        self.lengths = match (method.schedule, &method.sizes) {
+        self.lengths = match (method.schedule, method.traffic.sizes()) {
             (Schedule::Trace { .. }, _) => Lengths::Traced,
             (_, Sizes::Fixed) => Lengths::Fixed,
             (_, sizes) => Lengths::Drawn(Draws::new(sizes, self.index, seed)),

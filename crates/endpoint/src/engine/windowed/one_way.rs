@@ -29,6 +29,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let lanes = self.lanes.len();
         let mut expecting = self.lanes.iter().any(|lane| lane.requests.waiting() > 0);
         let (mut calls, mut idle) = (0, 0);
+        let batch = self.load.and_then(|load| load.batch);
         while idle < lanes {
             let turn = self.first;
             let Some(intended) = self.leaves_next(turn, now, calls > 0, edges)? else {
@@ -41,7 +42,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             }
             let asks = self.asks_next(turn);
             let due = intended.is_none_or(|intended| intended <= *now);
-            *now = match self.told.method.batch {
+            *now = match batch {
                 Some(batch) if due && !asks => self.send_batch(turn, batch.messages as usize, *now, edges)?,
                 _ => {
                     let sent = if asks { self.send(turn, intended)? } else { self.send_one_way(turn, intended)? };
@@ -120,7 +121,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     #[inline]
     pub(super) fn asks_next(&self, turn: usize) -> bool {
         let lane = &self.lanes[turn];
-        !self.is_load() || lane.wire.asks(lane.next_number(), self.told.method.reply_every)
+        self.load.is_none_or(|load| lane.wire.asks(lane.next_number(), load.reply_every))
     }
 
     /// Sends the next message of a lane, not before its intended instant, whether it asks for a reply or not.
@@ -218,7 +219,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
 
     /// Prepares the messages of a batch, at least one, and notes when each was due.
     fn gather(&mut self, turn: usize, length: usize, most: usize, now: Instant, edges: &Edges) {
-        let reply_every = self.told.method.reply_every;
+        let reply_every = self.load.map_or(1, |load| load.reply_every);
         let (lane, end) = (&mut self.lanes[turn], edges.end());
         self.batch.clear();
         while self.batch.len() < most && self.budget > 0 {

@@ -22,7 +22,7 @@ pub(super) struct Volley {
 impl Volley {
     /// Before the first, where `method` has volleys.
     pub fn of(method: &Method) -> Option<Self> {
-        let Window::Volley(size) = method.window else { return None };
+        let Window::Volley(size) = method.traffic.window() else { return None };
         Some(Self { size: size.into(), turn: None, left: 0 })
     }
 

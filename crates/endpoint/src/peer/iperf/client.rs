@@ -15,7 +15,7 @@ use measure::environment::Environment;
 use measure::event::Event;
 use measure::interval::arrivals::Transit;
 use measure::interval::glance::TcpGlance;
-use measure::method::{Carrier, Method, SocketOptions};
+use measure::method::{Method, SocketOptions};
 use measure::outcome::SocketFacts;
 use measure::throughput::meter::StreamCount;
 use measure::unit::Nanos;
@@ -127,12 +127,6 @@ impl Test {
 
     fn options(&self) -> &SocketOptions {
         &self.method.socket
-    }
-
-    /// How threads are to wait for one another, with the carrier told as it is.
-    fn scene_method(&self) -> Method {
-        let carrier = if self.datagrams { Carrier::Udp } else { Carrier::Tcp };
-        Method { carrier, ..self.method.clone() }
     }
 }
 

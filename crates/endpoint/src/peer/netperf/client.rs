@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Direction, Method, Pattern};
+use measure::method::Method;
 use measure::outcome::SocketFacts;
 use measure::unit::Nanos;
 use protocol::netperf::answer::{Calibration, Ready, Results, Traffic};
@@ -187,7 +187,7 @@ impl Session {
     ) -> Result<Measured, EndpointError> {
         let mut watch = Watch::start(Reader::host(self.program.clone()).towards(self.peer().ip()));
         let sessions = std::slice::from_mut(self);
-        let (found, Ends { courses, cpu }) = if test.method.pattern == Pattern::Stream {
+        let (found, Ends { courses, cpu }) = if test.method.traffic.stream().is_some() {
             let (streams, ends) = stream::measure(sessions, test, stop, &mut watch, on_event)?;
             (Found::Stream(streams), ends)
         } else {
@@ -247,15 +247,14 @@ impl Found {
                 let running = recorded.ended.since(recorded.began).unwrap_or_default();
                 let answered = recorded.counts.answered + recorded.counts.late;
                 let sent = recorded.counts.scheduled - recorded.counts.send_failed;
-                (running, of(answered, method.response_bytes.0), of(sent, method.request_bytes.0))
+                (running, of(answered, method.traffic.response_bytes().0), of(sent, method.traffic.request_bytes().0))
             }
             Self::Stream(streams) => {
                 let carried = streams.metered.carried;
                 let carried = Traffic { bytes: carried.bytes.0, calls: carried.calls };
-                match method.direction {
-                    Some(Direction::Receive) => (streams.running, carried, Traffic::default()),
-                    _ => (streams.running, Traffic::default(), carried),
-                }
+                let (received, sent) =
+                    if stream::sends(method) { (Traffic::default(), carried) } else { (carried, Traffic::default()) };
+                (streams.running, received, sent)
             }
         }
     }

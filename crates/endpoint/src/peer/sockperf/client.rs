@@ -83,7 +83,7 @@ pub struct Test {
 impl Test {
     /// A test of `method` with `places`, with nothing said of the sockets.
     pub fn new(method: Method, places: Vec<Place>) -> Self {
-        let longest = u32::try_from(method.request_bytes.0).unwrap_or(u32::MAX);
+        let longest = u32::try_from(method.traffic.request_bytes().0).unwrap_or(u32::MAX);
         Self {
             method,
             trace: None,

@@ -7,7 +7,7 @@ use endpoint::peer::iperf::client::Test;
 use endpoint::peer::iperf::client::bounce::{self, Asked as Besides, Bounced};
 use endpoint::peer::iperf::server::event::Transport;
 use endpoint::stop::Stop;
-use measure::method::{Asked, Carrier, Far, Pattern, Schedule, Stop as StopAt, Window};
+use measure::method::{Asked, Carrier, Far, Pattern, Schedule, Stop as StopAt, Traffic, Window};
 use measure::unit::{Bytes, Nanos};
 
 use crate::iperf_client::ours::Ours;
@@ -59,7 +59,8 @@ fn bursts_leave_each_after_the_reply_before() {
     let server = Ours::start(Transport::Tcp);
     let mut test = test(server.address, 30);
     test.method.schedule = Schedule::Bursts { count: 10, interval_ns: Nanos::millis(100) };
-    test.method.window = Window::Open { cap: 1 };
+    let Traffic::Exchange(exchange) = &mut test.method.traffic else { panic!("{}", test.method) };
+    exchange.window = Window::Open { cap: 1 };
     let bounced = made(&test, Besides::default());
     let counts = bounced.gathered.recording.counts;
     assert_eq!((counts.answered, counts.lost, counts.corrupt), (30, 0, 0), "{counts:?}");

@@ -6,7 +6,7 @@ use endpoint::peer::netperf::client::{Found, Measured, Test};
 use endpoint::rtt::Ending;
 use endpoint::stop::Stop;
 use measure::event::{Counts, Event};
-use measure::method::{Carrier, Pattern, Stop as StopAt};
+use measure::method::{self, Carrier, Pattern, Stop as StopAt};
 use measure::unit::Nanos;
 use protocol::netperf::answer::{Results, Traffic};
 use protocol::netperf::ask::{self, Ask, Length};
@@ -175,8 +175,8 @@ fn a_test_until_told_ends_when_it_is_told(carrier: Carrier) {
 fn sizes_differ_as_asked(request: u32, response: u32, carrier: Carrier) {
     let Some(server) = Netserver::start(&[]) else { return };
     let mut test = by_count(carrier, Pattern::Exchange, 50);
-    test.method.request_bytes.0 = u64::from(request);
-    test.method.response_bytes.0 = u64::from(response);
+    let method::Traffic::Exchange(exchange) = &mut test.method.traffic else { panic!("{}", test.method) };
+    (exchange.request_bytes.0, exchange.response_bytes.0) = (request.into(), response.into());
     test.ask.request_bytes = Some(request);
     test.ask.response_bytes = Some(response);
     let measured = measured(&mut server.session(V4), &test);

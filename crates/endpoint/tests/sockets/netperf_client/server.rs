@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use endpoint::peer::netperf::client::{Measured, Session, Setup, Test};
 use endpoint::stop::Stop;
-use measure::method::{Asked, Carrier, Far, Method, Pattern, Stop as StopAt, Window};
+use measure::method::{Asked, Carrier, Exchange, Far, Method, Pattern, Stop as StopAt, Traffic, Window};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::ask::{self, Ask, Length};
 use protocol::netperf::passphrase::Passphrase;
@@ -96,8 +96,9 @@ pub fn with_length(carrier: Carrier, pattern: Pattern, stop: StopAt, length: Len
 
 /// The same with so many requests outstanding.
 pub fn in_window(test: Test, window: u32) -> Test {
-    let method = Method { window: Window::Closed(window), ..test.method };
-    Test { method, ..test }
+    let Traffic::Exchange(exchange) = test.method.traffic else { panic!("{}", test.method) };
+    let traffic = Traffic::Exchange(Exchange { window: Window::Closed(window), ..exchange });
+    Test { method: Method { traffic, ..test.method }, ..test }
 }
 
 pub fn measured(session: &mut Session, test: &Test) -> Measured {

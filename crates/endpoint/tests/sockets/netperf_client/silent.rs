@@ -161,7 +161,7 @@ fn a_server_that_falls_silent_is_given_up_by_the_tests_own_time() {
 
 fn is_given_up(name: &str, manner: Manner, test: &Test, came: Option<usize>) {
     let mut test = test.clone();
-    if test.method.carrier == Carrier::Udp {
+    if test.method.traffic.carrier() == Carrier::Udp {
         test.method.timeout_ns = Nanos::millis(200);
     }
     let began = Monotonic::now();

@@ -2,7 +2,7 @@
 
 use endpoint::engine::Ended;
 use measure::event::Fate;
-use measure::method::{Asked, Window};
+use measure::method::{Asked, Traffic};
 use measure::recorder::{HeldBack, Values};
 use measure::unit::Nanos;
 use testbed::path::Path;
@@ -63,7 +63,8 @@ fn at_the_cap_requests_wait_and_are_recorded_from_their_instants() {
     // Every second message asks, at most four wait, and each reply takes 102 ms: the fifth request, due in the tenth
     // millisecond, leaves with the first reply.
     let mut method = load(100, 2, every(MS)).resolve().expect("a sensible method");
-    method.window = Window::Open { cap: 4 };
+    let Traffic::Load(load) = &mut method.traffic else { panic!("{method}") };
+    load.cap = 4;
     let seen = run_by(&method, None, vec![Path::seeded(1).delay(MS).hold_each(Nanos::millis(100))]);
     let recording = &seen.run.recording;
     assert_eq!((recording.counts.answered, recording.counts.one_way), (50, 50), "none was skipped");

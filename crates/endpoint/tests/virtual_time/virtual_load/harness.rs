@@ -75,7 +75,7 @@ pub fn run_by(method: &Method, trace: Option<&Trace>, paths: Vec<Path>) -> Seen 
 /// The same, in the time of `clock`.
 pub fn run_at(clock: &VirtualClock, method: &Method, trace: Option<&Trace>, paths: Vec<Path>) -> Seen {
     let network = Network::new(clock);
-    let (request, reply) = (method.request_bytes.0 as usize, method.response_bytes.0 as usize);
+    let (request, reply) = (method.traffic.request_bytes().0 as usize, method.traffic.response_bytes().0 as usize);
     let flows = (0..).zip(paths).map(|(index, path)| Flow {
         link: network.link(path, Peer::native()),
         wire: Native::new(Token([9; 16]), index, reply as u32),

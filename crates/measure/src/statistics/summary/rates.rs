@@ -1,7 +1,7 @@
 //! Requests a second: offered, sent, received, answered, and whether what was offered is what was asked for.
 
 use super::elapsed;
-use crate::method::{LoopKind, Method, Pattern, Schedule};
+use crate::method::{LoopKind, Method, Schedule};
 use crate::recorder::Recording;
 use crate::statistics::loss::PeerCounts;
 use crate::unit::Nanos;
@@ -29,7 +29,7 @@ impl Rates {
         let time = if open { sending(recording, method, offered) } else { elapsed(recording) };
         let per_second = |count: u64| (time > Nanos::ZERO).then(|| count as f64 / time.as_secs_f64());
         let achieved = if open { achieved(recording, method, offered, time) } else { None };
-        let received = peer.received.filter(|_| method.pattern == Pattern::Load);
+        let received = peer.received.filter(|_| method.traffic.load().is_some());
         Self {
             offered,
             sent: per_second(counts.messages_sent()),
@@ -116,7 +116,7 @@ fn last_slip(recording: &Recording) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::{Asked, Stop};
+    use crate::method::{Asked, Pattern, Stop};
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
     use crate::unit::{Bytes, Instant};

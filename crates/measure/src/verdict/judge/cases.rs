@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 
 use case::{
     Case, batched, busy, check, datagrams, every, loopback, mean, nagle, resets, restart, socket, stream, throttle,
-    until, waits, window,
+    traffic, until, waits, window,
 };
 
-use super::tests::{open, quiet, told};
+use super::tests::{exchange, open, quiet, told};
 use super::*;
-use crate::method::{Asked, BatchBy, Pattern, Schedule, Stop};
+use crate::method::{Asked, BatchBy, Carrier, Pattern, Schedule, Stop, default};
 use crate::outcome::Rhythm;
 use crate::outcome::{SocketFacts, Split, Steady};
 use crate::statistics::simulated::autoregressive;
@@ -32,17 +32,18 @@ const CASES: &[Pair] = &[
     ("resets-timed", |case| case.probes = resets(5, 5), |case| case.probes = resets(4, 5)),
     (
         "icmp-is-not-the-application",
-        |case| case.method.carrier = Carrier::Icmp,
+        |case| exchange(&mut case.method).carrier = Carrier::Icmp,
         |case| {
-            case.method.carrier = Carrier::Icmp;
+            exchange(&mut case.method).carrier = Carrier::Icmp;
             case.outcome.counts.answered = 0;
         },
     ),
     (
         "handshake-is-not-the-application",
-        |case| case.method.carrier = Carrier::TcpConnect,
+        |case| case.method.traffic = traffic(Carrier::TcpConnect, Pattern::Exchange),
         |case| {
-            (case.method.carrier, case.probes) = (Carrier::TcpSyn, resets(9, 0));
+            exchange(&mut case.method).carrier = Carrier::TcpSyn;
+            case.probes = resets(9, 0);
         },
     ),
     ("peer-lost", |case| case.context.peer_lost = Some("reset".into()), |_| {}),
@@ -71,8 +72,8 @@ const CASES: &[Pair] = &[
     ("lost", |case| case.outcome.counts.late = 1, |case| case.outcome.counts.duplicated = 1),
     (
         "lost-on-the-way",
-        |case| (case.method.pattern, case.outcome.loss.forward) = (Pattern::Load, Some(1)),
-        |case| (case.method.pattern, case.outcome.loss.forward) = (Pattern::Load, Some(-1)),
+        |case| (case.method.traffic, case.outcome.loss.forward) = (traffic(Carrier::Udp, Pattern::Load), Some(1)),
+        |case| (case.method.traffic, case.outcome.loss.forward) = (traffic(Carrier::Udp, Pattern::Load), Some(-1)),
     ),
     ("ticks-missed", |case| case.outcome.counts.ticks_missed = 1, |_| {}),
     (
@@ -104,7 +105,7 @@ const CASES: &[Pair] = &[
         |case| case.theirs.governors = vec!["schedutil".into()],
         |case| {
             (case.theirs.governors, case.streams) = (vec!["schedutil".into()], true);
-            case.method.pattern = Pattern::Stream;
+            case.method.traffic = traffic(Carrier::Tcp, Pattern::Stream);
         },
     ),
     (
@@ -174,7 +175,7 @@ const CASES: &[Pair] = &[
         |case| case.outcome.sockets = vec![batched(None)],
         |case| case.outcome.sockets = vec![batched(Some(BatchBy::Segments))],
     ),
-    ("no-stamps", |case| case.method.stamps = Asked::default().resolve().unwrap().stamps, |_| {}),
+    ("no-stamps", |case| exchange(&mut case.method).stamps = Some(default::STAMPS), |_| {}),
 ];
 
 #[test]
@@ -241,7 +242,7 @@ fn what_else_keeps_a_kind_from_being_told() {
     assert_eq!(
         kinds(&|case| {
             restart(case, 20_000, "1");
-            case.method.pattern = Pattern::ConnectExchange;
+            case.method.traffic = traffic(Carrier::Tcp, Pattern::ConnectExchange);
         }),
         ["idle-between"]
     );

@@ -1,7 +1,7 @@
 //! Requests that were not answered: how many, and where they ended as far as this host's kernel can tell.
 
 use crate::environment::Environment;
-use crate::method::{Carrier, Method, Pattern};
+use crate::method::{Carrier, Method};
 use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
 use crate::verdict::Warning;
@@ -36,7 +36,7 @@ pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<
     let full = outcome.loss.peer_dropped.unwrap_or_else(of_host);
     let dropped_by_peer = Some(full.min(count)).filter(|dropped| *dropped > 0);
     let sent = outcome.counts.messages_sent();
-    (method.pattern == Pattern::Load).then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
+    method.traffic.load().is_some().then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
 }
 
 /// What our own sockets had no room for, where any had none.
@@ -47,8 +47,13 @@ fn dropped(sockets: &[SocketFacts]) -> Option<u64> {
 
 fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Option<Warning> {
     let count = outcome.counts.refused;
-    let by = || refused_by(count, method.carrier, ours);
-    (count > 0).then(|| Warning::Refused { count, sent: sent(&outcome.counts), carrier: method.carrier, by: by() })
+    let by = || refused_by(count, method.traffic.carrier(), ours);
+    (count > 0).then(|| Warning::Refused {
+        count,
+        sent: sent(&outcome.counts),
+        carrier: method.traffic.carrier(),
+        by: by(),
+    })
 }
 
 /// Each refusal that is no reset is an ICMP error, which the kernel counts; what it sends to itself it counts twice.
@@ -73,7 +78,7 @@ fn refused_by(count: u64, carrier: Carrier, ours: Option<&Environment>) -> Refus
 mod tests {
     use super::*;
     use crate::event::Counts;
-    use crate::method::{Asked, LoopKind};
+    use crate::method::{Asked, LoopKind, Pattern};
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
     use crate::trace::{Departure, Trace};

@@ -2,7 +2,7 @@
 
 use super::{Context, Ends};
 use crate::environment::{Disturbance, Environment};
-use crate::method::{Method, Pacing, Pattern, Waiting};
+use crate::method::{Method, Pacing, Waiting};
 use crate::outcome::Outcome;
 use crate::unit::Nanos;
 use crate::verdict::Warning;
@@ -68,8 +68,9 @@ fn slow_clock(name: &str, end: &Environment) -> Option<Warning> {
 
 /// Governors that slow down CPUs that the measurement lets idle, and the one that slows down all.
 pub(super) fn power_saving(method: &Method, ends: Ends<'_>) -> Vec<Warning> {
-    let ours_idles = method.pattern != Pattern::Stream && method.waiting != Waiting::Spin;
-    let theirs_idles = method.pattern != Pattern::Stream && method.peer_waiting != Some(Waiting::Spin);
+    let exchanges = method.traffic.stream().is_none();
+    let ours_idles = exchanges && method.waiting != Waiting::Spin;
+    let theirs_idles = exchanges && method.peer_waiting != Some(Waiting::Spin);
     let idles =
         |name: &str| if name == "our" { ours_idles || ends.own_reflector && theirs_idles } else { theirs_idles };
     ends.each().flat_map(|(name, end)| saving_at(name, end, idles(name))).collect()

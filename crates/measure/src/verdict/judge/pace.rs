@@ -46,7 +46,7 @@ fn held_back(outcome: &Outcome, method: &Method) -> bool {
     if let Some(span) = outcome.slip.as_ref().and_then(|slip| slip.held_by_cap_ns) {
         return held_for(Some(span), outcome);
     }
-    let Window::Open { cap } = method.window else { return false };
+    let Window::Open { cap } = method.traffic.window() else { return false };
     let all = f64::from(cap) * f64::from(method.spread.connections.max(1));
     let service = outcome.service.as_ref().and_then(|service| service.mean_ns);
     let outstanding = outcome.answered_per_s.zip(service).map(|(rate, service_ns)| rate * service_ns / 1e9);

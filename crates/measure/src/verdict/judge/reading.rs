@@ -49,7 +49,7 @@ pub(super) fn idle_between(outcome: &Outcome, method: &Method) -> Option<Warning
 /// Whether one over the rate would be taken for what one exchange takes: by Little's law as many are outstanding as the rate
 /// times how long one takes.
 pub(super) fn rate_is_not_round_trip(outcome: &Outcome, method: &Method) -> Option<Warning> {
-    let window = match method.window {
+    let window = match method.traffic.window() {
         Window::Closed(n) | Window::Volley(n) => u64::from(n),
         Window::Open { .. } => return None,
     };

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::Ends;
 use crate::environment::Environment;
-use crate::method::{Carrier, Method, Pattern, Window};
+use crate::method::{Carrier, Exchange, Method, Traffic, Window};
 use crate::outcome::{Outcome, SocketFacts};
 use crate::unit::{Bytes, Nanos};
 use crate::verdict::Warning;
@@ -12,15 +12,15 @@ use crate::verdict::threshold::{INITIAL_SEGMENTS, LEAST_RTO};
 
 /// Whether small requests wait for each other's acknowledgement (RFC 896).
 pub(super) fn nagle(outcome: &Outcome, method: &Method) -> Option<Warning> {
-    let several = match method.window {
+    let several = match method.traffic.window() {
         Window::Closed(n) | Window::Volley(n) => n > 1,
         Window::Open { .. } => true,
     };
-    let stays_open = matches!(method.pattern, Pattern::Exchange | Pattern::Load);
+    let stays_open = matches!(method.traffic, Traffic::Exchange(_) | Traffic::Load(_));
     let held = outcome.sockets.iter().any(|socket| socket.nodelay == Some(false));
     let segment_bytes = smallest_segment(&outcome.sockets)?;
     let request_bytes = method.smallest_request();
-    (method.carrier == Carrier::Tcp && several && stays_open && held && request_bytes < segment_bytes)
+    (method.traffic.carrier() == Carrier::Tcp && several && stays_open && held && request_bytes < segment_bytes)
         .then_some(Warning::Nagle { request_bytes, segment_bytes })
 }
 
@@ -38,8 +38,9 @@ pub(super) fn fragmented(
     ends: Ends<'_>,
     target: Option<IpAddr>,
 ) -> Option<Warning> {
-    let replies = method.pattern != Pattern::Stream && method.reply_every > 0;
-    let message_bytes = if replies { method.request_bytes.max(method.response_bytes) } else { method.request_bytes };
+    let traffic = &method.traffic;
+    let replies = traffic.stream().is_none() && traffic.load().is_none_or(|load| load.reply_every > 0);
+    let message_bytes = traffic.request_bytes().max(if replies { traffic.response_bytes() } else { Bytes(0) });
     let known = sockets.iter().filter_map(|socket| socket.path_mtu_bytes).min();
     let of_interface = || Some(Bytes(u64::from(ends.ours?.interface.as_ref()?.mtu_bytes?)));
     let mtu_bytes = known.or_else(of_interface)?;
@@ -49,7 +50,7 @@ pub(super) fn fragmented(
         IpAddr::V6(_) => (mtu_bytes.0.checked_sub(40)?, mtu_bytes.0.checked_sub(48)? & !7),
     };
     let carried = message_bytes.0.saturating_add(HEAD);
-    let datagrams = matches!(method.carrier, Carrier::Udp | Carrier::Icmp);
+    let datagrams = matches!(method.traffic.carrier(), Carrier::Udp | Carrier::Icmp);
     (datagrams && carried > whole && piece > 0).then(|| Warning::Fragmented {
         message_bytes,
         mtu_bytes,
@@ -68,11 +69,12 @@ pub(super) fn idle_restart(outcome: &Outcome, method: &Method, ends: Ends<'_>) -
     let window_bytes = Bytes(segment.0.saturating_mul(INITIAL_SEGMENTS));
     let median = outcome.response.quantiles.first().and_then(|median| median.value_ns)?;
     let pauses = interval_ns > Nanos(LEAST_RTO.0.saturating_add(median.0));
-    let stays_open = method.carrier == Carrier::Tcp && method.pattern == Pattern::Exchange;
+    let stays_open = matches!(method.traffic, Traffic::Exchange(Exchange { carrier: Carrier::Tcp, .. }));
     let restarts =
         |end: Option<&Environment>| end.and_then(|end| end.settings.get(RESTARTS)).is_some_and(|on| on == "1");
     let theirs = if ends.own_reflector { ends.ours } else { ends.theirs };
-    let sent = [("our", ends.ours, method.request_bytes), ("the peer's", theirs, method.response_bytes)];
+    let sent =
+        [("our", ends.ours, method.traffic.request_bytes()), ("the peer's", theirs, method.traffic.response_bytes())];
     let (end, _, message_bytes) = sent
         .into_iter()
         .find(|(_, end, bytes)| *bytes > window_bytes && restarts(*end))
@@ -120,7 +122,7 @@ pub(super) fn not_batched(sockets: &[SocketFacts]) -> Option<Warning> {
 }
 
 pub(super) fn no_stamps(outcome: &Outcome, method: &Method) -> Option<Warning> {
-    method.stamps?;
+    method.traffic.stamps()?;
     // There the kernel stamps each exchange, which has no parts.
     if outcome.one_way.as_ref().is_some_and(|both| both.left_by_kernel.min(both.came_by_kernel) > 0) {
         return None;

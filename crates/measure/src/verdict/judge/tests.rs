@@ -6,7 +6,9 @@ use super::settings::{got_less, no_stamps};
 use super::statistics::{clocks, correlated, not_settled, not_steady, too_few};
 use super::*;
 use crate::environment::Disturbance;
-use crate::method::{Asked, BatchBy, Direction, LoopKind, Pattern, Schedule, Settled, Stop, Waiting, Window};
+use crate::method::{
+    Asked, BatchBy, Direction, Exchange, LoopKind, Pattern, Schedule, Settled, Stop, Traffic, Waiting, Window,
+};
 use crate::outcome::{Batched, SocketFacts, Split, Standing, Steady};
 use crate::recorder::{Recorder, Recording};
 use crate::statistics::simulated::{autoregressive, latencies};
@@ -119,12 +121,19 @@ fn correlation_is_told_below_half() {
     assert_eq!(correlated(&outcome), None);
 }
 
+pub(super) fn exchange(method: &mut Method) -> &mut Exchange {
+    match &mut method.traffic {
+        Traffic::Exchange(exchange) => exchange,
+        other => panic!("{other} is no exchange"),
+    }
+}
+
 /// An open loop at 1000/s whose n-th request was sent `late(n)` behind and took `service`.
 pub(super) fn open(count: u64, late: impl Fn(u64) -> u64, service: Nanos, cap: u32) -> (Outcome, Method) {
     let schedule = Some(Schedule::Rate { rate_per_1000s: Rate::per_second(1_000).unwrap() });
     let stop = Stop { after_ns: Some(Nanos::secs(2)), ..Stop::default() };
     let mut method = Asked { schedule, stop, stamps: Some(false), ..Asked::default() }.resolve().unwrap();
-    method.window = Window::Open { cap };
+    exchange(&mut method).window = Window::Open { cap };
     let mut recorder = Recorder::new(LoopKind::Open, 100_000);
     for n in 0..count {
         let due = Instant(n * 1_000_000);
@@ -407,7 +416,7 @@ fn stamps_that_were_asked_for_and_did_not_come_are_told() {
     assert_eq!(reason(&outcome, &method).as_deref(), Some("tx sched, rx"));
     outcome.split = Some(Split { samples: 12, missing: vec!["tx sched".into()], ..Split::default() });
     assert_eq!(reason(&outcome, &method), None);
-    method.stamps = None;
+    exchange(&mut method).stamps = None;
     assert_eq!(reason(&outcome, &method), None);
 }
 

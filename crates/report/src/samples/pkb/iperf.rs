@@ -16,7 +16,7 @@ pub(super) fn of(told: &mut Told, record: &Record, series: bool) {
     told.note("runtime_in_seconds", record.method.stop.after_ns.map(|ns| ns.0 / 1_000_000_000));
     told.note("err_packet_count", Some(stream.ours.failed_calls));
     let all = Figure::Throughput.of(None, Some(stream)).map(megabits);
-    if record.method.carrier == Carrier::Udp {
+    if record.method.traffic.carrier() == Carrier::Udp {
         of_datagrams(told, record, stream);
         told.put("UDP Throughput", all, "Mbits/sec");
     } else {
@@ -30,7 +30,7 @@ pub(super) fn of(told: &mut Told, record: &Record, series: bool) {
 
 fn of_datagrams(told: &mut Told, record: &Record, stream: &Throughput) {
     told.note("buffer_size", record.sockets().first().and_then(|socket| socket.send_buffer_bytes).map(mebibytes));
-    told.note("datagram_size_bytes", Some(record.method.request_bytes.0));
+    told.note("datagram_size_bytes", Some(record.method.traffic.request_bytes().0));
     let Some(each) = arrivals(stream) else { return };
     let expected: u64 = each.iter().map(|datagrams| datagrams.expected).sum();
     told.note("write_packet_count", Some(expected));
@@ -53,7 +53,7 @@ fn arrivals(stream: &Throughput) -> Option<Vec<&Datagrams>> {
 }
 
 fn of_tcp(told: &mut Told, record: &Record, stream: &Throughput) {
-    told.note("buffer_size", Some(mebibytes(record.method.request_bytes)));
+    told.note("buffer_size", Some(mebibytes(record.method.traffic.request_bytes())));
     let window = record.sockets().first().and_then(|socket| socket.send_buffer_bytes);
     told.note("tcp_window_size", window.map(mebibytes));
     told.note("write_packet_count", Some(stream.ours.calls));

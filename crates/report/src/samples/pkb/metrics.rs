@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use logbook::plan::Directions;
 use logbook::record::Record;
 use logbook::run::{Cell, RunDocument};
-use measure::method::{Carrier, Method, Pattern};
+use measure::method::{Carrier, Method, Traffic};
 use measure::outcome::Outcome;
 use measure::statistics::payload;
 use measure::study::figure::Figure;
@@ -77,12 +77,12 @@ fn ping(told: &mut Told, record: &Record) {
 
 /// The name of netperf's test that is this point; `None` where it has none.
 fn test(method: &Method) -> Option<&'static str> {
-    match (method.pattern, method.carrier) {
-        (Pattern::Stream, Carrier::Tcp) => Some("TCP_STREAM"),
-        (Pattern::Stream, Carrier::Udp) => Some("UDP_STREAM"),
-        (Pattern::Exchange, Carrier::Tcp) => Some("TCP_RR"),
-        (Pattern::Exchange, Carrier::Udp) => Some("UDP_RR"),
-        (Pattern::ConnectExchange, Carrier::Tcp) => Some("TCP_CRR"),
+    match (&method.traffic, method.traffic.carrier()) {
+        (Traffic::Stream(_), Carrier::Tcp) => Some("TCP_STREAM"),
+        (Traffic::Stream(_), Carrier::Udp) => Some("UDP_STREAM"),
+        (Traffic::Exchange(_), Carrier::Tcp) => Some("TCP_RR"),
+        (Traffic::Exchange(_), Carrier::Udp) => Some("UDP_RR"),
+        (Traffic::ConnectExchange { .. }, _) => Some("TCP_CRR"),
         _ => None,
     }
 }
@@ -94,13 +94,12 @@ fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
     told.note("netperf_test_length", method.stop.after_ns.map(whole));
     told.note("netperf_warmup_test_length", Some(whole(method.warm_up_ns)));
     told.note("sending_thread_count", Some(method.spread.connections));
-    if method.pattern == Pattern::Stream {
-        told.note("netperf_send_size_in_bytes", Some(method.request_bytes.0));
-    }
+    let send_size = method.traffic.stream().map(|stream| stream.call_bytes.0);
+    told.note("netperf_send_size_in_bytes", send_size);
     let start = seconds(record.started);
     told.put("start_time", Some(start), "sec");
     told.put("end_time", record.elapsed().map(|elapsed| start + elapsed.0 as f64 / 1e9), "sec");
-    if method.carrier == Carrier::Tcp {
+    if method.traffic.carrier() == Carrier::Tcp {
         found_of_tcp(told, record);
     }
     match (&record.outcome, &record.stream) {
@@ -112,7 +111,7 @@ fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
 
 /// What the sockets said. One that makes a connection an exchange is described before its first: it has no segment size yet.
 fn found_of_tcp(told: &mut Told, record: &Record) {
-    if record.method.pattern != Pattern::ConnectExchange {
+    if !record.method.traffic.connects() {
         told.note("netperf_mss", record.sockets().iter().find_map(|socket| socket.mss_bytes).map(|bytes| bytes.0));
         let each = || record.sockets().iter().map(|socket| socket.retransmitted).collect::<Option<Vec<u64>>>();
         let of_sockets = || each().filter(|all| !all.is_empty()).map(|all| all.iter().sum());
@@ -253,8 +252,8 @@ fn further(told: &mut Told, cell: &Cell, record: &Record) {
     told.put("sonde_Loss", exchanges.and_then(|outcome| outcome.loss.ratio).map(|share| share * 100.0), "percent");
     let interval = method.schedule.mean_gap().filter(|_| exchanges.is_some());
     told.put("sonde_Interval", interval.map(|gap| gap.0 as f64 / 1e3), "us");
-    told.put("sonde_Request_Size", exchanges.map(|_| method.request_bytes.0 as f64), "bytes");
-    told.put("sonde_Response_Size", exchanges.map(|_| method.response_bytes.0 as f64), "bytes");
+    told.put("sonde_Request_Size", exchanges.map(|_| method.traffic.request_bytes().0 as f64), "bytes");
+    told.put("sonde_Response_Size", exchanges.map(|_| method.traffic.response_bytes().0 as f64), "bytes");
     told.put("sonde_Throughput", Figure::Throughput.of(None, record.stream.as_ref()).map(megabits), "Mbits/sec");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use logbook::record::Record;
 use logbook::run::{Cell, RunDocument};
-use measure::method::{Asked, Carrier, Pattern};
+use measure::method::{Asked, Carrier, Pattern, Traffic};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -328,7 +328,8 @@ fn iperf_tells_what_its_senders_tcp_knew_in_its_units() {
         carried: measure::throughput::Carried { bytes: Bytes(400_000_000), ..Default::default() },
         ..Stream::default()
     };
-    record.method.request_bytes = Bytes(131_072);
+    let Traffic::Stream(stream) = &mut record.method.traffic else { panic!("{}", record.method) };
+    stream.call_bytes = Bytes(131_072);
     let stream = record.stream.as_mut().unwrap();
     stream.streams = vec![one(200_000, 102_400), one(400_000, 204_800)];
     stream.intervals = vec![interval(None), interval(None)];

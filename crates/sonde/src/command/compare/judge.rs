@@ -3,7 +3,6 @@
 use logbook::record::Record;
 use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Shift, StudyDocument, ThresholdHeld, Trial};
 use measure::comparison::{Design, Runs, Word, compare};
-use measure::method::Pattern;
 use measure::statistics::{payload, shift};
 use measure::study::figure::{Figure, Unit};
 use measure::study::moves::{Worth, corners, worth};
@@ -170,15 +169,15 @@ pub fn told_by_records(first: &[&Trial], second: &[&Trial]) -> Differences {
     let (Some(first), Some(second)) = (record(first), record(second)) else { return Vec::new() };
     let target = |record: &Record| record.target.host.clone().unwrap_or_else(|| record.target.address.to_string());
     let (one, other) = (&first.method, &second.method);
-    let stream = one.pattern == Pattern::Stream;
+    let stream = one.traffic.stream().is_some();
     let rows = [
         ("address", target(&first), target(&second)),
-        ("carrier", one.carrier.to_string(), other.carrier.to_string()),
+        ("carrier", one.traffic.carrier().to_string(), other.traffic.carrier().to_string()),
         ("interval", one.schedule.to_string(), other.schedule.to_string()),
-        ("window", format!("{:?}", one.window), format!("{:?}", other.window)),
+        ("window", format!("{:?}", one.traffic.window()), format!("{:?}", other.traffic.window())),
         ("pacing", one.pacing.to_string(), other.pacing.to_string()),
         ("wait", one.waiting.to_string(), other.waiting.to_string()),
-        ("size", one.request_bytes.to_string(), other.request_bytes.to_string()),
+        ("size", one.traffic.request_bytes().to_string(), other.traffic.request_bytes().to_string()),
         ("connections", one.spread.connections.to_string(), other.spread.connections.to_string()),
     ];
     rows.into_iter()

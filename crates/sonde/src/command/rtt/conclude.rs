@@ -9,7 +9,7 @@ use logbook::moment::Moment;
 use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, VERSION};
 use measure::environment::Environment;
 use measure::event::Counts;
-use measure::method::{Asked, Carrier, Direction, Method, Pattern};
+use measure::method::{Asked, Carrier, Direction, Method};
 use measure::outcome::{Outcome, Split};
 use measure::probes::Probes;
 use measure::resolution::ClockCost;
@@ -105,7 +105,7 @@ impl Inquiry {
         let context = around.context(samples, &self.instrument);
         let theirs = around.theirs.as_ref();
         let method = resolved(&self.method, &around.peer);
-        let question = if method.pattern == Pattern::Load { Question::Load } else { Question::Rtt };
+        let question = if method.traffic.load().is_some() { Question::Load } else { Question::Rtt };
         let warnings = judge(&outcome, &method, Some(&around.ours), theirs, &context);
         let record = Record { outcome: Some(outcome), warnings, ..self.frame(question, around, signal) };
         with_wire(record, wire)
@@ -132,7 +132,7 @@ impl Inquiry {
             started: self.started,
             question,
             target: self.whom(target.ip(), Some(target.port()), own_reflector),
-            peer: who(&peer, self.spoken, method.carrier),
+            peer: who(&peer, self.spoken, method.traffic.carrier()),
             asked: self.asked.clone(),
             warnings: Vec::new(),
             method,
@@ -150,7 +150,7 @@ impl Inquiry {
     fn whom(&self, address: IpAddr, port: Option<u16>, own_reflector: bool) -> Target {
         let host = self.target.as_ref().map(|target| target.host.clone());
         // ICMP has no ports: the one that stands in the socket address means nothing.
-        let port = port.filter(|port| *port > 0 && self.method.carrier != Carrier::Icmp);
+        let port = port.filter(|port| *port > 0 && self.method.traffic.carrier() != Carrier::Icmp);
         Target { host, address, port, own_reflector }
     }
 }

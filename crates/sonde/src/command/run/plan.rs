@@ -266,7 +266,7 @@ fn family(words: &Words) -> Option<Family> {
 }
 
 fn needs(method: &Method, foreign: bool) -> Needs {
-    match method.carrier {
+    match method.traffic.carrier() {
         Carrier::Icmp => Needs::Echo,
         _ if foreign => Needs::ItsOwn,
         Carrier::TcpConnect | Carrier::TcpSyn => Needs::Port,

@@ -1,6 +1,6 @@
 //! The axes of the space as options of a command: which belong together, and how one is moved.
 
-use measure::method::{Carrier, LoopKind, Method, Pattern};
+use measure::method::{Carrier, LoopKind, Method, Traffic};
 use measure::study::range::Values;
 
 use crate::command::study::words::{Said, Words};
@@ -127,7 +127,7 @@ impl Axis {
             "pacing" => method.pacing.to_string(),
             "wait" => method.waiting.to_string(),
             "peer-wait" => or_default(method.peer_waiting.map(|waiting| waiting.to_string())),
-            "size" => format!("{} and {} B back", method.request_bytes.0, method.response_bytes.0),
+            "size" => format!("{} and {} B back", method.traffic.request_bytes().0, method.traffic.response_bytes().0),
             "connections" => method.spread.connections.to_string(),
             "threads" => method.spread.threads.to_string(),
             "address" => words.host.clone().unwrap_or_else(|| "a reflector of our own".to_owned()),
@@ -144,7 +144,7 @@ impl Axis {
 /// When requests leave, and whether they wait for replies.
 fn interval(method: &Method) -> String {
     match method.loop_kind() {
-        _ if method.pattern == Pattern::Stream => method.schedule.to_string(),
+        _ if method.traffic.stream().is_some() => method.schedule.to_string(),
         LoopKind::Open => format!("{}, open loop", method.schedule),
         LoopKind::Closed => method.schedule.to_string(),
     }
@@ -152,14 +152,15 @@ fn interval(method: &Method) -> String {
 
 /// What carries it, and who answers.
 fn carrier(method: &Method) -> String {
-    let who = match (method.carrier, method.pattern) {
+    let carrier = method.traffic.carrier();
+    let who = match (carrier, &method.traffic) {
         (Carrier::Icmp, _) => "the far kernel answers",
         (Carrier::TcpConnect | Carrier::TcpSyn, _) => "the far kernel answers a handshake",
-        (_, Pattern::ConnectExchange) => "a program answers over a new connection",
-        (_, Pattern::Stream) => return method.carrier.to_string(),
+        (_, Traffic::ConnectExchange { .. }) => "a program answers over a new connection",
+        (_, Traffic::Stream(_)) => return carrier.to_string(),
         _ => "a program answers",
     };
-    format!("{}, {who}", method.carrier)
+    format!("{carrier}, {who}")
 }
 
 /// Whether an option says when a run ends: it goes with the interval, for sparse runs must be longer, and says nothing of it.

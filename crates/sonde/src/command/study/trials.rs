@@ -1,6 +1,6 @@
 //! Which trials a study makes, how long each is, and how long all of them take: known, and said, before the first.
 
-use measure::method::{Method, Pattern};
+use measure::method::Method;
 use measure::study::lengths::{self, Wish};
 use measure::study::{Turn, order};
 use measure::unit::Nanos;
@@ -76,7 +76,7 @@ fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
         None => Nanos(count.saturating_mul(1_000_000)).min(MOST),
     });
     let length = words.time().or(counted).unwrap_or_else(|| {
-        if method.pattern == Pattern::Stream {
+        if method.traffic.stream().is_some() {
             return STREAM.max(aim.least);
         }
         let samples = gap.map_or(Nanos::ZERO, |gap| Nanos(gap.0.saturating_mul(aim.samples)));

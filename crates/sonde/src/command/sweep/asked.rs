@@ -1,7 +1,6 @@
 //! What a sweep is to measure: every point of every curve as a measuring command that its own definition accepts.
 
 use logbook::study::{Place, Question};
-use measure::method::Pattern;
 use measure::study::figure::{Figure, Unit};
 use measure::study::range::{Step, Values};
 
@@ -123,7 +122,7 @@ fn at(axis: &Axis, name: &str, curve: &Words, step: &Step) -> Result<Words, Fail
 
 /// What is told of each point: what was asked for, and the p99 beside another time.
 fn figures(asked: Option<Figure>, first: Option<&Words>) -> Result<Vec<Figure>, Failure> {
-    let streams = first.map(Words::method).transpose()?.is_some_and(|method| method.pattern == Pattern::Stream);
+    let streams = first.map(Words::method).transpose()?.is_some_and(|method| method.traffic.stream().is_some());
     let figure = asked.unwrap_or(if streams { Figure::Throughput } else { Figure::Quantile(0.5) });
     let tail = Figure::Quantile(0.99);
     let both = figure.unit() == Unit::Time && figure != tail;

@@ -6,7 +6,7 @@ use endpoint::stop::Stop;
 use endpoint::syn::{self, Ears, Probing};
 use measure::answer::{Answer, Class, Content};
 use measure::event::Event;
-use measure::method::{Schedule, Stop as StopAt, Window};
+use measure::method::{Schedule, Stop as StopAt, Traffic, Window};
 use measure::origin::{self, Origin, Sight};
 use measure::unit::{Instant, Nanos};
 use protocol::syn::probe::Aim;
@@ -21,9 +21,11 @@ pub fn origin(probing: &Probing, open: Option<u16>, stop: &Stop) -> Origin {
     let Some(open) = open else { return origin::judge(None, &[], &[]) };
     let mut method = probing.method.clone();
     method.schedule = Schedule::Every { interval_ns: GAP };
-    method.window = Window::Open { cap: 1_024 };
+    if let Traffic::Exchange(exchange) = &mut method.traffic {
+        (exchange.window, exchange.stamps) = (Window::Open { cap: 1_024 }, None);
+    }
     method.stop = StopAt { count: Some(2 * EACH), ..StopAt::default() };
-    (method.stamps, method.warm_up_ns) = (None, Nanos::ZERO);
+    method.warm_up_ns = Nanos::ZERO;
     let aim = Aim::Two(probing.peer.port(), open);
     let both = Probing { method, aim, samples: true, ..probing.clone() };
     let mut seen = Seen::default();

@@ -159,7 +159,7 @@ mod tests {
         let plan = plan("db1:80").unwrap();
         let method = method(&plan);
         assert_eq!(method.to_string(), "tcp-syn probe · open loop · every 100 ms · pace hybrid · block · 10 s");
-        assert_eq!((method.request_bytes.0, method.warm_up_ns), (0, Nanos::ZERO));
+        assert_eq!((method.traffic.request_bytes().0, method.warm_up_ns), (0, Nanos::ZERO));
         assert!(plan.check_rate(&method).is_ok());
     }
 

@@ -7,7 +7,7 @@ use endpoint::error::EndpointError;
 use endpoint::rtt::{self, Target};
 use endpoint::stop::Stop;
 use endpoint::throughput::{self, Finding, Task};
-use measure::method::{Asked, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
+use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::latency::{Phase, UnderLoad};
 use measure::throughput::limit::moved::Moved;
@@ -105,8 +105,7 @@ impl Beside {
     /// Sends datagrams slower and faster than `way` went, until they tell what the path does; `None` where that cannot be done.
     pub fn moved(&self, task: &Task, way: &Way, stop: &Stop) -> Option<Moved> {
         let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0)?;
-        let together = task.method.batch.map_or(1, |batch| batch.messages);
-        let most = MOST_A_SECOND * f64::from(together) * size_of(task).0 as f64;
+        let most = MOST_A_SECOND * f64::from(task.segments()) * size_of(task).0 as f64;
         let course = Course {
             arrived_bytes_per_s: arrived,
             lost: way.evidence(None).losses(),
@@ -121,7 +120,6 @@ impl Beside {
     }
 
     fn leg(&self, task: &Task, direction: Direction, wanted: Wanted, stop: &Stop) -> Option<Leg> {
-        let of_datagrams = task.method.carrier == Carrier::Udp;
         let size = size_of(task);
         let rate = throughput::calls_for(wanted.bytes_per_s as u64, size)?;
         let asked = Asked {
@@ -131,7 +129,7 @@ impl Beside {
             schedule: Some(Schedule::Rate { rate_per_1000s: rate }),
             request_bytes: Some(size),
             // One call a datagram may be too slow for the rate, and a buffer of many is a burst that the path need not take.
-            batch: of_datagrams.then_some(task.method.batch).flatten(),
+            batch: Some(Batch { messages: task.segments(), by: BatchBy::Segments }).filter(|batch| batch.messages > 1),
             stop: End { after_ns: Some(wanted.length), ..End::default() },
             warm_up_ns: Some(Nanos::ZERO),
             // Buffers are those of the stream's own carrier.
@@ -153,7 +151,7 @@ impl Beside {
 
 /// Bytes of a datagram of a leg.
 fn size_of(task: &Task) -> Bytes {
-    if task.method.carrier == Carrier::Udp { task.method.request_bytes } else { default::DATAGRAM }
+    if task.method.traffic.carrier() == Carrier::Udp { task.method.traffic.request_bytes() } else { default::DATAGRAM }
 }
 
 /// The round trip that the loaded flows' own TCP sees.

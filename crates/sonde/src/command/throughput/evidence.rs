@@ -48,7 +48,7 @@ impl Way {
             theirs,
             sender,
             receiver,
-            dropped: dropped(found, sends, datagrams.as_ref(), task.method.batch.map_or(1, |batch| batch.messages)),
+            dropped: dropped(found, sends, datagrams.as_ref(), task.segments()),
             asked,
             receive_buffer: receive_buffer(found, sends, &throughput.sockets),
             datagrams,

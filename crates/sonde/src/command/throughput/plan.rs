@@ -150,6 +150,7 @@ fn schedule(rate: BitRate, call: Bytes, carrier: Carrier) -> Result<Schedule, Fa
 mod tests {
     use super::*;
     use clap::Parser;
+    use measure::method::StreamOver;
     use test_case::test_case;
 
     #[derive(Debug, Parser)]
@@ -186,8 +187,10 @@ mod tests {
         let method = |words: &str| plan(words).unwrap().measurement.asked.resolve().unwrap();
         let udp = method("--udp --rate 112M --bidir --segments 8");
         assert_eq!(udp.schedule, Schedule::Rate { rate_per_1000s: Rate::per_second(10_000).unwrap() });
-        assert_eq!((udp.direction, udp.batch.map(|batch| batch.messages)), (Some(Direction::Both), Some(8)));
-        assert!(method("--reverse --rate 100M --size 8KiB").direction == Some(Direction::Receive));
+        let stream = udp.traffic.stream().unwrap();
+        assert_eq!((stream.direction, stream.over), (Direction::Both, StreamOver::Udp { segments: Some(8) }));
+        let received = method("--reverse --rate 100M --size 8KiB");
+        assert_eq!(received.traffic.stream().map(|stream| stream.direction), Some(Direction::Receive));
     }
 
     #[test_case("--cores 3", "2 CPUs"; "more cores than there are")]

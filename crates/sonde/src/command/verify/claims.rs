@@ -6,7 +6,7 @@ use endpoint::rtt::{Ending, Finding};
 use endpoint::throughput::Finding as Streams;
 use endpoint::wire::Watched;
 use measure::event::Counts;
-use measure::method::{Carrier, Method, Pattern};
+use measure::method::{Carrier, Method, Traffic};
 use measure::outcome::{Distribution, Outcome, SocketFacts, Standing};
 use measure::throughput::Carried;
 use measure::throughput::meter::Metered;
@@ -41,7 +41,7 @@ pub fn of_exchanges(
     // Only our own protocol says anything on a data connection but requests and replies, and marks its warm-up.
     let (preamble, word) = if native { (PREAMBLE, WORD) } else { (0, 0) };
     let unmarked = if native { (0, 0) } else { (shape.tried + watched.before.0, shape.warm + watched.before.1) };
-    let claims = match (method.carrier, method.pattern) {
+    let claims = match (method.traffic.carrier(), &method.traffic) {
         (Carrier::Udp, _) => vec![
             claim(Subject::Requests, shape.whole(shape.sent + unmarked.0)),
             claim(Subject::Replies, shape.whole(shape.came + unmarked.1)),
@@ -58,43 +58,53 @@ pub fn of_exchanges(
             claim(Subject::ConnectionsAsked, shape.whole(shape.sent + shape.tried)),
             claim(Subject::Handshakes, shape.whole(shape.in_time_or_late + shape.warm)),
         ],
-        (Carrier::Tcp, Pattern::ConnectExchange) => {
+        (Carrier::Tcp, Traffic::ConnectExchange { .. }) => {
             let all = shape.sent + shape.tried;
             let connections = |number: Number| if native { number } else { Err(ONE_MORE.to_owned()) };
             vec![
                 claim(Subject::ConnectionsAsked, connections(shape.whole(all))),
                 claim(Subject::Handshakes, connections(shape.unbroken(all))),
-                claim(Subject::OctetsSent, shape.unbroken(all).map(|all| all * (preamble + method.request_bytes.0))),
-                claim(Subject::OctetsReceived, shape.unbroken(all).map(|all| all * (word + method.response_bytes.0))),
+                claim(
+                    Subject::OctetsSent,
+                    shape.unbroken(all).map(|all| all * (preamble + method.traffic.request_bytes().0)),
+                ),
+                claim(
+                    Subject::OctetsReceived,
+                    shape.unbroken(all).map(|all| all * (word + method.traffic.response_bytes().0)),
+                ),
             ]
         }
         (Carrier::Tcp, _) => {
             let connections = u64::from(method.spread.connections);
-            let requests =
-                shape.whole(shape.sent + shape.tried).map(|all| connections * preamble + all * method.request_bytes.0);
+            let requests = shape
+                .whole(shape.sent + shape.tried)
+                .map(|all| connections * preamble + all * method.traffic.request_bytes().0);
             let replies = shape.whole(shape.came + shape.warm);
             vec![
                 claim(Subject::Handshakes, Ok(connections)),
                 claim(Subject::OctetsSent, requests),
-                claim(Subject::OctetsReceived, replies.map(|all| connections * word + all * method.response_bytes.0)),
+                claim(
+                    Subject::OctetsReceived,
+                    replies.map(|all| connections * word + all * method.traffic.response_bytes().0),
+                ),
             ]
         }
     };
     // A connection of its own for each exchange comes from any port; echoes have none.
-    let anew = method.carrier == Carrier::TcpConnect || method.pattern == Pattern::ConnectExchange;
-    let ports = !anew && method.carrier != Carrier::Icmp;
+    let anew = method.traffic.connects();
+    let ports = !anew && method.traffic.carrier() != Carrier::Icmp;
     let own = watched.own.as_ref().map(|ends| ends.iter().copied().map(bare).collect());
     let times = outcome.service.as_ref().unwrap_or(&outcome.response);
     Counted {
         flows: own.or_else(|| ports.then(|| local_ends(&outcome.sockets))),
         apart: watched.apart.iter().copied().map(bare).collect(),
-        most_flows: (method.carrier == Carrier::Icmp).then_some(method.spread.connections as usize),
+        most_flows: (method.traffic.carrier() == Carrier::Icmp).then_some(method.spread.connections as usize),
         claims,
         data_echoed: echoes(method, spoken).then_some(outcome.counts.answered > 0),
         began_ns: watched.began_ns,
-        of_handshakes: anew || method.carrier == Carrier::TcpSyn,
+        of_handshakes: anew || method.traffic.carrier() == Carrier::TcpSyn,
         // Where a handshake is a part of what is measured, the two are no comparison.
-        application: if method.pattern == Pattern::ConnectExchange {
+        application: if matches!(method.traffic, Traffic::ConnectExchange { .. }) {
             (None, None)
         } else {
             (quantile(times, 0.5), quantile(times, 0.99))
@@ -105,11 +115,13 @@ pub fn of_exchanges(
 
 /// Whether a reply carries what tells whose it is.
 fn echoes(method: &Method, spoken: Spoken) -> bool {
-    match method.carrier {
+    match method.traffic.carrier() {
         Carrier::Icmp => true,
         Carrier::Udp => matches!(spoken, Spoken::Native | Spoken::Foreign { marks: true, .. }),
         Carrier::Tcp if spoken != Spoken::Native => false,
-        Carrier::Tcp => method.response_bytes.0 >= LENGTH as u64 && method.request_bytes.0 >= LENGTH as u64,
+        Carrier::Tcp => {
+            method.traffic.response_bytes().0 >= LENGTH as u64 && method.traffic.request_bytes().0 >= LENGTH as u64
+        }
         Carrier::TcpConnect | Carrier::TcpSyn => false,
     }
 }
@@ -172,7 +184,7 @@ pub fn of_streams(found: &Streams, method: &Method, watched: &Watched) -> Counte
     let (sent, received) = (carried(found.sent.as_ref()), carried(found.received.as_ref()));
     let (all, sources) =
         (found.threads.len() as u64, found.threads.iter().filter(|thread| !thread.sent).count() as u64);
-    let claims = if method.carrier == Carrier::Udp {
+    let claims = if method.traffic.carrier() == Carrier::Udp {
         let datagrams = found.threads.iter().filter_map(|thread| thread.sent_datagrams).sum();
         let sends = found.sent.is_some().then(|| claim(Subject::Requests, number(datagrams)));
         let receives = found.received.is_some().then(|| claim(Subject::Replies, number(received.calls)));

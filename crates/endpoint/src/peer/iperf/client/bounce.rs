@@ -59,8 +59,10 @@ pub fn measure(
     stop: &Stop,
     on_told: &mut dyn FnMut(Told<'_>),
 ) -> Result<Bounced, EndpointError> {
-    let size = test.method.request_bytes.0;
-    if bounce::sound(u32::try_from(size).unwrap_or(u32::MAX)).is_none() || test.method.response_bytes.0 != size {
+    let size = test.method.traffic.request_bytes().0;
+    if bounce::sound(u32::try_from(size).unwrap_or(u32::MAX)).is_none()
+        || test.method.traffic.response_bytes().0 != size
+    {
         let what = format!("bounceback messages have {} to {} bytes", bounce::SMALLEST, bounce::LARGEST);
         return Err(EndpointError::new(Step::Agree, test.server, Cause::Peer(what)));
     }

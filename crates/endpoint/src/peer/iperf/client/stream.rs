@@ -62,12 +62,11 @@ pub fn measure(test: &Test, stop: &Stop, on_told: &mut dyn FnMut(Told<'_>)) -> R
     for (socket, opened) in streams {
         introduce(test, &ask, socket, &opened, stop, &halt, &mut works)?;
     }
-    let method = test.scene_method();
     let mut listen = |event| on_told(Told::Measured(event));
     let brought = threads::run(
         works,
         &mut Scene {
-            method: &method,
+            method: &test.method,
             trace: None,
             peer: test.server,
             far: &mut Nobody,

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
-use measure::method::{Carrier, Pattern, SocketOptions};
+use measure::method::{Carrier, SocketOptions};
 use measure::unit::{Bytes, Nanos};
 use protocol::netperf::ask::{self, Ask, Family, Flags};
 use protocol::netperf::data::{CLIENT_PORTS, PAD};
@@ -63,12 +63,11 @@ pub enum Prepared {
 /// Sets our end up. `control` is the server's control address, whose host the data go to where nothing else is said.
 pub fn prepare(test: &Test, control: SocketAddr) -> Result<Prepared, EndpointError> {
     let peer = server_at(test, control, 0);
-    let per_transaction = matches!(test.method.pattern, Pattern::ConnectExchange | Pattern::ConnectClose);
-    if per_transaction {
+    if test.method.traffic.connects() {
         return Ok(Prepared::Each(ports(test, peer)?));
     }
     let options = SocketOptions { bind: None, ..test.method.socket.clone() };
-    let socket = match (test.ask.carrier, test.method.carrier) {
+    let socket = match (test.ask.carrier, test.method.traffic.carrier()) {
         (ask::Carrier::Tcp, Carrier::Tcp) => socket::tcp(peer, &options)?,
         (ask::Carrier::Udp, Carrier::Udp) => socket::udp_unconnected(peer, &options)?,
         (ask::Carrier::Other { protocol, socket_type: STREAM }, Carrier::Tcp) => {
@@ -96,7 +95,7 @@ pub fn complete(test: &Test, prepared: &Prepared, control: SocketAddr, control_l
         Prepared::Socket { socket, .. } => local(socket).map_or(0, |local| local.port()),
     };
     let only_server_sends = ask.server_sends && !ask.server_receives;
-    if test.method.carrier == Carrier::Udp && only_server_sends {
+    if test.method.traffic.carrier() == Carrier::Udp && only_server_sends {
         // It hears nothing of us before it sends: it must be told where to.
         ask.client_address = ask.client_address.or(control_local);
     }
@@ -154,7 +153,7 @@ fn ports(test: &Test, peer: SocketAddr) -> Result<Ports, EndpointError> {
 /// UDP is always bound, so that the server can be told the port; TCP where an address or a port was asked for.
 fn bind(socket: &Socket, test: &Test, peer: SocketAddr) -> Result<(), EndpointError> {
     let (address, port) = (test.method.socket.bind, test.data.local_port);
-    if test.method.carrier != Carrier::Udp && address.is_none() && port == 0 {
+    if test.method.traffic.carrier() != Carrier::Udp && address.is_none() && port == 0 {
         return Ok(());
     }
     let local = SocketAddr::new(address.unwrap_or_else(|| any(peer)), port);
@@ -180,7 +179,7 @@ fn name(protocol: u32) -> &'static str {
 }
 
 fn impossible(test: &Test, asked: ask::Carrier, peer: SocketAddr) -> EndpointError {
-    let what = format!("no engine here measures {asked:?} as {}", test.method.carrier);
+    let what = format!("no engine here measures {asked:?} as {}", test.method.traffic.carrier());
     EndpointError::new(Step::Agree, peer, Cause::Peer(what)).on(Side::Ours)
 }
 

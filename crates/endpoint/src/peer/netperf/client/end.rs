@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use measure::method::{Carrier, Direction};
+use measure::method::Carrier;
 use measure::outcome::SocketFacts;
 use measure::unit::{Instant, Nanos};
 use protocol::netperf::ask::Length;
@@ -21,7 +21,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::phase::Open;
-use super::{Course, Session, Test};
+use super::{Course, Session, Test, stream};
 use crate::clock::Monotonic;
 use crate::cpu_usage::Usage;
 use crate::error::Step;
@@ -146,13 +146,13 @@ impl<'a> End<'a> {
     ) -> Course {
         let Open { ready, facts, local, remote, connecting, socket } = open;
         // A server that sends goes on as long as there is somebody to send to.
-        let socket = socket.filter(|_| self.test.method.direction != Some(Direction::Receive));
+        let socket = socket.filter(|_| stream::sends(&self.test.method));
         let results = match closing.how {
             How::Silent { waited } => Err(session.control.given_up(Step::FetchResults, waited)),
             how => {
                 let told = self.resets && socket.is_none();
                 let mut patience = self.patience(how, told);
-                let datagrams = how == How::Unseen && self.test.method.carrier == Carrier::Udp;
+                let datagrams = how == How::Unseen && self.test.method.traffic.carrier() == Carrier::Udp;
                 if datagrams && patience == ANSWER && self.still_open(since, session, socket.as_ref(), remote) {
                     patience = OVERDUE;
                 }
@@ -196,7 +196,7 @@ impl<'a> End<'a> {
     }
 
     fn tell(&self, open: &Open) {
-        match (&open.socket, self.test.method.carrier) {
+        match (&open.socket, self.test.method.traffic.carrier()) {
             (None, _) if self.resets => end_by_reset(open.remote),
             (None, _) => {}
             (Some(socket), Carrier::Udp) => end_datagrams(socket),
@@ -209,7 +209,7 @@ impl<'a> End<'a> {
 
     fn wait(&self, session: &mut Session, open: &Open) -> Closing {
         let how = match &open.socket {
-            Some(socket) if self.test.method.carrier != Carrier::Udp => self.drained(socket, session),
+            Some(socket) if self.test.method.traffic.carrier() != Carrier::Udp => self.drained(socket, session),
             _ => How::Unseen,
         };
         // Of a connection for each transaction nothing is left to be closed, and what did not end took no time to.

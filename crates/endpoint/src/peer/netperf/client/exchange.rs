@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use measure::event::Event;
-use measure::method::{Carrier, Pattern};
+use measure::method::{Carrier, Traffic};
 use measure::outcome::SocketFacts;
 use measure::unit::Nanos;
 use protocol::link::Link;
@@ -38,7 +38,7 @@ pub fn measure(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<(Gathered, Ends), EndpointError> {
     let phase = Phase::new(test, stop, watch, on_event);
-    match test.method.carrier {
+    match test.method.traffic.carrier() {
         Carrier::Udp => over(phase, sessions, datagram, |link: &Datagram| Some(link.socket())),
         _ if test.ask.per_connection => over(phase, sessions, each, |_: &Handshake| None),
         _ => over(phase, sessions, stream, |link: &Stream| Some(link.socket())),
@@ -87,9 +87,9 @@ fn datagram(
 ) -> Result<(Connection<Datagram, Unnumbered>, Open), EndpointError> {
     let method = &opening.test.method;
     let (socket, open) = opening.connect(prepared, ready)?;
-    let length = method.request_bytes.0 as usize;
+    let length = method.traffic.request_bytes().0 as usize;
     let mut connection = connections::datagram(socket, Unnumbered, opening.index, length, method, opening.halt);
-    let expected = method.response_bytes.0 as usize;
+    let expected = method.traffic.response_bytes().0 as usize;
     connection.flow.expected = Some(expected);
     // One byte more, so that a reply that is too long is seen as such.
     connection.flow.reply.resize(expected + 1, 0);
@@ -114,17 +114,16 @@ fn each(
     };
     let ports = ports.without(remote.port());
     let local = SocketAddr::new(method.socket.bind.unwrap_or_else(|| any(remote)), ports.peek());
-    let reply_length = method.response_bytes.0 as usize;
-    let content = if method.pattern == Pattern::ConnectExchange {
-        Content::Exchange { preamble: Vec::new(), accepted: None, reply_length }
-    } else {
-        Content::None
+    let reply_length = method.traffic.response_bytes().0 as usize;
+    let content = match method.traffic {
+        Traffic::ConnectExchange { .. } => Content::Exchange { preamble: Vec::new(), accepted: None, reply_length },
+        _ => Content::None,
     };
     let course = handshake::Course::Whole { ports, tuning: data::tuning(test) };
     let link = Handshake::new(remote, &method.socket, method.waiting, content, course, opening.halt.clone())?;
     let facts = link.socket().map(socket_facts).unwrap_or_default();
     let facts = SocketFacts { local: local.to_string(), remote: remote.to_string(), ..facts };
-    let (mut request, reply) = (vec![0; method.request_bytes.0 as usize], vec![0; reply_length]);
+    let (mut request, reply) = (vec![0; method.traffic.request_bytes().0 as usize], vec![0; reply_length]);
     fill(&mut request, &test.calls)?;
     let flow = Flow { link, wire: Unnumbered, index: opening.index, request, reply, expected: Some(reply_length) };
     let open = Open { ready, facts: facts.clone(), local, remote, connecting: Nanos::ZERO, socket: None };

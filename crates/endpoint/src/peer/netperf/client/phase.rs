@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 
 use measure::event::Event;
-use measure::method::{Direction, Method};
+use measure::method::Method;
 use measure::outcome::SocketFacts;
 use measure::unit::{Bytes, Instant, Nanos};
 use protocol::netperf::answer::Ready;
@@ -15,7 +15,7 @@ use socket2::Socket;
 use super::data::{self, Prepared};
 use super::end::{End, Ends, Went};
 use super::keeper::Keeper;
-use super::{Session, Test};
+use super::{Session, Test, stream};
 use crate::clock::Monotonic;
 use crate::cpu_usage::Snapshot;
 use crate::environment::watch::Watch;
@@ -170,7 +170,7 @@ fn end_of(test: &Test) -> Instant {
     let method = &test.method;
     let Some(length) = method.stop.after_ns else { return Instant::NEVER };
     let warm_up = method.warm_up_ns.0.saturating_mul(4).saturating_add(method.timeout_ns.0.min(LAST_REPLY.0));
-    let theirs = if method.direction == Some(Direction::Receive) { PAD.0 } else { 0 };
+    let theirs = if stream::sends(method) { 0 } else { PAD.0 };
     Monotonic::now().after(Nanos(length.0.saturating_add(warm_up).saturating_add(SLACK.0 + theirs)))
 }
 

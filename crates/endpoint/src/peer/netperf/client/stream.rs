@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use measure::event::Event;
-use measure::method::{Carrier, Direction, Method};
+use measure::method::{Carrier, Method};
 use measure::outcome::SocketFacts;
 use measure::throughput::meter::Metered;
 use measure::unit::{Bytes, Nanos};
@@ -84,10 +84,10 @@ pub fn measure(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<(Streams, Ends), EndpointError> {
     let phase = Phase::new(test, stop, watch, on_event);
-    match (test.method.direction, test.calls.sendfile) {
-        (Some(Direction::Receive), _) => over(phase, sessions, receiver),
-        (_, true) => over(phase, sessions, file_sender),
-        (_, false) => over(phase, sessions, sender),
+    match (sends(&test.method), test.calls.sendfile) {
+        (false, _) => over(phase, sessions, receiver),
+        (true, true) => over(phase, sessions, file_sender),
+        (true, false) => over(phase, sessions, sender),
     }
 }
 
@@ -133,7 +133,7 @@ fn over<B: Bulk + Send>(
 /// Streams on one thread. The way is closed when it is over.
 fn run<B: Bulk>(way: B, method: &Method, timed: bool, interval: Nanos, post: Post<'_>) -> (Metered, Ended) {
     let mut plan = Plan::of(method, post.thread, timed, interval, post.stop);
-    if !sends(method) && method.carrier == Carrier::Tcp {
+    if !sends(method) && method.traffic.carrier() == Carrier::Tcp {
         // The server ends it and we see the end; our own bound is for a server that does not.
         plan.bytes = None;
         plan.after = plan.after.map(|after| Nanos(after.0.saturating_add(PAD.0)));
@@ -142,8 +142,9 @@ fn run<B: Bulk>(way: B, method: &Method, timed: bool, interval: Nanos, post: Pos
     (metered, ended)
 }
 
-fn sends(method: &Method) -> bool {
-    method.direction != Some(Direction::Receive)
+/// Whether our end sends: all but a stream that comes.
+pub fn sends(method: &Method) -> bool {
+    method.traffic.stream().is_none_or(|stream| stream.direction.sends())
 }
 
 fn sender(opening: &Opening<'_>, prepared: Prepared, ready: Ready) -> Result<(Way<Sender>, Open), EndpointError> {
@@ -191,7 +192,7 @@ fn shape(opening: &Opening<'_>, prepared: &Prepared) -> Result<Shape, EndpointEr
         Prepared::Each(_) => None,
     };
     let buffer = buffer.map_or(64 << 10, |bytes| bytes.0 as usize).max(1);
-    let most = if test.method.carrier == Carrier::Udp { LARGEST_DATAGRAM as usize } else { usize::MAX };
+    let most = if test.method.traffic.carrier() == Carrier::Udp { LARGEST_DATAGRAM as usize } else { usize::MAX };
     let size = calls.bytes.map_or_else(|| buffer.min(most), |bytes| bytes as usize).max(1);
     let shape = Shape {
         size,

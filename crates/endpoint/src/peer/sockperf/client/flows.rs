@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use measure::event::Event;
-use measure::method::{Carrier, Pattern, Window};
+use measure::method::{Carrier, Exchange, Traffic, Window};
 use protocol::link::Link;
 use protocol::sockperf::message::HEADER;
 use protocol::sockperf::numbering::Numbering;
@@ -65,7 +65,7 @@ pub fn measure(
 
 /// The longest message, with all that stays the same.
 pub fn content(test: &Test) -> Vec<u8> {
-    let mut message = vec![0; (test.method.request_bytes.0 as usize).max(HEADER)];
+    let mut message = vec![0; (test.method.traffic.request_bytes().0 as usize).max(HEADER)];
     payload::fill(&mut message, test.content.longest, test.content.seed);
     message
 }
@@ -100,7 +100,7 @@ impl Making<'_> {
     fn wire(&self, lane: u32) -> SockperfWire {
         let lanes = u32::try_from(self.test.places.len()).unwrap_or(u32::MAX);
         let numbering = Numbering::new(lane, NonZeroU32::new(lanes).unwrap_or(NonZeroU32::MIN), self.test.burst);
-        let every = NonZeroU32::new(self.test.method.reply_every);
+        let every = NonZeroU32::new(self.test.method.traffic.load().map_or(1, |load| load.reply_every));
         let wire = SockperfWire::new(numbering).with_tally(Arc::clone(self.tally), every);
         if self.test.integrity { wire.with_integrity() } else { wire }
     }
@@ -111,13 +111,13 @@ impl Making<'_> {
 
     fn framed(&self, socket: Socket, place: &Place) -> Framed {
         let method = &self.test.method;
-        let full = match method.window {
+        let full = match method.traffic {
             // One message out and its reply back: there is nothing to do but to wait.
-            Window::Closed(1) if method.pattern == Pattern::Exchange => Full::Wait,
+            Traffic::Exchange(Exchange { window: Window::Closed(1), .. }) => Full::Wait,
             _ if self.test.skips => Full::Skip,
             _ => Full::Later,
         };
-        let largest = u32::try_from(method.request_bytes.0).unwrap_or(u32::MAX).min(place.largest());
+        let largest = u32::try_from(method.traffic.request_bytes().0).unwrap_or(u32::MAX).min(place.largest());
         Framed::new(socket, method.waiting, largest, full, self.halt.clone())
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
-use measure::method::{Carrier, Pattern, SocketOptions};
+use measure::method::{Carrier, SocketOptions};
 use protocol::sockperf::message::{Flags, HEADER, Header};
 use socket2::{SockAddr, Socket};
 
@@ -93,7 +93,7 @@ pub fn warm_up(test: &Test, socket: &Socket, place: &Place) {
     if !test.groups.warm_up {
         return;
     }
-    let asks = if test.method.pattern == Pattern::Exchange { Flags::PONG_REQUEST } else { Flags::NONE };
+    let asks = if test.method.traffic.load().is_none() { Flags::PONG_REQUEST } else { Flags::NONE };
     let mut message = flows::content(test);
     let longest = message.len().max(HEADER);
     message.resize(longest, 0);

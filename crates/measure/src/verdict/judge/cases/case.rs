@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::answer::Class;
 use crate::environment::{Disturbance, Environment, Interface};
-use crate::method::{BatchBy, Carrier, Direction, Method, Schedule, Settled, Window};
+use crate::method::{Asked, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Settled, Traffic, Window};
 use crate::origin::{self, Origin};
 use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
 use crate::probes::{Kind, Probes};
@@ -14,7 +14,7 @@ use crate::throughput::meter::Meter;
 use crate::throughput::{Carried, Interval, Sight, Throughput};
 use crate::unit::{Bytes, Instant, Nanos};
 use crate::verdict::Warning;
-use crate::verdict::judge::tests::{environment, quiet};
+use crate::verdict::judge::tests::{environment, exchange, quiet};
 use crate::verdict::judge::{Context, contradictions, half_round_trip, judge, judge_stream, resets_timed};
 use crate::verdict::order::settle;
 use crate::wire::finding::{Check, Subject, Verdict, Wire};
@@ -166,8 +166,13 @@ pub(super) fn throttle(case: &mut Case, micros: i64) {
     case.ours.counters = BTreeMap::from([("cgroup.throttled_us".to_owned(), micros)]);
 }
 
+/// What goes where this is asked for, and nothing else.
+pub(super) fn traffic(carrier: Carrier, pattern: Pattern) -> Traffic {
+    Asked { carrier: Some(carrier), pattern: Some(pattern), ..Asked::default() }.resolve().unwrap().traffic
+}
+
 pub(super) fn window(case: &mut Case, window: u32) {
-    case.method.window = Window::Closed(window);
+    exchange(&mut case.method).window = Window::Closed(window);
     case.outcome.answered_per_s = Some(f64::from(window) * 1e9 / case.outcome.response.mean_ns.unwrap());
 }
 
@@ -190,17 +195,19 @@ pub(super) fn until(case: &mut Case, within: f64) {
 }
 
 pub(super) fn nagle(case: &mut Case, window: u32) {
-    case.method.window = Window::Closed(window);
+    exchange(&mut case.method).window = Window::Closed(window);
     case.outcome.sockets = vec![SocketFacts { nodelay: Some(false), ..socket() }];
 }
 
 pub(super) fn datagrams(case: &mut Case, bytes: u64) {
-    (case.method.carrier, case.method.response_bytes) = (Carrier::Udp, Bytes(bytes));
+    let exchange = exchange(&mut case.method);
+    (exchange.carrier, exchange.response_bytes) = (Carrier::Udp, Bytes(bytes));
     case.outcome.sockets = vec![socket()];
 }
 
 pub(super) fn restart(case: &mut Case, bytes: u64, on: &str) {
-    (case.method.schedule, case.method.response_bytes) = (every(Nanos::secs(1)), Bytes(bytes));
+    case.method.schedule = every(Nanos::secs(1));
+    exchange(&mut case.method).response_bytes = Bytes(bytes);
     case.outcome.sockets = vec![socket()];
     case.theirs.settings.insert("/proc/sys/net/ipv4/tcp_slow_start_after_idle".into(), on.into());
 }

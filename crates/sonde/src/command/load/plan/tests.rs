@@ -41,7 +41,7 @@ fn schedules(words: &str, schedule: Schedule) {
 fn carriers(words: &str, carrier: Option<Carrier>) {
     let asked = plan(words).asked;
     assert_eq!(asked.carrier, carrier);
-    assert_eq!(asked.resolve().unwrap().carrier, carrier.unwrap_or(Carrier::Udp));
+    assert_eq!(asked.resolve().unwrap().traffic.carrier(), carrier.unwrap_or(Carrier::Udp));
 }
 
 #[test_case("--size 1kB", Some(Bytes(1_000)), Sizes::Fixed; "one")]

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use measure::method::{Pacing, Refusal, Settled, Sizes, Waiting, Window, default};
+use measure::method::{NotOf, Pacing, Part, Refusal, Settled, Sizes, Waiting, Window, default};
 use measure::unit::{Nanos, Rate};
 use test_case::test_case;
 
@@ -152,7 +152,7 @@ fn a_session_reflector_is_asked_over_udp(line: &str, port: u16, request: u64, re
     assert_eq!(plan.stamp_key.is_some(), line.contains("--stamp-key"));
     let method = plan.asked.resolve_towards(Peer::Foreign).unwrap();
     assert_eq!(
-        (method.carrier, method.request_bytes, method.response_bytes),
+        (method.traffic.carrier(), method.traffic.request_bytes(), method.traffic.response_bytes()),
         (Carrier::Udp, Bytes(request), Bytes(response))
     );
 }
@@ -174,7 +174,8 @@ fn a_netserver_is_not_told_how_to_wait_and_needs_no_room_for_a_header() {
     let asked = |line| plan(line).asked.resolve_towards(Peer::Foreign);
     assert_eq!(asked("db1 --peer netperf --peer-wait spin").unwrap_err(), Refusal::ForeignWaiting);
     let one = asked("db1 --peer netperf --udp --request-size 1 --response-size 2").unwrap();
-    assert_eq!((one.request_bytes, one.response_bytes, one.peer_waiting), (Bytes(1), Bytes(2), None));
+    assert_eq!((one.traffic.request_bytes(), one.traffic.response_bytes()), (Bytes(1), Bytes(2)));
+    assert_eq!(one.peer_waiting, None);
 }
 
 #[test]
@@ -236,23 +237,27 @@ fn a_word_that_is_none_of_the_words_is_refused() {
     assert_eq!(refused("--carrier sctp"), ErrorKind::InvalidValue);
 }
 
-#[test_case("--icmp --peer-cpu 1", &Refusal::NoPeerProgram { carrier: Carrier::Icmp }; "nobody to pin")]
-#[test_case("--carrier icmp --crr", &Refusal::NothingToConnect { carrier: Carrier::Icmp }; "connect over icmp")]
+fn not(what: Part, carrier: Carrier, pattern: Pattern) -> Refusal {
+    Refusal::NotOf(NotOf { what, carrier, pattern })
+}
+
+#[test_case("--icmp --peer-cpu 1", &not(Part::FarProgram, Carrier::Icmp, Pattern::Exchange); "nobody to pin")]
+#[test_case("--carrier icmp --crr", &not(Part::Pattern, Carrier::Icmp, Pattern::ConnectExchange); "connect over icmp")]
 #[test_case("--window 0", &Refusal::UnboundedBackToBack; "open loop without schedule")]
 #[test_case("--pace spin", &Refusal::NothingToPace; "pacing without schedule")]
 #[test_case("-c 0", &Refusal::NothingToMeasure; "no requests")]
 #[test_case("-t 0", &Refusal::NothingToMeasure; "no time")]
-#[test_case("--connect --size 1", &Refusal::HandshakeCarriesNothing; "payload in a handshake")]
-#[test_case("--udp --nagle", &Refusal::TcpOnly { carrier: Carrier::Udp }; "nagle on udp")]
-#[test_case("--connect --stamps", &Refusal::NoStampsOnHandshakes; "stamps on handshakes")]
+#[test_case("--connect --size 1", &not(Part::RequestBytes, Carrier::TcpConnect, Pattern::Exchange); "payload in a handshake")]
+#[test_case("--udp --nagle", &not(Part::TcpOptions, Carrier::Udp, Pattern::Exchange); "nagle on udp")]
+#[test_case("--connect --stamps", &not(Part::Stamps, Carrier::TcpConnect, Pattern::Exchange); "stamps on handshakes")]
 fn nonsense_that_parses_is_refused_when_resolved(line: &str, refusal: &Refusal) {
     assert_eq!(&plan(line).asked.resolve().unwrap_err(), refusal);
 }
 
 #[test]
 fn a_schedule_alone_is_an_open_loop() {
-    assert_eq!(plan("--every 1ms").asked.resolve().unwrap().window, Window::Open { cap: default::OPEN_CAP });
-    assert_eq!(plan("--every 1ms --window 1").asked.resolve().unwrap().window, Window::Closed(1));
+    assert_eq!(plan("--every 1ms").asked.resolve().unwrap().traffic.window(), Window::Open { cap: default::OPEN_CAP });
+    assert_eq!(plan("--every 1ms --window 1").asked.resolve().unwrap().traffic.window(), Window::Closed(1));
 }
 
 /// The help repeats defaults as text; they are those that [`Asked::resolve`] fills in.
@@ -262,12 +267,12 @@ fn the_help_names_the_defaults_in_force() {
     let typed = |nanos: Nanos| nanos.to_string().replace(' ', "");
     let method = Asked::default().resolve().unwrap();
     let expected = [
-        ("carrier", method.carrier.to_string()),
+        ("carrier", method.traffic.carrier().to_string()),
         ("pace", method.pacing.to_string()),
         ("wait", method.waiting.to_string()),
         ("size", default::SIZE.0.to_string()),
-        ("request_size", method.request_bytes.0.to_string()),
-        ("response_size", method.response_bytes.0.to_string()),
+        ("request_size", method.traffic.request_bytes().0.to_string()),
+        ("response_size", method.traffic.response_bytes().0.to_string()),
         ("connections", method.spread.connections.to_string()),
         ("time", typed(default::DURATION)),
         ("timeout", typed(default::TIMEOUT)),

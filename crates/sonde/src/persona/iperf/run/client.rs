@@ -122,7 +122,7 @@ impl Course<'_> {
         let mut marks = Vec::new();
         if let Kind::Bounceback(bounce) = kind {
             let hold_us = u64::from(bounce.hold_ms) * 1_000;
-            let bytes = u32::try_from(self.test.method.request_bytes.0).unwrap_or(u32::MAX);
+            let bytes = u32::try_from(self.test.method.traffic.request_bytes().0).unwrap_or(u32::MAX);
             marks.push(Mark::Bounces { quickack: bounce.quickack, bytes, hold_us });
         }
         let udp = common.transport == Transport::Udp;

@@ -9,7 +9,7 @@ use endpoint::signal::Signal;
 use logbook::moment::Moment;
 use logbook::record::Record;
 use measure::environment::Environment;
-use measure::method::{Asked, Direction};
+use measure::method::{Asked, Direction, Traffic};
 use measure::statistics::loss::PeerCounts;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Nanos};
@@ -64,8 +64,10 @@ impl Inquiry<'_> {
                 inquiry.record(finding, self.signal, None)
             }
             Found::Stream(Streams { metered, call_bytes, sockets, .. }) => {
-                let direction = self.test.method.direction.unwrap_or(Direction::Send);
-                inquiry.method.request_bytes = call_bytes;
+                let mut direction = Direction::Send;
+                if let Traffic::Stream(stream) = &mut inquiry.method.traffic {
+                    (direction, stream.call_bytes) = (stream.direction, call_bytes);
+                }
                 let stream = Throughput::of(direction, &metered, theirs(direction, &course), sockets);
                 let report_missing = missing(&course, self.test);
                 let around = around(self.server, environment, ended, report_missing);

@@ -244,5 +244,5 @@ fn flags(options: &Options) -> Flags {
 
 /// Whether a test of this method can lose messages without being told.
 pub fn is_lossy(method: &Method) -> bool {
-    method.carrier == Carrier::Udp
+    method.traffic.carrier() == Carrier::Udp
 }

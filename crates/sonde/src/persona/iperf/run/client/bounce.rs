@@ -32,7 +32,7 @@ pub fn run(course: &Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
     let display = &course.client.common.display;
     let mut teller = Teller::new(display, false, record::zoned, course.print());
     teller.settings(&course.banner(&course.facts()));
-    let mut tally = Tally::new(display.interval, course.test.method.request_bytes.0 * 2);
+    let mut tally = Tally::new(display.interval, course.test.method.traffic.request_bytes().0 * 2);
     let asked = Asked { hold_us: bounce.hold_ms.saturating_mul(1_000), late_acks: !bounce.quickack };
     let bounced = peer::measure(&course.test, asked, &course.stop, &mut |told| match told {
         Told::Open(opened) => teller.connection(&course.connection(opened)),

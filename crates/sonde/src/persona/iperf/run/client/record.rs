@@ -7,7 +7,7 @@ use endpoint::rtt::{self, Ending, PeerFacts, Target};
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use logbook::record::Record;
-use measure::method::Direction;
+use measure::method::{Direction, Traffic};
 use measure::throughput::meter::Metered;
 use measure::throughput::{Carried, Theirs, Throughput};
 use measure::unit::{Bytes, Nanos};
@@ -57,8 +57,9 @@ pub fn of_streams(course: &Course<'_>, outcome: Outcome) -> Record {
         }
     }
     let mut inquiry = inquiry(course);
-    inquiry.method.request_bytes = Bytes(course.test.size() as u64);
-    inquiry.method.direction = Some(wanted);
+    if let Traffic::Stream(stream) = &mut inquiry.method.traffic {
+        (stream.direction, stream.call_bytes) = (wanted, Bytes(course.test.size() as u64));
+    }
     let around = Around {
         ours: outcome.environment,
         theirs: None,

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use endpoint::peer::iperf::client::Test;
 use endpoint::socket::tuning::Tuning;
 use measure::event::INTERVAL;
-use measure::method::{Asked, Carrier, Direction, Far, Pattern, Schedule, SocketOptions, Stop, Window};
+use measure::method::{Asked, Carrier, Direction, Far, Pattern, Schedule, SocketOptions, Stop, Traffic, Window};
 use measure::unit::{Bytes, Nanos};
 use protocol::iperf::wish::{Back, Pace, Quantity, Way};
 
@@ -58,10 +58,12 @@ pub fn asked(client: &Client, local: Option<IpAddr>) -> Asked {
 pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, Answer> {
     let mut method =
         asked.resolve_towards(Far::Foreign).map_err(|refusal| failure::other(&words::refusal(&refusal)))?;
-    if let Kind::Bounceback(Bounceback { burst, period: Some(period), .. }) = client.kind {
+    if let (Kind::Bounceback(Bounceback { burst, period: Some(period), .. }), Traffic::Exchange(exchange)) =
+        (&client.kind, &mut method.traffic)
+    {
         // Each leaves after the reply before, a burst at the start of each period.
-        method.schedule = Schedule::Bursts { count: burst, interval_ns: period };
-        method.window = Window::Open { cap: 1 };
+        method.schedule = Schedule::Bursts { count: *burst, interval_ns: *period };
+        exchange.window = Window::Open { cap: 1 };
     }
     let common = &client.common;
     Ok(Test {

@@ -268,7 +268,7 @@ mod tests {
     fn where_kinds_differ_those_of_tcp_send_at_once_and_a_datagrams_loss_is_not_waited_for() {
         let (test, asked) = test_of("ul -f feed");
         assert!(test.method.socket.nodelay && !asked.nagle);
-        assert_eq!((test.method.timeout_ns, test.method.carrier), (UDP_TIMEOUT, Carrier::Udp));
+        assert_eq!((test.method.timeout_ns, test.method.traffic.carrier()), (UDP_TIMEOUT, Carrier::Udp));
         assert!(!test_of("tp -f feed").0.method.socket.nodelay, "a throughput lets the kernel gather");
     }
 
@@ -276,7 +276,7 @@ mod tests {
     fn messages_are_numbered_by_the_turns_they_leave_in() {
         assert_eq!(test_of("ul -b 5").0.burst.get(), 5);
         let (test, _) = test_of("pp -b 3");
-        assert_eq!((test.burst.get(), test.method.window), (3, Window::Volley(3)));
+        assert_eq!((test.burst.get(), test.method.traffic.window()), (3, Window::Volley(3)));
         // Without a schedule there are no bursts but a ping-pong's: one message each in turn.
         assert_eq!(test_of("tp -b 5").0.burst.get(), 1);
     }

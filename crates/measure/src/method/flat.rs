@@ -1,0 +1,220 @@
+//! The form that traffic has in a record, and what cannot be said of which.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::axis::{Carrier, Direction, Pattern, Sending, Stamps, Window};
+use super::message::{Batch, BatchBy, Sizes};
+use super::traffic::{Exchange, Load, Stream, StreamOver, Traffic};
+use crate::unit::Bytes;
+
+/// [`Traffic`] as a record has it: all that any kind has, side by side. What a kind has not is as nobody asked for it.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Flat {
+    /// What carries the requests.
+    pub carrier: Carrier,
+    /// What one request is.
+    pub pattern: Pattern,
+    /// Which way a stream goes; absent where requests are exchanged.
+    pub direction: Option<Direction>,
+    /// How many requests of one connection may be outstanding; a stream makes one call at a time.
+    pub window: Window,
+    /// Which messages ask for a reply: every n-th, counted from 1; 0 is none. Exchanges always ask.
+    pub reply_every: u32,
+    /// How many one-way messages, or datagrams of a stream, may leave in one call; absent: each in one of its own.
+    pub batch: Option<Batch>,
+    /// How the sender of a stream hands over what it sends.
+    #[serde(default, skip_serializing_if = "Sending::is_plain")]
+    pub sending: Sending,
+    /// Whether the receiver of a stream has its kernel throw away what comes, unread (`MSG_TRUNC`); of TCP alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discard: bool,
+    /// Size of a request, bytes of payload: 1 to 1 GiB on TCP, up to 65,507 in one datagram. Of a stream: bytes of one
+    /// call at our end. Where sizes differ: the largest.
+    pub request_bytes: Bytes,
+    /// Whether messages of a load differ in size, and how.
+    #[serde(default)]
+    pub sizes: Sizes,
+    /// Size of a reply, bytes of payload. Of a stream: bytes of one call at the peer's end, 0 where the peer chooses.
+    pub response_bytes: Bytes,
+    /// Kernel timestamps: how often an exchange is split into its parts; absent: not at all.
+    pub stamps: Option<Stamps>,
+}
+
+impl From<Traffic> for Flat {
+    fn from(traffic: Traffic) -> Self {
+        let flat = Self {
+            carrier: traffic.carrier(),
+            pattern: traffic.pattern(),
+            direction: None,
+            window: traffic.window(),
+            reply_every: 1,
+            batch: None,
+            sending: Sending::Copy,
+            discard: false,
+            request_bytes: traffic.request_bytes(),
+            sizes: Sizes::Fixed,
+            response_bytes: traffic.response_bytes(),
+            stamps: None,
+        };
+        match traffic {
+            Traffic::Handshake { .. } | Traffic::ConnectExchange { .. } | Traffic::ConnectClose { .. } => flat,
+            Traffic::Exchange(Exchange { sizes, stamps, .. }) => Self { sizes, stamps, ..flat },
+            Traffic::Load(load) => Self { reply_every: load.reply_every, batch: load.batch, sizes: load.sizes, ..flat },
+            Traffic::Stream(Stream { direction, over, .. }) => match over {
+                StreamOver::Tcp { sending, discard } => Self { direction: Some(direction), sending, discard, ..flat },
+                StreamOver::Udp { segments } => {
+                    let batch = segments.map(|messages| Batch { messages, by: BatchBy::Segments });
+                    Self { direction: Some(direction), batch, ..flat }
+                }
+            },
+        }
+    }
+}
+
+impl TryFrom<Flat> for Traffic {
+    type Error = NotOf;
+
+    fn try_from(flat: Flat) -> Result<Self, NotOf> {
+        let Flat { carrier, pattern, window, reply_every, batch, request_bytes, sizes, response_bytes, stamps, .. } =
+            flat;
+        let by_calls = batch.is_some_and(|batch| batch.by == BatchBy::Calls);
+        let usual = match pattern {
+            Pattern::Stream => window == Window::Closed(1),
+            Pattern::Load => matches!(window, Window::Open { .. }),
+            _ => matches!(window, Window::Closed(1) | Window::Open { .. }),
+        };
+        Part::check(
+            carrier,
+            pattern,
+            [
+                (Part::Pattern, true),
+                (Part::RequestBytes, request_bytes > Bytes(0)),
+                (Part::ResponseBytes, response_bytes > Bytes(0)),
+                (Part::Direction, flat.direction.is_some()),
+                (Part::Window, !usual),
+                (Part::ReplyEvery, reply_every != 1),
+                (Part::Sending, !flat.sending.is_plain() || flat.discard),
+                // One program's messages say their own length.
+                (Part::Sizes, sizes != Sizes::Fixed && !matches!(window, Window::Volley(_))),
+                (Part::Stamps, stamps.is_some()),
+                (Part::Batch, batch.is_some()),
+                (Part::Calls, by_calls),
+            ],
+        )?;
+        let (open_loop, cap) = match window {
+            Window::Open { cap } => (true, cap),
+            Window::Closed(cap) | Window::Volley(cap) => (false, cap),
+        };
+        Ok(match (carrier, pattern) {
+            (Carrier::TcpConnect, _) => Self::Handshake { open_loop },
+            (_, Pattern::Exchange) => {
+                Self::Exchange(Exchange { carrier, window, request_bytes, sizes, response_bytes, stamps })
+            }
+            (_, Pattern::ConnectExchange) => Self::ConnectExchange { open_loop, request_bytes, response_bytes },
+            (_, Pattern::ConnectClose) => Self::ConnectClose { open_loop },
+            (_, Pattern::Stream) => Self::Stream(Stream {
+                direction: flat.direction.unwrap_or_default(),
+                call_bytes: request_bytes,
+                peer_call_bytes: response_bytes,
+                over: match carrier {
+                    Carrier::Udp => StreamOver::Udp { segments: batch.map(|batch| batch.messages) },
+                    _ => StreamOver::Tcp { sending: flat.sending, discard: flat.discard },
+                },
+            }),
+            (_, Pattern::Load) => {
+                Self::Load(Load { carrier, cap, reply_every, request_bytes, sizes, response_bytes, batch })
+            }
+        })
+    }
+}
+
+/// What some have and some have not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The pattern itself, over this carrier.
+    Pattern,
+    /// A payload.
+    RequestBytes,
+    /// A payload of the answer.
+    ResponseBytes,
+    /// A direction.
+    Direction,
+    /// A window, or volleys, of its own.
+    Window,
+    /// Messages that ask for no reply.
+    ReplyEvery,
+    /// A way of handing over a stream's bytes, or of throwing them away.
+    Sending,
+    /// Messages of different sizes.
+    Sizes,
+    /// Kernel timestamps that split an exchange.
+    Stamps,
+    /// Messages that share a call.
+    Batch,
+    /// Messages that share one and stay apart.
+    Calls,
+    /// A trace as its schedule.
+    Trace,
+    /// Requests to count, and times with a quantile to settle.
+    Requests,
+    /// An end by bytes.
+    End,
+    /// A far program of which something can be asked.
+    FarProgram,
+    /// The options of TCP.
+    TcpOptions,
+}
+
+impl Part {
+    /// Refuses the first of those said that there is not.
+    pub(super) fn check<const N: usize>(
+        carrier: Carrier,
+        pattern: Pattern,
+        said: [(Self, bool); N],
+    ) -> Result<(), NotOf> {
+        let nothing = said.into_iter().find(|(what, said)| *said && !what.is_of(carrier, pattern));
+        nothing.map_or(Ok(()), |(what, _)| Err(NotOf { what, carrier, pattern }))
+    }
+
+    fn is_of(self, carrier: Carrier, pattern: Pattern) -> bool {
+        let (tcp, udp) = (carrier == Carrier::Tcp, carrier == Carrier::Udp);
+        let (stream, load) = (pattern == Pattern::Stream, pattern == Pattern::Load);
+        match self {
+            Self::Pattern => match pattern {
+                Pattern::Exchange => true,
+                Pattern::ConnectExchange | Pattern::ConnectClose => tcp,
+                Pattern::Stream | Pattern::Load => tcp || udp,
+            },
+            Self::RequestBytes => carrier != Carrier::TcpConnect && pattern != Pattern::ConnectClose,
+            Self::ResponseBytes => carrier != Carrier::TcpSyn && Self::RequestBytes.is_of(carrier, pattern),
+            Self::Window | Self::Stamps => pattern == Pattern::Exchange && carrier != Carrier::TcpConnect,
+            Self::Direction | Self::End => stream,
+            Self::Requests => !stream,
+            Self::ReplyEvery | Self::Sizes | Self::Trace | Self::Calls => load,
+            Self::Sending => stream && tcp,
+            Self::Batch => (stream || load) && udp,
+            Self::FarProgram => tcp || udp,
+            Self::TcpOptions => tcp,
+        }
+    }
+}
+
+/// Something said of what has no such thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotOf {
+    /// What was said.
+    pub what: Part,
+    /// What carries that of which it was said.
+    pub carrier: Carrier,
+    /// And its pattern.
+    pub pattern: Pattern,
+}
+
+impl fmt::Display for NotOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} has no {:?}", self.carrier, self.pattern, self.what)
+    }
+}

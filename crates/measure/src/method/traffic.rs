@@ -1,0 +1,241 @@
+//! What goes over a carrier: each kind of traffic with what it alone has. When it leaves, and when it ends, is the method's.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::asked::default;
+use super::axis::{Carrier, Direction, Pattern, Sending, Stamps, Window};
+use super::flat::Flat;
+use super::message::{Batch, BatchBy, Sizes};
+use crate::unit::Bytes;
+
+/// What goes over which carrier. A record has it [flat](Flat).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "Flat", into = "Flat")]
+pub enum Traffic {
+    /// Requests and their replies over what is already open.
+    Exchange(Exchange),
+    /// The TCP handshake alone, of a new connection each time.
+    Handshake {
+        /// Whether each is made when it is due, however long those before took. One after the other on a connection.
+        open_loop: bool,
+    },
+    /// A new connection, a request and its reply over it, and its end.
+    ConnectExchange {
+        /// As of a handshake.
+        open_loop: bool,
+        /// Size of a request, bytes of payload.
+        request_bytes: Bytes,
+        /// Size of a reply, bytes of payload.
+        response_bytes: Bytes,
+    },
+    /// A new connection and its end, which the peer makes first.
+    ConnectClose {
+        /// As of a handshake.
+        open_loop: bool,
+    },
+    /// As many bytes one way as the path takes, or as a schedule lets go.
+    Stream(Stream),
+    /// Messages one way, of which some ask for a reply.
+    Load(Load),
+}
+
+/// Requests and replies over what is open, or to whoever answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// All but a handshake, which is a traffic of its own.
+    pub carrier: Carrier,
+    /// How many requests of one connection may be outstanding.
+    pub window: Window,
+    /// Size of a request, bytes of payload; the largest where they differ.
+    pub request_bytes: Bytes,
+    /// How requests differ in size: of volleys alone.
+    pub sizes: Sizes,
+    /// Size of a reply, bytes of payload; 0 of a bare segment.
+    pub response_bytes: Bytes,
+    /// How often an exchange is split into its parts; absent: not at all.
+    pub stamps: Option<Stamps>,
+}
+
+/// Bytes one way, or both.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// Which way.
+    pub direction: Direction,
+    /// Bytes of one call at our end.
+    pub call_bytes: Bytes,
+    /// Bytes of one call at the peer's end, 0 where the peer chooses.
+    pub peer_call_bytes: Bytes,
+    /// What carries it, and how that is handed over.
+    pub over: StreamOver,
+}
+
+/// What carries a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamOver {
+    /// A TCP connection.
+    Tcp {
+        /// How the sender hands over what it sends.
+        sending: Sending,
+        /// Whether the receiver has its kernel throw away what comes, unread.
+        discard: bool,
+    },
+    /// UDP datagrams.
+    Udp {
+        /// How many may leave in one call, cut by the kernel; absent: each in one of its own.
+        segments: Option<u32>,
+    },
+}
+
+/// Messages one way in an open loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// TCP or UDP.
+    pub carrier: Carrier,
+    /// At so many requests outstanding a due one waits.
+    pub cap: u32,
+    /// Which messages ask for a reply: every n-th, counted from 1; 0 is none.
+    pub reply_every: u32,
+    /// Size of a message, bytes of payload; the largest where they differ.
+    pub request_bytes: Bytes,
+    /// Whether messages differ in size, and how.
+    pub sizes: Sizes,
+    /// Size of a reply, bytes of payload.
+    pub response_bytes: Bytes,
+    /// How many that ask for nothing may leave in one call; absent: each in one of its own. Of UDP alone.
+    pub batch: Option<Batch>,
+}
+
+impl Traffic {
+    /// What carries it.
+    pub fn carrier(&self) -> Carrier {
+        match self {
+            Self::Exchange(exchange) => exchange.carrier,
+            Self::Load(load) => load.carrier,
+            Self::Handshake { .. } => Carrier::TcpConnect,
+            Self::Stream(Stream { over: StreamOver::Udp { .. }, .. }) => Carrier::Udp,
+            Self::ConnectExchange { .. } | Self::ConnectClose { .. } | Self::Stream(_) => Carrier::Tcp,
+        }
+    }
+
+    /// Its name among the patterns.
+    pub fn pattern(&self) -> Pattern {
+        match self {
+            Self::Exchange(_) | Self::Handshake { .. } => Pattern::Exchange,
+            Self::ConnectExchange { .. } => Pattern::ConnectExchange,
+            Self::ConnectClose { .. } => Pattern::ConnectClose,
+            Self::Stream(_) => Pattern::Stream,
+            Self::Load(_) => Pattern::Load,
+        }
+    }
+
+    /// How many requests of one connection may be outstanding; a stream makes one call at a time.
+    pub fn window(&self) -> Window {
+        match *self {
+            Self::Exchange(Exchange { window, .. }) => window,
+            Self::Load(Load { cap, .. }) => Window::Open { cap },
+            Self::Handshake { open_loop: true }
+            | Self::ConnectExchange { open_loop: true, .. }
+            | Self::ConnectClose { open_loop: true } => Window::Open { cap: default::OPEN_CAP },
+            _ => Window::Closed(1),
+        }
+    }
+
+    /// Payload of a request, the largest; of a stream, of a call at our end.
+    pub fn request_bytes(&self) -> Bytes {
+        self.bytes().0
+    }
+
+    /// Payload of a reply; of a stream, of a call at the peer's end.
+    pub fn response_bytes(&self) -> Bytes {
+        self.bytes().1
+    }
+
+    fn bytes(&self) -> (Bytes, Bytes) {
+        match *self {
+            Self::Handshake { .. } | Self::ConnectClose { .. } => (Bytes(0), Bytes(0)),
+            Self::Stream(Stream { call_bytes, peer_call_bytes, .. }) => (call_bytes, peer_call_bytes),
+            Self::Exchange(Exchange { request_bytes, response_bytes, .. })
+            | Self::ConnectExchange { request_bytes, response_bytes, .. }
+            | Self::Load(Load { request_bytes, response_bytes, .. }) => (request_bytes, response_bytes),
+        }
+    }
+
+    /// How messages differ in size.
+    pub fn sizes(&self) -> &Sizes {
+        match self {
+            Self::Exchange(Exchange { sizes, .. }) | Self::Load(Load { sizes, .. }) => sizes,
+            _ => &Sizes::Fixed,
+        }
+    }
+
+    /// How often an exchange is split into its parts.
+    pub fn stamps(&self) -> Option<Stamps> {
+        match self {
+            Self::Exchange(exchange) => exchange.stamps,
+            _ => None,
+        }
+    }
+
+    /// The stream, where it is one.
+    pub fn stream(&self) -> Option<&Stream> {
+        match self {
+            Self::Stream(stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// The load, where it is one.
+    pub fn load(&self) -> Option<&Load> {
+        match self {
+            Self::Load(load) => Some(load),
+            _ => None,
+        }
+    }
+
+    /// Whether each request takes a connection of its own.
+    pub fn connects(&self) -> bool {
+        matches!(self, Self::Handshake { .. } | Self::ConnectExchange { .. } | Self::ConnectClose { .. })
+    }
+}
+
+/// What goes where, and how many at a time: `udp load · reply every 100 · open loop`.
+impl fmt::Display for Traffic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Handshake { .. } => f.write_str("tcp handshake")?,
+            Self::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }) => f.write_str("tcp-syn probe")?,
+            _ => write!(f, "{} {}", self.carrier(), self.pattern())?,
+        }
+        match self {
+            Self::Stream(stream) => return write!(f, " · {}", stream.direction),
+            Self::Load(Load { reply_every: 0, .. }) => f.write_str(" · no replies")?,
+            Self::Load(Load { reply_every: 1, .. }) => f.write_str(" · reply to each")?,
+            Self::Load(Load { reply_every, .. }) => write!(f, " · reply every {reply_every}")?,
+            _ => {}
+        }
+        match self.window() {
+            Window::Closed(n) => write!(f, " · window {n}"),
+            Window::Volley(n) => write!(f, " · volleys of {n}"),
+            Window::Open { .. } => f.write_str(" · open loop"),
+        }
+    }
+}
+
+/// What is unusual about it.
+impl fmt::Display for StreamOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Udp { segments: None } => Ok(()),
+            Self::Udp { segments: Some(messages) } => write!(f, " · {}", Batch { messages, by: BatchBy::Segments }),
+            Self::Tcp { sending, discard } => {
+                if !sending.is_plain() {
+                    write!(f, " · {sending}")?;
+                }
+                f.write_str(if discard { " · payload not read" } else { "" })
+            }
+        }
+    }
+}
