@@ -106,7 +106,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "uuid",
         ],
     ),
-    ("testbed", &["fastrand", "rustix", "socket2"]),
+    ("testbed", &["fastrand", "rustix", "serde", "serde_json", "socket2"]),
     ("bench", &["anyhow", "clap", "fastrand", "jiff", "serde", "serde_json"]),
 ];
 

@@ -3,12 +3,12 @@
 use measure::trace::{Trace, text};
 use measure::wire::Seen;
 
-use crate::capture::file::File;
-use crate::capture::flow::FlowPattern;
-use crate::capture::packet::{Part, inner};
-use crate::capture::watch::{Carrier, Marks, Passage, Target, look};
-use crate::capture::writer::{self, Packet};
-use crate::capture::{CaptureError, Taken, is_capture, schedule};
+use protocol::capture::file::File;
+use protocol::capture::flow::FlowPattern;
+use protocol::capture::packet::{Part, inner};
+use protocol::capture::watch::{Carrier, Marks, Passage, Target, look};
+use protocol::capture::writer::{self, Packet};
+use protocol::capture::{CaptureError, Taken, is_capture, schedule};
 
 /// Lines of `time,size`.
 pub fn trace_text(data: &[u8]) {

@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 use measure::unit::Instant;
 
 use super::Input;
-use crate::stamp::key::Key;
-use crate::stamp::layout;
-use crate::stamp::reflector::{Arrival, Manner, Reflector, Silence};
-use crate::stamp::sender::Session;
-use crate::stamp::time::{ErrorEstimate, Format};
+use protocol::stamp::key::Key;
+use protocol::stamp::layout;
+use protocol::stamp::reflector::{Arrival, Manner, Reflector, Silence};
+use protocol::stamp::sender::Session;
+use protocol::stamp::time::{ErrorEstimate, Format};
 
 const AT: u64 = 1_790_000_000_123_456_789;
 

@@ -3,14 +3,14 @@
 use measure::unit::Nanos;
 
 use super::Input;
-use crate::iperf3::client::{Client, Event};
-use crate::iperf3::code::Code;
-use crate::iperf3::error::{Error, Step};
-use crate::iperf3::login::{PrivateKey, PublicKey, Token, Users};
-use crate::iperf3::parameters::{Direction, Parameters};
-use crate::iperf3::results::{Results, StreamResults};
-use crate::iperf3::server::{Action, Server};
-use crate::iperf3::{LONGEST_CLIENT_RESULTS, stream_id};
+use protocol::iperf3::client::{Client, Event};
+use protocol::iperf3::code::Code;
+use protocol::iperf3::error::{Error, Step};
+use protocol::iperf3::login::{PrivateKey, PublicKey, Token, Users};
+use protocol::iperf3::parameters::{Direction, Parameters};
+use protocol::iperf3::results::{Results, StreamResults};
+use protocol::iperf3::server::{Action, Server};
+use protocol::iperf3::{LONGEST_CLIENT_RESULTS, stream_id};
 
 fn results(streams: u32) -> Results {
     let stream = |index| StreamResults { id: stream_id(index), ..StreamResults::default() };

@@ -4,19 +4,19 @@ use measure::throughput::arrivals::Datagrams;
 use measure::unit::{Instant, Nanos};
 
 use super::Input;
-use crate::bulk::{Mark, Numbering};
-use crate::iperf::ack::Ack;
-use crate::iperf::bounce::{self, Bounce};
-use crate::iperf::burst::{HEADER, Splitter};
-use crate::iperf::closing::{Closing, TRIES};
-use crate::iperf::datagram::{self, IperfNumbering, Settings};
-use crate::iperf::fin::{self, AckFin};
-use crate::iperf::first::{self, Beginning, First, Reading};
-use crate::iperf::flow::{Flow, Heard};
-use crate::iperf::wire::{BounceWire, WallClock};
-use crate::iperf::wish::Wish;
-use crate::native::header::Flags as Asked;
-use crate::wire::{Reading as Read, Wire};
+use protocol::bulk::{Mark, Numbering};
+use protocol::iperf::ack::Ack;
+use protocol::iperf::bounce::{self, Bounce};
+use protocol::iperf::burst::{HEADER, Splitter};
+use protocol::iperf::closing::{Closing, TRIES};
+use protocol::iperf::datagram::{self, IperfNumbering, Settings};
+use protocol::iperf::fin::{self, AckFin};
+use protocol::iperf::first::{self, Beginning, First, Reading};
+use protocol::iperf::flow::{Flow, Heard};
+use protocol::iperf::wire::{BounceWire, WallClock};
+use protocol::iperf::wish::Wish;
+use protocol::native::header::Flags as Asked;
+use protocol::wire::{Reading as Read, Wire};
 
 /// The start of a connection, at any length: decode, encode, decode; and no part of it is read as something else.
 pub fn iperf_first(data: &[u8]) {
@@ -52,7 +52,7 @@ fn test(header: &First, data: &[u8]) {
     let wish = Wish::of_first(header);
     assert!(wish.streams > 0 && wish.buffer != Some(0));
     assert!(wish.trip_times.is_none() || header.start().is_some());
-    let _ = (header.fair_rate(), header.isochronous(), header.congestion());
+    let _ = (header.isochronous(), header.congestion());
 }
 
 /// A flow of datagrams, each with its length in front, and the reports on it.
@@ -96,14 +96,14 @@ fn settings(datagram: &[u8]) {
         assert_eq!(again[datagram::HEAD..end], datagram[datagram::HEAD..end], "written as it was read");
         let wish = Wish::of_opening(&opening);
         assert!(wish.streams > 0 && wish.buffer != Some(0));
-        let _ = (opening.start(), opening.fair_rate(), opening.isochronous());
+        let _ = (opening.start(), opening.isochronous());
     }
     let Some(numbering) = IperfNumbering::of_first(datagram) else { return };
     if let Some(Mark::Data { number, sent }) = numbering.read(datagram) {
         let mut again = datagram.to_vec();
         numbering.write(&mut again, number, sent);
         // Seconds end with their 32 bits, which microseconds beyond a million may exceed.
-        let sent = sent.min(crate::iperf::time::Stamp { seconds: u32::MAX, micros: sent_micros(sent) }.nanos());
+        let sent = sent.min(protocol::iperf::time::Stamp { seconds: u32::MAX, micros: sent_micros(sent) }.nanos());
         assert_eq!(numbering.read(&again), Some(Mark::Data { number, sent }));
     }
 }
@@ -153,7 +153,7 @@ pub fn iperf_bursts(data: &[u8]) {
     for burst in &found {
         let mut again = [0; HEADER];
         burst.write(&mut again);
-        assert_eq!(crate::iperf::burst::Burst::read(&again), Some(*burst));
+        assert_eq!(protocol::iperf::burst::Burst::read(&again), Some(*burst));
     }
 }
 
@@ -183,7 +183,11 @@ pub fn iperf_bounce(data: &[u8]) {
             }
             1 => {
                 let mut reply = message.clone();
-                bounce::answer(&mut reply, crate::iperf::time::Stamp::default(), crate::iperf::time::Stamp::default());
+                bounce::answer(
+                    &mut reply,
+                    protocol::iperf::time::Stamp::default(),
+                    protocol::iperf::time::Stamp::default(),
+                );
                 let (place, value) = (usize::from(input.byte()), input.byte());
                 if let Some(octet) = reply.get_mut(place) {
                     *octet ^= value;

@@ -5,17 +5,17 @@ use std::num::NonZeroU32;
 use measure::unit::Nanos;
 
 use super::Input;
-use crate::native::header::Flags as Asked;
-use crate::sockperf::feed::{self, Socket, Transport};
-use crate::sockperf::gaps::{Seen, Sender};
-use crate::sockperf::message::{self, Flags, HEADER, Header, LengthError};
-use crate::sockperf::numbering::Numbering;
-use crate::sockperf::payload;
-use crate::sockperf::playback;
-use crate::sockperf::server::{Decision, Malformed, Rules};
-use crate::sockperf::stream::Framer;
-use crate::sockperf::wire::SockperfWire;
-use crate::wire::{Reading, Wire};
+use protocol::native::header::Flags as Asked;
+use protocol::sockperf::feed::{self, Socket, Transport};
+use protocol::sockperf::gaps::{Seen, Sender};
+use protocol::sockperf::message::{self, Flags, HEADER, Header, LengthError};
+use protocol::sockperf::numbering::Numbering;
+use protocol::sockperf::payload;
+use protocol::sockperf::playback;
+use protocol::sockperf::server::{Decision, Malformed, Rules};
+use protocol::sockperf::stream::Framer;
+use protocol::sockperf::wire::SockperfWire;
+use protocol::wire::{Reading, Wire};
 
 fn rules(byte: u8) -> Rules {
     let largest = if byte & 1 == 0 { Rules::default().largest } else { 14 + u32::from(byte >> 2) };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protocol::drive;
+use testbed::drive;
 
 /// How many inputs there were when they were last counted. The fuzzer finds more, and none is thrown away.
 const INPUTS: usize = 6_188;

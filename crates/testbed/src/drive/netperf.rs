@@ -3,13 +3,13 @@
 use measure::unit::Nanos;
 
 use super::Input;
-use crate::netperf::answer::{Calibration, Ready, Results, SAID};
-use crate::netperf::ask::{Ask, Carrier, Dialect, Flags, Length, Test};
-use crate::netperf::client::{Answer, Client};
-use crate::netperf::error::Error;
-use crate::netperf::passphrase::Passphrase;
-use crate::netperf::server::{Action, Reason, Server};
-use crate::netperf::{MESSAGE, OLD_MESSAGE};
+use protocol::netperf::answer::{Calibration, Ready, Results, SAID};
+use protocol::netperf::ask::{Ask, Carrier, Dialect, Flags, Length, Test};
+use protocol::netperf::client::{Answer, Client};
+use protocol::netperf::error::Error;
+use protocol::netperf::passphrase::Passphrase;
+use protocol::netperf::server::{Action, Reason, Server};
+use protocol::netperf::{MESSAGE, OLD_MESSAGE};
 
 const CALIBRATION: Calibration = Calibration { rate: Some(100.0), count: 2 };
 

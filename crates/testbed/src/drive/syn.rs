@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use measure::answer::{Answer, Flags};
 
 use super::Input;
-use crate::icmp::echo::{Echo, Family, Socket};
-use crate::native::header;
-use crate::syn::datagram::{self, Datagrams};
-use crate::syn::delivered::Head;
-use crate::syn::echoed::Echoed;
-use crate::syn::probe::{Aim, Listener, Probe, Shape, Sources};
-use crate::syn::segment::{Packet, in_ipv4, read};
-use crate::wire::{Reading, Wire};
+use protocol::icmp::echo::{Echo, Family, Socket};
+use protocol::native::header;
+use protocol::syn::datagram::{self, Datagrams};
+use protocol::syn::delivered::Head;
+use protocol::syn::echoed::Echoed;
+use protocol::syn::probe::{Aim, Listener, Probe, Shape, Sources};
+use protocol::syn::segment::{Packet, in_ipv4, read};
+use protocol::wire::{Reading, Wire};
 
 #[derive(Default)]
 struct Heard(Option<Answer>);

@@ -2,7 +2,7 @@
 
 use measure::reach::Service;
 
-use crate::inquiry::{DATAGRAM, Draw, Reading, over_tcp, over_udp, read_tcp, read_udp};
+use protocol::inquiry::{DATAGRAM, Draw, Reading, over_tcp, over_udp, read_tcp, read_udp};
 
 /// Any octets as an answer to each question; the first says whether they follow the question itself.
 pub fn inquiry(data: &[u8]) {
