@@ -19,8 +19,9 @@ use endpoint::name::{self, Family};
 use endpoint::reach::{self, Plan as Survey};
 use endpoint::stop::Stop;
 use endpoint::syn::Probing;
+use logbook::document::Head;
 use logbook::event::Line;
-use logbook::look::{Format, LookDocument, VERSION};
+use logbook::look::LookDocument;
 use logbook::record::Ended;
 use measure::look::judge::{Evidence, judge};
 use measure::look::{Asked, Burst, Leg, Look, Reset};
@@ -64,12 +65,7 @@ pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) ->
     let (look, mut stream) = run.look(stream);
     output.progress_done();
     let document = LookDocument {
-        format: Format::Look,
-        version: VERSION,
-        id: Uuid::now_v7(),
-        tool: conclude::tool(),
-        command,
-        started,
+        head: Head::new(Uuid::now_v7(), conclude::tool(), command, started),
         look,
         ended: ended(&interruption),
     };

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logbook::record::{Record, Tool};
-use logbook::run::{Format, RunDocument, VERSION};
+use logbook::document::Head;
+use logbook::record::Record;
+use logbook::run::RunDocument;
 use logbook::shelf::{CellFilter, Shelf};
 use measure::unit::Nanos;
 
@@ -48,21 +49,9 @@ impl<'a> Here<'a> {
         }
         let mut plan = order.plan.clone();
         plan.seed.get_or_insert_with(rtt::drawn_seed);
-        let run = RunDocument {
-            planned: Some(wanted(&plan) as u64),
-            format: Format::Run,
-            version: VERSION,
-            id: order.id,
-            tool: Tool { name: env!("CARGO_PKG_NAME").into(), version: env!("CARGO_PKG_VERSION").into() },
-            command: order.command.to_vec(),
-            started: rtt::now(),
-            plan,
-            hosts: Vec::new(),
-            checks: Vec::new(),
-            cells: Vec::new(),
-            stages: Vec::new(),
-            ended: None,
-        };
+        let planned = wanted(&plan) as u64;
+        let head = Head::new(order.id, rtt::conclude::tool(), order.command.to_vec(), rtt::now());
+        let run = RunDocument::new(head, plan, Some(planned));
         Ok(Asked { run, done: BTreeSet::new(), stages })
     }
 
