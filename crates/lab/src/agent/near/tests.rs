@@ -64,7 +64,7 @@ fn who_does_not_say_hello_is_given_up_with_what_was_said() {
 fn another_version_is_refused() {
     let script = format!("echo '{}'; cat >/dev/null", HELLO.replace("\"version\":1", "\"version\":9")).leak();
     let told = start(script, Nanos::secs(60)).unwrap_err();
-    assert_eq!(told, "b: its agent speaks version 9, and this program version 2");
+    assert_eq!(told, "b: its agent speaks version 9, and this program version 1");
 }
 
 #[test]
