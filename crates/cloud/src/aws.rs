@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use logbook::failure::Failure;
 use logbook::machines::Placement;
 
-use crate::cloud::aws_region::Region;
-use crate::cloud::census::{Census, Listing};
-use crate::cloud::fault::Kind;
-use crate::cloud::resource::{Find, Read, Resource, words};
-use crate::cloud::vendor::{Drawn, Machine, Tool, Vendor};
-use crate::cloud::wanted::{Group, Wanted, once};
+use crate::aws_region::Region;
+use crate::census::{Census, Listing};
+use crate::fault::Kind;
+use crate::resource::{Find, Read, Resource, words};
+use crate::vendor::{Drawn, Machine, Tool, Vendor};
+use crate::wanted::{Group, Wanted, once};
 
 /// Amazon Web Services.
 pub const VENDOR: Vendor = Vendor {

@@ -2,9 +2,9 @@
 
 use logbook::machines::{Opening, Placement, Protocol};
 
-use crate::cloud::aws::region;
-use crate::cloud::resource::{Find, Read, Resource, words};
-use crate::cloud::wanted::Wanted;
+use crate::aws::region;
+use crate::resource::{Find, Read, Resource, words};
+use crate::wanted::Wanted;
 
 /// A region of what is wanted.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ use measure::unit::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-use crate::cloud::fault::{Fault, Kind};
-use crate::cloud::vendor::Tool;
+use crate::fault::{Fault, Kind};
+use crate::vendor::Tool;
 
 /// How often a call is looked after while it goes on.
 const LOOK: Nanos = Nanos::millis(5);

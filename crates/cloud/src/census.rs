@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use endpoint::clock::Monotonic;
 use serde_json::Value;
 
-use crate::cloud::answer::{each, marks, scalar};
-use crate::cloud::call::Caller;
-use crate::cloud::fault::{Fault, Kind};
-use crate::cloud::resource::{Values, filled, words};
-use crate::cloud::wanted::{EXPIRES, MADE, OWNER, RUN};
+use crate::answer::{each, marks, scalar};
+use crate::call::Caller;
+use crate::fault::{Fault, Kind};
+use crate::resource::{Values, filled, words};
+use crate::wanted::{EXPIRES, MADE, OWNER, RUN};
 
 /// How to find everything of ours.
 #[derive(Debug)]

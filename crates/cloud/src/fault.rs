@@ -2,7 +2,7 @@
 
 use logbook::failure::{Failure, Side};
 
-use crate::cloud::vendor::Tool;
+use crate::vendor::Tool;
 
 /// Why a call did not do what it should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

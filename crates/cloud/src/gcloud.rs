@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use logbook::failure::Failure;
 use logbook::machines::{Opening, Placement};
 
-use crate::cloud::census::{Census, Listing};
-use crate::cloud::fault::Kind;
-use crate::cloud::resource::{Find, Read, Resource, words};
-use crate::cloud::vendor::{Drawn, Machine, Tool, Vendor};
-use crate::cloud::wanted::{Group, Wanted, once};
+use crate::census::{Census, Listing};
+use crate::fault::Kind;
+use crate::resource::{Find, Read, Resource, words};
+use crate::vendor::{Drawn, Machine, Tool, Vendor};
+use crate::wanted::{Group, Wanted, once};
 
 /// Google Cloud.
 pub const VENDOR: Vendor = Vendor {

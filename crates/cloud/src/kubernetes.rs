@@ -9,8 +9,8 @@
 pub mod found;
 pub mod manifest;
 
-use crate::cloud::fault::Kind;
-use crate::cloud::vendor::Tool;
+use crate::fault::Kind;
+use crate::vendor::Tool;
 
 /// `kubectl`.
 pub const TOOL: Tool = Tool {

@@ -16,10 +16,10 @@ use logbook::machines::Cloud;
 use measure::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::cloud::lock::{self, Held};
-use crate::cloud::resource::{Resource, Values};
-use crate::cloud::vendor::{Drawn, Machine};
-use crate::cloud::wanted::Wanted;
+use crate::lock::{self, Held};
+use crate::resource::{Resource, Values};
+use crate::vendor::{Drawn, Machine};
+use crate::wanted::Wanted;
 
 /// Version of the ledger's form. One of another version is not read, and counts as owed.
 const VERSION: u32 = 1;

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use logbook::host::{Host, Reach, Ssh};
 
-use crate::cloud::ledger::Ledger;
-use crate::cloud::resource::fill;
+use crate::ledger::Ledger;
+use crate::resource::fill;
 
 /// How one logs in to the machines.
 #[derive(Clone, Debug, PartialEq, Eq)]

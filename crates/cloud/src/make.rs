@@ -6,13 +6,13 @@ use endpoint::clock::Monotonic;
 use endpoint::stop::Stop;
 use logbook::failure::Failure;
 
-use crate::cloud::answer::sentence;
-use crate::cloud::call::Caller;
-use crate::cloud::fault::{Fault, Kind};
-use crate::cloud::ledger::{Book, Phase, State};
-use crate::cloud::parallel;
-use crate::cloud::remove::remove;
-use crate::cloud::resource::{Condition, Resource, Values, filled, levels};
+use crate::answer::sentence;
+use crate::call::Caller;
+use crate::fault::{Fault, Kind};
+use crate::ledger::{Book, Phase, State};
+use crate::parallel;
+use crate::remove::remove;
+use crate::resource::{Condition, Resource, Values, filled, levels};
 
 /// How things are made and removed.
 #[derive(Clone, Copy)]

@@ -8,11 +8,11 @@ use std::sync::Mutex;
 use endpoint::clock::Monotonic;
 use logbook::failure::{Failure, Side};
 
-use crate::cloud::fault::{Fault, Kind};
-use crate::cloud::ledger::{Book, Entry, Phase, State};
-use crate::cloud::make::{Work, look};
-use crate::cloud::parallel;
-use crate::cloud::resource::{Condition, Resource, Values, filled, levels};
+use crate::fault::{Fault, Kind};
+use crate::ledger::{Book, Entry, Phase, State};
+use crate::make::{Work, look};
+use crate::parallel;
+use crate::resource::{Condition, Resource, Values, filled, levels};
 
 /// Removes everything of the ledger's run. Whoever gets no error closes the ledger.
 ///

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cloud::answer;
+use crate::answer;
 
 /// What answers told so far, by the names of placeholders.
 pub type Values = BTreeMap<String, String>;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::cloud::answer::picked;
-use crate::cloud::resource::{Resource, levels, placeholders};
-use crate::cloud::vendor::Vendor;
+use crate::answer::picked;
+use crate::resource::{Resource, levels, placeholders};
+use crate::vendor::Vendor;
 
 /// The commands that make `resources`, each identifier taken over into a variable, and, as a comment, those that remove them.
 pub fn script(vendor: &Vendor, account: Option<&str>, resources: &[Resource]) -> String {

@@ -6,11 +6,11 @@ use logbook::failure::Failure;
 use logbook::machines::Cloud;
 use serde::{Deserialize, Serialize};
 
-use crate::cloud::census::Census;
-use crate::cloud::fault::Kind;
-use crate::cloud::resource::Resource;
-use crate::cloud::wanted::Wanted;
-use crate::cloud::{aws, az, gcloud};
+use crate::census::Census;
+use crate::fault::Kind;
+use crate::resource::Resource;
+use crate::wanted::Wanted;
+use crate::{aws, az, gcloud};
 
 /// A program that is called, and how it speaks.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use logbook::host::{Host, Pod, Reach};
 use serde_json::Value;
 
 use super::ZONE;
-use crate::cloud::answer::{each, scalar, sentence};
-use crate::cloud::wanted::RUN;
+use crate::answer::{each, scalar, sentence};
+use crate::wanted::RUN;
 
 /// How far the sets of a run have come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::ZONE;
-use crate::cloud::wanted::{EXPIRES, MADE, OWNER, RUN};
+use crate::wanted::{EXPIRES, MADE, OWNER, RUN};
 
 /// What pods are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The stages `provision` and `teardown`: machines that a plan wants are made and removed, as `sonde lab cloud` does it.
 
-use lab::cloud::wanted::Group;
+use cloud::wanted::Group;
 use logbook::host::Host;
 use logbook::machines::Machines;
 use logbook::plan::Plan;
