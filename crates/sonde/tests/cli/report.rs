@@ -118,7 +118,7 @@ fn a_page_is_made_of_those_that_can_be_read_and_lists_the_others() {
     write("future.json", "{\"format\": \"sonde-record\", \"version\": 99}");
     let made = sonde_in(folder.path(), &["report", ".", "-o", "page.html"]).assert().success();
     let (broken, foreign, future) =
-        ("broken.json: not JSON", "foreign.json: JSON, but no record", "version 99 is newer");
+        ("broken.json: not JSON", "foreign.json: JSON, but no record", "version 99, which is newer");
     made.stderr(contains(broken).and(contains(foreign)).and(contains(future)));
     let page = String::from_utf8(read(folder.path(), "page.html")).unwrap();
     assert!(page.contains("Not read") && page.contains("2 measurements"));
