@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::capture`.
+//! Any octets at all, for `testbed::drive::capture`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::capture(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::capture(data));

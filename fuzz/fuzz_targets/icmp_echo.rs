@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::icmp_echo`.
+//! Any octets at all, for `testbed::drive::icmp_echo`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::icmp_echo(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::icmp_echo(data));

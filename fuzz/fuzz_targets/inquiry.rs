@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::inquiry`.
+//! Any octets at all, for `testbed::drive::inquiry`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::inquiry(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::inquiry(data));

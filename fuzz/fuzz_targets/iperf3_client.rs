@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::iperf3_client`.
+//! Any octets at all, for `testbed::drive::iperf3_client`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::iperf3_client(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::iperf3_client(data));

@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::iperf3_login`.
+//! Any octets at all, for `testbed::drive::iperf3_login`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::iperf3_login(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::iperf3_login(data));

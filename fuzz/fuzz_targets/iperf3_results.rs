@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::iperf3_results`.
+//! Any octets at all, for `testbed::drive::iperf3_results`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::iperf3_results(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::iperf3_results(data));

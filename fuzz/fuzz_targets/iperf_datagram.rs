@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::iperf_datagram`.
+//! Any octets at all, for `testbed::drive::iperf_datagram`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::iperf_datagram(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::iperf_datagram(data));

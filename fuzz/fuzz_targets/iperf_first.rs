@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::iperf_first`.
+//! Any octets at all, for `testbed::drive::iperf_first`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::iperf_first(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::iperf_first(data));

@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::key_text`.
+//! Any octets at all, for `testbed::drive::key_text`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::key_text(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::key_text(data));

@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::native_client`.
+//! Any octets at all, for `testbed::drive::native_client`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::native_client(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::native_client(data));

@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::native_frames`.
+//! Any octets at all, for `testbed::drive::native_frames`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::native_frames(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::native_frames(data));

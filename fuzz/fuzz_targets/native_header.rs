@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::native_header`.
+//! Any octets at all, for `testbed::drive::native_header`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::native_header(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::native_header(data));

@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::netperf_client`.
+//! Any octets at all, for `testbed::drive::netperf_client`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::netperf_client(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::netperf_client(data));

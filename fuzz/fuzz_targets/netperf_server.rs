@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::netperf_server`.
+//! Any octets at all, for `testbed::drive::netperf_server`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::netperf_server(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::netperf_server(data));

@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::sockperf_client`.
+//! Any octets at all, for `testbed::drive::sockperf_client`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::sockperf_client(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::sockperf_client(data));

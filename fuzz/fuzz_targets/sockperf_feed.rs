@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::sockperf_feed`.
+//! Any octets at all, for `testbed::drive::sockperf_feed`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::sockperf_feed(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::sockperf_feed(data));

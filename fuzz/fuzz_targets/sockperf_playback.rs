@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::sockperf_playback`.
+//! Any octets at all, for `testbed::drive::sockperf_playback`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::sockperf_playback(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::sockperf_playback(data));

@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::stamp`.
+//! Any octets at all, for `testbed::drive::stamp`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::stamp(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::stamp(data));

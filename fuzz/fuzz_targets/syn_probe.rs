@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::syn_probe`.
+//! Any octets at all, for `testbed::drive::syn_probe`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::syn_probe(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::syn_probe(data));

@@ -1,5 +1,5 @@
-//! Any octets at all, for `protocol::drive::trace_text`.
+//! Any octets at all, for `testbed::drive::trace_text`.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| protocol::drive::trace_text(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testbed::drive::trace_text(data));

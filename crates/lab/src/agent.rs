@@ -11,7 +11,7 @@ pub mod near;
 use serde::{Deserialize, Serialize};
 
 /// Version of the talk, a count from 1: an agent of another is not spoken to.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 1;
 
 /// What an agent is told to do, one a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -44,5 +44,5 @@ pub fn of(pairs: &PairList, machines: &[usize], at_once: AtOnce) -> Vec<Round> {
 
 /// Rounds in which no host appears twice, whatever machines they lie on.
 fn without_machines(pairs: &PairList) -> Vec<Round> {
-    mesh::rounds(pairs).unwrap_or_else(|| colouring::rounds(pairs).rounds)
+    mesh::rounds(pairs).unwrap_or_else(|| colouring::rounds(pairs).0)
 }

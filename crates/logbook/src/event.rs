@@ -21,7 +21,7 @@ use crate::search::{Probe, SearchDocument};
 use crate::study::{StudyDocument, Trial};
 
 /// Version of the events' form.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 1;
 
 /// One line of the stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub enum Line {
     Second(ThreadSecond),
     /// An interval of one thread's stream went by.
     Carried(ThreadInterval),
-    /// The measurement is over: its record, as `record.v3.json` describes it.
+    /// The measurement is over: its record, as `record.v1.json` describes it.
     End(#[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))] Box<Record>),
     /// A probe of a search is over.
     Probe(Box<Probe>),

@@ -14,27 +14,36 @@ use measure::verdict::Warning;
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::document::Head;
 use crate::failure::{Failure, Side};
 use crate::host::Address;
-use crate::look::{self, LookDocument};
+use crate::look::LookDocument;
 use crate::plan::Plan;
-use crate::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use crate::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Target, Tool};
 use crate::run::{self, Answer, Cell, Figures, HostSeen, PairCheck, RunDocument, Stage};
-use crate::search::{self, Probe, SearchDocument};
+use crate::search::{Probe, SearchDocument};
 use crate::study::{
     self, AxisDifference, ComparedFigure, Comparison, Place, Setting, Shift, StudyDocument, ThresholdHeld, Trial,
 };
+
+/// The head of a document: its number is the end of its name.
+pub(crate) fn head<T>(number: u8, command: &[&str]) -> Head<T> {
+    let id = Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_8900 | u128::from(number));
+    let tool = Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() };
+    let command = command.iter().map(ToString::to_string).collect();
+    Head::new(id, tool, command, "2026-10-20T14:03:12.25+02:00".parse().unwrap())
+}
 
 /// A small measurement with its numbers in place.
 pub(crate) fn record() -> Record {
     let asked = Asked::default();
     Record {
-        format: Format::Record,
-        version: VERSION,
-        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ab),
-        tool: Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
-        command: vec!["sonde".to_owned(), "rtt".to_owned()],
-        started: "2026-10-20T14:03:12.25+02:00".parse().unwrap(),
+        head: Head::new(
+            Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ab),
+            Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
+            vec!["sonde".to_owned(), "rtt".to_owned()],
+            "2026-10-20T14:03:12.25+02:00".parse().unwrap(),
+        ),
         question: Question::Rtt,
         target: Target { host: None, address: IpAddr::V4(Ipv4Addr::LOCALHOST), port: Some(7_663), own_reflector: true },
         peer: Peer {
@@ -106,12 +115,7 @@ pub(crate) fn study() -> StudyDocument {
     let compared = compare(std::slice::from_ref(&runs), Design::Paired).remove(0);
     let threshold: Threshold = "p50>+5%".parse().unwrap();
     StudyDocument {
-        format: study::Format::Study,
-        version: study::VERSION,
-        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ad),
-        tool: record.tool.clone(),
-        command: ["sonde", "compare", "db1 --tcp", "db1 --udp"].map(str::to_owned).to_vec(),
-        started: record.started,
+        head: head(0xad, &["sonde", "compare", "db1 --tcp", "db1 --udp"]),
         question: study::Question::Compare { design: Design::Paired },
         settings: ["--tcp", "--udp"].map(setting).to_vec(),
         blocks: 7,
@@ -164,12 +168,7 @@ pub(crate) fn search() -> SearchDocument {
         record: record.clone(),
     };
     SearchDocument {
-        format: search::Format::Search,
-        version: search::VERSION,
-        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ac),
-        tool: record.tool.clone(),
-        command: ["sonde", "load", "--find", "p99<1ms"].map(str::to_owned).to_vec(),
-        started: record.started,
+        head: head(0xac, &["sonde", "load", "--find", "p99<1ms"]),
         target: record.target.clone(),
         condition: "p99<1ms".parse().unwrap(),
         bounds,
@@ -215,12 +214,7 @@ pub(crate) fn look() -> LookDocument {
         }
     });
     LookDocument {
-        format: look::Format::Look,
-        version: look::VERSION,
-        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ad),
-        tool: record.tool.clone(),
-        command: ["sonde", "db1"].map(str::to_owned).to_vec(),
-        started: record.started,
+        head: head(0xad, &["sonde", "db1"]),
         look: serde_json::from_value(look).unwrap(),
         ended: record.ended.clone(),
     }
@@ -260,15 +254,15 @@ pub(crate) fn run() -> RunDocument {
         place: place("a", "b"),
         round: 0,
         beside: 1,
-        started: record.started,
-        record: Some(record.id),
+        started: record.head.started,
+        record: Some(record.head.id),
         figures: Some(Figures::of(&record)),
         failure: None,
         host_lost: false,
     };
     let seen = |host: &str, lost: Option<Failure>| HostSeen {
         host: host.to_owned(),
-        tool: Some(record.tool.clone()),
+        tool: Some(record.head.tool.clone()),
         kernel: Some("Linux 6.1.0".to_owned()),
         cpus: Some(2),
         boot_id: None,
@@ -276,12 +270,7 @@ pub(crate) fn run() -> RunDocument {
         lost,
     };
     RunDocument {
-        format: run::Format::Run,
-        version: run::VERSION,
-        id: Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_89ae),
-        tool: record.tool.clone(),
-        command: ["sonde", "run", "mesh.toml"].map(str::to_owned).to_vec(),
-        started: record.started,
+        head: head(0xae, &["sonde", "run", "mesh.toml"]),
         plan,
         planned: Some(4),
         hosts: vec![seen("a", None), seen("b", Some(lost.clone()))],

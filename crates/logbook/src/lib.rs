@@ -1,10 +1,11 @@
 //! What was asked, done and seen: the record of a measurement, its JSON Schema, its events and where records are kept.
 //!
-//! A record carries its method with its numbers and is readable for good: a newer program reads an older record through
-//! [`upgrade`], an older one refuses a newer record by name instead of misreading it.
+//! A record carries its method with its numbers. Each document names its form and its version ([`document`]): a program
+//! refuses by name what is newer than it instead of misreading it.
 //!
 //! Not here: anything that speaks to a peer, prints, or reads a clock: the moment a record starts is passed in.
 
+pub mod document;
 pub mod event;
 pub mod failure;
 #[cfg(test)]
@@ -27,4 +28,3 @@ pub mod search;
 pub mod shelf;
 pub mod store;
 pub mod study;
-pub mod upgrade;

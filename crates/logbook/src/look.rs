@@ -6,45 +6,26 @@
 use measure::look::Look;
 use measure::reach::Seen;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use crate::moment::Moment;
-use crate::record::{self, Ended, Tool, Unwritable};
-
-/// Version of the document's form that this program writes.
-pub const VERSION: u32 = 1;
+use crate::document::{Form, Head};
+use crate::record::Ended;
 
 /// A first look: by whom, when, and what it found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LookDocument {
-    /// Always `sonde-look`.
-    pub format: Format,
-    /// Version of this form, a count from 1.
-    pub version: u32,
-    /// Name of this look: a UUID of version 7, so that names sort by time.
-    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
-    pub id: Uuid,
-    /// The program that looked.
-    pub tool: Tool,
-    /// The command line as given, the program's name first.
-    pub command: Vec<String>,
-    /// When it was started.
-    pub started: Moment,
+    /// Its name, and who made it when.
+    #[serde(flatten)]
+    pub head: Head<LookDocument>,
     /// What it found.
     pub look: Look,
     /// How it ended.
     pub ended: Ended,
 }
 
-/// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Format {
-    /// A first look of sonde.
-    #[default]
-    #[serde(rename = "sonde-look")]
-    Look,
+impl Form for LookDocument {
+    const FORMAT: &'static str = "sonde-look";
+    const NAME: &'static str = "first look";
 }
 
 /// The very first that was heard of a host by one way, told before anything is measured.
@@ -59,16 +40,6 @@ pub struct FirstAnswer {
     pub port: Option<u16>,
     /// What it met with.
     pub seen: Seen,
-}
-
-impl LookDocument {
-    /// As one JSON document, indented, with a line end.
-    ///
-    /// # Errors
-    /// A number in it that JSON has no word for, so that the document could not be read again.
-    pub fn to_json(&self) -> Result<String, Unwritable> {
-        record::as_document(self)
-    }
 }
 
 #[cfg(test)]
@@ -130,7 +101,7 @@ mod tests {
         let lacking = with(&|look| {
             look.as_object_mut().unwrap().remove("look");
         });
-        assert_eq!(lacking.to_string(), "a first look of sonde, but missing field `look`");
+        assert!(lacking.to_string().ends_with(": missing field `look`"), "{lacking}");
         assert!(!lacking.hint().is_empty() && !future.hint().is_empty());
         let cut = value().to_string();
         assert!(matches!(Document::read(&cut[..cut.len() / 2]), Err(ReadError::NotJson { .. })));

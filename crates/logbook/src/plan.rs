@@ -71,6 +71,28 @@ pub struct Plan {
     pub check: bool,
 }
 
+impl Default for Plan {
+    /// A plan that says nothing yet.
+    fn default() -> Self {
+        Self {
+            name: None,
+            inventory: Vec::new(),
+            hosts: Vec::new(),
+            machines: Vec::new(),
+            pairs: Pairs::default(),
+            directions: Directions::default(),
+            addresses: Addresses::default(),
+            methods: Vec::new(),
+            repeats: one(),
+            order: Order::default(),
+            seed: None,
+            at_once: AtOnce::default(),
+            port: None,
+            check: yes(),
+        }
+    }
+}
+
 /// A way of measuring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

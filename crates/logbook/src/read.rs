@@ -6,14 +6,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::document::Form;
 use crate::failure::ErrorDocument;
-use crate::look::{self, LookDocument};
-use crate::record::{Record, VERSION};
-use crate::run::{self, RunDocument};
-use crate::search::{self, SearchDocument};
-use crate::shelf::spool::{self, Spooled};
-use crate::study::{self, StudyDocument};
-use crate::upgrade;
+use crate::look::LookDocument;
+use crate::record::Record;
+use crate::run::RunDocument;
+use crate::search::SearchDocument;
+use crate::study::StudyDocument;
 
 /// A document of ours that tells of measurements.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,24 +42,26 @@ impl Document {
     }
 
     fn alone(text: &str) -> Result<Self, ReadError> {
-        match format(text).as_deref() {
-            Some(SEARCH) => search(text).map(|found| Self::Search(Box::new(found))),
-            Some(STUDY) => study(text).map(|found| Self::Study(Box::new(found))),
-            Some(LOOK) => first_look(text).map(|found| Self::Look(Box::new(found))),
-            Some(RUN) => run(text).map(|found| Self::Run(Box::new(found))),
-            _ => document(text).map(|found| Self::Record(Box::new(found))),
+        match head(text)?.format.as_deref() {
+            Some(SearchDocument::FORMAT) => document(text).map(|found| Self::Search(Box::new(found))),
+            Some(StudyDocument::FORMAT) => document(text).map(|found| Self::Study(Box::new(found))),
+            Some(LookDocument::FORMAT) => document(text).map(|found| Self::Look(Box::new(found))),
+            Some(RunDocument::FORMAT) => document(text).map(|found| Self::Run(Box::new(found))),
+            _ => measurement(text).map(|found| Self::Record(Box::new(found))),
+        }
+    }
+
+    /// The name of its form.
+    fn format(&self) -> &'static str {
+        match self {
+            Self::Record(_) => Record::FORMAT,
+            Self::Search(_) => SearchDocument::FORMAT,
+            Self::Study(_) => StudyDocument::FORMAT,
+            Self::Look(_) => LookDocument::FORMAT,
+            Self::Run(_) => RunDocument::FORMAT,
         }
     }
 }
-
-/// The name of a search's form.
-const SEARCH: &str = "sonde-search";
-/// The name of a study's form.
-const STUDY: &str = "sonde-study";
-/// The name of a first look's form.
-const LOOK: &str = "sonde-look";
-/// The name of a run's form.
-const RUN: &str = "sonde-run";
 
 /// Why a text holds no record that can be read. Lines and columns count from 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -86,32 +87,8 @@ pub enum ReadError {
     #[error("no record but an error of sonde: {}", .0.error.what)]
     Failure(Box<ErrorDocument>),
     /// Written by a later sonde.
-    #[error("record version {version} is newer than this program, which reads up to {newest}")]
-    FromTheFuture {
-        /// Its version.
-        version: u32,
-        /// The newest version that can be read.
-        newest: u32,
-    },
-    /// A version that never was.
-    #[error("there is no record version {version}")]
-    NoSuchVersion {
-        /// Its version.
-        version: u32,
-    },
-    /// A record whose content is not what its version says.
-    #[error("a record of version {version}, but{} {reason}", .place.map_or(String::new(), |(line, column)| format!(" at line {line}, column {column}:")))]
-    Malformed {
-        /// Its version.
-        version: u32,
-        /// Line and column; absent in an upgraded record, whose text is another.
-        place: Option<(usize, usize)>,
-        /// What does not fit.
-        reason: String,
-    },
-    /// A document of several measurements written by a later sonde.
     #[error("a {what} of version {version}, which is newer than this program, which reads up to {newest}")]
-    LaterDocument {
+    FromTheFuture {
         /// Which kind, as `search`.
         what: &'static str,
         /// Its version.
@@ -119,11 +96,13 @@ pub enum ReadError {
         /// The newest version that can be read.
         newest: u32,
     },
-    /// A document of several measurements whose content is not what it should be.
-    #[error("a {what} of sonde, but {reason}")]
-    MalformedDocument {
+    /// A document whose content is not what its form says.
+    #[error("a {what} of sonde, but{} {reason}", .place.map_or(String::new(), |(line, column)| format!(" at line {line}, column {column}:")))]
+    Malformed {
         /// Which kind, as `search`.
         what: &'static str,
+        /// Line and column; absent where it has no text of its own.
+        place: Option<(usize, usize)>,
         /// What does not fit.
         reason: String,
     },
@@ -136,21 +115,19 @@ impl ReadError {
     /// What to try.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NotJson { .. } | Self::Malformed { .. } | Self::MalformedDocument { .. } => {
-                "the file may be cut short or changed by hand: take the original"
+            Self::NotJson { .. } => "the file may be cut short or changed by hand: take the original",
+            Self::Malformed { .. } => {
+                "the file may be changed by hand or of a later sonde: take the original, or that sonde"
             }
             Self::NotARecord { .. } => "give a file that `sonde rtt --json` or `-o FILE.json` wrote",
             Self::Failure(_) => "measure again: the document says what failed and what to try",
-            Self::FromTheFuture { .. } | Self::LaterDocument { .. } => {
-                "read it with the sonde that wrote it, or a later one"
-            }
-            Self::NoSuchVersion { .. } => "the version was changed by hand: take the original",
+            Self::FromTheFuture { .. } => "read it with the sonde that wrote it, or a later one",
             Self::NoEnd => "each line of it is sound by itself; `jq` reads them",
         }
     }
 }
 
-/// What every document of ours opens with.
+/// What every document of ours opens with, as far as it has it.
 #[derive(Deserialize)]
 struct Head {
     format: Option<String>,
@@ -168,21 +145,14 @@ struct Envelope {
 pub(crate) fn record(text: &str) -> Result<Record, ReadError> {
     match Document::read(text)? {
         Document::Record(record) => Ok(*record),
-        Document::Search(_) => Err(ReadError::NotARecord { found: Some(SEARCH.to_owned()) }),
-        Document::Study(_) => Err(ReadError::NotARecord { found: Some(STUDY.to_owned()) }),
-        Document::Look(_) => Err(ReadError::NotARecord { found: Some(LOOK.to_owned()) }),
-        Document::Run(_) => Err(ReadError::NotARecord { found: Some(RUN.to_owned()) }),
+        other => Err(ReadError::NotARecord { found: Some(other.format().to_owned()) }),
     }
 }
 
 fn end_of_stream(text: &str) -> Result<Document, ReadError> {
     let last = text.lines().next_back().and_then(|line| parse::<Envelope>(line).ok()).ok_or(ReadError::NoEnd)?;
     match last.event.as_str() {
-        "end" => document(&last.data.to_string()).map(|record| Document::Record(Box::new(record))),
-        "found" => search(&last.data.to_string()).map(|found| Document::Search(Box::new(found))),
-        "studied" => study(&last.data.to_string()).map(|found| Document::Study(Box::new(found))),
-        "ran" => run(&last.data.to_string()).map(|found| Document::Run(Box::new(found))),
-        "looked" => first_look(&last.data.to_string()).map(|found| Document::Look(Box::new(found))),
+        "end" | "found" | "studied" | "ran" | "looked" => Document::alone(&last.data.to_string()),
         "error" => match serde_json::from_value(last.data) {
             Ok(error) => Err(ReadError::Failure(Box::new(ErrorDocument::new(error)))),
             Err(_) => Err(ReadError::NoEnd),
@@ -191,107 +161,42 @@ fn end_of_stream(text: &str) -> Result<Document, ReadError> {
     }
 }
 
-fn document(text: &str) -> Result<Record, ReadError> {
-    let version = version(text)?;
-    let record: Record = if version == VERSION {
-        parse(text).map_err(|fault| malformed(version, &fault))?
-    } else {
-        let old = parse(text).map_err(|fault| not_json(&fault))?;
-        let present = upgrade::to_present(old, version)?;
-        serde_json::from_value(present).map_err(|fault| malformed(version, &fault))?
-    };
+/// The record in `text`, in which something was found.
+fn measurement(text: &str) -> Result<Record, ReadError> {
+    let record: Record = document(text)?;
     if record.outcome.is_none() && record.stream.is_none() {
         let reason = "missing field `outcome`, and there is no `stream` either".to_owned();
-        return Err(ReadError::Malformed { version, place: None, reason });
+        return Err(ReadError::Malformed { what: Record::NAME, place: None, reason });
     }
     Ok(record)
 }
 
-/// The search in `text`, its records in the present form.
-fn search(text: &str) -> Result<SearchDocument, ReadError> {
-    holding_records(text, "search", search::VERSION, "probes")
-}
-
-/// The study in `text`, its records in the present form.
-fn study(text: &str) -> Result<StudyDocument, ReadError> {
-    holding_records(text, "study", study::VERSION, "trials")
-}
-
-/// The first look in `text`; it holds no records.
-fn first_look(text: &str) -> Result<LookDocument, ReadError> {
-    holding_records(text, "first look", look::VERSION, "records")
-}
-
-/// The run in `text`; it holds the names of records alone.
-fn run(text: &str) -> Result<RunDocument, ReadError> {
-    holding_records(text, "run", run::VERSION, "records")
-}
-
-/// The spooled thing in `text`, its record in the present form.
-pub(crate) fn spooled(text: &str) -> Result<Spooled, ReadError> {
-    let mut value: Value = parse(text).map_err(|fault| not_json(&fault))?;
-    let format = value["format"].as_str().map(str::to_owned);
-    if format.as_deref() != Some("sonde-spooled") {
-        return Err(ReadError::NotARecord { found: format });
-    }
-    // As a list of one: where a record may be is the same.
-    let item = value["item"].take();
-    value["items"] = Value::Array(vec![item]);
-    let text = value.to_string();
-    let mut whole: Value = holding_records(&text, "spooled thing", spool::VERSION, "items")?;
-    whole["item"] = whole["items"][0].take();
-    let fault = |fault: serde_json::Error| ReadError::MalformedDocument { what: "spooled thing", reason: bare(&fault) };
-    serde_json::from_value(whole).map_err(fault)
-}
-
-/// A document with records in the items of its `list`, of which one may have none.
-fn holding_records<T: DeserializeOwned>(
-    text: &str,
-    what: &'static str,
-    newest: u32,
-    list: &str,
-) -> Result<T, ReadError> {
-    let malformed = |fault: &serde_json::Error| ReadError::MalformedDocument { what, reason: bare(fault) };
-    let mut value: Value = parse(text).map_err(|fault| not_json(&fault))?;
-    let version = value["version"].as_u64().and_then(|version| u32::try_from(version).ok());
-    if let Some(version) = version.filter(|version| *version > newest) {
-        return Err(ReadError::LaterDocument { what, version, newest });
-    }
-    let items = value.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
-    for record in items.filter_map(|item| item.get_mut("record")).filter(|record| !record.is_null()) {
-        let version: u32 = serde_json::from_value(record["version"].clone()).map_err(|fault| malformed(&fault))?;
-        if version > VERSION {
-            return Err(ReadError::FromTheFuture { version, newest: VERSION });
+/// The document of form `T` in `text`.
+///
+/// # Errors
+/// As of [`Record::read`].
+pub fn document<T: Form>(text: &str) -> Result<T, ReadError> {
+    match head(text)? {
+        Head { format: Some(format), version: Some(version) } if format == T::FORMAT => {
+            if version > T::VERSION {
+                return Err(ReadError::FromTheFuture { what: T::NAME, version, newest: T::VERSION });
+            }
+            parse(text).map_err(|fault| {
+                let place = (fault.line() > 0).then(|| (fault.line(), fault.column()));
+                ReadError::Malformed { what: T::NAME, place, reason: bare(&fault) }
+            })
         }
-        *record = upgrade::to_present(record.take(), version)?;
+        Head { format: Some(format), .. } if format == ErrorDocument::FORMAT => Err(failure(text)),
+        Head { format, .. } => Err(ReadError::NotARecord { found: format }),
     }
-    serde_json::from_value(value).map_err(|fault| malformed(&fault))
 }
 
-/// The name of the form of the document in `text`, where it has one.
-fn format(text: &str) -> Option<String> {
-    parse::<Head>(text).ok()?.format
-}
-
-/// The version of the record in `text`, if it is one that can be read.
-fn version(text: &str) -> Result<u32, ReadError> {
-    let head: Head = match parse(text) {
-        Ok(head) => head,
-        Err(fault) if fault.is_data() => return Err(ReadError::NotARecord { found: None }),
-        Err(fault) => return Err(not_json(&fault)),
-    };
-    match (head.format.as_deref(), head.version) {
-        (Some("sonde-record"), Some(version)) if version > VERSION => {
-            Err(ReadError::FromTheFuture { version, newest: VERSION })
-        }
-        (Some("sonde-record"), Some(version)) => Ok(version),
-        (Some("sonde-error"), _) => Err(failure(text)),
-        _ => Err(ReadError::NotARecord { found: head.format }),
-    }
+fn head(text: &str) -> Result<Head, ReadError> {
+    parse(text).map_err(|fault| if fault.is_data() { ReadError::NotARecord { found: None } } else { not_json(&fault) })
 }
 
 fn failure(text: &str) -> ReadError {
-    parse(text).map_or(ReadError::NotARecord { found: Some("sonde-error".to_owned()) }, |document| {
+    parse(text).map_or(ReadError::NotARecord { found: Some(ErrorDocument::FORMAT.to_owned()) }, |document| {
         ReadError::Failure(Box::new(document))
     })
 }
@@ -303,11 +208,6 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
 
 fn not_json(fault: &serde_json::Error) -> ReadError {
     ReadError::NotJson { line: fault.line(), column: fault.column(), reason: bare(fault) }
-}
-
-fn malformed(version: u32, fault: &serde_json::Error) -> ReadError {
-    let place = (fault.line() > 0).then(|| (fault.line(), fault.column()));
-    ReadError::Malformed { version, place, reason: bare(fault) }
 }
 
 /// The message without the place that `serde_json` adds: it is told in fields of its own.
@@ -370,7 +270,7 @@ mod tests {
     #[test_case("[1, 2]", None; "a list")]
     #[test_case("3", None; "a number")]
     #[test_case("{}", None; "an empty object")]
-    #[test_case(r#"{ "format": "fio", "version": 3 }"#, Some("fio"); "another tool's")]
+    #[test_case(r#"{ "format": "fio", "version": 1 }"#, Some("fio"); "another tool's")]
     #[test_case(r#"{ "format": "sonde-record" }"#, Some("sonde-record"); "no version")]
     fn other_json_is_no_record(text: &str, found: Option<&str>) {
         assert_eq!(Record::read(text), Err(ReadError::NotARecord { found: found.map(str::to_owned) }));
@@ -378,15 +278,16 @@ mod tests {
 
     #[test]
     fn a_later_version_is_called_so_whatever_else_it_holds() {
-        let text = r#"{ "format": "sonde-record", "version": 4, "all": "different" }"#;
-        assert_eq!(Record::read(text), Err(ReadError::FromTheFuture { version: 4, newest: VERSION }));
+        let text = r#"{ "format": "sonde-record", "version": 2, "all": "different" }"#;
+        assert_eq!(Record::read(text), Err(ReadError::FromTheFuture { what: "record", version: 2, newest: 1 }));
     }
 
     #[test]
     fn a_version_that_never_was_is_refused() {
         let mut record = value();
         record["version"] = json!(0);
-        assert_eq!(Record::read(&record.to_string()), Err(ReadError::NoSuchVersion { version: 0 }));
+        let fault = Record::read(&record.to_string()).unwrap_err();
+        assert!(matches!(&fault, ReadError::Malformed { reason, .. } if reason == "there is no record of version 0"));
     }
 
     #[test]
@@ -395,7 +296,7 @@ mod tests {
         record.as_object_mut().unwrap().remove("method");
         let fault = Record::read(&record.to_string()).unwrap_err();
         assert!(
-            matches!(&fault, ReadError::Malformed { version: VERSION, place: Some(_), reason } if reason == "missing field `method`")
+            matches!(&fault, ReadError::Malformed { what: "record", place: Some(_), reason } if reason == "missing field `method`")
         );
     }
 
@@ -405,7 +306,7 @@ mod tests {
         record["outcome"] = Value::Null;
         assert!(matches!(
             Record::read(&record.to_string()),
-            Err(ReadError::Malformed { version: VERSION, place: None, .. })
+            Err(ReadError::Malformed { what: "record", place: None, .. })
         ));
     }
 
@@ -418,23 +319,23 @@ mod tests {
     #[test]
     fn an_error_document_is_told_from_a_record() {
         let document = ErrorDocument::new(failure());
-        let read = Record::read(&document.to_json());
+        let read = Record::read(&document.to_text());
         assert_eq!(read, Err(ReadError::Failure(Box::new(document))));
     }
 
     #[test]
     fn an_error_keeps_what_was_measured() {
         let document = ErrorDocument::new(Failure { partial: Some(Box::new(fixture::record())), ..failure() });
-        assert_eq!(serde_json::from_str::<ErrorDocument>(&document.to_json()).unwrap(), document);
+        assert_eq!(serde_json::from_str::<ErrorDocument>(&document.to_text()).unwrap(), document);
     }
 
     fn stream() -> [Line; 3] {
         let record = fixture::record();
         let start = Start {
             version: crate::event::VERSION,
-            id: record.id,
-            tool: record.tool.clone(),
-            started: record.started,
+            id: record.head.id,
+            tool: record.head.tool.clone(),
+            started: record.head.started,
             target: record.target.clone(),
             method: record.method.clone(),
         };

@@ -1,8 +1,6 @@
 //! The record: one measurement whole, with the method it was made by.
 //!
-//! Versions: a new optional field leaves [`VERSION`] as it is, for readers pass over what they do not know; anything
-//! else (a field renamed, retyped, removed, a further value of an enumeration) raises it and brings a step in
-//! [`crate::upgrade`]. A record is written once and never changed.
+//! A record is written once and never changed.
 //!
 //! Not here: reading text that may be no record ([`crate::read`]), files ([`crate::store`]), telling people (`report`).
 
@@ -16,33 +14,18 @@ use measure::throughput::Throughput;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
 use measure::wire::finding::Wire;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use crate::moment::Moment;
+use crate::document::{Form, Head};
 use crate::read::{self, ReadError};
-
-/// Version of the record's form that this program writes.
-pub const VERSION: u32 = 3;
 
 /// One measurement: what was asked, by which method it was done, by whom, where and when, and what was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
-    /// Always `sonde-record`.
-    pub format: Format,
-    /// Version of this form, a count from 1.
-    pub version: u32,
-    /// Name of this measurement: a UUID of version 7, so that names sort by time.
-    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
-    pub id: Uuid,
-    /// The program that measured.
-    pub tool: Tool,
-    /// The command line as given, the program's name first.
-    pub command: Vec<String>,
-    /// When the measurement was started.
-    pub started: Moment,
+    /// Its name, and who made it when.
+    #[serde(flatten)]
+    pub head: Head<Record>,
     /// Which question was asked.
     pub question: Question,
     /// Whom it was asked of.
@@ -68,7 +51,6 @@ pub struct Record {
     /// What a reader must know to judge the numbers.
     pub warnings: Vec<Warning>,
     /// What our own instrument can resolve.
-    #[serde(default)]
     pub instrument: Instrument,
     /// Our end's system; absent where it was not looked at.
     pub ours: Option<Environment>,
@@ -76,8 +58,13 @@ pub struct Record {
     pub theirs: Option<Environment>,
 }
 
+impl Form for Record {
+    const FORMAT: &'static str = "sonde-record";
+    const NAME: &'static str = "record";
+}
+
 impl Record {
-    /// The record in `text`, upgraded where an older program wrote it.
+    /// The record in `text`.
     ///
     /// Fields that this program does not know are passed over. Fails on text that is not JSON (line and column), on
     /// JSON that is no record, on a record of a later version, and on one whose content is not as its version says.
@@ -96,47 +83,6 @@ impl Record {
         let exchanges = self.outcome.as_ref().map(|outcome| outcome.sockets.as_slice());
         exchanges.or(self.stream.as_ref().map(|stream| stream.sockets.as_slice())).unwrap_or_default()
     }
-
-    /// The record as one JSON document, indented, with a line end.
-    ///
-    /// Fails where the document could not be read again: JSON has no NaN or infinity, so a number that must be there
-    /// but is not finite would be lost without notice.
-    pub fn to_json(&self) -> Result<String, Unwritable> {
-        let mut text = serde_json::to_string_pretty(self).map_err(|fault| Unwritable { reason: fault.to_string() })?;
-        read::record(&text).map_err(|fault| Unwritable { reason: fault.to_string() })?;
-        text.push('\n');
-        Ok(text)
-    }
-}
-
-/// `document` as JSON, indented, with a line end: for documents that hold records.
-///
-/// # Errors
-/// A number in it that JSON has no word for, so that the document could not be read again.
-pub(crate) fn as_document<T: Serialize + DeserializeOwned>(document: &T) -> Result<String, Unwritable> {
-    let unwritable = |fault: serde_json::Error| Unwritable { reason: fault.to_string() };
-    let mut text = serde_json::to_string_pretty(document).map_err(unwritable)?;
-    serde_json::from_str::<T>(&text).map_err(unwritable)?;
-    text.push('\n');
-    Ok(text)
-}
-
-/// A record that would not be read again as it is. A fault of ours, never of the network's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the record cannot be written as JSON: {reason}")]
-pub struct Unwritable {
-    /// What stands in the way.
-    pub reason: String,
-}
-
-/// The name of the record's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Format {
-    /// A record of sonde.
-    #[default]
-    #[serde(rename = "sonde-record")]
-    Record,
 }
 
 /// A program by name and version.
@@ -174,7 +120,6 @@ pub struct Target {
     /// The port number, 1 to 65535; absent where the carrier has none.
     pub port: Option<u16>,
     /// Whether the peer was a reflector within this very process, over loopback: no network was measured.
-    #[serde(default)]
     pub own_reflector: bool,
 }
 
@@ -193,10 +138,8 @@ pub struct Peer {
     /// Version of our own protocol that was agreed on, a count from 1.
     pub protocol_version: Option<u32>,
     /// How it took one-way messages that came together, where it took them so; otherwise one a call.
-    #[serde(default)]
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, bytes, as its kernel counts it, of several the smallest; where it said.
-    #[serde(default)]
     pub receive_buffer_bytes: Option<Bytes>,
 }
 
@@ -237,7 +180,6 @@ pub enum Ended {
 /// What our own instrument can resolve, as found on this machine beside the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct Instrument {
     /// The clock that was read, by its name in the system.
     pub clock: Option<String>,

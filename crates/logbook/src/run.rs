@@ -11,36 +11,23 @@ use measure::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::document::{Form, Head};
 use crate::failure::Failure;
 use crate::host::Address;
 use crate::moment::Moment;
 use crate::plan::Plan;
-use crate::record::{self, Ended, Record, Tool, Unwritable};
-
-/// Version of the document's form that this program writes.
-pub const VERSION: u32 = 1;
+use crate::record::{Ended, Record, Tool};
 
 /// A run of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunDocument {
-    /// Always `sonde-run`.
-    pub format: Format,
-    /// Version of this form, a count from 1.
-    pub version: u32,
-    /// Name of this run: a UUID of version 7, so that names sort by time.
-    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
-    pub id: Uuid,
-    /// The program that ran it.
-    pub tool: Tool,
-    /// The command line as given, the program's name first.
-    pub command: Vec<String>,
-    /// When it was started.
-    pub started: Moment,
+    /// Its name, and who made it when.
+    #[serde(flatten)]
+    pub head: Head<RunDocument>,
     /// The plan with nothing left open: hosts of inventories, and the seed that was drawn.
     pub plan: Plan,
     /// Places that were to be measured, a count; absent where that was not told.
-    #[serde(default)]
     pub planned: Option<u64>,
     /// What was found of each host, in the plan's order.
     pub hosts: Vec<HostSeen>,
@@ -52,6 +39,11 @@ pub struct RunDocument {
     pub stages: Vec<Stage>,
     /// How it ended; absent while it goes on, and where it was killed.
     pub ended: Option<Ended>,
+}
+
+impl Form for RunDocument {
+    const FORMAT: &'static str = "sonde-run";
+    const NAME: &'static str = "run";
 }
 
 /// A part of a run.
@@ -103,7 +95,6 @@ pub struct PairCheck {
     /// Which of its addresses.
     pub over: Address,
     /// That address; absent where it was a name that could not be looked up.
-    #[serde(default)]
     pub address: Option<IpAddr>,
     /// The name that was looked up for it; absent where the plan has the address itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,7 +166,6 @@ pub struct Cell {
     /// Why nothing was measured, or not all of it; absent where all was.
     pub failure: Option<Failure>,
     /// Whether it was given up since one of its hosts was.
-    #[serde(default)]
     pub host_lost: bool,
 }
 
@@ -195,23 +185,19 @@ pub struct Figures {
     pub exchanges_per_second: Option<f64>,
 }
 
-/// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Format {
-    /// A run of sonde.
-    #[default]
-    #[serde(rename = "sonde-run")]
-    Run,
-}
-
 impl RunDocument {
-    /// As one JSON document, indented, with a line end.
-    ///
-    /// # Errors
-    /// A number in it that JSON has no word for, so that the document could not be read again.
-    pub fn to_json(&self) -> Result<String, Unwritable> {
-        record::as_document(self)
+    /// A run of `plan` at its start, with so many places to be measured, where that is known.
+    pub fn new(head: Head<Self>, plan: Plan, planned: Option<u64>) -> Self {
+        Self {
+            head,
+            plan,
+            planned,
+            hosts: Vec::new(),
+            checks: Vec::new(),
+            cells: Vec::new(),
+            stages: Vec::new(),
+            ended: None,
+        }
     }
 
     /// The cells that count, by place: of several at one the last.
@@ -291,9 +277,9 @@ mod tests {
             run[key] = value;
             Document::read(&run.to_string())
         };
-        let later = ReadError::LaterDocument { what: "run", version: VERSION + 1, newest: VERSION };
-        assert_eq!(with("version", json!(VERSION + 1)), Err(later));
-        assert!(matches!(with("cells", json!(3)), Err(ReadError::MalformedDocument { what: "run", .. })));
+        let later = ReadError::FromTheFuture { what: "run", version: 2, newest: 1 };
+        assert_eq!(with("version", json!(2)), Err(later));
+        assert!(matches!(with("cells", json!(3)), Err(ReadError::Malformed { what: "run", .. })));
         assert_eq!(with("mood", json!("bright")), Ok(Document::Run(Box::new(fixture::run()))));
     }
 

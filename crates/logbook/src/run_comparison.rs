@@ -6,23 +6,20 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::document::{Form, Mark};
 use crate::host::Address;
 use crate::moment::Moment;
-use crate::record::{self, Tool, Unwritable};
+use crate::record::Tool;
 use crate::run::{Place, RunDocument};
 use crate::study::{ComparedFigure, ThresholdHeld};
-
-/// Version of the document's form that this program writes.
-pub const VERSION: u32 = 1;
 
 /// Two runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunComparisonDocument {
-    /// Always `sonde-run-comparison`.
-    pub format: Format,
-    /// Version of this form, a count from 1.
-    pub version: u32,
+    /// Its form.
+    #[serde(flatten)]
+    pub mark: Mark<RunComparisonDocument>,
     /// The program that compared.
     pub tool: Tool,
     /// The command line as given, the program's name first.
@@ -45,6 +42,11 @@ pub struct RunComparisonDocument {
     pub first_alone: Vec<Spot>,
     /// Cells that the second run alone has.
     pub second_alone: Vec<Spot>,
+}
+
+impl Form for RunComparisonDocument {
+    const FORMAT: &'static str = "sonde-run-comparison";
+    const NAME: &'static str = "comparison of runs";
 }
 
 /// A run that is compared.
@@ -99,16 +101,6 @@ pub struct MethodDifference {
     pub second: String,
 }
 
-/// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Format {
-    /// Two runs of sonde, compared.
-    #[default]
-    #[serde(rename = "sonde-run-comparison")]
-    RunComparison,
-}
-
 impl From<&Place> for Spot {
     fn from(place: &Place) -> Self {
         let Place { from, to, over, method, .. } = place;
@@ -118,16 +110,6 @@ impl From<&Place> for Spot {
 
 impl From<&RunDocument> for ComparedRun {
     fn from(run: &RunDocument) -> Self {
-        Self { id: run.id, started: run.started, plan: run.plan.name.clone() }
-    }
-}
-
-impl RunComparisonDocument {
-    /// As one JSON document, indented, with a line end.
-    ///
-    /// # Errors
-    /// A number in it that JSON has no word for, so that the document could not be read again.
-    pub fn to_json(&self) -> Result<String, Unwritable> {
-        record::as_document(self)
+        Self { id: run.head.id, started: run.head.started, plan: run.plan.name.clone() }
     }
 }

@@ -20,7 +20,7 @@ use crate::run_list::RunListDocument;
 use crate::search::SearchDocument;
 use crate::study::StudyDocument;
 
-/// Schema of the record, draft 2020-12: `schema/record.v3.json`.
+/// Schema of the record, draft 2020-12: `schema/record.v1.json`.
 pub fn json_schema() -> Value {
     of::<Record>()
 }
@@ -30,7 +30,7 @@ pub fn error_schema() -> Value {
     of::<ErrorDocument>()
 }
 
-/// Schema of one line of a stream of events: `schema/event.v2.json`.
+/// Schema of one line of a stream of events: `schema/event.v1.json`.
 pub fn event_schema() -> Value {
     of::<Line>()
 }
@@ -94,9 +94,9 @@ mod tests {
     /// Set to write the committed copies anew: `SONDE_REGENERATE=1 cargo test -p logbook schema`.
     const REGENERATE: &str = "SONDE_REGENERATE";
 
-    #[test_case("record.v3.json", &json_schema(); "record")]
+    #[test_case("record.v1.json", &json_schema(); "record")]
     #[test_case("error.v1.json", &error_schema(); "error")]
-    #[test_case("event.v2.json", &event_schema(); "event")]
+    #[test_case("event.v1.json", &event_schema(); "event")]
     #[test_case("search.v1.json", &search_schema(); "of a search")]
     #[test_case("study.v1.json", &study_schema(); "of a study")]
     #[test_case("look.v1.json", &look_schema(); "of a first look")]

@@ -8,31 +8,17 @@ use measure::search::condition::{Condition, Verdict};
 use measure::search::{Bounds, Bracket};
 use measure::unit::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use crate::moment::Moment;
-use crate::record::{self, Ended, Record, Target, Tool, Unwritable};
-
-/// Version of the document's form that this program writes.
-pub const VERSION: u32 = 1;
+use crate::document::{Form, Head};
+use crate::record::{Ended, Record, Target};
 
 /// A search: what was asked, what was found, and by which probes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchDocument {
-    /// Always `sonde-search`.
-    pub format: Format,
-    /// Version of this form, a count from 1.
-    pub version: u32,
-    /// Name of this search: a UUID of version 7, so that names sort by time. Each probe's record has its own.
-    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
-    pub id: Uuid,
-    /// The program that searched.
-    pub tool: Tool,
-    /// The command line as given, the program's name first.
-    pub command: Vec<String>,
-    /// When the search was started.
-    pub started: Moment,
+    /// Its name, and who made it when.
+    #[serde(flatten)]
+    pub head: Head<SearchDocument>,
     /// Whom it was asked of.
     pub target: Target,
     /// What a rate has to meet, as clauses with commas between them: `p99<1ms,loss<0.1%,achieved>=99.9%`.
@@ -49,6 +35,11 @@ pub struct SearchDocument {
     pub ended: Ended,
 }
 
+impl Form for SearchDocument {
+    const FORMAT: &'static str = "sonde-search";
+    const NAME: &'static str = "search";
+}
+
 /// One probe of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -59,30 +50,12 @@ pub struct Probe {
     pub verdict: Verdict,
     /// The clauses that did not hold, with what was found.
     pub missed: Vec<String>,
-    /// What was measured: a whole record, as `record.v3.json` describes it.
+    /// What was measured: a whole record, as `record.v1.json` describes it.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub record: Record,
 }
 
-/// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Format {
-    /// A search of sonde.
-    #[default]
-    #[serde(rename = "sonde-search")]
-    Search,
-}
-
 impl SearchDocument {
-    /// As one JSON document, indented, with a line end.
-    ///
-    /// # Errors
-    /// A number in it that JSON has no word for, so that the document could not be read again.
-    pub fn to_json(&self) -> Result<String, Unwritable> {
-        record::as_document(self)
-    }
-
     /// The probes by their rates, those of one rate in the order they were made.
     pub fn by_rate(&self) -> Vec<&Probe> {
         let mut probes: Vec<&Probe> = self.probes.iter().collect();
@@ -129,15 +102,6 @@ mod tests {
     }
 
     #[test]
-    fn older_records_in_a_search_are_upgraded() {
-        let mut old = value();
-        let record: Value = serde_json::from_str(include_str!("../fixtures/record.v1.json")).unwrap();
-        old["probes"][0]["record"] = record;
-        let Ok(Document::Search(found)) = Document::read(&old.to_string()) else { panic!("not read") };
-        assert_eq!(found.probes[0].record.version, record::VERSION);
-    }
-
-    #[test]
     fn a_search_that_cannot_be_read_says_why() {
         let with = |change: &dyn Fn(&mut Value)| {
             let mut changed = value();
@@ -145,13 +109,17 @@ mod tests {
             Document::read(&changed.to_string()).unwrap_err()
         };
         let future = with(&|search| search["version"] = json!(9));
-        assert_eq!(future, ReadError::LaterDocument { what: "search", version: 9, newest: VERSION });
+        assert_eq!(future, ReadError::FromTheFuture { what: "search", version: 9, newest: 1 });
         let record = with(&|search| search["probes"][1]["record"]["version"] = json!(99));
-        assert!(matches!(record, ReadError::FromTheFuture { version: 99, .. }));
+        let later = "a record of version 99 is newer than this program, which reads up to 1";
+        assert!(
+            matches!(&record, ReadError::Malformed { what: "search", place: Some(_), reason } if reason == later),
+            "{record}"
+        );
         let lacking = with(&|search| {
             search.as_object_mut().unwrap().remove("condition");
         });
-        assert_eq!(lacking.to_string(), "a search of sonde, but missing field `condition`");
+        assert!(lacking.to_string().ends_with(": missing field `condition`"), "{lacking}");
         let nonsense = with(&|search| search["condition"] = json!("p99"));
         assert!(nonsense.to_string().contains("`p99` is no condition"), "{nonsense}");
         assert!(!nonsense.hint().is_empty());

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
+use crate::document::{Form, Unwritable};
 use crate::read::{Document, ReadError};
-use crate::record::{Record, Unwritable};
+use crate::record::Record;
 use draft::Draft;
 
 /// A folder of records.
@@ -44,8 +45,8 @@ impl Store {
 /// How a record's file is called where nobody says: by the time it was started, in UTC, and its id, so that names sort
 /// by time and two of one second differ: `20261020T120312Z-0199f2ab….json`.
 pub fn file_name(record: &Record) -> String {
-    let started = record.started.timestamp().to_zoned(TimeZone::UTC);
-    format!("{}-{}.json", started.strftime("%Y%m%dT%H%M%SZ"), record.id.simple())
+    let started = record.head.started.timestamp().to_zoned(TimeZone::UTC);
+    format!("{}-{}.json", started.strftime("%Y%m%dT%H%M%SZ"), record.head.id.simple())
 }
 
 /// Writes `content` to `path` whole or not at all: an older file there stays as it was until the new one is on the disk.
@@ -203,7 +204,7 @@ mod tests {
         let store = Store::new(folder.path());
         let mut record = fixture::record();
         let path = store.append(&record).unwrap();
-        record.command.clear();
+        record.head.command.clear();
         let error = store.append(&record).unwrap_err();
         assert_eq!(cause(&error), Some(io::ErrorKind::AlreadyExists));
         assert_eq!(read(&path).unwrap(), fixture::record());

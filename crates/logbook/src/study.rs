@@ -13,32 +13,18 @@ use measure::study::threshold::{Held, Threshold};
 use measure::unit::Nanos;
 use measure::why::{Cause, Explanation};
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
+use crate::document::{Form, Head};
 use crate::failure::Failure;
-use crate::moment::Moment;
-use crate::record::{self, Ended, Record, Tool, Unwritable};
-
-/// Version of the document's form that this program writes.
-pub const VERSION: u32 = 1;
+use crate::record::{Ended, Record};
 
 /// A study: what was asked, which trials were made, and what they say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyDocument {
-    /// Always `sonde-study`.
-    pub format: Format,
-    /// Version of this form, a count from 1.
-    pub version: u32,
-    /// Name of this study: a UUID of version 7, so that names sort by time. Each trial's record has its own.
-    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
-    pub id: Uuid,
-    /// The program that studied.
-    pub tool: Tool,
-    /// The command line as given, the program's name first.
-    pub command: Vec<String>,
-    /// When it was started.
-    pub started: Moment,
+    /// Its name, and who made it when.
+    #[serde(flatten)]
+    pub head: Head<StudyDocument>,
     /// Which question was asked.
     pub question: Question,
     /// What was measured, each by one number of the trials: the first is a comparison's first side.
@@ -62,6 +48,11 @@ pub struct StudyDocument {
     /// What explains a round trip; absent where that was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+}
+
+impl Form for StudyDocument {
+    const FORMAT: &'static str = "sonde-study";
+    const NAME: &'static str = "study";
 }
 
 /// What a study asks.
@@ -155,7 +146,7 @@ pub struct Trial {
     pub block: u32,
     /// Which setting, a number of its own from 0.
     pub setting: u32,
-    /// What was measured: a whole record, as `record.v3.json` describes it; absent where nothing was.
+    /// What was measured: a whole record, as `record.v1.json` describes it; absent where nothing was.
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub record: Option<Box<Record>>,
     /// Why nothing was measured.
@@ -237,25 +228,7 @@ pub struct ThresholdHeld {
     pub held: Held,
 }
 
-/// The name of the document's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Format {
-    /// A study of sonde.
-    #[default]
-    #[serde(rename = "sonde-study")]
-    Study,
-}
-
 impl StudyDocument {
-    /// As one JSON document, indented, with a line end.
-    ///
-    /// # Errors
-    /// A number in it that JSON has no word for, so that the document could not be read again.
-    pub fn to_json(&self) -> Result<String, Unwritable> {
-        record::as_document(self)
-    }
-
     /// The trials of one setting, by block.
     pub fn trials_of(&self, setting: u32) -> Vec<&Trial> {
         let mut trials: Vec<&Trial> = self.trials.iter().filter(|trial| trial.setting == setting).collect();
@@ -316,25 +289,23 @@ mod tests {
     }
 
     #[test]
-    fn older_records_in_a_study_are_upgraded_and_a_trial_may_have_none() {
-        let mut old = serde_json::to_value(fixture::study()).unwrap();
-        old["trials"][0]["record"] = serde_json::from_str(include_str!("../fixtures/record.v1.json")).unwrap();
-        old["trials"][1]["record"] = Value::Null;
-        let Ok(Document::Study(found)) = Document::read(&old.to_string()) else { panic!("not read") };
-        assert_eq!(found.trials[0].record.as_ref().unwrap().version, record::VERSION);
-        assert_eq!(found.trials[1].record, None);
+    fn a_trial_may_have_no_record() {
+        let mut study = serde_json::to_value(fixture::study()).unwrap();
+        study["trials"][1]["record"] = Value::Null;
+        let Ok(Document::Study(found)) = Document::read(&study.to_string()) else { panic!("not read") };
+        assert!(found.trials[0].record.is_some() && found.trials[1].record.is_none());
     }
 
     #[test]
     fn a_later_or_broken_study_is_called_so() {
         let mut study = serde_json::to_value(fixture::study()).unwrap();
-        study["version"] = json!(VERSION + 1);
+        study["version"] = json!(2);
         let read = Document::read(&study.to_string());
-        assert_eq!(read, Err(ReadError::LaterDocument { what: "study", version: VERSION + 1, newest: VERSION }));
-        study["version"] = json!(VERSION);
+        assert_eq!(read, Err(ReadError::FromTheFuture { what: "study", version: 2, newest: 1 }));
+        study["version"] = json!(1);
         study["settings"] = json!(3);
         let read = Document::read(&study.to_string());
-        assert!(matches!(read, Err(ReadError::MalformedDocument { what: "study", .. })));
+        assert!(matches!(read, Err(ReadError::Malformed { what: "study", .. })));
     }
 
     #[test]

@@ -239,7 +239,6 @@ pub enum Steady {
 /// kernel or the peer gave no stamp for it. The sum of medians need not be the median of sums: both stand here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct Split {
     /// Exchanges that were stamped whole.
     pub samples: u64,
@@ -274,7 +273,6 @@ pub struct Split {
 /// What a socket really got, read back from the kernel after it was connected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct SocketFacts {
     /// Our address and port.
     pub local: String,

@@ -13,7 +13,6 @@ use crate::unit::Nanos;
 /// What a machine can resolve, as seen in a few seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct Resolution {
     /// The machine. Its `disturbance` is that of this look: run-queue delay and CPU pressure from the calm part, when
     /// one thread of ours ran and nothing else; steal and the rest from the whole.
@@ -43,7 +42,6 @@ pub struct Resolution {
 /// The clock all round trips are measured with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct ClockCost {
     /// What a reading costs, nanoseconds: median over batches.
     pub read_ns: Option<f64>,
@@ -54,7 +52,6 @@ pub struct ClockCost {
 /// Times of one kind, in nanoseconds. A quantile is by nearest rank, and absent with fewer than 10 values beyond it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct Times {
     /// How many.
     pub count: u64,
@@ -206,7 +203,6 @@ pub struct LoopbackFloor {
 /// Pauses of a pinned thread that reads the clock and does nothing else: what took the CPU away from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
 pub struct Hiccups {
     /// How long it read, nanoseconds.
     pub watched_ns: Nanos,

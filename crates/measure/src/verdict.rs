@@ -183,7 +183,6 @@ pub enum Warning {
         /// Whether the window's cap held requests back (the peer's side), rather than our own pacing.
         held_back_by_window: bool,
         /// Whether a socket that took no more held them back (the path's side, or the peer's).
-        #[serde(default)]
         held_back_by_socket: bool,
     },
     /// Requests were sent behind schedule by our own side.
@@ -195,9 +194,8 @@ pub enum Warning {
     TicksMissed {
         /// How many.
         count: u64,
-        /// Of how many, those at which a request left included; absent in records of before it was told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        due: Option<u64>,
+        /// Of how many, those at which a request left included.
+        due: u64,
     },
     /// Requests were lost.
     Lost {
@@ -209,8 +207,7 @@ pub enum Warning {
         /// known.
         dropped_by_us: Option<u64>,
         /// What decides how many are on the way at once.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        leaves_by: Option<LeavesBy>,
+        leaves_by: LeavesBy,
     },
     /// Messages of a load were lost on the way there.
     LostOnTheWay {

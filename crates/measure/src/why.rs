@@ -96,8 +96,7 @@ pub struct Explanation {
     pub unexplained: Option<Interval>,
     /// A cause worth less than this share, 0 to 1, of what was measured is not named.
     pub least_share: f64,
-    /// Fewest blocks, a count, in which a switch can show one of so many causes at all; absent where none was measured, and in documents of
-    /// before causes were judged together.
+    /// Fewest blocks, a count, in which a switch can show one of so many causes at all; absent where none was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fewest_blocks: Option<u32>,
 }

@@ -21,6 +21,3 @@ pub mod sockperf;
 pub mod stamp;
 pub mod syn;
 pub mod wire;
-
-#[doc(hidden)]
-pub mod drive;

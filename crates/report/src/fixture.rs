@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, Tool, VERSION};
+use logbook::document::{Form, Head};
+use logbook::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Target, Tool};
 use measure::environment::{Disturbance, Environment, Interface};
 use measure::event::Fate;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, LoopKind, Pattern, Schedule, Share, Sizes, Stop};
@@ -17,6 +18,8 @@ use measure::throughput::meter::Meter;
 use measure::throughput::{Carried, Sight, Theirs, Throughput};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use measure::verdict::Warning;
+use measure::verdict::lost::LeavesBy;
+use uuid::Uuid;
 
 mod look;
 mod one_way;
@@ -56,15 +59,24 @@ fn trip(rng: &mut Draw) -> Nanos {
     Nanos(19_800 + body + tail)
 }
 
+/// `record` under another name.
+pub(crate) fn named(id: Uuid, mut record: Record) -> Record {
+    record.head.id = id;
+    record
+}
+
+/// The head of a document: its number is the end of its name.
+pub(crate) fn head<T>(number: u8, command: &[&str]) -> Head<T> {
+    let id = Uuid::from_u128(0x0199_f2ab_1234_7abc_8def_0123_4567_8900 | u128::from(number));
+    let tool = Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() };
+    let command = command.iter().map(ToString::to_string).collect();
+    Head::new(id, tool, command, "2026-10-20T14:03:12.25+02:00".parse().unwrap())
+}
+
 fn record(asked: Asked, recording: &Recording, extra: Extra) -> Record {
     let method = asked.resolve().unwrap();
     Record {
-        format: Format::Record,
-        version: VERSION,
-        id: "0199f2ab-1234-7abc-8def-0123456789ab".parse().unwrap(),
-        tool: Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
-        command: ["sonde", "rtt", "10.0.0.2"].map(str::to_owned).to_vec(),
-        started: "2026-10-20T14:03:12.25+02:00".parse().unwrap(),
+        head: head(0xab, &["sonde", "rtt", "10.0.0.2"]),
         question: Question::Rtt,
         target: Target {
             host: Some("10.0.0.2".to_owned()),
@@ -243,7 +255,7 @@ pub(crate) fn open_with_losses() -> Record {
             own_reflector: false,
         },
         warnings: vec![
-            Warning::Lost { count: 60, sent: 10_000, dropped_by_us: None, leaves_by: None },
+            Warning::Lost { count: 60, sent: 10_000, dropped_by_us: None, leaves_by: LeavesBy::Window },
             Warning::BehindSchedule { share: 0.0111 },
         ],
         ..record(asked, &recorder.finish(Instant(10_000_000_000)), extra)
@@ -423,7 +435,7 @@ pub(crate) fn load() -> Record {
         },
     ];
     Record {
-        command: ["sonde", "load", "10.0.0.2"].map(str::to_owned).to_vec(),
+        head: head(0xab, &["sonde", "load", "10.0.0.2"]),
         question: Question::Load,
         warnings,
         ..record(asked, &recorder.finish(Instant(3_000_000_000)), extra)

@@ -245,7 +245,7 @@ mod tests {
         };
         let names = ["run_from", "run_to", "run_over", "run_method", "run_repeat"];
         assert_eq!(told(&rows[1], &names), ["b", "a", "internal", "tcp_rr", "0"]);
-        assert_eq!(rows[1]["run_id"], fixture::run().id.to_string());
+        assert_eq!(rows[1]["run_id"], fixture::run().head.id.to_string());
         assert_eq!(rows[1]["run_from_labels"], r#"{"machine_type":"large-8","zone":"z1"}"#);
         assert_eq!(rows[1]["run_to_labels"], r#"{"zone":"z1"}"#);
         assert!(rows[1]["run_failure"].starts_with("c: the agent is gone"));
@@ -267,7 +267,7 @@ mod tests {
         let documents = documents();
         let rows = read(&table(&documents, Form::Csv));
         for (row, record) in rows.iter().zip(fixture::all()) {
-            assert_eq!(row["id"], record.id.to_string());
+            assert_eq!(row["id"], record.head.id.to_string());
             assert_eq!(row["method"], record.method.to_string());
             let Some(outcome) = &record.outcome else {
                 let stream = record.stream.as_ref().unwrap();

@@ -48,9 +48,9 @@ fn headline(run: &RunDocument, cells: &[&Cell]) -> Vec<Piece> {
         None => number::count(done as u64, "cell", "cells"),
     };
     let parts = [
-        Some(Piece::new(format!("run {}", short(run.id)), Tone::Strong)),
+        Some(Piece::new(format!("run {}", short(run.head.id)), Tone::Strong)),
         run.plan.name.as_deref().map(Piece::from),
-        Some(Piece::from(moment(run.started))),
+        Some(Piece::from(moment(run.head.started))),
         Some(Piece::from(number::count(run.plan.hosts.len() as u64, "host", "hosts"))),
         Some(Piece::from(done)),
         (failed > 0).then(|| Piece::new(format!("{failed} failed"), Tone::Alarm)),
@@ -72,9 +72,9 @@ fn asked(page: &mut Page, run: &RunDocument, seen: usize) {
         labelled(page, &method.name, &method.command);
     }
     if page.style().verbose {
-        labelled(page, "id", &run.id.to_string());
-        labelled(page, "command", &run.command.join(" "));
-        labelled(page, "by", &format!("{} {}", run.tool.name, run.tool.version));
+        labelled(page, "id", &run.head.id.to_string());
+        labelled(page, "command", &run.head.command.join(" "));
+        labelled(page, "by", &format!("{} {}", run.head.tool.name, run.head.tool.version));
     }
 }
 
@@ -259,7 +259,7 @@ struct Names {
 
 impl Names {
     fn of(run: &RunDocument, cells: &[&Cell]) -> Self {
-        let ids = cells.iter().filter_map(|cell| cell.record).chain([run.id]);
+        let ids = cells.iter().filter_map(|cell| cell.record).chain([run.head.id]);
         let mut ids: Vec<String> = ids.map(|id| id.simple().to_string()).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -349,7 +349,7 @@ mod tests {
         // Two of one millisecond, and one of that in which the run was started.
         run.cells[1].record = Some(id("0199f2ab-1235-7abd-8def-0123456789ab"));
         assert_eq!(shown(&run).name(run.cells[1].record.unwrap()), "0199f2ab-1235-7abd");
-        run.id = id("0199f2ab-1235-7abd-8def-1123456789ab");
+        run.head.id = id("0199f2ab-1235-7abd-8def-1123456789ab");
         assert_eq!(shown(&run).name(run.cells[1].record.unwrap()), "0199f2ab-1235-7abd-8def-0");
         let text = render(&run, &Style::default());
         assert!(text.contains("0199f2ab-1235-7abc-8def-0") && wide(&text).is_none(), "{text}");

@@ -3,6 +3,7 @@
 //! Every error of a library ends as a [`Failure`], which is printed as text or as the error document of `logbook`.
 
 use endpoint::error::{Cause, EndpointError, Side};
+use logbook::document::Unwritable;
 use logbook::event::Line;
 use logbook::failure::ErrorDocument;
 use logbook::store::StoreError;
@@ -61,7 +62,7 @@ impl Failure {
 
     /// The document for a program.
     pub fn document(&self) -> String {
-        ErrorDocument::new(self.told.clone()).to_json()
+        ErrorDocument::new(self.told.clone()).to_text()
     }
 
     /// The same as the last of the events.
@@ -88,6 +89,12 @@ impl From<EndpointError> for Failure {
         let told =
             logbook::failure::Failure { what: error.to_string(), to_whom: Some(error.peer), side, hint, partial: None };
         Self { exit, usage: None, told }
+    }
+}
+
+impl From<Unwritable> for Failure {
+    fn from(error: Unwritable) -> Self {
+        Self::usage(error.to_string())
     }
 }
 

@@ -103,7 +103,7 @@ impl Course<'_> {
             round: at.0,
             beside: at.1,
             started,
-            record: record.as_ref().map(|record| record.id),
+            record: record.as_ref().map(|record| record.head.id),
             figures: record.as_deref().map(Figures::of),
             host_lost: lost.is_some(),
             failure: lost.or(failure),

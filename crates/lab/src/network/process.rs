@@ -142,12 +142,12 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
-    use crate::network::state::{Format, Phase};
+    use crate::network::state::Phase;
+    use logbook::document::Mark;
 
     fn state(token: &str, processes: Vec<Process>) -> State {
         State {
-            format: Format::Lab,
-            version: 1,
+            mark: Mark::default(),
             id: "none".into(),
             made_ns: 0,
             machine: machine(),

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use endpoint::clock::Monotonic;
 use endpoint::pace;
+use logbook::document::{Form, Mark};
 use logbook::failure::Failure;
 use logbook::host::Host;
+use logbook::read::{self, ReadError};
 use measure::unit::Nanos;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -20,18 +22,15 @@ use crate::network::layout::{self, Layout};
 use crate::network::plan::is_name;
 use crate::network::{ours, process};
 
-/// Version of the note's form.
-const VERSION: u32 = 1;
 /// How long a lab may be held by who only looks whether it is.
 const BRIEF: Nanos = Nanos::millis(500);
 
 /// A lab as it is noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Always `sonde-lab`.
-    pub format: Format,
-    /// Version of this form, a count from 1.
-    pub version: u32,
+    /// Its form.
+    #[serde(flatten)]
+    pub mark: Mark<State>,
     /// Its name.
     pub id: String,
     /// When it was begun, nanoseconds since 1970.
@@ -54,13 +53,9 @@ pub struct State {
     pub hosts: Vec<Host>,
 }
 
-/// The name of the note's form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Format {
-    /// A lab of sonde.
-    #[default]
-    #[serde(rename = "sonde-lab")]
-    Lab,
+impl Form for State {
+    const FORMAT: &'static str = "sonde-lab";
+    const NAME: &'static str = "lab";
 }
 
 /// How far a lab is.
@@ -151,8 +146,7 @@ impl Folder {
         }
         let lock = self.lock(id)?;
         let state = State {
-            format: Format::Lab,
-            version: VERSION,
+            mark: Mark::default(),
             id: id.clone(),
             made_ns: now_ns,
             machine: process::machine(),
@@ -204,11 +198,12 @@ impl Folder {
     /// A note of a later version.
     pub fn read(&self, id: &str) -> Result<Option<State>, Failure> {
         let Ok(text) = fs::read_to_string(self.note(id)) else { return Ok(None) };
-        let version = serde_json::from_str::<serde_json::Value>(&text).ok().and_then(|note| note["version"].as_u64());
-        if version.is_some_and(|version| version > VERSION.into()) {
-            return Err(ours(id, "was made by a later version of sonde", "use that version"));
+        match read::document(&text) {
+            Err(ReadError::FromTheFuture { .. }) => {
+                Err(ours(id, "was made by a later version of sonde", "use that version"))
+            }
+            found => Ok(found.ok()),
         }
-        Ok(serde_json::from_str(&text).ok())
     }
 
     /// Names of the labs of which anything is here.
@@ -322,8 +317,7 @@ impl Held {
 /// A lab of which nothing is noted but its name.
 fn blank(id: &str) -> State {
     State {
-        format: Format::Lab,
-        version: VERSION,
+        mark: Mark::default(),
         id: id.to_owned(),
         made_ns: 0,
         machine: process::machine(),
@@ -415,7 +409,7 @@ mod tests {
     fn a_later_versions_lab_is_left_alone() {
         let root = tempfile::tempdir().unwrap();
         let folder = Folder::new(root.path());
-        fs::write(folder.note("new"), r#"{"version": 2}"#).unwrap();
+        fs::write(folder.note("new"), r#"{"format": "sonde-lab", "version": 2}"#).unwrap();
         assert!(folder.hold("new").unwrap_err().what.contains("later version"));
     }
 

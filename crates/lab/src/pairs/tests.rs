@@ -1,7 +1,7 @@
 //! What each choice of pairs means, what is refused, and what is left out and said.
 
 use logbook::host::Reach;
-use logbook::plan::{Addresses, AtOnce, Order, Pairs, PlannedMethod};
+use logbook::plan::{Addresses, Pairs, PlannedMethod};
 use proptest::prelude::*;
 use test_case::test_case;
 
@@ -28,20 +28,10 @@ fn host(name: &str, zone: &str) -> Host {
 
 fn plan(pairs: Pairs) -> Plan {
     Plan {
-        name: None,
-        inventory: Vec::new(),
-        machines: Vec::new(),
         hosts: vec![host("a", "x"), host("b", "x"), host("c", "y"), host("d", "none")],
         pairs,
-        directions: Directions::Both,
-        addresses: Addresses::Internal,
         methods: vec![PlannedMethod { name: "rtt".to_owned(), command: "rtt".to_owned() }],
-        repeats: 1,
-        order: Order::Random,
-        seed: None,
-        at_once: AtOnce::Rounds,
-        port: None,
-        check: true,
+        ..Plan::default()
     }
 }
 

@@ -10,16 +10,9 @@ use crate::pairs::{Pair, PairList};
 /// No edge.
 const NONE: u32 = u32::MAX;
 
-/// Rounds, and what they took to be found.
-pub(super) struct Coloured {
-    pub rounds: Vec<Round>,
-    /// Colours and neighbours that were looked at, a count: what a test bounds instead of a time.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests bound the work by it"))]
-    pub steps: u64,
-}
-
-/// The rounds of `pairs`: at most one more than the most pairs of one host.
-pub(super) fn rounds(pairs: &PairList) -> Coloured {
+/// The rounds of `pairs`: at most one more than the most pairs of one host. With them the colours and neighbours that were looked
+/// at, a count: what a test bounds instead of a time.
+pub(super) fn rounds(pairs: &PairList) -> (Vec<Round>, u64) {
     let most = pairs.degrees().into_iter().max().unwrap_or(0);
     let mut graph = Graph::new(pairs, most + 1);
     for edge in 0..pairs.pairs().len() {
@@ -30,7 +23,7 @@ pub(super) fn rounds(pairs: &PairList) -> Coloured {
         rounds[colour].push(pair);
     }
     rounds.retain(|round| !round.is_empty());
-    Coloured { rounds, steps: graph.steps }
+    (rounds, graph.steps)
 }
 
 /// A graph whose edges are coloured one after the other.

@@ -4,8 +4,8 @@ use std::io;
 
 use uuid::Uuid;
 
+use crate::document::Unwritable;
 use crate::read::ReadError;
-use crate::record::Unwritable;
 
 /// What went wrong, and where.
 #[derive(Debug, thiserror::Error)]

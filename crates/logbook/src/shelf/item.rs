@@ -51,9 +51,9 @@ impl Item {
     /// The run it belongs to, or the record that stands alone.
     pub fn owner(&self) -> Uuid {
         match self {
-            Self::Begin { run } => run.id,
+            Self::Begin { run } => run.head.id,
             Self::Cell { run, .. } | Self::Check { run, .. } | Self::Advance { run, .. } => *run,
-            Self::Record { record } => record.id,
+            Self::Record { record } => record.head.id,
         }
     }
 

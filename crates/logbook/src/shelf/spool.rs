@@ -9,15 +9,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::document::{Form, Mark};
 use crate::read::{self, ReadError};
-use crate::record;
 use crate::shelf::Shelf;
 use crate::shelf::error::ShelfError;
 use crate::shelf::item::Item;
 use crate::store::{self, StoreError};
-
-/// Version of the files' form.
-pub const VERSION: u32 = 1;
 
 /// A folder of things that wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +26,15 @@ pub struct Spool {
 
 /// A file's content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Spooled {
-    format: Format,
-    version: u32,
-    pub(crate) item: Item,
+struct Spooled {
+    #[serde(flatten)]
+    mark: Mark<Spooled>,
+    item: Item,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Format {
-    #[serde(rename = "sonde-spooled")]
-    Spooled,
+impl Form for Spooled {
+    const FORMAT: &'static str = "sonde-spooled";
+    const NAME: &'static str = "spooled thing";
 }
 
 /// What became of files that were to be taken.
@@ -112,8 +108,7 @@ impl Spool {
     /// # Errors
     /// What the system says, and a number in it that JSON has no word for.
     pub fn add(&mut self, item: &Item) -> Result<PathBuf, StoreError> {
-        let content = Spooled { format: Format::Spooled, version: VERSION, item: item.clone() };
-        let text = record::as_document(&content)?;
+        let text = Spooled { mark: Mark::default(), item: item.clone() }.to_json()?;
         let made = fs::create_dir_all(&self.folder);
         made.map_err(|cause| StoreError::Io { step: store::Step::MakeFolder, path: self.folder.clone(), cause })?;
         let mut number = match self.next {
@@ -199,7 +194,7 @@ pub fn take(path: &Path, shelf: &mut dyn Shelf) -> Result<(), Why> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(cause) => return Err(io(store::Step::Read, cause).into()),
     };
-    read::spooled(&text)?.item.put(shelf)?;
+    read::document::<Spooled>(&text)?.item.put(shelf)?;
     match fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(io(store::Step::Remove, cause).into()),
         _ => Ok(()),

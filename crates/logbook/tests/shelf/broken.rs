@@ -101,7 +101,7 @@ fn no_damage_to_a_file_is_more_than_an_error() {
         let (cell, record) = cell(0, 9);
         let said = [
             shelf.run(run_id(0)).err(),
-            shelf.record(record.id).err(),
+            shelf.record(record.head.id).err(),
             shelf.find("last").err(),
             shelf.add_cell(run_id(0), &cell, Some(&record)).err(),
             shelf.complaints().err(),

@@ -49,20 +49,20 @@ fn failed(mut cell: Cell) -> Cell {
 fn whole(shelf: &mut dyn Shelf) -> RunDocument {
     let mut expected = run(0);
     shelf.begin(&expected).unwrap();
-    shelf.add_check(expected.id, &check()).unwrap();
+    shelf.add_check(expected.head.id, &check()).unwrap();
     expected.checks.push(check());
     for number in 0..3 {
         let (cell, record) = cell(0, number);
-        shelf.add_cell(expected.id, &cell, Some(&record)).unwrap();
+        shelf.add_cell(expected.head.id, &cell, Some(&record)).unwrap();
         expected.cells.push(cell);
     }
     let lost = failed(cell(0, 3).0);
-    shelf.add_cell(expected.id, &lost, None).unwrap();
+    shelf.add_cell(expected.head.id, &lost, None).unwrap();
     expected.cells.push(lost);
-    shelf.advance(expected.id, &Progress { hosts: vec![seen("a")], ..Progress::default() }).unwrap();
+    shelf.advance(expected.head.id, &Progress { hosts: vec![seen("a")], ..Progress::default() }).unwrap();
     let ended = Some(Ended::Interrupted { signal: "SIGINT".to_owned() });
     let progress = Progress { hosts: vec![seen("a"), seen("b")], stages: DONE.to_vec(), ended };
-    shelf.advance(expected.id, &progress).unwrap();
+    shelf.advance(expected.head.id, &progress).unwrap();
     (expected.hosts, expected.stages, expected.ended) = (progress.hosts, progress.stages, progress.ended);
     expected
 }
@@ -71,16 +71,16 @@ fn whole(shelf: &mut dyn Shelf) -> RunDocument {
 fn a_run_is_had_again_as_it_went_on() {
     let (_folder, file, mut shelf) = empty();
     let expected = whole(&mut shelf);
-    assert_eq!(shelf.run(expected.id).unwrap(), expected);
+    assert_eq!(shelf.run(expected.head.id).unwrap(), expected);
     drop(shelf);
     let shelf = scene::open(&file);
-    assert_eq!(shelf.run(expected.id).unwrap(), expected);
+    assert_eq!(shelf.run(expected.head.id).unwrap(), expected);
     let mut told = Vec::new();
     let mut each = |cell: Cell, record| {
         told.push((cell, record));
         ControlFlow::Continue(())
     };
-    shelf.records_of(expected.id, &CellFilter::default(), &mut each).unwrap();
+    shelf.records_of(expected.head.id, &CellFilter::default(), &mut each).unwrap();
     assert_eq!(told, (0..3).map(|number| cell(0, number)).collect::<Vec<_>>());
     assert_eq!(shelf.complaints().unwrap(), [""; 0]);
 }
@@ -91,18 +91,20 @@ fn what_is_given_twice_is_there_once_and_nothing_is_rewritten() {
     let expected = whole(&mut shelf);
     let (cell, record) = cell(0, 1);
     shelf.begin(&run(0)).unwrap();
-    shelf.add_check(expected.id, &check()).unwrap();
-    shelf.add_cell(expected.id, &cell, Some(&record)).unwrap();
+    shelf.add_check(expected.head.id, &check()).unwrap();
+    shelf.add_cell(expected.head.id, &cell, Some(&record)).unwrap();
     shelf.add_record(&record).unwrap();
-    assert_eq!(shelf.run(expected.id).unwrap(), expected, "beginning again forgets nothing");
+    assert_eq!(shelf.run(expected.head.id).unwrap(), expected, "beginning again forgets nothing");
     let taken = |kept: Result<(), ShelfError>| matches!(kept.unwrap_err().fault, Fault::Taken { .. });
     let mut other = record.clone();
-    other.command.clear();
-    assert!(taken(shelf.add_record(&other)) && taken(shelf.add_cell(expected.id, &cell, Some(&other))));
-    assert!(taken(shelf.add_cell(expected.id, &Cell { round: 7, ..cell }, Some(&record))));
-    assert!(taken(shelf.begin(&RunDocument { command: Vec::new(), ..run(0) })));
-    assert_eq!(shelf.run(expected.id).unwrap(), expected);
-    assert_eq!(shelf.record(record.id).unwrap(), record);
+    other.head.command.clear();
+    assert!(taken(shelf.add_record(&other)) && taken(shelf.add_cell(expected.head.id, &cell, Some(&other))));
+    assert!(taken(shelf.add_cell(expected.head.id, &Cell { round: 7, ..cell }, Some(&record))));
+    let mut other = run(0);
+    other.head.command.clear();
+    assert!(taken(shelf.begin(&other)));
+    assert_eq!(shelf.run(expected.head.id).unwrap(), expected);
+    assert_eq!(shelf.record(record.head.id).unwrap(), record);
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn a_cell_and_its_record_are_there_both_or_neither() {
     let (mut cell, record) = cell(0, 0);
     let stray = shelf.add_cell(run_id(0), &cell, Some(&record)).unwrap_err();
     assert!(matches!(stray.fault, Fault::Unknown { what: "run", .. }), "{stray}");
-    assert!(matches!(shelf.record(record.id).unwrap_err().fault, Fault::Unknown { what: "record", .. }));
+    assert!(matches!(shelf.record(record.head.id).unwrap_err().fault, Fault::Unknown { what: "record", .. }));
     shelf.begin(&run(0)).unwrap();
     let without = shelf.add_cell(run_id(0), &cell, None).unwrap_err();
     assert!(matches!(without.fault, Fault::Mismatch { .. }), "{without}");
@@ -171,13 +173,13 @@ fn a_name_is_found_by_its_start() {
     assert_eq!(find(&shelf, "last").unwrap(), Found::Run(run_id(2)));
     assert_eq!(find(&shelf, &run_id(1).to_string()).unwrap(), Found::Run(run_id(1)));
     assert_eq!(find(&shelf, "0199F2AB-0001").unwrap(), Found::Run(run_id(1)));
-    assert_eq!(find(&shelf, &alone.id.simple().to_string()[..14]).unwrap(), Found::Record(alone.id));
+    assert_eq!(find(&shelf, &alone.head.id.simple().to_string()[..14]).unwrap(), Found::Record(alone.head.id));
     assert!(matches!(find(&shelf, "0199f2abff").unwrap_err().fault, Fault::Unknown { .. }));
     assert!(matches!(find(&shelf, "019").unwrap_err().fault, Fault::Unknown { .. }), "too short to be meant");
     let Fault::Ambiguous { names, .. } = find(&shelf, "0199f2ab").unwrap_err().fault else { panic!("not ambiguous") };
     assert_eq!(names.len(), 2, "{names:?}");
     let mut of_the_run = scene::record(1, 0);
-    of_the_run.command.clear();
+    of_the_run.head.command.clear();
     shelf.add_record(&of_the_run).unwrap();
     assert_eq!(find(&shelf, "0199f2ab-0001").unwrap(), Found::Run(run_id(1)), "the run, not its record");
 }
@@ -191,10 +193,10 @@ fn records_are_listed_and_those_of_a_run_by_their_places() {
     shelf.add_record(&alone).unwrap();
     let listed = shelf.records(&RecordFilter { target: Some("db1".to_owned()), ..RecordFilter::default() }).unwrap();
     assert_eq!(listed.len(), 1);
-    assert_eq!((listed[0].id, &listed[0].target, listed[0].run), (alone.id, &"db1".to_owned(), None));
+    assert_eq!((listed[0].id, &listed[0].target, listed[0].run), (alone.head.id, &"db1".to_owned(), None));
     assert_eq!(listed[0].method, alone.method.to_string());
     let all = shelf.records(&RecordFilter { limit: Some(2), ..RecordFilter::default() }).unwrap();
-    assert_eq!((all.len(), all[1].run), (2, Some(expected.id)));
+    assert_eq!((all.len(), all[1].run), (2, Some(expected.head.id)));
 }
 
 #[test_case(&CellFilter::default(), 3; "all")]
@@ -210,7 +212,7 @@ fn records_of_a_run_are_told_until_enough(filter: &CellFilter, count: usize) {
             told += 1;
             if told < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        shelf.records_of(expected.id, filter, &mut each).unwrap();
+        shelf.records_of(expected.head.id, filter, &mut each).unwrap();
         told
     };
     assert_eq!((told(9), told(1)), (count, count.min(1)));

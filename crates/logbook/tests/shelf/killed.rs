@@ -84,7 +84,7 @@ fn sound(file: &Path, run: u64, acknowledged: u64) {
     for (number, cell) in found.cells.iter().enumerate() {
         let (expected, record) = scene::cell(run, number as u64);
         assert_eq!(*cell, expected);
-        assert_eq!(shelf.record(record.id).unwrap(), record);
+        assert_eq!(shelf.record(record.head.id).unwrap(), record);
     }
 }
 
@@ -162,7 +162,7 @@ fn taken_in(file: &Path, all: &[std::path::PathBuf], left: &[std::path::PathBuf]
         for (number, cell) in found.iter().enumerate() {
             let (expected, record) = scene::cell(run, number as u64);
             assert_eq!(*cell, expected);
-            assert_eq!(shelf.record(record.id).unwrap(), record);
+            assert_eq!(shelf.record(record.head.id).unwrap(), record);
         }
     }
 }

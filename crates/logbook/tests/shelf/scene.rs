@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use logbook::document::Head;
 use logbook::host::Address;
 use logbook::moment::Moment;
 use logbook::plan::Plan;
 use logbook::record::{Ended, Record, Tool};
-use logbook::run::{Cell, Figures, Format, HostSeen, Place, RunDocument, Stage, VERSION};
+use logbook::run::{Cell, Figures, HostSeen, Place, RunDocument, Stage};
 use logbook::shelf::sqlite::SqliteShelf;
 use uuid::Uuid;
 
@@ -38,21 +39,9 @@ pub fn run(number: u64) -> RunDocument {
         "#
     ))
     .unwrap();
-    RunDocument {
-        format: Format::Run,
-        version: VERSION,
-        id: run_id(number),
-        tool: Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
-        command: ["sonde", "run", "mesh.toml"].map(str::to_owned).to_vec(),
-        started: moment(number as i64 * 3_600),
-        plan,
-        planned: Some(40),
-        hosts: Vec::new(),
-        checks: Vec::new(),
-        cells: Vec::new(),
-        stages: Vec::new(),
-        ended: None,
-    }
+    let tool = Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() };
+    let command = ["sonde", "run", "mesh.toml"].map(str::to_owned).to_vec();
+    RunDocument::new(Head::new(run_id(number), tool, command, moment(number as i64 * 3_600)), plan, Some(40))
 }
 
 /// What was found of a host.
@@ -70,11 +59,11 @@ pub fn seen(host: &str) -> HostSeen {
 
 /// The record of the cell of this number of a run: some kilobytes that cannot be pressed, so that a transaction has several pages.
 pub fn record(run: u64, number: u64) -> Record {
-    let mut record = Record::read(include_str!("../../fixtures/record.v2.json")).unwrap();
+    let mut record = Record::read(include_str!("../../fixtures/record.json")).unwrap();
     let mut chance = fastrand::Rng::with_seed(run << 32 | number);
-    record.id = id(1 + number, run);
-    record.started = moment(run as i64 * 3_600 + number as i64);
-    record.command = (0..chance.usize(1..800)).map(|_| format!("{:016x}", chance.u64(..))).collect();
+    record.head.id = id(1 + number, run);
+    record.head.started = moment(run as i64 * 3_600 + number as i64);
+    record.head.command = (0..chance.usize(1..800)).map(|_| format!("{:016x}", chance.u64(..))).collect();
     record.ended = Ended::Complete;
     record
 }
@@ -93,8 +82,8 @@ pub fn cell(run: u64, number: u64) -> (Cell, Record) {
         place,
         round: 0,
         beside: 0,
-        started: record.started,
-        record: Some(record.id),
+        started: record.head.started,
+        record: Some(record.head.id),
         figures: Some(Figures::of(&record)),
         failure: None,
         host_lost: false,

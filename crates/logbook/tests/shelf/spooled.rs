@@ -45,7 +45,7 @@ fn all_there(file: &Path) {
     let found = shelf.run(run_id(0)).unwrap();
     assert_eq!(found.cells, (0..12).map(|number| cell(0, number).0).collect::<Vec<_>>());
     assert_eq!((found.ended, found.stages), (Some(Ended::Complete), DONE.to_vec()));
-    assert_eq!(shelf.record(scene::record(1, 0).id).unwrap(), scene::record(1, 0));
+    assert_eq!(shelf.record(scene::record(1, 0).head.id).unwrap(), scene::record(1, 0));
     assert_eq!((shelf.complaints().unwrap(), files(file)), (vec![], vec![]));
 }
 
@@ -127,7 +127,7 @@ fn what_the_store_refuses_is_kept_beside_and_told_each_time() {
     let (kept, record) = cell(0, 0);
     keeper.cell(run_id(0), kept.clone(), Some(record.clone())).unwrap();
     let mut other = record;
-    other.command.clear();
+    other.head.command.clear();
     for _ in 0..2 {
         let Kept::Spooled { first: true, why, .. } = keeper.cell(run_id(0), kept.clone(), Some(other.clone())).unwrap()
         else {
@@ -155,20 +155,4 @@ fn where_nothing_can_be_written_the_caller_has_it_still() {
     assert!(lost.to_string().contains("runs.db: this is no store of sonde"), "{lost}");
     fs::remove_file(&spool).unwrap();
     assert!(matches!(keeper.keep(lost.item).unwrap(), Kept::Spooled { .. }));
-}
-
-#[test]
-fn an_older_record_in_the_spool_is_upgraded() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("runs.db");
-    let mut spool = Spool::beside(&file);
-    let record = scene::record(1, 0);
-    let path = spool.add(&Item::Record { record: Box::new(record.clone()) }).unwrap();
-    let text = fs::read_to_string(&path).unwrap();
-    // What stands in a record of version 2 means the same in one of version 3.
-    let old = text.replacen("\"version\": 3", "\"version\": 2", 1);
-    assert_ne!(old, text);
-    fs::write(&path, old).unwrap();
-    let (keeper, opening) = Keeper::at(&file);
-    assert_eq!((opening.spooled.taken, keeper.ask(|shelf| shelf.record(record.id)).unwrap()), (1, record));
 }

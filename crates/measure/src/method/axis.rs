@@ -378,16 +378,9 @@ pub struct Stamps {
     /// From the start of one spell of stamped exchanges to that of the next at least so many nanoseconds.
     pub spacing_ns: Nanos,
     /// Exchanges stamped in one spell, at most.
-    #[serde(default = "one")]
     pub in_a_row: u32,
     /// After a spell the kernel does not stamp for at least so many times the spell's own length; 0: it stamps throughout.
-    #[serde(default)]
     pub rest: u32,
-}
-
-/// Records from before spells were told of single exchanges.
-fn one() -> u32 {
-    1
 }
 
 /// Open or closed: whether a slow answer delays the requests after it.

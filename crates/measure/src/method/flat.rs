@@ -35,7 +35,6 @@ pub(super) struct Flat {
     /// call at our end. Where sizes differ: the largest.
     pub request_bytes: Bytes,
     /// Whether messages of a load differ in size, and how.
-    #[serde(default)]
     pub sizes: Sizes,
     /// Size of a reply, bytes of payload. Of a stream: bytes of one call at the peer's end, 0 where the peer chooses.
     pub response_bytes: Bytes,

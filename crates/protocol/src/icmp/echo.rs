@@ -113,7 +113,7 @@ impl Echo {
     }
 
     /// The request near `oldest` that has this number in its header: from 16,384 before it to 49,151 behind.
-    pub fn number_near(&self, oldest: u64, header_number: u16) -> u64 {
+    fn number_near(&self, oldest: u64, header_number: u16) -> u64 {
         let low = oldest.saturating_sub(0x4000);
         low.wrapping_add(u64::from(header_number.wrapping_sub(self.header_number(low))))
     }

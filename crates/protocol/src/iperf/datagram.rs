@@ -17,7 +17,7 @@
 use measure::unit::Nanos;
 
 use super::flag::Flags;
-use super::settings::{BASE, Base, EXTENSION, Extension, Rate};
+use super::settings::{BASE, Base, EXTENSION, Extension};
 use super::time::Stamp;
 use super::word;
 use crate::bulk::{Mark, Numbering, StampClock};
@@ -34,7 +34,6 @@ pub const STAMPED: usize = 108;
 const EXTENDED: usize = HEAD + BASE;
 const ISOCHRONOUS: usize = 32;
 const START: usize = 112;
-const FAIR: usize = 120;
 /// The first version with a barrier.
 const WITH_BARRIER: u32 = 0x0002_0002;
 
@@ -103,12 +102,6 @@ impl Opening {
     /// When the client starts, where there is room for it. Whether it means it stands in the flags.
     pub fn start(&self) -> Option<Stamp> {
         stamp(&self.tail, START - USUAL)
-    }
-
-    /// The rate for fair queueing (`--fq-rate`).
-    pub fn fair_rate(&self) -> Option<Rate> {
-        let at = FAIR - USUAL;
-        Some(Rate { low: word::read(&self.tail, at)?, high: word::read(&self.tail, at + 4)? })
     }
 
     /// Settings of isochronous traffic, which stand in another place in 2.2: period in µs, start, previous and present

@@ -13,7 +13,7 @@
 //! How many of them there are stands in the first word.
 
 use super::flag::{Flags, Lower};
-use super::settings::{BASE, Base, EXTENSION, Extension, Rate};
+use super::settings::{BASE, Base, EXTENSION, Extension};
 use super::time::Stamp;
 use super::{bounce, word};
 
@@ -25,7 +25,6 @@ pub const STAMPED: usize = 80;
 pub const LONGEST: usize = 255;
 
 const START: usize = 64;
-const FAIR: usize = 72;
 const ISOCHRONOUS: usize = 80;
 const CONGESTION: usize = 112;
 
@@ -138,11 +137,6 @@ impl First {
     pub fn start(&self) -> Option<Stamp> {
         let (seconds, micros) = (self.word(START)?, self.word(START + 4)?);
         Some(Stamp { seconds, micros })
-    }
-
-    /// The rate for fair queueing (`--fq-rate`), where there is room for one.
-    pub fn fair_rate(&self) -> Option<Rate> {
-        Some(Rate { low: self.word(FAIR)?, high: self.word(FAIR + 4)? })
     }
 
     /// Frames a second, mean, variance and burst gap of isochronous traffic: a low and a high word each.

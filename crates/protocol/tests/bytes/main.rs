@@ -1,7 +1,6 @@
 //! Bytes and sessions of every peer, against captures, properties and the documents.
 
 mod capture;
-mod corpus;
 mod document;
 mod iperf;
 mod iperf3;

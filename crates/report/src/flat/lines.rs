@@ -20,7 +20,7 @@ fn line(entry: &Entry<'_>) -> io::Result<Value> {
     if let Some(there) = entry.place {
         let place = &there.cell.place;
         let labels = |name: &str| there.run.plan.hosts.iter().find(|host| host.name == name).map(|host| &host.labels);
-        add("run", json!(there.run.id));
+        add("run", json!(there.run.head.id));
         add("from", json!(place.from));
         add("to", json!(place.to));
         add("over", json!(over(place.over)));

@@ -61,7 +61,7 @@ pub fn page(
     let name = run.plan.name.as_deref().unwrap_or("Run of a plan");
     let under = format!(
         "{} · {} · {} · {}",
-        moment(run.started),
+        moment(run.head.started),
         number::count(run.plan.hosts.len() as u64, "host", "hosts"),
         number::count(run.plan.methods.len() as u64, "method", "methods"),
         number::count(run.plan.repeats.into(), "repeat", "repeats"),

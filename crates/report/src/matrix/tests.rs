@@ -200,7 +200,7 @@ fn balanced(page: &str) -> bool {
 #[test]
 fn the_page_leads_from_each_square_to_its_record() {
     let run = fixture::run();
-    let kept = |id: Uuid| Some(logbook::record::Record { id, ..fixture::icmp() });
+    let kept = |id: Uuid| Some(fixture::named(id, fixture::icmp()));
     let page = page(&run, None, Some(Beside { comparison: &fixture::run_comparison() }), &kept);
     assert!(balanced(&page));
     let links: BTreeSet<&str> = page

@@ -38,7 +38,7 @@ pub(super) fn record(page: &mut Builder, told: &Told<'_>, record: &Record) {
         page.html.raw("<h3>Both ends</h3>\n");
         ends::tell(&mut page.html, record);
     }
-    command(page, &id, &record.command);
+    command(page, &id, &record.head.command);
     if !told.brief {
         let style = Style { width: TERMINAL, verbose: true, ..Style::default() };
         let printed = escaped(&text::render(record, &style));
@@ -81,12 +81,12 @@ fn first_figures(page: &mut Builder, record: &Record) {
     }
     page.html.raw("</dl>\n");
     let elapsed = record.elapsed().map(|elapsed| format!(" for {elapsed}")).unwrap_or_default();
-    let tool = format!("{} {}", record.tool.name, record.tool.version);
+    let tool = format!("{} {}", record.head.tool.name, record.head.tool.version);
     let exchanges = record.outcome.as_ref().map(|outcome| {
         let (answered, scheduled) = (grouped(outcome.counts.answered), grouped(outcome.counts.scheduled));
         format!(" {answered} of {scheduled} exchanges answered.")
     });
-    let started = moment(record.started);
+    let started = moment(record.head.started);
     let told = format!("Measured {started}{elapsed} by {tool}.{}", exchanges.unwrap_or_default());
     page.html.element("p", "class=\"when\"", &told);
 }

@@ -32,6 +32,6 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
     }
     let printed = look::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });
     page.html.raw(&format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&printed)));
-    article::command(page, &told.id(), &found.command);
+    article::command(page, &told.id(), &found.head.command);
     page.html.raw("</article>\n");
 }

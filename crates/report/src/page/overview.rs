@@ -74,11 +74,11 @@ fn curves(page: &mut Builder, records: &[&Record], names: &[String]) {
 
 fn table(page: &mut Builder, sources: &[Source], names: &[String]) {
     let of = |source: &Source| match &source.document {
-        Document::Record(record) => (moment(record.started), figures::row(record)),
-        Document::Search(search) => (moment(search.started), of_search(search)),
-        Document::Study(study) => (moment(study.started), vec![Cell::default(); figures::COLUMNS.len()]),
-        Document::Look(look) => (moment(look.started), vec![Cell::default(); figures::COLUMNS.len()]),
-        Document::Run(run) => (moment(run.started), vec![Cell::default(); figures::COLUMNS.len()]),
+        Document::Record(record) => (moment(record.head.started), figures::row(record)),
+        Document::Search(search) => (moment(search.head.started), of_search(search)),
+        Document::Study(study) => (moment(study.head.started), vec![Cell::default(); figures::COLUMNS.len()]),
+        Document::Look(look) => (moment(look.head.started), vec![Cell::default(); figures::COLUMNS.len()]),
+        Document::Run(run) => (moment(run.head.started), vec![Cell::default(); figures::COLUMNS.len()]),
     };
     let rows: Vec<(String, Vec<Cell>)> = sources.iter().map(of).collect();
     // Columns that nobody has anything in are left out.

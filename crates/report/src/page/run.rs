@@ -14,7 +14,7 @@ const TERMINAL: usize = 100;
 
 /// What it was called, and how much it is of.
 pub(super) fn heading(found: &RunDocument) -> (String, String) {
-    let name = found.plan.name.clone().unwrap_or_else(|| logbook::shelf::short(found.id));
+    let name = found.plan.name.clone().unwrap_or_else(|| logbook::shelf::short(found.head.id));
     let hosts = number::count(found.plan.hosts.len() as u64, "host", "hosts");
     (format!("run · {name}"), format!("{hosts}, {}", number::count(found.cells.len() as u64, "cell", "cells")))
 }
@@ -27,6 +27,6 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &RunDocument) {
     }
     let printed = run::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });
     page.html.raw(&format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&printed)));
-    article::command(page, &told.id(), &found.command);
+    article::command(page, &told.id(), &found.head.command);
     page.html.raw("</article>\n");
 }

@@ -32,7 +32,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &SearchDocument) 
         let table = probes(found);
         page.html.details("Every probe, in the order they were made", |html| table.tell(html));
     }
-    article::command(page, &id, &found.command);
+    article::command(page, &id, &found.head.command);
     page.html.raw("</article>\n");
 }
 

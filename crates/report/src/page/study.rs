@@ -68,7 +68,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
         let table = trials(study);
         page.html.details("Every trial, in the order they were made", |html| table.tell(html));
     }
-    article::command(page, &id, &study.command);
+    article::command(page, &id, &study.head.command);
     let printed = study::render(study, &Style { width: TERMINAL, verbose: true, ..Style::default() });
     if !told.brief && !printed.trim().is_empty() {
         let printed = escaped(&printed);

@@ -116,7 +116,7 @@ fn every_kind_of_record_makes_a_page_that_holds_together() {
         let page = alone(record.clone());
         let parsed = holds_together(&page);
         assert_eq!((parsed.count("h1"), parsed.count("main")), (1, 1));
-        assert!(parsed.text.contains(&record.command.join(" ")), "the command is there");
+        assert!(parsed.text.contains(&record.head.command.join(" ")), "the command is there");
         for warning in &record.warnings {
             let told = parsed.text.contains(&seen(warning)) || parsed.text.contains("Ended early");
             assert!(told, "{warning:?}");
@@ -210,7 +210,7 @@ fn words_of_others_stay_words() {
     let mut record = fixture::closed();
     let evil = "</script><img src=x onerror=\"alert('1')\">\u{1b}[2J\u{202e}\0";
     record.target.host = Some(evil.to_owned());
-    record.command = vec!["sonde".to_owned(), evil.to_owned()];
+    record.head.command = vec!["sonde".to_owned(), evil.to_owned()];
     record.ours.as_mut().unwrap().host = Some(evil.to_owned());
     record.ours.as_mut().unwrap().counters.insert(evil.to_owned(), 1);
     record.ended = logbook::record::Ended::PeerLost { reason: evil.to_owned() };

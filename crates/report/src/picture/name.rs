@@ -22,7 +22,7 @@ pub fn names(records: &[&Record]) -> Vec<String> {
     };
     let name = |(number, (parts, record)): (usize, (&Vec<String>, &&Record))| {
         let own = own(parts);
-        let what = if own.is_empty() { record.started.to_string() } else { own };
+        let what = if own.is_empty() { record.head.started.to_string() } else { own };
         format!("{} · {what}", number + 1)
     };
     parts.iter().zip(records).enumerate().map(name).collect()

@@ -117,8 +117,8 @@ mod tests {
     fn summary(number: u8) -> RunSummary {
         let run = fixture::run();
         RunSummary {
-            id: run.id,
-            started: run.started,
+            id: run.head.id,
+            started: run.head.started,
             plan: (number > 0).then(|| "mesh over three zones and their hosts".to_owned()),
             hosts: 3,
             done: 1_024,

@@ -115,7 +115,7 @@ pub fn write(
         publisher.label(&mut samples);
         for sample in &samples {
             told += 1;
-            out.write_all(publisher.line(sample, run.id, told).as_bytes())?;
+            out.write_all(publisher.line(sample, run.head.id, told).as_bytes())?;
         }
         Ok(())
     })?;

@@ -238,15 +238,16 @@ fn disturbance_facts(seen: &Disturbance) -> Vec<String> {
 
 /// Who measured whom, when, by which command.
 fn provenance(page: &mut Page, record: &Record) {
-    let tool = format!("{} {}", record.tool.name, record.tool.version);
+    let tool = format!("{} {}", record.head.tool.name, record.head.tool.version);
     let elapsed = record.elapsed().map(|elapsed| format!("for {elapsed}"));
-    let measured: Vec<String> = [Some(record.started.to_string()), elapsed, Some(tool), Some(record.id.to_string())]
-        .into_iter()
-        .flatten()
-        .collect();
+    let measured: Vec<String> =
+        [Some(record.head.started.to_string()), elapsed, Some(tool), Some(record.head.id.to_string())]
+            .into_iter()
+            .flatten()
+            .collect();
     labelled(page, "measured", &measured);
     labelled(page, "peer", &peer(&record.peer));
-    labelled(page, "command", &[record.command.join(" ")]);
+    labelled(page, "command", &[record.head.command.join(" ")]);
 }
 
 fn peer(peer: &Peer) -> Vec<String> {

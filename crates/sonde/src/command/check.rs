@@ -8,6 +8,7 @@ use clap::Args;
 use endpoint::name::Family;
 use endpoint::reach::{Plan, Port, ReachError, check};
 use endpoint::stop::Stop;
+use logbook::document::Form;
 use logbook::reach::ReachDocument;
 use measure::reach::{Transport, Wanted};
 use measure::unit::Nanos;
@@ -95,7 +96,7 @@ pub fn run(options: &CheckOptions, output: &Arc<Output>) -> Result<Exit, Failure
     let found = found.map_err(|error| failure(error, &options.target))?;
     let holds = found.holds(&wanted);
     let text = if options.json {
-        ReachDocument::new(PROGRAM, holds, found).to_json()
+        ReachDocument::new(PROGRAM, holds, found).to_json()?
     } else {
         reach::render(&found, output.style())
     };

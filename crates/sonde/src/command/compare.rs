@@ -8,10 +8,11 @@ pub mod sides;
 
 use std::sync::Arc;
 
+use logbook::document::Head;
 use logbook::event::Line;
 use logbook::moment::Moment;
 use logbook::record::Ended;
-use logbook::study::{AxisDifference, Format, Place, Question, Setting, StudyDocument, Trial, VERSION};
+use logbook::study::{AxisDifference, Place, Question, Setting, StudyDocument, Trial};
 use measure::comparison::Design;
 use measure::study::threshold::Held;
 use measure::unit::Nanos;
@@ -160,12 +161,7 @@ fn empty(
     seed: u64,
 ) -> StudyDocument {
     StudyDocument {
-        format: Format::Study,
-        version: VERSION,
-        id: Uuid::now_v7(),
-        tool: tool(),
-        command,
-        started,
+        head: Head::new(Uuid::now_v7(), tool(), command, started),
         question: Question::Compare { design },
         settings,
         blocks,

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use logbook::document::{Form as _, Unwritable};
 use logbook::look::LookDocument;
 use logbook::read::Document;
-use logbook::record::{Record, Unwritable};
+use logbook::record::Record;
 use logbook::run::RunDocument;
 use logbook::run_comparison::RunComparisonDocument;
 use logbook::search::SearchDocument;
@@ -145,7 +146,7 @@ struct Told<'a> {
 
 impl Told<'_> {
     fn json(&self) -> Result<String, Failure> {
-        (self.json)().map_err(|error| Failure::usage(error.to_string()))
+        Ok((self.json)()?)
     }
 
     fn report(&self, name: &str, form: Form) -> Result<Vec<u8>, Failure> {

@@ -19,8 +19,9 @@ use endpoint::name::{self, Family};
 use endpoint::reach::{self, Plan as Survey};
 use endpoint::stop::Stop;
 use endpoint::syn::Probing;
+use logbook::document::Head;
 use logbook::event::Line;
-use logbook::look::{Format, LookDocument, VERSION};
+use logbook::look::LookDocument;
 use logbook::record::Ended;
 use measure::look::judge::{Evidence, judge};
 use measure::look::{Asked, Burst, Leg, Look, Reset};
@@ -64,16 +65,8 @@ pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) ->
     let run = Run { options, stop, live, key, places, began, output };
     let (look, mut stream) = run.look(stream);
     output.progress_done();
-    let document = LookDocument {
-        format: Format::Look,
-        version: VERSION,
-        id: Uuid::now_v7(),
-        tool: tool(),
-        command,
-        started,
-        look,
-        ended: ended(&interruption),
-    };
+    let document =
+        LookDocument { head: Head::new(Uuid::now_v7(), tool(), command, started), look, ended: ended(&interruption) };
     stream.write(&Line::Looked(Box::new(document.clone())));
     let delivered = deliver::look(&document, &options.result, output, deliver::Screen::Rest);
     stream.faults().into_iter().next().map_or(delivered, Err)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use endpoint::resolution::{Effort, resolve};
+use logbook::document::Form;
 use logbook::resolution::ResolutionDocument;
 use measure::unit::Nanos;
 use report::machine;
@@ -69,9 +70,9 @@ pub fn run(options: &SelfOptions, output: &Output) -> Result<Exit, Failure> {
     output.progress_done();
     let text = || machine::render(&found, output.style());
     let json = || ResolutionDocument::new(PROGRAM, found.clone()).to_json();
-    output.result(&if options.json { json() } else { text() });
+    output.result(&if options.json { json()? } else { text() });
     for file in &options.output {
-        let content = if file.json { json() } else { output::plain(&text()) };
+        let content = if file.json { json()? } else { output::plain(&text()) };
         deliver::write(&file.path, &content)?;
     }
     Ok(Exit::Done)

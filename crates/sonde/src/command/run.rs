@@ -141,7 +141,7 @@ pub fn carry(
             book.reached(Stage::Teardown);
         }
     } else {
-        let id = made.id;
+        let id = made.head.id;
         output.note(&format!("its machines stay: `sonde run --resume {id} --stage teardown` removes them\n"));
     }
     let book = book?;

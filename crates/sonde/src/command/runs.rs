@@ -9,6 +9,7 @@ use clap::Args;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
+use logbook::document::Form;
 use logbook::moment::Moment;
 use logbook::run_list::RunListDocument;
 use logbook::shelf::keeper::PATIENCE;
@@ -84,7 +85,7 @@ pub fn run(options: &RunsOptions, output: &Output) -> Result<Exit, Failure> {
     let filter = RunFilter { since: options.since, plan: options.plan.clone(), limit: Some(options.limit) };
     let runs = shelf.runs(&filter)?;
     if options.json {
-        output.result(&RunListDocument::new(shelf.place(), runs).to_json());
+        output.result(&RunListDocument::new(shelf.place(), runs).to_json()?);
     } else {
         output.result(&list::runs(&runs, output.style()));
     }

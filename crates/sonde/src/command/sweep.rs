@@ -7,7 +7,8 @@ pub mod resume;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use logbook::study::{Format, StudyDocument, VERSION};
+use logbook::document::Head;
+use logbook::study::StudyDocument;
 use measure::unit::Nanos;
 use uuid::Uuid;
 
@@ -48,12 +49,7 @@ pub fn run(options: &SweepOptions, command: Vec<String>, output: &Arc<Output>) -
     let Asked { question, words, places } = asked;
     let planned = plan(words, blocks, seed, AIM, options.trials.budget)?;
     let mut study = StudyDocument {
-        format: Format::Study,
-        version: VERSION,
-        id: Uuid::now_v7(),
-        tool: tool(),
-        command,
-        started: now(),
+        head: Head::new(Uuid::now_v7(), tool(), command, now()),
         question,
         settings: make::settings(&planned, places),
         blocks,

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use endpoint::clock::Monotonic;
 use endpoint::stop::Stop;
 use lab::trial::{Run, Runner};
+use logbook::document::Head;
 use logbook::record::Record;
-use logbook::study::{Format, Question, StudyDocument, VERSION};
+use logbook::study::{Question, StudyDocument};
 use measure::unit::Nanos;
 use measure::why::fewest_blocks;
 use uuid::Uuid;
@@ -56,12 +57,7 @@ pub fn run(options: &WhyOptions, command: Vec<String>, output: &Arc<Output>) -> 
     let planned = plan(settings.words, blocks, seed, AIM, budget)?;
     warn_of_few(blocks, &settings.question, output);
     let study = StudyDocument {
-        format: Format::Study,
-        version: VERSION,
-        id: Uuid::now_v7(),
-        tool: tool(),
-        command,
-        started: now(),
+        head: Head::new(Uuid::now_v7(), tool(), command, now()),
         question: settings.question,
         settings: make::settings(&planned, settings.places),
         blocks,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use endpoint::resolution::clock_cost;
 use endpoint::rtt::Target;
+use logbook::document::Form;
 use logbook::moment::Moment;
 use logbook::record::Record;
 use measure::method::{Asked, Method};
@@ -65,7 +66,7 @@ impl Keeping {
         if self.path.is_none() && !self.json {
             return Ok(None);
         }
-        let document = record()?.to_json().map_err(|error| Failure::usage(error.to_string()))?;
+        let document = record()?.to_json()?;
         if let Some(path) = &self.path {
             deliver::write(path, &document)?;
         }

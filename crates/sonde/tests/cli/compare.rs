@@ -170,9 +170,6 @@ fn broken_foreign_and_later_records_are_named() {
         .stderr(contains("no such file"));
     let mixed = sonde_in(folder.path(), &["compare", "good.json", "db1 --udp"]).assert().code(2);
     mixed.stderr(contains("one side is to be measured and another was measured before"));
-    // A record of an older version is read as it was.
-    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/../logbook/fixtures/record.v1.json");
-    sonde_in(folder.path(), &["compare", old, "good.json"]).assert().success().stdout(contains("in no run"));
 }
 
 #[test_case(&["db1"], "2 values required"; "one side")]

@@ -8,15 +8,15 @@ use test_case::test_case;
 
 use crate::sonde_in;
 
-/// A record of version 1, as an older program wrote it.
-const OLD: &str = include_str!("../../../logbook/fixtures/record.v1.json");
+/// A record of another measurement.
+const OTHER: &str = include_str!("../../../logbook/fixtures/record.json");
 
-/// A folder with a record of today, its samples, and one of an older version.
+/// A folder with a record of today, its samples, and one of another measurement.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let words = ["rtt", "-q", "-c", "2000", "--warm-up", "0", "-o", "run.json", "--samples", "run.csv"];
     sonde_in(folder.path(), &words).assert().success();
-    std::fs::write(folder.path().join("old.json"), OLD).unwrap();
+    std::fs::write(folder.path().join("other.json"), OTHER).unwrap();
     folder
 }
 
@@ -27,7 +27,7 @@ fn read(folder: &Path, name: &str) -> Vec<u8> {
 #[test]
 fn a_page_is_made_and_nothing_else_is_printed() {
     let folder = folder();
-    let made = sonde_in(folder.path(), &["report", "run.json", "old.json", "-o", "page.html"]).assert().success();
+    let made = sonde_in(folder.path(), &["report", "run.json", "other.json", "-o", "page.html"]).assert().success();
     made.stdout("").stderr(contains("page.html: "));
     let page = String::from_utf8(read(folder.path(), "page.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
@@ -95,9 +95,9 @@ fn an_ending_that_nobody_knows_is_refused_with_those_that_are(words: &[&str]) {
 #[test_case(&["run.json", "-o", "a.svg", "--plot", "pie"], "percentiles, histogram, series, heat, curve, shift"; "no such chart")]
 #[test_case(&["run.json", "-o", "a.svg", "--plot", "heat"], "--samples FILE.csv"; "no samples")]
 #[test_case(&["run.json", "-o", "a.svg", "--plot", "curve"], "--find"; "no search")]
-#[test_case(&["old.json", "-o", "a.html", "--samples", "run.csv"], "samples of another measurement"; "other samples")]
+#[test_case(&["other.json", "-o", "a.html", "--samples", "run.csv"], "samples of another measurement"; "other samples")]
 #[test_case(&["run.json", "-o", "a.html", "--samples", "run.json"], "no samples of sonde"; "samples that are none")]
-#[test_case(&["run.json", "old.json", "-o", "a.html", "--samples", "run.csv"], "belong to one record"; "samples of which")]
+#[test_case(&["run.json", "other.json", "-o", "a.html", "--samples", "run.csv"], "belong to one record"; "samples of which")]
 #[test_case(&["absent.json", "-o", "a.html"], "there is no such file"; "no record")]
 #[test_case(&["empty", "-o", "a.html"], "no .json or .jsonl in this folder"; "a folder without")]
 fn what_cannot_be_made_is_said_and_nothing_is_written(words: &[&str], said: &str) {
@@ -118,7 +118,7 @@ fn a_page_is_made_of_those_that_can_be_read_and_lists_the_others() {
     write("future.json", "{\"format\": \"sonde-record\", \"version\": 99}");
     let made = sonde_in(folder.path(), &["report", ".", "-o", "page.html"]).assert().success();
     let (broken, foreign, future) =
-        ("broken.json: not JSON", "foreign.json: JSON, but no record", "version 99 is newer");
+        ("broken.json: not JSON", "foreign.json: JSON, but no record", "version 99, which is newer");
     made.stderr(contains(broken).and(contains(foreign)).and(contains(future)));
     let page = String::from_utf8(read(folder.path(), "page.html")).unwrap();
     assert!(page.contains("Not read") && page.contains("2 measurements"));
@@ -139,7 +139,7 @@ fn a_disk_that_is_full_is_told() {
 #[test]
 fn records_become_rows() {
     let folder = folder();
-    let told = sonde_in(folder.path(), &["export", "run.json", "old.json"]).assert().success();
+    let told = sonde_in(folder.path(), &["export", "run.json", "other.json"]).assert().success();
     let text = String::from_utf8(told.get_output().stdout.clone()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3);

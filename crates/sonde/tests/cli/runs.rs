@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assert_cmd::Command;
+use logbook::document::Head;
 use logbook::failure::Failure;
 use logbook::host::Address;
 use logbook::moment::Moment;
 use logbook::record::{Ended, Record, Tool};
-use logbook::run::{Cell, Figures, Format, Place, RunDocument, VERSION};
+use logbook::run::{Cell, Figures, Place, RunDocument};
 use logbook::shelf::Progress;
 use logbook::shelf::item::Item;
 use logbook::shelf::spool::Spool;
@@ -43,27 +44,16 @@ struct Scene {
 fn scene(hour: i64, factor: u64) -> Scene {
     let started = Moment::utc(jiff::Timestamp::from_second(1_760_000_000 + hour * 3_600).unwrap());
     let id = |kind: u64| format!("{:016x}{kind:016x}", 0x0199_f2ab_0000_7000 | (hour as u64) << 16).parse().unwrap();
-    let run = RunDocument {
-        format: Format::Run,
-        version: VERSION,
-        id: id(0),
-        tool: Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
-        command: ["sonde", "run", "mesh.toml"].map(str::to_owned).to_vec(),
-        started,
-        plan: toml::from_str(PLAN).unwrap(),
-        planned: Some(2 * u64::from(REPEATS)),
-        hosts: Vec::new(),
-        checks: Vec::new(),
-        cells: Vec::new(),
-        stages: Vec::new(),
-        ended: None,
-    };
+    let tool = Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() };
+    let command = ["sonde", "run", "mesh.toml"].map(str::to_owned).to_vec();
+    let planned = 2 * u64::from(REPEATS);
+    let run = RunDocument::new(Head::new(id(0), tool, command, started), toml::from_str(PLAN).unwrap(), Some(planned));
     let mut cells = Vec::new();
     for (number, (from, to)) in [("a", "b"), ("b", "a")].into_iter().enumerate() {
         for repeat in 0..REPEATS {
-            let mut record = Record::read(include_str!("../../../logbook/fixtures/record.v2.json")).unwrap();
-            record.id = id(1 + u64::from(repeat) + 100 * number as u64);
-            record.started = started;
+            let mut record = Record::read(include_str!("../../../logbook/fixtures/record.json")).unwrap();
+            record.head.id = id(1 + u64::from(repeat) + 100 * number as u64);
+            record.head.started = started;
             let ns = (20_000 + u64::from(repeat) * 37) * if number == 0 { factor } else { 100 } / 100;
             let failed = number == 1 && repeat == REPEATS - 1;
             let what = "a: the agent is gone".to_owned();
@@ -75,7 +65,7 @@ fn scene(hour: i64, factor: u64) -> Scene {
                 round: 0,
                 beside: 0,
                 started,
-                record: (!failed).then_some(record.id),
+                record: (!failed).then_some(record.head.id),
                 figures: (!failed).then(|| Figures { p50_ns: Some(Nanos(ns)), ..Figures::of(&record) }),
                 failure: failed.then_some(failure),
                 host_lost: failed,
@@ -88,7 +78,7 @@ fn scene(hour: i64, factor: u64) -> Scene {
 
 impl Scene {
     fn items(self) -> Vec<Item> {
-        let run = self.run.id;
+        let run = self.run.head.id;
         let progress = Progress { ended: Some(Ended::Complete), ..Progress::default() };
         let cells = self.cells.into_iter().map(|(cell, record)| Item::Cell {
             run,
@@ -318,7 +308,7 @@ fn samples_are_those_of_a_run_alone() {
     let rates = samples.iter().filter(|sample| sample["metric"] == "UDP_RR_Transaction_Rate").count();
     assert_eq!(rates, 13, "one of each cell that was measured: {lines}");
     assert!(samples.iter().all(|sample| sample["unit"].is_string() && sample["value"].is_number()));
-    std::fs::write(at.join("record.json"), include_str!("../../../logbook/fixtures/record.v2.json")).unwrap();
+    std::fs::write(at.join("record.json"), include_str!("../../../logbook/fixtures/record.json")).unwrap();
     stored(at, &["export", "record.json", "--format", "pkb"]).assert().code(2).stderr(contains("is no run of a plan"));
 }
 

@@ -8,14 +8,15 @@ use serde_json::Value;
 use crate::tree;
 
 /// Our crates and what each imports. docs/architecture.md draws the same.
-const DRAWN: [(&str, &[&str]); 10] = [
+const DRAWN: [(&str, &[&str]); 11] = [
     ("measure", &[]),
     ("protocol", &["measure"]),
     ("endpoint", &["measure", "protocol"]),
     ("logbook", &["measure"]),
     ("report", &["logbook", "measure"]),
     ("lab", &["endpoint", "logbook", "measure"]),
-    ("sonde", &["endpoint", "lab", "logbook", "measure", "protocol", "report"]),
+    ("cloud", &["endpoint", "logbook", "measure"]),
+    ("sonde", &["cloud", "endpoint", "lab", "logbook", "measure", "protocol", "report"]),
     ("testbed", &["measure", "protocol"]),
     ("bench", &["lab", "measure", "testbed"]),
     ("record-loop", &["measure"]),
@@ -25,7 +26,7 @@ const DRAWN: [(&str, &[&str]); 10] = [
 const FOR_TESTS: &str = "testbed";
 
 /// Crates of others that each of ours may use, beside its tests. A crate that is in no line is in no crate.
-const OTHERS: [(&str, &[&str]); 9] = [
+const OTHERS: [(&str, &[&str]); 10] = [
     ("measure", &["base64", "fastrand", "hdrhistogram", "jiff", "schemars", "serde", "statrs", "thiserror"]),
     ("protocol", &["aws-lc-rs", "base64", "etherparse", "serde", "serde_json", "snow", "thiserror", "winnow"]),
     ("endpoint", &["io-uring", "libc", "rtrb", "rustix", "serde", "serde_json", "socket2", "thiserror"]),
@@ -80,6 +81,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "uuid",
         ],
     ),
+    ("cloud", &["rustix", "serde", "serde_json"]),
     (
         "sonde",
         &[
@@ -106,7 +108,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
             "uuid",
         ],
     ),
-    ("testbed", &["fastrand", "rustix", "socket2"]),
+    ("testbed", &["fastrand", "rustix", "serde", "serde_json", "socket2"]),
     ("bench", &["anyhow", "clap", "fastrand", "jiff", "serde", "serde_json"]),
 ];
 

@@ -140,7 +140,7 @@ fn the_system_has_no_place_in_measure_and_protocol() {
     assert_eq!(said("protocol", "std::thread::yield_now();"), ["2: std::thread has no place in this crate"]);
     assert_eq!(said("measure", "use std::net::IpAddr; // no UdpSocket"), [""; 0]);
     assert_eq!(said("endpoint", "use std::net::UdpSocket;"), [""; 0]);
-    let test = File::of("crates/protocol/tests/corpus.rs", "//! A corpus.\nuse std::fs::read;");
+    let test = File::of("crates/protocol/tests/capture.rs", "//! Captures.\nuse std::fs::read;");
     assert_eq!(complaints(&test), [""; 0], "tests may read what was recorded");
 }
 

@@ -26,7 +26,7 @@ impl Transport for Script {
     }
 }
 
-const HELLO: &str = r#"{"told":"hello","version":2,"program":"sonde","program_version":"0.1.0","kernel":null,"cpus":2,"boot_id":null,"wall_ns":0}"#;
+const HELLO: &str = r#"{"told":"hello","version":1,"program":"sonde","program_version":"0.1.0","kernel":null,"cpus":2,"boot_id":null,"wall_ns":0}"#;
 
 fn start(script: &'static str, patience: Nanos) -> Result<Agent, String> {
     let due = Monotonic::now().after(patience);
@@ -62,9 +62,9 @@ fn who_does_not_say_hello_is_given_up_with_what_was_said() {
 
 #[test]
 fn another_version_is_refused() {
-    let script = format!("echo '{}'; cat >/dev/null", HELLO.replace("\"version\":2", "\"version\":9")).leak();
+    let script = format!("echo '{}'; cat >/dev/null", HELLO.replace("\"version\":1", "\"version\":9")).leak();
     let told = start(script, Nanos::secs(60)).unwrap_err();
-    assert_eq!(told, "b: its agent speaks version 9, and this program version 2");
+    assert_eq!(told, "b: its agent speaks version 9, and this program version 1");
 }
 
 #[test]

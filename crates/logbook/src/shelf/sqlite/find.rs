@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::of_engine;
 use super::write::{nanos_of, word};
-use crate::read::{Document, ReadError};
+use crate::read::{self, ReadError};
 use crate::record::Record;
 use crate::run::{Cell, RunDocument};
 use crate::shelf::error::Fault;
@@ -104,11 +104,8 @@ pub(super) fn head(at: &Connection, id: Uuid) -> Result<RunDocument, Fault> {
     let found: Option<Vec<u8>> =
         at.query_row(sql, [id.simple().to_string()], |row| row.get(0)).optional().map_err(|error| of_engine(&error))?;
     let what = format!("run {id}");
-    match Document::read(&unpressed(&found.ok_or_else(unknown)?, &what)?) {
-        Ok(Document::Run(run)) => Ok(*run),
-        Ok(_) => Err(Fault::Unread { what, fault: ReadError::NotARecord { found: None } }),
-        Err(fault) => Err(Fault::Unread { what, fault }),
-    }
+    let text = unpressed(&found.ok_or_else(unknown)?, &what)?;
+    read::document(&text).map_err(|fault| Fault::Unread { what, fault })
 }
 
 pub(super) fn run(at: &Connection, id: Uuid) -> Result<RunDocument, Fault> {
@@ -217,7 +214,7 @@ fn parsed<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Fault> {
 
 fn json<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, Fault> {
     serde_json::from_str(text).map_err(|fault| {
-        let fault = ReadError::MalformedDocument { what: "run", reason: fault.to_string() };
+        let fault = ReadError::Malformed { what: "run", place: None, reason: fault.to_string() };
         Fault::Unread { what: what.to_owned(), fault }
     })
 }

@@ -10,8 +10,9 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{find, of_engine};
+use crate::document::{Form, Head, Unwritable};
 use crate::moment::Moment;
-use crate::record::{Record, Unwritable};
+use crate::record::Record;
 use crate::run::{Cell, PairCheck, RunDocument};
 use crate::shelf::Progress;
 use crate::shelf::error::Fault;
@@ -34,12 +35,12 @@ pub(super) fn begin(connection: &mut Connection, run: &RunDocument) -> Result<()
         ..run.clone()
     };
     let text = head.to_json()?;
-    let id = run.id.simple().to_string();
+    let id = run.head.id.simple().to_string();
     whole(connection, |at| {
         let row = params![
             id,
-            nanos(run.started),
-            run.started.to_string(),
+            nanos(run.head.started),
+            run.head.started.to_string(),
             run.plan.name,
             run.plan.hosts.len() as i64,
             run.planned.map(|planned| planned as i64),
@@ -48,8 +49,8 @@ pub(super) fn begin(connection: &mut Connection, run: &RunDocument) -> Result<()
         let sql = "INSERT INTO runs (id, started_ns, started, plan, host_count, planned, document)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
         if execute(at, sql, row)? == 0 {
-            if find::head(at, run.id)? != head {
-                return Err(Fault::Taken { what: format!("run {}", run.id) });
+            if find::head(at, run.head.id)? != head {
+                return Err(Fault::Taken { what: format!("run {}", run.head.id) });
             }
         } else {
             replace(at, &id, &Progress::of(run))?;
@@ -65,8 +66,8 @@ pub(super) fn add_cell(
     cell: &Cell,
     record: Option<&Record>,
 ) -> Result<(), Fault> {
-    if let Some(record) = record.filter(|record| cell.record != Some(record.id)) {
-        return Err(Fault::Mismatch { cell: cell.record, given: Some(record.id) });
+    if let Some(record) = record.filter(|record| cell.record != Some(record.head.id)) {
+        return Err(Fault::Mismatch { cell: cell.record, given: Some(record.head.id) });
     }
     let prepared = record.map(Prepared::of).transpose()?;
     whole(connection, |at| {
@@ -106,7 +107,7 @@ impl<'a> Prepared<'a> {
     }
 
     fn insert(&self, at: &Transaction<'_>) -> Result<(), Fault> {
-        let Record { id, started, target, question, method, .. } = self.record;
+        let Record { head: Head { id, started, .. }, target, question, method, .. } = self.record;
         let row = params![
             id.simple().to_string(),
             nanos(*started),
@@ -201,7 +202,7 @@ pub(super) fn nanos_of(at: Timestamp) -> i64 {
 }
 
 fn json(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|fault| Unwritable { reason: fault.to_string() }.into())
+    serde_json::to_string(value).map_err(|fault| Unwritable { what: "record", reason: fault.to_string() }.into())
 }
 
 /// A value that is one word in JSON, without its quotes.
@@ -212,5 +213,5 @@ pub(super) fn word(value: &impl Serialize) -> Result<String, Fault> {
 fn pressed(text: &str) -> Result<Vec<u8>, Fault> {
     let mut into = ZlibEncoder::new(Vec::new(), Compression::default());
     let pressed = into.write_all(text.as_bytes()).and_then(|()| into.finish());
-    pressed.map_err(|fault| Unwritable { reason: fault.to_string() }.into())
+    pressed.map_err(|fault| Unwritable { what: "record", reason: fault.to_string() }.into())
 }

@@ -21,7 +21,7 @@ pub(super) fn fates(
         count: gone,
         sent: sent(counts),
         dropped_by_us: dropped(&outcome.sockets),
-        leaves_by: Some(LeavesBy::of(method)),
+        leaves_by: LeavesBy::of(method),
     });
     [failed, refused(outcome, method, ours), lost].into_iter().flatten()
 }
@@ -103,7 +103,7 @@ mod tests {
         let wanted = [
             Warning::SendFailed { count: 10 },
             Warning::Refused { count: 3, sent: 103, carrier: Carrier::Tcp, by: RefusedBy::Unknown },
-            Warning::Lost { count: 10, sent: 103, dropped_by_us: None, leaves_by: Some(LeavesBy::Window) },
+            Warning::Lost { count: 10, sent: 103, dropped_by_us: None, leaves_by: LeavesBy::Window },
         ];
         assert_eq!(told(counts), wanted);
     }
@@ -114,8 +114,7 @@ mod tests {
             run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
         let socket = |dropped| SocketFacts { dropped, ..SocketFacts::default() };
         let told = |outcome: &Outcome| fates(outcome, &method, None).collect::<Vec<_>>();
-        let lost =
-            |dropped_by_us| [Warning::Lost { count: 5, sent: 9, dropped_by_us, leaves_by: Some(LeavesBy::Window) }];
+        let lost = |dropped_by_us| [Warning::Lost { count: 5, sent: 9, dropped_by_us, leaves_by: LeavesBy::Window }];
         outcome.sockets = vec![socket(None), socket(Some(0))];
         assert_eq!(told(&outcome), lost(None));
         outcome.sockets = vec![socket(Some(2)), socket(None), socket(Some(3))];
@@ -128,7 +127,7 @@ mod tests {
         let (mut outcome, _) = run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
         outcome.sockets.clear();
         let found: Vec<Warning> = fates(&outcome, &asked.resolve().unwrap(), None).collect();
-        assert_eq!(found, [Warning::Lost { count: 5, sent: 9, dropped_by_us: None, leaves_by: Some(by) }]);
+        assert_eq!(found, [Warning::Lost { count: 5, sent: 9, dropped_by_us: None, leaves_by: by }]);
     }
 
     fn trace() -> Asked {

@@ -16,7 +16,7 @@ pub(super) fn schedule(outcome: &Outcome, method: &Method) -> Vec<Warning> {
 fn ticks_missed(outcome: &Outcome) -> Option<Warning> {
     let counts = &outcome.counts;
     let (count, due) = (counts.ticks_missed, counts.ticks_missed.saturating_add(counts.scheduled));
-    (count > 0).then_some(Warning::TicksMissed { count, due: Some(due) })
+    (count > 0).then_some(Warning::TicksMissed { count, due })
 }
 
 pub(super) fn rate(outcome: &Outcome, method: &Method) -> Vec<Warning> {

@@ -44,7 +44,7 @@ pub(super) fn of(run: &RunDocument, cell: &Cell, record: &Record, telling: &Tell
     metadata.extend(hosts::pair(run, cell, telling.benchmark));
     metadata.extend(hosts::each(run, cell, telling.benchmark));
     let mut told =
-        Told { test: telling.benchmark.name(), metadata, timestamp: seconds(record.started), samples: Vec::new() };
+        Told { test: telling.benchmark.name(), metadata, timestamp: seconds(record.head.started), samples: Vec::new() };
     number(&mut told, cell, telling);
     match telling.benchmark {
         Benchmark::Ping => ping(&mut told, record),
@@ -96,7 +96,7 @@ fn netperf(told: &mut Told, record: &Record, asked: Option<&Histogram>) {
     told.note("sending_thread_count", Some(method.spread.connections));
     let send_size = method.traffic.stream().map(|stream| stream.call_bytes.0);
     told.note("netperf_send_size_in_bytes", send_size);
-    let start = seconds(record.started);
+    let start = seconds(record.head.started);
     told.put("start_time", Some(start), "sec");
     told.put("end_time", record.elapsed().map(|elapsed| start + elapsed.0 as f64 / 1e9), "sec");
     if method.traffic.carrier() == Carrier::Tcp {
@@ -242,8 +242,8 @@ fn of_several(told: &mut Told, test: &str, each: &[f64]) {
 fn further(told: &mut Told, cell: &Cell, record: &Record) {
     let method = &record.method;
     told.note("sonde_method", Some(&cell.place.method));
-    told.note("sonde_command", Some(record.command.join(" ")));
-    told.note("sonde_record", Some(record.id));
+    told.note("sonde_command", Some(record.head.command.join(" ")));
+    told.note("sonde_record", Some(record.head.id));
     told.note("sonde_clock_source", record.ours.as_ref().and_then(|ours| ours.clock_source.as_ref()));
     told.note("sonde_beside", (cell.beside > 0).then_some(cell.beside));
     let exchanges = record.outcome.as_ref();
@@ -273,7 +273,7 @@ impl<'a> InMesh<'a> {
         // Of several connections the mean time of an exchange, which is their number by the rate of all.
         let rate = record.outcome.as_ref().and_then(|outcome| outcome.answered_per_s).filter(|rate| *rate > 0.0);
         let wait_ms = rate.map(|rate| 1_000.0 * f64::from(connections) / rate);
-        Self { cell, test: test(&record.method), connections, started: seconds(record.started), wait_ms }
+        Self { cell, test: test(&record.method), connections, started: seconds(record.head.started), wait_ms }
     }
 }
 

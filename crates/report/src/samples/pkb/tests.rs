@@ -75,7 +75,7 @@ fn rows_of(run: &RunDocument, record: &Record, asked: Option<Benchmark>) -> Vec<
 fn rows_told(run: &RunDocument, record: &Record, asked: Option<Telling>) -> Vec<Value> {
     let mut out = Vec::new();
     let tellings = asked.map(|asked| ("tcp_rr".to_owned(), asked)).into_iter().collect();
-    let find = |id: Uuid| Some(Record { id, ..record.clone() });
+    let find = |id: Uuid| Some(fixture::named(id, record.clone()));
     let count = write(&mut out, run, &tellings, &Publisher::default(), &find).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.lines().count(), count);
@@ -242,21 +242,24 @@ fn repeats_of_a_run_are_one_run_and_what_was_asked_gives_way_to_what_was_found()
 fn metadata_of_the_publisher_is_in_each_sample_in_place_of_what_was_found() {
     let mut run = fixture::run();
     run.cells.truncate(1);
-    let find = |id: Uuid| Some(Record { id, ..fixture::icmp() });
+    let find = |id: Uuid| Some(fixture::named(id, fixture::icmp()));
     let mut labelled = samples(&run, &BTreeMap::new(), &find);
     let metadata = BTreeMap::from([("ip_type".to_owned(), "mine".to_owned()), ("team".to_owned(), "net".to_owned())]);
     let said = Publisher { metadata, run_uri: Some("ab12".to_owned()), official: true, ..Publisher::default() };
     said.label(&mut labelled);
     assert!(labelled.iter().all(|sample| sample.metadata["ip_type"] == "mine" && sample.metadata["team"] == "net"));
-    let row: Value = serde_json::from_str(&said.line(&labelled[0], run.id, 1)).unwrap();
-    assert_eq!((&row["run_uri"], &row["official"]), (&Value::from(format!("ab12-{}", run.id)), &Value::Bool(true)));
+    let row: Value = serde_json::from_str(&said.line(&labelled[0], run.head.id, 1)).unwrap();
+    assert_eq!(
+        (&row["run_uri"], &row["official"]),
+        (&Value::from(format!("ab12-{}", run.head.id)), &Value::Bool(true))
+    );
 }
 
 #[test]
 fn a_line_is_as_pkb_writes_it() {
     let mut run = fixture::run();
     run.cells.truncate(1);
-    let find = |id: Uuid| Some(Record { id, ..fixture::icmp() });
+    let find = |id: Uuid| Some(fixture::named(id, fixture::icmp()));
     let line = |publisher: &Publisher| {
         let mut out = Vec::new();
         write(&mut out, &run, &BTreeMap::new(), publisher, &find).unwrap();

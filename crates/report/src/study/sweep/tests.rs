@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use logbook::failure::Failure;
-use logbook::record::{Ended, Record, Tool};
-use logbook::study::{Format, Place, Question, Setting, StudyDocument, Trial, VERSION};
+use logbook::record::{Ended, Record};
+use logbook::study::{Place, Question, Setting, StudyDocument, Trial};
 use measure::study::figure::Figure;
 use measure::study::range::Values;
 use measure::unit::Nanos;
@@ -48,12 +48,7 @@ fn sweep(points: &[&str], values: Values, blocks: u32) -> StudyDocument {
     };
     let trials = (0..blocks).flat_map(|block| (0..settings.len()).map(move |setting| trial(block, setting))).collect();
     StudyDocument {
-        format: Format::Study,
-        version: VERSION,
-        id: fixture::closed().id,
-        tool: Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
-        command: vec!["sonde".to_owned(), "sweep".to_owned()],
-        started: fixture::closed().started,
+        head: fixture::head(0xab, &["sonde", "sweep"]),
         question: Question::Sweep {
             axis: "interval".to_owned(),
             values,

@@ -1,8 +1,8 @@
 //! Screens of causes: their switches, what remains, every doubt at every width.
 
 use insta::assert_snapshot;
-use logbook::record::{Ended, Tool};
-use logbook::study::{Format, Place, Question, Setting, StudyDocument, Trial, VERSION};
+use logbook::record::Ended;
+use logbook::study::{Place, Question, Setting, StudyDocument, Trial};
 use measure::comparison::Interval;
 use measure::study::moves;
 use measure::unit::Nanos;
@@ -65,12 +65,7 @@ fn study(blocks: u32) -> StudyDocument {
         failure: None,
     };
     StudyDocument {
-        format: Format::Study,
-        version: VERSION,
-        id: fixture::closed().id,
-        tool: Tool { name: "sonde".to_owned(), version: "0.1.0".to_owned() },
-        command: vec!["sonde".to_owned(), "why".to_owned(), "db1".to_owned()],
-        started: fixture::closed().started,
+        head: fixture::head(0xab, &["sonde", "why", "db1"]),
         question: Question::Why { interval_ns: Nanos::millis(10), method, switches: SWITCHES.to_vec() },
         trials: (0..blocks).flat_map(|block| (0..settings.len()).map(move |setting| trial(block, setting))).collect(),
         settings,

@@ -281,6 +281,7 @@ mod tests {
     use crate::words::warning::example::examples;
     use crate::words::warning::seen;
     use measure::unit::Bytes;
+    use measure::verdict::lost::LeavesBy;
     use test_case::test_case;
 
     #[test_case(25_700_000_000, "26 s")]
@@ -323,7 +324,7 @@ mod tests {
             whole_bytes: Bytes(1_472),
         };
         assert!(advice(&long, Command::Rtt).unwrap().contains("--size within 1472"));
-        let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us, leaves_by: None };
+        let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us, leaves_by: LeavesBy::Window };
         assert!(advice(&lost(Some(15)), Command::Rtt).unwrap().contains("raise --receive-buffer"));
         assert_eq!(
             advice(&lost(Some(14)), Command::Rtt),

@@ -64,7 +64,7 @@ fn missing() -> Part {
 }
 
 fn fates() -> Part {
-    let lost = |count, dropped_by_us, by| Warning::Lost { count, sent: 100, dropped_by_us, leaves_by: Some(by) };
+    let lost = |count, dropped_by_us, by| Warning::Lost { count, sent: 100, dropped_by_us, leaves_by: by };
     let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
     let refused = |count, carrier, by| Warning::Refused { count, sent: 100, carrier, by };
     vec![
@@ -96,8 +96,8 @@ fn schedule() -> Part {
         held_back_by_socket,
     };
     vec![
-        (Warning::TicksMissed { count: 7, due: Some(1_000) }, &[Rtt, Syn]),
-        (Warning::TicksMissed { count: 900, due: Some(1_000) }, &[Rtt, Syn]),
+        (Warning::TicksMissed { count: 7, due: 1_000 }, &[Rtt, Syn]),
+        (Warning::TicksMissed { count: 900, due: 1_000 }, &[Rtt, Syn]),
         (slow(false, false), EXCHANGES),
         (slow(true, false), EXCHANGES),
         (slow(false, true), LOADS),

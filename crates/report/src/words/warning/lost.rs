@@ -4,9 +4,8 @@ use measure::verdict::lost::LeavesBy;
 
 use crate::words::command::Command;
 
-/// What to try where `count` of `sent` requests were lost, of which our own sockets had no room for `dropped`. `by` is absent
-/// in records of before it was told.
-pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: Option<LeavesBy>, command: Command) -> &'static str {
+/// What to try where `count` of `sent` requests were lost, of which our own sockets had no room for `dropped`.
+pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command: Command) -> &'static str {
     let ours = dropped.is_some_and(|dropped| dropped.saturating_mul(2) >= count);
     match (ours, by) {
         (true, _) if command == Command::Syn => {
@@ -15,20 +14,20 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: Option<LeavesBy>,
         _ if command == Command::Syn && count >= sent => {
             "a firewall may drop them, or nobody is there: try another port, or `sonde check`"
         }
-        (true, Some(LeavesBy::Trace)) => {
+        (true, LeavesBy::Trace) => {
             "most came back and were dropped on our side: raise --receive-buffer (and net.core.rmem_max), read faster (--wait spin, a --cpu of its own), or ask for fewer replies (--reply-every)"
         }
         (true, _) => {
             "most came back and were dropped on our side: raise --receive-buffer (and net.core.rmem_max), read faster (--wait spin, a --cpu of its own), or lower --rate or --burst"
         }
-        (_, Some(LeavesBy::Rate | LeavesBy::Trace)) if count >= sent => {
+        (_, LeavesBy::Rate | LeavesBy::Trace) if count >= sent => {
             "a firewall may drop them, or the far side is gone: try the other carrier (--tcp, --udp)"
         }
         _ if count >= sent => {
             "a firewall may drop them, or nobody is there: try another carrier (--tcp, --udp, --icmp, --connect)"
         }
-        (_, Some(LeavesBy::Rate)) => "lower --rate or --size; raise --timeout to tell the lost from the late",
-        (_, Some(LeavesBy::Trace)) => {
+        (_, LeavesBy::Rate) => "lower --rate or --size; raise --timeout to tell the lost from the late",
+        (_, LeavesBy::Trace) => {
             "raise --timeout to tell the lost from the late, or try --tcp: the path does not carry what the schedule asks for"
         }
         _ => "lower --rate or --window; raise --timeout to tell the lost from the late",
@@ -52,17 +51,9 @@ mod tests {
     #[test_case(10, Some(5); "on our side")]
     fn nothing_is_advised_that_the_command_does_not_have(count: u64, dropped: Option<u64>) {
         for (by, absent) in NOT_OF {
-            let advice = advice(count, 100, dropped, Some(by), Command::Rtt);
+            let advice = advice(count, 100, dropped, by, Command::Rtt);
             let has = |option: &&str| advice.split([' ', ',', ';', '(', ')']).any(|word| word == *option);
             assert_eq!(absent.iter().find(|option| has(option)), None, "{by:?}: {advice}");
-        }
-    }
-
-    #[test]
-    fn a_record_that_does_not_tell_is_advised_as_ever() {
-        for (count, dropped) in [(1, None), (100, None), (10, Some(5))] {
-            let told = |by| advice(count, 100, dropped, by, Command::Rtt);
-            assert_eq!(told(None), told(Some(LeavesBy::Window)));
         }
     }
 }

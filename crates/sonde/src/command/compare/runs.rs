@@ -6,11 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use logbook::document::Mark;
 use logbook::read::Document;
 use logbook::run::{Cell, Figures, RunDocument};
-use logbook::run_comparison::{
-    ComparedCell, Format as DocumentFormat, MethodDifference, RunComparisonDocument, Spot, VERSION,
-};
+use logbook::run_comparison::{ComparedCell, MethodDifference, RunComparisonDocument, Spot};
 use logbook::shelf::Shelf;
 use logbook::store;
 use logbook::study::{ComparedFigure, ThresholdHeld};
@@ -151,8 +150,7 @@ impl Pair<'_> {
             one.keys().filter(|spot| !other.contains_key(spot)).cloned().collect()
         };
         Ok(RunComparisonDocument {
-            format: DocumentFormat::RunComparison,
-            version: VERSION,
+            mark: Mark::default(),
             tool: tool(),
             command,
             started: now(),

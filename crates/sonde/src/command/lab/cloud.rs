@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use cloud::ledger::Shelf;
 use endpoint::stop::Stop;
-use lab::cloud::ledger::Shelf;
 use logbook::failure::Side;
 use logbook::host::Host;
 

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
+use cloud::call::{Caller, Patience};
+use cloud::fault::{Fault, Kind};
+use cloud::kubernetes::TOOL;
+use cloud::kubernetes::found::{Progress, hosts, reasons};
+use cloud::kubernetes::manifest::{Network, Pods};
+use cloud::resource::words;
 use endpoint::clock::Monotonic;
 use endpoint::stop::Stop;
-use lab::cloud::call::{Caller, Patience};
-use lab::cloud::fault::{Fault, Kind};
-use lab::cloud::resource::words;
-use lab::kubernetes::TOOL;
-use lab::kubernetes::found::{Progress, hosts, reasons};
-use lab::kubernetes::manifest::{Network, Pods};
 use logbook::host::Host;
 use measure::unit::Nanos;
 use serde_json::Value;
@@ -314,7 +314,7 @@ impl<'a> Cluster<'a> {
         let until = Monotonic::now().after(Nanos(deadline.0.saturating_add(self.caller.patience.ready.0)));
         loop {
             let jobs = self.get("jobs", run)?;
-            let count = |path: &str| lab::cloud::answer::scalar(&jobs, path).is_some_and(|count| count != "0");
+            let count = |path: &str| cloud::answer::scalar(&jobs, path).is_some_and(|count| count != "0");
             let (succeeded, failed) = (count("items.0.status.succeeded"), count("items.0.status.failed"));
             if succeeded || failed {
                 let log = self.caller.call(&self.words("logs", &[&format!("job/sonde-{run}-once")]))?;

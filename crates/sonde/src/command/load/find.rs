@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use endpoint::resolution::clock_cost;
 use endpoint::rtt::{self as engine, Task};
 use endpoint::stop::Stop;
+use logbook::document::Head;
 use logbook::event::Line;
 use logbook::moment::Moment;
 use logbook::record::{Ended, Instrument, Record};
-use logbook::search::{Format, Probe, SearchDocument, VERSION};
+use logbook::search::{Probe, SearchDocument};
 use measure::method::Method;
 use measure::search::seen::Seen;
 use measure::search::{Bracket, Next, Reached, Search};
@@ -174,12 +175,7 @@ impl Prober<'_> {
     fn document(self, course: Course, started: Moment) -> SearchDocument {
         let Course { probes, bracket, ended, target } = course;
         SearchDocument {
-            format: Format::Search,
-            version: VERSION,
-            id: Uuid::now_v7(),
-            tool: tool(),
-            command: self.command,
-            started,
+            head: Head::new(Uuid::now_v7(), tool(), self.command, started),
             target,
             condition: self.hunt.condition.clone(),
             bounds: self.hunt.bounds,

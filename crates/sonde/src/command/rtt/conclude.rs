@@ -4,9 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use endpoint::rtt::{self, Ending, Finding, PeerFacts, Task};
 use endpoint::signal::Signal;
+use logbook::document::Head;
 use logbook::event::{self, Start};
 use logbook::moment::Moment;
-use logbook::record::{Ended, Format, Instrument, Peer, PeerKind, Question, Record, Target, VERSION};
+use logbook::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Target};
 use measure::environment::Environment;
 use measure::event::Counts;
 use measure::method::{Asked, Carrier, Direction, Method};
@@ -124,12 +125,7 @@ impl Inquiry {
         let Around { ours, theirs, peer, ended, target, own_reflector, .. } = around;
         let method = resolved(&self.method, &peer);
         Record {
-            format: Format::Record,
-            version: VERSION,
-            id: self.id,
-            tool: tool(),
-            command: self.command.clone(),
-            started: self.started,
+            head: Head::new(self.id, tool(), self.command.clone(), self.started),
             question,
             target: self.whom(target.ip(), Some(target.port()), own_reflector),
             peer: who(&peer, self.spoken, method.traffic.carrier()),

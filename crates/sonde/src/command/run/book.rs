@@ -82,7 +82,7 @@ impl<'a> Book<'a> {
     fn advance(&self) {
         let (id, progress) = {
             let run = self.run();
-            (run.id, Progress::of(&run))
+            (run.head.id, Progress::of(&run))
         };
         let kept = self.keeper.advance(id, progress);
         self.kept(kept);
@@ -122,7 +122,7 @@ impl Watcher for Book<'_> {
         let id = {
             let mut run = self.run();
             run.checks.push(check.clone());
-            run.id
+            run.head.id
         };
         let kept = self.keeper.check(id, check.clone());
         self.kept(kept);
@@ -132,7 +132,7 @@ impl Watcher for Book<'_> {
         let id = {
             let mut run = self.run();
             run.cells.push(cell.clone());
-            run.id
+            run.head.id
         };
         if let Some(record) = record.as_deref() {
             (self.hear)(record);

@@ -6,10 +6,10 @@ use std::path::Path;
 use lab::campaign::{Measure, Needs};
 use lab::inventory;
 use lab::pairs::NoPairs;
+use logbook::document::Head;
 use logbook::host::data::Family;
 use logbook::plan::{Addresses, AtOnce, Directions, Order, Pairs, Plan, PlannedMethod};
-use logbook::record::Tool;
-use logbook::run::{Format, Place, RunDocument, Stage, VERSION};
+use logbook::run::{Place, RunDocument, Stage};
 use logbook::shelf::Shelf;
 use measure::method::{Carrier, Method};
 use uuid::Uuid;
@@ -20,6 +20,7 @@ use crate::command::study::trials::{self, Aim};
 use crate::command::study::words::Words;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::program::tool;
 use crate::system::{drawn_seed, now};
 use measure::unit::Nanos;
 
@@ -59,7 +60,7 @@ pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Resul
         run.checks.clear();
         return Ok(Asked { run, done, stages });
     }
-    let mut plan = options.plan.as_deref().map_or_else(|| Ok(blank()), read)?;
+    let mut plan = options.plan.as_deref().map_or_else(|| Ok(Plan::default()), read)?;
     override_with(&mut plan, options)?;
     inventories(&mut plan, options)?;
     keys(&mut plan, options)?;
@@ -68,23 +69,8 @@ pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Resul
             .hint("say --method tcp_rr, or --method 'rtt --udp -t 5s', or [[methods]] in the plan"));
     }
     plan.seed.get_or_insert_with(drawn_seed);
-    let tool = Tool { name: env!("CARGO_PKG_NAME").into(), version: env!("CARGO_PKG_VERSION").into() };
-    let planned = Some(super::wanted(&plan) as u64);
-    let run = RunDocument {
-        planned,
-        format: Format::Run,
-        version: VERSION,
-        id: Uuid::now_v7(),
-        tool,
-        command: words,
-        started: now(),
-        plan,
-        hosts: Vec::new(),
-        checks: Vec::new(),
-        cells: Vec::new(),
-        stages: Vec::new(),
-        ended: None,
-    };
+    let planned = super::wanted(&plan) as u64;
+    let run = RunDocument::new(Head::new(Uuid::now_v7(), tool(), words, now()), plan, Some(planned));
     Ok(Asked { run, done: BTreeSet::new(), stages })
 }
 
@@ -97,26 +83,6 @@ fn earlier(word: &str, options: &RunOptions, output: &Output) -> Result<RunDocum
             .about(word)
     })?;
     Ok(names.shelf()?.run(id)?)
-}
-
-/// A plan that says nothing yet.
-fn blank() -> Plan {
-    Plan {
-        name: None,
-        inventory: Vec::new(),
-        machines: Vec::new(),
-        hosts: Vec::new(),
-        pairs: Pairs::All,
-        directions: Directions::Both,
-        addresses: Addresses::Internal,
-        methods: Vec::new(),
-        repeats: 1,
-        order: Order::Random,
-        seed: None,
-        at_once: AtOnce::Rounds,
-        port: None,
-        check: true,
-    }
 }
 
 fn read(file: &Path) -> Result<Plan, Failure> {

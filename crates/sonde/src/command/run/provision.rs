@@ -1,6 +1,6 @@
 //! The stages `provision` and `teardown`: machines that a plan wants are made and removed, as `sonde lab cloud` does it.
 
-use lab::cloud::wanted::Group;
+use cloud::wanted::Group;
 use logbook::host::Host;
 use logbook::machines::Machines;
 use logbook::plan::Plan;
@@ -33,22 +33,23 @@ impl Provision {
         let made = is_made(run);
         let on_hosts = stages.iter().any(|stage| is_of_hosts(*stage));
         if run.stages.contains(&Stage::Teardown) && (on_hosts || stages.contains(&Stage::Provision)) {
-            let what = format!("run {}: its machines were removed", run.id);
+            let what = format!("run {}: its machines were removed", run.head.id);
             return Err(Failure::usage(what).hint("begin a new run of its plan"));
         }
         if !stages.contains(&Stage::Provision) {
             let missing = || {
-                Failure::usage(format!("run {}: its machines are not made", run.id))
+                Failure::usage(format!("run {}: its machines are not made", run.head.id))
                     .hint("the stage provision makes them first")
             };
             return if on_hosts && !made { Err(missing()) } else { Ok(None) };
         }
         if made {
-            let what = format!("run {}: its machines are made already", run.id);
+            let what = format!("run {}: its machines are made already", run.head.id);
             return Err(Failure::usage(what).hint("go on with the stages prepare and run, or remove them by teardown"));
         }
-        let order =
-            |(place, machines): (usize, &Machines)| Order::of(machines, groups(machines), name(run.id, place), room);
+        let order = |(place, machines): (usize, &Machines)| {
+            Order::of(machines, groups(machines), name(run.head.id, place), room)
+        };
         let orders = run.plan.machines.iter().enumerate().map(order).collect::<Result<_, _>>()?;
         Ok(Some(Self { orders, attended: stages.contains(&Stage::Teardown) }))
     }
@@ -103,7 +104,7 @@ pub fn release(all: Vec<Made>) {
 pub fn remove(run: &RunDocument, room: &Room) -> Result<(), Failure> {
     let calls = CallOptions::default();
     let one = |place: usize| {
-        let name = name(run.id, place);
+        let name = name(run.head.id, place);
         match room.shelf().take(&name, calls.call_timeout, room.stop())? {
             Some(book) => by_ledger(book, &calls, room),
             None => Ok(()),
@@ -120,7 +121,7 @@ pub fn is_of_hosts(stage: Stage) -> bool {
 
 /// Whether the machines that the plan wants are among its hosts.
 fn is_made(run: &RunDocument) -> bool {
-    let first = name(run.id, 0);
+    let first = name(run.head.id, 0);
     run.plan.hosts.iter().any(|host| host.label("run") == Some(&*first))
 }
 

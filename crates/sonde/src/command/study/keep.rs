@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use endpoint::clock::Monotonic;
+use logbook::document::Form;
 use logbook::study::StudyDocument;
 use measure::unit::{Instant, Nanos};
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use logbook::document::Head;
 use logbook::read::Document;
 use logbook::store;
 use logbook::study::{Setting, StudyDocument};
@@ -57,13 +58,13 @@ pub fn read(file: &Path) -> Result<StudyDocument, Failure> {
 /// Other words that ask something, beside the file; words that are none of this version.
 pub fn begun(now: &SweepOptions, before: &StudyDocument, file: &Path) -> Result<SweepOptions, Failure> {
     let name = file.display().to_string();
-    let by = format!("it was begun by: {}", before.command.join(" "));
+    let by = format!("it was begun by: {}", before.head.command.join(" "));
     let TrialOptions { blocks, budget, seed } = now.trials;
     if blocks.is_some() || budget.is_some() || seed.is_some() {
         let what = format!("--resume {name}: the file says how its trials are made, and some of that was said again");
         return Err(Failure::usage(what).hint(by).about(name));
     }
-    let options = swept_by(&before.command).map_err(|failure| failure.hint(by).about(name))?;
+    let options = swept_by(&before.head.command).map_err(|failure| failure.hint(by).about(name))?;
     Ok(SweepOptions { resume: now.resume.clone(), result: now.result.clone(), ..options })
 }
 
@@ -89,13 +90,13 @@ pub fn taken_over(before: StudyDocument, now: StudyDocument, file: &Path) -> Res
     if let Some(differs) = difference(&before, &now) {
         let name = file.display().to_string();
         return Err(Failure::usage(format!("{name} asks another question: {differs}"))
-            .hint(format!("it was begun by: {}", before.command.join(" ")))
+            .hint(format!("it was begun by: {}", before.head.command.join(" ")))
             .about(name));
     }
     // A trial that failed is tried again, and one of a setting there is not would never be told.
     let sound = |trial: &logbook::study::Trial| trial.record.is_some() && (trial.setting as usize) < now.settings.len();
     let trials = before.trials.into_iter().filter(sound).collect();
-    Ok(StudyDocument { id: before.id, command: before.command, started: before.started, trials, ..now })
+    Ok(StudyDocument { head: Head { tool: now.head.tool, ..before.head }, trials, ..now })
 }
 
 fn difference(before: &StudyDocument, now: &StudyDocument) -> Option<String> {

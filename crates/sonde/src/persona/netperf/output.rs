@@ -7,7 +7,6 @@
 pub mod banner;
 pub mod bare;
 pub mod classic;
-#[cfg_attr(not(test), expect(dead_code, reason = "what runs a test needs it"))]
 pub mod failure;
 pub mod histogram;
 pub mod interim;

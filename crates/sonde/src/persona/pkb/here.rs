@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logbook::record::{Record, Tool};
-use logbook::run::{Format, RunDocument, VERSION};
+use logbook::document::Head;
+use logbook::record::Record;
+use logbook::run::RunDocument;
 use logbook::shelf::{CellFilter, Shelf};
 use measure::unit::Nanos;
 
@@ -17,6 +18,7 @@ use crate::output::Output;
 use crate::persona::pkb::ask::Ask;
 use crate::persona::pkb::carry_out::{Carried, Order, Runner, Samples};
 use crate::persona::pkb::samples;
+use crate::program::tool;
 use crate::system::{drawn_seed, now};
 
 /// How long a host may take until its agent is there: a machine that was just made is still starting.
@@ -48,21 +50,9 @@ impl<'a> Here<'a> {
         }
         let mut plan = order.plan.clone();
         plan.seed.get_or_insert_with(drawn_seed);
-        let run = RunDocument {
-            planned: Some(wanted(&plan) as u64),
-            format: Format::Run,
-            version: VERSION,
-            id: order.id,
-            tool: Tool { name: env!("CARGO_PKG_NAME").into(), version: env!("CARGO_PKG_VERSION").into() },
-            command: order.command.to_vec(),
-            started: now(),
-            plan,
-            hosts: Vec::new(),
-            checks: Vec::new(),
-            cells: Vec::new(),
-            stages: Vec::new(),
-            ended: None,
-        };
+        let planned = wanted(&plan) as u64;
+        let head = Head::new(order.id, tool(), order.command.to_vec(), now());
+        let run = RunDocument::new(head, plan, Some(planned));
         Ok(Asked { run, done: BTreeSet::new(), stages })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use logbook::host::Host;
-use logbook::plan::{Addresses, AtOnce, Directions, MOST_REPEATS, Order, Pairs, Plan};
+use logbook::plan::{Addresses, Directions, MOST_REPEATS, Order, Plan};
 use logbook::run::Stage;
 use serde_json::{Map, Value};
 
@@ -100,7 +100,7 @@ fn job(
     let wanted = benchmark.wanted(flags)?;
     let which = Which::of(flags);
     let mut notes = wanted.notes.clone();
-    let mut plan = bare_plan(format!("pkb {run_uri} {uid}"));
+    let mut plan = Plan { name: Some(format!("pkb {run_uri} {uid}")), order: Order::Listed, ..Plan::default() };
     plan.directions = wanted.directions;
     plan.addresses = which.addresses;
     plan.methods = wanted.tests.iter().map(|test| test.planned.clone()).collect();
@@ -123,26 +123,6 @@ fn job(
     notes.extend(flags.notes.iter().cloned());
     let ask = ask(&uid, benchmark, flags, run_uri, owner, &wanted, which)?;
     Ok(Job { benchmark, uid, plan, ask, notes, seconds, settings: flags.settings.clone() })
-}
-
-/// A plan of which nothing is said yet, in the order in which PKB measures.
-fn bare_plan(name: String) -> Plan {
-    Plan {
-        name: Some(name),
-        inventory: Vec::new(),
-        machines: Vec::new(),
-        hosts: Vec::new(),
-        pairs: Pairs::All,
-        directions: Directions::Both,
-        addresses: Addresses::Internal,
-        methods: Vec::new(),
-        repeats: 1,
-        order: Order::Listed,
-        seed: None,
-        at_once: AtOnce::Rounds,
-        port: None,
-        check: true,
-    }
 }
 
 /// Which addresses carry what is measured.

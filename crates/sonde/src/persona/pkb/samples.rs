@@ -13,12 +13,12 @@ use crate::persona::pkb::carry_out::{Carried, Samples};
 pub fn of(ask: &Ask, carried: &Carried) -> Samples {
     let told = |asked: &Measurement| (asked.method.clone(), telling(asked, ask.repeats_of_a_run));
     let tellings: BTreeMap<String, Telling> = ask.measurements.iter().map(told).collect();
-    let records: HashMap<Uuid, &Record> = carried.records.iter().map(|record| (record.id, record)).collect();
+    let records: HashMap<Uuid, &Record> = carried.records.iter().map(|record| (record.head.id, record)).collect();
     let publisher = publisher(ask);
     let run = &carried.run;
     let mut samples = pkb::samples(run, &tellings, &|id| records.get(&id).copied().cloned());
     publisher.label(&mut samples);
-    let lines = samples.iter().enumerate().map(|(at, sample)| publisher.line(sample, run.id, at + 1)).collect();
+    let lines = samples.iter().enumerate().map(|(at, sample)| publisher.line(sample, run.head.id, at + 1)).collect();
     let rows = samples.into_iter().map(|sample| Row {
         test: sample.test.to_owned(),
         metric: sample.metric,

@@ -1,13 +1,13 @@
 //! `sonde lab cloud down` and `clean`: by the ledger, and by what the cloud itself lists.
 
-use lab::cloud::call::Caller;
-use lab::cloud::census::{self, Found};
-use lab::cloud::ledger::{Book, Ledger, Listed, State};
-use lab::cloud::make::Work;
-use lab::cloud::remove::remove;
-use lab::cloud::resource::filled;
-use lab::cloud::script::line;
-use lab::cloud::vendor::Vendor;
+use cloud::call::Caller;
+use cloud::census::{self, Found};
+use cloud::ledger::{Book, Ledger, Listed, State};
+use cloud::make::Work;
+use cloud::remove::remove;
+use cloud::resource::filled;
+use cloud::script::line;
+use cloud::vendor::Vendor;
 use lab::transport::ssh::sweep;
 use logbook::machines::Cloud;
 
@@ -154,7 +154,7 @@ fn by_tag(
     room: &Room,
 ) -> Result<Exit, Failure> {
     let caller = caller(cloud, calls, room);
-    let fail = |fault: &lab::cloud::fault::Fault, doing: &str| fault.failure(caller.tool, doing);
+    let fail = |fault: &cloud::fault::Fault, doing: &str| fault.failure(caller.tool, doing);
     if dry_run {
         for found in tagged(cloud, tags, calls, room)?.iter().filter(|found| which(found)) {
             for words in found.calls() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lab::cloud::ledger::{Listed, Phase};
+use cloud::ledger::{Listed, Phase};
 
 use crate::command::lab::cloud::down::tagged;
 use crate::command::lab::cloud::options::ListOptions;

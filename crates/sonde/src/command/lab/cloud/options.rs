@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lab::cloud::call::Patience;
+use cloud::call::Patience;
 use logbook::machines::{Cloud, Lifetime, Machines, Network, Opening};
 use measure::unit::Nanos;
 

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::cloud::call::Caller;
-use lab::cloud::ledger::{Book, Ledger};
-use lab::cloud::machines::{Login, hosts};
-use lab::cloud::make::{Work, make_or_remove};
-use lab::cloud::script::script;
-use lab::cloud::vendor::{Drawn, Vendor};
-use lab::cloud::wanted::{Group, Wanted};
+use cloud::call::Caller;
+use cloud::ledger::{Book, Ledger};
+use cloud::machines::{Login, hosts};
+use cloud::make::{Work, make_or_remove};
+use cloud::script::script;
+use cloud::vendor::{Drawn, Vendor};
+use cloud::wanted::{Group, Wanted};
 use logbook::host::Host;
 use logbook::machines::{Machines, Placement};
 

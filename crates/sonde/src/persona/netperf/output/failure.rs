@@ -42,17 +42,6 @@ pub fn no_data_connection(reason: &str) -> Answer {
     Answer::complaint(format!("netperf: send_omni: connect_data_socket failed: {reason}\n"))
 }
 
-/// The server closed the control connection in place of an answer, as one does that expects another passphrase.
-pub fn closed(bytes: usize) -> Answer {
-    Answer::complaint(format!("recv_response: partial response received: {bytes} bytes\n"))
-}
-
-/// The server answered with an error number. `reason`: what the system says about it.
-pub fn remote_error(options: &Options, number: u32, reason: &str) -> Answer {
-    let status = if options.test.is_classic() { 1 } else { MINUS_ONE };
-    Answer { status, ..Answer::complaint(format!("netperf: remote error {number}: {reason}\n")) }
-}
-
 /// Any other reason, in our words.
 pub fn other(reason: &str) -> Answer {
     Answer::complaint(format!("netperf: {reason}\n"))

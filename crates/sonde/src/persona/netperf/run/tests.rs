@@ -16,7 +16,7 @@ impl Bench for Scripted {
     }
 
     fn iterate(&mut self, _: &Options, tell: &mut dyn FnMut(Interval)) -> Result<Iteration, Answer> {
-        let rate = self.rates.get(self.done).copied().ok_or_else(|| failure::closed(0))?;
+        let rate = self.rates.get(self.done).copied().ok_or_else(|| failure::other("no more rates"))?;
         let index = self.done as u64;
         self.done += 1;
         tell(Interval { index, transactions: rate, duration_ns: 1_000_000_000, ..Interval::default() });
@@ -64,7 +64,7 @@ fn confidence_repeats_until_it_is_reached() {
 #[test]
 fn a_fault_ends_the_run() {
     let (end, printed, _) = run("-t TCP_RR", &[]);
-    assert_eq!(end, Err(failure::closed(0)));
+    assert_eq!(end, Err(failure::other("no more rates")));
     assert_eq!(printed.lines().count(), 1, "the banner alone");
 }
 

@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 
+use logbook::document::Head;
 use logbook::failure::Side;
 use logbook::moment::Moment;
 use logbook::record::Tool;
-use logbook::run::{Figures, Format, HostSeen, PairCheck, VERSION};
+use logbook::run::{Figures, PairCheck};
 use test_case::test_case;
 
 use super::*;
@@ -78,31 +79,15 @@ impl Runner for Pretender {
         let measured = order.stages.contains(&Stage::Run);
         let cells =
             if measured { wanted(order.plan).into_iter().map(|place| self.cell(place)).collect() } else { Vec::new() };
-        let run = RunDocument {
-            planned: None,
-            format: Format::Run,
-            version: VERSION,
-            id: order.id,
-            tool: Tool { name: "sonde".into(), version: "0".into() },
-            command: order.command.to_vec(),
-            started: moment(),
-            plan: order.plan.clone(),
-            hosts: Vec::<HostSeen>::new(),
-            checks,
-            cells,
-            // As the runner does: where hosts are there already nothing is made or removed.
-            stages: order
-                .stages
-                .iter()
-                .copied()
-                .filter(|stage| ![Stage::Provision, Stage::Teardown].contains(stage))
-                .collect(),
-            ended: Some(if self.interrupted {
-                Ended::Interrupted { signal: "SIGINT".into() }
-            } else {
-                Ended::Complete
-            }),
-        };
+        let tool = Tool { name: "sonde".into(), version: "0".into() };
+        let head = Head::new(order.id, tool, order.command.to_vec(), moment());
+        let mut run = RunDocument::new(head, order.plan.clone(), None);
+        (run.checks, run.cells) = (checks, cells);
+        // As the runner does: where hosts are there already nothing is made or removed.
+        let kept = |stage: &&Stage| ![Stage::Provision, Stage::Teardown].contains(stage);
+        run.stages = order.stages.iter().filter(kept).copied().collect();
+        let interrupted = Ended::Interrupted { signal: "SIGINT".into() };
+        run.ended = Some(if self.interrupted { interrupted } else { Ended::Complete });
         Ok(Carried { run, records: Vec::new() })
     }
 

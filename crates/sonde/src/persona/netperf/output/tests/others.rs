@@ -155,15 +155,6 @@ fn what_cannot_be_reached() {
     let (_, transcript) = of("A0_wait_s5");
     let answer = failure::no_data_connection("Connection refused");
     assert_eq!((answer.stderr, answer.status), (transcript.stderr, transcript.status));
-    let answer = failure::closed(0);
-    assert_eq!((answer.stderr.as_str(), answer.status), ("recv_response: partial response received: 0 bytes\n", 1));
-}
-
-#[test_case("02_tcp_rr", 255; "omni")]
-#[test_case("08_tcp_cc", 1; "classic")]
-fn what_the_server_refuses(name: &str, status: u8) {
-    let answer = failure::remote_error(&of(name).0, 998, "unknown request");
-    assert_eq!((answer.stderr.as_str(), answer.status), ("netperf: remote error 998: unknown request\n", status));
 }
 
 #[test_case("-t TCP_RR -l 2", 0, 0, true; "no transaction")]

@@ -1,0 +1,144 @@
+//! What can go wrong with a call of a vendor's program, told apart by what it says, and what to try.
+
+use logbook::failure::{Failure, Side};
+
+use crate::vendor::Tool;
+
+/// Why a call did not do what it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The program is not there.
+    NotInstalled,
+    /// The program has no valid login.
+    NotLoggedIn,
+    /// A quota of the account is used up.
+    Quota,
+    /// The zone has no such machines to give now.
+    NoCapacity,
+    /// The login may not do it.
+    Permission,
+    /// It is there already.
+    AlreadyExists,
+    /// It is not there.
+    NotFound,
+    /// Too many requests: it is worth to come again.
+    RateLimited,
+    /// Something else still uses it, or works on it: it is worth to come again.
+    Busy,
+    /// The cloud's own fault, of the passing kind.
+    Passing,
+    /// What it printed is no JSON, or not of the form that is read.
+    Rubbish,
+    /// It did not end in time and was ended: whether it had its effect is unknown.
+    Hung,
+    /// We were asked to stop.
+    Stopped,
+    /// Anything else.
+    Other,
+}
+
+impl Kind {
+    /// Whether the same call may do better in a while, and did nothing now.
+    pub fn is_worth_another_try(self) -> bool {
+        matches!(self, Self::RateLimited | Self::Passing)
+    }
+
+    /// Whether the call certainly had no effect.
+    pub fn is_refusal(self) -> bool {
+        matches!(
+            self,
+            Self::NotInstalled
+                | Self::NotLoggedIn
+                | Self::Quota
+                | Self::NoCapacity
+                | Self::Permission
+                | Self::RateLimited
+        )
+    }
+}
+
+/// What went wrong with a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Of which kind it is.
+    pub kind: Kind,
+    /// What was said.
+    pub said: String,
+}
+
+impl Fault {
+    /// One of this kind.
+    pub fn new(kind: Kind, said: impl Into<String>) -> Self {
+        Self { kind, said: said.into() }
+    }
+
+    /// What a program's last words mean. The first entry of the vendor's table that occurs in them decides.
+    pub fn read(tool: &Tool, stderr: &str) -> Self {
+        let words: Vec<&str> = stderr.split_whitespace().collect();
+        let said: String = words.join(" ").chars().filter(|letter| !letter.is_control()).take(400).collect();
+        let lower = words.join(" ").to_lowercase();
+        let known = tool.faults.iter().find(|(sign, _)| lower.contains(sign));
+        Self { kind: known.map_or(Kind::Other, |(_, kind)| *kind), said }
+    }
+
+    /// As a failure of `doing` (as "cannot make network x").
+    pub fn failure(&self, tool: &Tool, doing: &str) -> Failure {
+        let Self { kind, said } = self;
+        let side = match kind {
+            Kind::NotInstalled | Kind::NotLoggedIn | Kind::Quota | Kind::Permission | Kind::Stopped => Some(Side::Ours),
+            Kind::NoCapacity | Kind::RateLimited | Kind::Passing | Kind::Rubbish | Kind::Busy => Some(Side::Theirs),
+            Kind::AlreadyExists | Kind::NotFound | Kind::Hung | Kind::Other => None,
+        };
+        Failure {
+            what: format!("{}: {doing}: {}: {said}", tool.whose, kind.words()),
+            to_whom: Some(tool.program.to_owned()),
+            side,
+            hint: kind.hint(tool),
+            partial: None,
+        }
+    }
+}
+
+impl Kind {
+    fn words(self) -> &'static str {
+        match self {
+            Self::NotInstalled => "its program is not installed",
+            Self::NotLoggedIn => "not logged in",
+            Self::Quota => "a quota is used up",
+            Self::NoCapacity => "no capacity",
+            Self::Permission => "not permitted",
+            Self::AlreadyExists => "it exists already",
+            Self::NotFound => "not found",
+            Self::RateLimited => "too many requests",
+            Self::Busy => "still in use",
+            Self::Passing => "the cloud failed",
+            Self::Rubbish => "the answer cannot be read",
+            Self::Hung => "no end in time",
+            Self::Stopped => "asked to stop",
+            Self::Other => "it failed",
+        }
+    }
+
+    fn hint(self, tool: &Tool) -> Option<String> {
+        Some(match self {
+            Self::NotInstalled => format!("install it: {}", tool.install),
+            Self::NotLoggedIn => format!("log in: {}", tool.login),
+            Self::Quota => "ask for more of it in that region, or for fewer, smaller or other machines".into(),
+            Self::NoCapacity => {
+                "try another zone, another machine type, or later; without a placement group there is more".into()
+            }
+            Self::Permission => {
+                format!("the login needs the rights to make and remove networks and machines: {}", tool.rights)
+            }
+            Self::RateLimited | Self::Passing => {
+                "it was tried several times: try later, or with fewer at once (--at-once)".into()
+            }
+            Self::Busy => "try again in a minute".into(),
+            Self::Rubbish => {
+                format!("see what `{} --version` and the same command print (--dry-run shows it)", tool.program)
+            }
+            Self::Hung => "run the same command by hand (--dry-run shows it); give it longer by --call-timeout".into(),
+            Self::AlreadyExists | Self::NotFound | Self::Stopped | Self::Other => return None,
+        })
+    }
+}

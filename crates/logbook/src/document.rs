@@ -1,0 +1,136 @@
+//! What every document of ours begins with, the name and version of its form, and how one is written.
+//!
+//! A form is named once, by [`Form`]; a document of it has a [`Mark`], or, where it is of a measurement, a whole [`Head`]. A new
+//! optional field leaves a form's version as it is, for readers pass over what they do not know; anything else (a field
+//! renamed, retyped, removed, a further value of an enumeration) raises it.
+//!
+//! Not here: reading text that may be none of ours ([`crate::read`]).
+
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+use crate::moment::Moment;
+use crate::record::Tool;
+
+/// A form of documents.
+pub trait Form: Serialize + DeserializeOwned {
+    /// Its name, which stands in each.
+    const FORMAT: &'static str;
+    /// What one is called, as `search`.
+    const NAME: &'static str;
+    /// The version that is written and the last that is read, a count from 1.
+    const VERSION: u32 = 1;
+
+    /// As one JSON document, indented, with a line end.
+    ///
+    /// # Errors
+    /// A number in it that JSON has no word for, as NaN, so that the document could not be read again.
+    fn to_json(&self) -> Result<String, Unwritable> {
+        let unwritable = |fault: serde_json::Error| Unwritable { what: Self::NAME, reason: fault.to_string() };
+        let mut text = serde_json::to_string_pretty(self).map_err(unwritable)?;
+        serde_json::from_str::<Self>(&text).map_err(unwritable)?;
+        text.push('\n');
+        Ok(text)
+    }
+}
+
+/// A document that would not be read again as it is. A fault of ours, never of the network's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the {what} cannot be written as JSON: {reason}")]
+pub struct Unwritable {
+    /// What it is, as `record`.
+    pub what: &'static str,
+    /// What stands in the way.
+    pub reason: String,
+}
+
+/// The name and version of the form `T`, as they stand in a document of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark<T>(PhantomData<T>);
+
+/// What a document of a measurement begins with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(bound = "T: Form")]
+#[cfg_attr(feature = "schema", schemars(bound = "T: Form"))]
+pub struct Head<T> {
+    /// Its form.
+    #[serde(flatten)]
+    pub mark: Mark<T>,
+    /// Its name: a UUID of version 7, so that names sort by time. A record within another document has its own.
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))]
+    pub id: Uuid,
+    /// The program that made it.
+    pub tool: Tool,
+    /// The command line as given, the program's name first.
+    pub command: Vec<String>,
+    /// When it was started.
+    pub started: Moment,
+}
+
+impl<T> Head<T> {
+    /// That of a document of this name, made by `tool` for `command`.
+    pub fn new(id: Uuid, tool: Tool, command: Vec<String>, started: Moment) -> Self {
+        Self { mark: Mark::default(), id, tool, command, started }
+    }
+}
+
+/// A [`Mark`] in words.
+#[derive(Serialize, Deserialize)]
+struct Words {
+    format: String,
+    version: u32,
+}
+
+impl<T> Default for Mark<T> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T: Form> Serialize for Mark<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Words { format: T::FORMAT.to_owned(), version: T::VERSION }.serialize(serializer)
+    }
+}
+
+impl<'de, T: Form> Deserialize<'de> for Mark<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Words { format, version } = Words::deserialize(deserializer)?;
+        let (what, newest) = (T::NAME, T::VERSION);
+        if format != T::FORMAT {
+            return Err(D::Error::custom(format_args!("`{format}` is no {what}")));
+        }
+        match version {
+            0 => Err(D::Error::custom(format_args!("there is no {what} of version 0"))),
+            version if version > newest => Err(D::Error::custom(format_args!(
+                "a {what} of version {version} is newer than this program, which reads up to {newest}"
+            ))),
+            _ => Ok(Self::default()),
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl<T: Form> schemars::JsonSchema for Mark<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::FORMAT.into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "properties": {
+                "format": { "description": "The name of this form.", "type": "string", "const": T::FORMAT },
+                "version": {
+                    "description": "Version of this form, a count from 1.",
+                    "type": "integer", "format": "uint32", "minimum": 0,
+                },
+            },
+            "required": ["format", "version"],
+        })
+    }
+}
