@@ -13,7 +13,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::moment::Moment;
-use crate::record::Tool;
 
 /// A form of documents.
 pub trait Form: Serialize + DeserializeOwned {
@@ -133,4 +132,14 @@ impl<T: Form> schemars::JsonSchema for Mark<T> {
             "required": ["format", "version"],
         })
     }
+}
+
+/// A program by name and version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
 }

@@ -12,10 +12,11 @@ use measure::throughput::Interval;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::document::Tool;
 use crate::failure::Failure;
 use crate::look::{FirstAnswer, LookDocument};
 use crate::moment::Moment;
-use crate::record::{Record, Target, Tool};
+use crate::record::{Record, Target};
 use crate::run::RunDocument;
 use crate::search::{Probe, SearchDocument};
 use crate::study::{StudyDocument, Trial};

@@ -15,11 +15,12 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::document::Head;
+use crate::document::Tool;
 use crate::failure::{Failure, Side};
 use crate::host::Address;
 use crate::look::LookDocument;
 use crate::plan::Plan;
-use crate::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Target, Tool};
+use crate::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Target};
 use crate::run::{self, Answer, Cell, Figures, HostSeen, PairCheck, RunDocument, Stage};
 use crate::search::{Probe, SearchDocument};
 use crate::study::{

@@ -141,11 +141,16 @@ struct Envelope {
     data: Value,
 }
 
-/// The record in `text`: a document of its own, or the end of a stream of events.
-pub(crate) fn record(text: &str) -> Result<Record, ReadError> {
-    match Document::read(text)? {
-        Document::Record(record) => Ok(*record),
-        other => Err(ReadError::NotARecord { found: Some(other.format().to_owned()) }),
+impl Record {
+    /// The record in `text`: a document of its own, or the end of a stream of events.
+    ///
+    /// Fields that this program does not know are passed over. Fails on text that is not JSON (line and column), on
+    /// JSON that is no record, on a record of a later version, and on one whose content is not as its version says.
+    pub fn read(text: &str) -> Result<Self, ReadError> {
+        match Document::read(text)? {
+            Document::Record(record) => Ok(*record),
+            other => Err(ReadError::NotARecord { found: Some(other.format().to_owned()) }),
+        }
     }
 }
 

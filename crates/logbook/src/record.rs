@@ -17,7 +17,6 @@ use measure::wire::finding::Wire;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Form, Head};
-use crate::read::{self, ReadError};
 
 /// One measurement: what was asked, by which method it was done, by whom, where and when, and what was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,14 +63,6 @@ impl Form for Record {
 }
 
 impl Record {
-    /// The record in `text`.
-    ///
-    /// Fields that this program does not know are passed over. Fails on text that is not JSON (line and column), on
-    /// JSON that is no record, on a record of a later version, and on one whose content is not as its version says.
-    pub fn read(text: &str) -> Result<Self, ReadError> {
-        read::record(text)
-    }
-
     /// From the start of what was measured to its end.
     pub fn elapsed(&self) -> Option<Nanos> {
         let exchanges = self.outcome.as_ref().map(|outcome| outcome.elapsed_ns);
@@ -83,16 +74,6 @@ impl Record {
         let exchanges = self.outcome.as_ref().map(|outcome| outcome.sockets.as_slice());
         exchanges.or(self.stream.as_ref().map(|stream| stream.sockets.as_slice())).unwrap_or_default()
     }
-}
-
-/// A program by name and version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tool {
-    /// Its name.
-    pub name: String,
-    /// Its version.
-    pub version: String,
 }
 
 /// What a measurement answers.

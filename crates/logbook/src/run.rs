@@ -11,12 +11,13 @@ use measure::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::document::Tool;
 use crate::document::{Form, Head};
 use crate::failure::Failure;
 use crate::host::Address;
 use crate::moment::Moment;
 use crate::plan::Plan;
-use crate::record::{Ended, Record, Tool};
+use crate::record::{Ended, Record};
 
 /// A run of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,10 +6,10 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::document::Tool;
 use crate::document::{Form, Mark};
 use crate::host::Address;
 use crate::moment::Moment;
-use crate::record::Tool;
 use crate::run::{Place, RunDocument};
 use crate::study::{ComparedFigure, ThresholdHeld};
 

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use logbook::document::Tool;
 use logbook::document::{Form, Head};
-use logbook::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Target, Tool};
+use logbook::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Target};
 use measure::environment::{Disturbance, Environment, Interface};
 use measure::event::Fate;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, LoopKind, Pattern, Schedule, Share, Sizes, Stop};

@@ -1,6 +1,6 @@
 //! This program, as it names itself.
 
-use logbook::record::Tool;
+use logbook::document::Tool;
 
 /// How it names itself to peers.
 pub const PROGRAM: &str = concat!("sonde ", env!("CARGO_PKG_VERSION"));

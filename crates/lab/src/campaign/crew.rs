@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use endpoint::clock::Monotonic;
+use logbook::document::Tool;
 use logbook::failure::{Failure, Side};
 use logbook::host::data::{DataAddress, DataAddresses};
 use logbook::host::{Address, Host, Reach};
-use logbook::record::Tool;
 use logbook::run::HostSeen;
 use measure::unit::Nanos;
 

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use logbook::document::Head;
+use logbook::document::Tool;
 use logbook::host::Address;
 use logbook::moment::Moment;
 use logbook::plan::Plan;
-use logbook::record::{Ended, Record, Tool};
+use logbook::record::{Ended, Record};
 use logbook::run::{Cell, Figures, HostSeen, Place, RunDocument, Stage};
 use logbook::shelf::sqlite::SqliteShelf;
 use uuid::Uuid;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use assert_cmd::Command;
 use logbook::document::Head;
+use logbook::document::Tool;
 use logbook::failure::Failure;
 use logbook::host::Address;
 use logbook::moment::Moment;
-use logbook::record::{Ended, Record, Tool};
+use logbook::record::{Ended, Record};
 use logbook::run::{Cell, Figures, Place, RunDocument};
 use logbook::shelf::Progress;
 use logbook::shelf::item::Item;

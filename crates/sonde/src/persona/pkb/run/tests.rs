@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use logbook::document::Head;
+use logbook::document::Tool;
 use logbook::failure::Side;
 use logbook::moment::Moment;
-use logbook::record::Tool;
 use logbook::run::{Figures, PairCheck};
 use test_case::test_case;
 
