@@ -24,12 +24,12 @@ use std::thread;
 use measure::reach::mtu::MtuFinding;
 use measure::reach::{AddressReach, LookedUp, Lookup, MtuBy, PortFinding, Reach, Seen, Service, Transport, Verdict};
 use measure::unit::Nanos;
+use protocol::inquiry::usual_port;
 
 use crate::clock::Monotonic;
 use crate::environment::way::Way;
 use crate::error::{EndpointError, plain};
 use crate::name::{Family, look_up_all};
-use crate::reflector;
 use crate::stop::Stop;
 
 /// Probes under way at a time.
@@ -67,29 +67,28 @@ pub struct Port {
 impl Port {
     /// A port with the programs that are usually there.
     pub fn usual(transport: Transport, number: u16) -> Self {
-        let services = USUAL.iter().filter(|(_, usual, _)| transport == Transport::Tcp && *usual == number);
-        Self { transport, number, services: services.map(|(_, _, service)| *service).collect() }
+        let services = usual()
+            .into_iter()
+            .filter(|(over, usual, _)| transport == Transport::Tcp && *over == transport && *usual == number);
+        Self { transport, number, services: services.map(|(_, _, service)| service).collect() }
     }
 
     /// The ports of the known programs.
     pub fn of_known_services() -> Vec<Self> {
-        USUAL.iter().map(|(transport, number, _)| Self::usual(*transport, *number)).collect()
+        usual().into_iter().map(|(transport, number, _)| Self::usual(transport, number)).collect()
     }
 }
 
-/// Where programs are unless told otherwise. An iperf 2 server and our own reflector answer no stranger over UDP, and iperf3
-/// listens there only in a test, which a stray datagram would spoil.
-const USUAL: [(Transport, u16, Service); 9] = [
-    (Transport::Tcp, 7, Service::Echo),
-    (Transport::Tcp, protocol::iperf::PORT, Service::Iperf),
-    (Transport::Tcp, protocol::iperf3::PORT, Service::Iperf3),
-    (Transport::Tcp, reflector::PORT, Service::Sonde),
-    (Transport::Tcp, protocol::sockperf::PORT, Service::Sockperf),
-    (Transport::Tcp, protocol::netperf::PORT, Service::Netserver),
-    (Transport::Udp, 7, Service::Echo),
-    (Transport::Udp, protocol::stamp::PORT, Service::Stamp),
-    (Transport::Udp, protocol::sockperf::PORT, Service::Sockperf),
-];
+/// Where programs are unless told otherwise, by number.
+fn usual() -> Vec<(Transport, u16, Service)> {
+    let over = |transport| {
+        let of = move |service| Some((transport, usual_port(service, transport)?, service));
+        let mut found: Vec<_> = Service::ALL.into_iter().filter_map(of).collect();
+        found.sort_by_key(|(_, number, _)| *number);
+        found
+    };
+    [over(Transport::Tcp), over(Transport::Udp)].concat()
+}
 
 /// Why nothing is checked.
 #[derive(Debug, thiserror::Error)]

@@ -18,6 +18,7 @@ use std::thread;
 use measure::environment::Environment;
 use measure::method::{Batch, BatchBy, Carrier, Waiting};
 use measure::unit::{Nanos, Rate};
+pub use protocol::native::PORT;
 use protocol::native::key::Key;
 use protocol::native::limits::Limits;
 use protocol::native::message::Open;
@@ -34,8 +35,6 @@ use crate::socket::many;
 use crate::stop::Stop;
 use session::Sessions;
 
-/// The port of the native protocol: not assigned to anyone by IANA.
-pub const PORT: u16 = 7663;
 /// Connections that may be open at once beyond those of sessions: control connections and ones that have not said yet
 /// what they are.
 const CONNECTIONS: u32 = 4_096;

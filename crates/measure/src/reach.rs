@@ -326,9 +326,10 @@ pub enum Service {
 }
 
 impl Service {
-    /// All of them.
+    /// All of them, in the order in which their answers are taken for what an application would see: ours first, for it tells how
+    /// long a request was in its hands.
     pub const ALL: [Self; 7] =
-        [Self::Sonde, Self::Netserver, Self::Sockperf, Self::Iperf3, Self::Iperf, Self::Stamp, Self::Echo];
+        [Self::Sonde, Self::Netserver, Self::Sockperf, Self::Stamp, Self::Iperf, Self::Echo, Self::Iperf3];
 
     /// Its name, as it is written on a command line.
     pub fn name(self) -> &'static str {

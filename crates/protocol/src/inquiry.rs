@@ -17,7 +17,7 @@
 //!
 //! Not here: sockets and how long is waited (`endpoint::reach`).
 
-use measure::reach::Service;
+use measure::reach::{Service, Transport};
 
 use crate::iperf::ack::Ack;
 use crate::iperf::ask::Ask;
@@ -58,6 +58,27 @@ impl Reading {
         Self::Known { service, state }
     }
 }
+
+/// Where a program usually is. An iperf 2 server and our own reflector answer no stranger over UDP, and iperf3 listens there only in
+/// a test, which a stray datagram would spoil.
+pub const fn usual_port(service: Service, over: Transport) -> Option<u16> {
+    match (service, over) {
+        (Service::Sockperf, _) => Some(crate::sockperf::PORT),
+        (Service::Echo, _) => Some(crate::echo::PORT),
+        (Service::Sonde, Transport::Tcp) => Some(crate::native::PORT),
+        (Service::Netserver, Transport::Tcp) => Some(crate::netperf::PORT),
+        (Service::Iperf3, Transport::Tcp) => Some(crate::iperf3::PORT),
+        (Service::Iperf, Transport::Tcp) => Some(crate::iperf::PORT),
+        (Service::Stamp, Transport::Udp) => Some(crate::stamp::PORT),
+        (Service::Sonde | Service::Netserver | Service::Iperf3 | Service::Iperf, Transport::Udp)
+        | (Service::Stamp, Transport::Tcp) => None,
+    }
+}
+
+/// Programs that are asked for over TCP where any may be there, in this order. sockperf first: a server of it that is stopped by
+/// another question would be a poor guest's fault.
+pub const ANYBODY: [Service; 6] =
+    [Service::Sockperf, Service::Sonde, Service::Iperf3, Service::Netserver, Service::Iperf, Service::Echo];
 
 /// What a connection is opened with to find `service`; `None` for one that has no TCP.
 pub fn over_tcp(service: Service, draw: Draw) -> Option<Vec<u8>> {

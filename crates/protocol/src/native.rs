@@ -21,3 +21,6 @@ pub mod reply;
 pub mod server;
 pub mod stranger;
 pub mod stream;
+
+/// The port of the native protocol: not assigned to anyone by IANA.
+pub const PORT: u16 = 7663;

@@ -22,6 +22,7 @@ pub mod matrix;
 pub mod measuring;
 pub mod orientation;
 pub mod pages;
+pub mod peer;
 pub mod reference;
 pub mod replay;
 pub mod result_options;

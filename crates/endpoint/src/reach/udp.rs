@@ -4,9 +4,9 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-use measure::reach::{Seen, Service, ServiceFinding};
+use measure::reach::{Seen, Service, ServiceFinding, Transport};
 use measure::unit::{Instant, Nanos};
-use protocol::inquiry::{Reading, over_udp, read_udp};
+use protocol::inquiry::{Reading, over_udp, read_udp, usual_port};
 use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -19,7 +19,9 @@ use crate::socket::{option, report};
 use crate::stop::Stop;
 
 /// Who answers to the one question.
-const ASKED: [Service; 3] = [Service::Sockperf, Service::Stamp, Service::Echo];
+fn asked() -> Vec<Service> {
+    Service::ALL.into_iter().filter(|service| usual_port(*service, Transport::Udp).is_some()).collect()
+}
 
 /// Sends the question to `peer`, or an empty datagram where programs are not to be asked for.
 pub(super) fn probe(peer: SocketAddr, plan: &Plan, stop: &Stop) -> (Seen, Option<ServiceFinding>) {
@@ -48,7 +50,7 @@ pub(super) fn probe(peer: SocketAddr, plan: &Plan, stop: &Stop) -> (Seen, Option
             Heard::Answer(length) => {
                 let service = match read_udp(&question, &answer[..length]) {
                     Reading::Known { service, state } => ServiceFinding::Known { service, state },
-                    _ => ServiceFinding::Other { asked: ASKED.to_vec() },
+                    _ => ServiceFinding::Other { asked: asked() },
                 };
                 return answered(sent, Some(service));
             }

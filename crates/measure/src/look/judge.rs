@@ -83,18 +83,10 @@ fn carrier_rank(leg: &Leg) -> u32 {
     }
 }
 
-/// Ours first, for it tells how long a request was in its hands.
-fn program_rank(who: Who) -> u32 {
+/// A kernel is as good as the best.
+fn program_rank(who: Who) -> usize {
     let Who::Program { service } = who else { return 0 };
-    match service {
-        Service::Sonde => 0,
-        Service::Netserver => 1,
-        Service::Sockperf => 2,
-        Service::Stamp => 3,
-        Service::Iperf => 4,
-        Service::Echo => 5,
-        Service::Iperf3 => 6,
-    }
+    Service::ALL.iter().position(|each| *each == service).unwrap_or(Service::ALL.len())
 }
 
 /// One leg held against another.

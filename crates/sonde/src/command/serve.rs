@@ -5,25 +5,18 @@ pub mod plan;
 pub mod ready;
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
 use endpoint::error::EndpointError;
-use endpoint::peer::iperf::server as iperf;
-use endpoint::peer::iperf::server::event::Transport;
-use endpoint::peer::iperf3::server::event::Nobody;
-use endpoint::peer::iperf3::server::{self as iperf3, settings as iperf3_settings};
-use endpoint::peer::netperf::server::{self as netserver, Netserver};
-use endpoint::peer::sockperf::server as sockperf;
-use endpoint::peer::sockperf::server::settings::{Carriers, Place};
-use endpoint::peer::stamp::reflector::{self as stamp, StampReflector};
+use endpoint::peer::stamp::reflector as stamp;
 use endpoint::reflector::{Reflector, Settings, bind};
 use endpoint::stop::Stop;
 use endpoint::thread::check_allowed;
 use protocol::native::key::Key;
 
 use crate::command::key_file;
+use crate::command::peer::Bound;
 use crate::command::serve::options::ServeOptions;
 use crate::command::serve::plan::{Plan, StampPlan};
 use crate::command::serve::ready::Supervisor;
@@ -48,17 +41,20 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
         .map_err(|e| Failure::usage(format!("cannot wait for signals: {e}")))?;
     let reflector = bind_where_possible(&plan, key)?;
     let addresses = reflector.addresses();
-    let beside = Beside {
-        netserver: plan.netperf.map(|port| netserver_beside(&addresses, port)).transpose()?,
-        sockperf: plan.sockperf.map(|port| sockperf_beside(&addresses, port)).transpose()?,
-        iperf: plan.iperf.map(|port| iperf_beside(&addresses, port)).transpose()?,
-        iperf3: plan.iperf3.map(|port| iperf3_beside(&addresses, port)).transpose()?,
-        stamp: plan.stamp.as_ref().map(|plan| stamp_beside(&addresses, plan, output)).transpose()?,
-    };
+    let mut beside = Vec::new();
+    let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
+    for (server, port) in plan.beside.chosen() {
+        beside.push((server.name, (server.bind)(&hosts, port)?));
+    }
+    if let Some(plan) = &plan.stamp {
+        beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, plan, output)?));
+    }
     let status = status(&plan, &addresses);
     output.note(&format!("sonde serve: {status}\n"));
     let supervisor = Supervisor::of_environment();
-    output.note(&beside.status());
+    for (name, bound) in &beside {
+        output.note(&format!("sonde serve: {name} on {}\n", places(&bound.addresses)));
+    }
     told(supervisor.ready(&status), output);
     let end = all(reflector, beside, &stop);
     told(supervisor.stopping(), output);
@@ -66,97 +62,32 @@ pub fn run(options: ServeOptions, output: &Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The servers of other tools' protocols that were asked for.
-struct Beside {
-    netserver: Option<Netserver>,
-    sockperf: Option<sockperf::Server>,
-    iperf: Option<iperf::Server>,
-    iperf3: Option<iperf3::Server>,
-    stamp: Option<StampReflector>,
+/// Addresses as they are said, each once.
+fn places(addresses: &[SocketAddr]) -> String {
+    let mut places: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+    places.dedup();
+    places.join(" and ")
 }
 
-impl Beside {
-    /// A line for each: where it listens.
-    fn status(&self) -> String {
-        let line = |what: &str, places: Vec<SocketAddr>| {
-            let mut places: Vec<String> = places.iter().map(ToString::to_string).collect();
-            places.dedup();
-            format!("sonde serve: {what} on {}\n", places.join(" and "))
-        };
-        let netserver = self.netserver.as_ref().map(|server| line("a netserver", server.addresses()));
-        let sockperf = self.sockperf.as_ref().map(|server| line("a sockperf server", server.addresses()));
-        let iperf = self
-            .iperf
-            .as_ref()
-            .map(|server| line("an iperf 2 server", server.sockets().iter().map(|bound| bound.address).collect()));
-        let iperf3 = self.iperf3.as_ref().map(|server| line("an iperf3 server", server.addresses()));
-        let stamp = self.stamp.as_ref().map(|server| line("a session-reflector of STAMP", server.addresses()));
-        [netserver, sockperf, iperf, iperf3, stamp].into_iter().flatten().collect()
-    }
-}
-
-/// A netserver at the hosts of these addresses, on a port of its own.
-fn netserver_beside(addresses: &[SocketAddr], port: u16) -> Result<Netserver, EndpointError> {
-    let listen: Vec<SocketAddr> = addresses.iter().map(|address| SocketAddr::new(address.ip(), port)).collect();
-    netserver::bind(netserver::Settings { listen, ..netserver::Settings::at(SocketAddr::from(([0; 4], port))) })
-}
-
-/// A sockperf server likewise, for datagrams and connections.
-fn sockperf_beside(addresses: &[SocketAddr], port: u16) -> Result<sockperf::Server, EndpointError> {
-    let place = |address: &SocketAddr| Place {
-        address: SocketAddr::new(address.ip(), port),
-        carriers: Carriers::Both,
-        source: None,
-    };
-    let places: Vec<Place> = addresses.iter().map(place).collect();
-    // A thread for each address and carrier: no client waits for another's.
-    sockperf::bind(sockperf::settings::Settings {
-        threads: 2 * places.len() as u32,
-        ..sockperf::settings::Settings::at(places)
-    })
-}
-
-/// An iperf 2 server likewise.
-fn iperf_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf::Server, EndpointError> {
-    let both = [Transport::Tcp, Transport::Udp];
-    let of_host = |address: &SocketAddr| {
-        let address = SocketAddr::new(address.ip(), port);
-        both.map(|transport| iperf::settings::Place { address, transport })
-    };
-    iperf::bind(iperf::settings::Settings::at(addresses.iter().flat_map(of_host).collect()))
-}
-
-/// An iperf3 server likewise.
-fn iperf3_beside(addresses: &[SocketAddr], port: u16) -> Result<iperf3::Server, EndpointError> {
-    let listen: Vec<SocketAddr> = addresses.iter().map(|address| SocketAddr::new(address.ip(), port)).collect();
-    let settings = iperf3_settings::Settings::at(SocketAddr::from(([0; 4], port)));
-    iperf3::bind(iperf3_settings::Settings { listen, ..settings }, Arc::new(Nobody))
-}
-
-/// A session-reflector of STAMP likewise, over UDP.
-fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, output: &Output) -> Result<StampReflector, Failure> {
+/// A session-reflector of STAMP at the hosts of these addresses, over UDP.
+fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, output: &Output) -> Result<Bound, Failure> {
     let listen = addresses.iter().map(|address| SocketAddr::new(address.ip(), plan.port)).collect();
     let key = plan.key.as_deref().map(|path| key_file::read_stamp(path, output)).transpose()?;
     let settings = stamp::Settings { key, counts: plan.counts, clock: plan.clock, ..stamp::Settings::at(listen) };
-    Ok(stamp::bind(settings)?)
+    let reflector = stamp::bind(settings)?;
+    Ok(Bound::new(reflector.addresses(), move |stop| reflector.run(stop)))
 }
 
 /// Runs the reflector and what is beside it; where one of them fails, all end.
-fn all(reflector: Reflector, beside: Beside, stop: &Stop) -> Result<(), EndpointError> {
-    let Beside { netserver, sockperf, iperf, iperf3, stamp } = beside;
+fn all(reflector: Reflector, beside: Vec<(&str, Bound)>, stop: &Stop) -> Result<(), EndpointError> {
     thread::scope(|scope| {
-        let others = [
-            netserver.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
-            sockperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop).map(drop)))),
-            iperf.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
-            iperf3.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
-            stamp.map(|server| scope.spawn(move || stopping(stop, server.run(stop)))),
-        ];
+        let start = |(_, bound): (_, Bound)| scope.spawn(move || stopping(stop, (bound.run)(stop)));
+        let others: Vec<_> = beside.into_iter().map(start).collect();
         let end = stopping(stop, reflector.run(stop));
         let joined = |thread: thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        others.into_iter().flatten().map(joined).fold(end, Result::and)
+        others.into_iter().map(joined).fold(end, Result::and)
     })
 }
 
@@ -191,7 +122,6 @@ fn bind_where_possible(plan: &Plan, key: Option<Key>) -> Result<Reflector, Endpo
 
 /// One line: where it listens, and for whom.
 fn status(plan: &Plan, addresses: &[SocketAddr]) -> String {
-    let places: Vec<String> = addresses.iter().map(ToString::to_string).collect();
     let whom = if plan.key.is_some() {
         "for those who have the key"
     } else if plan.open {
@@ -199,5 +129,5 @@ fn status(plan: &Plan, addresses: &[SocketAddr]) -> String {
     } else {
         "loopback alone: --key FILE or --open lets others in"
     };
-    format!("listening on {}, TCP and UDP, {whom}", places.join(" and "))
+    format!("listening on {}, TCP and UDP, {whom}", places(addresses))
 }

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use endpoint::reach::Port;
 use measure::reach::{Service, Transport};
+use protocol::inquiry::ANYBODY;
 
 use crate::command::value::Far;
 
@@ -55,11 +56,6 @@ enum Wish {
     Any,
 }
 
-/// Programs that are asked for where any may be there. sockperf first: a server of it that is stopped by another question
-/// would be a poor guest's fault.
-const ANY: [Service; 6] =
-    [Service::Sockperf, Service::Sonde, Service::Iperf3, Service::Netserver, Service::Iperf, Service::Echo];
-
 impl PortWish {
     /// A port with the programs that are usually there.
     pub fn usual(number: u16) -> Self {
@@ -78,7 +74,7 @@ impl PortWish {
             (Transport::Udp, _) => Vec::new(),
             (_, Wish::Usual) => return Port::usual(transport, self.number),
             (_, Wish::One(service)) => [service].into_iter().filter(|service| *service != Service::Stamp).collect(),
-            (_, Wish::Any) => ANY.to_vec(),
+            (_, Wish::Any) => ANYBODY.to_vec(),
         };
         Port { transport, number: self.number, services }
     }
@@ -171,7 +167,7 @@ mod tests {
         let wishes = "5201,5202,5203=iperf3,5204=any,5205=stamp".parse::<PortList>().unwrap();
         let services: Vec<_> = wishes.0.iter().map(|wish| wish.over(Transport::Tcp).services).collect();
         let iperf3 = vec![Service::Iperf3];
-        assert_eq!(services, [iperf3.clone(), vec![], iperf3, ANY.to_vec(), vec![]]);
+        assert_eq!(services, [iperf3.clone(), vec![], iperf3, ANYBODY.to_vec(), vec![]]);
         assert!(wishes.0.iter().all(|wish| wish.over(Transport::Udp).services.is_empty()));
         assert_eq!(numbers("1,3-4"), [1, 3, 4]);
     }

@@ -1,7 +1,6 @@
 //! Exchanges by one way: which method it takes, and which engine's session.
 
 use endpoint::error::EndpointError;
-use endpoint::peer::{iperf, sockperf};
 use endpoint::rtt::{self, Protocol, Target};
 use endpoint::stop::Stop;
 use measure::event::{Event, Exchange};
@@ -9,14 +8,14 @@ use measure::look::Who;
 use measure::method::{Asked, Carrier, Far, Method, Schedule, Stop as End};
 use measure::reach::Service;
 use measure::unit::{Bytes, Nanos};
-use protocol::iperf::bounce;
 use protocol::native::key::Key;
 
 use crate::command::look::ways::Way;
+use crate::command::peer;
 use crate::program::PROGRAM;
 use crate::words;
 
-/// Payload of a request and of its reply, but for iperf 2: a real server ends at shorter ones than its own client sends.
+/// Payload of a request and of its reply, but where a server takes none so short.
 const SIZE: Bytes = Bytes(64);
 /// A request without an answer for so long is lost.
 const PATIENCE: Nanos = Nanos::secs(1);
@@ -48,10 +47,10 @@ pub struct Told {
 pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
     let native = way.who == Who::Program { service: Service::Sonde };
     let far = if way.who.is_program() && !native { Far::Foreign } else { Far::Native };
-    // Their clients have one message out at a time.
-    let one = matches!(way.who, Who::Program { service: Service::Iperf | Service::Sockperf });
-    let iperf = way.who == Who::Program { service: Service::Iperf };
-    let size = if iperf { Bytes(bounce::USUAL as u64) } else { SIZE };
+    let (one, size) = match asked(way) {
+        Some(peer::Asked::Own { size, .. }) => (true, size.unwrap_or(SIZE)),
+        _ => (false, SIZE),
+    };
     let sized = way.carrier != Carrier::TcpConnect;
     let asked = Asked {
         carrier: Some(way.carrier),
@@ -86,14 +85,14 @@ pub fn ask(
             hear(exchange);
         }
     };
-    match way.who {
-        Who::Program { service: Service::Sockperf } => by_sockperf(way, method, stop, &mut on_event),
-        Who::Program { service: Service::Iperf } => by_iperf(way, method, stop, &mut on_event),
-        who => {
-            let protocol = match who {
-                Who::Program { service: Service::Netserver } => Protocol::Netperf { passphrase: None },
-                Who::Program { service: Service::Stamp } => Protocol::Stamp { key: None },
-                Who::Program { service: Service::Echo } => Protocol::Echo,
+    match asked(way) {
+        Some(peer::Asked::Own { ask, .. }) => {
+            ask(way.to, method, stop, &mut on_event)?;
+            Ok(Told::default())
+        }
+        exchanged => {
+            let protocol = match exchanged {
+                Some(peer::Asked::Exchanged { protocol, .. }) => protocol.clone(),
                 _ => Protocol::Native,
             };
             let task = rtt::Task {
@@ -116,27 +115,8 @@ pub fn ask(
     }
 }
 
-fn by_sockperf(
-    way: &Way,
-    method: &Method,
-    stop: &Stop,
-    on_event: &mut dyn FnMut(Event),
-) -> Result<Told, EndpointError> {
-    use sockperf::client::{Place, Test, prepare};
-    let place = Place { address: way.to, carrier: way.carrier, source: None };
-    let test = Test { samples: true, program: PROGRAM.to_owned(), ..Test::new(method.clone(), vec![place]) };
-    let session = prepare(&test)?.connect(&test, stop)?;
-    session.measure(&test, stop, on_event).map(|_| Told::default())
-}
-
-fn by_iperf(way: &Way, method: &Method, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<Told, EndpointError> {
-    use iperf::client::bounce::{Asked, measure};
-    use iperf::client::{Test, Told as Heard};
-    let test = Test { program: PROGRAM.to_owned(), ..Test::new(way.to, method.clone()) };
-    let bounced = measure(&test, Asked::default(), stop, &mut |heard| {
-        if let Heard::Measured(event) = heard {
-            on_event(event);
-        }
-    });
-    bounced.map(|_| Told::default())
+/// How the program at the end of this way is asked; `None` for a kernel and for a reflector of ours.
+fn asked(way: &Way) -> Option<&'static peer::Asked> {
+    let Who::Program { service } = way.who else { return None };
+    peer::of(service).map(|peer| &peer.asked)
 }

@@ -8,6 +8,7 @@ use measure::method::Carrier;
 use measure::reach::{AddressReach, PortFinding, Seen, Service, ServiceFinding, Transport, Verdict};
 
 use crate::command::check::target::PortWish;
+use crate::command::peer::{self, Asked};
 
 /// TCP ports that are tried: those of programs that answer requests, then those where most hosts answer anything.
 const TCP: [u16; 8] = [7_663, 12_865, 11_111, 5_001, 7, 443, 80, 22];
@@ -138,16 +139,12 @@ impl Found<'_> {
     fn of_program(&self, port: &PortFinding, service: Service, state: Option<&str>) -> Vec<Way> {
         let who = Who::Program { service };
         let way = |carrier| self.way(carrier, who, port.port);
-        let own = if port.transport == Transport::Tcp { Carrier::Tcp } else { Carrier::Udp };
-        let untold = |why: &str| vec![Way { trouble: Some(why.to_owned()), ..way(own) }];
-        match service {
-            Service::Sonde if state == Some("wants a key") && !self.key => {
-                untold("the reflector wants a key: --key FILE")
-            }
-            Service::Sonde | Service::Netserver => vec![way(Carrier::Tcp), way(Carrier::Udp)],
-            Service::Sockperf | Service::Stamp | Service::Echo => vec![way(own)],
-            Service::Iperf => vec![way(Carrier::Tcp)],
-            Service::Iperf3 => untold("an iperf3 server answers no requests: `sonde throughput` measures with it"),
+        let untold = |why: &str| vec![Way { trouble: Some(why.to_owned()), ..way(Carrier::Tcp) }];
+        match peer::of(service).map(|peer| &peer.asked) {
+            None if state == Some("wants a key") && !self.key => untold("the reflector wants a key: --key FILE"),
+            None => vec![way(Carrier::Tcp), way(Carrier::Udp)],
+            Some(Asked::Not(why)) => untold(why),
+            Some(asked) => asked.carriers(port.transport).into_iter().map(way).collect(),
         }
     }
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use endpoint::reflector::PORT;
 use measure::unit::{Bytes, Nanos, Rate};
 
+use crate::command::peer::ServerOptions;
 use crate::command::value::{self, CpuList, Listen, WaitingWord};
 
 const EXAMPLES: &str = "\
@@ -60,26 +61,9 @@ pub struct DoorOptions {
     /// Answer anybody without a key, on other addresses than loopback too: for networks you trust
     #[arg(long, conflicts_with = "key")]
     pub open: bool,
-    /// Be a netserver too, for netperf and `--peer netperf`: on this port of the same addresses [default: 12865]
-    ///
-    /// netperf's protocol knows no key, so it goes with loopback and --open alone.
-    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "12865", conflicts_with = "key")]
-    pub netperf: Option<u16>,
-    /// Be a sockperf server too, over UDP and TCP: on this port of the same addresses [default: 11111]
-    ///
-    /// sockperf's messages know no key, so it goes with loopback and --open alone.
-    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "11111", conflicts_with = "key")]
-    pub sockperf: Option<u16>,
-    /// Be an iperf 2 server too, over TCP and UDP: on this port of the same addresses [default: 5001]
-    ///
-    /// Its protocol knows no key, and has the server send to, and connect to, whoever asks: it goes with loopback and --open alone.
-    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "5001", conflicts_with = "key")]
-    pub iperf: Option<u16>,
-    /// Be an iperf3 server too, of any number of tests at once: on this port of the same addresses [default: 5201]
-    ///
-    /// It knows no key of ours, so it goes with loopback and --open alone; `sonde iperf3 -s` has iperf3's own logins.
-    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "5201", conflicts_with = "key")]
-    pub iperf3: Option<u16>,
+    /// The servers of other tools' protocols beside it
+    #[command(flatten)]
+    pub beside: ServerOptions,
     /// Be a session-reflector too, of STAMP (RFC 8762) and TWAMP Light, over UDP: on --stamp-port of the same addresses
     ///
     /// It needs --stamp-key where it is not loopback alone or --open.

@@ -8,6 +8,7 @@ use endpoint::reflector::Behaviour;
 use measure::method::Waiting;
 use protocol::native::limits::Limits;
 
+use crate::command::peer::ServerOptions;
 use crate::command::serve::options::{DoorOptions, LimitOptions, ServeOptions, TestOptions};
 use crate::failure::Failure;
 
@@ -18,14 +19,8 @@ pub struct Plan {
     pub listen: Vec<SocketAddr>,
     /// Where it listens on a machine without IPv6; absent where the addresses were given by name.
     pub without_ipv6: Option<SocketAddr>,
-    /// The port of the netserver beside it; absent: none.
-    pub netperf: Option<u16>,
-    /// The port of the sockperf server beside it; absent: none.
-    pub sockperf: Option<u16>,
-    /// The port of the iperf 2 server beside it; absent: none.
-    pub iperf: Option<u16>,
-    /// The port of the iperf3 server beside it; absent: none.
-    pub iperf3: Option<u16>,
+    /// The servers of other tools' protocols beside it.
+    pub beside: ServerOptions,
     /// The session-reflector of STAMP beside it; absent: none.
     pub stamp: Option<StampPlan>,
     /// The file of its key.
@@ -63,14 +58,11 @@ impl Plan {
     pub fn of(options: ServeOptions) -> Result<Self, Failure> {
         let (listen, without_ipv6) = addresses(&options.door)?;
         let stamp = stamp(&options.door, &options.test)?;
-        let DoorOptions { key, open, netperf, sockperf, iperf, iperf3, .. } = options.door;
+        let DoorOptions { key, open, beside, .. } = options.door;
         Ok(Self {
             listen,
             without_ipv6,
-            netperf,
-            sockperf,
-            iperf,
-            iperf3,
+            beside,
             stamp,
             key,
             open,
@@ -174,32 +166,13 @@ mod tests {
         assert_eq!(plan(line).unwrap().without_ipv6, address.map(|a| a.parse().unwrap()));
     }
 
-    #[test_case("", None; "none unasked")]
-    #[test_case("--netperf", Some(12_865); "on its usual port")]
-    #[test_case("--open --netperf 12999", Some(12_999); "on another")]
-    fn a_netserver_goes_beside_it(line: &str, port: Option<u16>) {
-        assert_eq!(plan(line).unwrap().netperf, port);
-    }
-
-    #[test_case("", None; "none unasked")]
-    #[test_case("--sockperf", Some(11_111); "on its usual port")]
-    #[test_case("--open --sockperf 11112 --netperf", Some(11_112); "on another, beside a netserver")]
-    fn a_sockperf_server_goes_beside_it(line: &str, port: Option<u16>) {
-        assert_eq!(plan(line).unwrap().sockperf, port);
-    }
-
-    #[test_case("", None; "none unasked")]
-    #[test_case("--iperf", Some(5_001); "on its usual port")]
-    #[test_case("--open --iperf 5002 --netperf", Some(5_002); "on another, beside a netserver")]
-    fn an_iperf_server_goes_beside_it(line: &str, port: Option<u16>) {
-        assert_eq!(plan(line).unwrap().iperf, port);
-    }
-
-    #[test_case("", None; "none unasked")]
-    #[test_case("--iperf3", Some(5_201); "on its usual port")]
-    #[test_case("--open --iperf3 5202 --netperf", Some(5_202); "on another, beside a netserver")]
-    fn an_iperf3_server_goes_beside_it(line: &str, port: Option<u16>) {
-        assert_eq!(plan(line).unwrap().iperf3, port);
+    #[test_case("", &[]; "none unasked")]
+    #[test_case("--netperf", &[("netperf", 12_865)]; "on its usual port")]
+    #[test_case("--open --iperf 5002 --netperf", &[("netperf", 12_865), ("iperf", 5_002)]; "on another, beside a netserver")]
+    #[test_case("--iperf3 --sockperf 11112", &[("sockperf", 11_112), ("iperf3", 5_201)]; "two others")]
+    fn servers_of_others_go_beside_it(line: &str, expected: &[(&str, u16)]) {
+        let beside = plan(line).unwrap().beside;
+        assert_eq!(beside.chosen().map(|(server, port)| (server.option, port)).collect::<Vec<_>>(), expected);
     }
 
     #[test_case("--stamp", Some((862, true)); "on its usual port")]
