@@ -16,6 +16,16 @@ fn went_well(ended: &Ended) -> String {
     told(&ended.stdout)
 }
 
+/// A run by count, which both programs give up where it takes half as long again as its beginning promised. Where this machine was too
+/// busy for that promise, nothing can be said, and that is said aloud.
+fn counted(ended: &Ended) -> Option<String> {
+    if ended.code == Some(8) && ended.stdout.contains("Test end (interrupted by timer)") {
+        testbed::skip::aloud("a run of sockperf by count was given up: this machine kept it from going on as it began");
+        return None;
+    }
+    Some(went_well(ended))
+}
+
 /// A file of messages, 2 ms apart, to be played: all of them leave, however late.
 fn file_of(messages: u32) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -29,7 +39,7 @@ fn file_of(messages: u32) -> (tempfile::TempDir, String) {
 #[test]
 fn a_lost_reply_does_not_end_a_ping_pong() {
     let server = Rogue::start(|number, message| if number == 8_100 { vec![] } else { answer(message) });
-    let text = went_well(&ours(&format!("ping-pong {} -n 500", server.words())));
+    let Some(text) = counted(&ours(&format!("ping-pong {} -n 500", server.words()))) else { return };
     assert_eq!(agreement::latency(&text, 1), Ok(()));
     assert_eq!((number(&text, "SentMessages="), number(&text, "ReceivedMessages=")), (Some(9_500.0), Some(9_499.0)));
     assert_eq!(number(&text, "dropped messages ="), Some(1.0), "{text}");
@@ -38,7 +48,7 @@ fn a_lost_reply_does_not_end_a_ping_pong() {
 #[test]
 fn doubled_replies_are_duplicates_and_shift_nothing() {
     let server = Rogue::start(|_, message| [answer(message), answer(message)].concat());
-    let text = went_well(&ours(&format!("ping-pong {} -n 500", server.words())));
+    let Some(text) = counted(&ours(&format!("ping-pong {} -n 500", server.words()))) else { return };
     let (received, duplicated) = (number(&text, "ReceivedMessages="), number(&text, "duplicated messages ="));
     assert_eq!((received, number(&text, "dropped messages =")), (Some(9_500.0), Some(0.0)), "{text}");
     // The copy of the last comes when nobody listens any more.
