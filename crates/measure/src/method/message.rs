@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Bytes;
 
-/// How long the messages of a load are. [`super::Method::request_bytes`] is the largest; draws are seeded by
+/// How long the messages of a load are. The size of a request in the method is the largest; draws are seeded by
 /// [`super::Method::seed`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

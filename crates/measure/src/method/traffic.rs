@@ -10,7 +10,7 @@ use super::flat::Flat;
 use super::message::{Batch, BatchBy, Sizes};
 use crate::unit::Bytes;
 
-/// What goes over which carrier. A record has it [flat](Flat).
+/// What goes over which carrier. A record has it flat: all that any kind has, side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Flat", into = "Flat")]
