@@ -10,7 +10,7 @@ CARGO ?= cargo
 all: build ## the same as build
 
 build: ## the program as it is installed: target/dist/sonde
-	$(CARGO) build --profile dist --locked --package sonde
+	make/dist --package sonde
 
 test: ## everything that can be checked here; says at the end what was not
 	make/test
