@@ -1,6 +1,6 @@
-//! What probes through a raw socket are.
+//! The kinds of probes that leave through a raw socket.
 
-/// What leaves.
+/// A kind of probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// TCP segments.

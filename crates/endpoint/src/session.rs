@@ -1,5 +1,5 @@
-//! What a client of any protocol does with its connections once they are open: threads on them, engines in the threads, and the
-//! control connection watched meanwhile.
+//! The clients' side of a measurement, whatever its protocol: threads on the open connections, engines in the threads, and the control
+//! connection watched meanwhile. Not here: how connections are opened, which each protocol does its own way (`rtt`, `peer`).
 
 pub mod connections;
 pub mod scene;
@@ -15,7 +15,7 @@ pub enum Ending {
     Stopped,
     /// The peer or the path to it failed; what was measured before stands.
     PeerLost {
-        /// What happened.
+        /// Why, for people.
         reason: String,
     },
 }

@@ -20,7 +20,7 @@ pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet:
     }
 }
 
-/// Whether a connection has no request out any more when it sends the next.
+/// Whether the method has one request out at a time on each connection.
 pub fn one_at_a_time(method: &Method) -> bool {
     // A loss holds up a loop that does nothing but wait for its one reply.
     let waits = !matches!(method.schedule, Schedule::AtLatest { .. });

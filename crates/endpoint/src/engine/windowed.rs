@@ -63,7 +63,7 @@ pub struct Windowed<'a, L, W> {
     first: usize,
     /// Whose turn it is, where requests leave in volleys.
     volley: Option<Volley>,
-    /// What is sent, where messages may go one way.
+    /// The load that is measured; absent for exchanges.
     load: Option<&'a Load>,
     /// Since when something due has been held back, and by what.
     held: Option<(Held, Instant)>,

@@ -142,7 +142,7 @@ fn run<B: Bulk>(way: B, method: &Method, timed: bool, interval: Nanos, post: Pos
     (metered, ended)
 }
 
-/// Whether our end sends: all but a stream that comes.
+/// Whether our end sends in this method: always, but for a stream towards us.
 pub fn sends(method: &Method) -> bool {
     method.traffic.stream().is_none_or(|stream| stream.direction.sends())
 }
