@@ -4,11 +4,12 @@
 
 mod hearing;
 
+use std::convert::Infallible;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
 use endpoint::clock::{self, Monotonic};
@@ -80,13 +81,17 @@ impl Agent {
         let state = Arc::new(State::default());
         let orders = leader.stdin.take();
         let (stdout, stderr) = (leader.stdout.take(), leader.stderr.take());
+        let (saying, said_all) = mpsc::channel::<Infallible>();
         if let Some(stderr) = stderr {
             let state = Arc::clone(&state);
-            thread::spawn(move || keep_last(stderr, &state));
+            thread::spawn(move || {
+                keep_last(stderr, &state);
+                drop(saying);
+            });
         }
         if let Some(stdout) = stdout {
             let state = Arc::clone(&state);
-            thread::spawn(move || listen(stdout, &state));
+            thread::spawn(move || listen(stdout, &state, &said_all));
         }
         let mut agent = Self {
             host: host.to_owned(),

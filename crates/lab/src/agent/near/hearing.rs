@@ -1,12 +1,14 @@
 //! What comes from a host: what its agent tells, and what the way to it says.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::ChildStdout;
+use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use endpoint::clock::{self, Monotonic};
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 
 use crate::agent::{Ended, Hello, Told};
 
@@ -16,6 +18,8 @@ const MOST_GREETINGS: usize = 100;
 const LONGEST_SAID: u64 = 4 << 10;
 /// The longest line that is read, bytes: a record's, and far more than that.
 const LONGEST: u64 = 512 << 20;
+/// How long the last words of the way to a host are waited for once its agent is gone; what it started may hold the pipe open.
+const LAST_WORDS: Nanos = Nanos::secs(2);
 /// The end of a transport's standard error that is kept, lines.
 const KEPT: usize = 5;
 
@@ -54,10 +58,11 @@ impl Read for Signs<'_> {
     }
 }
 
-/// Takes what the agent tells until that ends.
-pub(super) fn listen(pipe: ChildStdout, state: &State) {
+/// Takes what the agent tells until that ends. `said_all` hangs up when [`keep_last`] has all that the way to it said: why an agent
+/// is gone stands there, and may be read after its end is.
+pub(super) fn listen(pipe: ChildStdout, state: &State, said_all: &Receiver<Infallible>) {
     let mut greetings = 0;
-    let mut gone = "is gone".to_owned();
+    let mut nonsense = None;
     let (mut stdout, mut line) = (BufReader::new(Signs { pipe, state }), Vec::new());
     while let Ok(1..) = stdout.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
         let told = serde_json::from_slice::<Told>(&line);
@@ -72,13 +77,17 @@ pub(super) fn listen(pipe: ChildStdout, state: &State) {
             Err(_) if seen.hello.is_none() && greetings < MOST_GREETINGS => greetings += 1,
             Err(_) => {
                 let shown: String = shown.chars().filter(|letter| !letter.is_control()).collect();
-                gone = format!("tells what makes no sense: `{shown}`");
+                nonsense = Some(format!("tells what makes no sense: `{shown}`"));
                 break;
             }
         }
         drop(seen);
         state.changed.notify_all();
     }
+    let gone = nonsense.unwrap_or_else(|| {
+        let _ = said_all.recv_timeout(LAST_WORDS.into());
+        "is gone".to_owned()
+    });
     let mut seen = lock(&state.seen);
     seen.gone.get_or_insert(gone);
     drop(seen);
