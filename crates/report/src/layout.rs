@@ -145,19 +145,43 @@ impl Page {
         let mut line = Line::indented(first);
         line.push(&label, self.style.colour);
         line.pad_to(indent.max(line.width + usize::from(line.width > first)));
-        let room = self.style.width.saturating_sub(indent).max(1);
-        let mut fresh = true;
-        for word in words(text).iter().flat_map(|word| cut(&self.style.say(word), room)) {
-            if !fresh && line.width + 1 + word.width() > self.style.width {
-                self.lines.push(line.finish());
-                line = Line::indented(indent);
-                fresh = true;
-            }
-            line.pad_to(line.width + usize::from(!fresh));
-            line.push(&Piece::from(word), false);
-            fresh = false;
+        for text in self.wrapped(indent, line.width - indent, text) {
+            line.push(&Piece::from(text), false);
+            self.lines.push(std::mem::replace(&mut line, Line::indented(indent)).finish());
         }
-        self.lines.push(line.finish());
+    }
+
+    /// The answer, which stands first: strong, wrapped, with an empty line below.
+    pub fn answer(&mut self, text: &str) {
+        for line in self.wrapped(0, 0, text) {
+            self.line(0, &[Piece::new(line, Tone::Strong)]);
+        }
+        self.gap();
+    }
+
+    /// A warning: `! fact → action`.
+    pub fn warning(&mut self, text: &str) {
+        self.paragraph(0, &Piece::new("!", Tone::Alarm), INDENT, text);
+    }
+
+    /// The lines of `text` between `indent` and the width; the first has `first` cells less.
+    fn wrapped(&self, indent: usize, first: usize, text: &str) -> Vec<String> {
+        let room = self.style.width.saturating_sub(indent).max(1);
+        let (mut lines, mut line, mut taken) = (Vec::new(), String::new(), first);
+        for word in words(text).iter().flat_map(|word| cut(&self.style.say(word), room)) {
+            if !line.is_empty() && taken + 1 + word.width() > room {
+                lines.push(std::mem::take(&mut line));
+                taken = 0;
+            }
+            if !line.is_empty() {
+                line.push(' ');
+                taken += 1;
+            }
+            taken += word.width();
+            line.push_str(&word);
+        }
+        lines.push(line);
+        lines
     }
 
     /// Rows of cells in columns, indented by two: the first column flush left, the others right. Columns that the width
@@ -341,6 +365,19 @@ pub(crate) mod tests {
 
     fn pieces(texts: &[&str]) -> Vec<Piece> {
         texts.iter().map(|text| Piece::from(*text)).collect()
+    }
+
+    #[test]
+    fn an_answer_is_strong_and_a_warning_is_marked() {
+        let mut page = Page::new(Style { width: 40, colour: true, ..Style::default() });
+        page.answer("p50 15.5 µs, p99 83.2 µs, 0 lost: TCP to 10.93.0.2:7663");
+        page.warning("This host was busy. Compare only min and p50 → pin it with --cpu");
+        let text = page.finish();
+        assert!(text.lines().take(2).all(|line| line.starts_with("\u{1b}[1m")), "{text}");
+        assert_eq!(
+            without_colour(&text),
+            "p50 15.5 µs, p99 83.2 µs, 0 lost: TCP to\n10.93.0.2:7663\n\n! This host was busy. Compare only min\n  and p50 → pin it with --cpu\n"
+        );
     }
 
     #[test]
