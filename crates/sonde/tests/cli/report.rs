@@ -50,7 +50,7 @@ fn pictures_are_what_their_endings_say() {
 #[test_case(&["rtt", "-c", "2000", "--warm-up", "0"], "Percentiles"; "round trips")]
 #[test_case(&["sweep", "--over", "size=64,1kB", "--blocks", "2", "-c", "40", "--warm-up", "0", "--tcp"], "p50 over size"; "a sweep")]
 #[test_case(&["compare", "rtt -c 300", "rtt --udp -c 300", "--runs", "2", "--no-moves"], "How far each quantile moved"; "a comparison")]
-#[test_case(&["why", "--intervals", "0", "--blocks", "1", "-t", "60ms", "--warm-up", "0", "--every", "2ms"], "What each cause is worth"; "causes")]
+#[test_case(&["why", "--intervals", "0", "--blocks", "1", "-c", "30", "--warm-up", "0", "--every", "2ms"], "What each cause is worth"; "causes")]
 fn a_measurement_writes_its_own_page_and_charts(words: &[&str], chart: &str) {
     let folder = tempfile::tempdir().unwrap();
     let files = ["-q", "-o", "it.svg", "-o", "it.png", "-o", "it.html", "-o", "it.json"];

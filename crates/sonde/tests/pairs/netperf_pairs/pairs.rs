@@ -130,7 +130,7 @@ const CRR: &[(&str, &str)] = &[("DIRECTION", "Connect|Send|Recv"), ("THROUGHPUT_
 #[test_case("-t UDP_RR -l -500", "-e 2 -P {a},{b}", Count(500), RR; "UDP_RR between chosen ports")]
 #[test_case("-t TCP_STREAM -l 1", "", Time, SEND; "TCP_STREAM by time")]
 #[test_case("-t TCP_STREAM -l -10000000", "-m 10000 -M 5000", Bytes(10_000_000), &[("LOCAL_SEND_SIZE", "10000"), ("REMOTE_RECV_SIZE", "5000")]; "TCP_STREAM by bytes")]
-#[test_case("-t TCP_STREAM -l 1 -c -C -f g", "-D", Time, &[("THROUGHPUT_UNITS", "10^9bits/s"), ("SD_UNITS", "usec/KB")]; "TCP_STREAM with CPU use")]
+#[test_case("-t TCP_STREAM -l 1 -c -C -f k", "-D", Time, &[("THROUGHPUT_UNITS", "10^3bits/s"), ("SD_UNITS", "usec/KB")]; "TCP_STREAM with CPU use")]
 #[test_case("-t TCP_STREAM -l 1 -F {file}", "-m 4096", Time, SEND; "TCP_STREAM of a file")]
 #[test_case("-t TCP_MAERTS -l 1", "", Time, RECEIVE; "TCP_MAERTS by time")]
 #[test_case("-t TCP_MAERTS -l -10000000", "-m ,10000", Bytes(10_000_000), &[("REMOTE_SEND_SIZE", "10000")]; "TCP_MAERTS by bytes")]
