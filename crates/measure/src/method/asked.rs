@@ -132,7 +132,7 @@ impl Asked {
         let traffic = Traffic::try_from(Flat {
             carrier,
             pattern,
-            direction: self.direction,
+            direction: self.direction.or((pattern == Pattern::Stream).then(Direction::default)),
             window: self.resolve_window(carrier, pattern, schedule)?,
             reply_every: self.reply_every.unwrap_or(1),
             batch: self.batch,

@@ -115,7 +115,7 @@ impl TryFrom<Flat> for Traffic {
             (_, Pattern::ConnectExchange) => Self::ConnectExchange { open_loop, request_bytes, response_bytes },
             (_, Pattern::ConnectClose) => Self::ConnectClose { open_loop },
             (_, Pattern::Stream) => Self::Stream(Stream {
-                direction: flat.direction.unwrap_or_default(),
+                direction: flat.direction.ok_or(NotOf { what: Part::Direction, carrier, pattern })?,
                 call_bytes: request_bytes,
                 peer_call_bytes: response_bytes,
                 over: match carrier {
@@ -201,7 +201,7 @@ impl Part {
     }
 }
 
-/// Something said of what has no such thing.
+/// Something said of what has no such thing, or not said of what must have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOf {
     /// What was said.

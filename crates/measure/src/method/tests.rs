@@ -348,3 +348,12 @@ fn a_record_of_nonsense_is_refused_with_its_reason(key: &str, value: &str, reaso
     json[key] = value.into();
     assert!(serde_json::from_value::<Method>(json).unwrap_err().to_string().contains(reason));
 }
+
+#[test]
+fn a_record_of_a_stream_says_which_way() {
+    let mut json = kept(&stream(None));
+    assert_eq!(json["direction"], "send");
+    json["direction"] = serde_json::Value::Null;
+    let refused = serde_json::from_value::<Method>(json).unwrap_err().to_string();
+    assert!(refused.contains("tcp stream has no Direction"), "{refused}");
+}
