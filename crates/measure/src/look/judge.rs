@@ -205,16 +205,24 @@ impl<'a> Bench<'a> {
         self.evidence.bursts.iter().find(|burst| burst.leg as usize == leg)
     }
 
-    /// The same of another address: all legs that differ do so in one direction, and by more than would be noticed.
+    /// The same of another address, by more than would be noticed. Another way is as much longer for every leg: one that shows the
+    /// other direction, or whose interval ends below half of what this one shows at least, speaks against it.
     fn other_address(&self, held: &Held) -> Cause {
         let address = self.leg(held.leg).address;
-        let signs = self.held.iter().filter(|other| self.leg(other.leg).address == address);
-        let signs: Vec<Word> = signs.map(|other| other.compared.word).filter(|word| is_shown(*word)).collect();
-        let Some(shift) = held.compared.difference else { return Cause::NotEstablished };
-        let nearest = if held.compared.word == Word::More { shift.low } else { shift.high.map(|high| -high) };
+        let towards = |shift: Interval| match held.compared.word {
+            Word::More => (shift.low, shift.high),
+            _ => (shift.high.map(std::ops::Neg::neg), shift.low.map(std::ops::Neg::neg)),
+        };
+        let nearest = held.compared.difference.and_then(|shift| towards(shift).0);
         let least = held.compared.first.map_or(ADDRESSES_APART, |median| ADDRESSES_APART.max(APART_SHARE * median));
-        let agreed = signs.iter().all(|word| *word == held.compared.word);
-        if agreed && nearest.is_some_and(|nearest| nearest >= least) { Cause::Address } else { Cause::NotEstablished }
+        let Some(nearest) = nearest.filter(|nearest| *nearest >= least) else { return Cause::NotEstablished };
+        let others = self.held.iter().filter(|other| self.leg(other.leg).address == address);
+        let agreed = others.map(|other| &other.compared).all(|other| {
+            let farthest = other.difference.and_then(|shift| towards(shift).1);
+            let same = !is_shown(other.word) || other.word == held.compared.word;
+            same && farthest.is_none_or(|farthest| farthest >= nearest / 2.0)
+        });
+        if agreed { Cause::Address } else { Cause::NotEstablished }
     }
 
     /// Exchanges back to back against those of the rounds before them and behind them.

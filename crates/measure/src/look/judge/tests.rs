@@ -235,6 +235,8 @@ fn another_address_is_the_cause_where_all_legs_say_so() {
     assert_eq!(causes(&alike), [None; 3]);
     let torn = [&legs[..], &further(9, [480.0, 540.0, 60.0])].concat();
     assert_eq!(causes(&torn), [Some(Cause::NotEstablished); 3], "one of them is quicker there");
+    let alone = [&legs[..], &further(9, [80.0, 140.0, 580.0])].concat();
+    assert_eq!(causes(&alone), [None, None, Some(Cause::NotEstablished)], "the others go no other way");
     legs.truncate(1);
     assert_eq!(causes(&[&legs[..], &further(9, [480.0, 540.0, 580.0])].concat()), [Some(Cause::Address)]);
 }
