@@ -17,8 +17,8 @@ pub mod stream;
 pub mod warm_up;
 pub mod windowed;
 
-use measure::event::{Event, Exchange, Fate};
-use measure::method::Method;
+use measure::event::{Counts, Event, Exchange, Fate};
+use measure::method::{Method, Traffic};
 use measure::recorder::{Recorder, Recording};
 use measure::trace::Trace;
 use measure::unit::{Instant, Nanos};
@@ -155,6 +155,17 @@ pub enum Ended {
     Stopped,
     /// The link could not go on.
     Broken(Fault),
+}
+
+/// Refused handshakes in a row, from the first on and one right behind the other, that end a run: the port is closed, and more of
+/// them would only be a flood.
+pub const MOST_REFUSED: u64 = 20;
+
+/// How a run ends by one more refusal, where it does.
+fn refusals_end(told: &Told<'_>, counts: &Counts, fault: Fault) -> Option<Ended> {
+    let floods = matches!(told.method.traffic, Traffic::Handshake { .. }) && !told.method.schedule.has_instants();
+    let refused = matches!(fault, Fault::Refused(_)) && counts.refused >= MOST_REFUSED;
+    (floods && refused && counts.answered + counts.lost == 0).then_some(Ended::Broken(fault))
 }
 
 /// What is left of an engine's run.

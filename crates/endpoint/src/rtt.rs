@@ -19,6 +19,7 @@ use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
 use measure::trace::Trace;
 use measure::unit::{Bytes, Nanos};
+use protocol::link::Fault;
 use protocol::native::key::Key;
 use protocol::native::message::Report;
 use protocol::netperf::passphrase::Passphrase;
@@ -26,8 +27,8 @@ use protocol::stamp::key::Key as StampKey;
 
 use crate::clock::wall_offset;
 use crate::control::Control;
-use crate::engine::Ended;
 use crate::engine::warm_up::Warmed;
+use crate::engine::{Ended, MOST_REFUSED};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::EndpointError;
@@ -295,6 +296,9 @@ fn conclude(
         (_, Some(error)) => Ending::PeerLost { reason: error.cause.to_string() },
         (Ended::Complete, None) => Ending::Complete,
         (Ended::Stopped, None) => Ending::Stopped,
+        (Ended::Broken(Fault::Refused(_)), None) => {
+            Ending::PeerLost { reason: format!("it refused {MOST_REFUSED} handshakes in a row") }
+        }
         (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
     };
     let (report, report_missing) = match report {

@@ -310,6 +310,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         }
         match answer {
             Answer::Fault(fault) if fault.ends_the_run() => Some(Ended::Broken(fault)),
+            Answer::Fault(fault) => super::refusals_end(&self.told, self.recorder.counts(), fault),
             _ => None,
         }
     }

@@ -106,6 +106,11 @@ impl Method {
                 _,
             ) => Err(Refusal::ZeroInterval),
             (Schedule::Bursts { count: 0, .. } | Schedule::Preloaded { count: 0, .. }, _) => Err(Refusal::EmptyBurst),
+            (Schedule::Every { interval_ns: interval } | Schedule::Bursts { interval_ns: interval, .. }, _)
+                if self.stop.after_ns.is_some_and(|length| interval > length) =>
+            {
+                Err(Refusal::IntervalBeyondEnd { interval, length: self.stop.after_ns.unwrap_or_default() })
+            }
             (Schedule::BackToBack, _) => Ok(()),
             (Schedule::Trace { messages: 0, .. }, _) => Err(Refusal::NothingToMeasure),
             // Ours sends as it is asked to, and so do some others.

@@ -56,6 +56,13 @@ pub enum Refusal {
     },
     /// Longer than a week.
     TooLong,
+    /// Requests further apart than the run is long.
+    IntervalBeyondEnd {
+        /// From one request to the next.
+        interval: Nanos,
+        /// How long the run is.
+        length: Nanos,
+    },
     /// A size outside what the carrier can carry.
     Size {
         /// The carrier.

@@ -20,6 +20,7 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::NothingToPace => "back to back there is no instant to wait for: --pace needs --every, --rate, --poisson or --burst".to_owned(),
         Refusal::NoTimeout { timeout } => format!("a timeout of {timeout} cannot be waited for: give one above 0 and up to 1h"),
         Refusal::TooLong => "a single run lasts at most 7 days (168h)".to_owned(),
+        Refusal::IntervalBeyondEnd { interval, length } => format!("one request every {interval} does not fit a run of {length}: raise -t, or shorten --every"),
         Refusal::Size { carrier, bytes, smallest, largest } => format!("{bytes} does not fit {carrier}: from {smallest} to {largest} bytes{}", size_reason(*carrier)),
         Refusal::EchoIsSymmetric => "an ICMP echo comes back as it was sent: request and response have one size".to_owned(),
         Refusal::Amplifies { request, response } => format!("a UDP reply of {response} to a request of {request} would amplify: the reflector never answers with more than came in. Use tcp, or a request as long"),

@@ -42,13 +42,28 @@ fn loopback_is_no_network_whoever_answers() {
     assert!(!kinds(&long).contains(&"too-short"), "{:?}", kinds(&long));
 }
 
-#[test]
-fn a_closed_port_is_refused_and_an_open_one_is_a_kernels() {
-    let open = TcpListener::bind("127.0.0.1:0").unwrap();
-    // Bound and not listening: nobody else gets it meanwhile.
+/// A port where nobody listens: bound, so that nobody else gets it meanwhile.
+fn closed() -> (socket2::Socket, u16) {
     let closed = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     closed.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let port = closed.local_addr().unwrap().as_socket().unwrap().port();
+    (closed, port)
+}
+
+#[test_case(&[], 20; "one behind the other, which would be a flood")]
+#[test_case(&["--connections", "3", "--threads", "1"], 20; "on three connections of a thread")]
+#[test_case(&["-c", "30", "--every", "1ms"], 30; "on a schedule, which may wait for the port to open")]
+fn a_port_that_stays_closed_ends_the_run_without_a_flood(words: &[&str], refused: u64) {
+    let (_closed, port) = closed();
+    let record = record(&[&["rtt", &format!("127.0.0.1:{port}"), "--connect"], words].concat());
+    let counts = &record["outcome"]["counts"];
+    assert_eq!((counts["refused"].as_u64(), counts["scheduled"].as_u64()), (Some(refused), Some(refused)), "{counts}");
+}
+
+#[test]
+fn a_closed_port_is_refused_and_an_open_one_is_a_kernels() {
+    let open = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (_closed, port) = closed();
     let told = |port: u16| {
         let target = format!("127.0.0.1:{port}");
         let record = record(&["rtt", &target, "--connect", "-c", "5", "--warm-up", "0"]);

@@ -8,7 +8,7 @@ use protocol::wire::{Reading, Wire};
 use super::stamping::Stamp;
 use super::{AT_ONCE, Ended, Windowed, given_up};
 use crate::engine::outstanding::{Request, State};
-use crate::engine::{fate_of, sample, slip};
+use crate::engine::{fate_of, refusals_end, sample, slip};
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Takes every reply that is there on lanes where one is awaited. Returns whether one was.
@@ -196,7 +196,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             None if self.is_load() => self.recorder.one_way_refused(),
             None => {}
         }
-        Ok(())
+        refusals_end(&self.told, self.recorder.counts(), fault).map_or(Ok(()), Err)
     }
 
     /// One request of a lane is no longer outstanding. In a closed loop the ticks that went by while its window was

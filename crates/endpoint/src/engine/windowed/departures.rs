@@ -10,7 +10,7 @@ use super::stamping::{Stamp, stamped};
 use super::{AT_ONCE, Ended, Windowed};
 use crate::engine::edge::Edges;
 use crate::engine::gap::Gap;
-use crate::engine::{fate_of, sample, slip};
+use crate::engine::{fate_of, refusals_end, sample, slip};
 
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Sends everything that is due and fits its window. Returns whether there is more of it.
@@ -122,7 +122,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             let sent = (fate != Fate::SendFailed).then_some(sent);
             self.outlet.push(sample(index, seq, intended, sent, None, fate));
         }
-        if fault.ends_the_run() { Err(Ended::Broken(fault)) } else { Ok(()) }
+        let ended = fault.ends_the_run().then_some(Ended::Broken(fault));
+        ended.or_else(|| refusals_end(&self.told, self.recorder.counts(), fault)).map_or(Ok(()), Err)
     }
 
     /// What is left of messages that did not fit at once goes on, as far as it can without waiting.

@@ -247,6 +247,7 @@ fn not(what: Part, carrier: Carrier, pattern: Pattern) -> Refusal {
 #[test_case("--pace spin", &Refusal::NothingToPace; "pacing without schedule")]
 #[test_case("-c 0", &Refusal::NothingToMeasure; "no requests")]
 #[test_case("-t 0", &Refusal::NothingToMeasure; "no time")]
+#[test_case("-t 10 --every 10m", &Refusal::IntervalBeyondEnd { interval: Nanos::secs(600), length: Nanos::secs(10) }; "an interval longer than the run")]
 #[test_case("--connect --size 1", &not(Part::RequestBytes, Carrier::TcpConnect, Pattern::Exchange); "payload in a handshake")]
 #[test_case("--udp --nagle", &not(Part::TcpOptions, Carrier::Udp, Pattern::Exchange); "nagle on udp")]
 #[test_case("--connect --stamps", &not(Part::Stamps, Carrier::TcpConnect, Pattern::Exchange); "stamps on handshakes")]
