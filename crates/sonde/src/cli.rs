@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::persona::{self, install_names, part::Part};
+use crate::signal;
 
 /// Measures what two endpoints can do with the network between them
 ///
@@ -123,6 +124,10 @@ pub fn run(argv: Vec<OsString>) -> Exit {
         return persona.play(&words);
     }
     let glance = Glance::at(&argv);
+    // Where no thread is granted, a signal ends the process without a word.
+    let _ = signal::stand_by(move |signal| {
+        Output::new(glance.color, false, false).aside(&format!("\ninterrupted by {}\n", signal.name()));
+    });
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let definition = definition();
     let argv = study::argv::arranged(argv, &definition);

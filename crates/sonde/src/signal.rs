@@ -26,7 +26,7 @@ impl Interruption {
 /// Who is told of signals: whoever watched last, for a command may be made of several that watch one after the other.
 struct Watcher {
     seen: Interruption,
-    end: Box<dyn Fn() + Send>,
+    end: Box<dyn Fn(Signal) + Send>,
     interim: Box<dyn Fn() + Send>,
 }
 
@@ -47,13 +47,29 @@ static WATCHED: Mutex<Watched> = Mutex::new(Watched { watcher: None, asked: None
 /// # Errors
 /// What the system says where it grants no thread.
 pub fn watch(end: impl Fn() + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
+    replace(move |_| end(), interim)
+}
+
+/// Until a command watches, and for those that never do: a signal that asks for the end is told to `say`, and ends the process.
+///
+/// # Errors
+/// What the system says where it grants no thread.
+pub fn stand_by(say: impl Fn(Signal) + Send + 'static) -> io::Result<()> {
+    let end = move |signal| {
+        say(signal);
+        end_by(signal)
+    };
+    replace(end, || end_by(Signal::Quit)).map(drop)
+}
+
+fn replace(end: impl Fn(Signal) + Send + 'static, interim: impl Fn() + Send + 'static) -> io::Result<Interruption> {
     let signals = Signals::block()?;
     let seen = Interruption::default();
     let mut watched = watched();
     if let Some((signal, _)) = watched.asked
         && seen.0.set(signal).is_ok()
     {
-        end();
+        end(signal);
     }
     watched.watcher = Some(Watcher { seen: seen.clone(), end: Box::new(end), interim: Box::new(interim) });
     if !watched.begun {
@@ -79,7 +95,7 @@ fn heed(signal: Signal) {
         Signal::Interrupt | Signal::Terminate | Signal::Hangup if is_first => {
             // Nobody has set it: it is set here alone, and where a wish was met before this watcher came.
             let _ = watcher.seen.0.set(signal);
-            (watcher.end)();
+            (watcher.end)(signal);
             watched.asked = Some((signal, now));
         }
         // Whoever hands signals on, as `timeout` does, sends them to us and to our group.
