@@ -161,7 +161,7 @@ impl<'a> Run<'a> {
     /// Tries all addresses at once.
     fn survey(&self, names: &[String], first: &First<'_>) -> Vec<AddressReach> {
         let options = self.options;
-        let wish = options.port.or(options.host.port.map(PortWish::usual));
+        let wish = options.port.or(options.host.port.map(PortWish::measured));
         let plan = Survey { family: Family::Any, ports: ports(wish), timeout: PATIENCE, tries: 1, services: true };
         thread::scope(|scope| {
             let tried: Vec<_> = self

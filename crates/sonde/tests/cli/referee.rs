@@ -75,6 +75,16 @@ fn a_closed_port_is_refused_and_an_open_one_is_a_kernels() {
 }
 
 #[test]
+fn a_look_at_a_port_finds_the_program_of_ours_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &[]);
+    let look = record(&["look", &reflector.address(), "-t", "1"]);
+    let port: u64 = reflector.address().rsplit(':').next().unwrap().parse().unwrap();
+    let of_ours = |leg: &Value| leg["carrier"] == "tcp" && leg["port"] == port;
+    assert!(look["look"]["legs"].as_array().unwrap().iter().any(of_ours), "{look:#}");
+}
+
+#[test]
 fn a_pause_between_requests_is_told_where_round_trips_are_short() {
     for words in [&["--every", "3ms"][..], &["--every", "500us"], &[]] {
         let record = record(&[&["rtt", "-c", "50", "--warm-up", "0", "--timeout", "60s"], words].concat());

@@ -62,6 +62,12 @@ impl PortWish {
         Self { number, service: Wish::Usual }
     }
 
+    /// A port of whoever named it to measure there: the programs that are usually there, or one of ours where none is.
+    pub fn measured(number: u16) -> Self {
+        let nobody = Port::usual(Transport::Tcp, number).services.is_empty();
+        Self { number, service: if nobody { Wish::One(Service::Sonde) } else { Wish::Usual } }
+    }
+
     /// Whether it is named as an echo service's, which may be there by either protocol.
     pub fn is_echo(self) -> bool {
         self.service == Wish::One(Service::Echo)
