@@ -221,6 +221,9 @@ pub fn definition() -> clap::Command {
 }
 
 #[cfg(test)]
+mod documents;
+
+#[cfg(test)]
 mod tests {
     #[test]
     fn the_definitions_are_sound() {
