@@ -48,7 +48,7 @@ impl Entry {
 /// A word that is neither a warning nor a term.
 pub fn run(options: &ExplainOptions, output: &Output) -> Result<Exit, Failure> {
     let (warnings, terms) = (warning_entries(&warnings::page()), term_entries(GLOSSARY));
-    let mut page = Page::new(output.style().clone());
+    let mut page = Page::new(*output.style());
     if options.words.is_empty() {
         for (label, entries) in [("Warnings", &warnings), ("Terms", &terms)] {
             page.gap();
