@@ -9,8 +9,8 @@ use crate::command::argv::{Bare, Glance};
 use crate::command::everywhere::Everywhere;
 use crate::command::measuring::Measuring;
 use crate::command::{
-    agent, argv, check, compare, completions, export, forward, key, lab, load, look, machine, man, matrix, orientation,
-    pages, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput, why,
+    agent, argv, check, compare, completions, explain, export, forward, key, lab, load, look, machine, man, matrix,
+    orientation, pages, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput, why,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -106,6 +106,8 @@ enum Command {
     InstallNames(install_names::InstallNamesOptions),
     /// Make a pre-shared key for `serve` and those who measure against it
     Key(key::KeyOptions),
+    /// Explain a warning or a term of the output
+    Explain(explain::ExplainOptions),
     /// Print the completions of a shell
     Completions(completions::CompletionsOptions),
     /// Print the manual page, or write all of them
@@ -192,6 +194,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::Part(part) => Err(part.misplaced()),
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
+        Command::Explain(options) => explain::run(&options, output),
         Command::Completions(options) => Ok(completions::run(&options, definition(), output)),
         Command::Man(options) => man::run(&options, definition(), output),
         Command::Agent(_) => agent::run(),
@@ -224,6 +227,9 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
 pub fn definition() -> clap::Command {
     Cli::command()
 }
+
+#[cfg(test)]
+mod documents;
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod completions;
 pub mod deliver;
 pub mod everywhere;
+pub mod explain;
 pub mod export;
 pub mod foreign;
 pub mod forward;

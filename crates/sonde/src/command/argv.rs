@@ -117,7 +117,7 @@ pub fn first_word(argv: &[OsString]) -> Option<usize> {
 }
 
 /// How many letters have to be added, left out, exchanged or swapped with the next to make one word of the other.
-fn distance(one: &str, other: &str) -> usize {
+pub fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];
     for i in 1..=one.len() {

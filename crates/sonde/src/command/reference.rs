@@ -1,7 +1,7 @@
 //! `sonde reference` (hidden): the pages of `docs/reference/`, made from the definitions, and `docs/warnings.md`. A test
 //! fails where a committed copy differs.
 
-mod warnings;
+pub mod warnings;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

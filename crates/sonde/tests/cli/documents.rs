@@ -75,7 +75,9 @@ fn the_committed_reference_is_that_of_the_definitions() {
     let folder = tempfile::tempdir().unwrap();
     sonde_in(folder.path(), &["reference", "reference"]).assert().success();
     let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-    let (made, committed) = (files(&folder.path().join("reference")), files(&committed));
+    let (made, mut committed) = (files(&folder.path().join("reference")), files(&committed));
+    // Beside them stand pages that are written by hand.
+    committed.retain(|_, text| text.contains("<!-- Made by `sonde reference`"));
     assert_eq!(made.keys().collect::<Vec<_>>(), committed.keys().collect::<Vec<_>>());
     for (name, text) in made {
         assert!(committed[&name] == text, "docs/reference/{name} is out of date: run `cargo run -- reference`");

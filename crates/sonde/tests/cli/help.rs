@@ -31,6 +31,7 @@ use crate::{printed, sonde};
 #[test_case(&["install-names", "--help"], "install-names")]
 #[test_case(&["man", "--help"], "man")]
 #[test_case(&["completions", "--help"], "completions")]
+#[test_case(&["explain", "--help"], "explain")]
 fn help_is_as_it_was(words: &[&str], name: &str) {
     assert_snapshot!(name, printed(&mut sonde(words)));
 }

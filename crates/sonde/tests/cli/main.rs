@@ -23,6 +23,7 @@ mod runs;
 mod serve;
 mod sweep;
 mod terminal;
+mod tutorial;
 
 use std::path::Path;
 

@@ -45,6 +45,13 @@ impl Reflector {
         rest.split([' ', ',']).next().unwrap().replace("[::]", "127.0.0.1")
     }
 
+    /// The address of the netserver beside it, whose line comes next.
+    pub fn netserver(&mut self) -> String {
+        let mut beside = String::new();
+        self.stderr.read_line(&mut beside).unwrap();
+        beside.trim_end().strip_prefix("sonde serve: a netserver on ").unwrap().to_owned()
+    }
+
     /// Its process.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -232,9 +239,7 @@ fn a_sockperf_server_is_not_for_those_with_a_key() {
 fn a_netserver_beside_it_answers_netperfs_clients() {
     let folder = tempfile::tempdir().unwrap();
     let mut reflector = Reflector::start(folder.path(), &["--listen", "127.0.0.1", "--netperf", "0"]);
-    let mut beside = String::new();
-    reflector.stderr.read_line(&mut beside).unwrap();
-    let address = beside.trim_end().strip_prefix("sonde serve: a netserver on ").unwrap().to_owned();
+    let address = reflector.netserver();
     let words = ["rtt", &address, "--peer", "netperf", "--warm-up", "0", "-c", "50", "--json"];
     let record = document(printed(&mut sonde(&words)).as_bytes());
     assert_eq!(

@@ -7,6 +7,7 @@ mod circles;
 mod graph;
 mod lexis;
 mod lints;
+mod pages;
 mod persona;
 mod source;
 mod tree;

@@ -1,0 +1,93 @@
+//! The commands that the pages of documentation show: each is one that the command line takes. Nothing is run here.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+
+use super::{definition, parse};
+use crate::command::argv::Bare;
+use crate::command::study;
+use crate::persona;
+
+/// The pages whose commands a reader types.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages = ["README.md", "README.ja.md", "docs/tutorial.md"].map(|page| root.join(page)).to_vec();
+    for folder in ["docs/howto", "docs/explain", "docs/ja"] {
+        let entries = fs::read_dir(root.join(folder)).unwrap();
+        pages.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    pages
+}
+
+/// The commands of ours in a page: after a prompt in a `console` block, and in spans of code that hold more than a name.
+fn commands(page: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut block = None;
+    for line in page.lines() {
+        if let Some(mark) = line.strip_prefix("```") {
+            block = if block.is_none() { Some(mark) } else { None };
+        } else if block == Some("console") {
+            commands.extend(line.strip_prefix("$ ").and_then(of_ours));
+        } else if block.is_none() {
+            let spans = line.split('`').skip(1).step_by(2);
+            commands.extend(spans.filter(|span| span.split(' ').count() > 2).filter_map(of_ours));
+        }
+    }
+    commands
+}
+
+/// A command line from our name on, whoever runs it and wherever.
+fn of_ours(line: &str) -> Option<String> {
+    let line = line.strip_prefix("sudo ").unwrap_or(line);
+    let in_namespace = line.strip_prefix("ip netns exec ").and_then(|rest| rest.split_once(' '));
+    let line = in_namespace.map_or(line, |(_, command)| command);
+    line.starts_with("sonde ").then(|| line.to_owned())
+}
+
+/// Why a command is none that is taken.
+fn refusal(command: &str) -> Option<String> {
+    let Some(words) = shlex::split(command) else { return Some("a quote is left open".to_owned()) };
+    let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+    if persona::asked(&argv).is_some() {
+        return None;
+    }
+    let definition = definition();
+    let argv = study::argv::arranged(argv, &definition);
+    let bare = Bare::at(&argv, &definition);
+    let error = parse(argv, bare.as_ref()).err()?;
+    let is_answer = [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion].contains(&error.kind());
+    (!is_answer).then(|| error.to_string())
+}
+
+#[test]
+fn every_command_of_a_page_is_taken() {
+    let mut seen = 0;
+    let mut refused = Vec::new();
+    for page in pages() {
+        for command in commands(&fs::read_to_string(&page).unwrap()) {
+            seen += 1;
+            refused.extend(refusal(&command).map(|why| format!("{}: {command}\n{why}", page.display())));
+        }
+    }
+    assert!(seen > 100, "only {seen} commands were found");
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+#[test]
+fn commands_are_found_where_a_reader_types_them() {
+    let page = "`sonde rtt db1 --udp` and `sonde rtt`\n```console\n$ sudo sonde lab list\nsonde 1\n$ ls\n\
+                $ sudo ip netns exec a sonde serve # there\n```\n```\nsonde no --such\n```\n";
+    assert_eq!(commands(page), ["sonde rtt db1 --udp", "sonde lab list", "sonde serve # there"]);
+}
+
+#[test]
+fn a_command_that_is_not_taken_says_why() {
+    assert_eq!(refusal("sonde rtt db1 --every 10ms  # once in a while"), None);
+    assert_eq!(refusal("sonde netperf -H db1"), None);
+    assert_eq!(refusal("sonde db1"), None);
+    assert!(refusal("sonde rtt db1 --evry 10ms").is_some());
+    assert!(refusal("sonde rtt 'db1").is_some());
+}

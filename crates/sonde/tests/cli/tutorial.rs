@@ -1,0 +1,98 @@
+//! The screens that the pages show have the form that this program prints. Screens of seconds are made again, over loopback;
+//! those of minutes are held by the snapshots of `report`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::serve::Reflector;
+use crate::{printed, sonde};
+
+/// The output below the command of a page's block that is marked `<!-- screen: NAME -->`.
+fn screen(page: &str, name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+    let text = fs::read_to_string(path).unwrap();
+    let mark = format!("<!-- screen: {name} -->\n```console\n$ ");
+    let block = text.split(&mark).nth(1).unwrap_or_else(|| panic!("{page} has no screen {name}"));
+    let block = block.split("\n```").next().unwrap();
+    let (_, output) = block.split_once('\n').unwrap_or_else(|| panic!("{page}: {name} has no output"));
+    format!("{output}\n")
+}
+
+/// A text with `0` for each number, digits that follow each other being one.
+fn form(text: &str) -> String {
+    let mut form = String::new();
+    for c in text.chars() {
+        match c {
+            '0'..='9' if form.ends_with('0') => {}
+            '0'..='9' => form.push('0'),
+            other => form.push(other),
+        }
+    }
+    form
+}
+
+/// The headings of a screen's tables of percentiles, without what aligns them.
+fn headings(screen: &str) -> Vec<String> {
+    let is_heading = |words: &Vec<&str>| {
+        let is_name = |word: &&str| word.starts_with('p') || !word.contains(|c: char| c.is_ascii_digit());
+        words.contains(&"p50") && words.len() > 2 && words.iter().all(is_name)
+    };
+    let lines = screen.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.filter(is_heading).map(|words| words.join(" ")).collect()
+}
+
+fn assert_headings(page: &str, name: &str, seen: &str) {
+    let expected = headings(&screen(page, name));
+    assert!(!expected.is_empty(), "{page}: {name} shows no percentiles");
+    let seen_headings = headings(seen);
+    for heading in expected {
+        assert!(seen_headings.contains(&heading), "{page}: {name} shows `{heading}`, which is not printed:\n{seen}");
+    }
+}
+
+const TUTORIALS: [&str; 2] = ["docs/tutorial.md", "docs/ja/tutorial.md"];
+
+#[test]
+fn ping_prints_what_the_tutorial_shows() {
+    let seen = printed(&mut sonde(&["ping", "-c", "10", "-i", "0.01", "127.0.0.1"]));
+    for page in TUTORIALS {
+        assert_eq!(form(&seen), form(&screen(page, "ping")), "{page}");
+    }
+}
+
+#[test]
+fn netperf_prints_what_the_tutorial_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut reflector = Reflector::start(folder.path(), &["--listen", "127.0.0.1", "--netperf", "0"]);
+    let address = reflector.netserver();
+    let port = address.rsplit(':').next().unwrap();
+    let keys = "P50_LATENCY,MEAN_LATENCY,P99_LATENCY,TRANSACTION_RATE";
+    let words = ["netperf", "-H", "127.0.0.1", "-p", port, "-t", "TCP_RR", "-l", "1", "--", "-o", keys];
+    let seen = printed(&mut sonde(&words));
+    for page in TUTORIALS {
+        assert_eq!(form(&seen), form(&screen(page, "netperf")), "{page}");
+    }
+}
+
+#[test]
+fn rtt_prints_the_table_that_the_tutorial_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &["--listen", "127.0.0.1"]);
+    let words = ["rtt", &reflector.address(), "--every", "5ms", "--window", "1", "-c", "200"];
+    let seen = printed(sonde(&words).env("COLUMNS", "80"));
+    for page in TUTORIALS {
+        assert_headings(page, "rtt", &seen);
+    }
+}
+
+#[test]
+fn a_survey_prints_the_table_that_the_pages_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &["--listen", "127.0.0.1"]);
+    let address = reflector.address();
+    let port = format!("{}=sonde", address.rsplit(':').next().unwrap());
+    let seen = printed(sonde(&["127.0.0.1", "-t", "1", "--port", &port]).env("COLUMNS", "80"));
+    for page in ["README.md", "README.ja.md", "docs/tutorial.md", "docs/ja/tutorial.md"] {
+        assert_headings(page, "look", &seen);
+    }
+}
