@@ -141,19 +141,34 @@ impl Page {
     /// `label` at `first`, then `text` wrapped between `indent` and the width. A number keeps its groups and its unit;
     /// a word longer than a line is cut.
     pub fn paragraph(&mut self, first: usize, label: &Piece, indent: usize, text: &str) {
+        self.labelled(first, label, indent, words(text));
+    }
+
+    fn labelled(&mut self, first: usize, label: &Piece, indent: usize, units: Vec<String>) {
         let label = self.shown(label);
         let mut line = Line::indented(first);
         line.push(&label, self.style.colour);
         line.pad_to(indent.max(line.width + usize::from(line.width > first)));
-        for text in self.wrapped(indent, line.width - indent, text) {
+        for text in self.wrapped(indent, line.width - indent, &units) {
             line.push(&Piece::from(text), false);
             self.lines.push(std::mem::replace(&mut line, Line::indented(indent)).finish());
         }
     }
 
+    /// `label` at `first`, then items with ` · ` between them, wrapped between `indent` and the width. An item is broken only where it
+    /// is longer than a line.
+    pub fn items(&mut self, first: usize, label: &Piece, indent: usize, items: &[String]) {
+        let room = self.style.width.saturating_sub(indent).max(1);
+        let last = items.len().saturating_sub(1);
+        let joined =
+            items.iter().enumerate().map(|(place, item)| if place < last { format!("{item} ·") } else { item.clone() });
+        let units = joined.flat_map(|item| if item.width() <= room { vec![item] } else { words(&item) }).collect();
+        self.labelled(first, label, indent, units);
+    }
+
     /// The answer, which stands first: strong, wrapped, with an empty line below.
     pub fn answer(&mut self, text: &str) {
-        for line in self.wrapped(0, 0, text) {
+        for line in self.wrapped(0, 0, &words(text)) {
             self.line(0, &[Piece::new(line, Tone::Strong)]);
         }
         self.gap();
@@ -164,11 +179,11 @@ impl Page {
         self.paragraph(0, &Piece::new("!", Tone::Alarm), INDENT, text);
     }
 
-    /// The lines of `text` between `indent` and the width; the first has `first` cells less.
-    fn wrapped(&self, indent: usize, first: usize, text: &str) -> Vec<String> {
+    /// The lines of `units` between `indent` and the width; the first has `first` cells less.
+    fn wrapped(&self, indent: usize, first: usize, units: &[String]) -> Vec<String> {
         let room = self.style.width.saturating_sub(indent).max(1);
         let (mut lines, mut line, mut taken) = (Vec::new(), String::new(), first);
-        for word in words(text).iter().flat_map(|word| cut(&self.style.say(word), room)) {
+        for word in units.iter().flat_map(|word| cut(&self.style.say(word), room)) {
             if !line.is_empty() && taken + 1 + word.width() > room {
                 lines.push(std::mem::take(&mut line));
                 taken = 0;
@@ -254,7 +269,8 @@ fn words(text: &str) -> Vec<String> {
             continue;
         }
         let bare = token.trim_end_matches([',', ':', ';', ')', '.']);
-        let group = bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit());
+        let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+        let group = digits == 3 && (bare.len() == 3 || bare[3..].starts_with('/'));
         match words.last_mut().filter(|last| last.ends_with(|end: char| end.is_ascii_digit())) {
             Some(last) if group || UNITS.contains(&bare) => {
                 last.push(' ');

@@ -4,6 +4,7 @@
 //! Everything here is a function of its arguments: what is printed where, and whether a terminal is there, is said by
 //! the caller. Not here: measuring, reaching hosts, and deciding what a number means (`measure`).
 
+pub mod answer;
 pub mod curve;
 #[cfg(test)]
 mod fixture;

@@ -38,6 +38,10 @@ pub fn estimate(ns: f64, half_width: Option<f64>) -> Option<String> {
     let magnitude = half.log10().floor();
     let leading_one = half / 10_f64.powf(magnitude) < 1.95;
     let decimals = (-magnitude as i32 + i32::from(leading_one)).clamp(0, 3) as usize;
+    // Of a wide interval two digits are certain enough, and of the value those above them.
+    let step = 10_f64.powf(magnitude - 1.0).max(1.0);
+    let (value, half) =
+        if step > 1.0 { ((value / step).round() * step, (half / step).round() * step) } else { (value, half) };
     // An interval below the last digit is that digit: none is nothing.
     let half = half.max(0.1_f64.powi(decimals as i32));
     Some(format!("{value:.decimals$} {unit} ± {half:.decimals$}"))
@@ -159,6 +163,7 @@ mod tests {
     #[test_case(25_612.3, Some(41.0), "25.61 µs ± 0.04"; "hundredths")]
     #[test_case(25_612.3, Some(130.0), "25.61 µs ± 0.13"; "a leading one has two digits")]
     #[test_case(25_612.3, Some(3_400.0), "26 µs ± 3"; "units")]
+    #[test_case(512_345.0, Some(345_678.0), "510 µs ± 350"; "tens")]
     #[test_case(25_612.3, Some(0.01), "25.612 µs ± 0.001"; "no finer than a nanosecond")]
     #[test_case(25_612.3, None, "25.6 µs"; "no interval")]
     #[test_case(25_612.3, Some(f64::NAN), "25.6 µs"; "an interval that is none")]

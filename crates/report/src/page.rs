@@ -24,6 +24,7 @@ mod wire;
 use logbook::read::Document;
 use logbook::record::Record;
 
+use crate::answer;
 use crate::markup::json_in_script;
 use crate::number;
 use crate::plot::{Axis, Chart, Frame, STYLE, Scale};
@@ -161,10 +162,25 @@ fn heading(document: &Document) -> (String, String) {
 /// Between the coordinates of a method.
 const JOINT: &str = " · ";
 
+/// The answer, and the method below it.
 fn of_record(record: &Record) -> (String, String) {
+    let (name, rest) = named(record);
+    (answer::of(record), format!("{name}{JOINT}{rest}"))
+}
+
+/// Traffic and peer of a record, and the rest of its method.
+fn named(record: &Record) -> (String, String) {
     let method = record.method.to_string();
     let (first, rest) = method.split_once(JOINT).unwrap_or((&method, ""));
     (format!("{first}{JOINT}{}", crate::text::address(&record.target)), rest.to_owned())
+}
+
+/// A short name for a legend.
+fn name(document: &Document) -> String {
+    match document {
+        Document::Record(record) => named(record).0,
+        _ => heading(document).0,
+    }
 }
 
 impl Builder {

@@ -25,55 +25,56 @@ pub struct Running<'a> {
 
 /// The line, at most `style.width` cells: what matters least is left away where the width ends.
 pub fn line(running: &Running<'_>, style: &Style) -> String {
-    // From what is given up last to what is given up first; shown in the order of the numbers beside.
-    let mut parts: Vec<(u8, String)> = vec![(0, elapsed(running.elapsed, running.stop))];
-    let lost = running.total.lost + running.total.late;
-    if lost > 0 {
-        parts.push((5, format!("{} lost", grouped(lost))));
+    // In the order in which parts are dropped, the last first; printed in the order of the numbers beside them.
+    let mut parts: Vec<(u8, String)> = Vec::new();
+    let lost = (5, format!("{} lost", grouped(running.total.lost + running.total.late)));
+    let none_lost = running.total.lost + running.total.late == 0;
+    if !none_lost {
+        parts.push(lost.clone());
     }
-    parts.push((1, format!("{} answered", grouped(running.total.answered))));
-    if let Some(second) = running.second.filter(|_| running.total.one_way > 0) {
-        parts.extend(per_second(second, second.counts.messages_sent()).map(|rate| (2, format!("{rate} sent"))));
+    parts.push((1, number::count(running.total.answered, "reply", "replies")));
+    if let Some(second) = running.second {
+        let sends = running.total.one_way > 0;
+        let (count, sent) = if sends { (second.counts.messages_sent(), " sent") } else { (second.counts.answered, "") };
+        parts.extend(per_second(second, count).map(|rate| (2, format!("{rate}{sent}"))));
         parts.extend(mean(second).map(|mean| (3, mean)));
         parts.extend(second.max_ns.map(|max| (4, format!("max {max}"))));
-    } else if let Some(second) = running.second {
-        parts.extend(mean(second).map(|mean| (3, mean)));
-        parts.extend(per_second(second, second.counts.answered).map(|rate| (2, rate)));
-        parts.extend(second.max_ns.map(|max| (4, format!("max {max}"))));
     }
+    parts.extend(none_lost.then_some(lost));
+    fitted(&elapsed(running.elapsed, running.stop), parts, style)
+}
+
+/// The line of streams: `[ 3/10 s]  9.41 Gbit/s, 3.53 GB`, the rate being that of the latest interval.
+pub fn streaming(elapsed_ns: Nanos, stop: &Stop, bytes: Bytes, latest: Option<f64>, style: &Style) -> String {
+    let parts = [latest.and_then(number::bit_rate), Some(number::size(bytes))];
+    let parts = (0..).zip(parts.into_iter().flatten()).collect();
+    fitted(&elapsed(elapsed_ns, stop), parts, style)
+}
+
+/// As many of `parts` behind the time as the width has room for.
+fn fitted(elapsed: &str, mut parts: Vec<(u8, String)>, style: &Style) -> String {
     loop {
         let mut shown = parts.clone();
         shown.sort_by_key(|(place, _)| *place);
         let texts: Vec<String> = shown.into_iter().map(|(_, text)| text).collect();
-        let text = style.say(&texts.join(" · "));
-        if text.width() <= style.width || parts.len() == 1 {
+        let text = style.say(format!("{elapsed}  {}", texts.join(", ")).trim_end());
+        if text.width() <= style.width || parts.pop().is_none() {
             return text;
         }
-        parts.pop();
     }
 }
 
-/// The line of streams: `3 s of 10 s · 9.41 Gbit/s · 3.53 GB`, the rate being that of the latest interval.
-pub fn streaming(elapsed_ns: Nanos, stop: &Stop, bytes: Bytes, latest: Option<f64>, style: &Style) -> String {
-    let parts = [Some(elapsed(elapsed_ns, stop)), latest.and_then(number::bit_rate), Some(number::size(bytes))];
-    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
-    loop {
-        let text = style.say(&parts.join(" · "));
-        if text.width() <= style.width || parts.len() == 1 {
-            return text;
-        }
-        parts.pop();
-    }
-}
-
-/// `3 s of 10 s`, or towards whatever else ends the run.
+/// `[ 3/10 s]`, or towards whatever else ends the run.
 fn elapsed(elapsed: Nanos, stop: &Stop) -> String {
-    let elapsed = whole_seconds(elapsed);
+    const SECOND: u64 = 1_000_000_000;
     match (&stop.settled, stop.count, stop.after_ns) {
-        (Some(settled), ..) => format!("{elapsed}, until {settled}"),
-        (None, Some(count), None) => format!("{elapsed}, {} requests", grouped(count)),
-        (None, _, Some(after)) => format!("{elapsed} of {after}"),
-        (None, None, None) => elapsed,
+        (Some(settled), ..) => format!("[{}, until {settled}]", whole_seconds(elapsed)),
+        (None, Some(count), None) => format!("[{}, {} requests]", whole_seconds(elapsed), grouped(count)),
+        (None, _, Some(after)) if after.0 % SECOND == 0 => {
+            format!("[{:>2}/{} s]", grouped(elapsed.0 / SECOND), grouped(after.0 / SECOND))
+        }
+        (None, _, Some(after)) => format!("[{} of {after}]", whole_seconds(elapsed)),
+        (None, None, None) => format!("[{}]", whole_seconds(elapsed)),
     }
 }
 
@@ -89,7 +90,7 @@ fn mean(second: &Second) -> Option<String> {
 
 fn per_second(second: &Second, count: u64) -> Option<String> {
     let seconds = second.length_ns.as_secs_f64();
-    number::rate((count as f64 / seconds).round())
+    Some(number::rate((count as f64 / seconds).round())?.replace(" /s", "/s"))
 }
 
 #[cfg(test)]
@@ -118,14 +119,14 @@ mod tests {
 
     #[test]
     fn all_of_it_fits_a_terminal() {
-        assert_eq!(told(80, 2), "3 s of 10 s · 116 437 answered · 38 812 /s · mean 25.6 µs · max 1.03 ms · 2 lost");
-        assert_eq!(told(80, 0), "3 s of 10 s · 116 437 answered · 38 812 /s · mean 25.6 µs · max 1.03 ms");
+        assert_eq!(told(80, 2), "[ 3/10 s]  116 437 replies, 38 812/s, mean 25.6 µs, max 1.03 ms, 2 lost");
+        assert_eq!(told(80, 0), "[ 3/10 s]  116 437 replies, 38 812/s, mean 25.6 µs, max 1.03 ms, 0 lost");
     }
 
     #[test]
     fn what_is_lost_stays_longest_and_no_width_is_passed() {
-        assert_eq!(told(42, 2), "3 s of 10 s · 116 437 answered · 2 lost");
-        assert_eq!(told(24, 2), "3 s of 10 s · 2 lost");
+        assert_eq!(told(38, 2), "[ 3/10 s]  116 437 replies, 2 lost");
+        assert_eq!(told(24, 2), "[ 3/10 s]  2 lost");
         for width in 12..100 {
             assert!(told(width, 2).width() <= width, "{width}");
         }
@@ -138,7 +139,7 @@ mod tests {
         let second = Second { counts, ..second(1_000, 25_612.0, 1_030_000) };
         let running = Running { elapsed: Nanos::secs(1), stop: &stop, total: &counts, second: Some(&second) };
         let told = line(&running, &Style::default());
-        assert_eq!(told, "1 s of 10 s · 1 000 answered · 100 000 /s sent · mean 25.6 µs · max 1.03 ms");
+        assert_eq!(told, "[ 1/10 s]  1 000 replies, 100 000/s sent, mean 25.6 µs, max 1.03 ms, 0 lost");
     }
 
     #[test]
@@ -147,6 +148,6 @@ mod tests {
         let total = Counts { scheduled: 3, lost: 3, ..Counts::default() };
         let silent = Second { counts: total, min_ns: None, mean_ns: None, max_ns: None, ..second(0, 0.0, 0) };
         let running = Running { elapsed: Nanos::millis(500), stop: &stop, total: &total, second: Some(&silent) };
-        assert_eq!(line(&running, &Style::default()), "500 ms, 5 requests · 0 answered · 0 /s · 3 lost");
+        assert_eq!(line(&running, &Style::default()), "[500 ms, 5 requests]  0 replies, 0/s, 3 lost");
     }
 }

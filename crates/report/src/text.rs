@@ -1,7 +1,7 @@
 //! A record as the screen a person reads.
 //!
-//! From what matters most to what explains it: the method, the quantiles, the figures, the shape, where the time went,
-//! what to be warned of; verbose, also all that the record knows of both ends. What is absent is not shown, never as 0.
+//! The answer first, then its evidence (quantiles, mean, method, parts of the round trip), then the warnings; with `-v` also the
+//! distribution and all that the record knows of both ends. What is absent is not shown, never as 0.
 
 pub(crate) mod column;
 mod facts;
@@ -19,26 +19,31 @@ use measure::unit::Nanos;
 use measure::verdict::Warning;
 use unicode_width::UnicodeWidthStr;
 
+use crate::answer;
 use crate::histogram;
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
-use crate::text::column::{APART, JOINT, LABEL};
-use crate::words::command::Command;
-use crate::words::warning;
+use crate::text::column::LABEL;
+use crate::words::{self, command::Command, warning};
 
 /// The screen for `record`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(record: &Record, style: &Style) -> String {
-    let mut page = Page::new(*style);
-    headline(&mut page, record);
-    page.gap();
-    ended(&mut page, record);
+    let (mut page, answer) = (Page::new(*style), answer::of(record));
+    page.answer(&answer);
     if let Some(outcome) = &record.outcome {
         figures::quantiles(&mut page, outcome, &record.method);
         figures::figures(&mut page, outcome, &record.method);
-        shape(&mut page, &outcome.response);
-        page.gap();
+    }
+    if let Some(stream) = &record.stream {
+        stream::figures(&mut page, stream);
+    }
+    page.paragraph(INDENT, &Piece::new("method", Tone::Faint), LABEL, &method(record, &answer));
+    if let Some(outcome) = &record.outcome {
         if let Some(split) = &outcome.split {
-            where_the_time_went(&mut page, split);
+            parts(&mut page, split);
+        }
+        if style.verbose {
+            shape(&mut page, &outcome.response);
         }
         if let Some(both) = &outcome.one_way {
             one_way::both(&mut page, both);
@@ -46,9 +51,6 @@ pub fn render(record: &Record, style: &Style) -> String {
     }
     if let Some(probes) = &record.probes {
         probes::answers(&mut page, probes);
-    }
-    if let Some(stream) = &record.stream {
-        stream::figures(&mut page, stream);
     }
     if let Some(wire) = &record.wire {
         wire::tell(&mut page, wire);
@@ -61,14 +63,14 @@ pub fn render(record: &Record, style: &Style) -> String {
     page.finish()
 }
 
-/// `tcp exchange · 10.0.0.2:7663 · window 1 · …`: the method, with the target behind its first word.
-fn headline(page: &mut Page, record: &Record) {
-    let method = record.method.to_string();
-    let mut parts = method.split(JOINT);
-    let first = parts.next().map(|part| Piece::new(part, Tone::Strong));
-    let target = Piece::new(address(&record.target), Tone::Strong);
-    let items: Vec<Piece> = first.into_iter().chain([target]).chain(parts.map(Piece::from)).collect();
-    page.flow(0, INDENT, JOINT, &items);
+/// The method, and the protocol and the peer where the answer does not name them.
+fn method(record: &Record, answer: &str) -> String {
+    let (method, address) = (words::method::of(&record.method), address(&record.target));
+    if answer.contains(&address) {
+        method
+    } else {
+        format!("{} to {address}, {method}", answer::protocol(&record.method))
+    }
 }
 
 pub(crate) use stream::limiter;
@@ -84,23 +86,6 @@ pub(crate) fn address(target: &Target) -> String {
     }
     let host = target.host.as_deref().filter(|host| *host != target.address.to_string());
     host.map_or(address.clone(), |host| format!("{host} ({address})"))
-}
-
-/// How the run ended, where it did not end as planned.
-fn ended(page: &mut Page, record: &Record) {
-    let elapsed = record.elapsed().unwrap_or(Nanos::ZERO);
-    let (how, advice) = match &record.ended {
-        Ended::Complete => return,
-        Ended::Interrupted { signal } => (format!("by {signal} after {elapsed}"), None),
-        Ended::PeerLost { reason } => (
-            format!("after {elapsed}, the peer is gone: {reason}"),
-            warning::advice(&Warning::PeerLost { reason: reason.clone() }, Command::of(&record.method)),
-        ),
-    };
-    let told = format!("{how}; what was measured until then stands here");
-    let text = advice.map_or(told.clone(), |advice| format!("{told} → {advice}"));
-    page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL, &text);
-    page.gap();
 }
 
 /// The distribution as bars, where there are values enough for a shape and more than one row of them.
@@ -143,14 +128,15 @@ fn edge_text(bin: &histogram::Bin) -> String {
     format!("{above}{}", bin.from)
 }
 
-fn where_the_time_went(page: &mut Page, split: &Split) {
+/// The parts of a round trip between kernel timestamps.
+fn parts(page: &mut Page, split: &Split) {
     if split.clock_stepped {
         return;
     }
-    let part = |name: &str, time: Option<Nanos>| time.map(|time| Piece::from(format!("{name} {time}")));
+    let part = |name: &str, time: Option<Nanos>| time.map(|time| format!("{name} {time}"));
     let whole_path = split.path_ns.is_some() && split.peer_ns.is_some();
     let outside = if whole_path { None } else { split.outside_ns };
-    let parts: Vec<Piece> = [
+    let parts: Vec<String> = [
         part("send", split.send_to_sched_ns),
         part("queue", split.sched_to_driver_ns),
         part("path", split.path_ns.filter(|_| whole_path)),
@@ -164,46 +150,55 @@ fn where_the_time_went(page: &mut Page, split: &Split) {
     if parts.is_empty() {
         return;
     }
-    let exchanges = number::count(split.samples, "exchange", "exchanges");
-    let source = format!("medians of {exchanges}, kernel timestamps");
-    let head = [Piece::new("where the time went", Tone::Strong), Piece::new(source, Tone::Faint)];
-    page.flow(INDENT, INDENT, APART, &head);
-    page.flow(INDENT * 2, INDENT * 2, JOINT, &parts);
+    page.items(INDENT, &Piece::new("parts", Tone::Faint), LABEL, &parts);
     // Stamping costs time itself: the parts explain the stamped round trip, not the one above.
-    let wholes = [part("round trip, stamped", split.round_trip_ns), part("all", split.round_trip_unstamped_ns)];
-    let wholes: Vec<Piece> = wholes.into_iter().flatten().collect();
-    page.flow(INDENT * 2, INDENT * 2, JOINT, &wholes);
+    let whole = split.round_trip_ns.map_or_else(String::new, |whole| format!(", whose p50 is {whole}"));
+    let trips = number::count(split.samples, "timestamped round trip", "timestamped round trips");
+    page.paragraph(INDENT, &Piece::default(), LABEL, &format!("(medians of {trips}{whole})"));
 }
 
-/// The warnings with their advice, which weigh most first; those that the screen has told already, as how the run ended, are
-/// left away. A reader who has not asked for all is told so many, and the others by name.
+/// The warnings with their advice, the most important first. The answer has said already that the run was interrupted. Without `-v`
+/// the screen has [`MOST`] of them, and the number of the others.
 fn warnings(page: &mut Page, record: &Record) {
-    let told = |warning: &&Warning| {
-        !matches!(warning, Warning::Interrupted | Warning::PeerLost { .. }) || record.ended == Ended::Complete
-    };
-    let all: Vec<&Warning> = record.warnings.iter().filter(told).collect();
-    // One that is left over takes no more room than to say so.
-    let most = if page.style().verbose || all.len() <= MOST + 1 { all.len() } else { MOST };
-    let command = Command::of(&record.method);
-    for warning in &all[..most] {
-        let text = match warning::advice(warning, command) {
-            Some(advice) => format!("{} → {advice}", warning::seen(warning)),
-            None => warning::seen(warning),
-        };
-        page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), WARNING, &text);
+    let verbose = page.style().verbose;
+    let texts =
+        if verbose { record.warnings.iter().filter_map(|one| whole(one, record)).collect() } else { brief(record) };
+    let most = if verbose { texts.len() } else { MOST.min(texts.len()) };
+    for text in &texts[..most] {
+        page.warning(text);
     }
-    let rest: Vec<&str> = all[most..].iter().map(|warning| warning.kind()).collect();
-    if !rest.is_empty() {
-        let text = format!("{} more, told by -v: {}", rest.len(), rest.join(", "));
-        page.paragraph(INDENT, &Piece::new("warnings", Tone::Faint), WARNING, &text);
+    if texts.len() > most {
+        page.line(INDENT, &[Piece::new(format!("{} more: -v", texts.len() - most), Tone::Faint)]);
     }
 }
 
-/// Warnings that are told with their advice where nobody asked for all.
-const MOST: usize = 5;
+/// Warnings that the screen shows without `-v`.
+const MOST: usize = 3;
 
-/// Where a warning's text starts.
-const WARNING: usize = 11;
+/// A warning with its advice; `None` where the answer says the same.
+fn whole(warning: &Warning, record: &Record) -> Option<String> {
+    if *warning == Warning::Interrupted && record.ended != Ended::Complete {
+        return None;
+    }
+    let seen = warning::seen(warning);
+    let advice = warning::advice(warning, Command::of(&record.method));
+    Some(advice.map_or_else(|| seen.clone(), |advice| format!("{seen} → {advice}")))
+}
+
+/// The warnings without those that only explain an interval or a column, those of both hosts in one.
+fn brief(record: &Record) -> Vec<String> {
+    let both = warning::busy_hosts(&record.warnings, Command::of(&record.method));
+    let mut texts = Vec::new();
+    for warning in &record.warnings {
+        match (warning, &both) {
+            (Warning::Correlated { .. } | Warning::TooFewForQuantile { .. }, _) => {}
+            (Warning::Disturbed { end, .. }, Some(_)) if end != "our" => {}
+            (Warning::Disturbed { .. }, Some(both)) => texts.push(both.clone()),
+            _ => texts.extend(whole(warning, record)),
+        }
+    }
+    texts
+}
 
 #[cfg(test)]
 mod tests {
@@ -222,26 +217,45 @@ mod tests {
         render(record, &Style { verbose: true, ..Style::default() })
     }
 
-    /// The lines of the screen that tell of warnings.
-    fn told(record: &Record, verbose: bool) -> String {
+    /// The lines of the screen that are warnings.
+    fn warned(record: &Record, verbose: bool) -> String {
         let text = render(record, &Style { verbose, ..Style::default() });
-        text.find("  warning").map(|start| text[start..].to_owned()).unwrap_or_default()
+        text.find("\n! ").map(|start| text[start + 1..].to_owned()).unwrap_or_default()
     }
 
     #[test]
-    fn five_warnings_are_told_and_the_others_named() {
+    fn three_warnings_are_shown_and_the_others_counted() {
         let mut record = fixture::closed();
         record.ended = Ended::Complete;
-        let seven = examples().into_iter().map(|example| example.warning).filter(|one| one.kind() != "interrupted");
+        let seven = examples().into_iter().map(|example| example.warning).filter(|one| {
+            !matches!(one, Warning::Interrupted | Warning::Correlated { .. } | Warning::TooFewForQuantile { .. })
+        });
         record.warnings = seven.step_by(9).take(7).collect();
-        let (short, long) = (told(&record, false), told(&record, true));
-        assert_eq!((short.matches("  warning  ").count(), long.matches("  warning  ").count()), (5, 7));
+        let (short, long) = (warned(&record, false), warned(&record, true));
+        let marks = |text: &str| text.lines().filter(|line| line.starts_with("! ")).count();
+        assert_eq!((marks(&short), marks(&long)), (3, 7));
         assert!(short.lines().chain(long.lines()).all(|line| line.width() <= 80), "{short}{long}");
-        let rest: Vec<&str> = record.warnings[5..].iter().map(Warning::kind).collect();
-        assert!(short.contains("2 more, told by -v: ") && rest.iter().all(|kind| short.contains(kind)), "{short}");
-        // Six take no more lines than five and the name of the sixth.
-        record.warnings.pop();
-        assert_eq!(told(&record, false), told(&record, true));
+        assert!(short.ends_with("\n  4 more: -v\n"), "{short}");
+        record.warnings.truncate(3);
+        assert_eq!(warned(&record, false), warned(&record, true));
+    }
+
+    #[test]
+    fn busy_hosts_are_one_line_and_notes_need_v() {
+        let mut record = fixture::closed();
+        let busy = |end: &str, by: &str| Warning::Disturbed { end: end.to_owned(), by: vec![by.to_owned()] };
+        record.warnings = vec![
+            busy("our", "run-queue delay 34.0 %"),
+            busy("the peer's", "steal 29.0 %"),
+            Warning::Correlated { count: 40_000, effective: 9_000.0 },
+            Warning::TooFewForQuantile { q: 0.9999, needed: 100_000, seen: 40_000, run_for_ns: None },
+        ];
+        let short = warned(&record, false);
+        assert!(
+            short.starts_with("! Hosts busy (here 34.0 %, peer 29.0 %)") && short.matches("! ").count() == 1,
+            "{short}"
+        );
+        assert_eq!(warned(&record, true).lines().filter(|line| line.starts_with("! ")).count(), 4);
     }
 
     #[test]
@@ -253,7 +267,7 @@ mod tests {
         assert_eq!(command, Command::Load);
         let advice = warning::advice(&record.warnings[0], command).unwrap();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words(&told(&record, false)).contains(&words(&advice)));
+        assert!(words(&warned(&record, false)).contains(&words(&advice)));
     }
 
     #[test]

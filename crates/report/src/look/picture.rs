@@ -73,7 +73,7 @@ fn rows(look: &Look) -> Vec<(String, &Sums)> {
         let at = if leg.address > 0 { " (also)" } else { "" };
         rows.push((format!("{}{at}", name(leg)), &leg.sums));
         let own = |burst: &&Burst| burst.leg == place;
-        rows.extend(look.bursts.iter().find(own).map(|burst| ("  back to back".to_owned(), &burst.sums)));
+        rows.extend(look.bursts.iter().find(own).map(|burst| ("  no pause".to_owned(), &burst.sums)));
     }
     rows
 }

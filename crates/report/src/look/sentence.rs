@@ -1,137 +1,159 @@
-//! The sentence of a first look: which number stands for what an application will see, and why the others differ.
+//! Words of a quick survey: its answer, and the reasons why other rows differ from the reference.
 
+use logbook::look::LookDocument;
+use logbook::record::Ended;
 use measure::comparison::Word;
-use measure::look::{Believed, Cause, Finding, Leg, Look, Stands, Subject};
+use measure::look::{Believed, Cause, Finding, Look, Stands, Subject, Sums};
+use measure::method::Carrier;
+use measure::reach::{Service, Transport};
 
 use super::name;
 use crate::number;
 
-/// The sentence, without a full stop inside it.
-pub(super) fn of(look: &Look) -> String {
-    let Some(believed) = look.judgement.believed else { return nothing(look) };
-    let leg = &look.legs[believed.leg as usize];
-    let mut parts = vec![opening(look, believed, leg)];
-    parts.extend(explained(look));
-    format!("{}.", parts.join("; "))
+/// The answer: the time that an application meets, or as near as the host lets it be measured, and what was lost.
+pub fn answer(found: &LookDocument) -> String {
+    let look = &found.look;
+    let text = look.judgement.believed.map_or_else(|| nothing(look), |reference| opening(look, reference));
+    let end = if text.ends_with('.') { "" } else { "." };
+    let lost = lost(look).map_or_else(|| text.clone(), |lost| format!("{text}{end} {lost}"));
+    match &found.ended {
+        Ended::Complete => lost,
+        Ended::Interrupted { signal } => format!("{lost} (interrupted by {signal})"),
+        Ended::PeerLost { reason } => format!("{lost} (peer lost: {reason})"),
+    }
 }
 
-/// What has no place in the sentence, because no difference was shown of it.
-pub(super) fn besides(look: &Look) -> Option<String> {
-    let words = [(Word::NotShown, "no difference was shown of"), (Word::TooFewRuns, "too few rounds to compare")];
-    let parts: Vec<String> = words.into_iter().filter_map(|(word, words)| plain(look, word, words)).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-fn opening(look: &Look, believed: Believed, leg: &Leg) -> String {
+fn opening(look: &Look, reference: Believed) -> String {
+    let leg = &look.legs[reference.leg as usize];
     let half = leg.sums.quantiles.iter().find(|quantile| quantile.q == 0.5);
-    let firm = half.and_then(number::quantile);
-    let median = firm.or_else(|| Some(format!("~{}", half?.value_ns?))).unwrap_or_default();
-    match believed.stands {
-        Stands::Application => format!(
-            "{} with {}: {median} is what an application sees that asks every {}",
-            name(leg),
-            leg.who,
-            look.interval_ns
-        ),
-        Stands::Handshake => format!(
-            "{}: {median} is what the path and both kernels take; what a program there adds was not seen",
-            name(leg)
-        ),
-        Stands::Echo => format!(
-            "{}, for want of anything else: {median} is what the path takes for ICMP; no application uses that",
-            name(leg)
-        ),
+    let median = half.and_then(|half| number::quantile(half).or_else(|| Some(format!("~{}", half.value_ns?))));
+    let median = median.unwrap_or_default();
+    let host = &look.host;
+    match reference.stands {
+        Stands::Application => {
+            let protocol = if leg.carrier == Carrier::Udp { "UDP" } else { "TCP" };
+            let who = match leg.who {
+                measure::look::Who::Program { service: Service::Sonde } => String::new(),
+                who => format!(", answered by {who}"),
+            };
+            let median = median.strip_prefix('~').map_or(median.clone(), |rough| format!("About {rough}"));
+            format!("{median} (p50): a {protocol} request to {host}, one every {}{who}", look.interval_ns)
+        }
+        Stands::Handshake => {
+            let port = leg.port.map_or_else(String::new, |port| format!(", port {port}"));
+            format!("{median} (p50): TCP connect to {host}{port}. No program's reply was measured.")
+        }
+        Stands::Echo => format!("Only ICMP answered: {median} (p50). Applications do not use ICMP."),
     }
 }
 
-/// The causes, each with all that it explains.
-fn explained(look: &Look) -> Vec<String> {
-    const ORDER: [Cause; 7] = [
-        Cause::SlowIcmp,
-        Cause::NobodyWoken,
-        Cause::Interval,
-        Cause::Address,
-        Cause::Filtered,
-        Cause::AnotherHop,
-        Cause::NotEstablished,
-    ];
-    let told = |cause: Cause| {
-        let findings: Vec<&Finding> =
-            look.judgement.findings.iter().filter(|finding| finding.cause == Some(cause)).collect();
-        (!findings.is_empty()).then(|| why(look, cause, &findings))
+/// `Lost: 4 % of TCP :7663, 2 % of ICMP echo.` Of rows that answered at all; the table shows the others.
+fn lost(look: &Look) -> Option<String> {
+    let share = |name: String, sums: &Sums| {
+        let share = sums.lost as f64 / sums.due.max(1) as f64;
+        (sums.lost > 0 && sums.answered > 0).then(|| format!("{} of {name}", number::percent(share)))
     };
-    ORDER.into_iter().filter_map(told).collect()
+    let at = |address: u32| {
+        let asked = look.addresses.get(address as usize).filter(|_| address > 0);
+        asked.map_or_else(String::new, |asked| format!(" at {}", asked.address))
+    };
+    let rows = look.legs.iter().filter_map(|leg| share(format!("{}{}", name(leg), at(leg.address)), &leg.sums));
+    let runs = look
+        .bursts
+        .iter()
+        .filter_map(|burst| share(format!("{} without pause", name(look.legs.get(burst.leg as usize)?)), &burst.sums));
+    let parts: Vec<String> = rows.chain(runs).collect();
+    (!parts.is_empty()).then(|| format!("Lost: {}.", parts.join(", ")))
 }
 
-fn why(look: &Look, cause: Cause, findings: &[&Finding]) -> String {
-    let subjects = listed(&findings.iter().map(|finding| subject(look, finding)).collect::<Vec<_>>());
-    let are = if findings.len() > 1 { "are" } else { "is" };
-    match cause {
-        Cause::SlowIcmp => format!("{subjects}: {cause}, so TCP is to be believed"),
-        Cause::Filtered => format!("{subjects} {are} {cause}"),
-        Cause::NotEstablished => format!("{subjects}: why is {cause}"),
-        _ => format!("{subjects}: {cause}"),
+fn nothing(look: &Look) -> String {
+    format!("{} did not answer: no reply to ICMP echo, nor on {}", look.host, ports(look, None))
+}
+
+/// `11 ports`; of one transport where it is named.
+fn ports(look: &Look, transport: Option<Transport>) -> String {
+    let all = look.addresses.iter().flat_map(|asked| &asked.ports);
+    let count = all.filter(|port| transport.is_none_or(|one| port.transport == one)).count();
+    match transport {
+        Some(transport) => format!("{count} {}", transport.to_string().to_uppercase()),
+        None => number::count(count as u64, "port", "ports"),
     }
 }
 
-/// Those of which it is said that no difference was shown, or that there were too few rounds.
-fn plain(look: &Look, word: Word, words: &str) -> Option<String> {
-    let of = look.judgement.findings.iter().filter(|finding| finding.word == Some(word));
-    let subjects: Vec<String> = of.map(|finding| called(look, finding.of)).collect();
-    (!subjects.is_empty()).then(|| format!("{words} {}", listed(&subjects)))
-}
-
-/// `icmp echo (−114 µs)`.
-fn subject(look: &Look, finding: &Finding) -> String {
-    let called = called(look, finding.of);
-    match finding.shift {
-        Some(shift) => format!("{called} ({})", number::signed_time(shift.value_ns.round() as i64)),
-        None => called,
+/// That no program answered, and the action against it.
+pub(super) fn no_program(look: &Look) -> Option<String> {
+    let [tcp, udp] = [Transport::Tcp, Transport::Udp].map(|transport| ports(look, Some(transport)));
+    match look.judgement.believed.map(|reference| reference.stands) {
+        Some(Stands::Application) => None,
+        Some(_) => {
+            Some(format!("No program answered ({tcp}, {udp} ports) → run `sonde serve` there, or name a port (--port)"))
+        }
+        None => Some(format!("Nothing answered → name an open port (--port), or run `sonde check {}`", look.host)),
     }
 }
 
-fn called(look: &Look, of: Subject) -> String {
-    let leg = |place: u32| look.legs.get(place as usize).map_or_else(String::new, name);
+/// The reason of a row in at most 16 letters.
+pub(super) fn short(finding: &Finding) -> &'static str {
+    match (finding.word, finding.cause) {
+        (Some(Word::NotShown), _) => "not significant",
+        (Some(Word::TooFewRuns), _) => "too few rounds",
+        (_, Some(Cause::NobodyWoken)) => "no program woken",
+        (_, Some(Cause::SlowIcmp)) => "slow ICMP path",
+        (_, Some(Cause::AnotherHop)) => "another hop",
+        (_, Some(Cause::Filtered)) => "filtered",
+        (_, Some(Cause::Interval)) => "shorter interval",
+        (_, Some(Cause::Address)) => "other route",
+        (_, Some(Cause::NotEstablished)) => "not established",
+        (_, None) => "",
+    }
+}
+
+/// Explanations below the table: the columns, each cause once, and findings that have no row.
+pub(super) fn reasons(look: &Look) -> Vec<String> {
+    let findings = &look.judgement.findings;
+    let has = |cause: Cause| findings.iter().any(|finding| finding.cause == Some(cause) && has_row(finding));
+    let mut texts = Vec::new();
+    if findings.iter().any(|finding| finding.shift.is_some()) {
+        texts.push("shift: paired estimate against the reference · ~ rough (10–99 values beyond)".to_owned());
+    }
+    let told = [
+        (Cause::NobodyWoken, "no program woken: the kernel answers by itself"),
+        (Cause::SlowIcmp, "slow ICMP path: ICMP takes a slower path than TCP. Use the TCP value."),
+        (
+            Cause::Interval,
+            "shorter interval: shift against its own row. Only the interval differs: what has not run for a while takes longer.",
+        ),
+        (Cause::Address, "other route: shift against the same row of the first address"),
+    ];
+    texts.extend(told.into_iter().filter(|(cause, _)| has(*cause)).map(|(_, text)| text.to_owned()));
+    texts.extend(findings.iter().filter(|finding| !has_row(finding)).map(|finding| without_row(look, finding)));
+    texts
+}
+
+fn has_row(finding: &Finding) -> bool {
+    matches!(finding.of, Subject::Leg { .. } | Subject::Further { .. } | Subject::Burst { .. })
+}
+
+fn without_row(look: &Look, finding: &Finding) -> String {
     let address = |place: u32| {
         let asked = look.addresses.get(place as usize).filter(|_| look.addresses.len() > 1);
         asked.map_or_else(String::new, |asked| format!(" at {}", asked.address))
     };
-    match of {
-        Subject::Leg { leg: place } => leg(place),
-        Subject::Further { leg: place, .. } => {
-            let at = look.legs.get(place as usize).map_or(0, |leg| leg.address);
-            format!("{}{}", leg(place), address(at))
-        }
-        Subject::Burst { burst } => {
-            let place = look.bursts.get(burst as usize).map_or(0, |burst| burst.leg);
-            format!("{} back to back", leg(place))
-        }
-        Subject::Echo { address: place } => format!("icmp echo{}", address(place)),
-        Subject::Tcp { address: place } => format!("TCP{}", address(place)),
+    let (subject, evidence) = match finding.of {
+        Subject::Echo { address: place } => (format!("ICMP echo{}", address(place)), String::new()),
+        Subject::Tcp { address: place } => (format!("TCP{}", address(place)), String::new()),
         Subject::Port { address: place, port } => {
             let reset = look.resets.iter().find(|reset| (reset.address, reset.port) == (place, port));
-            let how = reset.map_or_else(String::new, |reset| format!(" ({})", reset.origin));
-            format!("tcp port {port}{}{how}", address(place))
+            let evidence = reset.map_or_else(String::new, |reset| format!(" ({})", reset.origin));
+            (format!("TCP port {port}{}", address(place)), evidence)
         }
-    }
-}
-
-fn nothing(look: &Look) -> String {
-    let silent = look.judgement.findings.is_empty();
-    let ports: usize = look.addresses.iter().map(|asked| asked.ports.len()).sum();
-    let mut text = format!("answers, of an echo and {ports} ports");
-    if !silent {
-        text.push_str(": ");
-        text.push_str(&explained(look).join("; "));
-    }
-    text.push_str(". Name a port where something listens (--port), or ask `sonde check` about the way there.");
-    text
-}
-
-fn listed(items: &[String]) -> String {
-    match items.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
-    }
+        Subject::Leg { .. } | Subject::Further { .. } | Subject::Burst { .. } => Default::default(),
+    };
+    let cause = match finding.cause {
+        Some(Cause::Filtered) => "filtered by a firewall, or by the host itself".to_owned(),
+        Some(Cause::AnotherHop) => "another hop than the host refuses".to_owned(),
+        Some(Cause::NotEstablished) | None => "reason not established".to_owned(),
+        Some(cause) => cause.to_string(),
+    };
+    format!("{subject}: {cause}{evidence}")
 }

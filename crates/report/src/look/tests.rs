@@ -45,21 +45,22 @@ fn no_line_is_too_wide_or_ends_in_a_space() {
 }
 
 #[test]
-fn the_first_lines_and_the_rest_are_the_whole() {
-    let look = fixture::look();
-    let whole = quiet(&look);
-    assert!(whole.ends_with(&rest(&look, &Style::default())));
-    assert!(whole.starts_with("db1 · 10.0.0.2 · every way once in 100 ms, for 5 s\n  first    icmp 98 µs · tcp 7663 "));
+fn the_first_replies_are_one_line() {
+    let mut line = FirstLine::new("db1", Nanos::millis(100), Nanos::secs(5));
+    line.add("icmp", None, Nanos::micros(98));
+    let grown = line.add("tcp", Some(22), Nanos::micros(121)).to_owned();
+    assert_eq!(grown, line.text());
+    assert_eq!(grown, "db1: one round per 100 ms for 5 s · ICMP 98 µs · TCP 22 121 µs");
 }
 
 #[test]
-fn a_line_that_grows_is_broken_between_answers() {
-    let mut line = FirstLine::new(Style { width: 40, ..Style::default() });
-    let text: String = [7_663, 12_865, 22].map(|port| line.add("tcp", Some(port), Nanos::micros(100))).concat();
-    assert_eq!(
-        text + line.end(),
-        "  first    tcp 7663 100 µs\n           tcp 12865 100 µs · tcp 22 100 µs\n"
-            .replace(" · tcp 22", "\n           tcp 22")
-    );
-    assert_eq!(FirstLine::new(Style::default()).end(), "");
+fn losses_are_in_the_answer_with_their_rows() {
+    let mut found = fixture::look();
+    found.look.legs[2].sums.lost = 2;
+    assert!(answer(&found).ends_with(". Lost: 4 % of TCP :7663."), "{}", answer(&found));
+}
+
+#[test]
+fn a_host_with_a_program_verbosely() {
+    assert_snapshot!(render(&fixture::look(), &Style { verbose: true, ..Style::default() }));
 }

@@ -13,11 +13,10 @@ use crate::plot::Frame;
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
 
-/// Whom it looked at, and how.
+/// The answer, and the method below it.
 pub(super) fn heading(found: &LookDocument) -> (String, String) {
-    let host = found.look.addresses.first().map_or_else(|| "a host".to_owned(), |asked| asked.address.clone());
-    let ways = crate::number::count(found.look.legs.len() as u64, "way", "ways");
-    (format!("first look · {host}"), format!("{ways}, in turns"))
+    let rows = crate::number::count(found.look.legs.len() as u64, "protocol or port", "protocols and ports");
+    (look::answer(found), format!("Quick survey of {}: {rows}, measured in the same rounds", found.look.host))
 }
 
 /// The part of the page that tells of `found`.
@@ -27,7 +26,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
         page.html.element("p", "class=\"early\"", "Ended early. What was found until then stands here.");
     }
     if let Some(chart) = picture::ways(found) {
-        let caption = "Bars: the median of each way, with its 95 % interval. Dots below: the same back to back.";
+        let caption = "Bars: p50 of each row, with its 95 % interval. Dots below: the same without pause.";
         page.chart(&format!("{}-y", told.id()), &chart, Frame::default(), caption);
     }
     let printed = look::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });

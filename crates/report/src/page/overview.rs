@@ -39,7 +39,7 @@ fn record_of(document: &Document) -> Option<&Record> {
 }
 
 fn plain_names(sources: &[Source]) -> Vec<String> {
-    let name = |(place, source): (usize, &Source)| format!("{} · {}", place + 1, super::heading(&source.document).0);
+    let name = |(place, source): (usize, &Source)| format!("{} · {}", place + 1, super::name(&source.document));
     sources.iter().enumerate().map(name).collect()
 }
 

@@ -7,7 +7,7 @@ use measure::unit::{Bytes, Nanos, grouped};
 
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
-use crate::text::column::LABEL;
+use crate::text::column::DETAIL;
 
 /// All that the record knows beyond its figures.
 pub(super) fn all(page: &mut Page, record: &Record) {
@@ -36,7 +36,7 @@ pub(super) fn all(page: &mut Page, record: &Record) {
 /// `label`, then the facts side by side under it.
 fn labelled(page: &mut Page, label: &str, facts: &[String]) {
     if !facts.is_empty() {
-        page.paragraph(INDENT, &Piece::new(label, Tone::Faint), LABEL + INDENT, &facts.join(APART_IN_TEXT));
+        page.paragraph(INDENT, &Piece::new(label, Tone::Faint), DETAIL + INDENT, &facts.join(APART_IN_TEXT));
     }
 }
 
@@ -70,7 +70,7 @@ fn parts(page: &mut Page, split: &Split) {
         page.paragraph(
             INDENT,
             &Piece::new("no split", Tone::Alarm),
-            LABEL + INDENT,
+            DETAIL + INDENT,
             "the system clock stepped meanwhile",
         );
     }

@@ -9,7 +9,7 @@ use measure::unit::{Nanos, grouped};
 use super::load;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
-use crate::text::column::{APART, LABEL};
+use crate::text::column::LABEL;
 
 /// The quantiles of each distribution in a row, in as many blocks of columns as the width needs.
 pub(super) fn quantiles(page: &mut Page, outcome: &Outcome, method: &Method) {
@@ -115,17 +115,17 @@ fn beyond(list: &[OfSent], timeout: Nanos, column: Column) -> Piece {
 fn rows<'a>(outcome: &'a Outcome, method: &Method, verbose: bool) -> Vec<Row<'a>> {
     let own = match outcome.loop_kind {
         LoopKind::Closed => "round trip",
-        LoopKind::Open => "response",
+        LoopKind::Open => "response time",
     };
     let mut rows = vec![Row { name: own, values: Values::Of(&outcome.response) }];
     if let Some(list) = &outcome.of_sent {
         rows.push(Row { name: "of all sent", values: Values::Beyond(list, method.timeout_ns) });
     }
     if let Some(service) = &outcome.service {
-        rows.push(Row { name: "service", values: Values::Of(service) });
+        rows.push(Row { name: "service time", values: Values::Of(service) });
     }
     if let Some(slip) = &outcome.slip {
-        rows.push(Row { name: "slip", values: Values::Of(&slip.distribution) });
+        rows.push(Row { name: "schedule lag", values: Values::Of(&slip.distribution) });
     }
     if let Some(list) = outcome.time_weighted.as_ref().filter(|_| verbose) {
         rows.push(Row { name: "random arrival", values: Values::Beyond(list, method.timeout_ns) });
@@ -147,52 +147,79 @@ fn intervals(page: &mut Page, distribution: &Distribution) {
     }
 }
 
-/// Mean and spread, counts and rates, losses, and whether the run settled.
+/// Mean and number of round trips, rates, statuses and losses; with `-v` also how the run developed.
 pub(super) fn figures(page: &mut Page, outcome: &Outcome, method: &Method) {
     let is_load = method.traffic.load().is_some();
-    let (ways, order) = if is_load { (load::ways(outcome), order(outcome)) } else { Default::default() };
-    let (counts, rates, losses) = (counts(outcome), rates(outcome), losses(outcome, is_load));
-    for items in [spread(&outcome.response), counts, rates, losses, ways, order, course(outcome)] {
-        if !items.is_empty() {
-            page.flow(INDENT, INDENT, APART, &items);
-        }
+    let order = if is_load { order(outcome) } else { Vec::new() };
+    let mean = summary(outcome, is_load);
+    if !mean.is_empty() {
+        page.items(INDENT, &Piece::default(), INDENT, &mean);
     }
+    let unanswered = outcome.counts.lost + outcome.counts.late > 0;
+    let tone = if unanswered { Tone::Alarm } else { Tone::Faint };
+    labelled(page, &Piece::new("status", tone), &statuses(outcome, is_load));
+    labelled(page, &Piece::new("loss", Tone::Alarm), &losses(outcome, is_load));
+    let slow = outcome.slip.as_ref().is_some_and(|slip| !slip.rate_achieved);
+    labelled(page, &Piece::new("rate", if slow { Tone::Alarm } else { Tone::Faint }), &rates(outcome));
+    labelled(page, &Piece::new("order", Tone::Alarm), &order);
     if page.style().verbose {
+        labelled(page, &Piece::new("course", Tone::Faint), &course(outcome));
         details(page, outcome, is_load);
     }
 }
 
-pub(super) fn spread(distribution: &Distribution) -> Vec<Piece> {
-    let mean = distribution.mean_ns.and_then(|mean| {
-        let text = number::estimate(mean, distribution.mean_ci_ns)?;
-        let sure = if text.contains('±') { " (95 %)" } else { "" };
-        Some(format!("mean {text}{sure}"))
-    });
-    let stddev = distribution.stddev_ns.and_then(number::time).map(|stddev| format!("stddev {stddev}"));
-    [mean, stddev].into_iter().flatten().map(Piece::from).collect()
+/// Items behind a label; nothing where there are none.
+fn labelled(page: &mut Page, label: &Piece, items: &[String]) {
+    if !items.is_empty() {
+        page.items(INDENT, label, LABEL, items);
+    }
 }
 
-/// How many there were and what became of them: the lost always, the other fates where there are any.
-fn counts(outcome: &Outcome) -> Vec<Piece> {
-    let counts = &outcome.counts;
-    let mut items: Vec<Piece> = load::messages(outcome).into_iter().collect();
-    if counts.answered == counts.scheduled && counts.scheduled > 0 {
-        items.push(Piece::from(number::count(counts.answered, "exchange", "exchanges")));
-    } else {
-        let (answered, scheduled) = (grouped(counts.answered), grouped(counts.scheduled));
-        let tone = if counts.answered == 0 { Tone::Alarm } else { Tone::Plain };
-        items.push(Piece::new(format!("{answered} of {scheduled} answered"), tone));
+/// `mean 24.2 µs ± 1.3 (95 %) · 82 023 round trips in 2 s (41 011/s)`.
+fn summary(outcome: &Outcome, is_load: bool) -> Vec<String> {
+    let mut items: Vec<String> = mean(&outcome.response).into_iter().collect();
+    let answered = outcome.counts.answered;
+    if answered > 0 {
+        let (one, many) = if is_load { ("reply", "replies") } else { ("round trip", "round trips") };
+        let closed = outcome.loop_kind == LoopKind::Closed;
+        let rate = outcome.answered_per_s.filter(|_| closed).and_then(number::rate);
+        let rate = rate.map_or_else(String::new, |rate| format!(" ({rate})"));
+        items.push(format!("{} in {}{rate}", number::count(answered, one, many), outcome.elapsed_ns));
     }
-    if outcome.loop_kind == LoopKind::Closed && counts.answered > 0 {
-        items.extend(outcome.answered_per_s.and_then(number::rate).map(Piece::from));
-    }
-    let tone = if counts.lost > 0 { Tone::Alarm } else { Tone::Plain };
-    items.push(Piece::new(format!("{} lost", grouped(counts.lost)), tone));
-    items.extend(others(counts));
     items
 }
 
-fn others(counts: &Counts) -> impl Iterator<Item = Piece> {
+/// `mean 24.2 µs ± 1.3 (95 %)`. An interval that reaches below zero says that the mean is not steady.
+pub(super) fn mean(distribution: &Distribution) -> Option<String> {
+    let mean = distribution.mean_ns?;
+    if distribution.mean_ci_ns.is_some_and(|half| half >= mean) {
+        return Some("mean not steady".to_owned());
+    }
+    let text = number::estimate(mean, distribution.mean_ci_ns)?;
+    let sure = if text.contains('±') { " (95 %)" } else { "" };
+    Some(format!("mean {text}{sure}"))
+}
+
+fn deviation(distribution: &Distribution) -> Option<String> {
+    Some(format!("standard deviation {}", number::time(distribution.stddev_ns?)?))
+}
+
+/// Requests by status, where not all were answered or some messages were odd.
+fn statuses(outcome: &Outcome, is_load: bool) -> Vec<String> {
+    let counts = &outcome.counts;
+    let others: Vec<String> = others(counts).collect();
+    let missing = counts.lost + counts.late;
+    let mut items: Vec<String> = load::messages(outcome).into_iter().collect();
+    if missing > 0 || !others.is_empty() || counts.answered != counts.scheduled {
+        let requests = if is_load { " requests" } else { "" };
+        items.push(format!("{} of {}{requests} answered", grouped(counts.answered), grouped(counts.scheduled)));
+        items.push(format!("{} lost", grouped(counts.lost)));
+    }
+    items.extend(others);
+    items
+}
+
+fn others(counts: &Counts) -> impl Iterator<Item = String> {
     [
         (counts.late, "late", "late"),
         (counts.refused, "refused", "refused"),
@@ -201,47 +228,42 @@ fn others(counts: &Counts) -> impl Iterator<Item = Piece> {
         (counts.duplicated, "duplicate", "duplicates"),
         (counts.reordered, "reordered", "reordered"),
         (counts.strays, "stray message", "stray messages"),
-        (counts.ticks_missed, "tick missed", "ticks missed"),
-        (counts.clock_steps, "step of the clock", "steps of the clock"),
+        (counts.ticks_missed, "skipped send", "skipped sends"),
+        (counts.clock_steps, "clock step", "clock steps"),
     ]
     .into_iter()
     .filter(|(count, ..)| *count > 0)
-    .map(|(count, one, many)| Piece::new(number::count(count, one, many), Tone::Alarm))
+    .map(|(count, one, many)| number::count(count, one, many))
 }
 
-/// What an open loop offered, and what came of it.
-fn rates(outcome: &Outcome) -> Vec<Piece> {
+/// What an open loop offered, sent and received.
+fn rates(outcome: &Outcome) -> Vec<String> {
     if outcome.loop_kind == LoopKind::Closed {
         return Vec::new();
     }
-    let say =
-        |what: &str, rate: Option<f64>| rate.and_then(number::rate).map(|rate| Piece::from(format!("{what} {rate}")));
-    let mut items: Vec<Piece> = [
-        say("offered", outcome.offered_per_s),
-        say("sent", outcome.sent_per_s),
-        say("received", outcome.received_per_s),
-        say("answered", outcome.answered_per_s),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let rates = [
+        ("offered", outcome.offered_per_s),
+        ("sent", outcome.sent_per_s),
+        ("received", outcome.received_per_s),
+        ("answered", outcome.answered_per_s),
+    ];
+    let rates = rates.into_iter().filter_map(|(name, rate)| Some(format!("{name} {}", number::rate(rate?)?)));
+    let mut items: Vec<String> = rates.collect();
     if let Some(slip) = &outcome.slip {
-        if !slip.rate_achieved {
-            items.push(Piece::new("rate not achieved", Tone::Alarm));
-        }
         items.extend(load::held(slip));
         if slip.behind_share > 0.0 {
-            items.push(Piece::from(format!("{} sent behind schedule", number::percent(slip.behind_share))));
+            items.push(format!("{} sent late", number::percent(slip.behind_share)));
         }
     }
     items
 }
 
-/// The ratio of losses with its interval, their runs, and on which way they were lost.
-fn losses(outcome: &Outcome, is_load: bool) -> Vec<Piece> {
+/// The loss rate with its interval, runs of losses, and their direction.
+fn losses(outcome: &Outcome, is_load: bool) -> Vec<String> {
     let (loss, counts) = (&outcome.loss, &outcome.counts);
+    let directions = if is_load { load::directions(outcome) } else { Vec::new() };
     if counts.lost + counts.late == 0 {
-        return Vec::new();
+        return directions;
     }
     let late = if counts.late > 0 { ", late included" } else { "" };
     let interval = match (loss.low, loss.high) {
@@ -249,87 +271,68 @@ fn losses(outcome: &Outcome, is_load: bool) -> Vec<Piece> {
         _ => String::new(),
     };
     let of = if is_load { " of the requests" } else { "" };
-    let ratio = loss.ratio.map(|ratio| format!("loss {}{of}{interval}{late}", number::percent(ratio)));
+    let ratio = loss.ratio.map(|ratio| format!("{}{of}{interval}{late}", number::percent(ratio)));
     let runs = (loss.periods > 0).then(|| {
-        let runs = number::count(loss.periods, "run", "runs");
-        format!("in {runs}, the longest {}", grouped(loss.longest_period))
+        let runs = number::count(loss.periods, "run of losses", "runs of losses");
+        format!("{runs}, longest {}", grouped(loss.longest_period))
     });
-    // Of a load the ways are told of all messages, not of the requests among them.
+    // A load counts the directions of all messages, not of the requests among them.
     let ways = if is_load { None } else { ways(loss, counts) };
-    [ratio, runs, ways].into_iter().flatten().map(Piece::from).collect()
+    [ratio, runs, ways].into_iter().flatten().chain(directions).collect()
 }
 
-/// Lost on the way there and on the way back, where the peer counted what it received.
+/// Lost requests and lost replies, where the peer counted.
 fn ways(loss: &Loss, counts: &Counts) -> Option<String> {
     let sent = counts.scheduled.checked_sub(counts.send_failed)?;
     let there = sent.checked_sub(loss.peer_received?)?;
     let back = (counts.lost + counts.late).checked_sub(there)?;
-    Some(format!("{} on the way there, {} back", grouped(there), grouped(back)))
+    Some(format!("{} on the way to the peer, {} back", grouped(there), grouped(back)))
 }
 
-/// How the run went: its first exchange, whether it settled, how much its values repeat each other.
-fn course(outcome: &Outcome) -> Vec<Piece> {
+/// The first round trip, the steady state, and how much the values repeat each other.
+fn course(outcome: &Outcome) -> Vec<String> {
     let mut items = Vec::new();
-    items.extend(outcome.first_ns.map(|first| Piece::from(format!("first {first}"))));
+    items.extend(outcome.first_ns.map(|first| format!("first round trip {first}")));
     if outcome.response.count == 0 {
         return items;
     }
     items.push(match outcome.steady {
-        Steady::Settled { transient: 0 } => Piece::from("steady"),
+        Steady::Settled { transient: 0 } => "steady state from the start".to_owned(),
         Steady::Settled { transient } => {
-            Piece::from(format!("steady after {}", number::count(transient, "answer", "answers")))
+            format!("steady state after {}", number::count(transient, "reply", "replies"))
         }
         Steady::Drifting { shift_ns } => {
-            Piece::new(format!("drifting by {} from first to last third", number::signed_time(shift_ns)), Tone::Alarm)
+            format!("drift of p50 by {} from first to last third", number::signed_time(shift_ns))
         }
-        Steady::NotFound => Piece::new("no steady state found", Tone::Alarm),
-        Steady::TooShort => Piece::from("too short to tell whether it is steady"),
+        Steady::NotFound => "no steady state found".to_owned(),
+        Steady::TooShort => "too short to detect a steady state".to_owned(),
     });
     if let Some(size) = number::correlated(&outcome.response) {
         let size = grouped(size.round().max(1.0) as u64);
-        items.push(Piece::from(format!("correlated: worth {size} independent values")));
+        items.push(format!("effective sample size {size} of {}", grouped(outcome.response.count)));
     }
+    items.extend(deviation(&outcome.response));
     items
 }
 
-/// What has more names than one number can have, and belongs to no one-screen summary.
+/// Jitter by its names, the bound of a loss that was not seen, and the seconds of a load.
 fn details(page: &mut Page, outcome: &Outcome, is_load: bool) {
-    let loss = &outcome.loss;
-    if let Some(high) = loss.high.filter(|_| outcome.counts.lost + outcome.counts.late == 0) {
-        page.paragraph(
-            INDENT,
-            &Piece::new("loss", Tone::Faint),
-            LABEL,
-            &format!("below {} (95 %)", number::percent(high)),
-        );
+    if let Some(high) = outcome.loss.high.filter(|_| outcome.counts.lost + outcome.counts.late == 0) {
+        let text = format!("below {} (95 %)", number::percent(high));
+        page.paragraph(INDENT, &Piece::new("loss", Tone::Faint), LABEL, &text);
     }
-    let items: Vec<Piece> = outcome.jitter.iter().flat_map(kinds).map(Piece::from).collect();
-    if !items.is_empty() {
-        page.flow(INDENT, INDENT, APART, &items);
-    }
+    labelled(page, &Piece::new("jitter", Tone::Faint), &outcome.jitter.iter().flat_map(kinds).collect::<Vec<_>>());
     if is_load {
         load::course(page, &outcome.seconds);
-        return;
-    }
-    let order = order(outcome);
-    if !order.is_empty() {
-        page.flow(INDENT, INDENT, APART, &order);
+    } else {
+        labelled(page, &Piece::new("order", Tone::Alarm), &order(outcome));
     }
 }
 
-/// The overtaken by how far they were, where there are any.
-fn order(outcome: &Outcome) -> Vec<Piece> {
-    let extents: Vec<Piece> = outcome
-        .reorder_extents
-        .iter()
-        .enumerate()
-        .filter(|(_, count)| **count > 0)
-        .map(|(class, count)| Piece::from(format!("{} by {}", grouped(*count), extent(class))))
-        .collect();
-    if extents.is_empty() {
-        return extents;
-    }
-    [Piece::new("reordered", Tone::Faint)].into_iter().chain(extents).collect()
+/// The reordered replies by how far they were overtaken, where there are any.
+fn order(outcome: &Outcome) -> Vec<String> {
+    let extents = outcome.reorder_extents.iter().enumerate().filter(|(_, count)| **count > 0);
+    extents.map(|(class, count)| format!("{} reordered by {}", grouped(*count), extent(class))).collect()
 }
 
 /// How many replies after the earliest one that overtook them those of a class came.

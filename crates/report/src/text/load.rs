@@ -1,4 +1,4 @@
-//! What only a load has: messages one way, which way they were lost, what kept the rate from being reached, its course.
+//! Figures of a load alone: one-way messages, the direction of losses, what held messages back, its seconds.
 
 use measure::event::Second;
 use measure::outcome::{Outcome, Slip};
@@ -9,32 +9,34 @@ use crate::number;
 use crate::text::column::LABEL;
 
 /// How many messages left, where not each of them was a request.
-pub(super) fn messages(outcome: &Outcome) -> Option<Piece> {
+pub(super) fn messages(outcome: &Outcome) -> Option<String> {
     let sent = outcome.counts.messages_sent();
-    (outcome.counts.one_way > 0).then(|| Piece::from(number::count(sent, "message", "messages")))
+    (outcome.counts.one_way > 0).then(|| number::count(sent, "message sent", "messages sent"))
 }
 
-/// What came to the peer, and how many were lost on each way, where the peer counted. Negative: the path doubled some.
-pub(super) fn ways(outcome: &Outcome) -> Vec<Piece> {
+/// Losses in each direction, where the peer counted and one of them is not 0. Negative: the path duplicated some.
+pub(super) fn directions(outcome: &Outcome) -> Vec<String> {
     let (loss, sent) = (&outcome.loss, outcome.counts.messages_sent());
+    if loss.forward.unwrap_or(0) == 0 && loss.reverse.unwrap_or(0) == 0 {
+        return Vec::new();
+    }
     let way = |lost: i64, of: u64, way: &str| {
         let share =
             if lost > 0 && of > 0 { format!(" ({})", number::percent(lost as f64 / of as f64)) } else { String::new() };
         let sign = if lost < 0 { "−" } else { "" };
-        let tone = if lost == 0 { Tone::Plain } else { Tone::Alarm };
-        Piece::new(format!("{sign}{}{share} lost on the way {way}", grouped(lost.unsigned_abs())), tone)
+        format!("{sign}{}{share} {way}", grouped(lost.unsigned_abs()))
     };
-    let there = loss.forward.map(|lost| way(lost, sent, "there"));
+    let there = loss.forward.map(|lost| way(lost, sent, "on the way to the peer"));
     let back = loss.reverse.map(|lost| way(lost, loss.peer_replied.unwrap_or(0), "back"));
     [there, back].into_iter().flatten().collect()
 }
 
-/// For how long something that was due could not leave, and why, where it was for long enough to be seen.
-pub(super) fn held(slip: &Slip) -> impl Iterator<Item = Piece> {
-    let held = [(slip.held_by_cap_ns, "the cap"), (slip.held_by_socket_ns, "a full socket")];
+/// How long scheduled messages could not be sent, and why, where it was long enough to be seen.
+pub(super) fn held(slip: &Slip) -> impl Iterator<Item = String> {
+    let held = [(slip.held_by_cap_ns, "the limit of requests in flight"), (slip.held_by_socket_ns, "a full socket")];
     held.into_iter().filter_map(|(span, by)| {
         let span = span.filter(|span| *span >= SEEN)?;
-        Some(Piece::from(format!("held back {span} by {by}")))
+        Some(format!("held back {span} by {by}"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! Each direction apart, and what is known of the clocks that tell them.
+//! One-way delays and the clocks they depend on.
 
 use measure::outcome::one_way::{ClockDifference, ClockState, ClockStep, OneWay, Spread};
 
@@ -8,22 +8,32 @@ use crate::text::column::{APART, JOINT};
 
 /// Delays there and back with the most that they may be off, and how that is known.
 pub(super) fn both(page: &mut Page, both: &OneWay) {
-    let rows = [("there", &both.forward), ("back", &both.reverse), ("both", &both.path), ("held", &both.held)];
+    let rows = [
+        ("to the peer", &both.forward),
+        ("back", &both.reverse),
+        ("both ways", &both.path),
+        ("held by peer", &both.held),
+    ];
     let rows: Vec<Vec<Piece>> = rows.iter().filter_map(|(name, spread)| Some(row(name, (*spread).as_ref()?))).collect();
     if rows.is_empty() {
         return;
     }
     page.gap();
-    let head = [Piece::new("one way", Tone::Strong), Piece::new(source(both), Tone::Faint)];
+    let head = [Piece::new("one-way delay", Tone::Strong), Piece::new(source(both), Tone::Faint)];
     page.flow(INDENT, INDENT, APART, &head);
     let columns = ["", "min", "p50", "p90", "p99", "max"].map(|name| Piece::new(name, Tone::Faint)).to_vec();
     let table: Vec<Vec<Piece>> = [columns].into_iter().chain(rows).collect();
     page.table(&table);
     match &both.clock {
         Some(clock) => clocks(page, clock),
-        None => page.flow(INDENT, INDENT, APART, &[Piece::new("no even clocks explain the times", Tone::Alarm)]),
+        None => page.flow(
+            INDENT,
+            INDENT,
+            APART,
+            &[Piece::new("no steady clock explains the times: directions not established", Tone::Alarm)],
+        ),
     }
-    let kept = [kept("our clock", both.ours), kept("the far side's", both.theirs)];
+    let kept = [kept("this host's clock", both.ours), kept("the peer's clock", both.theirs)];
     page.flow(INDENT, INDENT, JOINT, &kept);
     page.flow(INDENT, INDENT, APART, &numbers(both));
 }
@@ -33,7 +43,7 @@ fn source(both: &OneWay) -> String {
     let exchanges = number::count(both.exchanges, "exchange", "exchanges");
     let by_kernel = both.left_by_kernel.min(both.came_by_kernel);
     match by_kernel {
-        0 => format!("{exchanges}, times of this program"),
+        0 => format!("{exchanges}, user-space timestamps"),
         all if all == both.exchanges => format!("{exchanges}, kernel timestamps"),
         _ => format!("{exchanges}, {} of them with kernel timestamps", measure::unit::grouped(by_kernel)),
     }
@@ -52,23 +62,23 @@ fn delay(ns: i64) -> String {
 }
 
 fn clocks(page: &mut Page, clock: &ClockDifference) {
-    let bound = format!("there and back ±{}: estimated", clock.bound_ns);
+    let bound = format!("each direction ± {}, estimated", clock.bound_ns);
     let mut items = vec![Piece::from(bound)];
     if let Some(last) = clock.windows.last() {
-        items.push(Piece::from(format!("far clock {} ±{}", number::signed_time(last.offset_ns), last.bound_ns)));
+        items.push(Piece::from(format!("peer's clock {} ± {}", number::signed_time(last.offset_ns), last.bound_ns)));
         let (low, high) = (ppm(last.drift_low_ppm), ppm(last.drift_high_ppm));
-        items.push(Piece::from(format!("drift {} ppm ({low} … {high})", ppm(last.drift_ppm))));
+        items.push(Piece::from(format!("clock drift {} ppm ({low} … {high})", ppm(last.drift_ppm))));
     }
     if clock.windows.len() > 1 {
-        items.push(Piece::from(format!("the last of {} windows", clock.windows.len())));
+        items.push(Piece::from(format!("last of {} windows", clock.windows.len())));
     }
     if clock.rate_changes > 0 {
-        let changes = number::count(clock.rate_changes, "change of its rate", "changes of its rate");
+        let changes = number::count(clock.rate_changes, "change of the clock rate", "changes of the clock rate");
         items.push(Piece::new(changes, Tone::Alarm));
     }
     items.extend(clock.steps.iter().take(STEPS).map(|step| Piece::new(set(step), Tone::Alarm)));
     if clock.steps.len() > STEPS {
-        items.push(Piece::new(format!("and {} steps more", clock.steps.len() - STEPS), Tone::Alarm));
+        items.push(Piece::new(format!("{} more clock steps", clock.steps.len() - STEPS), Tone::Alarm));
     }
     page.flow(INDENT, INDENT, APART, &items);
 }
@@ -78,7 +88,7 @@ const STEPS: usize = 4;
 
 fn set(step: &ClockStep) -> String {
     let by = number::signed_time(step.by_ns);
-    format!("set by {by} ±{} at {}", step.bound_ns, step.before_ns)
+    format!("clock step of {by} ± {} at {}", step.bound_ns, step.before_ns)
 }
 
 /// With its sign, to a thousandth where it is small.
@@ -93,10 +103,10 @@ fn ppm(ppm: f64) -> String {
 
 fn kept(whose: &str, state: ClockState) -> Piece {
     let how = match (state.synchronised, state.error_ns) {
-        (Some(true), Some(error)) => format!("is kept at UTC within {error}"),
-        (Some(true), None) => "is kept at UTC".to_owned(),
-        (Some(false), _) => "is kept by nobody".to_owned(),
-        (None, _) => "does not say who keeps it".to_owned(),
+        (Some(true), Some(error)) => format!("is synchronised within {error}"),
+        (Some(true), None) => "is synchronised".to_owned(),
+        (Some(false), _) => "is not synchronised".to_owned(),
+        (None, _) => "reports no synchronisation".to_owned(),
     };
     Piece::from(format!("{whose} {how}"))
 }
@@ -104,13 +114,13 @@ fn kept(whose: &str, state: ClockState) -> Piece {
 fn numbers(both: &OneWay) -> Vec<Piece> {
     let counts = both.counts_answers.map(|counts| {
         if counts {
-            "its answers are numbered: losses have a direction"
+            "the peer numbers its replies: losses have a direction"
         } else {
-            "its answers repeat our numbers: losses have no direction"
+            "the peer repeats our numbers: losses have no direction"
         }
     });
     let either = both.lost_either_way.filter(|count| *count > 0);
-    let either = either.map(|count| format!("{} lost on a way that is not known", measure::unit::grouped(count)));
-    let hops = both.time_to_live.map(|left| format!("TTL {left} there"));
+    let either = either.map(|count| format!("{} lost in an unknown direction", measure::unit::grouped(count)));
+    let hops = both.time_to_live.map(|left| format!("TTL {left} at the peer"));
     counts.map(str::to_owned).into_iter().chain(either).chain(hops).map(Piece::from).collect()
 }

@@ -7,27 +7,27 @@ use measure::unit::grouped;
 
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
-use crate::text::column::LABEL;
+use crate::text::column::DETAIL;
 
 /// The kinds of answers, and whose resets they are.
 pub(super) fn answers(page: &mut Page, probes: &Probes) {
     page.gap();
-    let head = ["answers", "", "from", "TTL", "window", "options"];
+    let head = ["replies", "", "from", "TTL", "window", "options"];
     let mut rows = vec![head.map(|text| Piece::new(text, Tone::Faint)).to_vec()];
     rows.extend(probes.kinds.iter().map(|kind| row(kind).map(Piece::from).to_vec()));
     if rows.len() > 1 {
         page.table(&rows);
     }
-    for (count, what) in [(probes.others, "of further kinds"), (probes.unseen, "not looked at: they came too fast")] {
+    for (count, what) in [(probes.others, "of further types"), (probes.unseen, "not examined: they came too fast")] {
         if count > 0 {
-            let text = format!("{} {what}", number::count(count, "answer", "answers"));
-            page.paragraph(INDENT, &Piece::new("and", Tone::Faint), LABEL, &text);
+            let text = format!("{} {what}", number::count(count, "reply", "replies"));
+            page.paragraph(INDENT, &Piece::new("and", Tone::Faint), DETAIL, &text);
         }
     }
     if let Some(origin) = &probes.origin {
         page.gap();
         let tone = if origin.verdict == Verdict::AnotherHop { Tone::Alarm } else { Tone::Strong };
-        page.paragraph(INDENT, &Piece::new("whose reset", tone), LABEL, &origin.to_string());
+        page.paragraph(INDENT, &Piece::new("RST sender", tone), DETAIL, &origin.to_string());
     }
 }
 
@@ -71,6 +71,6 @@ mod tests {
         answers(&mut page, &counter.finish(2, Some(judge(None, &[], &[]))));
         let text = page.finish();
         assert!(text.contains("ICMP type 3 code 13: refused") && text.contains("10.0.0.9"), "{text}");
-        assert!(text.contains("2 answers not looked at") && text.contains("who answered is not shown"), "{text}");
+        assert!(text.contains("2 replies not examined") && text.contains("who answered is not shown"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The figures of a stream: what went through, at which rate, and how evenly.
+//! Evidence of a throughput result: what limits it, rates, CPU, TCP, losses, and latency under load.
 
 mod detail;
 
@@ -11,7 +11,7 @@ use measure::unit::grouped;
 use super::figures;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
-use crate::text::column::{APART, LABEL};
+use crate::text::column::LABEL;
 
 /// Intervals from which the slowest and the fastest say something.
 const SEVERAL: usize = 3;
@@ -31,24 +31,23 @@ pub(super) fn figures(page: &mut Page, stream: &Throughput) {
 
 fn one_way(page: &mut Page, stream: &Throughput, both: bool) {
     if both {
-        let which = if stream.direction == Direction::Receive { "from the far side" } else { "to the far side" };
+        let which = if stream.direction == Direction::Receive { "from the peer" } else { "to the peer" };
         page.line(INDENT, &[Piece::new(which, Tone::Strong)]);
     }
     if let Some(found) = &stream.detail {
-        detail::limit(page, &found.limit);
+        labelled(page, "evidence", &found.limit.because);
     }
-    for items in [rates(stream), counts(stream), evenness(stream)] {
-        if !items.is_empty() {
-            page.flow(INDENT, INDENT, APART, &items);
-        }
-    }
+    labelled(page, "rate", &rates(stream, page.style().verbose));
+    labelled(page, "bytes", &counts(stream));
     if let Some(found) = &stream.detail {
         detail::figures(page, stream, found);
     }
     if let Some(calls) = &stream.calls {
         page.gap();
         figures::quantiles_of(page, "call", calls);
-        page.flow(INDENT, INDENT, APART, &figures::spread(calls));
+        if let Some(mean) = figures::mean(calls) {
+            page.line(INDENT, &[Piece::from(mean)]);
+        }
     }
     if page.style().verbose {
         page.gap();
@@ -58,37 +57,40 @@ fn one_way(page: &mut Page, stream: &Throughput, both: bool) {
     page.gap();
 }
 
-/// What arrived first: it is the rate that a program has; what was sent may still stand in buffers or be lost.
-fn rates(stream: &Throughput) -> Vec<Piece> {
-    let rate = |what: &str, rate: Option<f64>, tone| {
-        let text = rate.and_then(number::bit_rate)?;
-        Some(Piece::new(format!("{what} {text}"), tone))
-    };
-    [rate("received", stream.received_bytes_per_s, Tone::Strong), rate("sent", stream.sent_bytes_per_s, Tone::Plain)]
-        .into_iter()
-        .flatten()
-        .collect()
+/// Items behind a label; nothing where there are none.
+fn labelled(page: &mut Page, label: &str, items: &[String]) {
+    if !items.is_empty() {
+        page.items(INDENT, &Piece::new(label, Tone::Faint), LABEL + 3, items);
+    }
 }
 
-fn counts(stream: &Throughput) -> Vec<Piece> {
+/// Received, sent, and the range of the intervals.
+fn rates(stream: &Throughput, verbose: bool) -> Vec<String> {
+    let rates = [("received", stream.received_bytes_per_s), ("sent", stream.sent_bytes_per_s)];
+    let rates = rates.into_iter().filter_map(|(name, rate)| Some(format!("{name} {}", number::bit_rate(rate?)?)));
+    let evenness = if verbose { evenness(stream) } else { Vec::new() };
+    rates.chain(evenness).collect()
+}
+
+fn counts(stream: &Throughput) -> Vec<String> {
     let (ours, theirs) = match stream.direction {
         Direction::Receive => ("received", "sent"),
         _ => ("sent", "received"),
     };
     let end = |carried: &Carried, done: &str| {
         let calls = number::count(carried.calls, "call", "calls");
-        Piece::from(format!("{} {done} in {calls}", number::size(carried.bytes)))
+        format!("{} {done} in {calls}", number::size(carried.bytes))
     };
     let mut items = vec![end(&stream.ours, ours)];
     items.extend(stream.theirs.as_ref().map(|peer| end(&peer.carried, theirs)));
     if stream.ours.failed_calls > 0 {
-        items.push(Piece::new(format!("{} not sent", grouped(stream.ours.failed_calls)), Tone::Alarm));
+        items.push(format!("{} not sent", grouped(stream.ours.failed_calls)));
     }
     items
 }
 
-/// The slowest and the fastest of the whole intervals; the last is short and told by nobody.
-fn evenness(stream: &Throughput) -> Vec<Piece> {
+/// The slowest and the fastest of the whole intervals; the last one is short and left out.
+fn evenness(stream: &Throughput) -> Vec<String> {
     let whole = stream.intervals.split_last().map_or(&[] as &[Interval], |(_, whole)| whole);
     let rates: Vec<f64> =
         whole.iter().filter_map(|interval| per_second(interval.carried.bytes, interval.length_ns)).collect();
@@ -97,8 +99,8 @@ fn evenness(stream: &Throughput) -> Vec<Piece> {
     }
     let slowest = rates.iter().copied().reduce(f64::min).and_then(number::bit_rate);
     let fastest = rates.iter().copied().reduce(f64::max).and_then(number::bit_rate);
-    let told = [("slowest interval", slowest), ("fastest", fastest)];
-    told.into_iter().filter_map(|(name, rate)| Some(Piece::from(format!("{name} {}", rate?)))).collect()
+    let rates = [("slowest interval", slowest), ("fastest", fastest)];
+    rates.into_iter().filter_map(|(name, rate)| Some(format!("{name} {}", rate?))).collect()
 }
 
 /// Each interval, up to as many as a person looks through.

@@ -5,7 +5,7 @@ use measure::wire::finding::{CaptureFacts, Check, Verdict, Wire, WireTimes, Wire
 
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
-use crate::text::column::LABEL;
+use crate::text::column::DETAIL;
 
 /// Under a label of its own, a few lines.
 pub(super) fn tell(page: &mut Page, wire: &Wire) {
@@ -16,7 +16,7 @@ pub(super) fn tell(page: &mut Page, wire: &Wire) {
     texts.push(capture(&wire.capture));
     let mut label = Piece::new("on the wire", tone);
     for text in texts {
-        page.paragraph(INDENT, &label, LABEL, &text);
+        page.paragraph(INDENT, &label, DETAIL, &text);
         label = Piece::from("");
     }
     page.gap();

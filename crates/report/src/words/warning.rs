@@ -1,4 +1,4 @@
-//! What a warning says: what was seen, what to try, and when it is raised. `docs/warnings.md` is made of these.
+//! The text of each warning: fact and consequence, action, and condition. `docs/warnings.md` is made of these.
 
 mod advice;
 pub mod example;
@@ -7,22 +7,41 @@ mod raised;
 mod refused;
 mod seen;
 
+use measure::verdict::Warning;
 use measure::verdict::order::Group;
+
+use crate::answer;
+use crate::words::command::Command;
 
 pub use advice::advice;
 pub use raised::raised_when;
 pub use seen::seen;
 
+/// One line for two busy hosts, with the first figure of each; `None` where not both were. Alone each has its own line.
+pub fn busy_hosts(warnings: &[Warning], command: Command) -> Option<String> {
+    let figure = |ours: bool| {
+        let reason = answer::disturbed(warnings, ours)?.first()?;
+        Some(reason[reason.find(|letter: char| letter.is_ascii_digit())?..].to_owned())
+    };
+    let (here, peer) = (figure(true)?, figure(false)?);
+    let rest = match command {
+        Command::Throughput => "the rate is affected → quiet them, --cpu",
+        Command::Syn => "compare only min, p50 → --cpu",
+        _ => "compare only min, p50 → --cpu, --peer-cpu",
+    };
+    Some(format!("Hosts busy (here {here}, peer {peer}): {rest}"))
+}
+
 /// The heading of a group's part of the page.
 pub fn title(group: Group) -> &'static str {
     match group {
         Group::WhoAnswered => "Who answered",
-        Group::Missing => "What is missing, or contradicted",
-        Group::Fates => "What became of requests",
-        Group::Schedule => "The schedule",
-        Group::Machines => "The machines",
-        Group::Reading => "What a number does not stand for",
-        Group::Statistics => "How far a number can be trusted",
+        Group::Missing => "Missing or contradicted data",
+        Group::Fates => "Request status",
+        Group::Schedule => "Schedule",
+        Group::Machines => "Hosts",
+        Group::Reading => "Numbers that are easily misread",
+        Group::Statistics => "Precision",
         Group::Settings => "Sockets and sizes",
     }
 }

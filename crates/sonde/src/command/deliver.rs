@@ -113,27 +113,14 @@ pub fn run_comparison(found: &RunComparisonDocument, options: &ResultOptions, ou
     deliver(&Told { text: &text, json: &|| found.to_json(), document: &|| None }, options, output)
 }
 
-/// How much of a screen is still to be printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Screen {
-    /// All of it.
-    Whole,
-    /// What stands below its first lines, which were printed while it was measured.
-    Rest,
-}
-
-/// Likewise a first look.
+/// Delivers a quick survey.
 ///
 /// # Errors
-/// A look that is no JSON, a file that cannot be written.
-pub fn look(found: &LookDocument, options: &ResultOptions, output: &Output, screen: Screen) -> Result<(), Failure> {
-    let whole = || report::look::render(found, output.style());
-    let rest = || report::look::rest(found, output.style());
-    let (json, document) = (|| found.to_json(), || Some(Document::Look(Box::new(found.clone()))));
-    let told = Told { text: &whole, json: &json, document: &document };
-    let shown: &dyn Fn() -> String = if screen == Screen::Rest { &rest } else { &whole };
-    print(&Told { text: shown, ..told }, options, output)?;
-    write_all(&told, options)
+/// A survey that is no JSON, a file that cannot be written.
+pub fn look(found: &LookDocument, options: &ResultOptions, output: &Output) -> Result<(), Failure> {
+    let text = || report::look::render(found, output.style());
+    let document = || Some(Document::Look(Box::new(found.clone())));
+    deliver(&Told { text: &text, json: &|| found.to_json(), document: &document }, options, output)
 }
 
 /// A result in each of its forms, made when it is wanted.

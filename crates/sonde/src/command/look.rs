@@ -29,7 +29,7 @@ use measure::method::{Asked as Wish, Carrier};
 use measure::reach::{AddressReach, PortFinding, Seen, Transport, Verdict};
 use measure::unit::{Instant, Nanos};
 use protocol::native::key::Key;
-use report::look::Opening;
+use report::look::FirstLine;
 use uuid::Uuid;
 
 use crate::command::check::target::PortWish;
@@ -68,7 +68,7 @@ pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) ->
     let document =
         LookDocument { head: Head::new(Uuid::now_v7(), tool(), command, started), look, ended: ended(&interruption) };
     stream.write(&Line::Looked(Box::new(document.clone())));
-    let delivered = deliver::look(&document, &options.result, output, deliver::Screen::Rest);
+    let delivered = deliver::look(&document, &options.result, output);
     stream.faults().into_iter().next().map_or(delivered, Err)?;
     Ok(exit(&document.look, &interruption))
 }
@@ -133,9 +133,8 @@ impl<'a> Run<'a> {
     fn look(&self, stream: Stream<'a>) -> (Look, Stream<'a>) {
         let options = self.options;
         let names: Vec<String> = self.places.iter().map(|place| reach::shown(*place)).collect();
-        let opening =
-            Opening { host: &options.host.host, addresses: &names, interval: options.every, length: options.time };
-        let first = First::open(&opening, &options.result, stream, self.output);
+        let line = FirstLine::new(&options.host.host, options.every, options.time);
+        let first = First::open(line, &options.result, stream, self.output);
         let reached = self.survey(&names, &first);
         let stream = first.close();
         let mut rounds = Rounds::new(self.ways(&reached), options.every, Arc::clone(&self.live));

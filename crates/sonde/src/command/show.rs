@@ -69,7 +69,7 @@ pub fn run(options: &ShowOptions, output: &Output) -> Result<Exit, Failure> {
                 Line::Found(search)
             }
             Document::Look(look) => {
-                deliver::look(&look, &options.result, output, deliver::Screen::Whole)?;
+                deliver::look(&look, &options.result, output)?;
                 Line::Looked(look)
             }
             Document::Run(run) => {

@@ -69,7 +69,9 @@ fn a_seed_is_drawn_where_none_is_given() {
 fn text_says_the_method_and_that_the_reflector_is_our_own() {
     let assert = sonde(&["rtt", "-c", "1000", "--warm-up", "0", "--timeout", "60s"]).assert().success().stderr("");
     let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
-    for word in ["tcp exchange", "window 1", "back to back", "64 B", "own reflector", "1 000 exchanges", "0 lost"] {
+    for word in
+        ["TCP over loopback", "1 request in flight", "no pause", "64 B", "own reflector", "1 000 round trips", "0 lost"]
+    {
         assert!(text.contains(word), "{word} in {text}");
     }
     assert!(!text.contains('\u{1b}'), "no colour off a terminal");
@@ -152,7 +154,7 @@ fn a_disk_that_fills_up_ends_no_measurement() {
 fn strict_is_99_when_the_rate_was_not_reached() {
     let words = ["rtt", "-q", "-t", "0.3", "--rate", "1G/s", "--warm-up", "0"];
     sonde(&words).assert().code(0);
-    sonde(&[&words[..], &["--strict"]].concat()).assert().code(99).stdout(contains("exchanges"));
+    sonde(&[&words[..], &["--strict"]].concat()).assert().code(99).stdout(contains("Rate not reached: "));
     sonde(&["rtt", "-q", "-c", "100", "--strict"]).assert().code(0);
 }
 
@@ -170,6 +172,6 @@ fn what_is_shown_must_be_a_record() {
 fn a_record_comes_through_a_pipe_as_well() {
     let json = printed(&mut sonde(&["rtt", "--json", "-q", "-c", "100", "--warm-up", "0"]));
     let text = printed(sonde(&["show", "-"]).write_stdin(json.clone()));
-    assert!(text.contains("100 exchanges"), "{text}");
+    assert!(text.contains("100 round trips"), "{text}");
     assert_eq!(printed(sonde(&["show", "--json", "-"]).write_stdin(json.clone())), json);
 }

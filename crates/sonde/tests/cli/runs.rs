@@ -162,7 +162,7 @@ fn a_record_is_shown_by_its_name() {
     let found = printed(&mut stored(folder.path(), &["show", id, "--json"]));
     assert_eq!(document(found.as_bytes())["id"], id);
     let text = printed(&mut stored(folder.path(), &["show", id]));
-    assert!(text.contains("exchange · 127.0.0.1:") && text.contains("3 exchanges"), "{text}");
+    assert!(text.contains("to 127.0.0.1:") && text.contains("3 round trips"), "{text}");
 }
 
 #[test_case(&["show", "0199"], "starts several names: run 0199f2ab-0001-"; "several")]

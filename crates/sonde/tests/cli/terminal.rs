@@ -48,7 +48,7 @@ fn progress_is_shown_and_wiped() {
 #[test]
 fn quiet_shows_no_progress() {
     let (text, _) = rest(on_terminal(&["rtt", "-q", "-t", "1.2", "--warm-up", "0", "--no-stamps"]));
-    assert!(!text.contains("\u{1b}[2K") && text.contains("exchanges"), "{text}");
+    assert!(!text.contains("\u{1b}[2K") && text.contains("round trips"), "{text}");
 }
 
 #[test]
@@ -62,17 +62,17 @@ fn colour_is_for_terminals_and_can_be_declined() {
 #[test]
 fn ctrl_c_prints_what_was_measured() {
     let mut session = on_terminal(&["rtt", "-t", "1h", "--warm-up", "0"]);
-    session.expect("answered").unwrap();
+    session.expect("replies").unwrap();
     session.send(ControlCode::EndOfText).unwrap();
     let (text, status) = rest(session);
-    assert!(text.contains("exchanges") && text.contains("p50"), "{text}");
+    assert!(text.contains("round trips") && text.contains("interrupted by SIGINT"), "{text}");
     assert_eq!(exited(status), 130);
 }
 
 #[test]
 fn ctrl_backslash_tells_the_numbers_so_far_and_goes_on() {
     let mut session = on_terminal(&["rtt", "-t", "6", "--warm-up", "0"]);
-    session.expect("answered").unwrap();
+    session.expect("replies").unwrap();
     session.send(ControlCode::FileSeparator).unwrap();
     session.expect("so far: ").unwrap();
     let (text, status) = rest(session);

@@ -1,19 +1,17 @@
-//! What is told of streams where both ends are ours: what limits them, who worked how much, what was lost, how evenly several
-//! share, and what they did to exchanges beside them.
+//! Evidence that needs sonde at both ends: CPU, TCP, losses, the share of each stream, and latency under load.
 
 use measure::interval::glance::TcpGlance;
+use measure::method::Direction;
 use measure::throughput::detail::{Detail, Processors};
 use measure::throughput::latency::{Phase, UnderLoad};
-use measure::throughput::limit::{Limit, Limiter};
+use measure::throughput::limit::Limiter;
 use measure::throughput::{Stream, Throughput, per_second};
 use measure::unit::{Nanos, grouped};
 
+use super::labelled;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
-use crate::text::column::APART;
 
-/// Where the sentence starts.
-const LIMIT: usize = 11;
 /// Streams of which each has a row.
 const SHOWN: usize = 64;
 
@@ -32,77 +30,67 @@ pub fn name(limiter: Limiter) -> &'static str {
     }
 }
 
-/// The one sentence.
-pub fn limit(page: &mut Page, limit: &Limit) {
-    let why = limit.because.join("; ");
-    let between = if why.is_empty() { "" } else { ": " };
-    let text = format!("{}{between}{why}", name(limit.limiter));
-    page.paragraph(INDENT, &Piece::new("limited by", Tone::Strong), LIMIT + INDENT, &text);
-}
-
-/// Losses, processors, evenness, what TCP saw.
+/// Losses, CPU, TCP and the share of each stream.
 pub fn figures(page: &mut Page, stream: &Throughput, found: &Detail) {
-    for items in [lost(found), processors(found), tcp(stream, found), sharing(found), handing(found)] {
-        if !items.is_empty() {
-            page.flow(INDENT, INDENT, APART, &items);
-        }
-    }
+    labelled(page, "loss", &lost(found));
+    labelled(page, "CPU", &processors(stream, found));
+    labelled(page, "TCP", &tcp(stream, found));
+    labelled(page, "streams", &sharing(found));
+    labelled(page, "sends", &handing(found));
 }
 
-/// Datagrams that did not come, came late or twice, and how unevenly they came.
-fn lost(found: &Detail) -> Vec<Piece> {
+/// Datagrams that were lost, late or duplicated, and their jitter.
+fn lost(found: &Detail) -> Vec<String> {
     let Some(datagrams) = &found.datagrams else { return Vec::new() };
     let share = datagrams.loss().map(number::percent).unwrap_or_default();
-    let lost =
-        format!("lost {} of {} ({share})", grouped(datagrams.lost.max(0).cast_unsigned()), grouped(datagrams.expected));
-    let tone = if datagrams.lost > 0 { Tone::Alarm } else { Tone::Plain };
-    let mut items = vec![Piece::new(lost, tone)];
-    let counted =
-        [("out of order", datagrams.out_of_order), ("twice", datagrams.duplicates), ("foreign", datagrams.foreign)];
-    items.extend(
-        counted
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(name, count)| Piece::from(format!("{} {name}", grouped(count)))),
-    );
+    let lost = grouped(datagrams.lost.max(0).cast_unsigned());
+    let mut items = vec![format!("{lost} of {} datagrams lost ({share})", grouped(datagrams.expected))];
+    let counted = [
+        ("out of order", datagrams.out_of_order),
+        ("duplicates", datagrams.duplicates),
+        ("foreign", datagrams.foreign),
+    ];
+    let counted = counted.into_iter().filter(|(_, count)| *count > 0);
+    items.extend(counted.map(|(name, count)| format!("{} {name}", grouped(count))));
     // Named by its source: jitter is not one number.
-    items.extend(datagrams.jitter().map(|jitter| Piece::from(format!("jitter (RFC 3550) {jitter}"))));
+    items.extend(datagrams.jitter().map(|jitter| format!("jitter (RFC 3550) {jitter}")));
     items
 }
 
-fn processors(found: &Detail) -> Vec<Piece> {
-    [("sender", &found.sender), ("receiver", &found.receiver)]
-        .into_iter()
-        .filter_map(|(name, end)| busy(name, end))
-        .collect()
+/// The processors of this host, then those of the peer.
+fn processors(stream: &Throughput, found: &Detail) -> Vec<String> {
+    let (here, peer) = match stream.direction {
+        Direction::Receive => (&found.receiver, &found.sender),
+        _ => (&found.sender, &found.receiver),
+    };
+    [("here", here), ("peer", peer)].into_iter().filter_map(|(name, end)| busy(name, end)).collect()
 }
 
-/// `sender 97 % of a CPU, 12 % soft interrupts, 0.31 s/GB`.
-fn busy(name: &str, end: &Processors) -> Option<Piece> {
-    let thread = end.busiest_thread_share.map(|share| format!("{} of a CPU", number::percent(share)));
+/// `here 40.5 % of a core, 12 % soft interrupts, 188 ms/GB`.
+fn busy(name: &str, end: &Processors) -> Option<String> {
+    let thread = end.busiest_thread_share.map(|share| format!("{} of a core", number::percent(share)));
     let soft = end
         .softirq_share
         .filter(|share| *share >= 0.01)
         .map(|share| format!("{} soft interrupts", number::percent(share)));
-    let cost = end.ns_per_gigabyte.map(|cost| format!("{cost} CPU a GB"));
-    let told: Vec<String> = [thread, soft, cost].into_iter().flatten().collect();
-    (!told.is_empty()).then(|| Piece::from(format!("{name} {}", told.join(", "))))
+    let cost = end.ns_per_gigabyte.map(|cost| format!("{cost}/GB"));
+    let items: Vec<String> = [thread, soft, cost].into_iter().flatten().collect();
+    (!items.is_empty()).then(|| format!("{name} {}", items.join(", ")))
 }
 
-/// What the senders' TCP saw; of several streams of the first.
-fn tcp(stream: &Throughput, found: &Detail) -> Vec<Piece> {
+/// Figures of the senders' TCP; of several streams those of the first.
+fn tcp(stream: &Throughput, found: &Detail) -> Vec<String> {
     let senders =
         if stream.streams.iter().any(|stream| stream.tcp.is_some()) { &stream.streams } else { &found.theirs };
     let Some(first) = senders.iter().find_map(|stream| stream.tcp.as_ref()) else { return Vec::new() };
     let again: u64 = senders.iter().filter_map(|stream| stream.tcp?.retransmits).sum();
-    let mut items =
-        vec![Piece::new(format!("retransmits {}", grouped(again)), if again > 0 { Tone::Alarm } else { Tone::Plain })];
-    let time = |name: &str, time: Option<Nanos>| time.map(|time| format!("{name} {time}"));
-    let window =
-        |name: &str, bytes: Option<measure::unit::Bytes>| bytes.map(|bytes| format!("{name} {}", number::size(bytes)));
-    let told =
-        [time("rtt", first.rtt_ns), time("min rtt", first.min_rtt_ns), window("cwnd", first.cwnd_bytes), held(first)];
-    items.extend(told.into_iter().flatten().map(Piece::from));
+    let mut items = vec![number::count(again, "retransmission", "retransmissions")];
+    items.extend(first.rtt_ns.map(|rtt| {
+        let least = first.min_rtt_ns.map_or_else(String::new, |least| format!(" (min {least})"));
+        format!("RTT {rtt}{least}")
+    }));
+    items.extend(first.cwnd_bytes.map(|bytes| format!("cwnd {}", number::size(bytes))));
+    items.extend(held(first));
     items
 }
 
@@ -113,34 +101,31 @@ fn held(tcp: &TcpGlance) -> Option<String> {
     let (window, buffer) = (share(tcp.rwnd_limited_ns), share(tcp.sndbuf_limited_ns));
     (window + buffer >= 0.01).then(|| {
         format!(
-            "waited for the receiver {}, for its own buffer {} of the busy time",
+            "waited {} of the busy time for the receiver's window, {} for the send buffer",
             number::percent(window),
             number::percent(buffer)
         )
     })
 }
 
-fn sharing(found: &Detail) -> Vec<Piece> {
-    let fair = found.fairness.map(|index| format!("shared evenly to {index:.3} (Jain)"));
+fn sharing(found: &Detail) -> Vec<String> {
+    let fair = found.fairness.map(|index| format!("Jain's fairness index {index:.3}"));
     let steady = found.steady_after_ns.map(|after| match after {
-        Nanos::ZERO => "steady from the first interval".to_owned(),
-        after => format!("steady after {after}"),
+        Nanos::ZERO => "steady state from the first interval".to_owned(),
+        after => format!("steady state after {after}"),
     });
-    [fair, steady].into_iter().flatten().map(Piece::from).collect()
+    [fair, steady].into_iter().flatten().collect()
 }
 
-fn handing(found: &Detail) -> Vec<Piece> {
+fn handing(found: &Detail) -> Vec<String> {
     let copied = found.zero_copy.filter(|done| done.sends > 0).map(|done| {
-        format!(
-            "zero copy: {} of the sends were copied after all",
-            number::percent(done.copied as f64 / done.sends as f64)
-        )
+        format!("zero copy: the kernel copied {} of the sends", number::percent(done.copied as f64 / done.sends as f64))
     });
     let late = (found.undrained > 0).then(|| {
         let streams = number::count(u64::from(found.undrained), "stream", "streams");
-        format!("{streams} not drained: what is missing may have been on its way")
+        format!("{streams} not drained: missing bytes may have been in flight")
     });
-    [copied, late].into_iter().flatten().map(Piece::from).collect()
+    [copied, late].into_iter().flatten().collect()
 }
 
 /// Each stream, where there are several.
@@ -148,7 +133,7 @@ pub fn streams(page: &mut Page, stream: &Throughput) {
     if stream.streams.len() < 2 {
         return;
     }
-    let head = ["stream", "ours", "theirs", "retransmits", "lost"].map(|text| Piece::new(text, Tone::Faint));
+    let head = ["stream", "here", "peer", "retransmissions", "lost"].map(|text| Piece::new(text, Tone::Faint));
     let mut rows = vec![head.to_vec()];
     let theirs = |index: usize| stream.detail.as_ref().and_then(|found| found.theirs.get(index));
     for (index, ours) in stream.streams.iter().enumerate().take(SHOWN) {
@@ -173,27 +158,22 @@ pub fn streams(page: &mut Page, stream: &Throughput) {
 pub fn under_load(page: &mut Page, latency: &UnderLoad) {
     page.line(
         INDENT,
-        &[
-            Piece::new("exchanges beside the streams", Tone::Strong),
-            Piece::new(format!("  {}", latency.method), Tone::Faint),
-        ],
+        &[Piece::new("latency under load", Tone::Strong), Piece::new(format!("  {}", latency.method), Tone::Faint)],
     );
-    let head = ["", "p50", "p90", "p99", "longest", "unanswered"].map(|text| Piece::new(text, Tone::Faint));
+    let head = ["", "p50", "p90", "p99", "max", "unanswered"].map(|text| Piece::new(text, Tone::Faint));
     let mut rows = vec![head.to_vec()];
     for (name, phase) in [("idle", &latency.idle), ("loaded", &latency.loaded), ("after", &latency.after)] {
         rows.push(row(name, phase));
     }
     page.table(&rows);
-    let added = |q: f64, name: &str| latency.added(q).map(|added| format!("{} at {name}", number::signed_time(added)));
-    let told: Vec<String> = [added(0.5, "the median"), added(0.99, "p99")].into_iter().flatten().collect();
-    if !told.is_empty() {
-        page.paragraph(INDENT, &Piece::new("added under load", Tone::Strong), LIMIT, &told.join(", "));
-    }
+    let added = |q: f64, name: &str| latency.added(q).map(|added| format!("{name} {}", number::signed_time(added)));
+    labelled(page, "added", &[added(0.5, "p50"), added(0.99, "p99")].into_iter().flatten().collect::<Vec<_>>());
     if let Some(inside) = latency.inside_ns {
-        let text = format!(
-            "{inside} round trip inside the loaded flows, as their TCP smooths it: with their own sockets' queues"
+        labelled(
+            page,
+            "inside",
+            &[format!("{inside} TCP's smoothed RTT of the loaded streams, with their own send queues")],
         );
-        page.paragraph(INDENT, &Piece::new("inside", Tone::Faint), LIMIT, &text);
     }
     page.gap();
 }

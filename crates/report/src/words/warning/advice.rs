@@ -1,4 +1,4 @@
-//! What to try against what a warning says, with the options of the command that measured.
+//! Actions against a warning, with the options of the command that measured.
 
 use std::fmt;
 
@@ -9,42 +9,30 @@ use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
 
-/// What to try against `warning` with `command`; `None` where there is nothing to be done. Names no option that the command does not have,
+/// Actions against `warning` with the options of `command`; `None` where there is none. Names no option that the command does not have,
 /// but for other programs' between backticks.
 pub fn advice(warning: &Warning, command: Command) -> Option<String> {
     let text = match warning {
-        Warning::OwnReflector => "start `sonde serve` on the far side and name its host",
-        Warning::SameHost { .. } => {
-            "name another host to measure a network; between two ends of one host this is the cost of their software"
-        }
-        Warning::ResetsTimed { compared: true, .. } => "name a port where something listens",
-        Warning::ResetsTimed { .. } => {
-            "name a port where something listens; --compare-port tells more of whether the host sent them"
-        }
-        Warning::IcmpIsNotTheApplication => {
-            "measure with --tcp or --udp against `sonde serve`, or --connect to an open port"
-        }
-        Warning::HandshakeIsNotTheApplication if command == Command::Rtt => {
-            "measure with --tcp against `sonde serve`, whose program has to answer"
-        }
-        Warning::HandshakeIsNotTheApplication => {
-            "measure with `sonde rtt` against `sonde serve`, whose program has to answer"
-        }
+        Warning::OwnReflector => "run `sonde serve` on a host and name that host",
+        Warning::SameHost { .. } => "name another host; within one host the result is the cost of its software",
+        Warning::ResetsTimed { compared: true, .. } => "name an open port",
+        Warning::ResetsTimed { .. } => "name an open port; --compare-port shows more about the sender",
+        Warning::IcmpIsNotTheApplication => "use --tcp or --udp with `sonde serve`, or --connect to an open port",
+        Warning::HandshakeIsNotTheApplication if command == Command::Rtt => "use --tcp with `sonde serve`",
+        Warning::HandshakeIsNotTheApplication => "use `sonde rtt HOST` with `sonde serve`",
         Warning::Interrupted => return None,
-        Warning::NoReport { .. } => "see whether the far side hangs; which way requests were lost cannot be told",
-        Warning::PeerLost { .. } => "see what the program on the far side says, and measure again",
+        Warning::NoReport { .. } => "check whether the peer hangs; the direction of losses is not known",
+        Warning::PeerLost { .. } => "read the output of the program on the peer, and measure again",
         Warning::SamplesIncomplete { .. } if has_rate(command) => {
             "write --samples to a faster disk with room, or lower --rate"
         }
         Warning::SamplesIncomplete { .. } => "write --samples to a faster disk with room",
         Warning::WireContradicts { .. } => {
-            "look at the packets (--verify-pcap FILE, then `tcpdump -n -r FILE`), at the host's rules (`nft list ruleset`), and at its routes"
+            "look at the packets (--verify-pcap FILE, `tcpdump -n -r FILE`), firewall rules and routes"
         }
-        Warning::ClockStepped { .. } => {
-            "pin the threads with --cpu, and see whether the machine's clock source is sound (`sonde self`)"
-        }
-        Warning::SystemClockStepped => "run again while the time service is not correcting the clock",
-        Warning::NoStamps { .. } => "leave it (--no-stamps), or see `sonde self` for what this machine can stamp",
+        Warning::ClockStepped { .. } => "pin with --cpu, and check the clock source (`sonde self`)",
+        Warning::SystemClockStepped => "run again while the time service does not correct the clock",
+        Warning::NoStamps { .. } => "turn them off (--no-stamps), or see `sonde self` for what this host can stamp",
         Warning::Lost { count, sent, dropped_by_us, leaves_by } => {
             lost::advice(*count, *sent, *dropped_by_us, *leaves_by, command)
         }
@@ -52,9 +40,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
             read_faster(command)
         }
         Warning::LostOnTheWay { .. } if command == Command::Replay => {
-            "a queue on the way was full, or the path loses: it does not carry what the schedule asks for"
+            "a queue was full, or the path loses packets: it does not carry this trace"
         }
-        Warning::LostOnTheWay { .. } => "lower --rate or --size: a queue on the way was full, or the path loses",
+        Warning::LostOnTheWay { .. } => "a queue was full, or the path loses packets: lower --rate or --size",
         Warning::Refused { count, sent, carrier, by } => refused::advice(*by, *carrier, count >= sent),
         Warning::SendFailed { .. } => send_failed(command),
         Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } | Warning::TicksMissed { .. } => {
@@ -65,11 +53,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         | Warning::Throttled { .. }
         | Warning::OneCpu
         | Warning::PowerSavingGovernor { .. } => calm(warning, command),
-        Warning::SlowClockSource { .. } => {
-            "see in the kernel's log why it gave the CPU's counter up; where that is sound, make it the source again (/sys/devices/system/clocksource/clocksource0/current_clocksource)"
-        }
+        Warning::SlowClockSource { .. } => "find the reason in the kernel's log; restore the TSC only if it is sound",
         Warning::CoarseClock { .. } => {
-            "read nothing into differences of a few such steps; `sonde self` tells what this machine can resolve"
+            "ignore differences of a few such steps; `sonde self` shows this host's resolution"
         }
         Warning::NotSteady { .. }
         | Warning::NotSettled { .. }
@@ -84,12 +70,10 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         | Warning::MeanMisleads { .. }
         | Warning::Rhythm { .. }
         | Warning::OneStreamOneCpu { .. } => read_otherwise(warning, command),
-        Warning::Nagle { .. } => {
-            "leave out --nagle, as most programs that exchange small messages do (`netperf` wants -D for it)"
-        }
+        Warning::Nagle { .. } => "remove --nagle, as most programs with small messages do (`netperf` needs -D)",
         Warning::Fragmented { whole_bytes, .. } => return Some(one_packet(whole_bytes.0, command)),
         Warning::IdleRestart { .. } => {
-            "send more often (--every), or set net.ipv4.tcp_slow_start_after_idle to 0 at that end; a program that sends so seldom meets it too"
+            "send more often (--every), or set net.ipv4.tcp_slow_start_after_idle to 0 there"
         }
     };
     Some(text.to_owned())
@@ -97,29 +81,21 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
 
 fn keep_up(warning: &Warning, command: Command) -> &'static str {
     match (warning, command) {
-        (Warning::TicksMissed { .. }, _) => {
-            "use --window 0 (open loop) to send whatever the replies do, or a longer interval (--every)"
-        }
+        (Warning::TicksMissed { .. }, _) => "use --window 0 or a longer --every",
         (
             Warning::RateNotAchieved { held_back_by_window: true, .. }
             | Warning::RateNotAchieved { held_back_by_socket: true, .. },
             command,
         ) => match command {
-            Command::Replay => {
-                "the path or the peer does not keep up with the schedule: spread it over more --connections"
-            }
-            Command::Syn => "the path or the peer does not keep up: lower --rate",
-            _ => "the path or the peer does not keep up: lower --rate, or spread it over more --connections",
+            Command::Replay => "use more --connections",
+            Command::Syn => "lower --rate",
+            _ => "lower --rate, or use more --connections",
         },
-        (Warning::RateNotAchieved { .. }, Command::Replay) => {
-            "use --pace spin with a --cpu of its own, or more --threads: this end cannot send as the schedule asks"
-        }
-        (Warning::RateNotAchieved { .. }, Command::Syn) => "lower --rate, or use --pace spin with a --cpu of its own",
-        (Warning::RateNotAchieved { .. }, _) => {
-            "lower --rate, use --pace spin with a --cpu of its own, or more --threads"
-        }
-        (_, Command::Replay) => "use --pace spin with a --cpu of its own",
-        _ => "use --pace spin with a --cpu of its own, or a longer interval (--every)",
+        (Warning::RateNotAchieved { .. }, Command::Replay) => "use --pace spin with --cpu, or more --threads",
+        (Warning::RateNotAchieved { .. }, Command::Syn) => "lower --rate, or add --pace spin with --cpu",
+        (Warning::RateNotAchieved { .. }, _) => "lower --rate, or add --pace spin with --cpu, or --threads",
+        (_, Command::Replay) => "use --pace spin with --cpu",
+        _ => "use --pace spin with --cpu, or a longer --every",
     }
 }
 
@@ -127,43 +103,33 @@ fn keep_up(warning: &Warning, command: Command) -> &'static str {
 fn calm(warning: &Warning, command: Command) -> &'static str {
     match (warning, command) {
         (Warning::Throttled { .. }, _) => {
-            "raise the group's limit (`cpu.max`, a container's CPU quota), or measure outside of it"
+            "raise the limit (`cpu.max`, a container's CPU quota), or measure outside of it"
         }
-        (Warning::OneCpu, Command::Syn) => "give it more than one CPU, or measure another host",
-        (Warning::OneCpu, _) => "give each end a CPU of its own: --cpu, --peer-cpu",
+        (Warning::OneCpu, Command::Syn) => "give this host a second CPU, or measure another host",
+        (Warning::OneCpu, _) => "give each end its own CPU: --cpu, --peer-cpu",
         (Warning::PowerSavingGovernor { .. }, _) => {
-            "set the governor to performance while measuring, or take the slow-down for a part of the answer"
+            "set it to performance, or accept the slow-down as part of the result"
         }
-        (_, Command::Throughput) => {
-            "quiet the machine, pin with --cpu and --peer-cpu, and measure again: a rate suffers in full"
-        }
-        (_, Command::Syn) => "compare medians and minima, not means or tails; pin with --cpu, and quiet the machine",
-        _ => {
-            "compare medians and minima, not means, rates or tails; pin with --cpu and --peer-cpu, and quiet the machine"
-        }
+        (_, Command::Throughput) => "the rate is affected: quiet the host, pin with --cpu, --peer-cpu",
+        (_, Command::Syn) => "compare only min and p50; pin with --cpu",
+        _ => "compare only min and p50; pin with --cpu, --peer-cpu",
     }
 }
 
 fn longer_run(warning: &Warning, command: Command) -> String {
     let text = match (warning, command) {
-        (Warning::TooShort { .. }, _) => "run longer (-t), or tell more often (--interval)",
+        (Warning::TooShort { .. }, _) => "run longer (-t), or use a shorter --interval",
         (Warning::StartIncluded { steady_after_ns, .. }, _) => {
-            return format!("leave the start out with --warm-up {}s, or run longer (-t)", seconds(*steady_after_ns));
+            return format!("exclude the start with --warm-up {}s, or run longer (-t)", seconds(*steady_after_ns));
         }
         (Warning::NotSettled { .. }, Command::Replay) => {
-            "replay a longer trace, or ask for a wider interval, as in --until p99±10%"
+            "replay a longer trace, or request less precision (--until p99±10%)"
         }
-        (Warning::NotSettled { .. }, _) => "allow a longer run with -t, or a wider interval, as in --until p99±10%",
-        (Warning::NotSteady { .. }, Command::Replay) => {
-            "warm up longer (--warm-up), and look at the seconds one by one"
-        }
-        (Warning::NotSteady { .. }, _) => {
-            "run longer (-t), warm up longer (--warm-up), and look at the seconds one by one"
-        }
-        (_, Command::Replay) => "the intervals allow for it; only several runs show how far runs differ",
-        _ => {
-            "the intervals allow for it; a longer run (-t) narrows them, and only several runs show how far runs differ"
-        }
+        (Warning::NotSettled { .. }, _) => "allow a longer run (-t), or request less precision (--until p99±10%)",
+        (Warning::NotSteady { .. }, Command::Replay) => "use a longer --warm-up",
+        (Warning::NotSteady { .. }, _) => "use a longer -t or --warm-up",
+        (_, Command::Replay) => "repeat the run: only several runs show how much runs differ",
+        _ => "run longer (-t), and repeat: only several runs show how much runs differ",
     };
     text.to_owned()
 }
@@ -171,24 +137,20 @@ fn longer_run(warning: &Warning, command: Command) -> String {
 fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
     match (warning, command) {
         (Warning::IdleBetween { .. }, Command::Rtt) => {
-            "compare with shorter intervals (--every 100us, or none), or keep both ends awake: --pace spin, --wait spin, --peer-wait spin"
+            "compare with --every 100us, or --pace spin --wait spin --peer-wait spin"
         }
         (Warning::IdleBetween { .. }, Command::Load) => {
-            "compare with a higher --rate, or keep both ends awake: --pace spin, --wait spin, --peer-wait spin"
+            "compare with a higher --rate, or --pace spin --wait spin --peer-wait spin"
         }
-        (Warning::IdleBetween { .. }, _) => {
-            "compare with shorter intervals (--every 100us), or keep this end awake: --pace spin, --wait spin"
-        }
-        (Warning::RateIsNotRoundTrip { .. }, Command::Syn) => "read the round trips, or set --window 1",
-        (Warning::RateIsNotRoundTrip { .. }, _) => "read the round trips, or set --window 1 and --connections 1",
+        (Warning::IdleBetween { .. }, _) => "compare with --every 100us, or --pace spin --wait spin",
+        (Warning::RateIsNotRoundTrip { .. }, Command::Syn) => "use the round trips, or set --window 1",
+        (Warning::RateIsNotRoundTrip { .. }, _) => "use the round trips, or set --window 1 --connections 1",
         (Warning::HalfRoundTrip, _) => {
-            "double it before it is compared with other tools, or have it print whole ones (`--full-rtt`)"
+            "double it to compare with other tools, or print whole round trips (`--full-rtt`)"
         }
-        (Warning::Rhythm { .. }, _) => {
-            "use --poisson with the same rate: a random arrival sees the times as they are on the whole"
-        }
-        (Warning::OneStreamOneCpu { .. }, _) => "try --streams 1,2,4, and --cores where the machine has more",
-        _ => "compare the median and the tail, each by itself: the mean mixes them",
+        (Warning::Rhythm { .. }, _) => "use --poisson at the same rate",
+        (Warning::OneStreamOneCpu { .. }, _) => "try --streams 1,2,4, and --cores",
+        _ => "compare median and tail separately",
     }
 }
 
@@ -198,58 +160,46 @@ fn has_rate(command: Command) -> bool {
 
 fn read_faster(command: Command) -> &'static str {
     match command {
-        Command::Replay => {
-            "they came there and the far side did not read them in time: give it a --peer-cpu of its own, or spread them over more --connections"
-        }
-        _ => {
-            "they came there and the far side did not read them in time: lower --rate, give it a --peer-cpu of its own, or spread them over more --connections"
-        }
+        Command::Replay => "the peer read too slowly: use --peer-cpu or more --connections",
+        _ => "the peer read too slowly: lower --rate, or use --peer-cpu or more --connections",
     }
 }
 
 fn send_failed(command: Command) -> &'static str {
     match command {
-        Command::Replay => "raise --send-buffer: the interface's queue was full, or a local rule forbade it",
-        Command::Syn => "lower --rate: the interface's queue was full, or a local rule forbade it",
-        _ => "lower --rate or raise --send-buffer: the interface's queue was full, or a local rule forbade it",
+        Command::Replay => "the interface's queue was full or a local rule forbids it: raise --send-buffer",
+        Command::Syn => "the interface's queue was full or a local rule forbids it: lower --rate",
+        _ => "the interface's queue was full or a local rule forbids it: lower --rate, raise --send-buffer",
     }
 }
 
 fn ask_for_less(option: &str) -> &'static str {
     match option {
-        "congestion control" => {
-            "ask for one that is loaded and allowed (net.ipv4.tcp_allowed_congestion_control), or allow it"
-        }
-        "type of service" => "ask for one whose two lowest bits are 0: those are ECN's, which the kernel sets itself",
-        _ => "raise the system's limit (net.core.wmem_max, net.core.rmem_max), or ask for less",
+        "congestion control" => "load it, or allow it (net.ipv4.tcp_allowed_congestion_control)",
+        "type of service" => "choose a value whose two lowest bits (ECN) are 0: the kernel sets them",
+        _ => "raise net.core.wmem_max and net.core.rmem_max, or request less",
     }
 }
 
 fn one_by_one(asked: BatchBy, command: Command) -> &'static str {
     match (asked, command) {
-        (BatchBy::Segments, Command::Load) => {
-            "keep --size within a packet of the path, or use --batch in place of --segments; some devices and old kernels segment nothing"
-        }
-        (BatchBy::Segments, _) => {
-            "keep --size within a packet of the path, or leave out --segments; some devices and old kernels segment nothing"
-        }
-        (BatchBy::Calls, _) => "leave out --batch: this kernel, or what confines the program, does not have the call",
+        (BatchBy::Segments, Command::Load) => "keep --size within one packet, or use --batch instead of --segments",
+        (BatchBy::Segments, _) => "keep --size within one packet, or remove --segments",
+        (BatchBy::Calls, _) => "remove --batch: the kernel or a sandbox does not allow the call",
     }
 }
 
 fn one_packet(whole: u64, command: Command) -> String {
     match command {
-        Command::Replay => {
-            "replay it over --tcp, or over a path of larger packets: the trace asks for such messages".to_owned()
-        }
-        _ => format!("keep --size within {whole}, or take it for what messages of that size meet"),
+        Command::Replay => "replay it over --tcp, or over a path with a larger MTU".to_owned(),
+        _ => format!("keep --size within {whole}, unless you want to measure such messages"),
     }
 }
 
 fn longer(q: f64, run_for: Option<Nanos>, command: Command) -> String {
     let until = format!("--until {}", quantile_name(q));
     match (run_for, command) {
-        (_, Command::Replay) => "replay a longer trace, or ask for a reply more often (--reply-every)".to_owned(),
+        (_, Command::Replay) => "replay a longer trace, or use a smaller --reply-every".to_owned(),
         (Some(run_for), _) => format!("run {} (-t), or {until}", Length(run_for)),
         (None, _) => until,
     }

@@ -9,28 +9,24 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
     let ours = dropped.is_some_and(|dropped| dropped.saturating_mul(2) >= count);
     match (ours, by) {
         (true, _) if command == Command::Syn => {
-            "most came back and were dropped on our side: read faster (--wait spin, a --cpu of its own), or lower --rate or --burst"
+            "this host dropped most replies: read faster (--wait spin, --cpu), or lower --rate or --burst"
         }
         _ if command == Command::Syn && count >= sent => {
-            "a firewall may drop them, or nobody is there: try another port, or `sonde check`"
+            "a firewall may drop them, or the host is down: try another port, or `sonde check`"
         }
         (true, LeavesBy::Trace) => {
-            "most came back and were dropped on our side: raise --receive-buffer (and net.core.rmem_max), read faster (--wait spin, a --cpu of its own), or ask for fewer replies (--reply-every)"
+            "raise --receive-buffer and net.core.rmem_max, read faster (--wait spin, --cpu), or --reply-every"
         }
-        (true, _) => {
-            "most came back and were dropped on our side: raise --receive-buffer (and net.core.rmem_max), read faster (--wait spin, a --cpu of its own), or lower --rate or --burst"
-        }
+        (true, _) => "raise --receive-buffer and net.core.rmem_max, read faster (--wait spin, --cpu), or lower --rate",
         (_, LeavesBy::Rate | LeavesBy::Trace) if count >= sent => {
-            "a firewall may drop them, or the far side is gone: try the other carrier (--tcp, --udp)"
+            "a firewall may drop them, or the peer is gone: try the other protocol (--tcp, --udp)"
         }
-        _ if count >= sent => {
-            "a firewall may drop them, or nobody is there: try another carrier (--tcp, --udp, --icmp, --connect)"
-        }
-        (_, LeavesBy::Rate) => "lower --rate or --size; raise --timeout to tell the lost from the late",
+        _ if count >= sent => "a firewall may drop them, or the host is down: try --tcp, --udp, --icmp or --connect",
+        (_, LeavesBy::Rate) => "lower --rate or --size; raise --timeout to separate lost from late",
         (_, LeavesBy::Trace) => {
-            "raise --timeout to tell the lost from the late, or try --tcp: the path does not carry what the schedule asks for"
+            "raise --timeout to separate lost from late, or try --tcp: the path does not carry this trace"
         }
-        _ => "lower --rate or --window; raise --timeout to tell the lost from the late",
+        _ => "lower --rate or --window; raise --timeout to separate lost from late",
     }
 }
 

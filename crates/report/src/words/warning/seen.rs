@@ -1,4 +1,4 @@
-//! What a warning says was seen, on one line.
+//! The fact of a warning and its consequence, on one line without the last full stop.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use measure::verdict::Warning;
 use measure::verdict::refused::RefusedBy;
 use measure::verdict::threshold::MOSTLY_MISSED;
 
-/// What `warning` says was seen.
+/// The fact that `warning` is about, and its consequence.
 pub fn seen(warning: &Warning) -> String {
     Line(warning).to_string()
 }
@@ -30,183 +30,201 @@ impl fmt::Display for Line<'_> {
             Warning::OneStreamOneCpu { .. } | Warning::StartIncluded { .. } | Warning::TooShort { .. } => {
                 of_stream(self.0, f)
             }
-            Warning::CoarseClock { .. } | Warning::SlowClockSource { .. } | Warning::Throttled { .. } => {
-                machine(self.0, f)
+            Warning::CoarseClock { .. }
+            | Warning::SlowClockSource { .. }
+            | Warning::Throttled { .. }
+            | Warning::Disturbed { .. }
+            | Warning::PowerSavingGovernor { .. }
+            | Warning::OneCpu => machine(self.0, f),
+            Warning::Nagle { .. }
+            | Warning::Fragmented { .. }
+            | Warning::IdleRestart { .. }
+            | Warning::GotLess { .. }
+            | Warning::NotBatched { .. }
+            | Warning::NoStamps { .. } => settings(self.0, f),
+            Warning::Lost { .. }
+            | Warning::LostOnTheWay { .. }
+            | Warning::Refused { .. }
+            | Warning::SendFailed { .. } => status(self.0, f),
+            Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } | Warning::TicksMissed { .. } => {
+                schedule(self.0, f)
             }
-            Warning::Nagle { .. } | Warning::Fragmented { .. } | Warning::IdleRestart { .. } => settings(self.0, f),
-            Warning::OwnReflector => {
-                f.write_str("no target was given: the peer is a reflector of our own, over loopback")
-            }
-            Warning::TooFewForQuantile { q, needed, seen, .. } => {
-                write!(f, "{} needs {} exchanges, {} were seen", quantile_name(*q), grouped(*needed), grouped(*seen))
-            }
-            Warning::Correlated { count, effective } => {
-                write!(
-                    f,
-                    "{} values tell as much as {} independent ones: each resembles the one before",
-                    grouped(*count),
-                    grouped(effective.round() as u64)
-                )
-            }
-            Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket } => {
-                let cause = match (held_back_by_window, held_back_by_socket) {
-                    (true, _) => "the cap on outstanding requests held them back",
-                    (_, true) => "the path or the peer took no more, so the socket held them back",
-                    _ => "our side was too slow",
-                };
-                let (sent, due) = (PerSecond(*sent_per_s), PerSecond(*offered_per_s));
-                write!(f, "{sent} requests a second were sent where {due} were due: {cause}")
-            }
-            Warning::BehindSchedule { share } => {
-                write!(f, "{} of the requests were sent more than an interval late by our own side", Percent(*share))
-            }
-            Warning::TicksMissed { count, due } => ticks_missed(f, *count, *due),
-            Warning::Lost { count, sent, dropped_by_us, .. } => {
-                let share = Percent(*count as f64 / (*sent).max(1) as f64);
-                write!(f, "{} of {} requests got no reply in time ({share})", grouped(*count), grouped(*sent))?;
-                let dropped = dropped_by_us.map(grouped);
-                dropped.map_or(Ok(()), |dropped| write!(f, ": our own receive buffer had no room for {dropped}"))
-            }
-            Warning::LostOnTheWay { count, sent, dropped_by_peer } => {
-                let share = Percent(*count as f64 / (*sent).max(1) as f64);
-                write!(f, "{} of {} messages did not reach the peer ({share})", grouped(*count), grouped(*sent))?;
-                let dropped = dropped_by_peer.map(grouped);
-                dropped.map_or(Ok(()), |dropped| write!(f, ": its host had no room for {dropped} in receive buffers"))
-            }
-            Warning::Refused { count, sent, carrier, by } => {
-                let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
-                let how = match by {
-                    RefusedBy::Reset => " by a TCP reset",
-                    RefusedBy::IcmpError => " by an ICMP error: destination unreachable",
-                    RefusedBy::OurKernel => " by our own kernel: destination unreachable",
-                    RefusedBy::Unknown => "",
-                };
-                write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))
-            }
-            Warning::SendFailed { count } => {
-                write!(f, "{} messages could not be sent by our own system", grouped(*count))
-            }
-            Warning::Disturbed { end, by } => write!(f, "{end} machine was disturbed: {}", by.join(", ")),
-            Warning::NotSteady { shift_ns: Some(shift) } => {
-                let (size, side) = (Nanos(shift.unsigned_abs()), if *shift < 0 { "below" } else { "above" });
-                write!(f, "the run drifted: the median of its last third lies {size} {side} that of its first")
-            }
-            Warning::NotSteady { shift_ns: None } => {
-                f.write_str("no steady state was found: the run still changed in its second half")
-            }
+            Warning::TooFewForQuantile { .. }
+            | Warning::Correlated { .. }
+            | Warning::NotSteady { .. }
+            | Warning::NotSettled { .. } => statistics(self.0, f),
+            Warning::OwnReflector => f.write_str("No host was given. sonde measured loopback only"),
             Warning::ClockStepped { count } => {
-                write!(
-                    f,
-                    "our monotonic clock went backwards in {} exchanges, which are in no distribution",
-                    grouped(*count)
-                )
+                let exchanges = several(*count, "exchange");
+                write!(f, "This host's monotonic clock went backwards in {exchanges}, which are in no distribution")
             }
             Warning::SystemClockStepped => {
-                f.write_str("the system clock stepped during the run: kernel stamps could not be placed")
+                f.write_str("The system clock stepped during the run. Kernel timestamps could not be used")
             }
             Warning::IcmpIsNotTheApplication => {
-                f.write_str("the peer's kernel answers ICMP, perhaps a box before it: no application's round trip")
+                f.write_str("A kernel or middlebox answered ICMP, not a program. Applications may see other times")
             }
-            Warning::PowerSavingGovernor { governor, end, lowest: true } => {
-                write!(f, "{end} CPU frequency governor is {governor}: its CPUs run at their lowest frequency")
-            }
-            Warning::PowerSavingGovernor { governor, end, lowest: false } => {
-                write!(
-                    f,
-                    "{end} CPU frequency governor is {governor}: an idle CPU slows down, and so do sparse exchanges"
-                )
-            }
-            Warning::OneCpu => {
-                f.write_str("both ends share one CPU, or there is but one: each waits while the other runs")
-            }
-            Warning::NotSettled { q, reached: Some(reached) } => {
-                write!(f, "{} did not settle: it is known to ±{}", quantile_name(*q), Percent(*reached))
-            }
-            Warning::NotSettled { q, reached: None } => {
-                write!(f, "{} did not settle: there were too few exchanges for its interval", quantile_name(*q))
-            }
-            Warning::Interrupted => f.write_str("the run was ended early: these are the numbers up to then"),
+            Warning::Interrupted => f.write_str("The run was interrupted. The numbers cover the time before"),
             Warning::NoReport { reason } => {
-                write!(
-                    f,
-                    "the peer did not report at the end, so its counts and its machine's facts are missing: {reason}"
-                )
+                write!(f, "The peer sent no report at the end ({reason}). Its counts and host facts are missing")
             }
-            Warning::PeerLost { reason } => write!(f, "the peer stopped in the middle: {reason}"),
-            Warning::GotLess { option, asked, got } => {
-                write!(f, "{option}: {asked} was asked for, the socket got {got}")
-            }
-            Warning::NotBatched { asked: BatchBy::Segments, reason } => {
-                write!(
-                    f,
-                    "the kernel refused segments ({reason}): from there on each message left in a call of its own"
-                )
-            }
-            Warning::NotBatched { asked: BatchBy::Calls, reason } => {
-                write!(f, "the kernel refused calls of many messages ({reason}): each left in a call of its own")
+            Warning::PeerLost { reason } => {
+                write!(f, "The peer stopped ({reason}). The numbers cover the time before")
             }
             Warning::SamplesIncomplete { missing, reason } => {
-                write!(f, "{} samples are missing from the file", grouped(*missing))?;
-                reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
+                write!(f, "{} missing from the file{}", several_are(*missing, "sample"), Reason(reason.as_deref()))
             }
             Warning::WireContradicts { subject, counted, seen, interface, reason } => {
                 let (counted, seen) = (grouped(*counted), grouped(*seen));
-                write!(f, "{}: {counted} were counted, {seen} passed {interface}", subject.name())?;
-                reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
+                let reason = Reason(reason.as_deref());
+                write!(f, "{}: {counted} counted, but {seen} passed {interface}{reason}", capitalised(subject.name()))
             }
-            Warning::NoStamps { reason } => write!(f, "no kernel timestamps: {reason}"),
         }
     }
 }
 
-fn ticks_missed(f: &mut fmt::Formatter<'_>, count: u64, due: u64) -> fmt::Result {
-    let missed = grouped(count);
-    write!(f, "{missed} of {} scheduled instants passed while a reply was outstanding: ", grouped(due))?;
-    if count as f64 / due as f64 >= MOSTLY_MISSED {
-        f.write_str("the replies made the interval, not the schedule")
-    } else {
-        f.write_str("nothing was sent at them")
+/// ` (no space left on device)`, or nothing.
+struct Reason<'a>(Option<&'a str>);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |reason| write!(f, " ({reason})"))
     }
 }
 
-/// Those of who answered, and of what a number does not stand for.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// `This host` or `The peer`, by the name of an end.
+fn host(end: &str) -> &'static str {
+    if end == "our" { "This host" } else { "The peer" }
+}
+
+fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let share = |count: u64, sent: u64| Percent(count as f64 / sent.max(1) as f64);
+    match warning {
+        Warning::Lost { count, sent, dropped_by_us, .. } => {
+            let (lost, of) = (grouped(*count), grouped(*sent));
+            write!(f, "{lost} of {of} requests got no reply in time ({})", share(*count, *sent))?;
+            let dropped = dropped_by_us.map(grouped);
+            dropped.map_or(Ok(()), |dropped| write!(f, ". This host's receive buffer had no room for {dropped}"))
+        }
+        Warning::LostOnTheWay { count, sent, dropped_by_peer } => {
+            let (lost, of) = (grouped(*count), grouped(*sent));
+            write!(f, "{lost} of {of} messages did not reach the peer ({})", share(*count, *sent))?;
+            let dropped = dropped_by_peer.map(grouped);
+            dropped.map_or(Ok(()), |dropped| write!(f, ". Its receive buffers had no room for {dropped}"))
+        }
+        Warning::Refused { count, sent, carrier, by } => {
+            let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
+            let how = match by {
+                RefusedBy::Reset => " by a TCP reset",
+                RefusedBy::IcmpError => " by an ICMP error (destination unreachable)",
+                RefusedBy::OurKernel => " by this host's kernel (destination unreachable)",
+                RefusedBy::Unknown => "",
+            };
+            write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))
+        }
+        Warning::SendFailed { count } => write!(f, "This host could not send {}", several(*count, "message")),
+        _ => Ok(()),
+    }
+}
+
+fn schedule(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match warning {
+        Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket } => {
+            let cause = match (held_back_by_window, held_back_by_socket) {
+                (true, _) => "The limit of requests in flight held them back",
+                (_, true) => "The path or the peer accepted no more",
+                _ => "This host was too slow",
+            };
+            write!(f, "{} of {} messages/s were sent. {cause}", PerSecond(*sent_per_s), PerSecond(*offered_per_s))
+        }
+        Warning::BehindSchedule { share } => {
+            write!(f, "{} of the requests were sent more than an interval late by this host", Percent(*share))
+        }
+        Warning::TicksMissed { count, due } => {
+            let (skipped, due_sends) = (grouped(*count), grouped(*due));
+            write!(f, "{skipped} of {due_sends} sends were skipped while waiting for replies. ")?;
+            if *count as f64 / *due as f64 >= MOSTLY_MISSED {
+                f.write_str("The interval was not kept")
+            } else {
+                f.write_str("Delays at those times are not in the result")
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn statistics(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match warning {
+        Warning::TooFewForQuantile { q, needed, seen, .. } => {
+            let (needed, seen) = (grouped(*needed), grouped(*seen));
+            write!(f, "{} is not printed: it needs {needed} exchanges, this run had {seen}", quantile_name(*q))
+        }
+        Warning::Correlated { effective, .. } => {
+            let effective = grouped(effective.round() as u64);
+            write!(
+                f,
+                "Successive values are correlated (effective n {effective}). The printed intervals already include this"
+            )
+        }
+        Warning::NotSteady { shift_ns: Some(shift) } => {
+            let (size, change) = (Nanos(shift.unsigned_abs()), if *shift < 0 { "fell" } else { "rose" });
+            write!(f, "Not steady: p50 {change} by {size} from first to last third")
+        }
+        Warning::NotSteady { shift_ns: None } => f.write_str("Not steady: the run still changed in its second half"),
+        Warning::NotSettled { q, reached: Some(reached) } => {
+            let name = quantile_name(*q);
+            write!(f, "{name} did not reach the requested precision: it is known to ±{}", Percent(*reached))
+        }
+        Warning::NotSettled { q, reached: None } => {
+            let name = quantile_name(*q);
+            write!(f, "{name} did not reach the requested precision: too few exchanges for an interval")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Warnings about who answered, and about numbers that are easily misread.
 fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match warning {
-        Warning::SameHost { address } => {
-            write!(f, "{address} is an address of this very host: what was sent crossed no network")
-        }
+        Warning::SameHost { address } => write!(f, "{address} is this host. No packet crossed a network"),
         Warning::ResetsTimed { resets, answers, another_hop, .. } => {
-            let who = if *another_hop { "another hop than the host sent them" } else { "who sent them is not shown" };
-            write!(f, "{} of {} answers are resets of a closed port: {who}", grouped(*resets), grouped(*answers))
+            let who =
+                if *another_hop { "Another hop than the host sent them" } else { "Their sender is not established" };
+            write!(f, "{} of {} replies are resets of a closed port. {who}", grouped(*resets), grouped(*answers))
         }
         Warning::HandshakeIsNotTheApplication => {
-            f.write_str("the peer's kernel answers the handshake, perhaps a box before it: no application's round trip")
+            f.write_str("A kernel or middlebox answers SYNs, not a program. Applications may see other times")
         }
         Warning::IdleBetween { interval_ns, median_ns, waking_ns } => {
-            write!(f, "one request every {interval_ns}, of {median_ns}: the ends rest in between, and waking up ")?;
-            match waking_ns {
-                Some(waking) => write!(f, "({waking} here) is part of it"),
-                None => f.write_str("is part of it"),
-            }
+            let waking = waking_ns.map_or_else(String::new, |waking| format!(" ({waking} here)"));
+            write!(
+                f,
+                "Hosts sleep between requests (one per {interval_ns}). The {median_ns} include wake-up delay{waking}"
+            )
         }
         Warning::RateIsNotRoundTrip { outstanding, reciprocal_ns, mean_ns } => {
             let mean = Nanos(mean_ns.round() as u64);
             write!(
                 f,
-                "{outstanding:.1} requests were outstanding at a time: one over the rate ({reciprocal_ns}) is not how long one takes ({mean} on average)"
+                "{outstanding:.1} requests were in flight on average. 1/rate ({reciprocal_ns}) is not the round trip (mean {mean})"
             )
         }
         Warning::HalfRoundTrip => {
-            f.write_str("what was printed as latency is half of each round trip, as if both ways were alike")
+            f.write_str("The printed latency is half of each round trip, as if both directions took the same time")
         }
         Warning::MeanMisleads { mean_ns, median_ns } => {
             let (mean, times) = (Nanos(mean_ns.round() as u64), mean_ns / median_ns.0.max(1) as f64);
-            write!(f, "the mean of {mean} is {times:.1} times the median of {median_ns}: a few long ones make it")
+            write!(f, "The mean ({mean}) is {times:.1} times the median ({median_ns}): a few long values dominate it")
         }
         Warning::Rhythm { lag, period_ns, correlation } => {
             write!(
                 f,
-                "times {lag} requests apart ({period_ns}) resemble each other (rank correlation {correlation:.2}): what delays them keeps step with the schedule"
+                "Times {lag} requests apart ({period_ns}) are similar (rank correlation {correlation:.2}). A delay is in step with the schedule"
             )
         }
         _ => Ok(()),
@@ -216,20 +234,15 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn of_stream(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match warning {
         Warning::OneStreamOneCpu { end, cpus } => {
-            write!(
-                f,
-                "one stream keeps one CPU of {end} end busy, of {cpus}: that is what one flow gets, not what the path carries"
-            )
+            let host = if end == "our" { "this host's" } else { "the peer's" };
+            write!(f, "One stream keeps one of {host} {cpus} CPUs busy. The path may carry more")
         }
         Warning::StartIncluded { steady_after_ns, share } => {
             let (steady, share) = (steady_after_ns, Percent(*share));
-            write!(
-                f,
-                "the rate counts the first {steady}, before it was steady: it lies {share} below that of the rest"
-            )
+            write!(f, "The rate includes the first {steady}, before the steady state. It is {share} too low")
         }
         Warning::TooShort { intervals, needed } => {
-            write!(f, "too short to tell whether the stream was steady: {intervals} of {needed} whole intervals")
+            write!(f, "Too short to detect a steady state: {intervals} of {needed} whole intervals")
         }
         _ => Ok(()),
     }
@@ -238,23 +251,28 @@ fn of_stream(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn machine(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match warning {
         Warning::CoarseClock { step_ns, read_ns, median_ns } => {
-            let told =
+            let reasons =
                 [step_ns.map(|step| format!("steps of {step}")), read_ns.map(|cost| format!("readings of {cost}"))];
-            let told: Vec<String> = told.into_iter().flatten().collect();
-            write!(f, "our clock is coarse ({}) for times of {median_ns}", told.join(", "))
+            let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+            write!(f, "This host's clock is coarse ({}) for times of {median_ns}", reasons.join(", "))
         }
         Warning::SlowClockSource { source, end } => {
+            let host = host(end);
             write!(
                 f,
-                "{end} kernel keeps time by {source}, which is slow or coarse to read: all its times are longer for it"
+                "{host} uses the clock source {source}, which is slow or coarse to read. All its times are longer"
             )
         }
         Warning::Throttled { end, throttled_ns, watched_ns } => {
-            write!(
-                f,
-                "{end} control group was kept from running for {throttled_ns} in {watched_ns} (all its CPUs together)"
-            )
+            let host = host(end);
+            write!(f, "{host} was CPU-throttled: its cgroup was stopped for {throttled_ns} in {watched_ns} (all CPUs)")
         }
+        Warning::Disturbed { end, by } => write!(f, "{} was busy ({})", host(end), by.join(", ")),
+        Warning::PowerSavingGovernor { governor, end, lowest } => {
+            let effect = if *lowest { "CPUs run at their lowest frequency" } else { "Idle CPUs slow down" };
+            write!(f, "{} uses the CPU governor {governor}. {effect}", host(end))
+        }
+        Warning::OneCpu => f.write_str("Both ends share one CPU. Each waits while the other runs"),
         _ => Ok(()),
     }
 }
@@ -264,22 +282,34 @@ fn settings(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::Nagle { request_bytes, segment_bytes } => {
             write!(
                 f,
-                "Nagle's algorithm holds requests of {request_bytes} back while others are not acknowledged: less than a segment of {segment_bytes}"
+                "Nagle's algorithm delays requests of {request_bytes} (segment: {segment_bytes}) until earlier data is acknowledged"
             )
         }
         Warning::Fragmented { message_bytes, mtu_bytes, fragments, whole_bytes } => {
+            let packets = several(*fragments, "packet");
             write!(
                 f,
-                "a message of {message_bytes} is {} of {mtu_bytes} ({whole_bytes} are one): if one is lost, all are",
-                several(*fragments, "packet")
+                "A message of {message_bytes} needs {packets} of {mtu_bytes} (one holds {whole_bytes}). One lost packet loses it"
             )
         }
         Warning::IdleRestart { end, message_bytes, window_bytes, interval_ns } => {
+            let (host, window) = (host(end), grouped(window_bytes.0));
             write!(
                 f,
-                "in a pause of {interval_ns} TCP of {end} end gives up its window, down to {} bytes: {message_bytes} may take further round trips",
-                grouped(window_bytes.0)
+                "{host} reduces its congestion window (to {window} bytes at least) in pauses of {interval_ns}. {message_bytes} may need more round trips"
             )
+        }
+        Warning::GotLess { option, asked, got } => {
+            write!(f, "{}: the kernel used {got}, not {asked}. The result is for {got}", capitalised(option))
+        }
+        Warning::NotBatched { asked: BatchBy::Segments, reason } => {
+            write!(f, "The kernel refused segments ({reason}). From then on each message had its own call")
+        }
+        Warning::NotBatched { asked: BatchBy::Calls, reason } => {
+            write!(f, "The kernel refused calls of several messages ({reason}). Each had its own call")
+        }
+        Warning::NoStamps { reason } => {
+            write!(f, "No kernel timestamps ({reason}). The parts of a round trip are not known")
         }
         _ => Ok(()),
     }
@@ -288,6 +318,11 @@ fn settings(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// `1 packet`, `3 packets`.
 fn several(count: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// `1 sample is`, `3 samples are`.
+fn several_are(count: u64, one: &str) -> String {
+    format!("{} {}", several(count, one), if count == 1 { "is" } else { "are" })
 }
 
 /// A share as percent: `1.3 %`, small ones with two significant digits.
@@ -325,9 +360,9 @@ mod tests {
     }
 
     #[test]
-    fn missed_instants_are_told_by_what_made_the_interval() {
+    fn skipped_sends_have_the_consequence_that_their_share_has() {
         let missed = |count, due| seen(&Warning::TicksMissed { count, due });
-        assert!(missed(7, 1_000).ends_with("nothing was sent at them"));
-        assert!(missed(500, 1_000).ends_with("the replies made the interval, not the schedule"));
+        assert!(missed(7, 1_000).ends_with("not in the result"));
+        assert!(missed(500, 1_000).ends_with("The interval was not kept"));
     }
 }

@@ -1,4 +1,4 @@
-//! The first answers, told while the host is still being tried: as text on a line that grows, or as events.
+//! The first replies while the host is still being tried: one line on standard error that grows, or events.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use endpoint::reach::Heard;
 use logbook::event::Line;
 use logbook::look::FirstAnswer;
 use measure::reach::Seen;
-use report::look::{FirstLine, Opening};
+use report::look::FirstLine;
 
 use crate::command::result_options::ResultOptions;
 use crate::command::rtt::stream::Stream;
@@ -15,7 +15,7 @@ use crate::output::Output;
 /// Where the first answers go.
 pub struct First<'a> {
     output: &'a Output,
-    /// Whether text goes to standard output.
+    /// Whether the result is text, so that the line is printed.
     text: bool,
     state: Mutex<State<'a>>,
 }
@@ -26,17 +26,13 @@ struct State<'a> {
 }
 
 impl<'a> First<'a> {
-    /// Tells what is asked; the answers follow.
-    pub fn open(opening: &Opening<'_>, options: &ResultOptions, stream: Stream<'a>, output: &'a Output) -> Self {
+    /// Begins with the line before anything has answered.
+    pub fn open(line: FirstLine, options: &ResultOptions, stream: Stream<'a>, output: &'a Output) -> Self {
         let text = !options.json && !options.json_lines;
-        if text {
-            output.result(&opening.render(output.style()));
-        }
-        let line = FirstLine::new(*output.style());
         Self { output, text, state: Mutex::new(State { line, stream }) }
     }
 
-    /// Tells of what was heard at an address; only answers stand on the line.
+    /// Takes what was heard at an address; only replies are on the line.
     pub fn hear(&self, address: &str, heard: Heard<'_>) {
         let (over, port, seen) = match heard {
             Heard::Echo(seen) => ("icmp".to_owned(), None, seen),
@@ -45,18 +41,21 @@ impl<'a> First<'a> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = FirstAnswer { address: address.to_owned(), over, port, seen: seen.clone() };
         if let (Seen::Answer { after_ns }, true) = (seen, self.text) {
-            let piece = state.line.add(&answer.over, port, *after_ns);
-            self.output.result(&piece);
+            let line = self.output.style().say(state.line.add(&answer.over, port, *after_ns));
+            // A line that is longer than the terminal could not be overwritten.
+            if self.output.shows_progress() && line.chars().count() + 2 < self.output.style().width {
+                self.output.progress(&line);
+            }
         }
         // Whoever reads events no more will not read the last of them either.
         let _ = state.stream.write(&Line::Answer(Box::new(answer)));
     }
 
-    /// Ends the line.
+    /// Prints the line as it is at the end, above which no answer stands yet.
     pub fn close(self) -> Stream<'a> {
         let State { line, stream } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if self.text {
-            self.output.result(line.end());
+            self.output.note(&self.output.style().say(&format!("{}\n", line.text())));
         }
         stream
     }

@@ -1,0 +1,371 @@
+//! The answer that a record gives, in one sentence: the first line of its screen and the title of its page.
+//!
+//! A condition that changes the meaning of the number is part of the sentence: nobody else answered than this host, the rate was
+//! not reached, nothing answered, the run ended early, a host was busy.
+
+use logbook::record::{Ended, Record};
+use measure::answer::Class;
+use measure::method::{Carrier, Direction, LoopKind, Method, Traffic};
+use measure::origin::Verdict;
+use measure::outcome::{Distribution, Outcome};
+use measure::probes::Probes;
+use measure::throughput::Throughput;
+use measure::throughput::limit::Limiter;
+use measure::unit::{Nanos, grouped};
+use measure::verdict::Warning;
+use measure::verdict::threshold::MOSTLY_MISSED;
+
+use crate::number;
+use crate::text;
+
+/// The sentence for `record`.
+pub fn of(record: &Record) -> String {
+    let sentence = match (&record.stream, &record.outcome, &record.probes) {
+        (Some(stream), ..) => streams(record, stream),
+        (None, Some(outcome), Some(probes)) => {
+            port(record, outcome, probes).unwrap_or_else(|| exchanges(record, outcome))
+        }
+        (None, Some(outcome), None) => exchanges(record, outcome),
+        (None, None, _) => format!("No result: {}", subject(record)),
+    };
+    let caveats = caveats(record);
+    match (caveats.as_slice(), sentence.ends_with('.')) {
+        ([], _) => sentence,
+        (caveats, true) => caveats.iter().fold(sentence, |text, caveat| format!("{text} {}.", capitalised(caveat))),
+        (caveats, false) => format!("{sentence} ({})", caveats.join("; ")),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Conditions under which the number has another meaning, and that the sentence itself does not name.
+fn caveats(record: &Record) -> Vec<String> {
+    let elapsed = record.elapsed().unwrap_or(Nanos::ZERO);
+    let mut caveats = Vec::new();
+    match &record.ended {
+        Ended::Complete => {}
+        Ended::Interrupted { signal } => caveats.push(format!("interrupted by {signal} after {elapsed}")),
+        Ended::PeerLost { .. } => caveats.push(format!("peer lost after {elapsed}")),
+    }
+    let has = |test: fn(&Warning) -> bool| record.warnings.iter().any(test);
+    if has(|warning| matches!(warning, Warning::WireContradicts { .. })) {
+        caveats.push("the captured packets contradict the counts".to_owned());
+    }
+    if has(
+        |warning| matches!(warning, Warning::TicksMissed { count, due } if *count as f64 >= MOSTLY_MISSED * *due as f64),
+    ) {
+        caveats.push("interval not kept".to_owned());
+    }
+    let busy = [true, false].map(|ours| disturbed(&record.warnings, ours).is_some());
+    let hosts = match busy {
+        [true, true] => Some("busy hosts"),
+        [true, false] => Some("this host was busy"),
+        [false, true] => Some("the peer was busy"),
+        [false, false] => None,
+    };
+    caveats.extend(hosts.map(str::to_owned));
+    caveats
+}
+
+/// The reasons why this host, or the peer, counts as busy.
+pub(crate) fn disturbed(warnings: &[Warning], ours: bool) -> Option<&[String]> {
+    warnings.iter().find_map(|warning| match warning {
+        Warning::Disturbed { end, by } if (end == "our") == ours => Some(by.as_slice()),
+        _ => None,
+    })
+}
+
+/// `TCP to 10.0.0.2:7663`: the protocol and the peer.
+fn subject(record: &Record) -> String {
+    let protocol = protocol(&record.method);
+    if record.target.own_reflector {
+        return format!("{protocol} over loopback, no host was given");
+    }
+    let address = text::address(&record.target);
+    if record.warnings.iter().any(|warning| matches!(warning, Warning::SameHost { .. })) {
+        return format!("{protocol} to {address}, this host itself");
+    }
+    format!("{protocol} to {address}")
+}
+
+/// The protocol, with a connection for each request where there is one.
+pub(crate) fn protocol(method: &Method) -> &'static str {
+    match (&method.traffic, method.traffic.carrier()) {
+        (Traffic::ConnectExchange { .. }, _) => "a new TCP connection per request",
+        (Traffic::ConnectClose { .. }, _) => "TCP connect and close",
+        (_, Carrier::Tcp) => "TCP",
+        (_, Carrier::Udp) => "UDP",
+        (_, Carrier::Icmp) => "ICMP echo",
+        (_, Carrier::TcpConnect) => "TCP connect",
+        (_, Carrier::TcpSyn) => "SYN probes",
+    }
+}
+
+/// Times of requests and replies, and what became of the others.
+fn exchanges(record: &Record, outcome: &Outcome) -> String {
+    let (counts, subject) = (&outcome.counts, subject(record));
+    let is_load = record.method.traffic.load().is_some();
+    if counts.answered == 0 && counts.scheduled > 0 {
+        return format!("{}: {subject}", no_reply(outcome));
+    }
+    if counts.messages_sent() + counts.send_failed + counts.one_way_failed == 0 {
+        return format!("Nothing was sent: {subject}");
+    }
+    if let Some(text) = rate_not_reached(record, outcome) {
+        return text;
+    }
+    if !is_load {
+        let times = times(outcome, &record.method).replacen("response", "Response", 1);
+        let one_way = one_way(outcome).unwrap_or_default();
+        return format!("{times}, {}: {subject}{one_way}", losses(outcome));
+    }
+    let sent = match outcome.sent_per_s.and_then(per_second) {
+        Some(rate) => format!("{rate} messages/s sent"),
+        None => number::count(counts.messages_sent(), "message sent", "messages sent"),
+    };
+    let lost = load_losses(outcome);
+    let times =
+        if outcome.response.count > 0 { format!(", {}", times(outcome, &record.method)) } else { String::new() };
+    format!("{sent}, {lost}{times}: {subject}")
+}
+
+/// `. One way: 1.28 µs to the peer, 11.2 µs back (p50, each ± 5.21 µs).` `None` where the clocks do not tell.
+fn one_way(outcome: &Outcome) -> Option<String> {
+    let both = outcome.one_way.as_ref()?;
+    let [there, back] = [both.forward?.p50_ns?, both.reverse?.p50_ns?].map(number::signed_time);
+    let [there, back] = [&there, &back].map(|time| time.trim_start_matches('+'));
+    Some(format!(". One way: {there} to the peer, {back} back (p50, each ± {}).", both.clock.as_ref()?.bound_ns))
+}
+
+/// `No reply to 8 requests (5 lost, 3 refused)`.
+fn no_reply(outcome: &Outcome) -> String {
+    let counts = &outcome.counts;
+    let requests = number::count(counts.scheduled, "request", "requests");
+    if counts.refused == counts.scheduled {
+        return format!("Refused: {} of {requests}", grouped(counts.refused));
+    }
+    let kinds = [
+        (counts.lost, "lost"),
+        (counts.late, "late"),
+        (counts.refused, "refused"),
+        (counts.corrupt, "corrupt"),
+        (counts.send_failed, "not sent"),
+    ];
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{} {name}", grouped(count)))
+        .collect();
+    if counts.lost == counts.scheduled {
+        return format!("No reply to {requests}");
+    }
+    format!("No reply to {requests} ({})", kinds.join(", "))
+}
+
+/// `Rate not reached: 148 365 of 500 000 messages/s sent. This host was too slow.`
+fn rate_not_reached(record: &Record, outcome: &Outcome) -> Option<String> {
+    let found = record.warnings.iter().find_map(|warning| match warning {
+        Warning::RateNotAchieved { offered_per_s, sent_per_s, held_back_by_window, held_back_by_socket } => {
+            Some((*offered_per_s, *sent_per_s, *held_back_by_window, *held_back_by_socket))
+        }
+        _ => None,
+    })?;
+    let (offered, sent, by_window, by_socket) = found;
+    let what = if record.method.traffic.load().is_some() { "messages" } else { "requests" };
+    let why = if by_window {
+        "The limit of requests in flight held them back"
+    } else if by_socket {
+        "The path or the peer accepted no more"
+    } else {
+        "This host was too slow"
+    };
+    let lost = if record.method.traffic.load().is_some() { load_losses(outcome) } else { losses(outcome) };
+    let lost = if lost == NONE_LOST { String::new() } else { format!(" {}.", capitalised(&lost)) };
+    let (sent, offered) = (per_second(sent)?, per_second(offered)?);
+    Some(format!("Rate not reached: {sent} of {offered} {what}/s sent. {why}.{lost}"))
+}
+
+fn per_second(rate: f64) -> Option<String> {
+    Some(number::rate(rate)?.trim_end_matches(" /s").to_owned())
+}
+
+/// `p50 15.5 µs, p99 83.2 µs`; of too few for a median the shortest and the longest.
+fn times(outcome: &Outcome, method: &Method) -> String {
+    let response = &outcome.response;
+    let name = match outcome.loop_kind {
+        LoopKind::Open if method.schedule.has_instants() => "response time ",
+        _ => "",
+    };
+    let at = |q: f64| quantile(response, q);
+    match (at(0.5), at(0.99), response.min_ns, response.max_ns) {
+        (Some(p50), Some(p99), ..) => format!("{name}p50 {p50}, p99 {p99}"),
+        (Some(p50), None, ..) => format!("{name}p50 {p50}"),
+        (None, _, Some(min), Some(max)) if response.count > 1 => {
+            format!("{min} to {max} in {} round trips", grouped(response.count))
+        }
+        (None, _, Some(min), _) => format!("{min} in 1 round trip"),
+        _ => "no time".to_owned(),
+    }
+}
+
+fn quantile(distribution: &Distribution, q: f64) -> Option<String> {
+    distribution.quantiles.iter().find(|quantile| quantile.q == q).and_then(number::quantile)
+}
+
+/// Said of a run that lost nothing.
+const NONE_LOST: &str = "0 lost";
+
+/// `0 lost`, `40 lost and 20 late of 10 000 (0.6 %)`, and requests with other results.
+fn losses(outcome: &Outcome) -> String {
+    let (counts, loss) = (&outcome.counts, &outcome.loss);
+    let share = loss.ratio.map_or_else(String::new, |ratio| format!(" ({})", number::percent(ratio)));
+    let (lost, late, of) = (grouped(counts.lost), grouped(counts.late), grouped(counts.scheduled));
+    let mut text = match (counts.lost, counts.late) {
+        (0, 0) => NONE_LOST.to_owned(),
+        (_, 0) => format!("{lost} of {of} lost{share}"),
+        (0, _) => format!("{late} of {of} late{share}"),
+        _ => format!("{lost} lost and {late} late of {of}{share}"),
+    };
+    for (count, name) in [(counts.refused, "refused"), (counts.corrupt, "corrupt"), (counts.send_failed, "not sent")] {
+        if count > 0 {
+            text.push_str(&format!(", {} {name}", grouped(count)));
+        }
+    }
+    text
+}
+
+/// The same of a load: messages and replies apart, where the peer counted.
+fn load_losses(outcome: &Outcome) -> String {
+    let (counts, loss) = (&outcome.counts, &outcome.loss);
+    let missing = counts.lost + counts.late;
+    let share = |lost: u64, of: u64| number::percent(lost as f64 / of.max(1) as f64);
+    let lost = |lost: Option<i64>| lost.and_then(|lost| u64::try_from(lost).ok()).filter(|lost| *lost > 0);
+    let (sent, replied) = (counts.messages_sent(), loss.peer_replied.unwrap_or(0));
+    let there = lost(loss.forward)
+        .map(|lost| format!("{} of {} messages lost ({})", grouped(lost), grouped(sent), share(lost, sent)));
+    let back = lost(loss.reverse).map(|lost| format!("{} of {} replies lost", grouped(lost), grouped(replied)));
+    let mut parts: Vec<String> = there.into_iter().chain(back).collect();
+    if parts.is_empty() {
+        let requests = grouped(counts.scheduled);
+        parts.push(match (missing, loss.forward, counts.one_way) {
+            (0, None, 1..) => format!("0 of {requests} replies lost"),
+            (0, ..) => NONE_LOST.to_owned(),
+            _ => format!("{} of {requests} requests without a reply in time", grouped(missing)),
+        });
+    }
+    let failed = counts.send_failed + counts.one_way_failed;
+    parts.extend((counts.refused > 0).then(|| format!("{} refused", grouped(counts.refused))));
+    parts.extend((counts.corrupt > 0).then(|| format!("{} corrupt", grouped(counts.corrupt))));
+    parts.extend((failed > 0).then(|| format!("{} not sent", grouped(failed))));
+    parts.join(", ")
+}
+
+/// `Port 7663 is open: 20 of 20 SYNs got SYN-ACK, p50 ~75.4 µs`; `None` where nothing came.
+fn port(record: &Record, outcome: &Outcome, probes: &Probes) -> Option<String> {
+    let port = record.target.port?;
+    let count =
+        |test: fn(Class) -> bool| probes.kinds.iter().filter(|kind| test(kind.class)).map(|kind| kind.count).sum();
+    let open: u64 = count(|class| class == Class::SynAck);
+    let closed: u64 = count(|class| matches!(class, Class::Rst | Class::RstAck));
+    let all: u64 = count(|_| true);
+    let rest = all - open - closed + probes.others;
+    if all + probes.others + probes.unseen == 0 {
+        return None;
+    }
+    let sent = outcome.counts.scheduled.saturating_sub(outcome.counts.send_failed);
+    let (answered, of) = (grouped(outcome.counts.answered), number::count(sent, "SYN", "SYNs"));
+    let of_host =
+        if record.target.own_reflector || record.warnings.iter().any(|one| matches!(one, Warning::SameHost { .. })) {
+            " of this host itself"
+        } else {
+            ""
+        };
+    let times = quantile(&outcome.response, 0.5).map_or_else(String::new, |p50| format!(", p50 {p50}"));
+    Some(match (open, closed, rest + probes.unseen) {
+        (1.., 0, 0) => format!("Port {port}{of_host} is open: {answered} of {of} got SYN-ACK{times}"),
+        (0, 1.., 0) => {
+            let sender = match probes.origin.as_ref().map(|origin| origin.verdict) {
+                Some(Verdict::AnotherHop) => "Probably another hop than the host sent them.",
+                _ => "RST sender not established.",
+            };
+            format!("Port {port}{of_host} is closed: {answered} of {of} got RST{times}. {sender}")
+        }
+        _ => {
+            let kinds = [(open, "SYN-ACK"), (closed, "RST"), (rest, "other answers"), (probes.unseen, "not examined")];
+            let kinds: Vec<String> = kinds
+                .into_iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, name)| format!("{} {name}", grouped(count)))
+                .collect();
+            format!("Port {port}{of_host}: {} to {of}{times}", kinds.join(", "))
+        }
+    })
+}
+
+/// `17.2 Gbit/s received over 1 TCP stream. Limited by the peer's CPU.`
+fn streams(record: &Record, stream: &Throughput) -> String {
+    let protocol = protocol(&record.method);
+    let count = u64::from(record.method.spread.connections);
+    let streams =
+        format!("over {}", number::count(count, &format!("{protocol} stream"), &format!("{protocol} streams")));
+    let place = if record.target.own_reflector {
+        ", loopback only"
+    } else if record.warnings.iter().any(|warning| matches!(warning, Warning::SameHost { .. })) {
+        ", within this host"
+    } else {
+        ""
+    };
+    match &stream.back {
+        None => format!("{} {streams}{place}. {}", rate(stream), limit(stream)),
+        Some(back) => {
+            let way = |stream: &Throughput| {
+                if stream.direction == Direction::Receive { "from the peer" } else { "to the peer" }
+            };
+            let (first, second) = (way(stream), way(back));
+            let limits = if limit(stream) == limit(back) {
+                limit(stream)
+            } else {
+                format!("{first}: {} {second}: {}", limit(stream), limit(back))
+            };
+            format!(
+                "{} {first}, {} {second}, {streams} each way{place}. {}",
+                rate(stream),
+                rate(back),
+                capitalised(&limits)
+            )
+        }
+    }
+}
+
+fn rate(stream: &Throughput) -> String {
+    let text = |rate: Option<f64>| rate.and_then(number::bit_rate);
+    let lost = stream.detail.as_ref().and_then(|found| found.datagrams.as_ref());
+    let lost = lost.filter(|datagrams| datagrams.lost > 0).and_then(|datagrams| datagrams.loss());
+    let lost = lost.map_or_else(String::new, |share| format!(", {} lost,", number::percent(share)));
+    match (text(stream.received_bytes_per_s), text(stream.sent_bytes_per_s)) {
+        (Some(received), _) => format!("{received} received{lost}"),
+        (None, Some(sent)) => format!("{sent} sent (received rate not known){lost}"),
+        (None, None) => "No rate known".to_owned(),
+    }
+}
+
+fn limit(stream: &Throughput) -> String {
+    let limiter = stream.detail.as_ref().map_or(Limiter::NotDetermined, |found| found.limit.limiter);
+    let sends = stream.direction != Direction::Receive;
+    let by = match limiter {
+        Limiter::Rate => "the requested rate",
+        Limiter::SenderCpu if sends => "this host's CPU",
+        Limiter::ReceiverCpu if !sends => "this host's CPU",
+        Limiter::SenderCpu | Limiter::ReceiverCpu => "the peer's CPU",
+        Limiter::ReceiveWindow => "the receiver's TCP window",
+        Limiter::SendBuffer => "the send buffer",
+        Limiter::Congestion => "a queue on the path, or the traffic that fills it",
+        Limiter::Policer => "a policer, or a queue too short to see",
+        Limiter::Loss => "losses on the path, at any rate",
+        _ => return "Bottleneck not determined.".to_owned(),
+    };
+    format!("Limited by {by}.")
+}
