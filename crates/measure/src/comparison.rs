@@ -86,7 +86,7 @@ pub enum Word {
 
 /// Compares each figure, with Holm's correction where there are several.
 pub fn compare(figures: &[Runs], design: Design) -> Vec<Compared> {
-    let mut compared: Vec<Compared> = figures.iter().map(|runs| runs.compared(design)).collect();
+    let mut compared: Vec<Compared> = figures.iter().map(|runs| runs.compared(design, ALARMS)).collect();
     let probabilities: Vec<f64> = compared.iter().filter_map(|figure| figure.p).collect();
     let mut adjusted = sides::holm(&probabilities).into_iter();
     for figure in &mut compared {
@@ -118,7 +118,15 @@ fn least_probability(first: usize, second: usize, design: Design) -> f64 {
 }
 
 impl Runs {
-    fn compared(&self, design: Design) -> Compared {
+    /// The effect with the interval by which `among` figures that were not called different are judged together: each leaves out
+    /// its part of [`ALARMS`], as the last step of Holm's procedure does. So it holds 0 where the word is that no difference was
+    /// shown. As a share of the first side where there is one, else in the figure's unit.
+    pub fn joint(&self, design: Design, among: usize) -> Option<Interval> {
+        let compared = self.compared(design, ALARMS / among.max(1) as f64);
+        compared.change.or(compared.difference)
+    }
+
+    fn compared(&self, design: Design, left_out: f64) -> Compared {
         let (first, second) = match design {
             Design::Paired => self.first.iter().zip(&self.second).filter_map(|(a, b)| Some(((*a)?, (*b)?))).unzip(),
             Design::Apart => (of(&self.first), of(&self.second)),
@@ -132,14 +140,15 @@ impl Runs {
                 let shares = || pairs.iter().map(|(b, a)| b.ln() - a.ln()).collect::<Vec<_>>();
                 let p = paired::probability(&if positive { shares() } else { differences.clone() });
                 Found {
-                    difference: paired::hodges_lehmann(&differences),
-                    ratio: positive.then(|| paired::ratio(&pairs)).flatten(),
+                    difference: paired::hodges_lehmann_within(&differences, left_out),
+                    ratio: positive.then(|| paired::ratio_within(&pairs, left_out)).flatten(),
                     p: p.filter(|_| !pairs.is_empty()),
                     delta: None,
                 }
             }
             Design::Apart => {
-                let (plain, ratio) = (sides::compared(&first, &second), sides::ratio(&first, &second));
+                let (plain, ratio) =
+                    (sides::compared_within(&first, &second, left_out), sides::ratio_within(&first, &second, left_out));
                 Found {
                     difference: plain.map(|sides| sides.shift),
                     ratio: ratio.map(|sides| sides.shift),

@@ -323,7 +323,7 @@ impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Time => "is no time: write it as 250us, 10ms, 1.5s or 1m30s",
-            Self::TimeUnit => "has no unit: ping means seconds by it, fping milliseconds; write 10ms or 10s",
+            Self::TimeUnit => "has no unit: write 10ms or 10s (ping means seconds, fping milliseconds)",
             Self::Size => "is no size: write it as 64, 1500B, 1kB (1000) or 64KiB (65536)",
             Self::SizeUnit => {
                 "has two readings: write kB, MB, GB for powers of 1000 or KiB, MiB, GiB for powers of 1024"

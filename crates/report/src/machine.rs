@@ -1,4 +1,4 @@
-//! What a machine can resolve, as a screen of text.
+//! The resolution of a machine (clock, timers, wake-up delay, loopback) as a screen of text.
 //!
 //! The numbers and what they mean come from `measure::resolution`; nothing is judged here.
 
@@ -16,7 +16,8 @@ const LABEL: usize = 13;
 /// The screen for `found`: lines of at most `style.width` cells.
 pub fn render(found: &Resolution, style: &Style) -> String {
     let mut page = Page::new(*style);
-    page.flow(0, INDENT, " · ", &headline(&found.environment, found.took_ns));
+    page.answer(&answer(found));
+    page.flow(INDENT, INDENT, " · ", &headline(&found.environment, found.took_ns));
     page.gap();
     costs(&mut page, found);
     kept(&mut page, &found.lateness);
@@ -25,29 +26,54 @@ pub fn render(found: &Resolution, style: &Style) -> String {
     page.gap();
     for spoiler in &found.spoilers {
         let text = format!("{spoiler}: {}", spoiler::advice(spoiler));
-        page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), LABEL, &text);
+        page.warning(&text);
     }
     for failed in &found.failed {
-        page.paragraph(INDENT, &Piece::new("not seen", Tone::Alarm), LABEL, failed);
+        page.warning(&format!("Not measured: {failed}"));
     }
     page.finish()
 }
 
-/// `this machine · 2 CPUs · Linux 6.18 · clock source tsc · looked at for 5.5 s`, as far as it is known.
+/// The three times that a measurement here cannot go below.
+fn answer(found: &Resolution) -> String {
+    let p50 = |times: &Times| times.p50_ns.map(|time| time.to_string());
+    let read = found.clock.read_ns.and_then(number::time).map(|cost| format!("clock reading {cost}"));
+    let wakes = found.wake_up.iter().find_map(|wake_up| p50(&wake_up.times));
+    let floor =
+        found.loopback.iter().filter_map(|floor| Some((floor.round_trip.p50_ns?, floor))).min_by_key(|(p50, _)| *p50);
+    let floor = floor.map(|(p50, floor)| format!("loopback round trip {p50} ({}, p50)", means(floor)));
+    let parts = [read, wakes.map(|wake| format!("wake-up delay {wake} (p50)")), floor];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let host = found.environment.host.as_deref().unwrap_or("this host");
+    if parts.is_empty() {
+        format!("{host}: nothing could be measured")
+    } else {
+        format!("{host}: {}", parts.join(", "))
+    }
+}
+
+/// `tcp block, two CPUs`.
+fn means(floor: &LoopbackFloor) -> String {
+    let waiting = if floor.spinning { "spin" } else { "block" };
+    format!("{} {waiting}, {}", floor.carrier, floor.placement)
+}
+
+/// `2 CPUs · Linux 6.18 · clock source tsc · measured for 5.5 s`, as far as it is known.
 fn headline(machine: &Environment, took: Nanos) -> Vec<Piece> {
-    let name = machine.host.clone().unwrap_or_else(|| "this machine".to_owned());
     let cpus = machine.cpus_allowed.map(|count| number::count(u64::from(count), "CPU", "CPUs"));
     let clock = machine.clock_source.as_ref().map(|source| format!("clock source {source}"));
-    let parts = [machine.cpu_model.clone(), cpus, machine.kernel.clone(), clock, Some(format!("looked at for {took}"))];
-    let rest = parts.into_iter().flatten().map(Piece::from);
-    std::iter::once(Piece::new(name, Tone::Strong)).chain(rest).collect()
+    let parts = [machine.cpu_model.clone(), cpus, machine.kernel.clone(), clock, Some(format!("measured for {took}"))];
+    parts.into_iter().flatten().map(Piece::from).collect()
 }
 
 fn costs(page: &mut Page, found: &Resolution) {
-    let read = found.clock.read_ns.and_then(number::time).map(|cost| format!("{cost} a reading"));
+    let read = found.clock.read_ns.and_then(number::time).map(|cost| format!("{cost} per reading"));
     let step = found.clock.smallest_step_ns.map(|step| format!("steps of {step}"));
     labelled(page, "clock", &[read, step]);
-    let record = found.record_ns.and_then(number::time).map(|cost| format!("{cost} an exchange, two readings beside"));
+    let record = found
+        .record_ns
+        .and_then(number::time)
+        .map(|cost| format!("{cost} per exchange, without its two clock readings"));
     labelled(page, "recorder", &[record]);
     labelled(page, "pauses", &[found.hiccups.as_ref().map(pauses)]);
 }
@@ -71,7 +97,7 @@ fn kept(page: &mut Page, lateness: &[Lateness]) {
         let first = [late.keeping.to_string(), late.interval_ns.to_string()];
         first.into_iter().chain(times(&late.late)).chain([cpu]).collect()
     });
-    table(page, "how late an instant is kept", &["pacing", "every", "p50", "p99", "max", "CPU"], rows);
+    table(page, "schedule lag by pacing", &["pacing", "every", "p50", "p99", "max", "CPU"], rows);
 }
 
 fn wake_ups(page: &mut Page, wake_ups: &[WakeUp]) {
@@ -79,18 +105,17 @@ fn wake_ups(page: &mut Page, wake_ups: &[WakeUp]) {
         let first = [wake_up.placement.to_string()];
         first.into_iter().chain(times(&wake_up.times)).collect()
     });
-    table(page, "from waking a thread to its running", &["on", "p50", "p99", "max"], rows);
+    table(page, "wake-up delay of a thread", &["on", "p50", "p99", "max"], rows);
 }
 
 fn floors(page: &mut Page, floors: &[LoopbackFloor]) {
     let rows = floors.iter().map(|floor| {
-        let waiting = if floor.spinning { "spin" } else { "block" };
-        let how = format!("{} {waiting}, {}", floor.carrier, floor.placement);
+        let how = means(floor);
         let shortest = floor.round_trip.min_ns.map(|min| min.to_string()).unwrap_or_default();
         let rate = number::rate(floor.per_s).unwrap_or_default();
         [how, shortest].into_iter().chain(times(&floor.round_trip)).chain([rate]).collect()
     });
-    let title = "round trips over loopback, 64 B: the floor of what sockets here can tell";
+    let title = "round trips over loopback, 64 B: the lower limit for sockets here";
     table(page, title, &["by", "min", "p50", "p99", "max", "rate"], rows);
 }
 
@@ -171,6 +196,6 @@ mod tests {
     #[test]
     fn what_was_not_seen_has_no_table() {
         let text = render(&Resolution::default(), &Style::default());
-        assert_eq!(text, "this machine · looked at for 0 ns\n");
+        assert_eq!(text, "this host: nothing could be measured\n\n  measured for 0 ns\n");
     }
 }

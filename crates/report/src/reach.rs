@@ -1,4 +1,4 @@
-//! What a check of a host found, as a screen of text.
+//! The result of a check of a host as a screen of text: the services that answered first.
 //!
 //! Verdicts and remarks come from `measure::reach`; nothing is judged here.
 
@@ -23,7 +23,10 @@ const NARROW: usize = 60;
 /// The screen for `found`: lines of at most `style.width` cells.
 pub fn render(found: &Reach, style: &Style) -> String {
     let mut page = Page::new(*style);
-    page.flow(0, INDENT, " · ", &headline(found));
+    for address in &found.addresses {
+        page.answer(&answer(address));
+    }
+    page.flow(INDENT, INDENT, " · ", &headline(found));
     for address in &found.addresses {
         page.gap();
         one_address(&mut page, address);
@@ -31,10 +34,34 @@ pub fn render(found: &Reach, style: &Style) -> String {
     let left_out = found.lookup.addresses.iter().skip(found.addresses.len()).cloned().collect::<Vec<_>>();
     if !left_out.is_empty() {
         page.gap();
-        let text = format!("{}: name one of them to check it", left_out.join(", "));
-        page.paragraph(INDENT, &Piece::new("not asked", Tone::Alarm), LABEL + INDENT, &text);
+        page.warning(&format!("Not checked: {} → name one of them", left_out.join(", ")));
     }
     page.finish()
+}
+
+/// `10.93.0.2: sonde on TCP 7663, netserver on TCP 12865`.
+fn answer(address: &AddressReach) -> String {
+    let at = |port: &PortFinding| format!("{} {}", port.transport.to_string().to_uppercase(), port.port);
+    let open = || address.ports.iter().filter(|port| port.verdict == Verdict::Open);
+    let known = |port: &PortFinding| match &port.service {
+        Some(ServiceFinding::Known { service, .. }) => Some(format!("{service} on {}", at(port))),
+        _ => None,
+    };
+    let services: Vec<String> = open().filter_map(known).collect();
+    let others: Vec<String> = open().filter(|port| known(port).is_none()).map(at).collect();
+    let answers = matches!(address.echo, Seen::Answer { .. });
+    let found = match (&address.no_route, services.is_empty(), others.is_empty()) {
+        (Some(why), ..) => format!("no route ({why})"),
+        (None, false, _) => services.join(", "),
+        (None, true, false) => format!("{} open, no known service", others.join(", ")),
+        (None, true, true) if address.ports.is_empty() && answers => "answers ICMP echo".to_owned(),
+        (None, true, true) => {
+            let ports = number::count(address.ports.len() as u64, "port", "ports");
+            let echo = if answers { "; answers ICMP echo" } else { "" };
+            format!("none of {ports} is open{echo}")
+        }
+    };
+    format!("{}: {found}", address.address)
 }
 
 /// `db1 · 2 addresses from the resolver · looked up in 1.3 ms · checked for 3.1 s`.
@@ -46,7 +73,7 @@ fn headline(found: &Reach) -> Vec<Piece> {
         LookedUp::HostsFile => Some(format!("{count} from the hosts file")),
         LookedUp::Resolver => Some(format!("{count} from the resolver")),
     };
-    let how = if found.cut_short { "cut short after" } else { "checked for" };
+    let how = if found.cut_short { "incomplete: stopped after" } else { "checked for" };
     let rest = [source, took, Some(format!("{how} {}", found.took_ns))];
     let host = Piece::new(&found.host, Tone::Strong);
     std::iter::once(host).chain(rest.into_iter().flatten().map(Piece::from)).collect()
@@ -62,7 +89,7 @@ fn one_address(page: &mut Page, address: &AddressReach) {
     if address.route.is_some() {
         let echo = match &address.echo {
             Seen::Answer { after_ns } => format!("answered in {after_ns}"),
-            Seen::NotAsked { why } => format!("cannot be asked for here: {why}"),
+            Seen::NotAsked { why } => format!("not sent: {why}"),
             other => seen(other),
         };
         labelled(page, "ICMP echo", &echo);
@@ -72,8 +99,7 @@ fn one_address(page: &mut Page, address: &AddressReach) {
         }
     }
     for remark in Remark::about(address) {
-        let text = format!("{remark}: {}", remark::advice(&remark));
-        page.paragraph(INDENT, &Piece::new("warning", Tone::Alarm), LABEL + INDENT, &text);
+        page.warning(&format!("{remark} → {}", remark::advice(&remark)));
     }
 }
 
@@ -93,11 +119,13 @@ fn route(route: &Route) -> String {
 
 fn mtu(found: &MtuFinding, by: Option<MtuBy>) -> String {
     match found {
-        MtuFinding::Whole { bytes } if by == Some(MtuBy::RefusedDatagram) => format!("{bytes} B, there"),
-        MtuFinding::Whole { bytes } => format!("{bytes} B, there and back"),
-        MtuFinding::Told { bytes, by: Some(by) } => format!("{bytes} B: {by} says that more is too big for its link"),
-        MtuFinding::Told { bytes, by: None } => format!("{bytes} B: more is said to be too big"),
-        MtuFinding::Hole { bytes, .. } => format!("{bytes} B; a hole: larger packets vanish"),
+        MtuFinding::Whole { bytes } if by == Some(MtuBy::RefusedDatagram) => format!("{bytes} B to the peer"),
+        MtuFinding::Whole { bytes } => format!("{bytes} B in both directions"),
+        MtuFinding::Told { bytes, by: Some(by) } => {
+            format!("{bytes} B: {by} reports that larger packets do not fit its link")
+        }
+        MtuFinding::Told { bytes, by: None } => format!("{bytes} B: larger packets were reported as too big"),
+        MtuFinding::Hole { bytes, .. } => format!("{bytes} B, MTU black hole: larger packets vanish"),
         MtuFinding::NotFound { why } => format!("not found: {why}"),
     }
 }
@@ -105,12 +133,20 @@ fn mtu(found: &MtuFinding, by: Option<MtuBy>) -> String {
 fn one_port(page: &mut Page, port: &PortFinding) {
     let PortFinding { transport, port: number, verdict, .. } = port;
     let tone = if *verdict == Verdict::Open { Tone::Strong } else { Tone::Plain };
-    let label = Piece::new(format!("{transport} {number:<5}  {verdict:<16}"), tone);
+    let label = Piece::new(format!("{transport} {number:<5}  {:<16}", state(*verdict)), tone);
     if page.style().width < NARROW {
         page.line(INDENT, &[label]);
         return page.paragraph(2 * INDENT, &Piece::default(), 2 * INDENT, &detail(port));
     }
     page.paragraph(INDENT, &label, DETAIL, &detail(port));
+}
+
+/// The state of a port.
+fn state(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Refused => "closed".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 fn detail(port: &PortFinding) -> String {
@@ -127,9 +163,9 @@ fn service(found: &ServiceFinding) -> String {
         ServiceFinding::Known { service: Service::Iperf, state: Some(state) } => format!("iperf {state}"),
         ServiceFinding::Known { service, state: Some(state) } => format!("{service}, {state}"),
         ServiceFinding::Known { service, state: None } => service.to_string(),
-        ServiceFinding::Other { asked } => format!("answers, but not as {}", names(asked)),
-        ServiceFinding::Silent { asked } => format!("says nothing when asked for {}", names(asked)),
-        ServiceFinding::Closed { asked } => format!("closes when asked for {}", names(asked)),
+        ServiceFinding::Other { asked } => format!("answers, not as {}", names(asked)),
+        ServiceFinding::Silent { asked } => format!("no reply to a request of {}", names(asked)),
+        ServiceFinding::Closed { asked } => format!("closes the connection at a request of {}", names(asked)),
     }
 }
 
@@ -145,7 +181,7 @@ fn names(asked: &[Service]) -> String {
 fn seen(seen: &Seen) -> String {
     match seen {
         Seen::Answer { after_ns } => format!("answered in {after_ns}"),
-        Seen::Reset { after_ns } => format!("by a reset · {after_ns}"),
+        Seen::Reset { after_ns } => format!("RST · {after_ns}"),
         Seen::Error { says, from, by, after_ns } => error(*says, from.as_deref(), *by, *after_ns),
         Seen::Silence { waited_ns } => format!("no answer in {waited_ns}"),
         Seen::NotAsked { why } => why.clone(),
@@ -156,7 +192,7 @@ fn error(says: Says, from: Option<&str>, by: Reporter, after: Nanos) -> String {
     match (by, from) {
         (Reporter::Host, _) => format!("ICMP {says}, from the host · {after}"),
         (Reporter::Hop, Some(from)) => format!("ICMP {says}, from {from} · {after}"),
-        _ => format!("{says}, says this machine · {after}"),
+        _ => format!("{says}, reported by this host · {after}"),
     }
 }
 
@@ -242,6 +278,6 @@ mod tests {
     fn addresses_that_were_left_out_are_named() {
         let mut found = found();
         found.lookup.addresses.push("10.0.1.3".into());
-        assert!(render(&found, &Style::default()).contains("10.0.1.3: name one of them"));
+        assert!(render(&found, &Style::default()).contains("10.0.1.3 → name one of them"));
     }
 }

@@ -1,4 +1,4 @@
-//! A run of a plan as a screen of text: what was asked, which hosts took part, what failed and why, and a line for each cell.
+//! A run of a plan as a screen of text: how many cells were measured, its plan and hosts, failures by reason, a line for each cell.
 //!
 //! Of several cells at one place the last counts. Not here: the matrix, and the records that the cells name.
 
@@ -30,7 +30,8 @@ const ABSENT: &str = "–";
 pub fn render(run: &RunDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
     let cells: Vec<&Cell> = run.last_cells().into_values().collect();
-    page.flow(0, INDENT, " · ", &headline(run, &cells));
+    page.answer(&answer(run));
+    page.flow(INDENT, INDENT, " · ", &headline(run));
     asked(&mut page, run, cells.len());
     hosts(&mut page, run);
     checks(&mut page, run);
@@ -39,21 +40,40 @@ pub fn render(run: &RunDocument, style: &Style) -> String {
     page.finish()
 }
 
-/// `run 0199f2ab-1234 · mesh · 2026-10-20 14:03:12+02:00 · 3 hosts · 10 of 12 cells · 2 failed`.
-fn headline(run: &RunDocument, cells: &[&Cell]) -> Vec<Piece> {
-    let failed = cells.iter().filter(|cell| cell.failure.is_some()).count();
-    let done = cells.len() - failed;
+/// `3 of 4 cells measured, 1 failed: b cannot listen on port 7663 (address in use)`.
+pub(crate) fn answer(run: &RunDocument) -> String {
+    let cells = run.last_cells();
+    let failed: Vec<&str> = cells.values().filter_map(|cell| Some(cell.failure.as_ref()?.what.as_str())).collect();
+    let done = cells.len() - failed.len();
     let done = match run.planned {
         Some(planned) => format!("{done} of {}", number::count(planned, "cell", "cells")),
         None => number::count(done as u64, "cell", "cells"),
     };
+    let ended = match &run.ended {
+        None => ", still running or killed".to_owned(),
+        Some(Ended::Complete) => String::new(),
+        Some(Ended::Interrupted { signal }) => format!(", interrupted by {signal}"),
+        Some(Ended::PeerLost { .. }) => ", ended early".to_owned(),
+    };
+    let reasons: std::collections::BTreeSet<&str> = failed.iter().copied().collect();
+    let why = match (failed.first(), reasons.len()) {
+        (None, _) => String::new(),
+        (Some(first), 0 | 1) => format!(", {} failed: {first}", failed.len()),
+        (Some(first), _) => {
+            let others = number::count(reasons.len() as u64 - 1, "other reason", "other reasons");
+            format!(", {} failed: {first} (and {others})", failed.len())
+        }
+    };
+    format!("{done} measured{ended}{why}")
+}
+
+/// `run 0199f2ab-1234 · mesh · 2026-10-20 14:03:12+02:00 · 3 hosts`.
+fn headline(run: &RunDocument) -> Vec<Piece> {
     let parts = [
         Some(Piece::new(format!("run {}", short(run.head.id)), Tone::Strong)),
         run.plan.name.as_deref().map(Piece::from),
         Some(Piece::from(moment(run.head.started))),
         Some(Piece::from(number::count(run.plan.hosts.len() as u64, "host", "hosts"))),
-        Some(Piece::from(done)),
-        (failed > 0).then(|| Piece::new(format!("{failed} failed"), Tone::Alarm)),
     ];
     parts.into_iter().flatten().collect()
 }
@@ -62,7 +82,7 @@ fn asked(page: &mut Page, run: &RunDocument, seen: usize) {
     labelled(page, "ended", &ended(run.ended.as_ref()));
     if let Some(missing) = run.planned.and_then(|planned| planned.checked_sub(seen as u64)).filter(|count| *count > 0) {
         let text = format!("{} of the plan", number::count(missing, "cell", "cells"));
-        page.paragraph(INDENT, &Piece::new("not begun", Tone::Alarm), LABEL, &text);
+        page.paragraph(INDENT, &Piece::new("not started", Tone::Alarm), LABEL, &text);
     }
     if !run.stages.is_empty() {
         labelled(page, "stages", &run.stages.iter().map(|stage| stage_name(*stage)).collect::<Vec<_>>().join(", "));
@@ -81,7 +101,7 @@ fn asked(page: &mut Page, run: &RunDocument, seen: usize) {
 /// How it ended, for people.
 fn ended(ended: Option<&Ended>) -> String {
     match ended {
-        None => "no: it goes on, or was killed".to_owned(),
+        None => "no: still running, or killed".to_owned(),
         Some(Ended::Complete) => "complete".to_owned(),
         Some(Ended::Interrupted { signal }) => format!("early, by {signal}"),
         Some(Ended::PeerLost { reason }) => format!("early: {reason}"),
@@ -102,8 +122,8 @@ fn stage_name(stage: Stage) -> &'static str {
 fn order(plan: &Plan) -> String {
     let repeats = number::count(plan.repeats.into(), "repeat", "repeats");
     let ends = match plan.directions {
-        Directions::Both => "from both ends",
-        Directions::Forward => "from one end",
+        Directions::Both => "in both directions",
+        Directions::Forward => "in one direction",
     };
     let order = match (plan.order, plan.seed) {
         (Order::Random, Some(seed)) => format!("in random order (seed {seed})"),
@@ -155,7 +175,7 @@ fn facts(seen: &HostSeen) -> Vec<String> {
 }
 
 fn told(failure: &logbook::failure::Failure) -> String {
-    let hint = failure.hint.as_ref().map_or_else(String::new, |hint| format!(" (hint: {hint})"));
+    let hint = failure.hint.as_ref().map_or_else(String::new, |hint| format!(" → {hint}"));
     format!("{}{hint}", failure.what)
 }
 
@@ -166,7 +186,7 @@ fn checks(page: &mut Page, run: &RunDocument) {
     if closed.is_empty() {
         return;
     }
-    title(page, "before they were measured");
+    title(page, "no answer before the run");
     for (check, remarks) in closed {
         let pair = format!("{} → {} {} {}", check.from, check.to, over(check.over), at(check));
         page.paragraph(INDENT, &Piece::new(format!("{pair}:"), Tone::Plain), 2 * INDENT, &remarks.join(", "));
@@ -183,14 +203,14 @@ fn remarks(check: &PairCheck) -> Vec<String> {
     let answer = |what: &str, answer: Answer| match answer {
         Answer::Open | Answer::NotAsked => None,
         Answer::Closed => Some(format!("{what} closed")),
-        Answer::Rejected => Some(format!("{what} refused on the way")),
-        Answer::Silent => Some(format!("{what} silent")),
+        Answer::Rejected => Some(format!("{what} rejected on the path")),
+        Answer::Silent => Some(format!("{what}: no answer")),
     };
     let hole = check.mtu_hole.then(|| {
         let size = check.mtu_bytes.map_or_else(String::new, |bytes| format!(" above {bytes} B"));
-        format!("packets{size} vanish")
+        format!("MTU black hole: packets{size} vanish")
     });
-    let all = [answer("echo", check.icmp), answer("TCP", check.tcp), answer("UDP", check.udp), hole];
+    let all = [answer("ICMP echo", check.icmp), answer("TCP", check.tcp), answer("UDP", check.udp), hole];
     all.into_iter().flatten().chain(check.failure.as_ref().map(told)).collect()
 }
 
@@ -248,7 +268,7 @@ fn measured(page: &mut Page, run: &RunDocument, cells: &[&Cell]) {
     }
     if cells.iter().any(|cell| cell.record.is_some()) {
         page.gap();
-        labelled(page, "record", "how its id begins: `sonde show` with that shows all of it");
+        labelled(page, "record", "first digits of its ID: `sonde show DIGITS` shows all of it");
     }
 }
 
@@ -356,13 +376,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_goes_on_tells_what_is_not_begun() {
+    fn a_run_that_goes_on_tells_what_is_not_started() {
         let mut run = fixture::run();
         (run.ended, run.planned) = (None, Some(60));
         run.cells.truncate(2);
         let text = render(&run, &Style::default());
-        assert!(text.contains("ended       no: it goes on, or was killed"), "{text}");
-        assert!(text.contains("not begun   58 cells of the plan"), "{text}");
+        assert!(text.contains("ended       no: still running, or killed"), "{text}");
+        assert!(text.contains("not started 58 cells of the plan"), "{text}");
     }
 
     #[test]

@@ -17,26 +17,15 @@ use crate::text;
 
 /// Between the coordinates of a method.
 const JOINT: &str = " · ";
-/// Where text behind a label starts.
-const LABEL: usize = 15;
 /// The quantiles of the table and the plot.
 pub(crate) const SHOWN: [f64; 2] = [0.5, 0.99];
 
 /// The screen for `search`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(search: &SearchDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
+    page.answer(&sentence(search));
     headline(&mut page, search);
-    page.gap();
-    if let Ended::Interrupted { signal } = &search.ended {
-        early(&mut page, &format!("by {signal}"));
-    }
-    if let Ended::PeerLost { reason } = &search.ended {
-        early(&mut page, &format!("the peer is gone: {reason}"));
-    }
-    let asked = format!("the highest rate at which {}", search.condition).replace(',', ", ");
-    page.paragraph(INDENT, &Piece::new("asked", Tone::Faint), FOUND, &asked);
-    page.paragraph(INDENT, &Piece::new("found", Tone::Strong), FOUND, &sentence(search));
-    page.paragraph(INDENT, &Piece::new("", Tone::Faint), FOUND, &how_surely(search));
+    page.paragraph(INDENT, &Piece::new("probes", Tone::Faint), FOUND, &how_surely(search));
     if let Some(wire) = wire(search) {
         page.paragraph(INDENT, &Piece::new("wire", Tone::Faint), FOUND, &wire);
     }
@@ -68,12 +57,15 @@ fn wire(search: &SearchDocument) -> Option<String> {
 }
 
 /// Where the sentence starts.
-const FOUND: usize = 9;
+const FOUND: usize = 10;
 
-fn early(page: &mut Page, how: &str) {
-    let told = format!("{how}; what was found until then stands here");
-    page.paragraph(INDENT, &Piece::new("ended early", Tone::Alarm), LABEL, &told);
-    page.gap();
+/// How a search ended that did not end by itself.
+fn early(search: &SearchDocument) -> String {
+    match &search.ended {
+        Ended::Interrupted { signal } => format!(" (interrupted by {signal})"),
+        Ended::PeerLost { reason } => format!(" (the peer is gone: {reason})"),
+        Ended::Complete => String::new(),
+    }
 }
 
 /// `udp load · 10.0.0.2:7663 · reply to each · …`: the method of the probes without what differs from one to the next.
@@ -83,7 +75,7 @@ fn headline(page: &mut Page, search: &SearchDocument) {
     let mut parts = method.split(JOINT).filter(|part| !part.is_empty());
     let first = parts.next().map(|part| Piece::new(part, Tone::Strong));
     let items: Vec<Piece> = first.into_iter().chain([target]).chain(parts.map(Piece::from)).collect();
-    page.flow(0, INDENT, JOINT, &items);
+    page.flow(INDENT, INDENT, JOINT, &items);
 }
 
 /// The method on one line, without its rate and its length.
@@ -103,26 +95,34 @@ fn method_of_all(method: &Method) -> String {
 pub(crate) fn sentence(search: &SearchDocument) -> String {
     let bracket = &search.bracket;
     let at = |end: &End| rate(end.rate_per_1000s);
-    match (&bracket.met, &bracket.missed, bracket.reached) {
-        (None, None, _) => "nothing: no probe was made".to_owned(),
-        (Some(met), None, Reached::Highest) => format!("{}, the highest rate allowed, holds", at(met)),
-        (Some(met), None, _) => format!("{} held, and no rate was found that does not", at(met)),
-        (None, Some(missed), Reached::Lowest) => {
-            format!("{}, the lowest rate allowed, does not hold: {}", at(missed), why(search, missed))
+    let met = search.condition.to_string().replace(',', ", ");
+    let found = match (&bracket.met, &bracket.missed, bracket.reached) {
+        (None, None, _) => "No rate was tested: no probe was made".to_owned(),
+        (Some(end), None, Reached::Highest) => {
+            format!("Highest rate that met {met}: {}, the highest rate allowed", at(end))
         }
-        (None, Some(missed), _) => format!("{} did not hold, and no rate was found that does", at(missed)),
-        (Some(met), Some(missed), reached) => {
-            let (holds, fails) = if reached == Reached::Width { ("holds", "does not") } else { ("held", "did not") };
-            let apart = missed.rate_per_1000s.0.get() as f64 / met.rate_per_1000s.0.get() as f64 - 1.0;
+        (Some(end), None, _) => format!("{} met {met}; no failing rate was found", at(end)),
+        (None, Some(end), Reached::Lowest) => {
+            format!("No rate met {met}: {}, the lowest rate allowed, failed: {}", at(end), why(search, end))
+        }
+        (None, Some(end), _) => format!("No rate met {met} so far: {} failed: {}", at(end), why(search, end)),
+        (Some(end), Some(missed), reached) => {
+            let so_far = if reached == Reached::Width { "" } else { " so far" };
+            let apart = missed.rate_per_1000s.0.get() as f64 / end.rate_per_1000s.0.get() as f64 - 1.0;
             let whose = match missed {
-                _ if missed.is_spoilt() => "; our own side was late there again and again, the path may hold more",
-                _ if missed.is_ours() => "; that is our own side's end, the far side may hold more",
+                _ if missed.is_spoilt() => ". This host was late there repeatedly: the path may carry more",
+                _ if missed.is_ours() => ". This host was the limit: the peer may answer more",
                 _ => "",
             };
             let (above, why) = (number::percent(apart), why(search, missed));
-            format!("{} {holds}; {}, {above} above, {fails}: {why}{whose}", at(met), at(missed))
+            format!(
+                "Highest rate{so_far} that met {met}: {}. {} ({above} above) failed: {why}{whose}",
+                at(end),
+                at(missed)
+            )
         }
-    }
+    };
+    format!("{found}{}", early(search))
 }
 
 /// The reason most lately found at a rate that does not hold.
@@ -130,8 +130,8 @@ fn why(search: &SearchDocument, end: &End) -> String {
     let at = |probe: &&Probe| probe.rate_per_1000s == end.rate_per_1000s && probe.verdict != Verdict::Met;
     let found = search.probes.iter().rfind(at);
     found.map_or(String::new(), |probe| match (probe.verdict, probe.missed.is_empty()) {
-        (Verdict::TooFew, _) => "too few messages to tell".to_owned(),
-        (_, true) => "no reason was kept".to_owned(),
+        (Verdict::TooFew, _) => "too few messages for a verdict".to_owned(),
+        (_, true) => "no reason recorded".to_owned(),
         _ => probe.missed.join(", "),
     })
 }
@@ -145,9 +145,9 @@ pub(crate) fn how_surely(search: &SearchDocument) -> String {
     };
     let ends: Vec<String> = bracket.met.iter().chain(&bracket.missed).map(agree).collect();
     let probes = number::count(search.probes.len() as u64, "probe", "probes");
-    let told = format!("{} agree at the ends; {probes} of {} in all", ends.join(" and "), search.probe_ns);
+    let told = format!("{} agree at the two rates; {probes} of {} in all", ends.join(" and "), search.probe_ns);
     let unsettled = bracket.reached == Reached::Probes;
-    let limit = if unsettled { ": no more were allowed, so the ends are not settled" } else { "" };
+    let limit = if unsettled { ": no more were allowed, so the result is not settled" } else { "" };
     format!("{told}{limit}{}{}", spoilt(search).unwrap_or_default(), unseen(search).unwrap_or_default())
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn how_surely(search: &SearchDocument) -> String {
 fn spoilt(search: &SearchDocument) -> Option<String> {
     let spoilt = search.probes.iter().filter(|probe| probe.verdict == Verdict::Bunched).count() as u64;
     let probes = number::count(spoilt, "probe", "probes");
-    (spoilt > 0).then(|| format!("; {probes} lost no more than our own side, being late, sent in bunches: made again"))
+    (spoilt > 0).then(|| format!("; {probes} repeated: this host was late and sent in bunches"))
 }
 
 /// What a probe cannot have seen: where only losses count, an overload that a queue has room for.
@@ -165,7 +165,7 @@ fn unseen(search: &SearchDocument) -> Option<String> {
     let room = search.bounds.width * met.rate_per_1000s.as_per_second() * search.probe_ns.as_secs_f64();
     let room = number::count(room.round() as u64, "message", "messages");
     Some(format!(
-        "; a queue with room for {room} hides an overload of {width}: ask for a time too, or for longer probes"
+        "; a queue with room for {room} hides an overload of {width}: add a time to the condition, or use longer probes"
     ))
 }
 
@@ -246,7 +246,7 @@ fn plot(page: &mut Page, search: &SearchDocument, rows: &[Row]) {
         return;
     }
     let signs = curve::legend(&curve, page.style());
-    let what = Piece::new("of the response times, by rate", Tone::Faint);
+    let what = Piece::new("of the response time by rate", Tone::Faint);
     page.flow(INDENT, INDENT, "   ", &[Piece::new(signs, Tone::Faint), what]);
     for line in lines {
         page.line(0, &[Piece::from(line)]);
@@ -262,8 +262,8 @@ fn table(page: &mut Page, rows: &[Row]) {
         let tone = if row.met * 2 > row.probes { Tone::Plain } else { Tone::Faint };
         let whose = match (row.ours, row.bunched) {
             (0, 0) => String::new(),
-            (0, bunched) => format!(", {bunched} spoilt"),
-            _ => ", our side".to_owned(),
+            (0, bunched) => format!(", {bunched} void"),
+            _ => ", this host".to_owned(),
         };
         table.push(vec![
             Piece::new(rate(row.rate), tone),
@@ -313,17 +313,23 @@ mod tests {
             sentence(&changed)
         };
         let above = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Highest));
-        assert!(above.ends_with("/s, the highest rate allowed, holds"), "{above}");
+        assert!(above.ends_with("/s, the highest rate allowed"), "{above}");
         let below = with(&|bracket| (bracket.met, bracket.reached) = (None, Reached::Lowest));
-        assert!(below.contains("the lowest rate allowed, does not hold: p99 "), "{below}");
+        assert!(
+            below.starts_with("No rate met ") && below.contains("/s, the lowest rate allowed, failed: p99 "),
+            "{below}"
+        );
         let unsettled = with(&|bracket| bracket.reached = Reached::Probes);
-        assert!(unsettled.contains("/s held; ") && unsettled.contains(" above, did not: p99 "), "{unsettled}");
+        assert!(
+            unsettled.starts_with("Highest rate so far") && unsettled.contains(" above) failed: p99 "),
+            "{unsettled}"
+        );
         let ours = with(&|bracket| bracket.missed.iter_mut().for_each(|end| end.tally.ours = end.tally.missed));
-        assert!(ours.contains("our own side's end"), "{ours}");
+        assert!(ours.contains("This host was the limit"), "{ours}");
         let early = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Stopped));
-        assert!(early.contains("/s held, and no rate was found"), "{early}");
+        assert!(early.contains("no failing rate was found"), "{early}");
         let nothing = with(&|bracket| (bracket.met, bracket.missed) = (None, None));
-        assert_eq!(nothing, "nothing: no probe was made");
+        assert_eq!(nothing, "No rate was tested: no probe was made");
     }
 
     #[test]

@@ -7,10 +7,8 @@ pub(crate) mod why;
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};
 
-use crate::layout::{INDENT, Page, Piece, Style, Tone};
-
-/// Where text behind a label starts.
-const LABEL: usize = 15;
+use crate::layout::{Page, Style};
+use crate::number;
 
 /// The screen for `study`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(study: &StudyDocument, style: &Style) -> String {
@@ -28,26 +26,35 @@ pub fn render(study: &StudyDocument, style: &Style) -> String {
     page.finish()
 }
 
-/// What a reader must know first: that there are fewer trials than were to be made.
-fn incomplete(page: &mut Page, study: &StudyDocument) {
+/// Trials that were made, where fewer were than planned.
+fn made(study: &StudyDocument) -> Option<usize> {
     let made = study.trials.iter().filter(|trial| trial.record.is_some()).count();
-    let planned = study.planned();
-    if study.takes_ns.is_none() || made >= planned {
-        return;
+    (study.takes_ns.is_some() && made < study.planned()).then_some(made)
+}
+
+/// For the answer: that trials are missing, where some are.
+fn missing(study: &StudyDocument) -> String {
+    made(study).map_or(String::new(), |made| format!(" (incomplete: {made} of {} trials)", study.planned()))
+}
+
+/// Why trials are missing, where some are, and what to do.
+fn incomplete(page: &mut Page, study: &StudyDocument, action: &str) {
+    let Some(made) = made(study) else { return };
+    let mut parts = vec![number::count((study.planned() - made) as u64, "trial is missing", "trials are missing")];
+    parts.extend(match &study.ended {
+        Some(Ended::Interrupted { signal }) => Some(format!("interrupted by {signal}")),
+        Some(Ended::PeerLost { reason }) => Some(format!("the peer is gone ({reason})")),
+        Some(Ended::Complete) => None,
+        None => Some("the study was still running".to_owned()),
+    });
+    page.warning(&format!("{}{action}", parts.join("; ")));
+}
+
+/// How many trials failed, and why the first did.
+fn failed(page: &mut Page, study: &StudyDocument) {
+    let failures = study.trials.iter().filter_map(|trial| trial.failure.as_ref());
+    if let Some(first) = failures.clone().next() {
+        let count = number::count(failures.count() as u64, "trial failed", "trials failed");
+        page.warning(&format!("{count}, the first: {}", first.what));
     }
-    let why = match &study.ended {
-        Some(Ended::Interrupted { signal }) => format!("by {signal}: "),
-        Some(Ended::PeerLost { reason }) => format!("the peer is gone ({reason}): "),
-        Some(Ended::Complete) => String::new(),
-        None => "written while it went on: ".to_owned(),
-    };
-    let told = format!("{why}{made} of {planned} trials were made; what was found until then stands here");
-    page.paragraph(INDENT, &Piece::new("incomplete", Tone::Alarm), LABEL, &told);
-    let failures: Vec<&str> =
-        study.trials.iter().filter_map(|trial| trial.failure.as_ref()).map(|failure| failure.what.as_str()).collect();
-    if let Some(first) = failures.first() {
-        let told = format!("{} of the trials failed, the first so: {first}", failures.len());
-        page.paragraph(INDENT, &Piece::new("", Tone::Plain), LABEL, &told);
-    }
-    page.gap();
 }

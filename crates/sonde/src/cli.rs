@@ -18,10 +18,9 @@ use crate::output::Output;
 use crate::persona::{self, install_names, part::Part};
 use crate::signal;
 
-/// Measures what two endpoints can do with the network between them
+/// Measures latency, loss and throughput between two hosts
 ///
-/// How fast can these two endpoints exchange a request and a response, and why so? Every number comes with the method
-/// by which it was found.
+/// Every result includes the settings of its measurement.
 #[derive(Debug, Parser)]
 #[command(name = "sonde", version, propagate_version = true, max_term_width = 100)]
 #[command(after_long_help = crate::exit::TABLE, disable_help_subcommand = true)]
@@ -34,85 +33,82 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Look at a host for the first time: how far is it by each carrier, and which number should be believed?
+    /// Measure a host with every protocol that answers and recommend one result
     ///
-    /// Needs nothing on the far side. `sonde HOST` is the same. Echo, TCP handshake and every program that is recognised there (a
-    /// reflector of ours, netserver, sockperf, iperf 2, STAMP, an echo service) are asked side by side, in the same rounds; a sentence says which
-    /// number stands for what an application will see, and why the others differ, where that was shown.
+    /// `sonde HOST` is the same. The peer needs no sonde. ICMP echo, TCP connect and every known program (sonde, netserver, sockperf,
+    /// iperf 2, STAMP, an echo service) are measured in the same rounds. The answer is the result closest to an application; where the
+    /// data show why the others differ, the output says why.
     Look(look::options::LookOptions),
     #[command(flatten)]
     Measuring(Measuring),
-    /// Compare methods, far sides, settings or stored records: do they differ, by how much, and in which axis lies the cause?
+    /// Compare methods, hosts, settings or stored records: the difference, its interval and the effect of each setting
     ///
-    /// Live sides take turns in random order, each run a process with connections of its own; where their methods differ, the
-    /// axes in which they differ are moved one at a time. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP
-    /// end it in order, with what was found until then.
+    /// Live sides run in random order, one process per run. Where the methods differ in several settings, sonde also changes one at a
+    /// time. It prints the expected duration before it starts. SIGINT, SIGTERM and SIGHUP end it with the results so far.
     Compare(compare::options::CompareOptions),
-    /// Sweep along an axis: how does the answer move with the interval, the size, the rate, …?
+    /// Measure at many values of one setting (interval, size, rate, …) and plot the result
     ///
-    /// Every point of every method is a trial of its own in each block, in random order, and each trial a process with
-    /// connections of its own. Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP end it in order: what
-    /// was measured until then is told and kept, and --resume goes on.
+    /// Each block has one trial of every point and method, in random order, one process per trial. sonde prints the expected duration
+    /// before it starts. SIGINT, SIGTERM and SIGHUP end it with the results so far; --resume completes it.
     Sweep(sweep::options::SweepOptions),
-    /// Why does a round trip take so long? Where the time goes, and which switch shows it
+    /// Find the causes of a round-trip time: wake-ups, pacing, the interval, a busy peer
     ///
-    /// Measures at several intervals, with kernel timestamps, and then moves what can be moved: how we wait for the next
-    /// request, how we wait for a reply, how the peer waits, on which CPU it runs. A cause is named where its switch shows it.
-    /// Before it starts it says how long it takes. SIGINT, SIGTERM and SIGHUP end it in order.
+    /// Measures at several intervals with kernel timestamps, then changes one switch after the other: pacing, wait mode of this host and
+    /// of the peer, the peer's CPU. It names a cause only where its switch shortens the round trip. It prints the expected duration
+    /// before it starts. SIGINT, SIGTERM and SIGHUP end it with the results so far.
     Why(why::options::WhyOptions),
-    /// Probe a TCP port without a connection: does anyone answer, what, and is it the host?
+    /// Probe a TCP port with SYNs, without a connection: open, closed or filtered, and its round-trip time
     ///
-    /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`, and tells SYN+ACK (open), RST (closed), ICMP errors (refused, by
-    /// whom) and silence (filtered) apart, each with its TTL, window and options. No connection is ever made: the kernel resets
-    /// what is accepted.
+    /// Sends SYNs through a raw socket, which needs `CAP_NET_RAW`. It distinguishes SYN-ACK (open), RST (closed), ICMP errors and no
+    /// answer (filtered), each with TTL, window and options. It makes no connection: the kernel resets accepted ones.
     Syn(syn::options::SynOptions),
-    /// Replay a recorded schedule: a CSV of time,size, a playback file of sockperf, or one flow of a capture
+    /// Replay recorded traffic: a CSV of time,size, a playback file of sockperf, or one flow of a capture
     Replay(replay::options::ReplayOptions),
-    /// Does anyone answer there, and how? Addresses, route, MTU, echo, ports, and which known program is at each
+    /// Check a host: addresses, route, path MTU, ICMP echo, ports and the known program at each
     Check(check::CheckOptions),
-    /// Carry out a plan over many hosts: which pairs, by which methods, how often
+    /// Measure between many hosts by a plan: pairs, methods, repeats
     ///
-    /// Each host is given this program, which is spoken to over its standard input and output (ssh, a namespace, kubectl): no port
-    /// is wanted for control, only the one that is measured to. Pairs are measured in rounds in which no host and no machine
-    /// appears twice. Before it starts it says how long it takes; SIGINT, SIGTERM and SIGHUP end it in order, and --resume goes on.
+    /// sonde copies itself to each host and controls it over ssh, a namespace or kubectl; only the measured port must be open. A round
+    /// never uses a host or machine twice. It prints the expected duration before it starts. SIGINT, SIGTERM and SIGHUP end it with the
+    /// results so far; --resume completes it.
     Run(run::options::RunOptions),
-    /// Be the far side: answer what `sonde rtt`, `sonde load` and `sonde throughput` ask
+    /// Run the server for rtt, load and throughput
     Serve(serve::options::ServeOptions),
-    /// Be a worse path: a link between two network namespaces that delays, loses, reorders and queues, and counts what it did
+    /// Emulate a slow or lossy link between two network namespaces
     ///
-    /// Two TUN devices and a relay between them, for kernels without netem and for paths whose truth has to be known. Runs until
-    /// SIGINT (Ctrl-C), SIGTERM or SIGHUP, and then prints what became of the packets each way. Needs `CAP_NET_ADMIN`.
+    /// One thread relays packets between two TUN devices, for kernels without netem and for links whose exact losses must be known. It
+    /// runs until SIGINT (Ctrl-C), SIGTERM or SIGHUP, then prints the packet counts of each direction. Needs `CAP_NET_ADMIN`.
     Forward(forward::ForwardOptions),
-    /// Make hosts on this machine: network namespaces on a bridge, with an sshd in each where asked; list and remove them
+    /// Create test hosts: network namespaces on this machine, cloud machines or pods; list and remove them
     Lab(lab::LabOptions),
-    /// What can this machine resolve at all? Clock, timers, wake-ups, loopback, and what would spoil a measurement
+    /// Check this host's clock, timers, wake-up delay and loopback
     #[command(name = "self")]
     Machine(machine::SelfOptions),
-    /// List the runs that are kept, the latest first
+    /// List the stored runs, the latest first
     ///
-    /// A run of a plan is kept in a store, with every record of it; where the store cannot be written, beside it, until it can.
+    /// The store keeps each run of a plan with all its records. While the store cannot be written, sonde keeps them in a folder beside it.
     Runs(runs::RunsOptions),
     /// Print records and runs again
     Show(show::ShowOptions),
-    /// Show a run of a plan host by host: squares on the terminal, a page, or a picture
+    /// Show a run as a matrix of hosts: text, a page or a picture
     Matrix(matrix::MatrixOptions),
-    /// Make a page of records, or a picture of one chart: self-contained, for a browser or paper
+    /// Write a self-contained HTML page of records, or a picture of one chart
     Report(pages::ReportOptions),
-    /// Make a table of records, one row each: CSV or Parquet
+    /// Write records as a table, one row each: CSV or Parquet
     Export(export::ExportOptions),
     #[command(flatten)]
     Part(Part),
     #[command(about = install_names::about())]
     InstallNames(install_names::InstallNamesOptions),
-    /// Make a pre-shared key for `serve` and those who measure against it
+    /// Create a pre-shared key for `sonde serve` and its clients
     Key(key::KeyOptions),
     /// Explain a warning or a term of the output
     Explain(explain::ExplainOptions),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions(completions::CompletionsOptions),
-    /// Print the manual page, or write all of them
+    /// Print a manual page, or write all of them
     Man(man::ManOptions),
-    /// Be an agent of `sonde run` on this host: orders come on standard input, one JSON object a line
+    /// Agent of `sonde run` on this host: reads orders from standard input, one JSON object per line
     #[command(hide = true)]
     Agent(agent::AgentOptions),
     /// Write the reference pages of this program's documentation
@@ -211,12 +207,12 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
         } else if glance.json_lines && !output.has_whole_result() {
             output.result(&failure.line());
         }
-        output.aside(&failure.text());
+        output.complain(&failure);
         failure.exit
     });
     match output.fault() {
         Some(fault) => {
-            output.aside(&Failure::unwritten(&fault).text());
+            output.complain(&Failure::unwritten(&fault));
             if exit == Exit::Done { Exit::Usage } else { exit }
         }
         None => exit,

@@ -48,11 +48,11 @@ impl From<Exit> for ExitCode {
 pub const TABLE: &str = "\
 Exit status:
     0  measured: at least one request was answered
-    1  nothing answered, the peer refused, or it went away (what was measured is printed)
-    2  usage, configuration or permission: nothing was measured
-    3  a plan was carried out in part: what could not be measured is named
-   99  a condition asked for does not hold (--strict)
-  129  a run with an end was cut short by SIGHUP (its terminal went); the partial result is printed
+    1  nothing answered, the peer refused, or it went away (results so far are printed)
+    2  error in usage, configuration or permission: nothing was measured
+    3  some cells of a plan failed: the output names them
+   99  a requested condition does not hold (--strict, --fail-if)
+  129  ended early by SIGHUP (terminal closed); the partial result is printed
   130  the same by SIGINT (Ctrl-C)
   143  the same by SIGTERM";
 

@@ -7,6 +7,7 @@ use logbook::document::Unwritable;
 use logbook::event::Line;
 use logbook::failure::ErrorDocument;
 use logbook::store::StoreError;
+use report::layout::{Page, Piece, Style};
 
 use crate::exit::Exit;
 use crate::words;
@@ -49,7 +50,21 @@ impl Failure {
         self
     }
 
-    /// The lines for a person.
+    /// The lines for a person, words wrapped at the style's width.
+    pub fn lines(&self, style: &Style) -> String {
+        let mut page = Page::new(*style);
+        say(&mut page, "error:", &self.told.what);
+        if let Some(hint) = &self.told.hint {
+            say(&mut page, "try:", hint);
+        }
+        if let Some(usage) = &self.usage {
+            page.gap();
+            usage.lines().for_each(|line| page.line(0, &[Piece::from(line)]));
+        }
+        page.finish()
+    }
+
+    /// The lines that a command of another program's form prints.
     pub fn text(&self) -> String {
         let mut text = format!("error: {}\n", self.told.what);
         for (before, more) in [("hint:  ", &self.told.hint), ("\n", &self.usage)] {
@@ -69,6 +84,16 @@ impl Failure {
     pub fn line(&self) -> String {
         Line::Error(Box::new(self.told.clone())).to_json()
     }
+}
+
+/// Where the text behind `error:` and `try:` starts.
+const INDENT: usize = 7;
+
+/// The first line of `text` wrapped behind its label; further ones, as an excerpt or commands, as they are.
+fn say(page: &mut Page, label: &str, text: &str) {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    page.paragraph(0, &Piece::from(label), INDENT, first);
+    rest.lines().for_each(|line| page.line(0, &[Piece::from(line)]));
 }
 
 /// What cannot be had here for lack of a permission, a device or a right name is status 2; what the far side or the
@@ -116,6 +141,7 @@ mod tests {
     #[test]
     fn text_and_document_say_the_same() {
         let failure = Failure::usage("no such thing").hint("take another").about("that one");
+        assert_eq!(failure.lines(&Style::default()), "error: no such thing\ntry:   take another\n");
         assert_eq!(failure.text(), "error: no such thing\nhint:  take another\n");
         let document: serde_json::Value = serde_json::from_str(&failure.document()).unwrap();
         assert_eq!(document["format"], "sonde-error");
@@ -124,6 +150,16 @@ mod tests {
         assert_eq!(document["error"]["to_whom"], "that one");
         let line: serde_json::Value = serde_json::from_str(&failure.line()).unwrap();
         assert_eq!((&line["event"], &line["data"]["what"]), (&"error".into(), &document["error"]["what"]));
+    }
+
+    #[test]
+    fn words_wrap_and_excerpts_stand_as_they_are() {
+        let failure =
+            Failure::usage("plan.toml, line 1, column 11: 5000 repeats\n  1 | repeats = 5000\n    |           ^^^^");
+        let lines = failure.hint("a count from 1 to 1000").lines(&Style { width: 40, ..Style::default() });
+        let expected = "error: plan.toml, line 1, column 11:\n       5000 repeats\n  1 | repeats = 5000\n    |           ^^^^\n\
+                        try:   a count from 1 to 1000\n";
+        assert_eq!(lines, expected);
     }
 
     #[test_case(Step::Connect, io::ErrorKind::ConnectionRefused, 1; "a closed port")]

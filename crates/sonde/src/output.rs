@@ -9,6 +9,8 @@ use std::sync::Mutex;
 use anstream::ColorChoice;
 use report::layout::Style;
 
+use crate::failure::Failure;
+
 /// Where a command's words go.
 #[derive(Debug)]
 pub struct Output {
@@ -116,6 +118,13 @@ impl Output {
         state.wipe();
         // Where not even standard error can be written to there is nobody left to tell.
         let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Says why something failed, even when quiet: wrapped where standard error is a terminal, else a line each for error and advice.
+    pub fn complain(&self, failure: &Failure) {
+        let width = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_col));
+        let width = if width == 0 { usize::MAX } else { width.max(40) };
+        self.aside(&failure.lines(&Style { width, ..self.style }));
     }
 
     /// Whether a progress line has a terminal to stand on, and was not declined.

@@ -311,7 +311,8 @@ impl Job<'_> {
         })?;
         heard.map_err(|ended| {
             let last = ended.said.lines().find(|line| line.starts_with("error")).or(ended.said.lines().last());
-            let why = ended.not_started.as_deref().or(last).unwrap_or("it ended and said nothing").to_owned();
+            let last = last.map(|line| line.strip_prefix("error: ").unwrap_or(line));
+            let why = ended.not_started.as_deref().or(last).unwrap_or("it ended without an error").to_owned();
             failure(&self.agent.host, format!("{}: {why}", self.agent.host))
         })
     }

@@ -151,7 +151,7 @@ fn the_page_tells_plans_that_are_read_and_errors_that_are_printed() {
             ("toml", Some(said)) => {
                 errors += 1;
                 let error = read(text).unwrap_err();
-                assert_eq!(said, format!("error: {error}\n{}\nhint:  {}\n", error.excerpt, error.hint));
+                assert_eq!(said, format!("error: {error}\n{}\ntry:   {}\n", error.excerpt, error.hint));
             }
             _ => {}
         }

@@ -142,3 +142,29 @@ fn what_cannot_be_said_of_a_stopped_clock_or_no_runs_is_not_said() {
     let found = &compare(&[Runs { first: vec![None], second: vec![] }], Design::Paired)[0];
     assert_eq!((found.first, found.p, found.difference), (None, None, None));
 }
+
+#[test]
+fn the_joint_interval_holds_nothing_where_no_difference_was_shown() {
+    let mut rng = Rng::with_seed(11);
+    let (mut shown, mut wider) = (0, 0);
+    for trial in 0..200 {
+        let design = if trial % 2 == 0 { Design::Paired } else { Design::Apart };
+        let scale = 1.0 + f64::from(trial % 5) / 20.0;
+        let side = |rng: &mut Rng, scale: f64| (0..10).map(|_| run(rng, scale)).collect::<Vec<_>>();
+        let (first, second) = (side(&mut rng, 1.0), side(&mut rng, scale));
+        let of = |side: &[[f64; 3]], at: usize| side.iter().map(|run| Some(run[at])).collect::<Vec<_>>();
+        let figures: Vec<Runs> = (0..3).map(|at| Runs { first: of(&first, at), second: of(&second, at) }).collect();
+        let compared = compare(&figures, design);
+        let open = compared.iter().filter(|figure| figure.word == Word::NotShown).count();
+        shown += 3 - open;
+        for (runs, found) in figures.iter().zip(&compared).filter(|(_, found)| found.word == Word::NotShown) {
+            let joint = runs.joint(design, open).unwrap();
+            let (low, high) = (joint.low.unwrap(), joint.high.unwrap());
+            assert!(low <= 0.0 && high >= 0.0, "{low} … {high}: {found:?}");
+            let plain = found.change.unwrap();
+            assert!(low <= plain.low.unwrap() && high >= plain.high.unwrap());
+            wider += u32::from(plain.low.unwrap() > 0.0 || plain.high.unwrap() < 0.0);
+        }
+    }
+    assert!(shown > 0 && wider > 0, "{shown} differences, {wider} that only one interval alone would show");
+}

@@ -9,8 +9,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// counted in 64-bit integers. Beyond, from its normal approximation.
 pub const EXACT_UP_TO: usize = 60;
 
-/// Probability left out on either side of an interval.
-const TAIL: f64 = 0.025;
+/// Probability that a 95 % interval leaves out, both sides together.
+pub(super) const LEFT_OUT: f64 = 0.05;
 
 /// An effect and its two-sided 95 % interval, in the unit of what went in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,11 +35,16 @@ pub struct Estimate {
 /// assert_eq!(hodges_lehmann(&differences).unwrap().low, None); // takes 6
 /// ```
 pub fn hodges_lehmann(values: &[f64]) -> Option<Estimate> {
+    hodges_lehmann_within(values, LEFT_OUT)
+}
+
+/// [`hodges_lehmann`] with an interval that leaves out `left_out`, a probability, both sides together.
+pub fn hodges_lehmann_within(values: &[f64], left_out: f64) -> Option<Estimate> {
     if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
     let averages = walsh_averages(values);
-    let rank = lower_rank(values.len());
+    let rank = lower_rank(values.len(), left_out / 2.0);
     Some(Estimate {
         value: middle(&averages),
         low: rank.map(|rank| averages[rank - 1]),
@@ -50,12 +55,17 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<Estimate> {
 /// The ratio ours / theirs over pairs (ours, theirs): [`hodges_lehmann`] of the logarithms, taken back. So the ratio of
 /// swapped pairs is the reciprocal. `None` where there are no pairs or a number is not finite and above 0.
 pub fn ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    ratio_within(pairs, LEFT_OUT)
+}
+
+/// [`ratio`] with an interval that leaves out `left_out`, a probability, both sides together.
+pub fn ratio_within(pairs: &[(f64, f64)], left_out: f64) -> Option<Estimate> {
     let usable = |x: f64| x.is_finite() && x > 0.0;
     if pairs.iter().any(|&(ours, theirs)| !usable(ours) || !usable(theirs)) {
         return None;
     }
     let logarithms: Vec<f64> = pairs.iter().map(|&(ours, theirs)| ours.ln() - theirs.ln()).collect();
-    let Estimate { value, low, high } = hodges_lehmann(&logarithms)?;
+    let Estimate { value, low, high } = hodges_lehmann_within(&logarithms, left_out)?;
     Some(Estimate { value: value.exp(), low: low.map(f64::exp), high: high.map(f64::exp) })
 }
 
@@ -118,19 +128,19 @@ pub(super) fn middle(sorted: &[f64]) -> f64 {
     if sorted.len().is_multiple_of(2) { sorted[half - 1] / 2.0 + sorted[half] / 2.0 } else { sorted[half] }
 }
 
-/// Rank, from 1, of the lower end among the averages: the largest c with P(T < c) <= 2.5 % for the signed-rank
+/// Rank, from 1, of the lower end among the averages: the largest c with P(T < c) <= `tail` for the signed-rank
 /// statistic T of n values. `None` where not even c = 1 is so.
-fn lower_rank(n: usize) -> Option<usize> {
-    let rank = if n <= EXACT_UP_TO { exact_rank(n) } else { normal_rank(n) };
+fn lower_rank(n: usize, tail: f64) -> Option<usize> {
+    let rank = if n <= EXACT_UP_TO { exact_rank(n, tail) } else { normal_rank(n, tail) };
     (rank > 0).then_some(rank)
 }
 
-fn exact_rank(n: usize) -> usize {
+fn exact_rank(n: usize, tail: f64) -> usize {
     let all = 2_f64.powi(n as i32);
     let mut below = 0_u64;
     for (sum, patterns) in sign_patterns(n).into_iter().enumerate() {
         below += patterns;
-        if below as f64 / all > TAIL {
+        if below as f64 / all > tail {
             return sum;
         }
     }
@@ -151,11 +161,11 @@ fn sign_patterns(n: usize) -> Vec<u64> {
 }
 
 /// By the normal approximation with continuity correction: P(T <= c - 1) is the area below c - 1/2.
-fn normal_rank(n: usize) -> usize {
+fn normal_rank(n: usize, tail: f64) -> usize {
     let n = n as f64;
     let mean = n * (n + 1.0) / 4.0;
     let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
-    (mean + 0.5 + Normal::standard().inverse_cdf(TAIL) * deviation).floor().max(0.0) as usize
+    (mean + 0.5 + Normal::standard().inverse_cdf(tail) * deviation).floor().max(0.0) as usize
 }
 
 #[cfg(test)]
@@ -185,7 +195,7 @@ mod tests {
     #[test_case(50, Some(435))]
     fn ranks_are_those_of_the_published_tables(n: usize, rank: Option<usize>) {
         // Critical values of the two-sided 5 % signed-rank test are one less: 0, 2, 8, 52, 434.
-        assert_eq!(lower_rank(n), rank);
+        assert_eq!(lower_rank(n, LEFT_OUT / 2.0), rank);
     }
 
     #[test]
@@ -203,7 +213,7 @@ mod tests {
     #[test]
     fn the_approximation_takes_over_without_a_jump() {
         for n in 25..=EXACT_UP_TO {
-            let (exact, normal) = (exact_rank(n), normal_rank(n));
+            let (exact, normal) = (exact_rank(n, LEFT_OUT / 2.0), normal_rank(n, LEFT_OUT / 2.0));
             assert!(exact.abs_diff(normal) <= 2, "{n}: {exact} and {normal}");
         }
     }
@@ -253,7 +263,7 @@ mod tests {
             .count();
         let rate = covered as f64 / f64::from(trials);
         let exact = {
-            let below: u64 = sign_patterns(21)[..exact_rank(21)].iter().sum();
+            let below: u64 = sign_patterns(21)[..exact_rank(21, LEFT_OUT / 2.0)].iter().sum();
             1.0 - 2.0 * below as f64 / 2_f64.powi(21)
         };
         let error = (exact * (1.0 - exact) / f64::from(trials)).sqrt();

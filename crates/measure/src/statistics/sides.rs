@@ -9,7 +9,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::paired::{Estimate, middle};
+use super::paired::{Estimate, LEFT_OUT, middle};
 
 /// Fewest runs of a side with which anything is called a difference: with five and five the smallest two-sided p is 0.8 %,
 /// with four and four it is 2.9 %, and one odd run decides.
@@ -43,6 +43,11 @@ pub struct Sides {
 /// assert!((sides.p - 0.1).abs() < 1e-12);
 /// ```
 pub fn compared(first: &[f64], second: &[f64]) -> Option<Sides> {
+    compared_within(first, second, LEFT_OUT)
+}
+
+/// [`compared`] with an interval that leaves out `left_out`, a probability, both sides together.
+pub fn compared_within(first: &[f64], second: &[f64], left_out: f64) -> Option<Sides> {
     let finite = |side: &[f64]| !side.is_empty() && side.iter().all(|value| value.is_finite());
     if !finite(first) || !finite(second) {
         return None;
@@ -52,7 +57,7 @@ pub fn compared(first: &[f64], second: &[f64]) -> Option<Sides> {
     let below = differences.iter().filter(|difference| **difference < 0.0).count();
     let above = differences.iter().filter(|difference| **difference > 0.0).count();
     let pairs = differences.len();
-    let rank = lower_rank(first.len(), second.len(), TAIL);
+    let rank = lower_rank(first.len(), second.len(), left_out / 2.0);
     Some(Sides {
         shift: Estimate {
             value: middle(&differences),
@@ -67,9 +72,14 @@ pub fn compared(first: &[f64], second: &[f64]) -> Option<Sides> {
 /// The ratio second / first: [`compared`] of the logarithms, its shift taken back, so that 1.05 is 5 % more. `None` also
 /// where a number is not above 0.
 pub fn ratio(first: &[f64], second: &[f64]) -> Option<Sides> {
+    ratio_within(first, second, LEFT_OUT)
+}
+
+/// [`ratio`] with an interval that leaves out `left_out`, a probability, both sides together.
+pub fn ratio_within(first: &[f64], second: &[f64], left_out: f64) -> Option<Sides> {
     let logarithms =
         |side: &[f64]| side.iter().map(|value| (*value > 0.0).then(|| value.ln())).collect::<Option<Vec<_>>>();
-    let sides = compared(&logarithms(first)?, &logarithms(second)?)?;
+    let sides = compared_within(&logarithms(first)?, &logarithms(second)?, left_out)?;
     let Estimate { value, low, high } = sides.shift;
     let shift = Estimate { value: value.exp(), low: low.map(f64::exp), high: high.map(f64::exp) };
     Some(Sides { shift, ..sides })
@@ -92,9 +102,6 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     }
     adjusted
 }
-
-/// Probability left out on either side of an interval.
-const TAIL: f64 = 0.025;
 
 /// The two-sided probability of the ranks that `first` has among all.
 fn probability(first: &[f64], second: &[f64]) -> f64 {
@@ -208,8 +215,8 @@ mod tests {
     #[test_case(20, 20, Some(128))]
     fn ranks_are_those_of_the_published_tables(first: usize, second: usize, rank: Option<usize>) {
         // Critical values of the two-sided 5 % test are one less: 0, 2, 8, 23, 8, 127.
-        assert_eq!(lower_rank(first, second, TAIL), rank);
-        assert_eq!(lower_rank(second, first, TAIL), rank);
+        assert_eq!(lower_rank(first, second, LEFT_OUT / 2.0), rank);
+        assert_eq!(lower_rank(second, first, LEFT_OUT / 2.0), rank);
     }
 
     #[test_case(3, 0.1; "three and three")]

@@ -51,7 +51,7 @@ pub(super) fn squares(matrix: &Matrix) -> Option<Chart> {
         .skip(1)
         .filter_map(|(zone, hosts)| Some(Mark { on: On::X, at: hosts.start as f64 - 0.5, text: zone?.to_owned() }));
     Some(Chart {
-        alternative: format!("{} squares, {ends}", matrix.squares.len()),
+        alternative: format!("{} cells, {ends}", matrix.squares.len()),
         cells: Some(Cells { columns: edges.clone(), rows: edges, counts }),
         marks: borders.collect(),
         ..Chart::new(format!("{}: {ends}", matrix.title()), x, y)

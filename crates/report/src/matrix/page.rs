@@ -248,7 +248,7 @@ impl Body {
             .any(|figure| figure.compared.word == Word::TooFewRuns);
         if few {
             self.raw(&format!(
-                "<p class=\"faint\">To show a difference of so many squares at all takes {} repeats of each.</p>\n",
+                "<p class=\"faint\">A difference among so many cells takes {} repeats of each.</p>\n",
                 comparison.fewest_repeats
             ));
         }
@@ -303,11 +303,8 @@ impl Body {
         const FIGURES: [Figure; 5] =
             [Figure::Quantile(0.5), Figure::Quantile(0.99), Figure::Loss, Figure::Throughput, Figure::Rate];
         let all: usize = matrices.iter().map(|matrix| matrix.squares.len()).sum();
-        let summary = if all > LISTED {
-            format!("{LISTED} of {all} squares as a list")
-        } else {
-            "All squares as a list".to_owned()
-        };
+        let summary =
+            if all > LISTED { format!("{LISTED} of {all} cells as a list") } else { "All cells as a list".to_owned() };
         self.raw(&format!("<details>\n<summary>{summary}</summary>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{summary}\"><table class=\"index\">\n<caption>Medians over repeats</caption>\n<thead><tr>"));
         for head in HEAD.iter().chain(&["note"]) {
             self.raw(&format!("<th scope=\"col\">{head}</th>"));
@@ -359,7 +356,7 @@ impl Body {
         self.raw(&format!(
             "<div><dt>{NOTHING}</dt><dd>not measured: not asked for, not begun, or no such address</dd></div>\n"
         ));
-        self.raw("</dl>\n<p class=\"faint\">The darker a square, the worse. A square is the median over repeats and leads to its last record.</p>\n");
+        self.raw("</dl>\n<p class=\"faint\">A darker cell is worse. A cell is the median over repeats and links to its last record.</p>\n");
     }
 }
 
@@ -398,7 +395,7 @@ fn verdict(cell: &ComparedCell) -> Option<String> {
     let (word, class) = match (compared.word, more) {
         (Word::More, true) | (Word::Less, false) => ("better", "better"),
         (Word::More, false) | (Word::Less, true) => ("worse", "worse"),
-        (Word::NotShown, _) => ("no difference shown", "faint"),
+        (Word::NotShown, _) => ("no significant difference", "faint"),
         (Word::TooFewRuns, _) => ("too few repeats", "faint"),
     };
     let change = compared.change.map_or_else(String::new, |change| {

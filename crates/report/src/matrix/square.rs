@@ -84,13 +84,13 @@ impl Square {
 }
 
 /// What is said where no two directions could be told apart.
-pub(super) const TOO_FEW: &str = "directions are told apart from 6 repeats on";
+pub(super) const TOO_FEW: &str = "comparing directions takes 6 repeats";
 
 /// Marks and what they say.
 pub(super) const MARKS: [(char, &str); 3] = [
-    ('*', "this direction is worse than the other: their 95 % intervals do not overlap"),
-    ('+', "other pairs were measured on the same machine at that time: they shared its processors"),
-    ('!', "not in each repeat"),
+    ('*', "this direction is worse than the other: the 95 % intervals do not overlap"),
+    ('+', "other pairs ran on the same machine at the same time and shared its CPUs"),
+    ('!', "some repeats are missing"),
 ];
 
 /// What stands for squares that were not begun, and for a host and itself.

@@ -91,7 +91,7 @@ fn a_direction_is_worse_only_where_that_is_shown() {
     // Five repeats have no interval, however far apart they are; and that is said.
     let five = run(2, 5, |from, _, repeat| Some(20_000 + u64::from(repeat) + if from == 0 { 90_000 } else { 0 }));
     assert_eq!(worse(&five), [].into());
-    assert!(text(&five, None, &Style::default()).contains("directions are told apart from 6 repeats on"));
+    assert!(text(&five, None, &Style::default()).contains("comparing directions takes 6 repeats"));
     // Seven repeats: little, but surely.
     let seven = |by: u64| {
         worse(&run(2, 7, |from, _, repeat| Some(20_000 + u64::from(repeat) * 10 + if from == 0 { by } else { 0 })))
@@ -136,7 +136,7 @@ fn what_failed_says_why_in_a_word(host_lost: bool, tcp: Answer, word: &str) {
     assert_eq!(matrix.squares[&(0, 1)].failed(), Some((word, "nobody listens")));
     assert_eq!(matrix.reasons(), [((word, "nobody listens".to_owned()), 1)].into());
     let text = text(&run, None, &Style::default());
-    assert!(text.contains(&format!("  {word:9}nobody listens (1 square)")), "{text}");
+    assert!(text.contains(&format!("  {word:9}nobody listens (1 cell)")), "{text}");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn of_very_many_hosts_zones_and_the_worst_are_told() {
     let screen = text(&run, None, &Style::default());
     assert_eq!(wide(&screen, 80), None, "{screen}");
     assert!(screen.lines().count() < 40, "{screen}");
-    assert!(screen.contains("the worst of 3540 squares between 60 hosts"), "{screen}");
+    assert!(screen.contains("the worst of 3540 cells between 60 hosts"), "{screen}");
     assert!(screen.contains("h8 → h9"), "{screen}");
 }
 
@@ -182,7 +182,7 @@ fn another_figure_can_be_asked_for() {
 #[test]
 fn nothing_is_said_of_an_empty_run() {
     let run = RunDocument { cells: Vec::new(), ..fixture::run() };
-    assert_eq!(text(&run, None, &Style::default()), "nothing was measured, and nothing failed: the matrix is empty\n");
+    assert_eq!(text(&run, None, &Style::default()), "0 of 24 cells measured\n");
     assert!(page(&run, None, None, &|_| None).ends_with("</html>\n"));
     assert!(picture(&run, None, None, None).is_err());
 }

@@ -23,9 +23,7 @@ const LABEL: usize = 11;
 pub fn text(run: &RunDocument, figure: Option<Figure>, style: &Style) -> String {
     let mut page = Page::new(*style);
     let matrices = super::all(run, figure);
-    if matrices.is_empty() {
-        page.line(0, &[Piece::from("nothing was measured, and nothing failed: the matrix is empty")]);
-    }
+    page.answer(&crate::run::answer(run));
     for matrix in &matrices {
         page.gap();
         one(&mut page, matrix);
@@ -105,7 +103,7 @@ fn summary(page: &mut Page, matrix: &Matrix) {
         }
         page.table(&rows);
     }
-    let title = format!("the worst of {} squares between {} hosts", matrix.squares.len(), matrix.hosts.len());
+    let title = format!("the worst of {} cells between {} hosts", matrix.squares.len(), matrix.hosts.len());
     page.gap();
     page.line(INDENT, &[Piece::new(title, Tone::Faint)]);
     let row = |((from, to), square): ((usize, usize), &Square)| {
@@ -154,7 +152,7 @@ fn legend(page: &mut Page, matrices: &[Matrix]) {
             INDENT,
             &Piece::new(word, Tone::Alarm),
             LABEL,
-            &format!("{why} ({})", number::count(count as u64, "square", "squares")),
+            &format!("{why} ({})", number::count(count as u64, "cell", "cells")),
         );
     }
     let whole = |matrix: &Matrix| matrix.squares.len() == matrix.hosts.len() * matrix.hosts.len().saturating_sub(1);
@@ -163,7 +161,7 @@ fn legend(page: &mut Page, matrices: &[Matrix]) {
             INDENT,
             &Piece::new(NOTHING, Tone::Faint),
             LABEL,
-            "not measured: not asked for, not begun, or no such address",
+            "not measured: not in the plan, not started, or no such address",
         );
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn heading(study: &StudyDocument) -> (String, String) {
         }
         Question::Why { interval_ns, method, .. } => {
             let how = format!("{} · {trials} in {blocks}, in random order", method.join(" "));
-            (study::why::question(study, *interval_ns), how)
+            (study::why::answer(study, *interval_ns), how)
         }
         _ => ("study".to_owned(), trials),
     }
@@ -100,7 +100,7 @@ fn compared(page: &mut Builder, id: &str, study: &StudyDocument, comparison: &Co
         return;
     }
     for figure in &comparison.figures {
-        let said = format!("{}: {}", figure.figure, words::word(figure, name, design));
+        let said = words::sentence(figure, name, comparison, design);
         page.html.element("p", "class=\"found\"", &said);
     }
     let ends = |interval: Option<Interval>, figure: Figure| {

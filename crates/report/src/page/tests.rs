@@ -156,7 +156,7 @@ fn a_study_says_what_was_found_and_every_trial() {
     };
     let compared = fixture::comparison();
     let page = of(&compared);
-    assert!(page.text.contains("p50: B is slower by "), "{}", page.text);
+    assert!(page.text.contains("B's p50 is ") && page.text.contains(" % higher ["), "{}", page.text);
     assert!(page.text.contains("How far each quantile moved") && page.text.contains("Percentiles of every run"));
     assert_eq!(data(&page)["charts"]["r1-r"].as_array().map(Vec::len), Some(compared.trials.len()));
     let swept = of(&fixture::sweep());

@@ -21,11 +21,12 @@ const LABEL: usize = 12;
 /// The screen for `found`: lines of at most `style.width` cells.
 pub fn render(found: &RunComparisonDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
+    page.answer(&answer(found));
     side(&mut page, "A", &found.first);
     side(&mut page, "B", &found.second);
     for ((method, address, figure), rows) in groups(found) {
         title(&mut page, format!("{method} · {} · {figure}", over(address)));
-        let head = ["", "A", "B", "B is", "95 % interval", "so"];
+        let head = ["", "A", "B", "change", "95 % interval", "verdict"];
         let head = head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec();
         let rows: Vec<Vec<Piece>> = std::iter::once(head).chain(rows.into_iter().map(row)).collect();
         page.table(&rows);
@@ -33,13 +34,41 @@ pub fn render(found: &RunComparisonDocument, style: &Style) -> String {
     page.gap();
     labelled(&mut page, "how", &how(found));
     for method in &found.methods {
-        let text = format!("{} is `{}` in A and `{}` in B", method.method, method.first, method.second);
+        let text = format!("{}: `{}` in A, `{}` in B", method.method, method.first, method.second);
         page.paragraph(INDENT, &Piece::new("differ", Tone::Alarm), LABEL, &text);
     }
     alone(&mut page, "only A", &found.first_alone);
     alone(&mut page, "only B", &found.second_alone);
     limits(&mut page, &found.cells);
     page.finish()
+}
+
+/// Of how many figures a difference is significant, in which direction.
+fn answer(found: &RunComparisonDocument) -> String {
+    let figures: Vec<&ComparedFigure> = found.cells.iter().flat_map(|cell| &cell.figures).collect();
+    let count = |is: &dyn Fn(&ComparedFigure) -> bool| figures.iter().filter(|figure| is(figure)).count();
+    let better = |figure: &ComparedFigure| match figure.compared.word {
+        Word::More => Some(figure.figure.more_is_better()),
+        Word::Less => Some(!figure.figure.more_is_better()),
+        Word::NotShown | Word::TooFewRuns => None,
+    };
+    let few = count(&|figure| figure.compared.word == Word::TooFewRuns);
+    let all = figures.len();
+    if all == 0 {
+        return "Nothing was compared: no cell is in both runs".to_owned();
+    }
+    if few == all {
+        return format!("Too few repeats to show a difference in any of {all} values");
+    }
+    let parts = [
+        (count(&|figure| better(figure) == Some(false)), "worse"),
+        (count(&|figure| better(figure) == Some(true)), "better"),
+        (count(&|figure| figure.compared.word == Word::NotShown), "without significant difference"),
+        (few, "with too few repeats"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, so)| format!("{count} {so}")).collect();
+    format!("B against A, {}: {}", number::count(all as u64, "value", "values"), parts.join(", "))
 }
 
 fn side(page: &mut Page, letter: &str, run: &ComparedRun) {
@@ -97,7 +126,7 @@ fn absent() -> String {
 fn word(figure: &ComparedFigure) -> (&'static str, Tone) {
     let more = match figure.compared.word {
         Word::TooFewRuns => return ("too few runs", Tone::Faint),
-        Word::NotShown => return ("not shown", Tone::Plain),
+        Word::NotShown => return ("not significant", Tone::Plain),
         Word::More => true,
         Word::Less => false,
     };
@@ -116,15 +145,15 @@ fn how(found: &RunComparisonDocument) -> String {
     let few = found.cells.iter().flat_map(|cell| &cell.figures).any(|figure| figure.compared.word == Word::TooFewRuns);
     let together = match found.judged_together {
         0 | 1 => String::new(),
-        many => format!(", {many} of them judged together (Holm)"),
+        many => format!(", {many} of them judged together (Holm), each interval by itself"),
     };
     let more = if few {
-        format!("; to show anything of so many it takes {} repeats of each cell", found.fewest_repeats)
+        format!("; a difference among so many takes {} repeats of each cell", found.fewest_repeats)
     } else {
         String::new()
     };
     format!(
-        "Mann–Whitney over the repeats of each cell{together}; what changed between the two runs is in the difference{more}"
+        "Mann–Whitney over the repeats of each cell{together}; anything that changed between the runs is part of the difference{more}"
     )
 }
 

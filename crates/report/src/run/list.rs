@@ -34,7 +34,7 @@ pub fn runs(runs: &[RunSummary], style: &Style) -> String {
     };
     let rows = runs.iter().map(|run| (row(run), alarms(run))).collect();
     let head = ["run", "started", "hosts", "done", "failed", "of", "ended", "plan"];
-    list(&head, &[2, 3, 4, 5], rows, "no run is kept that is wanted", style)
+    list(&head, &[2, 3, 4, 5], rows, "no stored run matches", style)
 }
 
 /// The list of `records`, in their order.
@@ -44,7 +44,7 @@ pub fn records(records: &[RecordSummary], style: &Style) -> String {
         vec![record.id.to_string(), run, minute(record.started), format!("{} · {}", record.target, record.method)]
     };
     let rows = records.iter().map(|record| (row(record), vec![Tone::Strong])).collect();
-    list(&["record", "run", "started", "what"], &[], rows, "no record is kept that is wanted", style)
+    list(&["record", "run", "started", "what"], &[], rows, "no stored record matches", style)
 }
 
 /// Rows under `head`, the columns of `numbers` flush right; the last column is cut where the width ends.
@@ -137,6 +137,6 @@ mod tests {
         let text = runs(&[0, 1, 2].map(summary), &Style::default());
         assert!(text.lines().all(|line| line.width() <= 80 && !line.ends_with(' ')), "{text}");
         insta::assert_snapshot!(text);
-        assert_eq!(runs(&[], &Style::default()), "no run is kept that is wanted\n");
+        assert_eq!(runs(&[], &Style::default()), "no stored run matches\n");
     }
 }

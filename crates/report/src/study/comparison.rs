@@ -1,30 +1,66 @@
-//! A comparison: the sides, a row for each figure with the word for it, the axes and what each closes.
+//! A comparison: the answer, a row for each figure, the settings that differ and the effect of each, what was not judged.
 
 use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Setting, StudyDocument};
-use measure::comparison::{Compared, Design, Interval, Word, fewest};
+use measure::comparison::{Compared, Design, Interval, Runs, Word, fewest};
 use measure::study::figure::{Figure, Unit};
 use measure::study::moves::Worth;
 use measure::study::threshold::Held;
 use measure::unit::quantile_name;
+use unicode_width::UnicodeWidthStr;
 
-use super::{LABEL, incomplete};
+use super::{failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 
 /// The screen for a comparison.
 pub fn render(page: &mut Page, study: &StudyDocument, design: Design) {
+    for answer in answers(study, design) {
+        page.answer(&answer);
+    }
     sides(page, study);
     page.gap();
-    incomplete(page, study);
     let several = study.comparisons.len() > 1;
     for comparison in &study.comparisons {
-        let second = &study.settings[comparison.second as usize];
+        let Some(second) = study.settings.get(comparison.second as usize) else { continue };
         if several {
             page.line(0, &[Piece::new(format!("{} against {}", second.name, study.settings[0].name), Tone::Strong)]);
         }
-        one(page, comparison, second, design);
+        if comparison.incomparable.is_none() {
+            one(page, comparison, second, design);
+        }
         page.gap();
     }
+    incomplete(page, study, "");
+    failed(page, study);
+    for comparison in &study.comparisons {
+        for figure in &comparison.figures {
+            if let Some(few) = few(figure, comparison, design) {
+                page.warning(&few);
+            }
+        }
+    }
+}
+
+/// The answer for each second side: what was found of the first figure, or why nothing was.
+fn answers(study: &StudyDocument, design: Design) -> Vec<String> {
+    let missing = super::missing(study);
+    if study.comparisons.is_empty() {
+        return vec![format!("Nothing was compared{missing}")];
+    }
+    let answer = |comparison: &Comparison| {
+        let name = study.settings.get(comparison.second as usize).map_or("B", letter);
+        match (&comparison.incomparable, comparison.figures.first()) {
+            (Some(why), _) => format!("A and {name} are not comparable: {why}"),
+            (None, Some(figure)) => format!("{}{missing}", sentence(figure, name, comparison, design)),
+            (None, None) => format!("Nothing was compared of A and {name}{missing}"),
+        }
+    };
+    study.comparisons.iter().map(answer).collect()
+}
+
+/// The letter of a side, without the label behind it.
+fn letter(side: &Setting) -> &str {
+    side.name.split(' ').next().unwrap_or_default()
 }
 
 /// Each side: its letter, its words, and the method they make.
@@ -35,9 +71,9 @@ fn sides(page: &mut Page, study: &StudyDocument) {
         } else {
             number::count(study.trials_of(index(study, setting)).len() as u64, "record", "records")
         };
-        page.paragraph(0, &Piece::new(&setting.name, Tone::Strong), 3, &words);
+        page.paragraph(INDENT, &Piece::new(&setting.name, Tone::Strong), INDENT + 3, &words);
         if let Some(method) = &setting.method {
-            page.paragraph(3, &Piece::default(), 3, &method.to_string());
+            page.paragraph(INDENT + 3, &Piece::default(), INDENT + 3, &method.to_string());
         }
     }
 }
@@ -47,22 +83,25 @@ fn index(study: &StudyDocument, setting: &Setting) -> u32 {
 }
 
 fn one(page: &mut Page, comparison: &Comparison, second: &Setting, design: Design) {
-    if let Some(why) = &comparison.incomparable {
-        page.paragraph(INDENT, &Piece::new("not comparable", Tone::Alarm), LABEL + 3, why);
-        return;
-    }
-    let name = second.name.split(' ').next().unwrap_or_default();
-    let head = ["", "A", name, "difference", "95 % interval"];
+    let name = letter(second);
+    let difference = format!("{name} − A");
+    let head = ["", "A", name, &difference, "95 % interval"];
     let mut rows = vec![head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
     rows.extend(comparison.figures.iter().map(row));
     page.table(&rows);
     page.gap();
-    for figure in &comparison.figures {
-        page.paragraph(INDENT, &Piece::new(figure.figure.to_string(), Tone::Strong), 9, &word(figure, name, design));
+    // The first figure is the answer; what the test says of the others stands here.
+    for figure in comparison.figures.iter().skip(1).filter(|figure| figure.compared.word != Word::TooFewRuns) {
+        let said = sentence(figure, name, comparison, design);
+        page.paragraph(INDENT, &Piece::default(), INDENT * 2, &said);
     }
-    page.paragraph(INDENT, &Piece::new("how", Tone::Faint), 9, &how(comparison, design));
-    axes(page, comparison);
-    shifts(page, comparison, name);
+    page.gap();
+    effects(page, comparison);
+    if page.style().verbose {
+        shifts(page, comparison, name);
+        page.gap();
+        page.paragraph(INDENT, &Piece::new("test", Tone::Faint), INDENT + 6, &test(comparison, design));
+    }
     for limit in &comparison.thresholds {
         let (word, tone) = match limit.held {
             Held::Kept => ("kept: the whole interval lies within", Tone::Plain),
@@ -71,7 +110,7 @@ fn one(page: &mut Page, comparison: &Comparison, second: &Setting, design: Desig
             Held::TooFewRuns => ("not shown: too few runs", Tone::Strong),
         };
         page.gap();
-        page.paragraph(INDENT, &Piece::new("limit", tone), 9, &format!("{} {word}", limit.threshold));
+        page.paragraph(INDENT, &Piece::new("limit", tone), INDENT + 7, &format!("{} {word}", limit.threshold));
     }
 }
 
@@ -119,42 +158,92 @@ fn percent(share: f64) -> String {
     format!("{sign}{:.1} %", share.abs() * 100.0)
 }
 
-/// The word for one figure, and how much: from the list of what may be said.
-pub(crate) fn word(figure: &ComparedFigure, name: &str, design: Design) -> String {
+/// What the test says of one figure, with the interval that belongs to the verdict.
+pub(crate) fn sentence(figure: &ComparedFigure, name: &str, comparison: &Comparison, design: Design) -> String {
     let compared = &figure.compared;
-    let runs = runs(compared);
+    let runs = format!("{} {}", runs(compared), of(design));
     match compared.word {
         Word::TooFewRuns if compared.runs.0.min(compared.runs.1) == 0 => {
-            "in no run: so few exchanges do not reach it, longer runs (-t) would".to_owned()
+            format!("No {} in any pair of runs: too few exchanges per run", figure.figure)
         }
-        Word::TooFewRuns => format!("too few runs ({runs}) to show a difference"),
-        Word::NotShown => {
-            let ends = compared.change.and_then(|change| Some((change.low?, change.high?)));
-            let ends = ends.map_or(String::new(), |(low, high)| format!(" (CI {} … {})", percent(low), percent(high)));
-            format!("no difference shown{ends}, {runs} {}", of(design))
-        }
+        Word::TooFewRuns => format!("Too few runs to show a difference in {}: {runs}", figure.figure),
+        Word::NotShown => format!(
+            "No significant difference in {}{}: {}, {runs}",
+            figure.figure,
+            not_excluded(figure, comparison, design),
+            medians(figure, name)
+        ),
         Word::More | Word::Less => {
-            let direction = direction(figure.figure, compared.word == Word::More);
-            let by = compared.change.or(compared.difference).map_or(String::new(), |effect| {
-                let tell = |value: f64| match compared.change {
-                    Some(_) => format!("{:.1}", value.abs() * 100.0),
-                    None => told(figure.figure, value.abs()).unwrap_or_else(absent),
-                };
-                let unit = if compared.change.is_some() { " %" } else { "" };
-                let ends = effect.low.zip(effect.high).map(|(low, high)| {
-                    let (near, far) = if low.abs() <= high.abs() { (low, high) } else { (high, low) };
-                    format!(" [{}, {}]", tell(near), tell(far))
-                });
-                format!(" by {}{unit}{}", tell(effect.value), ends.unwrap_or_default())
-            });
-            format!("{name} {direction}{by}, {runs} {}", of(design))
+            let direction = if compared.word == Word::More { "higher" } else { "lower" };
+            let effect = compared.change.or(compared.difference);
+            let by = effect.map_or_else(|| direction.to_owned(), |effect| by(figure, effect, direction));
+            let [first, second] = values(figure);
+            format!("{name}'s {} is {by}: {second} against {first}, {runs}", figure.figure)
         }
+    }
+}
+
+/// `75.9 % lower [64.9, 82.4]`: sizes, the nearer end first.
+fn by(figure: &ComparedFigure, effect: Interval, direction: &str) -> String {
+    let share = figure.compared.change.is_some();
+    let points = !share && figure.figure.unit() == Unit::Share;
+    let tell = |value: f64| match value.abs() {
+        size if share => format!("{:.1}", size * 100.0),
+        size if points => number::percent(size).replace(" %", ""),
+        size => told(figure.figure, size).unwrap_or_else(absent),
+    };
+    let unit = match () {
+        () if share => " %",
+        () if points => " percentage points",
+        () => "",
+    };
+    let ends = effect.low.zip(effect.high).map_or(String::new(), |(low, high)| {
+        let (near, far) = if low.abs() <= high.abs() { (low, high) } else { (high, low) };
+        format!(" [{}, {}]", tell(near), tell(far))
+    });
+    format!("{}{unit} {direction}{ends}", tell(effect.value))
+}
+
+/// Medians over the runs of both sides.
+fn values(figure: &ComparedFigure) -> [String; 2] {
+    let compared = &figure.compared;
+    [compared.first, compared.second]
+        .map(|value| value.and_then(|value| told(figure.figure, value)).unwrap_or_else(absent))
+}
+
+/// `A 54.2 µs, B 54.5 µs`.
+fn medians(figure: &ComparedFigure, name: &str) -> String {
+    let [first, second] = values(figure);
+    format!("A {first}, {name} {second}")
+}
+
+/// The interval that belongs to the verdict, which allows for the other figures; beside it the one of this figure alone, where that
+/// says something else.
+fn not_excluded(figure: &ComparedFigure, comparison: &Comparison, design: Design) -> String {
+    let open = |other: &&ComparedFigure| {
+        other.compared.p.is_some() && matches!(other.compared.word, Word::NotShown | Word::TooFewRuns)
+    };
+    let among = comparison.figures.iter().filter(open).count();
+    let runs = Runs { first: figure.first.clone(), second: figure.second.clone() };
+    let compared = &figure.compared;
+    let tell = |value: f64| match compared.change {
+        Some(_) => percent(value),
+        None => signed(figure.figure, value),
+    };
+    let ends = |interval: Option<Interval>| interval.and_then(|interval| Some((interval.low?, interval.high?)));
+    let range = |(low, high): (f64, f64)| format!("{} … {}", tell(low), tell(high));
+    match (ends(runs.joint(design, among)), ends(compared.change.or(compared.difference))) {
+        (Some(joint), Some(plain)) if among > 1 && joint != plain => {
+            format!(" [{}, {among} figures judged together; {} by itself]", range(joint), range(plain))
+        }
+        (_, Some(plain)) => format!(" [{}]", range(plain)),
+        _ => String::new(),
     }
 }
 
 fn of(design: Design) -> &'static str {
     match design {
-        Design::Paired => "runs in pairs",
+        Design::Paired => "paired runs",
         Design::Apart => "runs",
     }
 }
@@ -163,63 +252,104 @@ fn runs(compared: &Compared) -> String {
     format!("{}+{}", compared.runs.0, compared.runs.1)
 }
 
-fn direction(figure: Figure, more: bool) -> &'static str {
-    match (figure, more) {
-        (Figure::Loss, true) => "loses more",
-        (Figure::Loss, false) => "loses less",
-        (Figure::Rate | Figure::Throughput, true) => "does more",
-        (Figure::Rate | Figure::Throughput, false) => "does less",
-        (_, true) => "is slower",
-        (_, false) => "is faster",
+/// A figure that could not be judged, and what it takes.
+fn few(figure: &ComparedFigure, comparison: &Comparison, design: Design) -> Option<String> {
+    let compared = &figure.compared;
+    if compared.word != Word::TooFewRuns {
+        return None;
     }
+    if compared.runs.0.min(compared.runs.1) == 0 {
+        return Some(format!("{}: too few exchanges per run → longer runs (-t)", figure.figure));
+    }
+    let judged = comparison.figures.iter().filter(|figure| figure.compared.p.is_some()).count();
+    let needed = fewest(judged.max(1), design);
+    let more = match design {
+        Design::Paired => format!("at least {needed} pairs (--runs {needed})"),
+        Design::Apart => format!("at least {needed} records a side"),
+    };
+    Some(format!("{}: too few runs ({}) to show a difference → {more}", figure.figure, runs(compared)))
 }
 
-/// How it was judged, and what more it would take.
-fn how(comparison: &Comparison, design: Design) -> String {
+/// The test, and what it was corrected for.
+fn test(comparison: &Comparison, design: Design) -> String {
     let test = match design {
-        Design::Paired => "signed-rank over pairs of runs in random order",
-        Design::Apart => "Mann–Whitney over runs made apart",
+        Design::Paired => "Wilcoxon's signed ranks over pairs of runs in random order",
+        Design::Apart => "Mann–Whitney over runs that were made apart",
     };
     let judged = comparison.figures.iter().filter(|figure| figure.compared.p.is_some()).count();
     let together = if judged > 1 { format!(", {judged} figures judged together (Holm)") } else { String::new() };
-    let is_few = |figure: &ComparedFigure| {
-        figure.compared.word == Word::TooFewRuns && figure.compared.runs.0.min(figure.compared.runs.1) > 0
-    };
-    let few = comparison.figures.iter().any(is_few);
-    let more = match design {
-        _ if !few => String::new(),
-        Design::Paired => format!("; it takes {} pairs (--runs)", fewest(judged.max(1), design)),
-        Design::Apart => format!("; it takes {} records a side", fewest(judged.max(1), design)),
-    };
-    format!("{test}{together}{more}")
+    format!("{test}{together}, 5 %; the intervals of the table are of each figure by itself")
 }
 
-/// The axes in which the methods differ, and what each closes of the gap.
-fn axes(page: &mut Page, comparison: &Comparison) {
+/// The settings in which the methods differ, and the effect of changing each.
+fn effects(page: &mut Page, comparison: &Comparison) {
     if comparison.axes.is_empty() {
         return;
     }
-    page.gap();
-    let by = comparison.moved_by.map_or(String::new(), |by| format!(", and what each closes of the gap in {by}"));
-    page.line(0, &[Piece::new(format!("where they differ{by}"), Tone::Strong)]);
-    for axis in &comparison.axes {
-        let moved = format!("{} → {}", axis.first, axis.second);
-        page.paragraph(INDENT, &Piece::new(&axis.axis, Tone::Strong), LABEL, &moved);
-        if let (Some(worth), Some(by)) = (&axis.worth, comparison.moved_by) {
-            page.paragraph(INDENT, &Piece::default(), LABEL, &closes(worth, by));
+    let Some(by) = comparison.moved_by else {
+        page.line(INDENT, &[Piece::new("settings that differ", Tone::Faint)]);
+        for axis in &comparison.axes {
+            page.paragraph(INDENT, &Piece::default(), INDENT * 2, &change_of(axis));
         }
+        if comparison.axes.len() > 1 {
+            let why = "Their effects were not measured one by one, or there is no difference to divide.";
+            page.paragraph(INDENT, &Piece::default(), INDENT, why);
+        }
+        return;
+    };
+    let title = format!("effect on {by} of changing one setting");
+    page.paragraph(INDENT, &Piece::default(), INDENT, &title);
+    let room = page.style().width.saturating_sub(EFFECT);
+    let long = comparison.axes.iter().any(|axis| change_of(axis).width() > room);
+    let mut rows = vec![["", "effect", "95 % interval", ""].map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
+    for axis in &comparison.axes {
+        let name = if long { setting(&axis.axis).to_owned() } else { change_of(axis) };
+        let mut row = vec![Piece::from(name)];
+        row.extend(axis.worth.as_ref().map_or_else(|| vec![Piece::from(absent())], |worth| effect(worth, by)));
+        rows.push(row);
+    }
+    page.table(&rows);
+    for axis in comparison.axes.iter().filter(|_| long) {
+        page.paragraph(INDENT, &Piece::default(), INDENT * 2, &change_of(axis));
     }
     if comparison.axes.iter().any(|axis| axis.worth.is_some_and(|worth| worth.interacts)) {
-        let told = "an axis that closes more before the others than after them interacts with them: its share is the average over every order it was moved in";
-        page.paragraph(INDENT, &Piece::new("", Tone::Faint), LABEL, told);
+        let told = "The effects interact; each is the average over all orders of change.";
+        page.paragraph(INDENT, &Piece::default(), INDENT, told);
     }
-    if let Some(why) = not_told(&comparison.axes, comparison.moved_by) {
-        page.paragraph(INDENT, &Piece::new("", Tone::Faint), LABEL, why);
+    if page.style().verbose {
+        for axis in &comparison.axes {
+            if let Some(worth) = &axis.worth {
+                page.paragraph(
+                    INDENT,
+                    &Piece::from(format!("{}:", setting(&axis.axis))),
+                    INDENT * 2,
+                    &closes(worth, by),
+                );
+            }
+        }
     }
 }
 
-fn not_told(axes: &[AxisDifference], by: Option<Figure>) -> Option<&'static str> {
-    (by.is_none() && axes.len() > 1).then_some("what each is worth was not measured, or there is no gap to share")
+/// Cells that the columns of an effect take behind its name.
+const EFFECT: usize = 44;
+
+/// The name of a setting that records call by an older one.
+pub(super) fn setting(axis: &str) -> &str {
+    if axis == "carrier" { "protocol" } else { axis }
+}
+
+/// `interval: 1 s → no pause`.
+fn change_of(axis: &AxisDifference) -> String {
+    format!("{}: {} → {}", setting(&axis.axis), axis.first, axis.second)
+}
+
+/// The columns of an effect.
+fn effect(worth: &Worth, by: Figure) -> Vec<Piece> {
+    let ends = worth.closes.low.zip(worth.closes.high);
+    let range = ends.map_or_else(absent, |(low, high)| format!("{} … {}", signed(by, low), signed(by, high)));
+    let is_shown = ends.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
+    let verdict = if is_shown { "" } else { "not established" };
+    vec![signed(by, worth.closes.value).into(), range.into(), Piece::from(verdict)]
 }
 
 /// `61 % [55, 66] of it, −48 µs [−52, −44]`.
@@ -251,7 +381,7 @@ fn shifts(page: &mut Page, comparison: &Comparison, name: &str) {
         return;
     }
     page.gap();
-    page.line(0, &[Piece::new(format!("how far each quantile of {name} lies from A's"), Tone::Strong)]);
+    page.line(0, &[Piece::new(format!("{name} − A, by quantile"), Tone::Strong)]);
     let time = |ns: f64| signed(Figure::Mean, ns);
     let rows: Vec<Vec<Piece>> = comparison
         .shifts
@@ -263,3 +393,6 @@ fn shifts(page: &mut Page, comparison: &Comparison, name: &str) {
         .collect();
     page.table(&rows);
 }
+
+#[cfg(test)]
+mod tests;

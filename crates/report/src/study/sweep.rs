@@ -1,4 +1,4 @@
-//! A sweep: its curves as a plot of characters, a row for each point, and what a reader must know of single points.
+//! A sweep: the answer, its curves as a plot of characters, a row for each point, and warnings about single points.
 
 mod grid;
 mod notes;
@@ -9,7 +9,8 @@ use measure::study::range::Values;
 use measure::study::spread::{Ends, Spread};
 
 use self::grid::Grid;
-use super::incomplete;
+use super::comparison::setting;
+use super::{incomplete, made};
 use crate::curve::{self, Curve, Series, Unit, Units};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
@@ -29,27 +30,50 @@ pub struct Asked<'a> {
 /// The screen for a sweep.
 pub fn render(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     let grid = Grid::of(study);
-    head(page, study, asked, &grid);
-    page.gap();
-    incomplete(page, study);
-    plot(page, study, asked, &grid);
     let notes = notes::of(study, &grid);
+    page.answer(&answer(study, asked, &grid, &notes));
+    methods(page, asked, &grid);
+    page.gap();
+    plot(page, study, asked, &grid);
     table(page, study, asked, &grid, &notes);
     page.gap();
+    if page.style().verbose {
+        page.paragraph(INDENT, &Piece::new("values", Tone::Faint), INDENT + 8, &how(study, asked));
+        page.gap();
+    } else if study.blocks < 6 {
+        page.paragraph(INDENT, &Piece::default(), INDENT, "min … max of the blocks; a 95 % interval takes 6 blocks");
+        page.gap();
+    }
+    incomplete(page, study, " → sonde sweep --resume FILE completes a study kept by -o");
     notes::tell(page, &notes, &grid);
-    page.paragraph(INDENT, &Piece::new("how", Tone::Faint), notes::LABEL, &how(study, asked));
 }
 
-fn head(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>, grid: &Grid) {
-    let points = number::count(grid.points.len() as u64, "point", "points");
-    let blocks = number::count(study.blocks.into(), "block", "blocks");
-    let items = [
-        Piece::new(format!("sweep over {}", asked.axis), Tone::Strong),
-        points.into(),
-        blocks.into(),
-        "in random order".into(),
-    ];
-    page.flow(0, INDENT, " · ", &items);
+/// The first figure of each curve, at its first and its last point.
+fn answer(study: &StudyDocument, asked: &Asked<'_>, grid: &Grid, notes: &[notes::Note]) -> String {
+    let trials = made(study).map_or(String::new(), |made| format!("{made} of {} trials. ", study.planned()));
+    let (Some(figure), Some(first), Some(last)) = (asked.figures.first(), grid.points.first(), grid.points.last())
+    else {
+        return format!("{trials}Nothing was measured");
+    };
+    let at = grid.points.len() - 1;
+    let marked = |place: usize| (0..grid.series.len()).any(|series| notes.iter().any(|note| note.is_of(series, place)));
+    let point = |point: &grid::Point, place: usize| {
+        format!("{}{}", point.told(asked.values), if marked(place) { "*" } else { "" })
+    };
+    let of = |series: &grid::Series| {
+        let value = |place: usize| {
+            series.spread(study, place, *figure).map_or_else(absent, |spread| told(*figure, spread.median))
+        };
+        let name = if grid.series.len() > 1 { format!("{} ", series.name) } else { String::new() };
+        if at == 0 { format!("{name}{}", value(0)) } else { format!("{name}{} → {}", value(0), value(at)) }
+    };
+    let values: Vec<String> = grid.series.iter().map(of).collect();
+    let points = if at == 0 { point(first, 0) } else { format!("{} → {}", point(first, 0), point(last, at)) };
+    format!("{trials}{figure}, {} {points}: {}", setting(asked.axis), values.join(", "))
+}
+
+/// The words of each curve.
+fn methods(page: &mut Page, asked: &Asked<'_>, grid: &Grid) {
     let widest = grid.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
     for (series, words) in grid.series.iter().zip(asked.methods) {
         page.paragraph(INDENT, &Piece::new(&series.name, Tone::Strong), INDENT + widest + 3, &words.join(" "));
@@ -62,9 +86,10 @@ fn how(study: &StudyDocument, asked: &Asked<'_>) -> String {
     let spread = if study.blocks >= 6 {
         "the 95 % interval of that median"
     } else {
-        "the least and the most of the blocks, which is no interval: that takes 6 blocks"
+        "min … max of the blocks; a 95 % interval takes 6 blocks"
     };
-    format!("each point is the median over the blocks of the trials' {first}; beside it {spread}")
+    let blocks = number::count(study.blocks.into(), "block", "blocks");
+    format!("median of the trials' {first} over {blocks} in random order, and {spread}")
 }
 
 /// The unit of an axis.
@@ -109,7 +134,7 @@ fn plot(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>, grid: &Grid) 
     }
     let what = if drawn.len() > 1 { String::new() } else { format!("{first} ") };
     let legend = Piece::from(curve::legend(&curve, page.style()));
-    page.flow(INDENT, INDENT, "   ", &[legend, Piece::new(format!("{what}by {}", asked.axis), Tone::Faint)]);
+    page.flow(INDENT, INDENT, "   ", &[legend, Piece::new(format!("{what}by {}", setting(asked.axis)), Tone::Faint)]);
     for line in drawn_lines {
         page.line(0, &[Piece::from(line)]);
     }
@@ -124,7 +149,7 @@ fn table(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>, grid: &Grid,
         if several { format!("{} {figure}", series.name) } else { figure.to_string() }
     };
     let around = if study.blocks >= 6 { "95 % interval" } else { "min … max" };
-    let mut head = vec![asked.axis.to_owned()];
+    let mut head = vec![setting(asked.axis).to_owned()];
     head.extend(grid.series.iter().flat_map(|series| [title(series, *first), around.to_owned()]));
     head.extend(others.iter().flat_map(|figure| grid.series.iter().map(move |series| title(series, *figure))));
     let mut rows = vec![head.into_iter().map(|cell| Piece::new(cell, Tone::Faint)).collect::<Vec<_>>()];

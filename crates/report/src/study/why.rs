@@ -1,18 +1,15 @@
-//! Causes of a round trip: what each is worth and the switch that shows it, what remains, and what it rests on.
+//! Causes of a round trip: the answer, the effect and verdict of each, what remains, and the evidence.
 
 mod evidence;
 
 use logbook::study::StudyDocument;
 use measure::comparison::Interval;
 use measure::unit::Nanos;
-use measure::why::{BUSY, Cause, Doubt, Examined, Explanation, PROMPT_NS};
+use measure::why::{BUSY, Cause, Doubt, Examined, Explanation, PROMPT_NS, SHARE};
 
-use super::incomplete;
+use super::{failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
-
-/// Where text behind a label starts.
-const LABEL: usize = 25;
 
 /// What was asked.
 pub struct Asked<'a> {
@@ -24,51 +21,75 @@ pub struct Asked<'a> {
     pub switches: &'a [Cause],
 }
 
-/// The question in words, with what was measured where something was.
-pub fn question(study: &StudyDocument, interval: Nanos) -> String {
-    let measured = study.explanation.as_ref().and_then(|found| found.measured);
-    let took = measured.and_then(|measured| number::time(measured.value)).unwrap_or_else(|| "so long".to_owned());
-    format!("why does it take {took}, at {interval}?")
+/// The answer: what was measured, and the shares of the causes that are established.
+pub fn answer(study: &StudyDocument, interval: Nanos) -> String {
+    let missing = super::missing(study);
+    let Some(found) = &study.explanation else { return format!("Causes are not judged yet{missing}") };
+    let Some(measured) = found.measured.and_then(|measured| number::time(measured.value)) else {
+        return format!("No round trip was measured at one request per {interval}{missing}");
+    };
+    let mut named: Vec<&Examined> = found.causes.iter().filter(|cause| cause.is_established()).collect();
+    // The peer's busy CPU is part of its wake-up: its share does not add to the others.
+    if named.iter().any(|cause| cause.cause.adds()) {
+        named.retain(|cause| cause.cause.adds());
+    }
+    let share = |cause: &Examined| cause.share.map_or(0.0, |share| share.value);
+    named.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    let causes: Vec<String> = named
+        .into_iter()
+        .enumerate()
+        .map(|(place, cause)| {
+            let is = if place == 0 { " is" } else { "" };
+            let the = if cause.cause == Cause::SleepPacing { "" } else { "the " };
+            format!("{}{is} {the}{}", percent(share(cause)), name(cause.cause))
+        })
+        .collect();
+    let causes = if causes.is_empty() { "no cause established".to_owned() } else { causes.join(", ") };
+    format!("{measured} (p50) at one request per {interval}: {causes}{missing}")
 }
 
 /// The screen for causes.
 pub fn render(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     let found = study.explanation.as_ref();
-    page.line(0, &[Piece::new(question(study, asked.interval), Tone::Strong)]);
+    page.answer(&answer(study, asked.interval));
     page.paragraph(INDENT, &Piece::default(), INDENT, &asked.method.join(" "));
     page.gap();
-    incomplete(page, study);
     if let Some(found) = found {
         causes(page, found);
-        doubts(page, found);
-    } else {
-        page.paragraph(
-            INDENT,
-            &Piece::default(),
-            INDENT,
-            "no causes were looked for yet: it was written while it went on",
-        );
+    }
+    if page.style().verbose {
+        page.gap();
+        evidence::intervals(page, study);
+        evidence::corners(page, study, asked);
+        page.gap();
+        page.paragraph(INDENT, &Piece::new("test", Tone::Faint), INDENT + 6, &test(study));
     }
     page.gap();
-    evidence::intervals(page, study);
-    evidence::corners(page, study, asked);
-    page.gap();
-    let blocks = number::count(study.blocks.into(), "block", "blocks");
-    let how = format!(
-        "medians of trials in {blocks} of random order, each trial a process of its own; intervals by signed ranks over the blocks, each \
-         of 95 % by itself; a cause is named where its switch shows it with all causes judged together (Holm, 5 %) and it is worth {} \
-         of what was measured",
-        number::percent(measure::why::SHARE)
-    );
-    page.paragraph(INDENT, &Piece::new("how", Tone::Faint), INDENT + 5, &how);
+    incomplete(page, study, "");
+    failed(page, study);
+    let few = found.filter(|found| found.causes.iter().any(|cause| cause.doubt == Some(Doubt::TooFewBlocks)));
+    if let Some(found) = few {
+        let needed = found.fewest_blocks.unwrap_or(LEAST);
+        page.warning(&format!("Too few blocks to establish a cause: it takes {needed} → --blocks {needed}"));
+    }
 }
 
-/// The causes that are named, and what remains.
+fn test(study: &StudyDocument) -> String {
+    format!(
+        "medians of trials in {} of random order, one process per trial; intervals by signed ranks over the blocks, each of 95 % by itself; \
+         a cause is established where its switch shows it with all causes judged together (Holm, 5 %) and its share is at least {}",
+        number::count(study.blocks.into(), "block", "blocks"),
+        number::percent(SHARE)
+    )
+}
+
+/// Every cause with its effect and verdict, and what is left.
 fn causes(page: &mut Page, found: &Explanation) {
-    let head = ["", "takes", "95 % interval", "share", "shown by"];
+    let head = ["possible cause", "effect", "95 % interval", "share", "verdict"];
     let mut rows = vec![head.map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
-    let named = found.causes.iter().filter(|cause| cause.is_established());
-    rows.extend(named.clone().map(row));
+    let (named, others): (Vec<&Examined>, Vec<&Examined>) =
+        found.causes.iter().partition(|cause| cause.is_established());
+    rows.extend(named.iter().chain(&others).map(|cause| row(cause)));
     let rest = |interval: Option<Interval>| {
         let share = interval.zip(found.measured).map(|(rest, measured)| percent(rest.value / measured.value));
         [
@@ -81,23 +102,25 @@ fn causes(page: &mut Page, found: &Explanation) {
     rows.push(with_name(Piece::new("unexplained", Tone::Strong), rest(found.unexplained)));
     rows.push(with_name(Piece::new("measured (p50)", Tone::Faint), rest(found.measured)));
     page.table(&rows);
-    page.gap();
-    for cause in named.clone() {
-        page.paragraph(INDENT, &Piece::new(name(cause.cause), Tone::Strong), LABEL, &told(cause));
-    }
-    if named.count() == 0 {
-        page.paragraph(
-            INDENT,
-            &Piece::new("no cause", Tone::Strong),
-            LABEL,
-            "none was established: what follows says why not",
-        );
+    let say = |page: &mut Page, text: &str| page.paragraph(INDENT, &Piece::default(), INDENT, text);
+    say(page, "effect: time that the switch saves (below 0: costs)");
+    let alone = |cause: &&&Examined| {
+        cause.doubt == Some(Doubt::NotShown) && cause.takes.and_then(|takes| takes.low).is_some_and(|low| low > 0.0)
+    };
+    if others.iter().any(|cause| alone(&cause)) {
+        say(page, "Each interval is of one cause by itself; the verdict allows for all causes together.");
     }
     if let Some(floor) = found.floor.and_then(|floor| number::time(floor.value)) {
-        let told = format!(
-            "{floor}: back to back with every switch moved; it is part of the unexplained, and holds the path, both kernels and the work itself"
-        );
-        page.paragraph(INDENT, &Piece::new("at its best", Tone::Faint), LABEL, &told);
+        say(page, &format!("Best case {floor}: no pause, every wait spinning."));
+    }
+    page.gap();
+    for cause in named {
+        page.paragraph(INDENT, &Piece::new(format!("{}:", name(cause.cause)), Tone::Strong), INDENT * 2, &told(cause));
+    }
+    if page.style().verbose {
+        for cause in others {
+            page.paragraph(INDENT, &Piece::from(format!("{}:", name(cause.cause))), INDENT * 2, &doubt(cause));
+        }
     }
 }
 
@@ -108,7 +131,25 @@ fn with_name(name: Piece, cells: [String; 4]) -> Vec<Piece> {
 fn row(cause: &Examined) -> Vec<Piece> {
     let takes = cause.takes.map_or_else(absent, |takes| time(takes.value));
     let share = cause.share.map_or_else(absent, |share| percent(share.value));
-    with_name(Piece::new(name(cause.cause), Tone::Strong), [takes, ends(cause.takes.as_ref()), share, switch(cause)])
+    let tone = if cause.is_established() { Tone::Strong } else { Tone::Plain };
+    with_name(Piece::new(name(cause.cause), tone), [takes, ends(cause.takes.as_ref()), share, verdict(cause)])
+}
+
+/// The verdict in as few words as a column has room for.
+fn verdict(cause: &Examined) -> String {
+    match cause.doubt {
+        None => "established".to_owned(),
+        Some(Doubt::NotMeasured) => "not measured".to_owned(),
+        Some(Doubt::TooFewBlocks) => "too few blocks".to_owned(),
+        Some(Doubt::NotShown) => match cause.takes.and_then(|takes| takes.high) {
+            Some(high) if high < 0.0 && cause.cause != Cause::ColdPath => "did not help".to_owned(),
+            _ => "not established".to_owned(),
+        },
+        Some(Doubt::Small) => format!("below {}", number::percent(SHARE)),
+        Some(Doubt::AsAnyProgram) => format!("normal (≤ {})", time(PROMPT_NS)),
+        Some(Doubt::NotBusy) => "CPU not busy".to_owned(),
+        Some(Doubt::NoOtherCpu) => "no better CPU".to_owned(),
+    }
 }
 
 /// A share to a whole percent.
@@ -125,20 +166,29 @@ fn time(ns: f64) -> String {
     number::time(ns).unwrap_or_else(absent)
 }
 
+/// `26.8 … 32.8 µs`: the unit once, where both have it.
 fn ends(interval: Option<&Interval>) -> String {
     let ends = interval.and_then(|interval| Some((interval.low?, interval.high?)));
-    ends.map_or_else(absent, |(low, high)| format!("{} … {}", time(low), time(high)))
+    ends.map_or_else(absent, |(low, high)| {
+        let (low, high) = (time(low), time(high));
+        let unit = |time: &str| time.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
+        let low = match low.rsplit_once(' ') {
+            Some((value, of)) if Some(of) == unit(&high).as_deref() => value,
+            _ => &low,
+        };
+        format!("{low} … {high}")
+    })
 }
 
 /// What a cause is called.
 pub fn name(cause: Cause) -> &'static str {
     match cause {
         Cause::SleepPacing => "sleep pacing",
-        Cause::OurWakeUp => "our wake-up",
-        Cause::PeerWakeUp => "the peer's wake-up",
-        Cause::ColdPath => "the interval itself",
-        Cause::PeerHolds => "the peer holds replies",
-        Cause::PeerCpuBusy => "the peer's CPU is busy",
+        Cause::OurWakeUp => "local wake-up",
+        Cause::PeerWakeUp => "peer's wake-up",
+        Cause::ColdPath => "interval itself",
+        Cause::PeerHolds => "peer holds replies",
+        Cause::PeerCpuBusy => "peer's CPU is busy",
     }
 }
 
@@ -148,83 +198,61 @@ fn switch(cause: &Examined) -> String {
         Cause::SleepPacing => "--pace spin".to_owned(),
         Cause::OurWakeUp => "--wait spin".to_owned(),
         Cause::PeerWakeUp => "--peer-wait spin".to_owned(),
-        Cause::ColdPath => "no --every".to_owned(),
-        Cause::PeerHolds => "none here".to_owned(),
+        Cause::ColdPath => "no pause (without --every)".to_owned(),
+        Cause::PeerHolds => "no switch".to_owned(),
         Cause::PeerCpuBusy => cause.cpu.map_or_else(absent, |cpu| format!("--peer-cpu {cpu}")),
     }
 }
 
-/// What a named cause is.
+/// What an established cause is, and the switch that shows it.
 fn told(cause: &Examined) -> String {
-    match cause.cause {
-        Cause::SleepPacing => "this end sleeps until a request is due: its CPU goes idle, and is woken late and cold".to_owned(),
-        Cause::OurWakeUp => "this end sleeps until the reply is there, and the kernel has to wake it".to_owned(),
-        Cause::PeerWakeUp => "the peer's program sleeps until a request is there, and its kernel has to wake it".to_owned(),
+    let what = match cause.cause {
+        Cause::SleepPacing => "This host sleeps until the next send; its CPU goes idle.".to_owned(),
+        Cause::OurWakeUp => "This host sleeps until the reply arrives; the kernel wakes it.".to_owned(),
+        Cause::PeerWakeUp => "The peer's program sleeps until a request arrives; its kernel wakes it.".to_owned(),
         Cause::ColdPath => {
-            "with every switch moved an exchange now and then still takes longer than one after the other: caches and clocks of CPUs \
-             go cold between them, links save power"
+            "Even when nothing sleeps, occasional requests take longer than requests without pause: caches go cold, links save power."
                 .to_owned()
         }
         Cause::PeerHolds => {
-            "the peer's program keeps each reply that long, by its own kernel's stamps, also back to back: no switch on this side \
-             changes it"
-                .to_owned()
+            "The peer's program holds each reply that long, by its kernel's timestamps, also without pause.".to_owned()
         }
         Cause::PeerCpuBusy => {
             let waited = cause.waited.map_or(String::new(), |waited| {
-                format!(": its threads were ready and waited for it {} of the time", number::percent(waited))
+                format!("; the peer's threads waited for it {} of the time", number::percent(waited))
             });
-            format!("others run there{waited}; on another CPU it is faster by that much, which is part of the causes above and not added to them")
+            format!("Others use that CPU{waited}. This effect is part of the others, not added to them.")
         }
-    }
-}
-
-/// The causes that are not named, and why.
-fn doubts(page: &mut Page, found: &Explanation) {
-    let not_named: Vec<&Examined> = found.causes.iter().filter(|cause| !cause.is_established()).collect();
-    if not_named.is_empty() {
-        return;
-    }
-    page.gap();
-    page.line(0, &[Piece::new("not established", Tone::Strong)]);
-    for cause in not_named {
-        page.paragraph(INDENT, &Piece::from(name(cause.cause)), LABEL, &doubt(cause, found.fewest_blocks));
+    };
+    match cause.cause {
+        Cause::PeerHolds => format!("{what} No switch on this host changes it."),
+        _ => format!("{what} → {}", switch(cause)),
     }
 }
 
 /// Blocks that have an interval at all.
 const LEAST: u32 = 6;
 
-/// `fewest`: blocks in which one of so many causes can be shown.
-fn doubt(cause: &Examined, fewest: Option<u32>) -> String {
-    let takes = cause.takes.map_or(String::new(), |takes| match ends(Some(&takes)).as_str() {
-        "–" => format!(": {}", time(takes.value)),
-        ends => format!(": {} [{ends}]", time(takes.value)),
-    });
+/// Why a cause is not established.
+fn doubt(cause: &Examined) -> String {
     let switch = switch(cause);
+    let waited = || cause.waited.map_or_else(absent, number::percent);
     match cause.doubt {
-        Some(Doubt::NotMeasured) => "not measured: nothing to move here, or nobody who tells".to_owned(),
-        Some(Doubt::TooFewBlocks) => {
-            let needed = fewest.filter(|_| cause.cause.has_switch()).unwrap_or(LEAST);
-            format!("too few blocks to tell{takes}; it takes {needed} (--blocks)")
-        }
+        Some(Doubt::NotMeasured) => "not measured: no switch to change here, or the peer does not report it".to_owned(),
+        Some(Doubt::TooFewBlocks) => "too few blocks for a test".to_owned(),
         Some(Doubt::NotShown) => match cause.takes.and_then(|takes| takes.low) {
-            Some(low) if low > 0.0 => format!("{switch} shows it by itself, and not as one of several{takes}"),
-            _ => format!("{switch} shows nothing{takes}"),
+            Some(low) if low > 0.0 => {
+                format!("significant with {switch} by itself, not with all causes judged together")
+            }
+            _ => format!("{switch}: no significant saving"),
         },
-        Some(Doubt::Small) => format!("less than {}{takes}", number::percent(measure::why::SHARE)),
-        Some(Doubt::AsAnyProgram) => {
-            format!("no more than any program needs, which is {} at most{takes}", time(PROMPT_NS))
-        }
+        Some(Doubt::Small) => format!("{switch}: the saving is below {} of what was measured", number::percent(SHARE)),
+        Some(Doubt::AsAnyProgram) => format!("any program needs up to {}", time(PROMPT_NS)),
         Some(Doubt::NotBusy) => {
-            let waited = cause.waited.map_or_else(absent, number::percent);
-            format!("its threads waited for it {waited} of the time, which is less than {}", number::percent(BUSY))
+            format!("the peer's threads waited for a CPU {} of the time, below {}", waited(), number::percent(BUSY))
         }
         Some(Doubt::NoOtherCpu) => {
-            let waited = cause.waited.map_or_else(absent, number::percent);
-            format!(
-                "its threads waited for it {waited} of the time, and no other CPU is to be had there that is less busy"
-            )
+            format!("the peer's threads waited for a CPU {} of the time; no less busy CPU is available there", waited())
         }
         None => String::new(),
     }

@@ -178,13 +178,13 @@ fn what_was_meant(error: &clap::Error) -> Option<String> {
     };
     match error.kind() {
         ErrorKind::UnknownArgument if is_for_sides(error) => {
-            Some("a side of options alone starts with its command: 'rtt --udp'".to_owned())
+            Some("begin a side of options with its command: 'rtt --udp'".to_owned())
         }
         ErrorKind::UnknownArgument => foreign::ours_for(told(ContextKind::InvalidArg)?).map(str::to_owned),
         ErrorKind::ValueValidation => {
             let (option, value) = (told(ContextKind::InvalidArg)?, told(ContextKind::InvalidValue)?);
             (option.starts_with("--count") && looks_like_host(value))
-                .then(|| format!("-c is a count here, and the far side is an argument: sonde rtt {value}"))
+                .then(|| format!("sonde rtt {value} (-c is a count here; the host is an argument)"))
         }
         _ => None,
     }

@@ -24,10 +24,10 @@ use crate::signal;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde check db1                     route, MTU, echo, and where known programs are
+  sonde check db1                     route, path MTU, ICMP echo and known programs
   sonde check db1:443,8080            these ports, over TCP and UDP
-  sonde check db1 --tcp 1-1024        over TCP alone
-  sonde check db1:5202=iperf3         a program where it usually is not
+  sonde check db1 --tcp 1-1024        only over TCP
+  sonde check db1:5202=iperf3         a program on an unusual port
   sonde check db1 --json --quiet      for machines
 
 Exit status of a check: 0 where all that was asked for answers (a port written
@@ -41,28 +41,28 @@ packets below the interface's MTU vanish; 2 where nothing could be asked.
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "one per switch of the command line")]
 pub struct CheckOptions {
-    /// Name or address, and perhaps ports: HOST:PORT,PORT-PORT,PORT=PROGRAM
+    /// Name or address, optionally with ports: HOST:PORT,PORT-PORT,PORT=PROGRAM
     #[arg(value_name = "HOST[:PORT,…]")]
     target: Target,
-    /// Ask these ports over TCP: 22,80,8000-8010; PORT=PROGRAM or PORT=any says what may be there
+    /// Check these TCP ports: 22,80,8000-8010; PORT=PROGRAM or PORT=any names the program to look for
     #[arg(long, value_name = "PORTS")]
     tcp: Option<PortList>,
-    /// Ask these ports over UDP
+    /// Check these UDP ports
     #[arg(long, value_name = "PORTS")]
     udp: Option<PortList>,
-    /// How long each try is waited for
+    /// Timeout per try
     #[arg(long, value_name = "TIME", value_parser = timeout, default_value = "1s")]
     timeout: Nanos,
-    /// How often silence is asked again: 1 to 10
+    /// Tries per port without an answer: 1 to 10
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=10), default_value_t = 3)]
     tries: u32,
-    /// Do not ask open ports which program is there: only handshakes, and empty datagrams
+    /// Do not identify the program at open ports: only handshakes and empty datagrams
     #[arg(long)]
     no_service: bool,
-    /// IPv4 addresses only
+    /// Use only IPv4
     #[arg(short = '4', conflicts_with = "six")]
     four: bool,
-    /// IPv6 addresses only
+    /// Use only IPv6
     #[arg(short = '6')]
     six: bool,
     /// Print one JSON document
@@ -140,7 +140,7 @@ fn plan(options: &CheckOptions) -> Result<(Plan, Vec<Wanted>), Failure> {
     }
     if ports.len() > MOST_PORTS {
         let what = format!("{} ports were named, and a check is of {MOST_PORTS} at most", ports.len());
-        return Err(Failure::usage(what).hint("this looks for what was meant to answer: a scanner searches for more"));
+        return Err(Failure::usage(what).hint("check fewer ports, or use a port scanner"));
     }
     let family = match (options.four, options.six) {
         (true, _) => Family::V4,

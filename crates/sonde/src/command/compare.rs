@@ -235,7 +235,7 @@ fn stored(
 ) -> Result<Exit, Failure> {
     if let Some(budget) = options.trials.budget {
         let what = format!("--budget {budget}: nothing is measured where records are compared");
-        return Err(Failure::usage(what).hint("leave it away"));
+        return Err(Failure::usage(what).hint("remove it"));
     }
     let (mut settings, mut trials) = (Vec::new(), Vec::new());
     for (number, side) in sides.into_iter().enumerate() {
@@ -285,7 +285,7 @@ fn exit(study: &StudyDocument, strict: bool, campaign: &Campaign<'_>) -> Exit {
 fn status(study: &StudyDocument, strict: bool) -> Result<Exit, Failure> {
     let mut held = study.comparisons.iter().flat_map(|comparison| &comparison.thresholds).map(|limit| limit.held);
     if let Some(why) = study.comparisons.iter().find_map(|comparison| comparison.incomparable.clone()) {
-        let mut failure = Failure::usage(why).hint("compare what answers the same question");
+        let mut failure = Failure::usage(why).hint("compare measurements of the same kind");
         failure.exit = if study.takes_ns.is_some() { Exit::NothingAnswered } else { Exit::Usage };
         return Err(failure);
     }

@@ -36,7 +36,9 @@ pub fn check_path(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name = path.display().to_string();
     if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(Failure::usage(format!("{name}: its folder is not there")).hint("make it first").about(name));
+        return Err(Failure::usage(format!("{name}: its folder is not there"))
+            .hint("make the folder first")
+            .about(name));
     }
     if path.is_dir() {
         return Err(Failure::usage(format!("{name}: is a folder")).hint("give a file").about(name));

@@ -7,13 +7,13 @@ use crate::command::argv;
 /// What every command takes.
 #[derive(Debug, Args)]
 pub struct Everywhere {
-    /// The result alone: no progress, no notes; errors are still said
+    /// Print only the result and errors
     #[arg(short, long, global = true, help_heading = "Everywhere")]
     pub quiet: bool,
-    /// A longer result: sockets, both ends' environment, each second
+    /// Print details too: sockets, the environment of both hosts, each second, all warnings
     #[arg(short, long, global = true, help_heading = "Everywhere")]
     pub verbose: bool,
-    /// Colours: auto, always or never; auto heeds `NO_COLOR` and `CLICOLOR_FORCE`
+    /// Colours: auto, always or never; auto honours `NO_COLOR` and `CLICOLOR_FORCE`
     #[arg(long, global = true, value_name = "WHEN", env = "SONDE_COLOR", value_parser = argv::colors())]
     #[arg(default_value = "auto", hide_possible_values = true, help_heading = "Everywhere")]
     pub color: anstream::ColorChoice,

@@ -24,12 +24,12 @@ use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde export runs/*.json -o all.csv        one row a record, the unit in each column's name
+  sonde export runs/*.json -o all.csv        one row per record, units in the column names
   sonde export runs/ -o all.parquet          every record of a folder, for data frames
   sonde export found.json -o probes.csv      one row for each probe of a search
   sonde export run.json                      CSV on standard output
   sonde export last -o mesh.parquet          every record of the latest run, with its place and labels
-  sonde export last --format jsonl           the records themselves, one a line
+  sonde export last --format jsonl           the records themselves, one per line
   sonde export last --format pkb             samples as PerfKit Benchmarker publishes them
 ";
 
@@ -37,14 +37,14 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExportOptions {
-    /// Records, searches and studies, as -o FILE.json or --json wrote them, or folders of them; - is standard input; or a run that is
-    /// kept, by the start of its name or `last`: every record of it
+    /// Records, searches and studies (files written by -o FILE.json or --json, or folders), - for standard input, or a stored run by the
+    /// first digits of its ID or `last`
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
-    /// Where to: .csv, .parquet or .jsonl; may be given again. Left out: standard output
+    /// Write to FILE: .csv, .parquet or .jsonl; repeatable [default: standard output]
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Vec<Target>,
-    /// In which form [default: as the file's name ends; CSV on standard output]
+    /// Format [default: by the file name; CSV on standard output]
     #[arg(long, value_name = "FORM", value_enum)]
     format: Option<Form>,
     #[command(flatten)]
@@ -58,9 +58,9 @@ enum Form {
     Csv,
     /// A table in columns, for data frames
     Parquet,
-    /// The records, one JSON object a line
+    /// The records, one JSON object per line
     Jsonl,
-    /// `PerfKit` Benchmarker's samples, one JSON object a line: of runs of plans alone
+    /// Samples of `PerfKit` Benchmarker, one JSON object per line; only for runs of plans
     Pkb,
 }
 

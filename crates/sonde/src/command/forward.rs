@@ -21,19 +21,19 @@ use crate::signal;
 const EXAMPLES: &str = "\
 Examples, as root:
   ip netns add a; ip netns add b                 two hosts
-  sonde forward a b --delay 5ms                  10 ms of round trip between them, until Ctrl-C
+  sonde forward a b --delay 5ms                  adds 10 ms to the round trip, until Ctrl-C
   ip netns exec b sonde serve --open             the far one: it has 10.181.8.2
   ip netns exec a sonde throughput 10.181.8.2    the near one: it has 10.181.8.1
-  sonde forward a b --delay 5ms --loss 1%        the same and one packet in a hundred is lost
+  sonde forward a b --delay 5ms --loss 1%        the same, and 1 % of packets are lost
   sonde forward a b --rate 50M --queue 64KB      a bottleneck with a queue of 10 ms
-  sonde forward a b --delay 1ms --only icmp      ping is slower than all else
+  sonde forward a b --delay 1ms --only icmp      delays only ICMP
 ";
 
 /// What `sonde forward` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ForwardOptions {
-    /// Network namespace of the first end: a name of `ip netns`, a file as /proc/PID/ns/net, or - for the present one
+    /// Network namespace of the first end: a name of `ip netns`, a file like /proc/PID/ns/net, or - for the current one
     #[arg(value_name = "NEAR")]
     near: String,
     /// Network namespace of the second end
@@ -42,37 +42,37 @@ pub struct ForwardOptions {
     /// Addresses of the two ends
     #[arg(long, value_name = "NEAR,FAR", default_value = "10.181.8.1,10.181.8.2", value_parser = addresses)]
     addresses: [Ipv4Addr; 2],
-    /// Name of the interface that is made at each end, with a 0 behind it near and a 1 far
+    /// Name of the interfaces: NAME0 at the first end, NAME1 at the second
     #[arg(long, value_name = "NAME", default_value = "sonde", value_parser = interface)]
     interface: String,
-    /// Time on the way, each way, as in 5ms
+    /// Delay per direction, as in 5ms
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = value::time_or_none)]
     delay: Nanos,
-    /// The delay differs from packet to packet by so much to either side, evenly; packets overtake each other
+    /// Random variation of the delay, up to TIME to either side, uniform; packets are reordered
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = value::time_or_none)]
     jitter: Nanos,
-    /// Share of packets that are lost, as in 1%
+    /// Loss rate, as in 1%
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
     loss: Share,
-    /// Share of packets that arrive twice
+    /// Rate of duplicate packets
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
     duplicate: Share,
-    /// Share of packets that skip the delay
+    /// Rate of packets without the delay
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
     reorder: Share,
-    /// Bits of IP a second that the line takes, as in 50M [default: as many as come]
+    /// Bits of IP per second of the link, as in 50M [default: no limit]
     #[arg(long, value_name = "BITS")]
     rate: Option<BitRate>,
-    /// Bytes that wait for the line at most, beyond which packets are dropped; 0 lets through what finds the line free
+    /// Queue of the link in bytes; further packets are dropped; 0: no queue
     #[arg(long, value_name = "BYTES", default_value = "128KB", value_parser = value::size, requires = "rate")]
     queue: Bytes,
-    /// All of that is done to packets of one protocol alone: icmp, tcp or udp; the others pass at once
+    /// Affect only packets of one protocol: icmp, tcp or udp
     #[arg(long, value_name = "PROTOCOL", value_parser = protocol())]
     only: Option<Protocol>,
-    /// Nothing is done to what goes from FAR to NEAR
+    /// Affect only packets from NEAR to FAR
     #[arg(long)]
     one_way: bool,
-    /// The same number repeats the same fates in the same order of packets
+    /// Seed of the random choices, to repeat them
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Print the counts as one JSON document

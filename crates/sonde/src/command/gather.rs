@@ -74,11 +74,11 @@ pub fn each(
     if taken == 0 {
         let mut unread = unread.into_iter().map(|file| file.failure);
         let first = unread.next().unwrap_or_else(|| Failure::usage("no records").hint("give files or folders of them"));
-        unread.for_each(|failure| output.aside(&failure.text()));
+        unread.for_each(|failure| output.complain(&failure));
         return Err(first);
     }
     for file in &unread {
-        output.aside(&file.failure.text());
+        output.complain(&file.failure);
     }
     Ok(unread)
 }

@@ -14,8 +14,8 @@ use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde key fleet.key                          make it once
-  scp fleet.key db1:                           bring it to the far side, by a way you trust
+  sonde key fleet.key                          create it once
+  scp fleet.key db1:                           copy it to the peer over a trusted connection
   sonde serve --key fleet.key                  there
   sonde rtt db1 --key fleet.key                here (or SONDE_KEY_FILE=fleet.key)
 ";
@@ -24,7 +24,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct KeyOptions {
-    /// The file to make; one that exists is never overwritten
+    /// The file to create; an existing file is never overwritten
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

@@ -15,9 +15,8 @@ use crate::output::Output;
 /// A file that cannot be read, or holds no key. No error repeats what the file holds.
 pub fn read(path: &Path, output: &Output) -> Result<Key, Failure> {
     let (name, text) = text(path, "`sonde key FILE` makes one", output)?;
-    Key::parse(&text).map_err(|fault| {
-        Failure::usage(format!("{name}: {fault}")).hint("`sonde key FILE` makes a sound one").about(&name)
-    })
+    Key::parse(&text)
+        .map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint("create one: `sonde key FILE`").about(&name))
 }
 
 /// The key of STAMP's authenticated packets in the file at `path`, likewise.
@@ -25,7 +24,7 @@ pub fn read(path: &Path, output: &Output) -> Result<Key, Failure> {
 /// # Errors
 /// As [`read`].
 pub fn read_stamp(path: &Path, output: &Output) -> Result<StampKey, Failure> {
-    const HINT: &str = "`openssl rand -hex 32 > FILE` makes one, and so does `sonde key FILE`";
+    const HINT: &str = "create one: `sonde key FILE` or `openssl rand -hex 32 > FILE`";
     let (name, text) = text(path, HINT, output)?;
     StampKey::parse(&text).map_err(|fault| Failure::usage(format!("{name}: {fault}")).hint(HINT).about(&name))
 }

@@ -17,14 +17,14 @@ use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Examples, as root:
-  sonde lab up --hosts 5 -o hosts.toml           five hosts on a bridge of their own, listed in a file
+  sonde lab up --hosts 5 -o hosts.toml           five hosts on a bridge, listed in a file
   sonde lab up --hosts 6 --zones 3 --ssh         with an sshd in each, in three zones
-  sonde lab up --hosts 4 --rate 100M             each cable takes 100 Mbit/s each way
+  sonde lab up --hosts 4 --rate 100M             100 Mbit/s per link and direction
   sonde lab up --hosts 4 --zones 2 --worse z1,z2 --delay 5ms --loss 0.1%
   ip netns exec sondelab-ID-h1 ping 10.182.0.2   anything may be run on a host
-  sonde lab list                                 those that stand
-  sonde lab down ID                              one less
-  sonde lab clean                                what was killed in the middle is removed
+  sonde lab list                                 existing labs
+  sonde lab down ID                              remove one
+  sonde lab clean                                remove leftovers of killed processes
 ";
 
 /// What `sonde lab` takes.
@@ -38,21 +38,21 @@ pub struct LabOptions {
 /// What is to be done.
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Make hosts: network namespaces on a bridge, in a network of their own
+    /// Create hosts: network namespaces on a bridge, in a separate network
     ///
-    /// Prints the list of hosts as TOML, for `sonde run`. The lab stays until `sonde lab down`; where making it fails or a signal
-    /// ends it, nothing of it is left. The machine's own network is not touched. Without root it takes a user namespace.
+    /// Prints the inventory as TOML, for `sonde run`. The lab remains until `sonde lab down`. After an error or a signal nothing of it
+    /// remains. The machine's own network is not changed. Without root it uses a user namespace.
     #[command(after_help = up::EXAMPLES)]
     Up(up::UpOptions),
     /// List the labs of this user
     List(show::ListOptions),
-    /// Remove a lab, and end all that runs in it
+    /// Remove a lab and end its processes
     Down(remove::DownOptions),
-    /// Remove what killed processes left, and with --older-than labs that stand
+    /// Remove leftovers of killed processes; with --older-than also existing labs
     Clean(remove::CleanOptions),
-    /// Machines of a cloud, by the vendor's own program: gcloud, aws or az
+    /// Cloud machines, through gcloud, aws or az
     Cloud(cloud::CloudOptions),
-    /// Pods of a Kubernetes cluster, by kubectl
+    /// Pods of a Kubernetes cluster, through kubectl
     Kubernetes(kubernetes::KubernetesOptions),
 }
 

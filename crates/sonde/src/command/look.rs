@@ -106,7 +106,7 @@ fn places(options: &LookOptions, stop: &Stop) -> Result<Vec<SocketAddr>, Failure
         let further = name::look_up(also, 0, Family::Any, stop)?;
         if places.contains(&further) {
             return Err(Failure::usage(format!("--also {also} is the address that is looked at"))
-                .hint("name another address of the host, or leave it away"));
+                .hint("name another address of the host, or remove it"));
         }
         places.push(further);
     }

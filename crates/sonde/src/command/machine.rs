@@ -17,8 +17,8 @@ use crate::program::PROGRAM;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde self               a look of 6 seconds
-  sonde self -t 3m         long enough for the 99th percentiles at 10 ms
+  sonde self               takes 6 seconds
+  sonde self -t 3m         long enough for p99 at 10 ms
   sonde self --json        for machines
 ";
 
@@ -26,13 +26,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SelfOptions {
-    /// How long to look, all parts together: seconds, or with a unit
+    /// Total duration: seconds, or with a unit
     #[arg(short = 't', long, value_name = "TIME", value_parser = value::run_length, default_value = "5.5s")]
     time: Nanos,
     /// Print one JSON document
     #[arg(short = 'J', long)]
     json: bool,
-    /// Write the result into FILE as well: .json or .txt; may be given again
+    /// Also write the result to FILE: .json or .txt; repeatable
     #[arg(short = 'o', long = "output", value_name = "FILE", value_parser = result_file)]
     output: Vec<ResultFile>,
 }

@@ -16,17 +16,17 @@ const EXAMPLES: &str = "\
 Examples:
   sonde man | man -l -                         read sonde(1)
   sonde man rtt | man -l -                     read sonde-rtt(1)
-  sonde man --write ~/.local/share/man/man1    write them all, one for each command
+  sonde man --write ~/.local/share/man/man1    write all of them
 ";
 
 /// What `sonde man` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ManOptions {
-    /// The command whose page to print; without it that of sonde itself
+    /// Print the page of this command [default: sonde itself]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
-    /// Write the pages of all commands into FOLDER instead
+    /// Write the pages of all commands to FOLDER
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     write: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ fn command_named<'a>(whole: &'a Command, name: Option<&str>) -> Result<&'a Comma
     let Some(name) = name else { return Ok(whole) };
     shown(whole).find(|command| command.get_name() == name).ok_or_else(|| {
         let names: Vec<&str> = shown(whole).map(Command::get_name).collect();
-        Failure::usage(format!("no command is called `{name}`")).hint(format!("there are {}", names.join(", ")))
+        Failure::usage(format!("unknown command `{name}`")).hint(format!("one of {}", names.join(", ")))
     })
 }
 

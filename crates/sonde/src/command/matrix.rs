@@ -25,9 +25,9 @@ use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde matrix last                             medians of the latest run, host by host
+  sonde matrix last                             medians of the latest run
   sonde matrix last --figure p99
-  sonde matrix last -o mesh.html                a page: squares, charts, and each square's record
+  sonde matrix last -o mesh.html                a page with charts and the record of each cell
   sonde matrix last --method tcp_rr -o mesh.png
   sonde matrix last --before 0199f2ab -o moved.html   with a verdict for each cell
 ";
@@ -36,22 +36,22 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct MatrixOptions {
-    /// The run: the start of its name, `last`, or a file that --json wrote
+    /// The run: the first digits of its ID, `last`, or a file written by --json
     #[arg(value_name = "RUN")]
     run: String,
-    /// Which number a square tells: min, mean, p50 to p99.999, loss, rate or throughput [default: p50, of streams throughput]
+    /// Value of a cell: min, mean, p50 to p99.999, loss, rate or throughput [default: p50, for streams throughput]
     #[arg(long, value_name = "FIGURE")]
     figure: Option<Figure>,
-    /// An earlier run that it is compared with, cell by cell: for a page
+    /// Compare with this earlier run, cell by cell (pages only)
     #[arg(long, value_name = "RUN")]
     before: Option<String>,
-    /// The method that a picture shows [default: the plan's first]
+    /// Method of the picture [default: the first of the plan]
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
-    /// The addresses that a picture shows: internal or external [default: the first there are]
+    /// Addresses of the picture: internal or external [default: the first measured]
     #[arg(long, value_name = "WHICH", value_parser = over)]
     over: Option<Address>,
-    /// Where to: .html is a page, .svg and .png are a picture; may be given again. Left out: text
+    /// Write to FILE: .html (page), .svg or .png (picture); repeatable [default: text on standard output]
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Vec<Target>,
     #[command(flatten)]
@@ -120,7 +120,7 @@ pub fn run(options: &MatrixOptions, output: &Output) -> Result<Exit, Failure> {
 
 fn drawn(run: &RunDocument, options: &MatrixOptions, form: Form) -> Result<Vec<u8>, Failure> {
     let chart = picture(run, options.method.as_deref(), options.over, options.figure).map_err(|reason| {
-        Failure::usage(format!("there is no picture: {reason}")).hint("write it as .html, which shows all there is")
+        Failure::usage(format!("there is no picture: {reason}")).hint("write it as .html: a page shows everything")
     })?;
     match form {
         Form::Png => chart.png(Frame::alone()).map_err(|fault| Failure::usage(fault.to_string())),

@@ -14,21 +14,20 @@ use crate::failure::Failure;
 /// A command that measures once.
 #[derive(Debug, Subcommand)]
 pub enum Measuring {
-    /// Measure round trips: what does one exchange cost, by this method?
+    /// Measure round-trip time
     ///
-    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
-    /// to go. A second Ctrl-C or SIGTERM ends it at once. Where SIGHUP is ignored, as under nohup, it stays so. SIGQUIT (Ctrl-\)
-    /// prints the numbers so far on standard error, and the run goes on.
+    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run; sonde prints and writes the results so far. A second Ctrl-C or SIGTERM ends it at
+    /// once. An ignored SIGHUP stays ignored, as under nohup. SIGQUIT (Ctrl-\) prints the numbers so far on standard error; the run
+    /// continues.
     Rtt(RttOptions),
-    /// Measure at a rate: what does an exchange cost then, and is the rate reached?
+    /// Measure latency and loss at a given message rate
     ///
-    /// SIGINT, SIGTERM and SIGHUP end a run in order, and SIGQUIT (Ctrl-\) prints the numbers so far: as of `sonde rtt`, whose help
-    /// tells more.
+    /// SIGINT, SIGTERM and SIGHUP end a run with the results so far. SIGQUIT (Ctrl-\) prints the numbers so far. See `sonde rtt --help`.
     Load(LoadOptions),
-    /// Measure streams: how much goes through, what limits it, and what does it do to latency?
+    /// Measure throughput of streams, its bottleneck and the latency under load
     ///
-    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run in order: what was measured until then is printed, and written where it was
-    /// to go. A second Ctrl-C or SIGTERM ends it at once.
+    /// Ctrl-C (SIGINT), SIGTERM and SIGHUP end a run; sonde prints and writes the results so far. A second Ctrl-C or SIGTERM ends it at
+    /// once.
     Throughput(ThroughputOptions),
 }
 

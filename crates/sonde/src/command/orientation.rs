@@ -4,21 +4,21 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 const TEXT: &str = "\
-sonde measures what two endpoints can do with the network between them.
+sonde measures latency, loss and throughput between two hosts.
 
-  sonde HOST                how far is HOST, and which number is right? Nothing needed there
-  sonde rtt                 try it here: a reflector of our own, over loopback
-  sonde serve               start the far side, on the other machine
-  sonde rtt HOST            what does one exchange with HOST cost?
+  sonde HOST                measure HOST with every protocol that answers
+  sonde rtt                 try it here, over loopback
+  sonde serve               start the server, on the other machine
+  sonde rtt HOST            round-trip time to that server
   sonde load HOST --rate 10k
-                            what does it cost at 10 000 a second?
-  sonde check HOST          does anyone answer there, and how?
-  sonde self                what can this machine resolve at all?
+                            latency and loss at 10 000 messages/s
+  sonde check HOST          route, ports and known programs of HOST
+  sonde self                clock, timers and wake-up delay of this host
   sonde show FILE           print a record again
   sonde report FILE -o page.html
-                            a page of it, with charts
+                            write an HTML page with charts
 
-sonde COMMAND --help explains each with examples; sonde --help lists them all.
+sonde --help lists all commands; sonde COMMAND --help has examples.
 ";
 
 /// Prints it.

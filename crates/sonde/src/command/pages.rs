@@ -25,7 +25,7 @@ use crate::output::Output;
 const EXAMPLES: &str = "\
 Examples:
   sonde report run.json -o page.html                     figures, charts, warnings, method, both ends
-  sonde report monday.json tuesday.json -o week.html     side by side, and in what they differ
+  sonde report monday.json tuesday.json -o week.html     side by side, with their differences
   sonde report runs/ -o all.html                         every record of a folder
   sonde report found.json -o curve.svg -o curve.png      the curve of a search, for a document
   sonde report run.json --plot histogram -o shape.svg
@@ -37,18 +37,17 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportOptions {
-    /// Records, searches and studies, as -o FILE.json or --json wrote them, or folders of them; - is standard input; or a run that is
-    /// kept, by the start of its name or `last`: every record of it
+    /// Records, searches and studies (files written by -o FILE.json or --json, or folders), - for standard input, or a stored run by the
+    /// first digits of its ID or `last`
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
-    /// Where to: .html is a page, .svg and .png are one chart; may be given again
+    /// Write to FILE: .html (page), .svg or .png (one chart); repeatable
     #[arg(short = 'o', long = "output", value_name = "FILE", required = true)]
     output: Vec<Target>,
-    /// Which chart a picture shows: percentiles, histogram, series, heat, curve, shift, causes, ways or one-way. Left out: what the
-    /// record tells most by
+    /// Chart of the picture: percentiles, histogram, series, heat, curve, shift, causes, ways or one-way [default: depends on the record]
     #[arg(long, value_name = "CHART")]
     plot: Option<Kind>,
-    /// Samples of the record, as --samples FILE.csv wrote them: for a heat map
+    /// Samples of the record, written by --samples FILE.csv, for a heat map
     #[arg(long, value_name = "FILE.csv")]
     samples: Option<PathBuf>,
     #[command(flatten)]
@@ -144,9 +143,9 @@ fn chart(documents: &[Document], asked: Option<Kind>, samples: Option<&Grid>) ->
     let none = |reason: &str| Failure::usage(format!("there is no chart of {kind}: {reason}"));
     let found = picture::of(documents, kind, samples);
     if asked.is_none() {
-        return found.map_err(|reason| none(reason).hint("write it as .html, which shows all there is"));
+        return found.map_err(|reason| none(reason).hint("write it as .html: a page shows everything"));
     }
-    let hint = "take another --plot, or .html, which shows all there is";
+    let hint = "use another --plot, or .html: a page shows everything";
     found.map_err(|reason| none(reason).hint(hint).about("--plot"))
 }
 

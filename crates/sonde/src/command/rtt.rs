@@ -99,7 +99,7 @@ fn conclude(
     if let Some(apart) =
         plan.port_in_address().filter(|_| record.outcome.as_ref().is_none_or(|outcome| outcome.counts.answered == 0))
     {
-        output.note(&format!("hint:  {apart}\n"));
+        output.note(&format!("try:   {apart}\n"));
     }
     Ok(conclude::exit(&record, plan.strict, interruption.signal()))
 }

@@ -230,7 +230,7 @@ fn carry_out(
     if stages.contains(&Stage::Cleanup) {
         let failed = crew.clean(campaign);
         for failure in &failed {
-            output.aside(&Failure { told: failure.clone(), ..Failure::usage("") }.text());
+            output.complain(&Failure { told: failure.clone(), ..Failure::usage("") });
         }
         if failed.is_empty() {
             book.reached(Stage::Cleanup);

@@ -27,11 +27,11 @@ use crate::system::now;
 const EXAMPLES: &str = "\
 Examples:
   sonde runs                          the last 20, the latest first
-  sonde runs --since 7d --plan mesh   of this week, of plans with that in their name
+  sonde runs --since 7d --plan mesh   this week's runs of plans whose name contains mesh
   sonde runs --json                   for programs
-  sonde show last                     the latest, cell by cell
-  sonde runs --import                 what waited beside the store goes into it
-  sonde runs --import copied.spool    so does what waited on another machine
+  sonde show last                     the latest run
+  sonde runs --import                 import results kept beside the store
+  sonde runs --import copied.spool    import results of another machine
 
 docs/store.md says where runs are kept.
 ";
@@ -43,25 +43,25 @@ const LISTED: u32 = 20;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RunsOptions {
-    /// Those started then or later: 7d, 2h 30m ago, 2026-10-20, or a date and time
+    /// Only runs since WHEN: 7d, 2h 30m ago, 2026-10-20, or a date and time
     #[arg(long, value_name = "WHEN", value_parser = since)]
     since: Option<Timestamp>,
-    /// Those whose plan has this in its name
+    /// Only runs whose plan has TEXT in its name
     #[arg(long, value_name = "TEXT", conflicts_with = "records")]
     plan: Option<String>,
-    /// So many
+    /// Maximum number of lines
     #[arg(long, value_name = "NUMBER", default_value_t = LISTED)]
     limit: u32,
     /// Print one JSON document
     #[arg(short = 'J', long)]
     json: bool,
-    /// List records in place of runs, each with its name
+    /// List records instead of runs
     #[arg(long, conflicts_with = "json")]
     records: bool,
-    /// Of the records, those of this host or address
+    /// Only records of this host or address
     #[arg(long, value_name = "HOST", requires = "records")]
     target: Option<String>,
-    /// Take into the store what waits in the folder beside it, or in these
+    /// Import results kept in the folder beside the store, or in FOLDER
     #[arg(long, value_name = "FOLDER", num_args = 0.., conflicts_with_all = ["records", "json", "since", "plan"])]
     import: Option<Vec<PathBuf>>,
     #[command(flatten)]

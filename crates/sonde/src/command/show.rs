@@ -18,21 +18,21 @@ use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde show result.json                 as it was printed then
-  sonde show monday.json tuesday.json    one below the other
-  sonde show -v result.json              with both ends' environment
-  sonde show old.json --json             in the form of today
+  sonde show result.json                 as it was printed
+  sonde show monday.json tuesday.json    one after the other
+  sonde show -v result.json              with the environment of both hosts
+  sonde show old.json --json             in the current format
   sonde rtt db1 --json | sonde show -    from a pipe
-  sonde show last                        the latest run of a plan that is kept
-  sonde show 0199f2ab-1234               a run or a record by the start of its name
+  sonde show last                        the latest stored run
+  sonde show 0199f2ab-1234               a run or a record by the first digits of its ID
 ";
 
 /// What `sonde show` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowOptions {
-    /// Records, searches, first looks and runs: files as --json or --json-lines wrote them; - is standard input; or what is kept,
-    /// by the start of its name, or `last`
+    /// Records, searches, studies, surveys and runs: files written by --json or --json-lines, - for standard input, or a stored run or
+    /// record by the first digits of its ID, or `last`
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]

@@ -101,7 +101,7 @@ impl Run<'_> {
         let told = record.warnings.iter().any(|warning| matches!(warning, Warning::ResetsTimed { .. }));
         if self.plan.compare_port.is_none() && resets > 0 && !told && !stop.requested() {
             output.note(
-                "hint:  --compare-port PORT, one where the host accepts connections, tells more of who answers\n",
+                "try:   --compare-port PORT, a port where the host accepts connections, to identify the sender\n",
             );
         }
         Ok(conclude::exit(&record, self.plan.inner.strict, signal))

@@ -28,25 +28,24 @@ const MOST_SIZE: u64 = 1 << 30;
 
 /// What the wire says.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "What the wire says")]
+#[command(next_help_heading = "Packet verification")]
 pub struct VerifyOptions {
-    /// Watch the wire meanwhile (`AF_PACKET`), and say whether what was counted crossed the interface; needs `CAP_NET_RAW`
+    /// Capture packets during the measurement (`AF_PACKET`) and compare them with the counts; needs `CAP_NET_RAW`
     ///
-    /// Compares handshakes, datagrams and echoes one by one, and connections by octets, with what was counted; tells what
-    /// was sent again or merged, and how long exchanges took on the wire. The kernel then copies the beginning of each
-    /// packet, which takes some of a short round trip.
+    /// The result states whether the captured packets confirm the counts: handshakes, datagrams and echoes one by one, connections by
+    /// bytes. It also shows retransmitted and merged packets and the time on the wire. Capturing adds a little to short round trips.
     #[arg(long)]
     pub verify: bool,
-    /// Keep packets in FILE, a pcap for tcpdump and the like: the first ones, as far as the bounds below allow; with --verify
+    /// Write the first packets to FILE, a pcap for tcpdump, within the limits below (with --verify)
     #[arg(long, value_name = "FILE")]
     pub verify_pcap: Option<PathBuf>,
-    /// At most so many packets [default: 10000]
+    /// Maximum packets in the file [default: 10000]
     #[arg(long, value_name = "NUMBER", requires = "verify_pcap")]
     pub verify_packets: Option<u64>,
-    /// At most so many bytes of each packet, 64 to 65575 [default: 128]
+    /// Maximum bytes per packet, 64 to 65575 [default: 128]
     #[arg(long, value_name = "BYTES", value_parser = value::size, requires = "verify_pcap")]
     pub verify_snap: Option<Bytes>,
-    /// At most so many bytes of file, up to 1 GiB [default: 16MiB]
+    /// Maximum size of the file, up to 1 GiB [default: 16MiB]
     #[arg(long, value_name = "BYTES", value_parser = value::size, requires = "verify_pcap")]
     pub verify_size: Option<Bytes>,
 }

@@ -20,7 +20,7 @@ use crate::persona::hping3::options::usage;
 pub static PERSONA: Persona = Persona {
     name: "hping3",
     alias: None,
-    about: "Be hping3: its command line and its output, for TCP probes; `sonde hping3 --help` tells all",
+    about: "hping3-compatible TCP probes: same command line and output; see `sonde hping3 --help`",
     help: || format!("{EXAMPLES}\n{}", usage::help()),
     colours: ColorChoice::Never,
     play,

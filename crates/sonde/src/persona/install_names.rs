@@ -21,7 +21,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InstallNamesOptions {
-    /// The folder to make the links in; files of other origin there are left alone
+    /// Folder for the links; other files there are not changed
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }
@@ -31,7 +31,7 @@ pub fn about() -> String {
     let names: Vec<&str> = persona::ALL.iter().map(|persona| persona.name).collect();
     let names = names.join(", ");
     let (first, last) = names.rsplit_once(", ").unwrap_or(("", &names));
-    format!("Make links by which this binary is called {first} and {last}")
+    format!("Create links to this program named {first} and {last}")
 }
 
 /// What stands where a link is to be.

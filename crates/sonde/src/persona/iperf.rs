@@ -21,7 +21,7 @@ use crate::persona::iperf::options::usage;
 pub static PERSONA: Persona = Persona {
     name: "iperf",
     alias: None,
-    about: "Be iperf 2: its command line and its output, either end; `sonde iperf --help` tells all",
+    about: "iperf 2-compatible client and server: same command line and output; see `sonde iperf --help`",
     help: || format!("{EXAMPLES}\n{}", usage::help()),
     colours: ColorChoice::Never,
     play,

@@ -23,7 +23,7 @@ use crate::persona::iperf3::options::usage;
 pub static PERSONA: Persona = Persona {
     name: "iperf3",
     alias: None,
-    about: "Be iperf3: its command line and its output, either end; `sonde iperf3 --help` tells all",
+    about: "iperf3-compatible client and server: same command line and output; see `sonde iperf3 --help`",
     help: || format!("{EXAMPLES}\n{}", usage::help()),
     colours: ColorChoice::Never,
     play,

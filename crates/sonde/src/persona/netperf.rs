@@ -30,7 +30,7 @@ use crate::persona::netperf::command_line::usage;
 pub static CLIENT: Persona = Persona {
     name: "netperf",
     alias: None,
-    about: "Be netperf: its command line and its output, for scripts that call it; `sonde netperf --help` tells all",
+    about: "netperf-compatible client: same command line and output; see `sonde netperf --help`",
     help: || format!("{CLIENT_EXAMPLES}{}", usage::GLOBAL),
     colours: ColorChoice::Never,
     play: client,
@@ -40,7 +40,7 @@ pub static CLIENT: Persona = Persona {
 pub static SERVER: Persona = Persona {
     name: "netserver",
     alias: None,
-    about: "Be netserver: the far side of netperf, ours or the original; `sonde netserver --help` tells all",
+    about: "netserver-compatible server, for netperf and `sonde netperf`; see `sonde netserver --help`",
     help: || format!("{SERVER_EXAMPLES}{}", usage::SERVER),
     colours: ColorChoice::Never,
     play: server,

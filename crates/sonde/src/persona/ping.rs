@@ -21,7 +21,7 @@ use crate::persona::ping::options::usage;
 pub static PERSONA: Persona = Persona {
     name: "ping",
     alias: None,
-    about: "Be ping: iputils' command line and its output; `sonde ping --help` tells all",
+    about: "ping-compatible (iputils): same command line and output; see `sonde ping --help`",
     help: || format!("{EXAMPLES}{}", usage::text()),
     // It knows no colours, but bells and backspaces, which are not to be taken for colours and left out.
     colours: ColorChoice::AlwaysAnsi,

@@ -36,7 +36,7 @@ const LARGEST_FILE: u64 = 4 << 20;
 pub static PERSONA: Persona = Persona {
     name: "pkb",
     alias: Some("pkb.py"),
-    about: "Be PerfKit Benchmarker, its benchmarks of networks: its flags and its samples; `sonde pkb --help` tells all",
+    about: "PerfKit Benchmarker-compatible network benchmarks: same flags and samples; see `sonde pkb --help`",
     help: || format!("{EXAMPLES}\n{}", help::usage()),
     colours: ColorChoice::Never,
     play,

@@ -22,7 +22,7 @@ use crate::persona::sockperf::options::usage;
 pub static PERSONA: Persona = Persona {
     name: "sockperf",
     alias: None,
-    about: "Be sockperf: its command line and its output, either end; `sonde sockperf --help` tells all",
+    about: "sockperf-compatible client and server: same command line and output; see `sonde sockperf --help`",
     help: || format!("{EXAMPLES}\n{}", usage::general()),
     colours: ColorChoice::Auto,
     play,

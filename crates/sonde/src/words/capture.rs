@@ -11,8 +11,8 @@ const LISTED: usize = 8;
 pub fn capture(error: &CaptureError) -> String {
     let text = match error {
         CaptureError::NotACapture => "give a file that `tcpdump -w` wrote, or a text of `time,size` lines",
-        CaptureError::Pcapng => "`tcpdump -r FILE -w OTHER.pcap` turns it into one, and so does `editcap -F pcap`",
-        CaptureError::Modified => "`editcap -F pcap` turns it into the usual form",
+        CaptureError::Pcapng => "convert it: `tcpdump -r FILE -w OTHER.pcap` or `editcap -F pcap`",
+        CaptureError::Modified => "convert it: `editcap -F pcap`",
         CaptureError::Compressed { by } => return format!("unpack it with {by} first"),
         CaptureError::Link { .. } => {
             "capture on an interface of Ethernet or on `any`, or turn it into a text of `time,size`"
@@ -22,7 +22,7 @@ pub fn capture(error: &CaptureError) -> String {
         }
         CaptureError::NoFlow { .. } => "look at it with `tcpdump -n -r FILE`",
         CaptureError::NotThere { flows, .. } | CaptureError::WhichFlow { flows } => return list(flows),
-        CaptureError::Backwards { .. } => "`reordercap` sorts a capture whose packets were written out of order",
+        CaptureError::Backwards { .. } => "sort its packets by time: `reordercap`",
     };
     text.to_owned()
 }

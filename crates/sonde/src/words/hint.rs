@@ -27,41 +27,41 @@ fn known(hint: &Hint) -> Option<String> {
         Hint::Session(error) => return session(error),
         Hint::Netperf(error) => return netperf(error).map(str::to_owned),
         Hint::Iperf3(error) => return iperf3(error).map(str::to_owned),
-        Hint::NoNetserver => {
-            "no netserver listens there: `sonde netserver` or `netserver` starts one; its port is 12865 unless -p says otherwise"
-        }
-        Hint::NoIperf3Server => {
-            "no iperf3 server listens there: `iperf3 -s` starts one; its port is 5201 unless -p says otherwise"
-        }
-        Hint::NoIperfServer => "nothing listens there: start an iperf 2 server, or name its port",
+        Hint::NoNetserver => "start `sonde netserver` or `netserver` there (port 12865 unless -p says otherwise)",
+        Hint::NoIperf3Server => "start `iperf3 -s` there (port 5201 unless -p says otherwise)",
+        Hint::NoIperfServer => "start an iperf 2 server there, or name its port",
         Hint::NetserverSilent => {
-            "the server or the path to it fell silent, which of them cannot be told from here: see whether netserver still runs there and what it says, and whether ping gets through; what was measured before stands"
+            "check there that netserver still runs, and the path with ping; the server or the path stopped answering. Results until then are valid"
         }
         Hint::DataPortClosed => {
-            "the control port gets through and the data port does not: a firewall or NAT lies between. Choose a data port that it lets through (netperf: -P ,PORT after the --)"
+            "choose a data port that the firewall or NAT lets through (netperf: -P ,PORT after the --); only the control port is reachable"
         }
         Hint::PauseTooLong { pause, patience } => {
             return Some(format!(
-                "a server waits {patience} for the data of a timed test, and the pause before them was {pause}: choose a shorter one"
+                "choose a pause shorter than {patience} (it was {pause}): the server waits no longer for the data of a timed test"
             ));
         }
         Hint::LocalAddress { local } => {
-            return Some(format!("{local} must be free, and an address of this host of the peer's IP version"));
+            return Some(format!(
+                "choose a free address and port of this host, of the peer's IP version, instead of {local}"
+            ));
         }
-        Hint::NotOfThisHost { local } => return Some(format!("{local} must be an address of this host")),
+        Hint::NotOfThisHost { local } => {
+            return Some(format!("choose an address of this host instead of {local}: `ip address` lists them"));
+        }
         Hint::LocalVersion => "choose a --bind address of the peer's version, or -4 / -6",
-        Hint::NoAddressOfVersion => "leave -4 or -6 away, or give another name",
-        Hint::PortBack => "the server is to connect to that port: choose another one to listen at (-L)",
-        Hint::GroupsAreDatagrams => "groups go with UDP alone",
-        Hint::NoWayToGroup => "name the interface to join at, by its name or its address: no route leads to the group",
-        Hint::Broadcast => "this is a broadcast address: probe one host",
+        Hint::NoAddressOfVersion => "remove -4 or -6, or give another name",
+        Hint::PortBack => "choose another port to listen at (-L): the server connects to that one",
+        Hint::GroupsAreDatagrams => "use UDP: multicast groups need it",
+        Hint::NoWayToGroup => "name the interface to join at, by name or address: no route leads to the group",
+        Hint::Broadcast => "name one host: this is a broadcast address",
         Hint::NoRowOfPorts { count } => {
-            return Some(format!("no row of {count} free ports was found: probe at a lower rate"));
+            return Some(format!("probe at a lower rate: this needs {count} free ports in a row"));
         }
-        Hint::NoSuchSending => "this kernel may not send so: choose plain copies",
-        Hint::SegmentsTooLong => "choose smaller datagrams, or one a call",
+        Hint::NoSuchSending => "choose plain copies: this kernel does not support that way of sending",
+        Hint::SegmentsTooLong => "choose smaller datagrams, or one per call",
         Hint::UdpBlocked => {
-            "TCP gets through to this port, UDP does not: a firewall may drop it, or the size exceeds what the path lets through"
+            "allow UDP to this port in the firewall, or reduce --size below the path MTU: TCP to this port works"
         }
         Hint::StampIsUdp
         | Hint::StampIsOneHost
@@ -73,19 +73,19 @@ fn known(hint: &Hint) -> Option<String> {
         Hint::RawForbidden(kind) => return Some(raw(*kind)),
         Hint::PingForbidden { unprivileged } => {
             return Some(format!(
-                "ping sockets are closed to this group ({unprivileged}); raw ones need a capability. Either\n  \
-                 sysctl -w net.ipv4.ping_group_range='0 2147483647'\nor\n  setcap cap_net_raw+ep /path/to/sonde\nor measure without ICMP: --tcp, --udp, --connect"
+                "allow ping sockets (now {unprivileged}) or raw sockets by one of\n  \
+                 sysctl -w net.ipv4.ping_group_range='0 2147483647'\n  setcap cap_net_raw+ep /path/to/sonde\nor measure without ICMP: --tcp, --udp, --connect"
             ));
         }
         Hint::WatchForbidden => {
-            "watching the wire needs CAP_NET_RAW: run as root, or `setcap cap_net_raw+ep /path/to/sonde`; without --verify \
-             the same is measured, and only what crossed the interface is not checked"
+            "run as root, or `setcap cap_net_raw+ep /path/to/sonde`, or remove --verify: capturing packets needs CAP_NET_RAW. \
+             Without --verify the measurement is the same; only the packets are not checked"
         }
         Hint::NoProtocol(name) => {
-            return Some(format!("this kernel has no {name}, or its module is not loaded: choose TCP or UDP"));
+            return Some(format!("choose TCP or UDP, or load the kernel module: this kernel has no {name}"));
         }
         Hint::NoBusyPoll => {
-            "raising it above net.core.busy_read needs CAP_NET_ADMIN on older kernels: choose --wait block or spin"
+            "choose --wait block or spin: busy polling above net.core.busy_read needs CAP_NET_ADMIN on older kernels"
         }
     };
     Some(text.to_owned())
@@ -93,23 +93,21 @@ fn known(hint: &Hint) -> Option<String> {
 
 fn stamp(hint: &Hint) -> String {
     let text = match hint {
-        Hint::StampIsUdp => "leave --tcp, --icmp, --connect and --crr away",
+        Hint::StampIsUdp => "remove --tcp, --icmp, --connect and --crr",
         Hint::StampIsOneHost => "name one host",
-        Hint::StampSize { shortest } => return format!("choose a --size of {shortest} or more, or leave it away"),
-        Hint::StampSeal => "answers came whose seal is not of this key: both ends need the same --stamp-key",
-        Hint::NoStampReflector => {
-            "nothing listens there: `sonde serve --stamp` starts a session-reflector; check the port, which is 862 unless named"
-        }
+        Hint::StampSize { shortest } => return format!("choose a --size of {shortest} or more, or remove it"),
+        Hint::StampSeal => "use the same --stamp-key at both ends: replies with the seal of another key came",
+        Hint::NoStampReflector => "start `sonde serve --stamp` there, or correct the port (862 unless named)",
         Hint::StampSilent { keyed: true } => {
-            "no session-reflector is there, a firewall drops UDP, or it has another key: one that has none, or another, does not answer"
+            "check that a session-reflector with this key runs there, and that the firewall allows UDP: with another key it does not answer"
         }
         Hint::StampSilent { keyed: false } => {
-            "no session-reflector is there, a firewall drops UDP, or it answers authenticated packets alone: then name its --stamp-key"
+            "check that a session-reflector runs there and that the firewall allows UDP; if it accepts only authenticated packets, name its --stamp-key"
         }
         _ => {
             return format!(
-                "ports below 1024, as STAMP's {STAMP}, need CAP_NET_BIND_SERVICE: choose another by --stamp-port, which senders then have \
-                 to name; nothing else of a reflector needs it"
+                "choose another port by --stamp-port, and name it at the sender: ports below 1024, as STAMP's {STAMP}, need \
+                 CAP_NET_BIND_SERVICE"
             );
         }
     };
@@ -120,19 +118,16 @@ fn raw(kind: Kind) -> String {
     let (unseen, instead) = match kind {
         Kind::Segments => (
             "neither the flags nor the TTL of an answer can be seen",
-            "`sonde rtt HOST:PORT --connect` times whole handshakes and needs nothing",
+            "`sonde rtt HOST:PORT --connect` times TCP handshakes without it",
         ),
-        Kind::Datagrams => (
-            "the TTL of an answer cannot be seen",
-            "`sonde check HOST:PORT` asks a port by an ordinary datagram and needs nothing",
-        ),
+        Kind::Datagrams => ("the TTL of an answer cannot be seen", "`sonde check HOST:PORT` asks a port without it"),
         Kind::Echoes => (
             "the header of an answer cannot be seen",
             "`sonde ping` works with a ping socket too (net.ipv4.ping_group_range)",
         ),
     };
     format!(
-        "raw sockets need CAP_NET_RAW (setcap cap_net_raw+ep /path/to/sonde, or run as root). Without it {unseen}; {instead}"
+        "run as root, or `setcap cap_net_raw+ep /path/to/sonde`: raw sockets need CAP_NET_RAW. Without it {unseen}; {instead}"
     )
 }
 
@@ -154,29 +149,29 @@ fn own(step: &Step) -> bool {
 fn here(step: &Step, cause: &Cause) -> Option<&'static str> {
     let Cause::System(error) = cause else { return None };
     Some(match (step, error.kind()) {
-        (Step::Listen, io::ErrorKind::AddrInUse) => "another program listens there: choose another --port, or end it",
+        (Step::Listen, io::ErrorKind::AddrInUse) => "choose another --port, or end the program that listens there",
         (Step::Listen, io::ErrorKind::PermissionDenied) => {
-            "ports below 1024 need CAP_NET_BIND_SERVICE: choose another --port"
+            "choose another --port: ports below 1024 need CAP_NET_BIND_SERVICE"
         }
-        (Step::Listen, io::ErrorKind::AddrNotAvailable) => "that address is not on this host: check --listen",
+        (Step::Listen, io::ErrorKind::AddrNotAvailable) => "correct --listen: that address is not on this host",
         (Step::Set("congestion control"), io::ErrorKind::PermissionDenied) => {
-            "not in net.ipv4.tcp_allowed_congestion_control: choose one that is, or run with CAP_NET_ADMIN"
+            "choose one of net.ipv4.tcp_allowed_congestion_control, or run with CAP_NET_ADMIN"
         }
         (Step::Set("congestion control"), _) => {
-            "this kernel has no such congestion control: see net.ipv4.tcp_available_congestion_control"
+            "choose one of `sysctl net.ipv4.tcp_available_congestion_control`, or load its kernel module"
         }
-        (Step::Set("interface"), io::ErrorKind::PermissionDenied) => "binding to an interface needs CAP_NET_RAW here",
-        (Step::Set("interface"), _) => "no such interface here: `ip link` lists them",
-        (Step::EnterNamespace, io::ErrorKind::NotFound) => "`ip netns list` names the namespaces of this host",
+        (Step::Set("interface"), io::ErrorKind::PermissionDenied) => {
+            "run as root: binding to an interface needs CAP_NET_RAW here"
+        }
+        (Step::Set("interface"), _) => "name an interface of this host: `ip link` lists them",
+        (Step::EnterNamespace, io::ErrorKind::NotFound) => "name a namespace of this host: `ip netns list` lists them",
         (Step::EnterNamespace | Step::MakeInterface, io::ErrorKind::PermissionDenied) => {
-            "needs CAP_NET_ADMIN over the namespaces: be root, or in a user namespace of your own (`unshare --user --map-root-user --net`)"
+            "run as root, or in your own user namespace (`unshare --user --map-root-user --net`): this needs CAP_NET_ADMIN"
         }
-        (Step::MakeInterface, io::ErrorKind::NotFound) => "there is no /dev/net/tun: load the kernel module `tun`",
-        (Step::MakeInterface, io::ErrorKind::ResourceBusy) => {
-            "an interface of that name is there already: choose another --interface"
-        }
-        (Step::Forward, _) => "an interface of the link is gone, or its namespace",
-        (Step::Pin(_), _) => "this process may not run there: see the CPUs allowed in `taskset -p $$`",
+        (Step::MakeInterface, io::ErrorKind::NotFound) => "load the kernel module `tun`: /dev/net/tun is missing",
+        (Step::MakeInterface, io::ErrorKind::ResourceBusy) => "choose another --interface: that name is in use",
+        (Step::Forward, _) => "start it again: an interface of the link, or its namespace, is gone",
+        (Step::Pin(_), _) => "choose an allowed CPU: `taskset -cp $$` lists them",
         _ => return None,
     })
 }
@@ -186,10 +181,10 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
         (_, Cause::Stopped) => None,
         (Step::LookUp, _) => Some("check the name, or give an address"),
         (_, Cause::System(error)) => network(error),
-        (_, Cause::Silence(_)) => Some(
-            "a firewall may drop the packets, or nothing runs there: check with ping, and that the port is open for TCP and UDP",
-        ),
-        (_, Cause::Link(Fault::Refused(_))) => Some("nothing listens there: `sonde serve` starts a reflector"),
+        (_, Cause::Silence(_)) => {
+            Some("run `sonde check HOST`: a firewall may drop the packets, or no program listens there")
+        }
+        (_, Cause::Link(Fault::Refused(_))) => Some("start `sonde serve` there"),
         (_, Cause::Link(Fault::TooLong)) => {
             Some("choose a smaller --size: this one does not fit the path or the socket")
         }
@@ -200,20 +195,20 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
 fn network(error: &io::Error) -> Option<&'static str> {
     use io::ErrorKind as Kind;
     Some(match error.kind() {
-        Kind::ConnectionRefused => "nothing listens there: `sonde serve` starts a reflector; check the port",
+        Kind::ConnectionRefused => "start `sonde serve` there, or correct the port",
         Kind::ConnectionReset | Kind::ConnectionAborted | Kind::BrokenPipe | Kind::UnexpectedEof => {
-            "the peer ended the connection: look at its messages"
+            "read the peer's messages: it closed the connection"
         }
-        Kind::TimedOut | Kind::WouldBlock => "no answer came: a firewall may drop the packets, or the host is down",
+        Kind::TimedOut | Kind::WouldBlock => {
+            "run `sonde check HOST`: a firewall may drop the packets, or the host is down"
+        }
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
-            "there is no route: check the address and the routing table"
+            "check the address and the routing table (`ip route get ADDRESS`)"
         }
         // The kernel says so of a link-local address without its interface, and where --bind cannot reach the peer.
-        Kind::InvalidInput => {
-            "a link-local address needs its interface, as in fe80::1%eth0, and --bind an address the peer is reached from"
-        }
-        Kind::AddrNotAvailable => "that local address is not on this host: check --bind",
-        Kind::PermissionDenied => "a local firewall or a missing capability forbids it",
+        Kind::InvalidInput => "add the interface to a link-local address, as in fe80::1%eth0, or correct --bind",
+        Kind::AddrNotAvailable => "correct --bind: that address is not on this host",
+        Kind::PermissionDenied => "check this host's firewall, or run as root",
         _ => return None,
     })
 }

@@ -6,25 +6,23 @@ use protocol::netperf::error::{Error, Step, UNKNOWN_REQUEST};
 pub fn netperf(error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::Refused { code: UNKNOWN_REQUEST, .. } => {
-            "the server was built without this test: try another one, or another netserver"
+            "use another test or another netserver: this one was built without it"
         }
-        Error::OldServer { .. } => "a netserver older than 2.6 speaks 256-byte messages: update the server",
+        Error::OldServer { .. } => "update the server: a netserver older than 2.6 uses 256-byte messages",
         Error::Closed { step: Step::Ready | Step::Calibration, received: 0 } => {
-            "a server closes so where the passphrase is missing or wrong (-Z), or it crashed; its own output may tell"
+            "check the passphrase (-Z) and the output of the server: it closes so for a wrong passphrase, or it crashed"
         }
-        Error::Closed { step: Step::Results, .. } => {
-            "the server stopped in the middle of the test; its own output may tell"
-        }
+        Error::Closed { step: Step::Results, .. } => "read the output of the server: it stopped during the test",
         Error::Silent { received: 1.., .. } => {
-            "is this a netserver? (one older than 2.6 speaks 256-byte messages, newer ones 656)"
+            "check that this is the port of a netserver of 2.6 or newer (older ones use 256-byte messages, newer ones 656)"
         }
         Error::Silent { step: Step::Results, .. } => {
-            "the server or the path to it fell silent: see whether it still runs and what it says; over UDP it may still wait for the end of the data, whose last datagrams were lost"
+            "check that the server still runs, and the path: one of them stopped answering. Over UDP the server may still wait for lost last datagrams"
         }
         Error::Silent { .. } => {
-            "is this a netserver? a netserver older than 2.6 speaks 256-byte messages and waits for none"
+            "check that this is the port of a netserver of 2.6 or newer: older ones use 256-byte messages"
         }
-        Error::Nonsense { .. } | Error::Unasked { .. } => "is this a netserver, of 2.6 or newer?",
+        Error::Nonsense { .. } | Error::Unasked { .. } => "check that this is the port of a netserver of 2.6 or newer",
         _ => return None,
     })
 }

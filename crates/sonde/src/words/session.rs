@@ -7,17 +7,19 @@ use protocol::native::preamble::Decline;
 /// What to try against `error`; `None` where nothing is known to help.
 pub fn session(error: &SessionError) -> Option<String> {
     let text = match error {
-        SessionError::NotSonde(_) => "is this the port of `sonde serve`?",
+        SessionError::NotSonde(_) => "correct the port: no `sonde serve` answers at this one",
         SessionError::Declined { decline, .. } => declined(*decline),
         SessionError::WrongKey => "use the same key file at both ends",
         SessionError::Refused(refused) => return refusal(refused),
-        SessionError::Overdue { .. } => "is the host busy, or does a firewall swallow the connection's packets?",
-        SessionError::Closed { .. } => "the far side was ended, or something between cut the connection: look there",
+        SessionError::Overdue { .. } => {
+            "check that the host is not overloaded and that no firewall drops the connection's packets"
+        }
+        SessionError::Closed { .. } => "check that the peer still runs: it ended, or a middlebox cut the connection",
         SessionError::Contradiction { .. }
         | SessionError::Frame(_)
         | SessionError::Unreadable { .. }
         | SessionError::OutOfOrder { .. }
-        | SessionError::Flood => "compare `sonde --version` at both ends: the far side does not keep to the protocol",
+        | SessionError::Flood => "compare `sonde --version` at both ends: the peer violates the protocol",
         SessionError::Fault(_)
         | SessionError::Tampered
         | SessionError::Outlived { .. }
@@ -30,11 +32,9 @@ pub fn session(error: &SessionError) -> Option<String> {
 fn refusal(refused: &Refused) -> Option<String> {
     let text = match refused.reason {
         Reason::Duration => {
-            "warm-up, the last replies and the report come on top of -t: shorten it, or raise --max-duration where the server was started"
+            "shorten -t, or raise --max-duration of the server: warm-up, last replies and report come on top of -t"
         }
-        Reason::Pattern => {
-            "a reflector of another version may carry less: start the same version there, or measure against another server"
-        }
+        Reason::Pattern => "start the same version there: a reflector of another version may support fewer methods",
         Reason::Cpus if refused.hint.is_none() => "choose another --peer-cpu",
         _ => return refused.hint.clone(),
     };
@@ -45,7 +45,7 @@ fn declined(decline: Decline) -> &'static str {
     match decline {
         Decline::TooOld => "update this end",
         Decline::TooNew => "update the other end",
-        Decline::KeyRequired => "give the key file that the server was started with",
+        Decline::KeyRequired => "give the server's key: --key FILE",
         Decline::NoKeyHere => "start the server with the key file, or measure without a key",
         Decline::Busy => "try again when another measurement has ended",
         Decline::Stopping => "start it again there, then measure",

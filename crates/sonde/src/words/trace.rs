@@ -5,9 +5,9 @@ use measure::trace::text::TextError;
 /// What to try against `error`.
 pub fn trace(error: &TextError) -> &'static str {
     match error {
-        TextError::NotText { .. } => "a trace is text of `time,size` lines, or a capture that `tcpdump -w` wrote",
-        TextError::Empty | TextError::Columns { .. } => "write one message a line, as in 0.00125,200",
-        TextError::Header { .. } => "call the columns time and size, or leave the line away",
+        TextError::NotText { .. } => "give a text of `time,size` lines, or a capture that `tcpdump -w` wrote",
+        TextError::Empty | TextError::Columns { .. } => "write one message per line, as in 0.00125,200",
+        TextError::Header { .. } => "name the columns time and size, or remove the line",
         TextError::Time { .. } => "write seconds from the start of sending, as in 0.00125, or with a unit, as in 250us",
         TextError::Size { .. } | TextError::TooLong { .. } => {
             "write bytes, as in 200, or with a unit, as in 1kB or 1KiB"

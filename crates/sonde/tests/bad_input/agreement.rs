@@ -27,7 +27,7 @@ fn keys_that_do_not_fit_are_told_apart() {
         brief(&["-c", "5"]),
         1,
         "ours",
-        &["it wants a key, and none was given", "give the key file"],
+        &["it wants a key, and none was given", "give the server's key"],
     );
     assert_error(
         &keyed.address,
@@ -79,7 +79,7 @@ fn an_answer_out_of_the_ordinary_is_said_in_words(verdict: Result<u16, Decline>,
     let address = answering(Answer { verdict, keyed: false, versions: Versions { lowest: 1, highest: 9 } });
     let (ended, error) = crate::error(&address, &["-c", "5"]);
     assert_eq!((ended.code, error["side"].as_str()), (Some(1), Some("theirs")), "{error:#}");
-    assert!(ended.stderr.contains(said) && ended.stderr.contains("\nhint:  "), "{}", ended.stderr);
+    assert!(ended.stderr.contains(said) && ended.stderr.contains("\ntry:   "), "{}", ended.stderr);
 }
 
 #[test_case(Versions { lowest: 2, highest: 9 }, Err(Decline::TooNew); "one that speaks nothing of ours")]

@@ -112,7 +112,7 @@ fn assert_error(address: &str, words: &[&str], code: i32, side: &str, said: &[&s
     for words in said {
         assert!(ended.stderr.contains(words), "{words:?} is not in {}", ended.stderr);
     }
-    assert!(ended.stderr.contains("\nhint:  "), "{}", ended.stderr);
+    assert!(ended.stderr.contains("\ntry:   "), "{}", ended.stderr);
     ended
 }
 

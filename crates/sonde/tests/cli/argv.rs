@@ -33,7 +33,7 @@ fn an_old_option_is_answered_with_ours(theirs: &str, ours: &str) {
         .assert()
         .code(2)
         .stdout("")
-        .stderr(starts_with("error: ").and(contains("hint:  ")).and(contains(ours)));
+        .stderr(starts_with("error: ").and(contains("try:   ")).and(contains(ours)));
 }
 
 #[test_case(&["rt", "db1"], "rtt"; "a command with a typing error")]

@@ -121,12 +121,12 @@ fn a_load_too_short_for_a_request_is_sent_all_the_same() {
 #[test_case(&["--size", "8"], "from 32 to 65507 bytes"; "below the header")]
 #[test_case(&["--size", "65508"], "from 32 to 65507 bytes"; "beyond a datagram")]
 #[test_case(&["--size", "0"], "from 32 to 65507 bytes"; "nothing")]
-#[test_case(&["--size", "1400..64"], "the smaller comes first"; "a range backwards")]
-#[test_case(&["--tcp", "--size", "64..1400"], "take udp"; "sizes over tcp")]
+#[test_case(&["--size", "1400..64"], "put the smaller first"; "a range backwards")]
+#[test_case(&["--tcp", "--size", "64..1400"], "need UDP"; "sizes over tcp")]
 #[test_case(&["--batch", "8"], "raise --reply-every"; "a batch of requests")]
 #[test_case(&["--segments", "200", "--reply-every", "300"], "from 2 to 128"; "too many segments")]
-#[test_case(&["--rate", "max", "--pace", "spin"], "no instant to wait for"; "pacing of nothing")]
-#[test_case(&["--response-size", "65"], "amplify"; "a reply longer than its message")]
+#[test_case(&["--rate", "max", "--pace", "spin"], "needs a schedule"; "pacing of nothing")]
+#[test_case(&["--response-size", "65"], "amplifies"; "a reply longer than its message")]
 fn what_makes_no_load_is_refused_with_its_reason(words: &[&str], said: &str) {
     let error = contains("error: ").and(contains(said));
     sonde(&[&["load"], words].concat()).assert().code(2).stdout("").stderr(error);

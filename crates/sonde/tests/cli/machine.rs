@@ -12,7 +12,7 @@ use crate::{document, printed, sonde, sonde_in};
 #[test]
 fn a_look_tells_every_part() {
     let text = printed(&mut sonde(&["self", "-t", "0.5"]));
-    for part in ["clock ", "recorder ", "pauses ", "how late an instant is kept", "hybrid", "loopback", "tcp block"] {
+    for part in ["clock ", "recorder ", "pauses ", "schedule lag by pacing", "hybrid", "loopback", "tcp block"] {
         assert!(text.contains(part), "{part} in {text}");
     }
 }
@@ -28,7 +28,7 @@ fn a_look_is_one_document_in_every_file() {
     assert!(resolution.clock.read_ns > Some(0.0) && !resolution.lateness.is_empty());
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(read("a.json"), stdout);
-    assert!(read("b.txt").contains("how late an instant is kept"));
+    assert!(read("b.txt").contains("schedule lag by pacing"));
 }
 
 #[test]

@@ -144,5 +144,5 @@ fn a_server_that_hangs_up_is_told_as_one() {
     let port = listener.local_addr().unwrap().port().to_string();
     std::thread::spawn(move || drop(listener.accept()));
     let words = ["rtt", "127.0.0.1", "--port", &port, "--peer", "netperf", "-c", "1"];
-    sonde(&words).assert().code(1).stderr(contains("hint:  "));
+    sonde(&words).assert().code(1).stderr(contains("try:   "));
 }

@@ -45,7 +45,7 @@ fn events_that_cannot_be_written_are_told_as_that() {
     let lines: Vec<&str> = complaints.lines().collect();
     let [what, hint] = lines[..] else { panic!("{complaints}") };
     assert!(what.starts_with("error: standard output: cannot write the result: No space left"), "{complaints}");
-    assert!(hint.starts_with("hint:  make room"), "{complaints}");
+    assert!(hint.starts_with("try:   make room"), "{complaints}");
     assert_eq!(code, Some(2), "nothing was measured");
 }
 

@@ -118,7 +118,7 @@ fn events_are_valid_and_add_up() {
 #[test_case(&["rtt", "no-such-host.invalid"], 2, "ours"; "an unknown host")]
 #[test_case(&["rtt", "127.0.0.1:1", "--connect", "--bind", "192.0.2.1"], 2, "ours"; "an address that is not here")]
 fn who_cannot_be_measured_is_told_with_the_side(words: &[&str], code: i32, side: &str) {
-    let assert = sonde(&[words, &["--json"]].concat()).assert().code(code).stderr(contains("hint:  "));
+    let assert = sonde(&[words, &["--json"]].concat()).assert().code(code).stderr(contains("try:   "));
     let document = document(&assert.get_output().stdout);
     assert_eq!(document["error"]["side"], side, "{document}");
     jsonschema::validate(&logbook::schema::error_schema(), &document).unwrap();
@@ -162,7 +162,7 @@ fn strict_is_99_when_the_rate_was_not_reached() {
 fn what_is_shown_must_be_a_record() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.json"), "{}").unwrap();
-    let hint = contains("error: a.json: ").and(contains("hint:  "));
+    let hint = contains("error: a.json: ").and(contains("try:   "));
     sonde_in(folder.path(), &["show", "a.json"]).assert().code(2).stdout("").stderr(hint);
     sonde_in(folder.path(), &["show", "b.json"]).assert().code(2).stderr(contains("b.json: cannot read"));
     sonde_in(folder.path(), &["show", "--json", "a.json", "a.json"]).assert().code(2).stderr(contains("one at a time"));

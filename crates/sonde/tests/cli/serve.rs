@@ -145,7 +145,7 @@ fn it_waits_as_it_was_started_to_unless_the_client_says() {
 fn a_cpu_that_is_not_there_is_refused_at_once() {
     let assert = sonde(&["serve", "--port", "0", "--cpu", "0,4000"]).assert().code(2);
     let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(text.contains("CPU 4000") && text.contains("hint:  "), "{text}");
+    assert!(text.contains("CPU 4000") && text.contains("try:   "), "{text}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_port_in_use_is_told() {
     let reflector = Reflector::start(folder.path(), &[]);
     let assert = sonde(&["serve", "--listen", &reflector.address()]).assert().code(2);
     let text = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(text.contains("in use") && text.contains("hint:  "), "{text}");
+    assert!(text.contains("in use") && text.contains("try:   "), "{text}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn udp_blocked_where_tcp_gets_through_is_told_as_that(six: bool) {
     assert_eq!(error["side"], "path", "{error}");
     assert!(error["what"].as_str().is_some_and(|what| what.contains("UDP")), "{error}");
     let hint = error["hint"].as_str().expect("a hint");
-    for word in ["TCP gets through", "UDP does not", "firewall"] {
+    for word in ["TCP to this port works", "allow UDP", "firewall"] {
         assert!(hint.contains(word), "{word} in {hint}");
     }
     let record = scene.record(&[&target, "--tcp", "-c", "10", "--warm-up", "0"]);
@@ -145,6 +145,6 @@ fn a_port_that_was_read_as_part_of_an_address_is_asked_for(words: &[&str]) {
     let output = command.args(["rtt", &host, "-c", "1", "--warm-up", "0"]).args(words).output().expect("started");
     let said = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(1), "{said}");
-    let hint = format!("hint:  {host} was read as one IPv6 address: where 7663 is the port, write [{far}]:7663");
+    let hint = format!("try:   {host} was read as one IPv6 address: where 7663 is the port, write [{far}]:7663");
     assert!(said.lines().any(|line| line.starts_with(&hint)), "{said}");
 }

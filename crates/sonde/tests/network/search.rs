@@ -118,7 +118,7 @@ fn shown(namespace: &Namespace, file: &Path, found: &Value) {
     assert_eq!(&kept, found);
     let told = sonde_in(namespace).arg("show").arg(file).output().expect("started");
     let text = String::from_utf8(told.stdout).expect("text");
-    assert!(text.contains("loss<0.2%") && text.contains(" holds; "), "{text}");
+    assert!(text.contains("loss<0.2%") && text.contains("Highest rate"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 

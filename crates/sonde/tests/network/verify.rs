@@ -298,7 +298,7 @@ fn without_the_capability_it_is_refused_with_its_name_and_what_still_works() {
     let error = &document(&output)["error"];
     assert_eq!(error["side"], "ours", "{error}");
     let hint = error["hint"].as_str().expect("a hint");
-    assert!(hint.contains("CAP_NET_RAW") && hint.contains("without --verify"), "{hint}");
+    assert!(hint.contains("CAP_NET_RAW") && hint.contains("remove --verify"), "{hint}");
     assert!(measure(&[]).status.success());
 }
 

@@ -94,7 +94,7 @@ fn what_was_not_started_and_what_ended_too_early_say_why() {
     assert_eq!(one.wait(Nanos::secs(60), &stop).unwrap_err().what, "b: no such file");
     let two = agent.begin(&words("serve"), None, true).unwrap();
     let told = two.wait_for_word("listening", Nanos::secs(60), &stop).unwrap_err().what;
-    assert_eq!(told, "b: error: port 7663: taken");
+    assert_eq!(told, "b: port 7663: taken");
 }
 
 #[test]

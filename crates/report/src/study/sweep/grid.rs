@@ -29,7 +29,7 @@ impl Point {
     /// For people.
     pub fn told(&self, values: Values) -> String {
         match (self.number, unit_of(values)) {
-            (Some(0.0), _) if values == Values::Times => "back to back".to_owned(),
+            (Some(0.0), _) if values == Values::Times => "no pause".to_owned(),
             (Some(number), Some(unit)) => unit.told(number),
             _ => self.value.clone(),
         }

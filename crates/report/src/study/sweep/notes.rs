@@ -9,9 +9,6 @@ use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::words::warning;
 
-/// Where text behind a label starts.
-pub const LABEL: usize = 11;
-
 /// Something that is so at several points of a curve.
 #[derive(Debug, PartialEq)]
 pub struct Note {
@@ -120,22 +117,31 @@ fn warns(warning: &Warning) -> Option<Told> {
     Some(Told { kind, text: warning::seen(warning), worst, marks })
 }
 
-/// The notes below the table: where, and what.
+/// The warnings below the table, those that mark points first: at most [`MOST`], unless all are to be told.
 pub fn tell(page: &mut Page, notes: &[Note], grid: &Grid) {
-    for note in notes {
-        let series = &grid.series[note.series];
-        let of = if grid.series.len() > 1 { format!("{} ", series.name) } else { String::new() };
-        let everywhere = note.points.len() == grid.points.len();
-        let at = if everywhere { format!("{of}at every point") } else { format!("{of}at {}", places(note, grid)) };
-        let worst = if note.points.len() > 1 && note.kind != Kind::Method { "at worst " } else { "" };
-        let (label, told) = match note.kind {
-            Kind::Method if grid.series.len() > 1 => (Piece::new("note", Tone::Faint), format!("{of}: {}", note.told)),
-            Kind::Method => (Piece::new("note", Tone::Faint), note.told.clone()),
-            _ if note.marks => (Piece::new("*", Tone::Alarm), format!("{at}: {worst}{}", note.told)),
-            _ => (Piece::new("note", Tone::Faint), format!("{at}: {worst}{}", note.told)),
-        };
-        page.paragraph(INDENT, &label, LABEL, &told.replace(" : ", ": "));
+    let (marks, others): (Vec<&Note>, Vec<&Note>) = notes.iter().partition(|note| note.marks);
+    let most = if page.style().verbose { notes.len() } else { MOST };
+    for note in marks.iter().chain(&others).take(most) {
+        page.warning(&words(note, grid));
     }
+    if notes.len() > most {
+        page.line(INDENT, &[Piece::new(format!("{} more: -v", notes.len() - most), Tone::Faint)]);
+    }
+}
+
+/// Warnings that a screen has room for.
+const MOST: usize = 3;
+
+fn words(note: &Note, grid: &Grid) -> String {
+    let several = grid.series.len() > 1;
+    let mut at: Vec<String> = several.then(|| grid.series[note.series].name.clone()).into_iter().collect();
+    if note.kind != Kind::Method && note.points.len() < grid.points.len() {
+        at.push(format!("at {}", places(note, grid)));
+    }
+    let mark = if note.marks { "* " } else { "" };
+    let colon = if at.is_empty() { "" } else { ": " };
+    let worst = if note.points.len() > 1 && note.kind != Kind::Method { "at worst " } else { "" };
+    format!("{mark}{}{colon}{worst}{}", at.join(" "), note.told)
 }
 
 /// Points as people list them: neighbours as from … to.

@@ -122,5 +122,5 @@ fn what_was_written_meanwhile_says_so() {
     study.ended = None;
     study.trials.truncate(5);
     let text = render(&study, &Style::default());
-    assert!(text.contains("written while it went on: 5 of 12 trials"), "{text}");
+    assert!(text.contains("5 of 12 trials.") && text.contains("still running"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What causes rest on: where the time goes at each interval, and the round trip at every combination of switches.
+//! Evidence for causes: where the time goes at each interval, and the round trip at every combination of switches.
 
 use logbook::study::{Place, StudyDocument};
 use measure::outcome::Split;
@@ -16,12 +16,12 @@ type Part = (&'static str, fn(&Split) -> Option<Nanos>);
 
 /// Parts of a round trip, in the order in which they pass.
 const PARTS: [Part; 6] = [
-    ("we send", |split| Some(Nanos(split.send_to_sched_ns?.0 + split.sched_to_driver_ns.unwrap_or_default().0))),
+    ("send", |split| Some(Nanos(split.send_to_sched_ns?.0 + split.sched_to_driver_ns.unwrap_or_default().0))),
     ("path", |split| split.path_ns.or(split.outside_ns)),
-    ("peer wakes", |split| split.peer_wake_up_ns),
+    ("peer wake-up", |split| split.peer_wake_up_ns),
     ("peer holds", |split| split.peer_hold_ns),
-    ("peer sends", |split| split.peer_send_ns),
-    ("we wake", |split| split.wake_up_ns),
+    ("peer send", |split| split.peer_send_ns),
+    ("wake-up", |split| split.wake_up_ns),
 ];
 const MEDIAN: Figure = Figure::Quantile(0.5);
 
@@ -37,12 +37,12 @@ pub fn intervals(page: &mut Page, study: &StudyDocument) {
     if points.is_empty() {
         return;
     }
-    page.line(0, &[Piece::new("where the time goes, by interval", Tone::Strong)]);
+    page.line(0, &[Piece::new("time breakdown by interval", Tone::Strong)]);
     let head = ["interval", "p50"].into_iter().chain(PARTS.map(|(name, _)| name));
     let mut rows = vec![head.map(|cell| Piece::new(cell, Tone::Faint)).collect::<Vec<_>>()];
     let median = |numbers: Vec<Option<f64>>| Spread::of(&numbers).map_or_else(absent, |spread| time(spread.median));
     for (setting, interval) in points {
-        let name = if interval > 0.0 { time(interval) } else { "back to back".to_owned() };
+        let name = if interval > 0.0 { time(interval) } else { "no pause".to_owned() };
         let mut row = vec![Piece::new(name, Tone::Strong), Piece::from(median(study.figures_of(setting, MEDIAN)))];
         row.extend(PARTS.iter().map(|(_, part)| {
             let of = |record: &logbook::record::Record| {
@@ -61,10 +61,10 @@ pub fn corners(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     if asked.switches.is_empty() {
         return;
     }
-    let title = format!("every combination of switches, at {}", asked.interval);
-    page.line(0, &[Piece::new(title, Tone::Strong)]);
+    let title = format!("every combination of switches at one request per {}", asked.interval);
+    page.paragraph(0, &Piece::default(), 0, &title);
     let ends = if study.blocks >= 6 { "95 % interval" } else { "min … max" };
-    let mut rows = vec![["what spins", "p50", ends].map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
+    let mut rows = vec![["spinning", "p50", ends].map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
     for moved in moves::corners(asked.switches.len()) {
         let setting = study.setting_at(&Place::Corner { moved });
         let spread = setting.and_then(|setting| Spread::of(&study.figures_of(setting, MEDIAN)));
@@ -79,7 +79,7 @@ pub fn corners(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
 fn switches(asked: &Asked<'_>, moved: moves::Corner) -> String {
     let word = |(bit, cause): (usize, &Cause)| match cause {
         _ if moved & 1 << bit == 0 => None,
-        Cause::SleepPacing => Some("pace"),
+        Cause::SleepPacing => Some("pacing"),
         Cause::OurWakeUp => Some("wait"),
         Cause::PeerWakeUp => Some("peer"),
         _ => None,

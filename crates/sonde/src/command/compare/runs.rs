@@ -52,7 +52,7 @@ pub fn of<'a>(options: &'a CompareOptions, output: &'a Output) -> Result<Option<
     let names = || options.sides.iter().zip(&runs).find(|(_, run)| run.is_none()).map(|(side, _)| side);
     if let Some(other) = names() {
         return Err(Failure::usage(format!("{other}: is no run of a plan, and another side is"))
-            .hint("`sonde runs` lists the runs that are kept")
+            .hint("`sonde runs` lists the stored runs")
             .about(other));
     }
     let runs: Result<[RunDocument; 2], _> = runs.into_iter().flatten().collect::<Vec<_>>().try_into();
@@ -235,12 +235,12 @@ fn check(options: &CompareOptions) -> Result<(), Failure> {
     ];
     if let Some((name, _)) = live.into_iter().find(|(_, given)| *given) {
         let what = format!("{name}: nothing is measured where runs of plans are compared");
-        return Err(Failure::usage(what).hint("leave it away").about(name));
+        return Err(Failure::usage(what).hint("remove it").about(name));
     }
     let lines = options.result.output.iter().any(|destination| destination.format == Format::JsonLines);
     if lines || options.result.json_lines {
         return Err(Failure::usage("--json-lines: two runs are compared at once, there are no events to tell")
-            .hint("take --json"));
+            .hint("use --json"));
     }
     Ok(())
 }

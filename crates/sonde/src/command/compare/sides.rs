@@ -82,7 +82,9 @@ fn inside(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         .collect();
     files.sort();
     if files.is_empty() {
-        return Err(Failure::usage(format!("{name}: no record is in there")).hint("records are .json or .jsonl files"));
+        return Err(
+            Failure::usage(format!("{name} holds no record")).hint("name a folder with .json or .jsonl records")
+        );
     }
     Ok(files)
 }
@@ -99,11 +101,11 @@ fn of_file(file: &Path) -> Result<Vec<(PathBuf, Record)>, Failure> {
         }
         Document::Study(study) => {
             let what = format!("{}: a study of {} settings is no side", name(), study.settings.len());
-            Err(Failure::usage(what).hint("it holds its own result: `sonde show` prints it"))
+            Err(Failure::usage(what).hint("`sonde show` prints its result"))
         }
         Document::Look(_) => {
             let what = format!("{}: a first look is no side: its exchanges took turns with others", name());
-            Err(Failure::usage(what).hint("compare measurements of one way (sonde rtt -o FILE.json)"))
+            Err(Failure::usage(what).hint("compare measurements of one protocol (sonde rtt -o FILE.json)"))
         }
         Document::Run(_) => {
             let what = format!("{}: a run of a plan is compared with another run alone", name());

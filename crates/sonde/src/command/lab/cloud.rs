@@ -126,7 +126,7 @@ impl Room {
         let failure = failure(told);
         match self.interruption.signal() {
             Some(signal) => {
-                self.output.aside(&failure.text());
+                self.output.complain(&failure);
                 Ok(Exit::CutShort(signal))
             }
             None => Err(failure),

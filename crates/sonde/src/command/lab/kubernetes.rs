@@ -48,46 +48,46 @@ pub struct KubernetesOptions {
 enum Verb {
     /// Print the manifests, as JSON
     Print(PodOptions),
-    /// Apply them, wait until the pods are ready, and print these as a list of hosts
+    /// Apply the manifests, wait until the pods are ready, and print the inventory
     Up(UpOptions),
-    /// Remove everything that carries the run's label
+    /// Remove everything with the label of the run
     Down(DownOptions),
 }
 
 /// What pods there are to be.
 #[derive(Debug, Args)]
 struct PodOptions {
-    /// The image that holds this program as its entry point
+    /// Image with sonde as its entry point
     #[arg(long, value_name = "IMAGE")]
     image: String,
-    /// Whose network: one of their own (pod), their node's (host), or a set of each
+    /// Network: pod, host (the node's), or both
     #[arg(long, value_name = "WHOSE", default_value = "pod", hide_possible_values = true)]
     network: NetworkWish,
-    /// Nodes of these zones alone (topology.kubernetes.io/zone)
+    /// Only nodes of these zones (topology.kubernetes.io/zone)
     #[arg(long, value_name = "ZONE", value_delimiter = ',', value_parser = label)]
     zone: Vec<String>,
-    /// So many pods in each zone, each on a node of its own [default: one on every node]
+    /// Pods per zone, each on another node [default: one on every node]
     #[arg(long, value_name = "NUMBER", requires = "zone", value_parser = clap::value_parser!(u32).range(1..=200))]
     per_zone: Option<u32>,
     /// Root, with `NET_RAW`: for ICMP and SYN probes
     #[arg(long)]
     raw: bool,
-    /// How long the pods are meant to live: from then on anybody may clean them up
+    /// Lifetime of the pods: after it they may be cleaned up
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "4h")]
     lifetime: Nanos,
-    /// Who made it, as an annotation [default: the user's name here]
+    /// Owner, as an annotation [default: the local user name]
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
-    /// The run's id: a small letter, then up to 15 small letters and digits [default: a new one]
+    /// ID of the run: a lower-case letter, then up to 15 lower-case letters and digits [default: a new one]
     #[arg(long, value_name = "ID", value_parser = run_id)]
     run: Option<String>,
-    /// One shot instead: a Job that runs the program with the WORDS behind `--`
+    /// Run one Job with the WORDS after `--` instead
     #[arg(long, conflicts_with = "per_zone", requires = "words")]
     once: bool,
-    /// How long the one shot may take
+    /// Timeout of the Job
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "10m")]
     deadline: Nanos,
-    /// What the one shot is to do
+    /// Command of the Job
     #[arg(last = true, value_name = "WORDS", requires = "once")]
     words: Vec<String>,
 }
@@ -105,7 +105,7 @@ struct UpOptions {
     pods: PodOptions,
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// Write the list of hosts into this file, as TOML, instead of printing it
+    /// Write the inventory to FILE as TOML instead of printing it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -122,16 +122,16 @@ struct DownOptions {
 /// Which cluster, and how long it is waited for.
 #[derive(Debug, Args)]
 struct ClusterOptions {
-    /// The context of kubectl's configuration [default: the current one]
+    /// Context of kubectl [default: the current one]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// The namespace [default: that of the context]
+    /// Namespace [default: that of the context]
     #[arg(short, long, value_name = "NAME", value_parser = label)]
     namespace: Option<String>,
-    /// How long pods may take to be ready, or gone
+    /// Timeout for pods to be ready, or removed
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "5m")]
     ready_timeout: Nanos,
-    /// How often is asked whether they are
+    /// Interval between checks
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "2s")]
     look_every: Nanos,
 }
@@ -246,7 +246,7 @@ impl<'a> Cluster<'a> {
         failure.told.what.push_str(&left);
         match self.interruption.signal() {
             Some(signal) => {
-                self.output.aside(&failure.text());
+                self.output.complain(&failure);
                 Ok(Exit::CutShort(signal))
             }
             None => Err(failure),

@@ -63,6 +63,6 @@ pub fn clean(options: &CleanOptions, output: &Output) -> Result<Exit, Failure> {
     }
     let mut left = cleaned.left.into_iter().map(failed);
     let Some(first) = left.next() else { return Ok(Exit::Done) };
-    left.for_each(|failure| output.aside(&failure.text()));
+    left.for_each(|failure| output.complain(&failure));
     Err(first)
 }

@@ -30,22 +30,22 @@ Examples, as root:
 /// What `sonde lab up` takes.
 #[derive(Debug, Args)]
 pub struct UpOptions {
-    /// How many hosts, 1 to 100: h1, h2, and so on
+    /// Number of hosts, 1 to 100: h1, h2, and so on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
     hosts: u16,
-    /// Zones they are dealt to in turn, as the label zone: z1, z2, and so on
+    /// Number of zones, assigned in turn as the label zone: z1, z2, and so on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
     zones: Option<u16>,
-    /// Bits a second that each host's cable takes each way, as in 100M [default: as many as come]
+    /// Bits per second of each host's link and direction, as in 100M [default: no limit]
     #[arg(long, value_name = "BITS")]
     rate: Option<BitRate>,
-    /// An sshd in each host, with keys of the lab's own: hosts are listed as reached by ssh
+    /// Start an sshd in each host, with separate keys; the inventory uses ssh
     #[arg(long)]
     ssh: bool,
-    /// The lab's name, 1 to 16 lowercase letters and digits [default: drawn]
+    /// Name of the lab, 1 to 16 lower-case letters and digits [default: random]
     #[arg(long, value_name = "ID", value_parser = name)]
     name: Option<String>,
-    /// Write the list of hosts into FILE as well
+    /// Also write the inventory to FILE
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -54,21 +54,21 @@ pub struct UpOptions {
 
 /// A part of the network that is worse.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "A worse way")]
+#[command(next_help_heading = "Slow or lossy link")]
 struct WorseOptions {
-    /// Where the way is worse: between two zones, as z1,z2, or between one host and all others, as h3
+    /// Where: between two zones, as in z1,z2, or between one host and all others, as in h3
     #[arg(long, value_name = "ENDS", value_parser = ends)]
     worse: Option<Ends>,
-    /// Time on it, each way, as in 5ms
+    /// Delay per direction, as in 5ms
     #[arg(long, value_name = "TIME", value_parser = value::time_or_none, requires = "worse")]
     delay: Option<Nanos>,
-    /// The delay differs from packet to packet by so much to either side; packets overtake each other
+    /// Random variation of the delay, up to TIME to either side; packets are reordered
     #[arg(long, value_name = "TIME", value_parser = value::time_or_none, requires = "worse")]
     jitter: Option<Nanos>,
-    /// Share of packets that it loses, as in 1%
+    /// Loss rate, as in 1%
     #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "worse")]
     loss: Option<String>,
-    /// Bits of IP a second that it takes, each way, for all of its hosts together
+    /// Bits of IP per second and direction, for all its hosts together
     #[arg(long, value_name = "BITS", requires = "worse")]
     line_rate: Option<BitRate>,
 }

@@ -24,8 +24,8 @@ pub const PEER: Peer = Peer {
     server: Some(Server {
         option: "iperf",
         port: "5001",
-        help: "Be an iperf 2 server too, over TCP and UDP:",
-        keyless: "Its protocol knows no key, and has the server send to, and connect to, whoever asks: it goes with loopback and --open alone.",
+        help: "Also run an iperf 2 server, over TCP and UDP,",
+        keyless: "Its protocol has no key, and its server sends to every client: only with loopback or --open.",
         name: "an iperf 2 server",
         bind,
     }),

@@ -17,8 +17,8 @@ pub const PEER: Peer = Peer {
     server: Some(Server {
         option: "iperf3",
         port: "5201",
-        help: "Be an iperf3 server too, of any number of tests at once:",
-        keyless: "It knows no key of ours, so it goes with loopback and --open alone; `sonde iperf3 -s` has iperf3's own logins.",
+        help: "Also run an iperf3 server, with any number of tests at once,",
+        keyless: "It does not use the key of sonde: only with loopback or --open. `sonde iperf3 -s` has the logins of iperf3.",
         name: "an iperf3 server",
         bind,
     }),

@@ -16,8 +16,8 @@ pub const PEER: Peer = Peer {
     server: Some(Server {
         option: "netperf",
         port: "12865",
-        help: "Be a netserver too, for netperf and `--peer netperf`:",
-        keyless: "netperf's protocol knows no key, so it goes with loopback and --open alone.",
+        help: "Also run a netserver, for netperf and `--peer netperf`,",
+        keyless: "The netperf protocol has no key: only with loopback or --open.",
         name: "a netserver",
         bind,
     }),

@@ -20,8 +20,8 @@ pub const PEER: Peer = Peer {
     server: Some(Server {
         option: "sockperf",
         port: "11111",
-        help: "Be a sockperf server too, over UDP and TCP:",
-        keyless: "sockperf's messages know no key, so it goes with loopback and --open alone.",
+        help: "Also run a sockperf server, over UDP and TCP,",
+        keyless: "The sockperf protocol has no key: only with loopback or --open.",
         name: "a sockperf server",
         bind,
     }),

@@ -17,7 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   sonde replay db1 monday.csv           lines of time,size: 0.00125,200
   sonde replay db1 playback.txt         a playback file of sockperf
-  sonde replay db1 call.pcap            the one flow in a capture
+  sonde replay db1 call.pcap            the only flow of a capture
   sonde replay db1 call.pcap --flow '10.0.0.1:5060>10.0.0.2:5060'
                                         this one of several, in this direction
   sonde replay db1 log.csv --from-first --reply-every 10
@@ -29,15 +29,14 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct ReplayOptions {
-    /// The far side: a name or an address, with :PORT where it is not 7663; `sonde serve` answers there
+    /// The peer, which runs `sonde serve`: a name or an address, with :PORT if it is not 7663
     #[arg(value_name = "HOST")]
     pub host: Far,
-    /// The recorded schedule: a text of time,size lines, or a capture of packets; - is standard input
+    /// The recording: a text of time,size lines, or a packet capture; - for standard input
     ///
-    /// In a text, times count from the start of sending, in seconds or with a unit, and sizes are in bytes or have a unit;
-    /// a first line may name the columns, and lines that start with # are passed over. Playback files of sockperf are of
-    /// this form. Of a capture (pcap, as `tcpdump -w` writes it) one flow in one direction is taken: the datagrams of UDP,
-    /// or what each segment of TCP carried, with the first at once.
+    /// Text: times from the start of sending, in seconds or with a unit; sizes in bytes or with a unit. The first line may name the
+    /// columns; lines that start with # are ignored. Playback files of sockperf have this format. Capture (pcap, as written by `tcpdump
+    /// -w`): one flow in one direction, either UDP datagrams or the payload of TCP segments; the first is sent at once.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
 
@@ -80,40 +79,39 @@ pub struct ReplayOptions {
 
 /// How the recording is read.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is replayed")]
+#[command(next_help_heading = "Recording to replay")]
 pub struct ReadingOptions {
-    /// The flow of a capture, as in '10.0.0.1:5000>10.0.0.2:6000'; with udp or tcp before it where both are there
-    /// [default: the only one]
+    /// Flow of the capture, as in '10.0.0.1:5000>10.0.0.2:6000', after udp or tcp if both exist [default: the only flow]
     #[arg(long, value_name = "FLOW")]
     pub flow: Option<FlowPattern>,
-    /// Let the first message of a text leave at once, and the others as long after it as they were
+    /// Send the first message of a text at once and keep the gaps to the others
     #[arg(long)]
     pub from_first: bool,
-    /// Send messages that are shorter than our header of 32 bytes as long as that, in place of refusing them
+    /// Pad messages shorter than the header of 32 bytes instead of rejecting them
     #[arg(long)]
     pub pad: bool,
 }
 
 /// How the messages leave, and which are answered.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How it is sent")]
+#[command(next_help_heading = "Sending")]
 pub struct ReplayShapeOptions {
-    /// Every NUMBER-th message asks for a reply, on each connection; the others go one way [default: 1]
+    /// One reply per NUMBER messages of a connection; the others are one-way [default: 1]
     #[arg(long, value_name = "NUMBER")]
     pub reply_every: Option<u32>,
-    /// Bytes of a reply; over udp at most those of the smallest message [default: those of the smallest message]
+    /// Bytes per reply; over UDP at most those of the smallest message [default: those of the smallest message]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub response_size: Option<Bytes>,
-    /// Let up to NUMBER one-way messages that are due together leave in one call (`sendmmsg`)
+    /// Send up to NUMBER due one-way messages in one call (`sendmmsg`)
     #[arg(long, value_name = "NUMBER")]
     pub batch: Option<u32>,
-    /// How to wait for a due instant: sleep, spin, or hybrid (sleep, then spin the last bit) [default: hybrid]
+    /// Pacing until the next send: sleep, spin, or hybrid (sleep, then spin at the end) [default: hybrid]
     #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = pacings())]
     pub pace: Option<Pacing>,
-    /// Connections (flows) that share the messages, in turn [default: 1]
+    /// Connections that share the messages, in turn [default: 1]
     #[arg(long, value_name = "NUMBER")]
     pub connections: Option<u32>,
-    /// Threads of ours that own the connections [default: one for each connection, up to 64]
+    /// Threads on this host for the connections [default: one per connection, up to 64]
     #[arg(long, value_name = "NUMBER")]
     pub threads: Option<u32>,
 }

@@ -97,7 +97,7 @@ fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
     }
     if *peer != Some(PeerWord::Netperf) {
         return match passphrase {
-            Some(_) => Err(Failure::usage("--passphrase is what a netserver wants to hear").hint("add --peer netperf")),
+            Some(_) => Err(Failure::usage("--passphrase is only for a netserver").hint("add --peer netperf")),
             // Keys are read when the plan is carried out.
             None if *peer == Some(PeerWord::Stamp) => Ok(Protocol::Stamp { key: None }),
             None => Ok(Protocol::Native),
@@ -105,7 +105,7 @@ fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
     }
     if let Some(carrier @ (Carrier::Icmp | Carrier::TcpConnect)) = carrier(&options.carrier) {
         let what = format!("no netserver is needed for {carrier}: the far side's kernel answers");
-        return Err(Failure::usage(what).hint("leave --peer away, or choose --tcp or --udp"));
+        return Err(Failure::usage(what).hint("remove --peer, or use --tcp or --udp"));
     }
     let passphrase = passphrase.clone().map(Passphrase::new).transpose();
     let passphrase = passphrase.map_err(|error| Failure::usage(format!("--passphrase: {error}")))?;
@@ -137,7 +137,7 @@ pub fn target(far: Far, path: &ReachOptions, protocol: &Protocol) -> Result<Targ
     let port = match (far.port, path.port) {
         (Some(written), Some(port)) if written != port => {
             return Err(Failure::usage(format!("{}:{written} and --port {port} name two ports", far.host))
-                .hint("leave one of them away"));
+                .hint("remove one of them"));
         }
         (written, port) => written.or(port).unwrap_or(usual),
     };

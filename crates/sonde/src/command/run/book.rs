@@ -94,7 +94,7 @@ impl<'a> Book<'a> {
             let failure = Failure::usage(lost.to_string()).hint(lost.shelf.hint());
             let mut first = self.lost();
             if first.is_none() {
-                self.output.aside(&failure.text());
+                self.output.complain(&failure);
             }
             first.get_or_insert(failure);
         }
@@ -113,7 +113,7 @@ impl<'a> Book<'a> {
 impl Watcher for Book<'_> {
     fn seen(&self, host: &HostSeen) {
         if let Some(failure) = &host.lost {
-            self.output.aside(&Failure { told: failure.clone(), ..Failure::usage("") }.text());
+            self.output.complain(&Failure { told: failure.clone(), ..Failure::usage("") });
         }
         self.last_seen(host);
     }

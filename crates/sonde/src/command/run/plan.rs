@@ -66,7 +66,7 @@ pub fn asked(options: &RunOptions, words: Vec<String>, output: &Output) -> Resul
     keys(&mut plan, options)?;
     if plan.methods.is_empty() {
         return Err(Failure::usage("the plan names no method")
-            .hint("say --method tcp_rr, or --method 'rtt --udp -t 5s', or [[methods]] in the plan"));
+            .hint("add --method tcp_rr, or --method 'rtt --udp -t 5s', or [[methods]] in the plan"));
     }
     plan.seed.get_or_insert_with(drawn_seed);
     let planned = super::wanted(&plan) as u64;
@@ -133,7 +133,7 @@ fn one_of<T: Copy>(option: &str, word: &str, known: &[(&str, T)]) -> Result<T, F
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
     found.ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-        Failure::usage(format!("--{option} {word}: is none of them")).hint(format!("there are {}", names.join(", ")))
+        Failure::usage(format!("--{option} {word}: is none of them")).hint(format!("one of {}", names.join(", ")))
     })
 }
 
@@ -148,7 +148,7 @@ fn pairs(text: &str) -> Result<Pairs, Failure> {
             Ok(Pairs::Labels(first.to_owned(), second.to_owned()))
         }
         _ => Err(Failure::usage(format!("--pairs {text}: names no pairs"))
-            .hint("say all, one-to-all=HOST, between=LABEL, within=LABEL, or LABEL=VALUE,LABEL=VALUE")),
+            .hint("use all, one-to-all=HOST, between=LABEL, within=LABEL, or LABEL=VALUE,LABEL=VALUE")),
     }
 }
 
@@ -248,7 +248,7 @@ fn stages(text: &str) -> Result<Vec<Stage>, Failure> {
             let at = STAGES.iter().position(|(name, _)| *name == word.trim());
             at.ok_or_else(|| {
                 Failure::usage(format!("--stage {text}: `{word}` is no stage"))
-                    .hint("there are provision, prepare, run, cleanup and teardown")
+                    .hint("use provision, prepare, run, cleanup or teardown")
             })
         })
         .collect();

@@ -15,7 +15,7 @@ use crate::output::Output;
 /// Which store.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StoreOptions {
-    /// The store of runs [default: sonde/runs.db under `$XDG_DATA_HOME`, or under ~/.local/share]
+    /// Store of runs [default: sonde/runs.db in `$XDG_DATA_HOME` or ~/.local/share]
     #[arg(long, value_name = "FILE", env = "SONDE_STORE")]
     pub store: Option<PathBuf>,
 }
@@ -29,7 +29,7 @@ impl StoreOptions {
         if let Some(path) = self.store.as_ref().filter(|path| !path.as_os_str().is_empty()) {
             return Ok(path.clone());
         }
-        let none = |_| Failure::usage("there is no home to keep runs in").hint("say where with --store FILE");
+        let none = |_| Failure::usage("no home directory for the store of runs").hint("--store FILE");
         Ok(Xdg::new().map_err(none)?.data_dir().join("sonde/runs.db"))
     }
 
@@ -62,14 +62,12 @@ impl StoreOptions {
         let (keeper, Opening { spooled, spool, shelf }) = Keeper::at(&path);
         tell_taken(&spooled, &path, output);
         if let Some(error) = spool {
-            output.aside(&Failure::from(error).text());
+            output.complain(&Failure::from(error));
         }
         if let Some(error) = shelf {
             let beside = Spool::beside(&path).folder().display().to_string();
-            output.aside(&format!(
-                "{}note:  what is measured is kept in {beside} until then\n",
-                Failure::from(error).text()
-            ));
+            output.complain(&Failure::from(error));
+            output.aside(&format!("note:  results are kept in {beside} until then\n"));
         }
         Ok(keeper)
     }
@@ -85,8 +83,8 @@ pub fn tell(kept: Result<Kept, Box<Lost>>, output: &Output) -> Result<(), Box<Lo
         Kept::Stored { caught_up } => output.note(&format!("note:  {} in the store now\n", things(caught_up))),
         Kept::Spooled { path, why, .. } => {
             let folder = path.parent().unwrap_or(&path).display().to_string();
-            let text = Failure::from(why).text();
-            output.aside(&format!("{text}note:  what is measured is kept in {folder} until then\n"));
+            output.complain(&Failure::from(why));
+            output.aside(&format!("note:  results are kept in {folder} until then\n"));
         }
     }
     Ok(())
@@ -107,7 +105,7 @@ pub fn tell_taken(taken: &Taken, path: &Path, output: &Output) {
 /// Tells what stays in a spool, and why.
 pub fn tell_left(taken: &Taken, output: &Output) {
     for left in &taken.left {
-        output.aside(&format!("error: {} stays: {}\nhint:  {}\n", left.path.display(), left.why, left.why.hint()));
+        output.aside(&format!("error: {} stays: {}\ntry:   {}\n", left.path.display(), left.why, left.why.hint()));
     }
 }
 

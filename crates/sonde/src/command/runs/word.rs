@@ -47,7 +47,7 @@ impl<'a> Words<'a> {
         }
         let found = self.shelf().and_then(|shelf| Ok(shelf.find(&text)?));
         found.map(Named::Kept).map_err(|mut failure| {
-            failure.told.what = format!("{text}: there is no such file, and {}", failure.told.what);
+            failure.told.what = format!("no stored run and no file `{text}`: {}", failure.told.what);
             failure.about(text)
         })
     }
@@ -86,9 +86,7 @@ impl<'a> Words<'a> {
 /// What is none.
 pub fn run_document(word: &str, words: &mut Words<'_>) -> Result<RunDocument, Failure> {
     let none = || {
-        Failure::usage(format!("{word}: is no run of a plan"))
-            .hint("`sonde runs` lists the runs that are kept")
-            .about(word)
+        Failure::usage(format!("{word}: is no run of a plan")).hint("`sonde runs` lists the stored runs").about(word)
     };
     match words.find(Path::new(word))? {
         Named::Kept(Found::Run(id)) => Ok(words.shelf()?.run(id)?),

@@ -13,17 +13,17 @@ use crate::command::value::{self, CpuList, Listen, WaitingWord};
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde serve                                   loopback alone: for trying it out
-  sonde serve --key fleet.key                   any address, for those who have the key
+  sonde serve                                   loopback only, for trying it out
+  sonde serve --key fleet.key                   all addresses, only for clients with the key
   sonde serve --open --listen 10.0.0.2          one address of a network you trust
-  sonde serve --open --netperf                  a netserver beside it, on port 12865
-  sonde serve --open --sockperf                 a sockperf server beside it, on port 11111
-  sonde serve --open --iperf                    an iperf 2 server beside it, on port 5001
-  sonde serve --open --iperf3                   an iperf3 server beside it, on port 5201
-  sonde serve --open --stamp --stamp-port 8620  a session-reflector of STAMP beside it
+  sonde serve --open --netperf                  also a netserver, on port 12865
+  sonde serve --open --sockperf                 also a sockperf server, on port 11111
+  sonde serve --open --iperf                    also an iperf 2 server, on port 5001
+  sonde serve --open --iperf3                   also an iperf3 server, on port 5201
+  sonde serve --open --stamp --stamp-port 8620  also a STAMP session-reflector
   sonde serve --key fleet.key --wait spin --cpu 2,3 --max-sessions 2
 
-Under systemd: Type=notify; SIGTERM ends it in order with status 0.";
+Under systemd: Type=notify; SIGTERM ends it with status 0.";
 
 /// What `sonde serve` takes.
 #[derive(Debug, Args)]
@@ -45,51 +45,50 @@ pub struct ServeOptions {
 
 /// Where to listen, and who may come.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Where it listens, and for whom")]
+#[command(next_help_heading = "Addresses and access")]
 pub struct DoorOptions {
-    /// A local address to listen at, for TCP and UDP, with :PORT where wanted; may be given again
+    /// Local address to listen on, for TCP and UDP, optionally with :PORT; repeatable
     ///
-    /// Without it: loopback alone, or every address where --key or --open is given.
+    /// Default: only loopback; with --key or --open every address.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Vec<Listen>,
-    /// The port where an address names none; 0 lets the system choose
+    /// Port for addresses without one; 0: the system chooses
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     pub port: u16,
-    /// A pre-shared key, made by `sonde key`: whoever does not have it is not answered
+    /// Pre-shared key, made by `sonde key`: only clients with this key are answered
     #[arg(long, value_name = "FILE", env = "SONDE_KEY_FILE")]
     pub key: Option<PathBuf>,
-    /// Answer anybody without a key, on other addresses than loopback too: for networks you trust
+    /// Answer every client without a key, also outside loopback: only for networks you trust
     #[arg(long, conflicts_with = "key")]
     pub open: bool,
     /// The servers of other tools' protocols beside it
     #[command(flatten)]
     pub beside: ServerOptions,
-    /// Be a session-reflector too, of STAMP (RFC 8762) and TWAMP Light, over UDP: on --stamp-port of the same addresses
+    /// Also run a session-reflector of STAMP (RFC 8762) and TWAMP Light, over UDP on --stamp-port of the same addresses
     ///
-    /// It needs --stamp-key where it is not loopback alone or --open.
+    /// It needs --stamp-key, unless it listens only on loopback or --open is given.
     #[arg(long)]
     pub stamp: bool,
-    /// Its port; below 1024 it needs `CAP_NET_BIND_SERVICE`, without which nothing else is lost [default: 862]
+    /// Port of the session-reflector; below 1024 it needs `CAP_NET_BIND_SERVICE` [default: 862]
     #[arg(long, value_name = "PORT", requires = "stamp")]
     pub stamp_port: Option<u16>,
-    /// Its key, a file of hexadecimal digits or one made by `sonde key`: packets that are not authenticated by it are not
-    /// answered
+    /// Key of the session-reflector: a file of hexadecimal digits, or one made by `sonde key`; other packets are not answered
     #[arg(long, value_name = "FILE", requires = "stamp")]
     pub stamp_key: Option<PathBuf>,
-    /// Have its answers repeat the number of what they answer, in place of numbers of their own: losses there and back
-    /// are not told apart then
+    /// Stateless session-reflector: replies repeat the sequence number of the request; losses of the two directions are then not
+    /// distinguished
     #[arg(long, requires = "stamp")]
     pub stamp_stateless: bool,
 }
 
 /// How it answers.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How it answers")]
+#[command(next_help_heading = "Wait mode and CPUs")]
 pub struct MannerOptions {
-    /// How to wait for requests where a client does not say: block, spin, or busy-poll=US [default: block]
+    /// Wait mode, unless the client requests one: block, spin, or busy-poll=US [default: block]
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub wait: Option<WaitingWord>,
-    /// CPUs to pin answering threads to where a client does not say, in turn, as in 2 or 0,2-3
+    /// CPUs for the answering threads, unless the client requests some, in turn, as in 2 or 0,2-3
     /// [default: the scheduler decides]
     #[arg(long, value_name = "CPUS")]
     pub cpu: Option<CpuList>,
@@ -97,42 +96,42 @@ pub struct MannerOptions {
 
 /// What it allows.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What it allows")]
+#[command(next_help_heading = "Limits")]
 pub struct LimitOptions {
-    /// Measurements at once, of all clients [default: 256]
+    /// Maximum measurements at once, of all clients [default: 256]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_sessions: Option<u32>,
-    /// Connections (flows) of one measurement, up to 4096 [default: 1024]
+    /// Maximum connections per measurement, up to 4096 [default: 1024]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub max_connections: Option<u32>,
-    /// Requests a second on one connection, as in 10k/s [default: any number]
+    /// Maximum requests per second and connection, as in 10k/s [default: no limit]
     #[arg(long, value_name = "RATE", value_parser = value::rate)]
     pub max_rate: Option<Rate>,
-    /// How long one measurement may last: seconds, or with a unit [default: 24h]
+    /// Maximum duration of a measurement: seconds, or with a unit [default: 24h]
     #[arg(long, value_name = "TIME", value_parser = value::run_length)]
     pub max_duration: Option<Nanos>,
-    /// How long a measurement may be silent before it is dropped, as in 30s [default: 60s]
+    /// Time without messages after which a measurement is dropped, as in 30s [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub idle_timeout: Option<Nanos>,
-    /// Memory for the messages of one measurement [default: 512MiB]
+    /// Maximum memory for the messages of a measurement [default: 512MiB]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub max_memory: Option<Bytes>,
-    /// The largest request and reply [default: 1GiB]
+    /// Maximum size of a request and a reply [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub max_size: Option<Bytes>,
 }
 
 /// What tests ask of it.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "For tests: a far side that is slow by a known time")]
+#[command(next_help_heading = "For tests: a server that is slow by a known time")]
 pub struct TestOptions {
-    /// Hold each reply back for TIME, so that a measurement's truth can be told
+    /// Delay each reply by TIME
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub hold: Option<Nanos>,
-    /// Stand still for TIME, now and then
+    /// Stall for TIME before some replies
     #[arg(long, value_name = "TIME", value_parser = value::time, requires = "stall_every")]
     pub stall: Option<Nanos>,
-    /// Stand still before each NUMBER-th reply of a connection
+    /// Stall before every NUMBER-th reply of a connection
     #[arg(long, value_name = "NUMBER", requires = "stall", value_parser = clap::value_parser!(u64).range(1..))]
     pub stall_every: Option<u64>,
     /// Have the session-reflector's clock be ahead by TIME, or behind by -TIME

@@ -44,7 +44,12 @@ pub const AXES: [Axis; 27] = [
         Some("--every"),
         Values::Times,
     ),
-    axis("carrier", &["--carrier", "--tcp", "--udp", "--icmp", "--connect", "--crr"], Some("--carrier"), Values::Words),
+    axis(
+        "carrier",
+        &["--protocol", "--tcp", "--udp", "--icmp", "--connect", "--crr"],
+        Some("--protocol"),
+        Values::Words,
+    ),
     axis("peer", &["--peer", "--passphrase", "--stamp-key"], Some("--peer"), Values::Words),
     axis("pacing", &["--pace"], Some("--pace"), Values::Words),
     axis("wait", &["--wait"], Some("--wait"), Values::Words),
@@ -89,6 +94,8 @@ const BESIDE: [&str; 10] = [
 impl Axis {
     /// The axis of this name: one of [`AXES`], [`RATE`] or [`CORES`].
     pub fn named(name: &str) -> Option<Self> {
+        // Records call the protocol by its older name.
+        let name = if name == "protocol" { "carrier" } else { name };
         AXES.into_iter().chain([RATE, CORES]).find(|axis| axis.name == name)
     }
 

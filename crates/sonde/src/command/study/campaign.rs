@@ -126,12 +126,12 @@ impl<'a> Campaign<'a> {
     /// What is told where no trial measured anything.
     fn nothing(&self, trials: &[Trial]) -> Failure {
         if let Some(signal) = self.interruption.signal() {
-            let mut failure = Failure::usage("stopped before the first trial was over: nothing was measured");
+            let mut failure = Failure::usage("interrupted during the first trial: nothing was measured");
             failure.exit = crate::exit::Exit::CutShort(signal);
             return failure;
         }
         let told = trials.iter().find_map(|trial| trial.failure.clone());
-        let mut failure = Failure::usage("no trial could be made");
+        let mut failure = Failure::usage("all trials failed");
         failure.exit = crate::exit::Exit::NothingAnswered;
         failure.told = told.unwrap_or(failure.told);
         failure
@@ -139,8 +139,7 @@ impl<'a> Campaign<'a> {
 
     fn tell(&self, planned: &Planned, place: usize, name: &str) {
         let rest: u64 = planned.turns[place..].iter().map(|turn| planned.each[turn.setting as usize].0).sum();
-        let line =
-            format!("trial {} of {} · {name} · about {} left", place + 1, planned.turns.len(), Span(Nanos(rest)));
+        let line = format!("[{}/{} trials]  {name}, about {} left", place + 1, planned.turns.len(), Span(Nanos(rest)));
         if self.output.shows_progress() {
             let style = Style { width: self.output.style().width.saturating_sub(3), ..*self.output.style() };
             let shown: String = style.say(&line).chars().take(style.width).collect();

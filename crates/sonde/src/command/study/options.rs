@@ -10,13 +10,13 @@ use crate::command::value;
 /// How the trials of a study are made.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TrialOptions {
-    /// Trials of each setting, one in each block; 6 are the fewest that have a 95 % interval
+    /// Trials of each setting, one per block; a 95 % interval takes at least 6
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub blocks: Option<u32>,
-    /// How long all of it may take; trials are made as short as that asks [default: as long as said before it starts]
+    /// Maximum total time; sonde shortens trials to fit [default: the duration printed at the start]
     #[arg(long, value_name = "TIME", value_parser = value::run_length)]
     pub budget: Option<Nanos>,
-    /// Seed of the order of trials, to repeat it [default: random; the result keeps it]
+    /// Seed of the order of trials, to repeat it [default: random, stored in the result]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
 }

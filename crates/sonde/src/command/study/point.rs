@@ -23,11 +23,14 @@ const OF_INSTANTS: [&str; 2] = ["--pace", "--burst"];
 /// No `=`, and a name that is no axis.
 pub fn over(text: &str) -> Result<(Axis, String), Failure> {
     let (name, range) = text.split_once('=').ok_or_else(|| {
-        Failure::usage(format!("--over {text}: there is no range")).hint("write AXIS=RANGE, as in interval=1us..1s")
+        Failure::usage(format!("--over {text} has no range"))
+            .hint("--over SETTING=RANGE, as in --over interval=1us..1s")
     })?;
     let axis = Axis::named(name.trim()).ok_or_else(|| {
-        let names: Vec<&str> = AXES.iter().map(|axis| axis.name).chain(["rate", "cores"]).collect();
-        Failure::usage(format!("--over {text}: `{name}` is no axis")).hint(format!("there are {}", names.join(", ")))
+        let name_of = |axis: &Axis| if axis.name == "carrier" { "protocol" } else { axis.name };
+        let names: Vec<&str> = AXES.iter().map(name_of).chain(["rate", "cores"]).collect();
+        Failure::usage(format!("unknown setting `{name}` in --over {text}"))
+            .hint(format!("--over interval=1us..1s, or one of {}", names.join(", ")))
     })?;
     Ok((axis, range.to_owned()))
 }
@@ -126,7 +129,7 @@ fn missing(axis: &Axis, words: &Words, option: &str) -> Failure {
     let others: Vec<&str> = others.collect();
     let what = format!("`{words}` has no axis {}: {} has no {option}", axis.name, words.command);
     Failure::usage(what).hint(format!(
-        "{} has: begin the method with that word, as in --method {}",
+        "begin the method with the command that has it ({}), as in --method {}",
         others.join(" or "),
         others.first().copied().unwrap_or("rtt")
     ))
@@ -148,7 +151,7 @@ mod tests {
     #[test_case("interval", "db1 --every 1ms --burst 4 --pace spin --window 0", "0", "rtt db1"; "back to back there are no instants")]
     #[test_case("rate", "load db1 --every 1ms", "5k/s", "load db1 --rate 5k/s"; "by its other word")]
     #[test_case("size", "db1 --request-size 9", "1kB", "rtt db1 --size 1kB"; "all of its options")]
-    #[test_case("carrier", "db1 --udp", "icmp", "rtt db1 --carrier icmp"; "a word")]
+    #[test_case("carrier", "db1 --udp", "icmp", "rtt db1 --protocol icmp"; "a word")]
     #[test_case("address", "db1 --port 9", "db2", "rtt db2 --port 9"; "the far side alone")]
     #[test_case("cores", "throughput db1 -P 4", "2", "throughput db1 --streams 4 --cpu 0-1 --peer-cpu 0-1"; "the first CPUs")]
     #[test_case("direction", "throughput db1 --reverse", "bidir", "throughput db1 --bidir"; "a switch")]

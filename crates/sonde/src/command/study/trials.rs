@@ -105,11 +105,12 @@ fn unkept(budget: Nanos, wishes: &[Wish], blocks: u32) -> Failure {
         .collect();
     let takes = Span(lengths::whole(&shortest, blocks));
     let what = format!(
-        "--budget {}: {} trials take {takes} even where each is as short as it can be",
-        Span(budget),
-        wishes.len() * blocks as usize
+        "{} trials need at least {takes}, and --budget allows {}",
+        wishes.len() * blocks as usize,
+        Span(budget)
     );
-    Failure::usage(what).hint("allow more, or ask for fewer settings or runs; a shorter --warm-up helps too")
+    let seconds = takes.0.0.div_ceil(1_000_000_000);
+    Failure::usage(what).hint(format!("--budget {seconds}s, or fewer settings or blocks, or a shorter --warm-up"))
 }
 
 /// A length of time for people: `2 min 5 s`.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use measure::method::Method;
 use measure::unit::{Nanos, run_length};
 
-use crate::command::measuring;
 use crate::command::study::axis::{self, Axis};
+use crate::command::{argv, measuring};
 use crate::failure::Failure;
 
 /// Measuring commands a study may be made of.
@@ -25,16 +25,16 @@ pub const KNOWN: [(&str, &str, &str); 6] = [
 
 /// What a study says itself, or has no use for.
 const REFUSED: [(&str, &str); 10] = [
-    ("--json", "it says itself how its trials are told"),
-    ("--json-lines", "it says itself how its trials are told"),
-    ("--output", "its own -o keeps all records in one document"),
+    ("--json", "give it to the study"),
+    ("--json-lines", "give it to the study"),
+    ("--output", "-o of the study keeps all records in one document"),
     ("--samples", "its records hold histograms"),
-    ("--verify-pcap", "it is one file, and there are many trials"),
-    ("--find", "a search is no trial: search first, and compare at the rate that was found"),
-    ("--until", "trials of one side are to be alike: say a time (-t)"),
-    ("--cores", "several runs are no trial: give --cpu, or sweep over cores"),
-    ("--quiet", "it says itself how its trials are told"),
-    ("--verbose", "its own -v tells more of the result"),
+    ("--verify-pcap", "it writes one file, and a study has many trials"),
+    ("--find", "search first, then compare at the rate that was found"),
+    ("--until", "all trials of a side need the same length: use -t"),
+    ("--cores", "use --cpu, or sweep over cores"),
+    ("--quiet", "give it to the study"),
+    ("--verbose", "give -v to the study"),
 ];
 
 /// A measuring command.
@@ -42,7 +42,7 @@ const REFUSED: [(&str, &str); 10] = [
 pub struct Words {
     /// `rtt`, `load` or `throughput`.
     pub command: String,
-    /// The far side as typed.
+    /// The peer as typed.
     pub host: Option<String>,
     /// The options, in the order they were said.
     pub options: Vec<Said>,
@@ -65,7 +65,7 @@ impl Words {
     /// A quote left open, an option that is none, that a study has no use for, or that lacks its value.
     pub fn read(text: &str) -> Result<Self, Failure> {
         let words = shlex::split(text)
-            .ok_or_else(|| Failure::usage(format!("`{text}`: a quote is left open")).about(text.to_owned()))?;
+            .ok_or_else(|| Failure::usage(format!("`{text}`: a quote is not closed")).about(text.to_owned()))?;
         Self::of(&words).map_err(|failure| Failure {
             told: logbook::failure::Failure { what: format!("`{text}`: {}", failure.told.what), ..failure.told },
             ..failure
@@ -100,8 +100,12 @@ impl Words {
                 Some(said) => read.options.push(said),
                 None if read.host.is_none() => read.host = Some(word.clone()),
                 None => {
-                    let what = format!("`{word}` is a second far side beside `{}`", read.host.unwrap_or_default());
-                    return Err(Failure::usage(what).hint("a side has one; give each far side as a side of its own"));
+                    let first = read.host.unwrap_or_default();
+                    let hint = match meant(&first) {
+                        Some(name) => format!("'{name} {word}'"),
+                        None => format!("use one host per side: 'rtt {first}' 'rtt {word}'"),
+                    };
+                    return Err(Failure::usage(format!("`{word}` is a second host beside `{first}`")).hint(hint));
                 }
             }
         }
@@ -162,6 +166,13 @@ impl Words {
     }
 }
 
+/// The command or method that `word` may have been meant to name.
+fn meant(word: &str) -> Option<&'static str> {
+    let names = COMMANDS.into_iter().chain(KNOWN.iter().map(|(name, ..)| *name));
+    let near = names.map(|name| (argv::distance(word, name), name));
+    near.filter(|(errors, name)| *errors <= 1 + name.len() / 5).min().map(|(_, name)| name)
+}
+
 /// For people: as it would be typed.
 impl std::fmt::Display for Words {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -200,7 +211,8 @@ impl Table {
             let short = argument.get_short().map(|name| format!("-{name}"));
             let takes = argument.get_action().takes_values();
             let Some(kept) = long.clone().or_else(|| short.clone()) else { continue };
-            for name in [long, short].into_iter().flatten() {
+            let older = argument.get_all_aliases().into_iter().flatten().map(|name| format!("--{name}"));
+            for name in [long, short].into_iter().flatten().chain(older) {
                 table.insert(name, (kept.clone(), takes));
             }
         }
@@ -213,18 +225,19 @@ impl Table {
             return Ok(None);
         }
         let (written, attached) = split(token);
-        let (name, takes) = self.0.get(written).ok_or_else(|| {
-            Failure::usage(format!("`{written}` is no option of a measuring command")).hint("see `sonde rtt --help`")
-        })?;
+        let (name, takes) = self
+            .0
+            .get(written)
+            .ok_or_else(|| Failure::usage(format!("unknown option `{written}`")).hint("sonde rtt --help"))?;
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| refused == name) {
-            return Err(Failure::usage(format!("{name} is not for the trials of a study: {why}")));
+            return Err(Failure::usage(format!("{name} does not work in a study: {why}")));
         }
         let value = match (takes, attached) {
             (true, Some(value)) => Some(value.to_owned()),
-            (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} lacks its value")))?),
+            (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} needs a value")))?),
             (false, None) => None,
             (false, Some(value)) => {
-                return Err(Failure::usage(format!("{name} takes no value, and `{value}` was given")));
+                return Err(Failure::usage(format!("{name} takes no value, but got `{value}`")));
             }
         };
         Ok(Some(Said { name: name.clone(), value }))
@@ -255,6 +268,7 @@ mod tests {
     #[test_case("db1", "rtt db1"; "a host alone")]
     #[test_case("db1:5000 --udp -t 2", "rtt db1:5000 --udp --time 2"; "short names")]
     #[test_case("load db1 --rate=10k/s", "load db1 --rate 10k/s"; "a value with a sign")]
+    #[test_case("db1 --carrier udp", "rtt db1 --protocol udp"; "an older name")]
     #[test_case("throughput db1 -P4", "throughput db1 --streams 4"; "a value attached")]
     #[test_case("rtt -4 'db 1'", "rtt db 1 -4"; "quoted")]
     #[test_case("TCP_RR db1", "rtt db1 --tcp --size 1"; "a name of the field")]
@@ -276,6 +290,12 @@ mod tests {
     fn what_is_no_trial_is_refused(text: &str) {
         let failure = Words::read(text).unwrap_err();
         assert!(failure.told.what.contains(text), "{}", failure.told.what);
+    }
+
+    #[test_case("pong db1", "'ping db1'"; "a typing error")]
+    #[test_case("db2 db1", "use one host per side: 'rtt db2' 'rtt db1'"; "two hosts")]
+    fn a_second_host_may_be_a_mistyped_command(text: &str, hint: &str) {
+        assert_eq!(Words::read(text).unwrap_err().told.hint.as_deref(), Some(hint));
     }
 
     #[test]

@@ -31,7 +31,9 @@ impl Asked {
     /// A range that is none, an axis that a method does not have, a point that its command refuses.
     pub fn of(options: &SweepOptions) -> Result<Self, Failure> {
         let over = options.over.as_deref().ok_or_else(|| {
-            Failure::usage("no axis is said").hint("--over AXIS=RANGE, as in --over interval=1us..1s").about("--over")
+            Failure::usage("no setting to sweep over")
+                .hint("--over SETTING=RANGE, as in --over interval=1us..1s")
+                .about("--over")
         })?;
         let (axis, range) = point::over(over)?;
         let curves = curves(options)?;
@@ -86,8 +88,8 @@ pub fn common(host: Option<&String>, options: &[String]) -> Result<Words, Failur
     let mut common = Words::of(options)?;
     match (&common.host, host) {
         (Some(second), Some(first)) => {
-            let what = format!("`{second}` is a second far side beside `{first}`");
-            return Err(Failure::usage(what).hint("several are an axis: --over address=A,B"));
+            let what = format!("`{second}` is a second host beside `{first}`");
+            return Err(Failure::usage(what).hint("sweep over several hosts: --over address=A,B"));
         }
         (None, Some(host)) => common.host = Some(host.clone()),
         (_, None) => {}
@@ -101,7 +103,7 @@ fn common_values(axis: &Axis, curves: &[(String, Words)]) -> Result<Values, Fail
     match curves.iter().find(|(_, words)| of(words) != first) {
         Some((name, _)) => {
             let what = format!("{name}: a rate of its own kind, which is none of {}", curves[0].0);
-            Err(Failure::usage(what).hint("bits a second and requests a second make two sweeps"))
+            Err(Failure::usage(what).hint("make two sweeps: bits per second and requests per second do not mix"))
         }
         None => Ok(first),
     }

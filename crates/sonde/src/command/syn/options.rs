@@ -12,17 +12,17 @@ use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde syn db1:5432                        ten SYNs a second for 10 s: open, closed or filtered, and how far
-  sonde syn db1:5432 --every 1s -c 4        as hping3 -S does it
-  sonde syn db1:11111 --compare-port 5432   closed: does the host say so, or a box before it?
-  sonde syn db1:5432 --rate 5k/s --force    more than 1,000 a second look like an attack
+  sonde syn db1:5432                        ten SYNs per second for 10 s
+  sonde syn db1:5432 --every 1s -c 4        as hping3 -S does
+  sonde syn db1:11111 --compare-port 5432   is the RST from the host or from a middlebox?
+  sonde syn db1:5432 --rate 5k/s --force    more than 1,000 per second
 ";
 
 /// What `sonde syn` takes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct SynOptions {
-    /// The far side and its port: HOST:PORT; brackets around an IPv6 address
+    /// The peer and its port: HOST:PORT; put an IPv6 address in brackets
     #[arg(value_name = "HOST:PORT")]
     pub host: Far,
 
@@ -53,39 +53,39 @@ pub struct SynOptions {
 
 /// What is probed, and from where.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is probed")]
+#[command(next_help_heading = "Probe")]
 pub struct ProbeOptions {
-    /// The far side's port, where it does not stand behind HOST
+    /// Port of the peer, if HOST has none
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// A port where the host accepts connections: its answers show whether the resets of the other can be the host's
+    /// A port where the host accepts connections: its answers show whether the RSTs can be the host's
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub compare_port: Option<u16>,
-    /// Bytes of payload in each SYN; some filters drop those that have any [default: 0]
+    /// Payload bytes per SYN; some filters drop SYNs with payload [default: 0]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub size: Option<Bytes>,
-    /// Probe at more than 1,000 a second
+    /// Allow more than 1,000 probes per second: this looks like an attack
     #[arg(long)]
     pub force: bool,
-    /// Over IPv4 only
+    /// Use only IPv4
     #[arg(short = '4', conflicts_with = "ipv6")]
     pub ipv4: bool,
-    /// Over IPv6 only
+    /// Use only IPv6
     #[arg(short = '6')]
     pub ipv6: bool,
-    /// The local address to send from
+    /// Local address to send from
     #[arg(long, value_name = "ADDRESS")]
     pub bind: Option<IpAddr>,
-    /// The network interface to send by (`SO_BINDTODEVICE`)
+    /// Network interface to send through (`SO_BINDTODEVICE`)
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
-    /// The type-of-service octet, 0 to 255
+    /// Type-of-service byte, 0 to 255
     #[arg(long, value_name = "OCTET", value_parser = value::tos)]
     pub tos: Option<u8>,
-    /// How to wait for an answer: block, spin, or busy-poll=US [default: block]
+    /// Wait mode: block, spin, or busy-poll=US [default: block]
     #[arg(long, value_name = "HOW", hide_possible_values = true)]
     pub wait: Option<WaitingWord>,
-    /// CPU to pin the measuring thread to [default: the scheduler decides]
+    /// CPU for the measuring thread [default: the scheduler decides]
     #[arg(long, value_name = "CPU")]
     pub cpu: Option<CpuList>,
 }

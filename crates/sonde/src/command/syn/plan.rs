@@ -81,13 +81,12 @@ impl Plan {
 
 fn port(host: &str, written: Option<u16>, option: Option<u16>) -> Result<u16, Failure> {
     match (written, option) {
-        (Some(written), Some(port)) if written != port => Err(Failure::usage(format!(
-            "{host}:{written} and --port {port} name two ports"
-        ))
-        .hint("leave one of them away")),
+        (Some(written), Some(port)) if written != port => {
+            Err(Failure::usage(format!("{host}:{written} and --port {port} name two ports")).hint("remove one of them"))
+        }
         (written, port) => written.or(port).ok_or_else(|| {
-            Failure::usage(format!("{host}: which port is to be probed?"))
-                .hint("write HOST:PORT, or [ADDRESS]:PORT of an IPv6 address; without a port there is `sonde rtt HOST --icmp`")
+            Failure::usage(format!("{host}: no port to probe"))
+                .hint("sonde syn HOST:PORT, or [ADDRESS]:PORT for IPv6; without a port: sonde rtt HOST --icmp")
         }),
     }
 }

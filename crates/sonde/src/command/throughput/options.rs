@@ -14,15 +14,15 @@ use crate::command::verify::VerifyOptions;
 
 const EXAMPLES: &str = "\
 Examples:
-  sonde throughput                      one TCP stream to a reflector of our own, over loopback
-  sonde throughput db1                  one TCP stream to db1, 10 s, and what limits it
+  sonde throughput                      one TCP stream over loopback, for trying it out
+  sonde throughput db1                  one TCP stream to db1, 10 s, and its bottleneck
   sonde throughput db1 --reverse -P 4   four streams from db1
-  sonde throughput db1 --bidir          both ways at once
-  sonde throughput db1 --udp --rate 1G  datagrams at 1 Gbit/s: what is lost, and where?
+  sonde throughput db1 --bidir          both directions at once
+  sonde throughput db1 --udp --rate 1G  datagrams at 1 Gbit/s, and their loss
   sonde throughput db1 --udp --segments 46
-                                        the same as fast as it goes, by segmentation offload
-  sonde throughput db1 --with-latency   what does the stream do to round trips beside it?
-  sonde throughput db1 -P 1,4,8         how does it scale with streams?
+                                        as fast as possible, with segmentation offload
+  sonde throughput db1 --with-latency   round-trip time with and without the stream
+  sonde throughput db1 -P 1,4,8         with 1, 4 and 8 streams
   sonde throughput db1 --send sendfile --discard
                                         the fastest path through this host
 ";
@@ -31,10 +31,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n{}", crate::exit::TABLE))]
 pub struct ThroughputOptions {
-    /// The far side: a name or an address, with :PORT where it is not 7663
+    /// The peer: a name or an address, with :PORT if it is not 7663
     ///
-    /// `sonde serve` answers there. Without HOST a reflector in this very process answers over loopback, and the output
-    /// says so.
+    /// It runs `sonde serve`. Without HOST sonde measures loopback, and the output says so.
     #[arg(value_name = "HOST")]
     pub host: Option<Far>,
 
@@ -78,22 +77,22 @@ pub struct ThroughputOptions {
 /// What carries it, and which way.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
-#[command(next_help_heading = "What carries it, and which way")]
+#[command(next_help_heading = "Protocol and direction")]
 pub struct CarrierOptions {
-    /// What carries the streams: tcp or udp [default: tcp]
-    #[arg(long, value_name = "CARRIER", hide_possible_values = true, value_parser = carriers())]
+    /// Protocol: tcp or udp [default: tcp]
+    #[arg(long = "protocol", alias = "carrier", value_name = "PROTOCOL", hide_possible_values = true, value_parser = carriers())]
     #[arg(conflicts_with_all = ["tcp", "udp"])]
     pub carrier: Option<Carrier>,
-    /// TCP connections: --carrier tcp
+    /// TCP connections: --protocol tcp
     #[arg(long, conflicts_with = "udp")]
     pub tcp: bool,
-    /// UDP datagrams, each with its number: --carrier udp
+    /// Numbered UDP datagrams: --protocol udp
     #[arg(long)]
     pub udp: bool,
-    /// The far side sends
+    /// The peer sends
     #[arg(long, conflicts_with = "bidir")]
     pub reverse: bool,
-    /// Both ends send at once, over streams of their own
+    /// Both hosts send at once, over separate streams
     #[arg(long)]
     pub bidir: bool,
 }
@@ -104,43 +103,42 @@ fn carriers() -> impl TypedValueParser<Value = Carrier> {
 
 /// How much at once.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How much")]
+#[command(next_help_heading = "Streams and rate")]
 pub struct ShapeOptions {
-    /// Streams at once, each with a thread and a connection of its own; several numbers, as in 1,4,8, measure each one after
-    /// the other and end with a table [default: 1]
+    /// Streams at once, each with its own thread and connection; several numbers, as in 1,4,8, are measured one after the other
+    /// [default: 1]
     #[arg(short = 'P', long, value_name = "NUMBERS")]
     pub streams: Option<Counts>,
-    /// CPUs that each end may use, pinning the streams' threads to the first so many; several numbers, as in 1,2, measure
-    /// each [default: the scheduler decides]
+    /// Number of CPUs per host: threads are pinned to the first ones; several numbers, as in 1,2, are measured one after the other
+    /// [default: the scheduler decides]
     #[arg(long, value_name = "NUMBERS", conflicts_with_all = ["cpu", "peer_cpu"])]
     pub cores: Option<Counts>,
-    /// Bytes of one call that sends, over udp of one datagram [default: 128KiB, over udp 1400]
+    /// Bytes per send call, with UDP per datagram [default: 128KiB, with UDP 1400]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub size: Option<Bytes>,
-    /// So many bits of payload a second, all streams together, as in 100M or 1.5G [default: as many as go]
+    /// Payload bits per second over all streams, as in 100M or 1.5G [default: as fast as possible]
     #[arg(long, value_name = "BITS")]
     pub rate: Option<BitRate>,
-    /// How to wait for a due instant: sleep, spin, or hybrid (sleep, then spin the last bit) [default: hybrid]
+    /// Pacing until the next send: sleep, spin, or hybrid (sleep, then spin at the end) [default: hybrid]
     #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = pacings(), requires = "rate")]
     pub pace: Option<Pacing>,
 }
 
 /// How bytes are handed over to the kernel, and by it.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How bytes are handed over")]
+#[command(next_help_heading = "Send and receive calls")]
 pub struct HandingOptions {
-    /// How whoever sends hands bytes to its kernel: copy, zero-copy (`MSG_ZEROCOPY`) or sendfile [default: copy]
+    /// How the sender passes bytes to the kernel: copy, zero-copy (`MSG_ZEROCOPY`) or sendfile [default: copy]
     ///
-    /// copy is what programs do. Over tcp alone. On a path without a card zero-copy is copied after all, which the result
-    /// says.
+    /// Most programs copy. TCP only. Within one machine the kernel copies in spite of zero-copy; the result says so.
     #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = sendings())]
     pub send: Option<Sending>,
-    /// Whoever receives has its kernel throw the payload away unread (`MSG_TRUNC`): what the path carries, and no program does
+    /// The receiver's kernel discards the payload unread (`MSG_TRUNC`): shows the limit of the path, not of a program
     #[arg(long)]
     pub discard: bool,
-    /// Over udp: hand NUMBER datagrams over as one buffer that the kernel or the card cuts (`UDP_SEGMENT`), up to 64
+    /// UDP: send NUMBER datagrams, up to 64, as one buffer by segmentation offload (`UDP_SEGMENT`)
     ///
-    /// On a path without a wire it is not cut at all: a rate reached so says nothing of a wire.
+    /// Within one machine the buffer is never split: such a rate does not apply to a real network.
     #[arg(long, value_name = "NUMBER")]
     pub segments: Option<u32>,
 }
@@ -155,31 +153,31 @@ fn sendings() -> impl TypedValueParser<Value = Sending> {
 
 /// What is measured beside the streams.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is measured beside it")]
+#[command(next_help_heading = "Additional measurements")]
 pub struct BesideOptions {
-    /// Exchange small datagrams beside the streams, before, while and after they run: milliseconds added under load
+    /// Measure round-trip time before, during and after the streams: the latency added by load
     #[arg(long)]
     pub with_latency: bool,
-    /// Leave out the test of the path: where that may be what limits, datagrams slower and faster than the stream are sent for two
-    /// to six seconds more, to tell a policer, a queue and a lossy path apart
+    /// Skip the path test: where the path may be the bottleneck, sonde sends datagrams slower and faster than the stream for two to six
+    /// seconds, to distinguish a policer, a queue and a lossy path
     #[arg(long)]
     pub no_test: bool,
 }
 
 /// When it ends.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "When it ends")]
+#[command(next_help_heading = "Duration")]
 pub struct StopOptions {
-    /// After TIME: seconds, or with a unit, as in 10, 500ms, 5m [default: 10s]
+    /// Measure for TIME: seconds, or with a unit, as in 10, 500ms, 5m [default: 10s]
     #[arg(short = 't', long, value_name = "TIME", value_parser = value::run_length)]
     pub time: Option<Nanos>,
-    /// After so many bytes of payload, all streams of a way together, as in 1GB or 1GiB
+    /// End after BYTES of payload over all streams of a direction, as in 1GB or 1GiB
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub bytes: Option<Bytes>,
-    /// What goes through in the first TIME is not counted [default: 0]
+    /// Do not count the first TIME [default: 0]
     #[arg(long, value_name = "TIME", value_parser = value::time_or_none)]
     pub warm_up: Option<Nanos>,
-    /// Length of an interval of the series [default: 1s]
+    /// Time between two values of the series [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub interval: Option<Nanos>,
 }

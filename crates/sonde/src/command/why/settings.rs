@@ -51,7 +51,7 @@ pub fn base(host: Option<&String>, options: &[String]) -> Result<Words, Failure>
     let mut base = asked::common(host, options)?;
     if base.command != "rtt" {
         let what = format!("`sonde why` explains round trips, and `{}` measures something else", base.command);
-        return Err(Failure::usage(what).hint("sonde compare moves the axes of two loads or streams"));
+        return Err(Failure::usage(what).hint("use sonde compare for loads or streams"));
     }
     base.options.retain(|said| !matches!(said.name.as_str(), "--stamps" | "--no-stamps"));
     for (option, value) in DEFAULTS {
@@ -72,7 +72,7 @@ pub fn base(host: Option<&String>, options: &[String]) -> Result<Words, Failure>
 /// The interval of the method in question.
 fn interval(base: &Words) -> Result<Nanos, Failure> {
     let gap = base.method()?.schedule.mean_gap();
-    gap.ok_or_else(|| Failure::usage("there is no interval to explain").hint("say --every TIME, as in --every 10ms"))
+    gap.ok_or_else(|| Failure::usage("no interval to explain").hint("add --every TIME, as in --every 10ms"))
 }
 
 /// The intervals to be measured, as they are typed: those of `text`, back to back, and that of `base`.

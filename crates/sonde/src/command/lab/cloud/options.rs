@@ -12,13 +12,13 @@ use crate::command::value;
 /// What `sonde lab cloud up` takes.
 #[derive(Debug, Args)]
 pub struct UpOptions {
-    /// Whose cloud: gcp, aws or azure
+    /// Cloud: gcp, aws or azure
     #[arg(long, value_name = "CLOUD")]
     pub cloud: Cloud,
-    /// A zone; may be given again: us-central1-b, us-east-1a, eastus-1 (eastus: in no zone of that region)
+    /// Zone; repeatable: us-central1-b, us-east-1a, eastus-1 (eastus: in no zone of that region)
     #[arg(long, value_name = "ZONE", required = true, value_delimiter = ',')]
     pub zone: Vec<String>,
-    /// The machine type, or one for each zone
+    /// Machine type, or one per zone
     #[arg(long, value_name = "TYPE", required = true, value_delimiter = ',')]
     pub machine_type: Vec<String>,
     /// Machines in each zone
@@ -27,47 +27,47 @@ pub struct UpOptions {
     /// The image: PROJECT/FAMILY or a name, an AMI, a URN [default: Debian 12 of the vendor]
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
-    /// How close to each other: none, cluster, spread, `closest_supported`, or the vendor's own word
+    /// Placement: none, cluster, spread, `closest_supported`, or the vendor's own word
     ///
-    /// `closest_supported` puts machines of one zone into a cluster, where their type allows that, and says so where it does not.
-    /// `cluster` of old is taken as COLLOCATED on gcp and as proximity-placement-group on azure, with a note.
+    /// `closest_supported` puts machines of one zone into a cluster if their type allows it, and says so if not. `cluster` means COLLOCATED
+    /// on gcp and proximity-placement-group on azure, with a note.
     #[arg(long, value_name = "STYLE", default_value = "closest_supported")]
     pub placement: String,
-    /// Leave accelerated networking off: `VIRTIO_NET` on gcp, an unaccelerated interface on azure; aws has no switch for it
+    /// Disable accelerated networking: `VIRTIO_NET` on gcp, an unaccelerated interface on azure; aws has no switch for it
     #[arg(long)]
     pub no_accelerated_networking: bool,
-    /// From where ssh may come: the address by which the cloud sees you, or a network
+    /// Allow ssh from this address (as the cloud sees it) or network
     #[arg(long, value_name = "ADDRESS[/BITS]")]
     pub from: Network,
-    /// What else is let in from outside, as in tcp:7663@203.0.113.0/24 or icmp@0.0.0.0/0; may be given again
+    /// Also allow from outside, as in tcp:7663@203.0.113.0/24 or icmp@0.0.0.0/0; repeatable
     ///
-    /// Between the machines everything is open.
+    /// Between the machines everything is allowed.
     #[arg(long, value_name = "WHAT@FROM")]
     pub open: Vec<Opening>,
-    /// Who logs in [default: admin on aws, as its Debian images have it; elsewhere sonde]
+    /// Login user [default: admin on aws (Debian images), else sonde]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// The public key that may log in; the private one is expected beside it, without .pub [default: `~/.ssh/id_ed25519.pub`]
+    /// Public key for the login; the private key is the same file without .pub [default: `~/.ssh/id_ed25519.pub`]
     #[arg(long, value_name = "FILE")]
     pub public_key: Option<PathBuf>,
-    /// Who is to blame for the costs, as a tag [default: the user's name here]
+    /// Owner of the costs, as a tag [default: the local user name]
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,
-    /// How long the machines are meant to live: from then on anybody may clean them up
+    /// Lifetime of the machines: after it `sonde lab cloud clean` removes them
     ///
-    /// On gcp and aws they end themselves then.
+    /// On gcp and aws they then end by themselves.
     #[arg(long, value_name = "TIME", default_value_t)]
     pub lifetime: Lifetime,
-    /// The run's id: a small letter, then up to 15 small letters and digits [default: a new one]
+    /// ID of the run: a lower-case letter, then up to 15 lower-case letters and digits [default: a new one]
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
-    /// Begin although a clean-up of another run is owed
+    /// Start although another run is not cleaned up
     #[arg(long)]
     pub despite_owed: bool,
-    /// Print the commands that would be run, and run none
+    /// Print the commands without running them
     #[arg(long)]
     pub dry_run: bool,
-    /// Write the list of hosts into this file, as TOML, instead of printing it
+    /// Write the inventory to FILE as TOML instead of printing it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// How the program is called
@@ -99,24 +99,24 @@ impl UpOptions {
 
 /// How a vendor's program is called.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "How the vendor's program is called")]
+#[command(next_help_heading = "Calls of the cloud program")]
 pub struct CallOptions {
     /// The project, profile or subscription [default: as the program is configured]
     #[arg(long, value_name = "NAME", visible_aliases = ["project", "profile", "subscription"])]
     pub account: Option<String>,
-    /// Calls at once
+    /// Maximum calls at once
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub at_once: u8,
-    /// How long one call may take before it is ended
+    /// Timeout of a call
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "5m")]
     pub call_timeout: Nanos,
-    /// How long a thing may take to be there, or gone
+    /// Timeout for a resource to be ready, or removed
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "10m")]
     pub ready_timeout: Nanos,
-    /// How often is asked whether it is
+    /// Interval between checks
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "3s")]
     pub look_every: Nanos,
-    /// How long a thing of which it is not known whether it was made is looked for
+    /// Time to look for a resource whose creation is uncertain
     #[arg(long, value_name = "TIME", value_parser = value::time, default_value = "20s")]
     pub settle: Nanos,
 }
@@ -146,10 +146,10 @@ impl CallOptions {
 /// Which of a cloud is asked by tags.
 #[derive(Clone, Debug, Args)]
 pub struct TagOptions {
-    /// Ask this cloud for what carries the tags
+    /// Search this cloud for resources with the tags
     #[arg(long, value_name = "CLOUD")]
     pub cloud: Option<Cloud>,
-    /// A region to ask, where the cloud lists by region (aws); may be given again [default: all]
+    /// Region to search (aws); repeatable [default: all]
     #[arg(long, value_name = "REGION", requires = "cloud", value_delimiter = ',', value_parser = region)]
     pub region: Vec<String>,
 }
@@ -160,10 +160,10 @@ pub struct DownOptions {
     /// The run
     #[arg(long, value_name = "ID")]
     pub run: String,
-    /// Also remove what carries the run's tags, whatever its ledger says; where there is no ledger this is the only way
+    /// Also remove resources with the tags of the run, whatever its ledger says; the only way without a ledger
     #[arg(long, requires = "cloud")]
     pub by_tags: bool,
-    /// Print the commands that would be run, and run none that removes
+    /// Print the commands without removing anything
     #[arg(long)]
     pub dry_run: bool,
     /// Where to look by tags
@@ -177,16 +177,16 @@ pub struct DownOptions {
 /// What `sonde lab cloud clean` takes.
 #[derive(Debug, Args)]
 pub struct CleanOptions {
-    /// Also runs that were made so long ago, though their time is not over
+    /// Also runs older than TIME whose lifetime is not over
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub older_than: Option<Nanos>,
-    /// By tags: also what others made [default: what --owner made]
+    /// By tags: also resources of others [default: only of --owner]
     #[arg(long, requires = "cloud")]
     pub any_owner: bool,
-    /// By tags: what this one made [default: the user's name here]
+    /// By tags: only resources of this owner [default: the local user name]
     #[arg(long, value_name = "NAME", conflicts_with = "any_owner")]
     pub owner: Option<String>,
-    /// Say what would be removed, and remove nothing
+    /// Print what would be removed, remove nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Where to look by tags

@@ -10,31 +10,30 @@ use crate::command::value;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Search for the highest rate")]
 pub struct FindOptions {
-    /// Search the highest rate that meets CONDITION, as in 'p99<1ms' or 'p99<1ms,loss<0.1%'
+    /// Search for the highest rate that meets CONDITION, as in 'p99<1ms' or 'p99<1ms,loss<0.1%'
     ///
-    /// Clauses with commas between them, which must all hold: p50 to p99.999, mean and max of the response times, loss
-    /// (either way), slip (the 99th percentile of how late this end sends). That at least 99.9 % of what was due was sent
-    /// is asked too, whether or not it is said (achieved>=99.9%). The search starts at --rate or --poisson, doubles the
-    /// rate until it does not meet CONDITION, and halves the interval between. Each probe is a record in the result.
+    /// Clauses, separated by commas, must all hold: p50 to p99.999, mean and max of the response time, loss, slip (p99 of the schedule
+    /// lag). achieved>=99.9% (sent of scheduled) is always included. The search starts at --rate or --poisson, doubles the rate until
+    /// CONDITION fails, then bisects. The result has one record per probe.
     #[arg(long, value_name = "CONDITION", conflicts_with_all = ["every", "burst", "time", "count", "until", "samples"])]
     pub find: Option<Condition>,
-    /// With --find: how long a probe lasts, or longer where CONDITION needs more messages [default: 2s]
+    /// With --find: duration of a probe; longer if CONDITION needs more messages [default: 2s]
     ///
-    /// Where CONDITION asks for no response time, it has to be long against the queues on the way: an overload of 1 % adds
-    /// a hundredth of the messages of a probe to them before the first is lost.
+    /// If CONDITION has no response time, use probes long enough to fill the queues of the path: an overload of 1 % adds 1 % of the
+    /// messages of a probe to a queue before the first loss.
     #[arg(long, value_name = "TIME", value_parser = value::time, requires = "find")]
     pub probe: Option<Nanos>,
-    /// With --find: how near both ends of what is found have to be, as in 2% [default: 2%]
+    /// With --find: stop when the passing and the failing rate are this close, as in 2% [default: 2%]
     #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "find")]
     pub width: Option<f64>,
-    /// With --find: how many probes have to agree at each end; of up to twice as many less one the majority counts
+    /// With --find: probes that must agree at the passing and the failing rate; the majority of at most 2 × NUMBER − 1 probes decides
     /// [default: 3]
     #[arg(long, value_name = "NUMBER", requires = "find")]
     pub agree: Option<u32>,
-    /// With --find: no more than so many probes [default: 60]
+    /// With --find: maximum number of probes [default: 60]
     #[arg(long, value_name = "NUMBER", requires = "find")]
     pub probes: Option<u32>,
-    /// With --find: no rate above this [default: what this end can send]
+    /// With --find: maximum rate [default: what this host can send]
     #[arg(long, value_name = "RATE", value_parser = value::rate, requires = "find")]
     pub up_to: Option<Rate>,
 }

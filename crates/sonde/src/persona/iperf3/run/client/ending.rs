@@ -140,7 +140,7 @@ mod tests {
             End::unconnected(&EndpointError::new(Step::Connect, "::1", cause).with_hint(Hint::NoIperf3Server), None);
         assert!(end.line().unwrap().ends_with("firewall issue, etc.: Connection refused\n"));
         assert_eq!(end.exit(), Exit::Persona(1));
-        assert!(end.hint.unwrap().contains("`iperf3 -s` starts one"));
+        assert!(end.hint.unwrap().contains("start `iperf3 -s` there"));
     }
 
     #[test]

@@ -1,0 +1,111 @@
+//! Screens of comparisons: a difference, none that is significant, too few runs, effects, every width.
+
+use insta::assert_snapshot;
+use logbook::study::{AxisDifference, ComparedFigure, StudyDocument};
+use measure::comparison::{Interval, Runs, Word, compare};
+use measure::study::figure::Figure;
+use measure::study::moves::Worth;
+
+use super::*;
+use crate::fixture;
+use crate::layout::Style;
+use crate::study;
+
+/// A comparison by three figures, of which the runs of the last two have these numbers.
+fn compared(second: [f64; 7], third: [f64; 7]) -> StudyDocument {
+    let mut found = fixture::comparison();
+    let side = |values: [f64; 7]| values.map(Some).to_vec();
+    let first = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0, 106.0].map(|value| value * 1e3);
+    let figures = &mut found.comparisons[0].figures;
+    let p50 = Runs { first: figures[0].first.clone(), second: figures[0].second.clone() };
+    let with = |change: [f64; 7]| {
+        let second: [f64; 7] = std::array::from_fn(|at| first[at] * (1.0 + change[at]));
+        Runs { first: side(first), second: side(second) }
+    };
+    let runs = [p50, with(second), with(third)];
+    let names = [0.5, 0.9, 0.99].map(Figure::Quantile);
+    let judged = compare(&runs, Design::Paired);
+    let figure = |((figure, compared), runs): ((Figure, Compared), Runs)| ComparedFigure {
+        figure,
+        compared,
+        first: runs.first,
+        second: runs.second,
+    };
+    *figures = names.into_iter().zip(judged).zip(runs).map(figure).collect();
+    found
+}
+
+fn mixed() -> StudyDocument {
+    compared([0.1, 0.02, 0.05, 0.07, 0.08, 0.06, -0.01], [0.3, -0.1, 0.2, -0.3, 0.1, -0.2, 0.05])
+}
+
+#[test]
+fn a_difference_is_the_answer_and_the_effects_stand_below() {
+    let mut found = mixed();
+    let worth = |value: f64, interacts| Worth {
+        closes: Interval { value, low: Some(value - 900.0), high: Some(value + 900.0) },
+        share: Some(Interval { value: value / 5_000.0, low: None, high: None }),
+        first: value * 0.9,
+        last: value * 1.1,
+        interacts,
+    };
+    let axis = |axis: &str, first: &str, second: &str, worth| AxisDifference {
+        axis: axis.to_owned(),
+        first: first.to_owned(),
+        second: second.to_owned(),
+        worth: Some(worth),
+    };
+    let comparison = &mut found.comparisons[0];
+    comparison.axes = vec![
+        axis("interval", "1 s", "no pause", worth(4_600.0, true)),
+        axis("size", "56 B", "1 B", worth(400.0, false)),
+    ];
+    comparison.moved_by = Some(Figure::Quantile(0.5));
+    assert_snapshot!(study::render(&found, &Style::default()));
+    assert_snapshot!(study::render(&found, &Style { verbose: true, ..Style::default() }));
+    let narrow = study::render(&found, &Style { width: 40, ascii: true, ..Style::default() });
+    assert_eq!(narrow.lines().find(|line| line.width() > 40 || !line.is_ascii()), None, "{narrow}");
+}
+
+#[test]
+fn no_significant_difference_has_the_interval_of_its_verdict() {
+    let found = mixed();
+    let comparison = &found.comparisons[0];
+    let p90 = &comparison.figures[1];
+    assert_eq!(p90.compared.word, Word::NotShown);
+    assert!(p90.compared.change.unwrap().low.unwrap() > 0.0, "by itself it would be one: {p90:?}");
+    let said = sentence(p90, "B", comparison, Design::Paired);
+    assert!(
+        said.starts_with("No significant difference in p90 [−1.0 % … +10.0 %, 2 figures judged together; "),
+        "{said}"
+    );
+    assert!(said.contains("+2.0 % … +8.5 % by itself]: A 103 µs, B 110 µs, 7+7 paired runs"), "{said}");
+}
+
+#[test]
+fn too_few_runs_and_too_short_ones_say_what_it_takes() {
+    let mut found = mixed();
+    for figure in &mut found.comparisons[0].figures {
+        figure.compared.word = Word::TooFewRuns;
+    }
+    found.comparisons[0].figures[2].compared.runs = (0, 0);
+    let text = study::render(&found, &Style::default());
+    assert!(text.starts_with("Too few runs to show a difference in p50: 7+7 paired runs"), "{text}");
+    assert!(text.contains("! p90: too few runs (7+7) to show a difference → at least 7 pairs (--runs 7)"), "{text}");
+    assert!(text.contains("! p99: too few exchanges per run → longer runs (-t)"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_compared_says_why_and_what_is_missing_stands_in_the_answer() {
+    let mut found = mixed();
+    found.trials.truncate(13);
+    found.ended = None;
+    let text = study::render(&found, &Style::default());
+    assert!(text.contains("paired runs\n(incomplete: 13 of 14 trials)"), "{text}");
+    assert!(text.contains("! 1 trial is missing; the study was still running"), "{text}");
+    found.comparisons[0].incomparable = Some("A measured a stream".to_owned());
+    let text = study::render(&found, &Style::default());
+    assert!(text.starts_with("A and B are not comparable: A measured a stream\n"), "{text}");
+    found.comparisons.clear();
+    assert!(study::render(&found, &Style::default()).starts_with("Nothing was compared (incomplete: 13"));
+}
