@@ -20,7 +20,7 @@ pub fn refusal(refusal: &Refusal) -> String {
             "the peer decides when it sends → remove the schedule, or let the peer pace".to_owned()
         }
         Refusal::ForeignWaiting => "this peer's protocol has no wait mode → remove --peer-wait".to_owned(),
-        Refusal::WindowTwice => "--volley and --window exclude each other → use one of them".to_owned(),
+        Refusal::WindowTwice => "a volley already limits the requests in flight → remove the window".to_owned(),
         Refusal::UnboundedBackToBack => {
             "`--window 0` needs a schedule → add --every, --rate or --poisson, or use --window 1".to_owned()
         }
