@@ -48,6 +48,7 @@ fn caveats(record: &Record) -> Vec<String> {
     match &record.ended {
         Ended::Complete => {}
         Ended::Interrupted { signal } => caveats.push(format!("interrupted by {signal} after {elapsed}")),
+        Ended::PeerLost { .. } if is_closed(record) => caveats.push("the port is closed".to_owned()),
         Ended::PeerLost { .. } => caveats.push(format!("peer lost after {elapsed}")),
     }
     let has = |test: fn(&Warning) -> bool| record.warnings.iter().any(test);
@@ -68,6 +69,12 @@ fn caveats(record: &Record) -> Vec<String> {
     };
     caveats.extend(hosts.map(str::to_owned));
     caveats
+}
+
+/// Whether every request was refused: then the run was not worth going on with, and the peer is not lost but never took part.
+pub(crate) fn is_closed(record: &Record) -> bool {
+    let counts = record.outcome.as_ref().map(|outcome| &outcome.counts);
+    counts.is_some_and(|counts| counts.scheduled > 0 && counts.refused == counts.scheduled)
 }
 
 /// The reasons why this host, or the peer, counts as busy.

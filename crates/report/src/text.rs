@@ -177,7 +177,12 @@ const MOST: usize = 3;
 
 /// A warning with its advice; `None` where the answer says the same.
 fn whole(warning: &Warning, record: &Record) -> Option<String> {
-    if *warning == Warning::Interrupted && record.ended != Ended::Complete {
+    let is_told = match warning {
+        Warning::Interrupted => record.ended != Ended::Complete,
+        Warning::PeerLost { .. } => answer::is_closed(record),
+        _ => false,
+    };
+    if is_told {
         return None;
     }
     let seen = warning::seen(warning);

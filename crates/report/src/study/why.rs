@@ -111,7 +111,10 @@ fn causes(page: &mut Page, found: &Explanation) {
         say(page, "Each interval is of one cause by itself; the verdict allows for all causes together.");
     }
     if let Some(floor) = found.floor.and_then(|floor| number::time(floor.value)) {
-        say(page, &format!("Best case {floor}: no pause, every wait spinning."));
+        // Where CPUs lack, spinning takes them from whoever is waited for.
+        let better = found.floor.zip(found.measured).is_none_or(|(floor, measured)| floor.value < measured.value);
+        let what = if better { "Best case" } else { "Spinning did not help:" };
+        say(page, &format!("{what} {floor}: no pause, every wait spinning."));
     }
     page.gap();
     for cause in named {

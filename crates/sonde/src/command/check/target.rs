@@ -57,11 +57,6 @@ enum Wish {
 }
 
 impl PortWish {
-    /// A port with the programs that are usually there.
-    pub fn usual(number: u16) -> Self {
-        Self { number, service: Wish::Usual }
-    }
-
     /// A port of whoever named it to measure there: the programs that are usually there, or one of ours where none is.
     pub fn measured(number: u16) -> Self {
         let nobody = Port::usual(Transport::Tcp, number).services.is_empty();
