@@ -3,8 +3,11 @@
 //! A condition that changes the meaning of the number is part of the sentence: nobody else answered than this host, the rate was
 //! not reached, nothing answered, the run ended early, a host was busy.
 
+use std::fmt::Write as _;
+
 use logbook::record::{Ended, Record};
 use measure::answer::Class;
+use measure::interval::arrivals::Datagrams;
 use measure::method::{Carrier, Direction, LoopKind, Method, Traffic};
 use measure::origin::Verdict;
 use measure::outcome::{Distribution, Outcome};
@@ -238,7 +241,7 @@ fn losses(outcome: &Outcome) -> String {
     };
     for (count, name) in [(counts.refused, "refused"), (counts.corrupt, "corrupt"), (counts.send_failed, "not sent")] {
         if count > 0 {
-            text.push_str(&format!(", {} {name}", grouped(count)));
+            let _ = write!(text, ", {} {name}", grouped(count));
         }
     }
     text
@@ -350,7 +353,7 @@ fn streams(record: &Record, stream: &Throughput) -> String {
 fn rate(stream: &Throughput) -> String {
     let text = |rate: Option<f64>| rate.and_then(number::bit_rate);
     let lost = stream.detail.as_ref().and_then(|found| found.datagrams.as_ref());
-    let lost = lost.filter(|datagrams| datagrams.lost > 0).and_then(|datagrams| datagrams.loss());
+    let lost = lost.filter(|datagrams| datagrams.lost > 0).and_then(Datagrams::loss);
     let lost = lost.map_or_else(String::new, |share| format!(", {} lost,", number::percent(share)));
     match (text(stream.received_bytes_per_s), text(stream.sent_bytes_per_s)) {
         (Some(received), _) => format!("{received} received{lost}"),

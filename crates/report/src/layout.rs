@@ -141,15 +141,15 @@ impl Page {
     /// `label` at `first`, then `text` wrapped between `indent` and the width. A number keeps its groups and its unit;
     /// a word longer than a line is cut.
     pub fn paragraph(&mut self, first: usize, label: &Piece, indent: usize, text: &str) {
-        self.labelled(first, label, indent, words(text));
+        self.labelled(first, label, indent, &words(text));
     }
 
-    fn labelled(&mut self, first: usize, label: &Piece, indent: usize, units: Vec<String>) {
+    fn labelled(&mut self, first: usize, label: &Piece, indent: usize, units: &[String]) {
         let label = self.shown(label);
         let mut line = Line::indented(first);
         line.push(&label, self.style.colour);
         line.pad_to(indent.max(line.width + usize::from(line.width > first)));
-        for text in self.wrapped(indent, line.width - indent, &units) {
+        for text in self.wrapped(indent, line.width - indent, units) {
             line.push(&Piece::from(text), false);
             self.lines.push(std::mem::replace(&mut line, Line::indented(indent)).finish());
         }
@@ -162,8 +162,9 @@ impl Page {
         let last = items.len().saturating_sub(1);
         let joined =
             items.iter().enumerate().map(|(place, item)| if place < last { format!("{item} ·") } else { item.clone() });
-        let units = joined.flat_map(|item| if item.width() <= room { vec![item] } else { words(&item) }).collect();
-        self.labelled(first, label, indent, units);
+        let units: Vec<String> =
+            joined.flat_map(|item| if item.width() <= room { vec![item] } else { words(&item) }).collect();
+        self.labelled(first, label, indent, &units);
     }
 
     /// The answer, which stands first: strong, wrapped, with an empty line below.

@@ -6,6 +6,8 @@
 mod picture;
 mod sentence;
 
+use std::fmt::Write as _;
+
 use logbook::look::LookDocument;
 use measure::comparison::Word;
 use measure::look::{Finding, Leg, Look, Subject, Sums};
@@ -39,7 +41,7 @@ impl FirstLine {
     /// The line with one more reply.
     pub fn add(&mut self, over: &str, port: Option<u16>, after: Nanos) -> &str {
         let port = port.map_or_else(String::new, |port| format!(" {port}"));
-        self.0.push_str(&format!("{JOINT}{} {after}", over.to_uppercase() + &port));
+        let _ = write!(self.0, "{JOINT}{} {after}", over.to_uppercase() + &port);
         &self.0
     }
 

@@ -9,7 +9,7 @@ use crate::number;
 pub fn of(method: &Method) -> String {
     let parts = [
         Some(in_flight(method)),
-        schedule(method),
+        Some(schedule(method)),
         sizes(method),
         method.schedule.has_instants().then(|| pacing(method.pacing).to_owned()),
         Some(waiting(method)),
@@ -38,13 +38,13 @@ fn in_flight(method: &Method) -> String {
     }
 }
 
-fn schedule(method: &Method) -> Option<String> {
-    Some(match (&method.traffic, method.schedule) {
+fn schedule(method: &Method) -> String {
+    match (&method.traffic, method.schedule) {
         (Traffic::Load(_), Schedule::BackToBack) => "maximum rate".to_owned(),
         (_, Schedule::BackToBack) => "no pause".to_owned(),
         (_, Schedule::Poisson { rate_per_1000s }) => format!("Poisson arrivals at {rate_per_1000s}"),
         (_, schedule) => schedule.to_string().replace("back to back", "no pause"),
-    })
+    }
 }
 
 fn sizes(method: &Method) -> Option<String> {
