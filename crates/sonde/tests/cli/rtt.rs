@@ -89,7 +89,7 @@ fn every_file_holds_the_same_record() {
     assert_eq!(lines.first().unwrap()["event"], "start");
     assert_eq!(lines.last().unwrap()["event"], "end");
     assert_eq!(lines.last().unwrap()["data"], document(stdout.as_bytes()));
-    assert!(read("c.txt").starts_with("tcp exchange"));
+    assert!(read("c.txt").starts_with("p50 "));
     assert_eq!(read("s.csv").lines().count(), 501);
     assert_eq!(shown(folder.path(), "a.json"), shown(folder.path(), "b.jsonl"));
     assert_eq!(shown(folder.path(), "a.json"), read("c.txt"));
