@@ -148,6 +148,6 @@ mod tests {
     fn a_folder_without_records_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let failure = read(&[folder.path().display().to_string(), "db1".to_owned()], None).unwrap_err();
-        assert!(failure.told.what.contains("no record is in there"), "{}", failure.told.what);
+        assert!(failure.told.what.contains("holds no record"), "{}", failure.told.what);
     }
 }

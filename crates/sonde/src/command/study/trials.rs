@@ -156,7 +156,11 @@ mod tests {
         assert!(planned.takes <= Nanos::secs(30) && planned.takes > Nanos::secs(29), "{}", planned.takes);
         assert_eq!(planned.words[0].time(), Some(Nanos::secs(1)), "the sparse one is cut");
         let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5))).unwrap_err();
-        assert!(failure.told.what.starts_with("--budget 5 s: 14 trials take 12 s"), "{}", failure.told.what);
+        assert!(
+            failure.told.what.starts_with("14 trials need at least 12 s, and --budget allows 5 s"),
+            "{}",
+            failure.told.what
+        );
     }
 
     #[test]

@@ -172,12 +172,12 @@ mod tests {
         assert_eq!(plan.check_rate(&method(&plan)).is_ok(), fine);
     }
 
-    #[test_case("db1", "which port"; "no port")]
+    #[test_case("db1", "no port"; "no port")]
     #[test_case("db1:80 --port 81", "two ports"; "two of them")]
     #[test_case("db1:80 --compare-port 80", "is the port that is probed"; "compared with itself")]
     #[test_case("db1:0", "has `0` for a port"; "port 0")]
     #[test_case("db1:65536", "has `65536` for a port"; "a port too large")]
-    #[test_case("fd00::2", "which port"; "a bare address")]
+    #[test_case("fd00::2", "no port"; "a bare address")]
     fn what_names_no_port_is_refused(words: &str, what: &str) {
         let failure = plan(words).unwrap_err();
         assert!(failure.told.what.contains(what), "{failure:?}");

@@ -216,7 +216,7 @@ mod tests {
     #[test_case("load", "explains round trips"; "a load")]
     #[test_case("throughput", "explains round trips"; "a stream")]
     #[test_case("--size 1 --udp", "does not fit"; "no method")]
-    #[test_case("--until p99", "--until is not for"; "no stated length")]
+    #[test_case("--until p99", "--until does not work"; "no stated length")]
     fn what_cannot_be_explained_is_refused(options: &str, said: &str) {
         let failure = base_of(options).unwrap_err();
         assert!(failure.told.what.contains(said), "{}", failure.told.what);

@@ -287,6 +287,6 @@ fn the_help_names_the_defaults_in_force() {
         assert!(help.ends_with(&format!("[default: {default}]")), "{id}: {help}");
     }
     let stamps = command.get_arguments().find(|a| a.get_id() == "stamps").unwrap().get_help().unwrap().to_string();
-    assert!(stamps.contains(&format!("each {}", default::STAMPS_ASKED.spacing_ns)), "{stamps}");
-    assert!(stamps.contains(&format!("each {},", default::STAMPS.spacing_ns)), "{stamps}");
+    assert!(stamps.contains(&format!("per {}", default::STAMPS_ASKED.spacing_ns)), "{stamps}");
+    assert!(stamps.contains(&format!("per {},", default::STAMPS.spacing_ns)), "{stamps}");
 }
