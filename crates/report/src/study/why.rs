@@ -113,8 +113,12 @@ fn causes(page: &mut Page, found: &Explanation) {
     if let Some(floor) = found.floor.and_then(|floor| number::time(floor.value)) {
         // Where CPUs lack, spinning takes them from whoever is waited for.
         let better = found.floor.zip(found.measured).is_none_or(|(floor, measured)| floor.value < measured.value);
-        let what = if better { "Best case" } else { "Spinning did not help:" };
-        say(page, &format!("{what} {floor}: no pause, every wait spinning."));
+        let text = if better {
+            format!("Best case {floor}: no pause, every wait spinning.")
+        } else {
+            format!("Without pause and with every wait spinning it took {floor}, which is not less.")
+        };
+        say(page, &text);
     }
     page.gap();
     for cause in named {
