@@ -303,7 +303,7 @@ fn effects(page: &mut Page, comparison: &Comparison) {
     let long = comparison.axes.iter().any(|axis| change_of(axis).width() > room);
     let mut rows = vec![["", "effect", "95 % interval", ""].map(|cell| Piece::new(cell, Tone::Faint)).to_vec()];
     for axis in &comparison.axes {
-        let name = if long { setting(&axis.axis).to_owned() } else { change_of(axis) };
+        let name = if long { setting(&axis.axis) } else { change_of(axis) };
         let mut row = vec![Piece::from(name)];
         row.extend(axis.worth.as_ref().map_or_else(|| vec![Piece::from(absent())], |worth| effect(worth, by)));
         rows.push(row);
@@ -333,9 +333,9 @@ fn effects(page: &mut Page, comparison: &Comparison) {
 /// Cells that the columns of an effect take behind its name.
 const EFFECT: usize = 44;
 
-/// The name of a setting that records call by an older one.
-pub(super) fn setting(axis: &str) -> &str {
-    if axis == "carrier" { "protocol" } else { axis }
+/// The name of a setting, or of several joined, of which records call one by an older name.
+pub(super) fn setting(axis: &str) -> String {
+    axis.split(' ').map(|word| if word == "carrier" { "protocol" } else { word }).collect::<Vec<_>>().join(" ")
 }
 
 /// `interval: 1 s → no pause`.
