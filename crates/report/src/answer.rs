@@ -19,7 +19,7 @@ use measure::verdict::Warning;
 use measure::verdict::threshold::MOSTLY_MISSED;
 
 use crate::number;
-use crate::text;
+use crate::words::{target, warning};
 
 /// The sentence for `record`.
 pub fn of(record: &Record) -> String {
@@ -63,7 +63,7 @@ fn caveats(record: &Record) -> Vec<String> {
     ) {
         caveats.push("interval not kept".to_owned());
     }
-    let busy = [true, false].map(|ours| disturbed(&record.warnings, ours).is_some());
+    let busy = [true, false].map(|ours| warning::disturbed(&record.warnings, ours).is_some());
     let hosts = match busy {
         [true, true] => Some("busy hosts"),
         [true, false] => Some("this host was busy"),
@@ -80,25 +80,21 @@ pub(crate) fn is_closed(record: &Record) -> bool {
     counts.is_some_and(|counts| counts.scheduled > 0 && counts.refused == counts.scheduled)
 }
 
-/// The reasons why this host, or the peer, counts as busy.
-pub(crate) fn disturbed(warnings: &[Warning], ours: bool) -> Option<&[String]> {
-    warnings.iter().find_map(|warning| match warning {
-        Warning::Disturbed { end, by } if (end == "our") == ours => Some(by.as_slice()),
-        _ => None,
-    })
-}
-
 /// `TCP to 10.0.0.2:7663`: the protocol and the peer.
 fn subject(record: &Record) -> String {
     let protocol = protocol(&record.method);
     if record.target.own_reflector {
         return format!("{protocol} over loopback, no host was given");
     }
-    let address = text::address(&record.target);
-    if record.warnings.iter().any(|warning| matches!(warning, Warning::SameHost { .. })) {
+    let address = target::address(&record.target);
+    if is_same_host(record) {
         return format!("{protocol} to {address}, this host itself");
     }
     format!("{protocol} to {address}")
+}
+
+fn is_same_host(record: &Record) -> bool {
+    record.warnings.iter().any(|warning| matches!(warning, Warning::SameHost { .. }))
 }
 
 /// The protocol, with a connection for each request where there is one.
@@ -195,7 +191,10 @@ fn rate_not_reached(record: &Record, outcome: &Outcome) -> Option<String> {
     let lost = if record.method.traffic.load().is_some() { load_losses(outcome) } else { losses(outcome) };
     let lost = if lost == NONE_LOST { String::new() } else { format!(" {}.", capitalised(&lost)) };
     let (sent, offered) = (per_second(sent)?, per_second(offered)?);
-    Some(format!("Rate not reached: {sent} of {offered} {what}/s sent. {why}.{lost}"))
+    // What crossed no network has another meaning; else whom it was sent to is said below.
+    let no_network = record.target.own_reflector || is_same_host(record);
+    let to = if no_network { format!(": {}", subject(record)) } else { String::new() };
+    Some(format!("Rate not reached: {sent} of {offered} {what}/s sent{to}. {why}.{lost}"))
 }
 
 fn per_second(rate: f64) -> Option<String> {

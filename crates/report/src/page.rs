@@ -29,6 +29,7 @@ use crate::markup::json_in_script;
 use crate::number;
 use crate::plot::{Axis, Chart, Frame, STYLE, Scale};
 use crate::samples::grid::Grid;
+use crate::words::target;
 use ends::Machines;
 use html::Html;
 use readout::Readouts;
@@ -148,7 +149,7 @@ fn heading(document: &Document) -> (String, String) {
         Document::Look(found) => look::heading(found),
         Document::Run(found) => run::heading(found),
         Document::Search(search) => {
-            let target = crate::text::address(&search.target);
+            let target = target::address(&search.target);
             let method = search.probes.first().map_or_else(String::new, |probe| probe.record.method.to_string());
             let what = method.split(JOINT).next().unwrap_or_default();
             (
@@ -172,7 +173,7 @@ fn of_record(record: &Record) -> (String, String) {
 fn named(record: &Record) -> (String, String) {
     let method = record.method.to_string();
     let (first, rest) = method.split_once(JOINT).unwrap_or((&method, ""));
-    (format!("{first}{JOINT}{}", crate::text::address(&record.target)), rest.to_owned())
+    (format!("{first}{JOINT}{}", target::address(&record.target)), rest.to_owned())
 }
 
 /// A short name for a legend.

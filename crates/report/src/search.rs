@@ -13,7 +13,7 @@ use measure::wire::finding::Verdict as Wired;
 use crate::curve::{self, Curve, Series};
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
-use crate::text;
+use crate::words::target;
 
 /// Between the coordinates of a method.
 const JOINT: &str = " · ";
@@ -70,7 +70,7 @@ fn early(search: &SearchDocument) -> String {
 
 /// `udp load · 10.0.0.2:7663 · reply to each · …`: the method of the probes without what differs from one to the next.
 fn headline(page: &mut Page, search: &SearchDocument) {
-    let target = Piece::new(text::address(&search.target), Tone::Strong);
+    let target = Piece::new(target::address(&search.target), Tone::Strong);
     let method = search.probes.first().map_or(String::new(), |probe| method_of_all(&probe.record.method));
     let mut parts = method.split(JOINT).filter(|part| !part.is_empty());
     let first = parts.next().map(|part| Piece::new(part, Tone::Strong));

@@ -12,7 +12,7 @@ mod probes;
 mod stream;
 mod wire;
 
-use logbook::record::{Ended, Record, Target};
+use logbook::record::{Ended, Record};
 use measure::outcome::{Distribution, Split};
 use measure::statistics::payload;
 use measure::unit::Nanos;
@@ -65,7 +65,7 @@ pub fn render(record: &Record, style: &Style) -> String {
 
 /// The method, and the protocol and the peer where the answer does not name them.
 fn method(record: &Record, answer: &str) -> String {
-    let (method, address) = (words::method::of(&record.method), address(&record.target));
+    let (method, address) = (words::method::of(&record.method), words::target::address(&record.target));
     if answer.contains(&address) {
         method
     } else {
@@ -74,19 +74,6 @@ fn method(record: &Record, answer: &str) -> String {
 }
 
 pub(crate) use stream::limiter;
-
-/// Whom it was asked of, by name and address.
-pub(crate) fn address(target: &Target) -> String {
-    let address = match target.port {
-        Some(port) => std::net::SocketAddr::new(target.address, port).to_string(),
-        None => target.address.to_string(),
-    };
-    if target.own_reflector {
-        return format!("{address} (own reflector)");
-    }
-    let host = target.host.as_deref().filter(|host| *host != target.address.to_string());
-    host.map_or(address.clone(), |host| format!("{host} ({address})"))
-}
 
 /// The distribution as bars, where there are values enough for a shape and more than one row of them.
 fn shape(page: &mut Page, distribution: &Distribution) {

@@ -6,4 +6,5 @@ pub mod command;
 pub mod method;
 pub mod remark;
 pub mod spoiler;
+pub(crate) mod target;
 pub mod warning;

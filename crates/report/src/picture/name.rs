@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use logbook::record::Record;
 
-use crate::text;
+use crate::words::target;
 
 /// Parts of a name at most: where more differ, the rest stands in the table.
 const PARTS: usize = 3;
@@ -30,7 +30,7 @@ pub fn names(records: &[&Record]) -> Vec<String> {
 
 fn parts(record: &Record) -> Vec<String> {
     // The port of a reflector of our own is a new one each time.
-    let target = if record.target.own_reflector { "own reflector".to_owned() } else { text::address(&record.target) };
+    let target = if record.target.own_reflector { "own reflector".to_owned() } else { target::address(&record.target) };
     [target].into_iter().chain(record.method.to_string().split(" · ").map(str::to_owned)).collect()
 }
 

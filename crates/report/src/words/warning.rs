@@ -10,7 +10,6 @@ mod seen;
 use measure::verdict::Warning;
 use measure::verdict::order::Group;
 
-use crate::answer;
 use crate::words::command::Command;
 
 pub use advice::advice;
@@ -20,7 +19,7 @@ pub use seen::seen;
 /// One line for two busy hosts, with the first figure of each; `None` where not both were. Alone each has its own line.
 pub fn busy_hosts(warnings: &[Warning], command: Command) -> Option<String> {
     let figure = |ours: bool| {
-        let reason = answer::disturbed(warnings, ours)?.first()?;
+        let reason = disturbed(warnings, ours)?.first()?;
         Some(reason[reason.find(|letter: char| letter.is_ascii_digit())?..].to_owned())
     };
     let (here, peer) = (figure(true)?, figure(false)?);
@@ -44,4 +43,12 @@ pub fn title(group: Group) -> &'static str {
         Group::Statistics => "Precision",
         Group::Settings => "Sockets and sizes",
     }
+}
+
+/// The reasons why this host, or the peer, counts as busy.
+pub(crate) fn disturbed(warnings: &[Warning], ours: bool) -> Option<&[String]> {
+    warnings.iter().find_map(|warning| match warning {
+        Warning::Disturbed { end, by } if (end == "our") == ours => Some(by.as_slice()),
+        _ => None,
+    })
 }

@@ -57,7 +57,7 @@ fn a_handshake_with_a_closed_port_is_counted_as_refused() {
     let text = Ended::of(&mut sonde(&["rtt", &closed, "--connect", "-c", "5"])).stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("5 of 5 handshakes were refused") && text.contains("name a port where something listens"),
+        text.contains("Refused: 5 of 5 requests: TCP connect") && text.contains("name an open port (HOST:PORT)"),
         "{text}"
     );
 }

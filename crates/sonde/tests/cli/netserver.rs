@@ -121,7 +121,7 @@ fn a_timed_run_over_connections_does_not_wait_for_the_servers_timer() {
 fn the_text_names_the_protocol() {
     let Some(server) = Netserver::start(&[]) else { return };
     let text = printed(&mut server.rtt("127.0.0.1", &["-c", "100", "-v"]));
-    assert!(text.contains("tcp exchange") && text.contains("netperf") && text.contains("netserver"), "{text}");
+    assert!(text.contains(": TCP to 127.0.0.1") && text.contains("netperf") && text.contains("netserver"), "{text}");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_sweep_is_one_valid_document_and_its_lines_hold_it() {
     for file in ["a.json", "b.jsonl"] {
         assert_eq!(printed(&mut sonde_in(folder.path(), &["show", file])), text, "{file}");
     }
-    for said in ["p50, size ", "tcp   rtt --tcp", "● tcp   × udp   p50 by size", "1000 B", "reflector of our own"] {
+    for said in ["p50, size ", "tcp   rtt --tcp", "● tcp   × udp   p50 by size", "1000 B", "loopback only"] {
         assert!(text.contains(said), "{said} in {text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -144,9 +144,9 @@ fn both_ends_of_ours_agree_on_the_screen() {
     let words = ["rtt", "127.0.0.1", "--port", &port, "--peer", "stamp", "--stamp-key", &key, "-c", "300", "-q"];
     let output = sonde(&words).assert().success();
     output.stdout(
-        contains("udp exchange")
+        contains("UDP to 127.0.0.1")
             .and(contains("112 B"))
-            .and(contains("one way"))
+            .and(contains("One way: "))
             .and(contains("losses have a direction")),
     );
 }

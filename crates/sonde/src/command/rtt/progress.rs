@@ -174,9 +174,9 @@ mod tests {
         };
         assert!(!tally.take(&carried(0, 0, 100_000_000)), "one of two threads");
         assert!(tally.take(&carried(1, 0, 25_000_000)));
-        assert_eq!(tally.line(&style), "1 s of 10 s · 1.00 Gbit/s · 125.00 MB");
+        assert_eq!(tally.line(&style), "[ 1/10 s]  1.00 Gbit/s, 125.00 MB");
         assert!(!tally.take(&carried(1, 1, 50_000_000)) && tally.take(&carried(0, 1, 75_000_000)));
-        assert_eq!(tally.interim(), "so far: 2 s of 10 s · 1.00 Gbit/s · 250.00 MB\n");
+        assert_eq!(tally.interim(), "so far: [ 2/10 s]  1.00 Gbit/s, 250.00 MB\n");
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         assert!(!tally.take(&Event::Started { thread: 1, at: Instant(0) }));
         assert!(!tally.take(&second(0, 0, 100, 20_000.0)), "one of two threads");
         assert!(tally.take(&second(1, 0, 300, 40_000.0)));
-        assert_eq!(tally.line(&style), "1 s of 10 s · 400 answered · 400 /s · mean 35 µs · max 101 µs · 2 lost");
+        assert_eq!(tally.line(&style), "[ 1/10 s]  400 replies, 400/s, mean 35 µs, max 101 µs, 2 lost");
     }
 
     #[test]
@@ -197,7 +197,8 @@ mod tests {
         assert_eq!(tally.interim(), "so far: nothing yet\n");
         tally.take(&second(0, 0, 100, 20_000.0));
         tally.take(&second(0, 1, 300, 40_000.0));
-        let text = "so far: 2 s of 10 s · 400 answered · 200 /s · mean 35 µs · max 100 µs · 2 lost · min 10 µs · 402 scheduled\n";
+        let text =
+            "so far: [ 2/10 s]  400 replies, 200/s, mean 35 µs, max 100 µs, 2 lost · min 10 µs · 402 scheduled\n";
         assert_eq!(tally.interim(), text);
     }
 }

@@ -111,6 +111,6 @@ fn without_a_privilege_all_but_echo_is_asked_and_the_rest_says_why_not() {
         }
         set(chain.near(), "ipv4/ping_group_range", "0 2147483647");
         let open = text(&target);
-        assert!(open.contains("ICMP echo answered in") && open.contains("1500 B, there and back"), "{open}");
+        assert!(open.contains("ICMP echo answered in") && open.contains("1500 B in both directions"), "{open}");
     }
 }

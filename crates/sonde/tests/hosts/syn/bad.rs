@@ -52,7 +52,7 @@ fn without_the_capability_it_is_named_with_what_still_works() {
 #[test_case("10.181.8.255:80", "broadcast address"; "everybody on a network")]
 #[test_case("10.181.8.1:0", "from 1 to 65535"; "port 0")]
 #[test_case("10.181.8.1:65536", "from 1 to 65535"; "a port too large")]
-#[test_case("10.181.8.1", "which port"; "no port")]
+#[test_case("10.181.8.1", "no port to probe"; "no port")]
 fn what_is_no_target_is_refused(target: &str, why: &str) {
     let Some(scene) = Scene::new("probes of what is no host") else { return };
     let output = sonde_in(scene.near()).args(["syn", target, "-c", "1"]).output().expect("started");

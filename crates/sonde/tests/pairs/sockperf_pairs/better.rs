@@ -102,7 +102,7 @@ fn a_record_is_printed_and_kept_and_shown() {
     assert_eq!(record["command"][0], "sockperf");
     let mut show = std::process::Command::new(assert_cmd::cargo::cargo_bin!("sonde"));
     let shown = process::ended(show.arg("show").arg(&path), LIMIT);
-    assert!(shown.code == Some(0) && shown.said("reply every 10"), "{}", shown.told());
+    assert!(shown.code == Some(0) && shown.said("1 reply per 10 messages"), "{}", shown.told());
 }
 
 #[test]
