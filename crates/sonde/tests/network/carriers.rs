@@ -155,5 +155,5 @@ fn a_handshake_with_an_open_port_is_answered_and_with_a_closed_one_refused(six: 
     let output = scene.rtt(&[&[target.as_str(), "--port", "9998"], &words[..]].concat());
     assert_eq!(output.status.code(), Some(1), "nothing was answered");
     let refused = counts(&document(&output));
-    assert_eq!((refused.scheduled, refused.refused), (200, 200), "{refused:?}");
+    assert_eq!((refused.scheduled, refused.refused), (20, 20), "more would be a flood: {refused:?}");
 }

@@ -109,9 +109,9 @@ fn a_kernel_that_wakes_nobody_is_named_beside_a_program() {
 #[test]
 fn without_a_program_nobody_is_to_be_woken() {
     let Some(scene) = Scene::undisturbed("a host without programs") else { return };
-    // It is asked for handshakes alone, by a port that no program is known at.
+    // It is asked for handshakes alone, by the option for them.
     let _listener = scene.reflector(&["--port", "9999"]);
-    let look = look(&scene, &[&format!("{}:9999", scene.target(false)), "-t", "3"]);
+    let look = look(&scene, &[&scene.target(false), "--port", "9999", "-t", "3"]);
     assert_eq!(look["judgement"]["believed"]["stands"], "handshake");
     assert!(!anywhere(&look, "nobody-woken"), "{:#}", look["judgement"]);
 }
