@@ -149,7 +149,7 @@ fn table(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>, grid: &Grid,
         if several { format!("{} {figure}", series.name) } else { figure.to_string() }
     };
     let around = if study.blocks >= 6 { "95 % interval" } else { "min … max" };
-    let mut head = vec![setting(asked.axis).to_owned()];
+    let mut head = vec![setting(asked.axis)];
     head.extend(grid.series.iter().flat_map(|series| [title(series, *first), around.to_owned()]));
     head.extend(others.iter().flat_map(|figure| grid.series.iter().map(move |series| title(series, *figure))));
     let mut rows = vec![head.into_iter().map(|cell| Piece::new(cell, Tone::Faint)).collect::<Vec<_>>()];
