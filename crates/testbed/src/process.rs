@@ -6,7 +6,8 @@
 use std::io::Read;
 use std::mem;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -58,6 +59,16 @@ impl Ended {
 /// Where it cannot be started.
 pub fn ended(command: &mut Command, limit: Duration) -> Ended {
     started(command).end(limit)
+}
+
+/// Copies `program` to `path`, where anybody may run it. Another process writes the copy: a file that this one has open for writing
+/// is busy, and cannot be run, for as long as a child has it that another thread is just starting.
+///
+/// # Panics
+/// Where it cannot be copied.
+pub fn copy_program(program: &Path, path: &Path) {
+    let copied = Command::new("install").args(["-m", "755"]).args([program, path]).status();
+    assert!(copied.as_ref().is_ok_and(ExitStatus::success), "{}: {copied:?}", path.display());
 }
 
 /// Starts `command`, in a process group of its own, and reads what it says meanwhile.

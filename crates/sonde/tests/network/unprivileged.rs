@@ -7,6 +7,7 @@ use std::process::{Output, Stdio};
 
 use rustix::process::geteuid;
 use tempfile::TempDir;
+use testbed::process::copy_program;
 
 use crate::scene::{Scene, counts, document, installed, let_ping, run};
 
@@ -17,10 +18,8 @@ const NOBODY: &str = "65534";
 fn program() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("sonde");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sonde"), &copy).expect("a copy");
-    for path in [folder.path(), &copy] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("open to all");
-    }
+    copy_program(assert_cmd::cargo::cargo_bin!("sonde"), &copy);
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open to all");
     folder
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
+use testbed::process::copy_program;
+
 use crate::lab::scene::{User, said};
 
 #[test]
@@ -121,7 +123,7 @@ fn without_root_a_lab_takes_a_user_namespace_and_no_sshd() {
     let home = user.home().join("nobody");
     fs::create_dir(&home).unwrap();
     let program = home.join("sonde");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sonde"), &program).unwrap();
+    copy_program(assert_cmd::cargo::cargo_bin!("sonde"), &program);
     let allow = Command::new("chown").args(["-R", "65534:65534"]).arg(user.home()).status().unwrap();
     assert!(allow.success());
     let as_nobody = |words: &[&str]| {

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::geteuid;
 use test_case::test_case;
+use testbed::process::copy_program;
 
 use crate::reach::scene::{address, chain, check, each_check, run, set, sonde, target};
 
@@ -92,10 +93,8 @@ fn without_a_privilege_all_but_echo_is_asked_and_the_rest_says_why_not() {
     // Where anybody may run it: the folder it was built in may be closed to others.
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("sonde");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sonde"), &copy).expect("a copy");
-    for path in [folder.path(), &copy] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("open to all");
-    }
+    copy_program(assert_cmd::cargo::cargo_bin!("sonde"), &copy);
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open to all");
     let text = |target: &str| {
         let mut command = chain.near().command("setpriv");
         command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]);

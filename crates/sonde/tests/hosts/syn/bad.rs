@@ -7,6 +7,7 @@ use std::process::{Output, Stdio};
 
 use rustix::process::geteuid;
 use test_case::test_case;
+use testbed::process::copy_program;
 
 use crate::syn::scene::{OPEN, Scene, counts, document, run, sonde_in};
 
@@ -22,10 +23,8 @@ fn without_the_capability_it_is_named_with_what_still_works() {
     let Some(scene) = Scene::new(what) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("sonde");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sonde"), &program).expect("a copy");
-    for path in [folder.path(), &program] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("open to all");
-    }
+    copy_program(assert_cmd::cargo::cargo_bin!("sonde"), &program);
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open to all");
     let as_nobody = |words: &[&str]| -> Output {
         let mut command = scene.near().command("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--bounding-set", "-all"]);

@@ -7,7 +7,7 @@ use rustix::process::geteuid;
 use tempfile::TempDir;
 
 use crate::ping_pairs::scene::Scene;
-use testbed::process::{Ended, LIMIT, ended};
+use testbed::process::{Ended, LIMIT, copy_program, ended};
 
 /// The number of `nobody` on every Linux system.
 const NOBODY: &str = "65534";
@@ -16,10 +16,8 @@ const NOBODY: &str = "65534";
 fn program() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("ping");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sonde"), &copy).expect("a copy");
-    for path in [folder.path(), &copy] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("open to all");
-    }
+    copy_program(assert_cmd::cargo::cargo_bin!("sonde"), &copy);
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open to all");
     folder
 }
 
