@@ -167,16 +167,6 @@ fn the_cpus_are_calibrated() {
 }
 
 #[test]
-fn several_iterations_go_over_one_control_connection() {
-    let server = Ours::start();
-    let words = ["-t", "UDP_RR", "-l", "1", "-i", "4,3", "-I", "99,5"];
-    // It asks for the port of the first time again, which the system may have given to somebody else by then.
-    let port = format!(",{}", port::free());
-    let Some(told) = told(&server, "127.0.0.1", &words, &["-P", &port]) else { return };
-    assert!((3.0..=4.0).contains(&number(&told, "CONFIDENCE_ITERATION")), "{told:?}");
-}
-
-#[test]
 fn what_is_asked_of_the_socket_is_set() {
     let server = Ours::start();
     let specific = ["-D", "-S", "50000,60000", "-K", "reno", "-m", "2000", "-M", "3000", "-P", ",0", "-y", "3,4"];

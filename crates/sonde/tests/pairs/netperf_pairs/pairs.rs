@@ -123,6 +123,7 @@ const CRR: &[(&str, &str)] = &[("DIRECTION", "Connect|Send|Recv"), ("THROUGHPUT_
 #[test_case("-t TCP_RR -l -100 -T 0,0", "", Count(100), &[("LOCAL_CPU_BIND", "0"), ("REMOTE_CPU_BIND", "0")]; "TCP_RR on chosen CPUs")]
 #[test_case("-t TCP_RR -l -100 -B some", "-s 32768 -S 32768", Count(100), &[("RESULT_BRAND", "\"some\""), ("LSS_SIZE_REQ", "32768"), ("RSR_SIZE_REQ", "32768")]; "TCP_RR with chosen buffers")]
 #[test_case("-t UDP_RR -l 1", "", Time, RR; "UDP_RR by time")]
+#[test_case("-t UDP_RR -l 1 -i 3,3 -I 95,10", "-P ,{b}", Time, &[("CONFIDENCE_ITERATION", "3"), ("CONFIDENCE_LEVEL", "95")]; "UDP_RR to confidence")]
 // By count the original waits for ever for a datagram that a busy host dropped, unless `-e` says how long.
 #[test_case("-t UDP_RR -l -500", "-e 2", Count(500), RR; "UDP_RR by count")]
 #[test_case("-t UDP_RR -l -500", "-r 100,1400 -e 2", Count(500), &[("REQUEST_SIZE", "100"), ("RESPONSE_SIZE", "1400")]; "UDP_RR of other sizes")]
