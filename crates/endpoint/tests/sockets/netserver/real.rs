@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::process::{Command, Output};
 
 use endpoint::clock::Monotonic;
+use measure::method::Carrier;
 use measure::unit::Nanos;
 use protocol::netperf::data::PAD;
 use protocol::netperf::passphrase::Passphrase;
 use test_case::test_case;
-use testbed::port;
+use testbed::{port, wait};
 
 use super::Ours;
 
@@ -196,6 +197,8 @@ fn the_data_port_is_the_one_asked_for_or_the_test_is_refused() {
     assert!(!refused.status.success());
     assert!(text(&refused).contains("98"), "{}", text(&refused));
     drop(taken);
+    // A child that another test is just starting may have it a moment longer.
+    wait::until("the port to be free", || !port::listens(Carrier::Tcp, port));
     let free = netperf(&server, "127.0.0.1", &asked).unwrap();
     assert!(free.status.success(), "{}", text(&free));
 }
