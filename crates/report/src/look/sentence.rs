@@ -5,7 +5,7 @@ use logbook::record::Ended;
 use measure::comparison::Word;
 use measure::look::{Believed, Cause, Finding, Look, Stands, Subject, Sums};
 use measure::method::Carrier;
-use measure::reach::{Service, Transport};
+use measure::reach::{Seen, Service, Transport, Verdict};
 
 use super::name;
 use crate::number;
@@ -67,7 +67,23 @@ fn lost(look: &Look) -> Option<String> {
 }
 
 fn nothing(look: &Look) -> String {
-    format!("{} did not answer: no reply to ICMP echo, nor on {}", look.host, ports(look, None))
+    let host = &look.host;
+    if has_answered(look) {
+        return format!("{host} answers, but no time was measured");
+    }
+    if has_port(look, Verdict::Refused) {
+        return format!("{host} has no open port among {}, and does not answer ICMP echo", ports(look, None));
+    }
+    format!("{host} did not answer: no reply to ICMP echo, nor on {}", ports(look, None))
+}
+
+/// Whether anything accepted or answered when it was first asked; an end before the first round leaves it at that.
+fn has_answered(look: &Look) -> bool {
+    look.addresses.iter().any(|asked| matches!(asked.echo, Seen::Answer { .. })) || has_port(look, Verdict::Open)
+}
+
+fn has_port(look: &Look, verdict: Verdict) -> bool {
+    look.addresses.iter().flat_map(|asked| &asked.ports).any(|port| port.verdict == verdict)
 }
 
 /// `11 ports`; of one transport where it is named.
@@ -88,6 +104,7 @@ pub(super) fn no_program(look: &Look) -> Option<String> {
         Some(_) => {
             Some(format!("No program answered ({tcp}, {udp} ports) → run `sonde serve` there, or name a port (--port)"))
         }
+        None if has_answered(look) => None,
         None => Some(format!("Nothing answered → name an open port (--port), or run `sonde check {}`", look.host)),
     }
 }

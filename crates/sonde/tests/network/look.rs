@@ -202,7 +202,9 @@ fn first_numbers_are_there_before_the_end_which_a_signal_may_bring() {
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).expect("text");
     assert_eq!(child.wait().expect("ended").code(), Some(130));
-    assert!(rest.contains("interrupted by SIGINT") && rest.contains("(p50)"), "{rest}");
+    // Whether a round was complete by then is not known; that somebody answered is.
+    let said = rest.contains("(p50)") || rest.contains("answers, but no time was measured");
+    assert!(rest.contains("interrupted by SIGINT") && said, "{rest}");
 }
 
 #[test_case(false; "v4")]
