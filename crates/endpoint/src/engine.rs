@@ -161,7 +161,7 @@ pub enum Ended {
 /// them would only be a flood.
 pub const MOST_REFUSED: u64 = 20;
 
-/// How a run ends by one more refusal, where it does.
+/// The end of a run of handshakes by a refusal too many; `None` where it goes on.
 fn refusals_end(told: &Told<'_>, counts: &Counts, fault: Fault) -> Option<Ended> {
     let floods = matches!(told.method.traffic, Traffic::Handshake { .. }) && !told.method.schedule.has_instants();
     let refused = matches!(fault, Fault::Refused(_)) && counts.refused >= MOST_REFUSED;

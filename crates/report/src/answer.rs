@@ -74,7 +74,7 @@ fn caveats(record: &Record) -> Vec<String> {
     caveats
 }
 
-/// Whether every request was refused: then the run was not worth going on with, and the peer is not lost but never took part.
+/// A closed port refused every request: the peer is not lost, it never took part.
 pub(crate) fn is_closed(record: &Record) -> bool {
     let counts = record.outcome.as_ref().map(|outcome| &outcome.counts);
     counts.is_some_and(|counts| counts.scheduled > 0 && counts.refused == counts.scheduled)
@@ -286,12 +286,7 @@ fn port(record: &Record, outcome: &Outcome, probes: &Probes) -> Option<String> {
     }
     let sent = outcome.counts.scheduled.saturating_sub(outcome.counts.send_failed);
     let (answered, of) = (grouped(outcome.counts.answered), number::count(sent, "SYN", "SYNs"));
-    let of_host =
-        if record.target.own_reflector || record.warnings.iter().any(|one| matches!(one, Warning::SameHost { .. })) {
-            " of this host itself"
-        } else {
-            ""
-        };
+    let of_host = if record.target.own_reflector || is_same_host(record) { " of this host itself" } else { "" };
     let times = quantile(&outcome.response, 0.5).map_or_else(String::new, |p50| format!(", p50 {p50}"));
     Some(match (open, closed, rest + probes.unseen) {
         (1.., 0, 0) => format!("Port {port}{of_host} is open: {answered} of {of} got SYN-ACK{times}"),
@@ -322,7 +317,7 @@ fn streams(record: &Record, stream: &Throughput) -> String {
         format!("over {}", number::count(count, &format!("{protocol} stream"), &format!("{protocol} streams")));
     let place = if record.target.own_reflector {
         ", loopback only"
-    } else if record.warnings.iter().any(|warning| matches!(warning, Warning::SameHost { .. })) {
+    } else if is_same_host(record) {
         ", within this host"
     } else {
         ""

@@ -26,8 +26,12 @@ pub fn answer(found: &LookDocument) -> String {
 fn opening(look: &Look, reference: Believed) -> String {
     let leg = &look.legs[reference.leg as usize];
     let half = leg.sums.quantiles.iter().find(|quantile| quantile.q == 0.5);
-    let median = half.and_then(|half| number::quantile(half).or_else(|| Some(format!("~{}", half.value_ns?))));
-    let median = median.unwrap_or_default();
+    // Fewer replies than a percentile is printed of are named with their number.
+    let few = || {
+        Some(format!("~{} (median of only {})", half?.value_ns?, number::count(leg.sums.answered, "reply", "replies")))
+    };
+    let supported = || Some(format!("{} (p50)", half.and_then(number::quantile)?));
+    let Some(median) = supported().or_else(few) else { return nothing(look) };
     let host = &look.host;
     match reference.stands {
         Stands::Application => {
@@ -37,13 +41,13 @@ fn opening(look: &Look, reference: Believed) -> String {
                 who => format!(", answered by {who}"),
             };
             let median = median.strip_prefix('~').map_or(median.clone(), |rough| format!("About {rough}"));
-            format!("{median} (p50): a {protocol} request to {host}, one every {}{who}", look.interval_ns)
+            format!("{median}: a {protocol} request to {host}, one every {}{who}", look.interval_ns)
         }
         Stands::Handshake => {
             let port = leg.port.map_or_else(String::new, |port| format!(", port {port}"));
-            format!("{median} (p50): TCP connect to {host}{port}. No program's reply was measured.")
+            format!("{median}: TCP connect to {host}{port}. No program's reply was measured.")
         }
-        Stands::Echo => format!("Only ICMP answered: {median} (p50). Applications do not use ICMP."),
+        Stands::Echo => format!("Only ICMP answered: {median}. Applications do not use ICMP."),
     }
 }
 
