@@ -1,6 +1,6 @@
 //! The founders' commands of `sonde pkb`, whole: machines made, measured, told in PKB's samples, and removed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustix::process::Signal;
 use test_case::test_case;
@@ -9,32 +9,55 @@ use testbed::wait;
 
 use crate::world::{Sample, World};
 
-/// The metrics of netperf's exchanges behind the test's name, with their units. How many of the rare quantiles are told depends on
-/// how many exchanges a second held.
-const EXCHANGE: [(&str, &str); 9] = [
+/// The metrics of netperf's exchanges behind the test's name, with their units, but for the quantiles.
+const EXCHANGE: [(&str, &str); 5] = [
     ("_Transaction_Rate", "transactions_per_second"),
     ("_Latency_Histogram", "us"),
-    ("_Latency_p10", "us"),
-    ("_Latency_p50", "us"),
-    ("_Latency_p90", "us"),
-    ("_Latency_p99", "us"),
     ("_Latency_min", "us"),
     ("_Latency_max", "us"),
     ("_Latency_stddev", "us"),
 ];
-const RARE: [&str; 3] = ["_Latency_p99.9", "_Latency_p99.99", "_Latency_p99.999"];
+/// The quantiles that PKB asks for, and of how many exchanges each is one.
+const QUANTILES: [(&str, u64); 7] = [
+    ("_Latency_p10", 10),
+    ("_Latency_p50", 2),
+    ("_Latency_p90", 10),
+    ("_Latency_p99", 100),
+    ("_Latency_p99.9", 1_000),
+    ("_Latency_p99.99", 10_000),
+    ("_Latency_p99.999", 100_000),
+];
 /// Metadata of each sample of a pair of machines.
 const PAIR: [&str; 6] =
     ["ip_type", "sending_zone", "receiving_zone", "sending_machine_type", "receiving_machine_type", "vm_1_cloud"];
 const NETPERF: [&str; 4] = ["netperf_test_length", "netperf_warmup_test_length", "sending_thread_count", "max_iter"];
 const SHORT: [&str; 2] = ["--netperf_test_length=1", "--netperf_warmup_test_length=0"];
 
-/// Every wanted metric with its unit, and none of PKB's beside them.
-fn assert_metrics(samples: &[&Sample], wanted: &[(String, &str)], rare: &[String], ended: &Ended) {
+/// Every metric of one of netperf's tests of exchanges, with the quantiles that as many exchanges as its histogram holds resolve.
+/// An exchange that the end cut off is not in the histogram and counts none the less, so one more may resolve one more.
+fn assert_exchange(samples: &[Sample], test: &str, ended: &Ended) {
+    let own = of(samples, test);
+    let histogram = own.iter().find(|sample| sample.metric == format!("{test}_Latency_Histogram"));
+    let histogram = histogram.unwrap_or_else(|| panic!("no histogram: {}", ended.told())).label("histogram");
+    let counts: BTreeMap<String, u64> = serde_json::from_str(histogram).unwrap_or_else(|_| panic!("{histogram}"));
+    let answered: u64 = counts.values().sum();
+    let told = |least: fn(u64) -> u64| -> Vec<String> {
+        let resolved = QUANTILES.iter().filter(|(_, of)| answered >= least(*of));
+        resolved.map(|(end, _)| format!("{test}{end}")).collect()
+    };
+    let fixed = EXCHANGE.map(|(end, unit)| (format!("{test}{end}"), unit));
+    let wanted: Vec<(String, &str)> =
+        fixed.into_iter().chain(told(|of| of).into_iter().map(|name| (name, "us"))).collect();
+    let edge: Vec<String> = told(|of| of - 1).split_off(told(|of| of).len());
+    assert_metrics(&own, &wanted, &edge, ended);
+}
+
+/// Every wanted metric with its unit, and none of PKB's beside them but those that may be there.
+fn assert_metrics(samples: &[&Sample], wanted: &[(String, &str)], may: &[String], ended: &Ended) {
     let told: BTreeSet<(&str, &str)> = samples
         .iter()
         .map(|sample| (sample.metric.as_str(), sample.unit.as_str()))
-        .filter(|(metric, _)| !metric.starts_with("sonde_") && !rare.iter().any(|rare| rare == metric))
+        .filter(|(metric, _)| !metric.starts_with("sonde_") && !may.iter().any(|may| may == metric))
         .collect();
     let wanted: BTreeSet<(&str, &str)> = wanted.iter().map(|(metric, unit)| (metric.as_str(), *unit)).collect();
     assert_eq!(told, wanted, "{}", ended.told());
@@ -74,8 +97,7 @@ fn netperf_within_a_zone(cloud: usize, flags: &[&str], called: &str) {
     let samples = world.samples();
     for test in ["TCP_RR", "UDP_RR"] {
         let own = of(&samples, test);
-        let wanted: Vec<(String, &str)> = EXCHANGE.map(|(end, unit)| (format!("{test}{end}"), unit)).to_vec();
-        assert_metrics(&own, &wanted, &RARE.map(|end| format!("{test}{end}")), &ended);
+        assert_exchange(&samples, test, &ended);
         assert_labels(&own, PAIR.into_iter().chain(NETPERF));
     }
     assert_labels(&of(&samples, "TCP_RR"), ["netperf_mss"]);
@@ -115,8 +137,7 @@ fn streams_and_a_mesh_between_zones_one_benchmark_after_the_other() {
     let mesh: Vec<&Sample> = samples.iter().filter(|sample| sample.test == "mesh_network").collect();
     assert_metrics(&mesh, &[("TCP_RR_Average_Latency".to_owned(), "ms")], &[], &ended);
     assert_labels(&mesh, ["number_machines", "number_connections"]);
-    let crr: Vec<(String, &str)> = EXCHANGE.map(|(end, unit)| (format!("TCP_CRR{end}"), unit)).to_vec();
-    assert_metrics(&of(&samples, "TCP_CRR"), &crr, &RARE.map(|end| format!("TCP_CRR{end}")), &ended);
+    assert_exchange(&samples, "TCP_CRR", &ended);
     let stream: Vec<&Sample> = of(&samples, "TCP_STREAM");
     let streams = ["TCP_STREAM_Throughput", "TCP_STREAM_Throughput_1stream"].map(|name| (name.to_owned(), "Mbits/sec"));
     assert_metrics(&stream, &streams, &[], &ended);
@@ -158,9 +179,7 @@ fn stages_apart() {
     stage("prepare");
     assert!(world.samples().is_empty());
     let ended = stage("run");
-    let wanted: Vec<(String, &str)> = EXCHANGE.map(|(end, unit)| (format!("UDP_RR{end}"), unit)).to_vec();
-    let samples = world.samples();
-    assert_metrics(&of(&samples, "UDP_RR"), &wanted, &RARE.map(|end| format!("UDP_RR{end}")), &ended);
+    assert_exchange(&world.samples(), "UDP_RR", &ended);
     stage("cleanup");
     let left = walkdir(&world.scene.path("cloud/machines/0/home/.cache"));
     assert!(left.is_empty(), "the program is taken away again: {left:?}");
