@@ -14,6 +14,7 @@ pub mod document;
 pub mod inventory;
 pub mod namespace;
 pub mod network;
+pub mod own;
 pub mod pairs;
 pub mod rounds;
 pub mod transport;

@@ -7,7 +7,6 @@
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -20,6 +19,8 @@ use logbook::record::Record;
 use measure::unit::Nanos;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::own;
+
 /// How often a run is looked after while it goes on.
 const LOOK: Nanos = Nanos::millis(10);
 /// How long a run may take to end in order when it was asked to, before it is killed.
@@ -28,7 +29,7 @@ const GRACE: Nanos = Nanos::secs(5);
 /// Who makes the runs.
 #[derive(Clone, Debug)]
 pub struct Runner {
-    /// The words in front of the measuring command: this program, or whatever leads to it elsewhere.
+    /// The words in front of the measuring command, which lead to the program elsewhere; none: this very program.
     pub prefix: Vec<OsString>,
 }
 
@@ -43,11 +44,8 @@ pub enum Run {
 
 impl Runner {
     /// Runs of this very program on this host.
-    ///
-    /// # Errors
-    /// What the system says where it does not tell which program this is.
-    pub fn here() -> io::Result<Self> {
-        std::env::current_exe().map(|program: PathBuf| Self { prefix: vec![program.into_os_string()] })
+    pub fn here() -> Self {
+        Self { prefix: Vec::new() }
     }
 
     /// Makes one run of `words` (a measuring command and its options) and waits for it, at most for `most`; `stop` has it end
@@ -60,9 +58,12 @@ impl Runner {
     }
 
     fn spawn(&self, words: &[String]) -> io::Result<Child> {
-        let (program, prefix) = self.prefix.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        Command::new(program)
-            .args(prefix)
+        let mut command = self.prefix.split_first().map_or_else(own::command, |(program, prefix)| {
+            let mut command = Command::new(program);
+            command.args(prefix);
+            command
+        });
+        command
             .args(words)
             .args(["--json", "--quiet"])
             .stdin(Stdio::null())

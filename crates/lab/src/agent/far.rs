@@ -15,6 +15,7 @@ use measure::unit::Nanos;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Ended, Hello, Order, Told, VERSION};
+use crate::own;
 
 /// The environment's word by which what an agent starts knows that it is to end with the agent.
 pub const CHILD: &str = "SONDE_AGENT";
@@ -99,6 +100,7 @@ impl Start {
 
     fn spawn(&self) -> io::Result<Child> {
         Command::new(&self.program)
+            .arg0(own::NAME)
             .args(&self.words)
             .env(CHILD, std::process::id().to_string())
             .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })

@@ -1,9 +1,11 @@
 //! `sonde agent`: this program on a host of a plan, told what to run by JSON lines. People need not call it.
 
 use std::io;
+use std::path::Path;
 
 use clap::Args;
 use lab::agent::far;
+use lab::own;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::exit::Exit;
@@ -18,10 +20,8 @@ pub struct AgentOptions {}
 /// # Errors
 /// Nobody takes its lines any more.
 pub fn run() -> Result<Exit, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::usage(format!("cannot tell which program this is: {error}")))?;
     let named = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    far::attend(io::stdin().lock(), io::stdout(), &program, named)
+    far::attend(io::stdin().lock(), io::stdout(), Path::new(own::PROGRAM), named)
         .map_err(|error| Failure::usage(format!("standard output: nobody listens to this agent: {error}")))?;
     Ok(Exit::Done)
 }

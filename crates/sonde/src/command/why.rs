@@ -92,8 +92,7 @@ fn warn_of_few(blocks: u32, question: &Question, output: &Output) {
 /// # Errors
 /// It does not answer.
 fn look(base: &Words) -> Result<(bool, u32), Failure> {
-    let runner =
-        Runner::here().map_err(|error| Failure::usage(format!("cannot tell which program this is: {error}")))?;
+    let runner = Runner::here();
     let run = |option: Option<&str>| {
         let mut words = base.clone();
         words.say("--time", Some(LOOK.to_owned()));

@@ -56,7 +56,8 @@ const TUTORIALS: [&str; 2] = ["docs/tutorial.md", "docs/ja/tutorial.md"];
 fn ping_prints_what_the_tutorial_shows() {
     let seen = printed(&mut sonde(&["ping", "-c", "10", "-i", "0.01", "127.0.0.1"]));
     for page in TUTORIALS {
-        assert_eq!(form(&seen), form(&screen(page, "ping")), "{page}");
+        // A host that is slow now and then has several requests out at once, which ping says in a word of its own.
+        assert_eq!(form(&seen).replace(", pipe 0", ""), form(&screen(page, "ping")), "{page}");
     }
 }
 

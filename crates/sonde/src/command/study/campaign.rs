@@ -48,8 +48,7 @@ impl<'a> Campaign<'a> {
     /// # Errors
     /// What the system says where it grants no thread, or does not tell which program this is.
     pub fn new(output: &'a Arc<Output>) -> Result<Self, Failure> {
-        let runner =
-            Runner::here().map_err(|error| Failure::usage(format!("cannot tell which program this is: {error}")))?;
+        let runner = Runner::here();
         let (stop, told) = (Stop::default(), Arc::new(Mutex::new(String::from("nothing was measured yet"))));
         let (asked, line, out) = (stop.clone(), Arc::clone(&told), Arc::clone(output));
         let interruption =

@@ -61,7 +61,7 @@ fn hosts_that_hang_cost_their_own_cells_and_a_bounded_time() {
     let bad: String =
         [(4, &hangs), (5, &rubbish), (6, &refused)].iter().map(|(number, way)| host(*number, way)).collect();
     let plan = lab.write("plan.toml", &format!("port = {}\n{methods}{good}{bad}", lab.port()));
-    let (code, run, said) = lab.run(&[&plan, "--patience", "5s"]);
+    let (code, run, said) = lab.run(&[&plan, "--patience", "15s"]);
     assert_eq!(code, Some(3), "{said}");
     let (measured, not): (Vec<_>, Vec<_>) = cells(&run).into_iter().partition(|(_, measured)| *measured);
     assert_eq!((measured.len(), not.len()), (6, 24), "three hosts with each other; 30 in all");
@@ -197,6 +197,25 @@ fn a_host_that_is_killed_in_the_middle_is_marked_and_measured_when_it_is_back() 
         cells(&run).into_iter().filter(|(_, measured)| *measured).map(|(name, _)| name).collect();
     assert_eq!(measured.len(), 18);
     assert_eq!(running(&lab.port().to_string()), [] as [String; 0]);
+}
+
+#[test]
+fn a_program_that_is_replaced_on_its_host_goes_on() {
+    let lab = Lab::new();
+    let way = ssh(&lab, "ssh", "");
+    let methods = methods_of(&[("tcp_rr", "rtt --tcp -t 300ms --warm-up 0")]);
+    let hosts: String = (1..=2).map(|number| host(number, &way)).collect();
+    let plan = lab.write("plan.toml", &format!("port = {}\nrepeats = 3\n{methods}{hosts}", lab.port()));
+    let mut child = lab.start(&[&plan, "--no-check", "--json", "-o", &lab.path("run.json").display().to_string()]);
+    wait::until("h2 serves", || agent_of("127.0.0.2").is_some());
+    // As a host with the same home does, or an upgrade.
+    for entry in std::fs::read_dir(lab.path(".cache/sonde")).unwrap() {
+        std::fs::remove_dir_all(entry.unwrap().path()).unwrap();
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(lab.path("run.json")).unwrap()).unwrap();
+    let cells = cells(&run);
+    assert!(cells.len() == 6 && cells.iter().all(|(_, measured)| *measured), "{:#}", run["cells"]);
 }
 
 /// The process that started the reflector at this address.
