@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_pro
 use crate::port;
 
 /// How long a program may take that no test says otherwise of. Its end by this is a failure, never a result.
-pub const LIMIT: Duration = Duration::from_mins(1);
+pub const LIMIT: Duration = Duration::from_mins(3);
 
 /// How often a condition is looked at that nothing tells of: that a socket is bound.
 const LOOK: Duration = Duration::from_millis(5);

@@ -27,7 +27,7 @@ fn a_planted_difference_is_found_with_its_size_and_one_beyond_the_limit_is_a_fai
     let target = scene.target(false);
     let sides = [format!("{target} --port 7001"), format!("{target} --port 7002")];
     let common = "-c 40 --every 5ms --window 1 --warm-up 50ms --no-stamps";
-    let words = [&sides[0], &sides[1], "--with", common, "--fail-if", "p50>+100%", "--figures", "p50", "--runs", "6"];
+    let words = [&sides[0], &sides[1], "--with", common, "--fail-if", "p50>+10%", "--figures", "p50", "--runs", "6"];
     let (found, code) = compare(&scene, &words);
     let comparison = "/comparisons/0";
     let figure = format!("{comparison}/figures/0/compared");
