@@ -1,0 +1,121 @@
+use fastrand::Rng;
+
+use super::*;
+use crate::statistics::simulated::normal;
+
+/// Rounds of flows whose times are `base` and their own shift, with noise of a heavy tail, spikes, and a drift that all of a round share.
+/// Units of nanoseconds; the interquartile range of the noise is about 5 µs.
+fn world(rng: &mut Rng, shifts: &[f64], rounds: usize) -> Vec<Round> {
+    let mut drift = 0.0;
+    let draw = |rng: &mut Rng| 4_300.0 * (0.8 * normal(rng)).exp() * if rng.u32(0..50) == 0 { 20.0 } else { 1.0 };
+    (0..rounds)
+        .map(|_| {
+            drift = 0.8 * drift + 6_000.0 * normal(rng);
+            shifts.iter().map(|shift| Some(100_000.0 + drift + shift + draw(rng))).collect()
+        })
+        .collect()
+}
+
+fn sizes(found: &Groups) -> Vec<usize> {
+    found.groups.iter().map(|group| group.flows.len()).collect()
+}
+
+/// Flow n of world `shifts` belongs to the group of its shift, of which there are as many as shifts.
+fn is_exact(found: &Groups, shifts: &[f64]) -> bool {
+    let mut levels = shifts.to_vec();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    found.groups.len() == levels.len()
+        && found
+            .groups
+            .iter()
+            .zip(&levels)
+            .all(|(group, level)| group.flows.iter().all(|flow| shifts[*flow as usize] == *level))
+}
+
+fn members(rng: &mut Rng, flows: usize, levels: &[f64]) -> Vec<f64> {
+    let mut shifts: Vec<f64> = (0..flows).map(|flow| levels[flow % levels.len()]).collect();
+    rng.shuffle(&mut shifts);
+    shifts
+}
+
+#[test]
+fn flows_that_do_not_differ_are_one_group() {
+    let mut rng = Rng::with_seed(1);
+    for (flows, rounds) in [(8, 6), (16, 30), (64, 24)] {
+        let split = (0..100).filter(|seed| groups(&world(&mut rng, &vec![0.0; flows], rounds), *seed).groups.len() > 1);
+        let split = split.count();
+        assert!(split <= 5, "{split} of 100 with {flows} flows and {rounds} rounds");
+    }
+}
+
+#[test]
+fn offsets_that_do_not_matter_are_one_group_however_sure_they_are() {
+    let mut rng = Rng::with_seed(2);
+    let split = (0..50).filter(|seed| {
+        let shifts: Vec<f64> = (0..16).map(|_| 1_000.0 * normal(&mut rng)).collect();
+        groups(&world(&mut rng, &shifts, 60), *seed).groups.len() > 1
+    });
+    assert_eq!(split.count(), 0);
+}
+
+#[test]
+fn two_four_and_eight_groups_are_found_with_every_flow_in_its_own() {
+    let mut rng = Rng::with_seed(3);
+    for (levels, flows) in [(2, 16), (4, 32), (8, 64)] {
+        let levels: Vec<f64> = (0..levels).map(|level| f64::from(level) * 20_000.0).collect();
+        let exact = (0..20).filter(|seed| {
+            let shifts = members(&mut rng, flows, &levels);
+            is_exact(&groups(&world(&mut rng, &shifts, 60), *seed), &shifts)
+        });
+        let exact = exact.count();
+        assert!(exact >= 19, "{exact} of 20 with {} levels", levels.len());
+    }
+}
+
+#[test]
+fn the_few_rounds_of_a_first_look_show_a_path_that_is_much_longer() {
+    let mut rng = Rng::with_seed(4);
+    let shown = (0..100).filter(|seed| {
+        let shifts = members(&mut rng, 8, &[0.0, 300_000.0]);
+        is_exact(&groups(&world(&mut rng, &shifts, 6), *seed), &shifts)
+    });
+    let shown = shown.count();
+    assert!(shown >= 70, "{shown} of 100");
+}
+
+#[test]
+fn a_shift_is_told_with_its_size_and_of_the_slower_group() {
+    let mut rng = Rng::with_seed(5);
+    let shifts = [0.0, 300_000.0, 0.0, 0.0, 300_000.0, 0.0, 300_000.0, 300_000.0];
+    let found = groups(&world(&mut rng, &shifts, 30), 1);
+    assert_eq!(found.groups[0].flows, [0, 2, 3, 5]);
+    assert_eq!(found.groups[1].flows, [1, 4, 6, 7]);
+    assert_eq!(found.groups[0].shift, None);
+    let shift = found.groups[1].shift.unwrap();
+    assert!(shift.low.unwrap() <= 300_000.0 && 300_000.0 <= shift.high.unwrap(), "{shift:?}");
+    assert!((290_000.0..310_000.0).contains(&shift.value), "{shift:?}");
+}
+
+#[test]
+fn what_was_not_answered_is_left_out() {
+    let mut rng = Rng::with_seed(6);
+    let mut rounds = world(&mut rng, &[0.0, 300_000.0, 0.0, 300_000.0, 0.0], 40);
+    for (number, round) in rounds.iter_mut().enumerate() {
+        round[number % 4] = None;
+        round[4] = None;
+    }
+    let found = groups(&rounds, 1);
+    assert_eq!(sizes(&found), [2, 2], "the one that never answered is in none: {found:?}");
+}
+
+#[test]
+fn nothing_and_one_flow_are_no_groups_and_one() {
+    assert_eq!(groups(&[], 1), Groups { groups: Vec::new(), least_ns: LEAST_NS });
+    let silent = vec![vec![None, None]; 10];
+    assert!(groups(&silent, 1).groups.is_empty());
+    let one = groups(&vec![vec![Some(50_000.0)]; 10], 1);
+    assert_eq!((sizes(&one), one.least_ns), (vec![1], 2_500.0));
+    let equal = groups(&vec![vec![Some(50_000.0); 4]; 10], 1);
+    assert_eq!(sizes(&equal), [4]);
+}
