@@ -97,6 +97,9 @@ pub struct Leg {
 pub struct Timed {
     /// Number of the round: intervals of the monotonic clock, a count.
     pub round: u64,
+    /// Which of the leg's connections, or sockets, it went by, a number from 0. A handshake makes a connection of its own each time.
+    #[serde(default)]
+    pub flow: u32,
     /// From the send to the reply, nanoseconds; absent where there was no sound reply in time.
     pub rtt_ns: Option<Nanos>,
 }
@@ -250,6 +253,11 @@ pub enum Subject {
         /// The one at the first address, a number from 0.
         against: u32,
     },
+    /// Connections of a leg, its slowest group of them held against its quickest.
+    Flows {
+        /// Which, a number from 0.
+        leg: u32,
+    },
     /// Exchanges back to back, held against those of the rounds.
     Burst {
         /// Which, a number from 0.
@@ -281,8 +289,10 @@ pub enum Subject {
 pub enum Cause {
     /// The kernel answers, and no program is woken.
     NobodyWoken,
-    /// Echo requests take another path than TCP does, or wait on it.
+    /// Echo requests take another path than TCP does, or wait on it; or a box nearer than the host answers TCP.
     SlowIcmp,
+    /// Connections that differ in their ports alone take different times: several paths, or queues, share them out.
+    Flow,
     /// Another box than the host refuses.
     AnotherHop,
     /// It is filtered: by a firewall, or by the host itself.
@@ -306,7 +316,8 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::NobodyWoken => "the kernel answers, and no program is woken",
-            Self::SlowIcmp => "ICMP takes another, slower path than TCP",
+            Self::SlowIcmp => "ICMP takes another, slower path than TCP, or a nearer box answers TCP",
+            Self::Flow => "connections to the same port differ",
             Self::AnotherHop => "another box than the host refuses",
             Self::Filtered => "filtered by a firewall, or by the host itself",
             Self::Interval => "only the interval differs, and what has not run for a while takes longer",
@@ -377,6 +388,15 @@ impl Sums {
 
     /// The median, whether or not it may be printed; `None` where nothing was answered.
     pub fn median(&self) -> Option<Nanos> {
-        self.quantiles.iter().find(|quantile| quantile.q == 0.5)?.value_ns
+        self.at(0.5)
+    }
+
+    /// A quartile or one of [`SHOWN`], whether or not it may be printed; `None` of another, and where nothing was answered.
+    pub fn at(&self, q: f64) -> Option<Nanos> {
+        match q {
+            0.25 => self.p25_ns,
+            0.75 => self.p75_ns,
+            _ => self.quantiles.iter().find(|quantile| quantile.q == q)?.value_ns,
+        }
     }
 }

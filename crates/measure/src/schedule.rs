@@ -33,11 +33,15 @@ impl<'t> Due<'t> {
             if matches!(schedule, Schedule::Bursts { .. } | Schedule::Poisson { .. }) { 0 } else { u64::from(turn) };
         // RFC 3432: a periodic stream starts at a random phase within one interval. The phase is one of the clock, so that
         // streams whose seeds are chosen for it keep apart whenever each of them starts.
-        let start = match schedule {
-            Schedule::Every { interval_ns } if turn == 0 && share == 1 => {
-                first(start, interval_ns, phase(interval_ns, seed))
+        // Of several connections each has its own instants of the clock, so that they keep their turns whenever each of them starts.
+        let (start, next) = match schedule {
+            Schedule::Every { interval_ns } => {
+                let cycle = Nanos(interval_ns.0.saturating_mul(share));
+                let own =
+                    Nanos(interval_ns.0.saturating_mul(u64::from(turn)).saturating_add(phase(interval_ns, seed).0));
+                (first(start, cycle, own), 0)
             }
-            _ => start,
+            _ => (start, next),
         };
         let mut due = Self { schedule, trace: &[], start, next, drawn: 0.0, rng, share, bursts: (0, 1) };
         if let Schedule::Poisson { .. } = schedule {

@@ -12,7 +12,7 @@ use crate::unit::Nanos;
 pub struct Course {
     interval: Nanos,
     counts: Counts,
-    rounds: BTreeMap<u64, Option<Nanos>>,
+    rounds: BTreeMap<u64, (u32, Option<Nanos>)>,
 }
 
 impl Course {
@@ -21,14 +21,14 @@ impl Course {
         Self { interval: interval.max(Nanos(1)), counts: Counts::default(), rounds: BTreeMap::new() }
     }
 
-    /// Takes an exchange in. One without an instant at which it was due belongs to no round, and is counted alone.
-    pub fn take(&mut self, exchange: &Exchange) {
+    /// Takes an exchange of `flow` in. One without an instant at which it was due belongs to no round, and is counted alone.
+    pub fn take(&mut self, exchange: &Exchange, flow: u32) {
         self.counts.end(exchange.fate);
         let Some(due) = exchange.intended else { return };
         let answered = exchange.fate == Fate::Answered;
         let times = exchange.received.zip(exchange.sent).filter(|_| answered);
         let rtt = times.and_then(|(received, sent)| received.since(sent));
-        self.rounds.insert(due.0 / self.interval.0, rtt);
+        self.rounds.insert(due.0 / self.interval.0, (flow, rtt));
     }
 
     /// How many requests have their end.
@@ -49,11 +49,11 @@ impl Course {
 
     /// The exchanges in the order of their rounds.
     pub fn exchanges(&self) -> Vec<Timed> {
-        self.rounds.iter().map(|(round, rtt)| Timed { round: *round, rtt_ns: *rtt }).collect()
+        self.rounds.iter().map(|(round, (flow, rtt))| Timed { round: *round, flow: *flow, rtt_ns: *rtt }).collect()
     }
 
     fn times(&self) -> impl Iterator<Item = u64> {
-        self.rounds.values().flatten().map(|rtt| rtt.0)
+        self.rounds.values().filter_map(|(_, rtt)| Some((*rtt)?.0))
     }
 }
 
@@ -72,9 +72,9 @@ mod tests {
     fn times_count_from_the_send_and_stand_in_their_rounds() {
         let mut course = Course::new(Nanos(100));
         for (due, late, rtt) in [(730, 9, 40), (830, 0, 60), (1_030, 0, 50)] {
-            course.take(&exchange(due, late, rtt, Fate::Answered));
+            course.take(&exchange(due, late, rtt, Fate::Answered), 0);
         }
-        course.take(&exchange(930, 0, 0, Fate::Lost));
+        course.take(&exchange(930, 0, 0, Fate::Lost), 0);
         let rounds: Vec<_> = course.exchanges().iter().map(|at| (at.round, at.rtt_ns.map(|rtt| rtt.0))).collect();
         assert_eq!(rounds, [(7, Some(40)), (8, Some(60)), (9, None), (10, Some(50))]);
         let sums = course.sums();
@@ -88,7 +88,7 @@ mod tests {
         let mut course = Course::new(Nanos(10));
         let fates = [Fate::Late, Fate::Lost, Fate::Refused, Fate::Corrupt, Fate::SendFailed];
         for (round, fate) in (0..).zip(fates) {
-            course.take(&exchange(round * 10, 0, 1, fate));
+            course.take(&exchange(round * 10, 0, 1, fate), 0);
         }
         let sums = course.sums();
         assert_eq!((sums.due, sums.answered, sums.lost, sums.refused, sums.failed), (5, 0, 2, 1, 2));

@@ -4,16 +4,20 @@
 //! where nothing else is left, the echo. Every other leg is held against it, block by block ([`super::blocks`]), with Holm's
 //! correction over all legs. A cause is named where something beyond the difference itself shows it; the rules stand at each.
 //! All else is not established, and a difference that was not shown has no cause.
+//!
+//! Connections that differ in their ports alone may go different ways ([`Cause::Flow`]). So a cause is named only where it is more than what
+//! connections of one leg differ by; each handshake has a port of its own, and shows it where a leg has one connection.
 
 #[cfg(test)]
 pub(super) mod tests;
 
 use super::blocks::Blocks;
-use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Shift, Stands, Subject, Who};
+use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Shift, Stands, Subject, Timed, Who};
 use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
 use crate::method::Carrier;
 use crate::origin;
 use crate::reach::{Service, Transport, Verdict};
+use crate::statistics::groups::{Round, groups};
 use crate::statistics::paired;
 use crate::unit::Nanos;
 
@@ -25,6 +29,13 @@ const APART_SHARE: f64 = 0.05;
 const ADDRESSES_APART: f64 = 20_000.0;
 /// Waking a program takes no longer, in a virtual machine whose processor has to be woken too. What takes longer is something else.
 const WAKE_UP: f64 = 500_000.0;
+/// What is more than this is laid on waking only where exchanges back to back, which find the program awake, are quicker: a program
+/// behind another one is as far from them.
+const WAKE_UP_SHOWN: f64 = 100_000.0;
+/// Connections of a leg from which on their differences tell of the path by themselves.
+const FLOWS: usize = 4;
+/// At most this share of a leg's exchanges may take as long as those of another that is called slower.
+const SELDOM: f64 = 0.04;
 /// So many requests without one answer are no chance.
 const SILENT: u64 = 10;
 /// So many ports without a word, beside an echo that is answered, are no chance.
@@ -101,7 +112,45 @@ struct Bench<'a> {
     evidence: &'a Evidence<'a>,
     believed: usize,
     quartiles: Vec<Vec<Option<f64>>>,
+    flows: Vec<Flows>,
     held: Vec<Held>,
+}
+
+/// The connections of a leg.
+struct Flows {
+    /// How many there were.
+    count: usize,
+    /// How much longer the slowest group takes than the quickest, where there are several.
+    apart: Option<Shift>,
+}
+
+impl Flows {
+    fn of(leg: &Leg) -> Self {
+        let count = leg.exchanges.iter().map(|timed| timed.flow as usize + 1).max().unwrap_or(0);
+        if count < 2 {
+            return Self { count, apart: None };
+        }
+        // Connections take turns: where one comes again, the next turn has begun.
+        let mut turns: Vec<Round> = Vec::new();
+        let mut seen = vec![true; count];
+        for timed in &leg.exchanges {
+            let flow = timed.flow as usize;
+            if seen[flow] {
+                turns.push(vec![None; count]);
+                seen.fill(false);
+            }
+            seen[flow] = true;
+            if let Some(turn) = turns.last_mut() {
+                turn[flow] = timed.rtt_ns.map(|rtt| rtt.0 as f64);
+            }
+        }
+        let found = groups(&turns, turns.len() as u64);
+        let apart = found.groups.last().and_then(|group| group.shift);
+        Self {
+            count,
+            apart: apart.map(|shift| Shift { value_ns: shift.value, low_ns: shift.low, high_ns: shift.high }),
+        }
+    }
 }
 
 impl<'a> Bench<'a> {
@@ -123,14 +172,39 @@ impl<'a> Bench<'a> {
         let compared = compare(&pairs.iter().map(runs).collect::<Vec<_>>(), Design::Paired);
         let held = pairs.iter().zip(compared).map(|(&(leg, against), compared)| Held { leg, against, compared });
         let held = held.collect();
-        Self { evidence, believed, quartiles, held }
+        let flows = legs.iter().map(Flows::of).collect();
+        Self { evidence, believed, quartiles, flows, held }
     }
 
     fn findings(&self) -> Vec<Finding> {
         let legs = self.held.iter().map(|held| self.of_leg(held));
         // Those of another leg are there to be held against: see `icmp_is_slow`.
         let own = (0_u32..).zip(self.evidence.bursts).filter(|(_, burst)| burst.leg as usize == self.believed);
-        legs.chain(own.map(|(place, burst)| self.of_burst(place, burst))).collect()
+        let own = own.map(|(place, burst)| self.of_burst(place, burst));
+        legs.chain(own).chain(self.of_flows()).collect()
+    }
+
+    fn of_flows(&self) -> impl Iterator<Item = Finding> {
+        (0_u32..).zip(&self.flows).filter_map(|(leg, flows)| {
+            let of = Subject::Flows { leg };
+            Some(Finding { of, shift: Some(flows.apart?), word: Some(Word::More), cause: Some(Cause::Flow) })
+        })
+    }
+
+    /// How far connections of one leg at that address are apart, nanoseconds; 0 where that was not shown of any.
+    fn apart_by_flow(&self, address: u32) -> f64 {
+        let legs = self.evidence.legs.iter().zip(&self.flows).filter(|(leg, _)| leg.address == address);
+        legs.filter_map(|(_, flows)| Some(flows.apart?.value_ns)).fold(0.0, f64::max)
+    }
+
+    /// Whether a difference of `gap` may be one between connections, which were seen to differ by half of it.
+    fn may_be_of_flows(&self, gap: f64) -> bool {
+        2.0 * self.apart_by_flow(self.leg(self.believed).address) >= gap
+    }
+
+    /// Whether the believed leg has so few connections that all of them may have gone the same of several ways.
+    fn has_few_flows(&self) -> bool {
+        self.flows[self.believed].count < FLOWS
     }
 
     fn of_leg(&self, held: &Held) -> Finding {
@@ -155,6 +229,9 @@ impl<'a> Bench<'a> {
         let (leg, believed) = (self.leg(held.leg), self.leg(self.believed));
         let Some(shift) = held.compared.difference else { return Cause::NotEstablished };
         let woken = !leg.who.is_program() && believed.who.is_program();
+        if self.may_be_of_flows(shift.value.abs()) {
+            return Cause::NotEstablished;
+        }
         match held.compared.word {
             Word::More if leg.carrier == Carrier::Icmp && self.icmp_is_slow(held, shift) => Cause::SlowIcmp,
             Word::Less if woken && self.is_waking(held, -shift.value) => Cause::NobodyWoken,
@@ -164,7 +241,7 @@ impl<'a> Bench<'a> {
 
     /// An echo that takes longer than TCP by more than two kernels leave room for, so that even its quick ones take longer than half
     /// of TCP's, and also where it is asked in another rhythm. A handshake that is as slow speaks against ICMP: then what is first of
-    /// a connection is slow.
+    /// a connection is slow. So do a few exchanges of TCP that are: then some connections go the way that ICMP goes.
     fn icmp_is_slow(&self, held: &Held, shift: Interval) -> bool {
         let (icmp, tcp) = (self.leg(held.leg), self.leg(self.believed));
         if !matches!(tcp.carrier, Carrier::Tcp | Carrier::TcpConnect) {
@@ -172,7 +249,9 @@ impl<'a> Bench<'a> {
         }
         let Some((low, median)) = shift.low.zip(tcp.sums.median()) else { return false };
         let apart = APART.max(APART_SHARE * median.0 as f64);
-        let clear_of = |other: &Leg| above(icmp.sums.p25_ns, other.sums.median(), apart / 2.0);
+        let clear_of = |other: &Leg| {
+            above(icmp.sums.p25_ns, other.sums.median(), apart / 2.0) && is_seldom_within(other, icmp, apart / 2.0)
+        };
         let in_bursts = self.burst_of(held.leg).zip(self.burst_of(self.believed));
         low >= apart
             && clear_of(tcp)
@@ -189,7 +268,17 @@ impl<'a> Bench<'a> {
             let handshake = self.handshake()?;
             let of = self.held.iter().find(|held| held.leg == handshake && held.compared.word == Word::Less)?;
             let waking = -of.compared.difference?.value;
-            Some(waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
+            let awake = || {
+                let close = self.burst_of(self.believed)?.sums.median()?.0 as f64;
+                Some(close + waking / 2.0 <= self.leg(self.believed).sums.median()?.0 as f64)
+            };
+            let (kernel, program) = (self.leg(handshake), self.leg(self.believed));
+            // Waking comes with every exchange: also with the slow ones, and no handshake is as slow.
+            let always =
+                [0.25, 0.5, 0.75, 0.9].iter().all(|q| above(program.sums.at(*q), kernel.sums.at(*q), waking / 2.0));
+            let always = always && !(self.has_few_flows() && !is_seldom_as_long(kernel, program, waking / 4.0));
+            let shown = always && (waking <= WAKE_UP_SHOWN || awake().unwrap_or(false));
+            Some(shown && waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
         };
         let same_way = self.leg(self.believed).carrier == Carrier::Tcp;
         told || (same_way && by_handshake().unwrap_or(false))
@@ -215,6 +304,7 @@ impl<'a> Bench<'a> {
         };
         let nearest = held.compared.difference.and_then(|shift| towards(shift).0);
         let least = held.compared.first.map_or(ADDRESSES_APART, |median| ADDRESSES_APART.max(APART_SHARE * median));
+        let least = least.max(2.0 * self.apart_by_flow(address).max(self.apart_by_flow(0)));
         let Some(nearest) = nearest.filter(|nearest| *nearest >= least) else { return Cause::NotEstablished };
         let others = self.held.iter().filter(|other| self.leg(other.leg).address == address);
         let agreed = others.map(|other| &other.compared).all(|other| {
@@ -235,7 +325,20 @@ impl<'a> Bench<'a> {
             return Finding { of: Subject::Burst { burst: place }, shift: None, word: None, cause: None };
         };
         let cause = is_shown(compared.word).then(|| {
-            let interval = compared.word == Word::Less && is_between(sparse, &close);
+            let gap = compared.difference.map_or(0.0, |shift| shift.value.abs());
+            // Handshakes of the same rounds are as long as the rounds have it, where these have it of their interval.
+            let near = |place: usize| {
+                let sums = &self.leg(place).sums;
+                let slow = self
+                    .leg(self.believed)
+                    .sums
+                    .median()
+                    .is_none_or(|slow| above(Some(slow), sums.median(), gap / 2.0));
+                let spread = sums.at(0.9).zip(sums.p25_ns).is_some_and(|(high, low)| (high.0 - low.0) as f64 >= gap);
+                slow || spread
+            };
+            let of_flows = self.may_be_of_flows(gap) || (self.has_few_flows() && self.handshake().is_some_and(near));
+            let interval = compared.word == Word::Less && is_between(sparse, &close) && !of_flows;
             if interval { Cause::Interval } else { Cause::NotEstablished }
         });
         let of = Subject::Burst { burst: place };
@@ -246,6 +349,27 @@ impl<'a> Bench<'a> {
 /// Whether `one` is longer than `other` by so much at least.
 fn above(one: Option<Nanos>, other: Option<Nanos>, by: f64) -> bool {
     one.zip(other).is_some_and(|(one, other)| one.0 as f64 >= other.0 as f64 + by)
+}
+
+/// Whether hardly any exchange of `one` takes as long as the middle half of `other` does, `margin` added on both sides.
+fn is_seldom_within(one: &Leg, other: &Leg, margin: f64) -> bool {
+    let Some((low, high)) = other.sums.p25_ns.zip(other.sums.p75_ns) else { return true };
+    let middle = low.0 as f64 - margin..=high.0 as f64 + margin;
+    let within = one.exchanges.iter().filter(|timed| timed.rtt_ns.is_some_and(|rtt| middle.contains(&(rtt.0 as f64))));
+    within.count() as f64 <= SELDOM * one.sums.answered as f64
+}
+
+/// Whether hardly any exchange of `one` takes as long as that of `other` in the same round, but for `margin`.
+fn is_seldom_as_long(one: &Leg, other: &Leg, margin: f64) -> bool {
+    let beside = |round: u64| {
+        let place = other.exchanges.binary_search_by_key(&round, |timed| timed.round).ok()?;
+        other.exchanges[place].rtt_ns
+    };
+    let as_long = |timed: &&Timed| {
+        let pair = timed.rtt_ns.zip(beside(timed.round));
+        pair.is_some_and(|(one, other)| one.0 as f64 + margin >= other.0 as f64)
+    };
+    one.exchanges.iter().filter(as_long).count() as f64 <= SELDOM * one.sums.answered as f64
 }
 
 fn is_shown(word: Word) -> bool {

@@ -3,9 +3,10 @@
 use logbook::look::LookDocument;
 use logbook::record::Ended;
 use measure::comparison::Word;
-use measure::look::{Believed, Cause, Finding, Look, Stands, Subject, Sums};
+use measure::look::{Believed, Cause, Finding, Look, Shift, Stands, Subject, Sums};
 use measure::method::Carrier;
 use measure::reach::{Seen, Service, Transport, Verdict};
+use measure::unit::Nanos;
 
 use super::name;
 use crate::number;
@@ -120,6 +121,7 @@ pub(super) fn short(finding: &Finding) -> &'static str {
         (Some(Word::TooFewRuns), _) => "too few rounds",
         (_, Some(Cause::NobodyWoken)) => "no program woken",
         (_, Some(Cause::SlowIcmp)) => "slow ICMP path",
+        (_, Some(Cause::Flow)) => "by connection",
         (_, Some(Cause::AnotherHop)) => "another hop",
         (_, Some(Cause::Filtered)) => "filtered",
         (_, Some(Cause::Interval)) => "shorter interval",
@@ -139,7 +141,10 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
     }
     let told = [
         (Cause::NobodyWoken, "no program woken: the kernel answers by itself"),
-        (Cause::SlowIcmp, "slow ICMP path: ICMP takes a slower path than TCP. Use the TCP value."),
+        (
+            Cause::SlowIcmp,
+            "slow ICMP path: ICMP takes a slower path, or a box nearer than the host answers TCP. Use the TCP value.",
+        ),
         (
             Cause::Interval,
             "shorter interval: shift against its own row. Only the interval differs: what has not run for a while takes longer.",
@@ -168,13 +173,27 @@ fn without_row(look: &Look, finding: &Finding) -> String {
             let evidence = reset.map_or_else(String::new, |reset| format!(" ({})", reset.origin));
             (format!("TCP port {port}{}", address(place)), evidence)
         }
+        Subject::Flows { leg } => (by_connection(look, leg, finding.shift), String::new()),
         Subject::Leg { .. } | Subject::Further { .. } | Subject::Burst { .. } => Default::default(),
     };
     let cause = match finding.cause {
         Some(Cause::Filtered) => "filtered by a firewall, or by the host itself".to_owned(),
         Some(Cause::AnotherHop) => "another hop than the host refuses".to_owned(),
+        Some(Cause::Flow) => "several paths, or queues, by source port. One connection sees one of them.".to_owned(),
         Some(Cause::NotEstablished) | None => "reason not established".to_owned(),
         Some(cause) => cause.to_string(),
     };
     format!("{subject}: {cause}{evidence}")
+}
+
+/// `TCP :7663: some connections take 344 µs longer than others [337 … 349 µs]`
+fn by_connection(look: &Look, leg: u32, shift: Option<Shift>) -> String {
+    let name = look.legs.get(leg as usize).map(name).unwrap_or_default();
+    let time = |ns: f64| Nanos(ns.max(0.0).round() as u64).to_string();
+    let longer = shift.map_or_else(String::new, |shift| {
+        let interval = shift.low_ns.zip(shift.high_ns);
+        let interval = interval.map_or_else(String::new, |(low, high)| format!(" [{} … {}]", time(low), time(high)));
+        format!(" {}{interval}", time(shift.value_ns))
+    });
+    format!("{name}: some connections take{longer} longer than others")
 }

@@ -24,7 +24,7 @@ fn with_losses(carrier: Carrier, times: &[Option<u64>]) -> Leg {
         let due = Instant(round * ROUND + 7);
         let received = time.map(|time| Instant(due.0 + time));
         let fate = if time.is_some() { Fate::Answered } else { Fate::Lost };
-        course.take(&Exchange { flow: 0, seq: round, intended: Some(due), sent: Some(due), received, fate });
+        course.take(&Exchange { flow: 0, seq: round, intended: Some(due), sent: Some(due), received, fate }, 0);
     }
     let program = matches!(carrier, Carrier::Tcp | Carrier::Udp);
     let exchanges: Vec<Timed> = course.exchanges();
@@ -98,6 +98,74 @@ fn burst(leg: u32, runs: [u64; 5]) -> Burst {
     Burst { leg, method, sums: Sums::of(times, &counts), quartiles_ns: runs.map(Nanos).to_vec() }
 }
 
+/// Two paths, one of them longer by `apart` microseconds, which a share of all connections take; nothing else differs between the ways
+/// to ask. Echoes go one way throughout, handshakes each their own, and exchanges by `flows` connections in each half.
+fn two_paths(seed: u64, apart: f64, share: f64, flows: usize) -> (Vec<Leg>, Vec<Burst>) {
+    let mut host = Host::new(seed);
+    let mut draw = Rng::with_seed(seed ^ 0x70_61_74_68);
+    let mut longer = || if draw.f64() < share { apart * 1e3 } else { 0.0 };
+    let echo = longer();
+    let handshakes: Vec<f64> = (0..50).map(|_| longer()).collect();
+    let connections: Vec<f64> = (0..2 * flows).map(|_| longer()).collect();
+    let flow = |round: usize| round % flows + if round < 25 { 0 } else { flows };
+    let mut times = |by: &dyn Fn(usize) -> f64| -> Vec<u64> {
+        host.times(100.0).into_iter().enumerate().map(|(round, time)| time + by(round) as u64).collect()
+    };
+    let mut legs = vec![
+        leg(Carrier::Icmp, &times(&|_| echo)),
+        leg(Carrier::TcpConnect, &times(&|round| handshakes[round])),
+        leg(Carrier::Tcp, &times(&|round| connections[flow(round)])),
+    ];
+    for (round, timed) in legs[2].exchanges.iter_mut().enumerate() {
+        timed.flow = flow(round) as u32;
+    }
+    let bursts = vec![burst(2, [(); 5].map(|()| 100_000 + longer() as u64)), burst(0, [90_000 + echo as u64; 5])];
+    (legs, bursts)
+}
+
+#[test_case(4; "four connections in each half")]
+#[test_case(1; "a connection in each half")]
+fn of_two_paths_no_other_cause_is_named(flows: usize) {
+    let (mut named, mut shown, mut plain, mut worlds) = (Vec::new(), 0, 0, 0);
+    for apart in [20.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1_000.0, 5_000.0] {
+        for share in [0.125, 0.25, 0.5, 0.75, 0.875] {
+            for seed in 0..50 {
+                let (legs, bursts) = two_paths(seed, apart, share, flows);
+                let judgement = judged(&legs, &bursts);
+                worlds += 1;
+                let of_flows = |found: &&Finding| found.cause == Some(Cause::Flow);
+                if apart >= 200.0 && share == 0.5 {
+                    plain += 1;
+                    shown += usize::from(judgement.findings.iter().any(|found| of_flows(&found)));
+                }
+                let causes = judgement.findings.iter().filter(|found| !of_flows(found));
+                let causes = causes.filter_map(|found| found.cause.filter(|cause| cause.is_established()));
+                named.extend(causes.map(|cause| (apart, share, seed, cause)));
+            }
+        }
+    }
+    assert!(named.len() * 500 <= worlds, "{} of {worlds}: {named:?}", named.len());
+    assert!(flows == 1 || shown * 10 >= plain * 8, "{shown} of {plain}");
+}
+
+#[test]
+fn one_path_is_not_taken_for_several() {
+    let split = (0..1_000).filter(|seed| {
+        let (legs, bursts) = two_paths(*seed, 0.0, 0.5, 4);
+        judged(&legs, &bursts).findings.iter().any(|found| found.cause == Some(Cause::Flow))
+    });
+    let split = split.count();
+    assert!(split <= 10, "{split} of 1,000");
+}
+
+#[test]
+fn what_lies_behind_another_program_is_not_laid_on_waking() {
+    let legs = three(7, [80.0, 110.0, 410.0]);
+    let of = |close| cause_of(&judged(&legs, &[burst(2, [close; 5])]), 1);
+    assert_eq!(of(390_000), Some(Cause::NotEstablished));
+    assert_eq!(of(150_000), Some(Cause::NobodyWoken));
+}
+
 #[test]
 fn a_millisecond_on_icmp_alone_is_another_path() {
     let named = (0..200).filter(|seed| {
@@ -130,13 +198,20 @@ fn echoes_that_are_quick_in_another_rhythm_are_no_slow_path() {
     assert_eq!(cause_of(&judged(&legs, &bursts(1_050_000)), 0), Some(Cause::SlowIcmp));
 }
 
-#[test]
-fn a_kernel_that_answers_sooner_wakes_nobody() {
-    let judgement = judged(&three(3, [80.0, 110.0, 190.0]), &[]);
-    assert_eq!(
-        (cause_of(&judgement, 0), cause_of(&judgement, 1)),
-        (Some(Cause::NobodyWoken), Some(Cause::NobodyWoken))
-    );
+/// One connection of a strange program in each half, which is the least there can be, and four of ours.
+#[test_case(1, 120; "a connection in each half")]
+#[test_case(4, 190; "four connections in each half")]
+fn a_kernel_that_answers_sooner_wakes_nobody(flows: usize, least: usize) {
+    let named = (0..200).filter(|seed| {
+        let mut legs = three(*seed, [80.0, 110.0, 190.0]);
+        for (round, timed) in legs[2].exchanges.iter_mut().enumerate() {
+            timed.flow = (round % flows + if round < 25 { 0 } else { flows }) as u32;
+        }
+        let judgement = judged(&legs, &[]);
+        (cause_of(&judgement, 0), cause_of(&judgement, 1)) == (Some(Cause::NobodyWoken), Some(Cause::NobodyWoken))
+    });
+    let named = named.count();
+    assert!(named >= least, "{named} of 200");
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub struct Pace {
     pub end: End,
     /// What its phase is drawn from.
     pub seed: u64,
+    /// Over so many connections in turn, where they are kept open: a number of one connection is that of one path. At least 1.
+    pub flows: u32,
 }
 
 /// What a far side told besides its answers.
@@ -56,6 +58,7 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
         carrier: Some(way.carrier),
         window: one.then_some(1),
         schedule: pace.every.map(|interval_ns| Schedule::Every { interval_ns }),
+        connections: (sized && (native || !way.who.is_program())).then_some(pace.flows),
         request_bytes: sized.then_some(size),
         response_bytes: sized.then_some(size),
         stop: pace.end.clone(),

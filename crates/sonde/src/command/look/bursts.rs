@@ -63,7 +63,7 @@ impl Volley {
     fn of(leg: usize, rounds: &Rounds) -> Option<Self> {
         let way = rounds.way(leg).clone();
         let end = End { count: Some(MOST), after_ns: Some(LONGEST), ..End::default() };
-        let method = method(&way, &Pace { every: None, end, seed: drawn_seed() }).ok()?;
+        let method = method(&way, &Pace { every: None, end, seed: drawn_seed(), flows: 1 }).ok()?;
         Some(Self { leg, way, method, times: Vec::new(), counts: Counts::default(), quartiles: Vec::new() })
     }
 

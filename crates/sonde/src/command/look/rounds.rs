@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use endpoint::stop::Stop;
+use measure::event::Exchange;
 use measure::look::course::Course;
 use measure::look::{Leg, Sums};
 use measure::method::{Method, Stop as StopAt};
@@ -20,6 +21,8 @@ use crate::system::drawn_seed;
 
 /// How often the line on the terminal is renewed.
 const RENEWED: Duration = Duration::from_millis(250);
+/// Connections of a way in each part, asked in turn. All of a part go the same of two equal paths once in eight times; two parts have eight.
+const FLOWS: u32 = 4;
 /// Phases lie within this part of a way's share of the interval.
 const SHARP: u64 = 8;
 
@@ -81,9 +84,10 @@ impl Rounds {
     pub fn part(&mut self, length: Nanos, turned: bool, means: Means<'_>) {
         let open = self.open();
         let paces = self.paces(open.len(), length, turned);
+        let first_flow = if turned { FLOWS } else { 0 };
         let errand = |(place, pace): (&usize, Pace)| {
             let way = self.tracks[*place].way.clone();
-            Errand { place: *place, method: method(&way, &pace), way }
+            Errand { place: *place, method: method(&way, &pace), way, first_flow }
         };
         let errands: Vec<Errand> = open.iter().zip(paces).map(errand).collect();
         for End { place, asked } in carry_out(errands, &self.live, means) {
@@ -98,7 +102,12 @@ impl Rounds {
             let slot = if turned { count - 1 - place } else { place } as u64;
             let from = Nanos(slot * share + share / 2);
             let seed = schedule::seed_of_phase(self.interval, from, Nanos(share / SHARP), drawn_seed());
-            Pace { every: Some(self.interval), end: StopAt { after_ns: Some(length), ..StopAt::default() }, seed }
+            Pace {
+                every: Some(self.interval),
+                end: StopAt { after_ns: Some(length), ..StopAt::default() },
+                seed,
+                flows: FLOWS,
+            }
         };
         (0..count).map(pace).collect()
     }
@@ -125,6 +134,8 @@ struct Errand {
     place: usize,
     way: Way,
     method: Result<Method, String>,
+    /// The number of its first connection.
+    first_flow: u32,
 }
 
 /// What came of it.
@@ -139,11 +150,12 @@ fn carry_out(errands: Vec<Errand>, live: &Mutex<Live>, means: Means<'_>) -> Vec<
     let mut ends = Vec::new();
     thread::scope(|scope| {
         let mut running = 0;
-        for Errand { place, way, method } in errands {
+        for Errand { place, way, method, first_flow } in errands {
             let done = done.clone();
             let body = move || {
                 let asked = method.and_then(|method| {
-                    let mut hear = |exchange| lock(live).courses[place].take(&exchange);
+                    let mut hear =
+                        |exchange: Exchange| lock(live).courses[place].take(&exchange, first_flow + exchange.flow);
                     let told = ask(&way, &method, means.key, means.stop, &mut hear);
                     told.map(|told| (method, told)).map_err(|error| error.to_string())
                 });
