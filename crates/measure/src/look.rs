@@ -22,6 +22,7 @@ use crate::outcome::Quantile;
 use crate::reach::{PortFinding, Seen, Service};
 use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
+use crate::verdict::Warning;
 
 /// The quantiles that are told of a leg.
 pub const SHOWN: [f64; 3] = [0.5, 0.9, 0.99];
@@ -48,6 +49,9 @@ pub struct Look {
     pub resets: Vec<Reset>,
     /// What follows.
     pub judgement: Judgement,
+    /// Hosts that were busy meanwhile, or kept from running.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// How long it took, looking the name up included, nanoseconds.
     pub took_ns: Nanos,
 }
@@ -287,7 +291,7 @@ pub enum Subject {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The kernel answers, and no program is woken.
+    /// The kernel answers: no program has to be woken, to work, or to ask others in turn.
     NobodyWoken,
     /// Echo requests take another path than TCP does, or wait on it; or a box nearer than the host answers TCP.
     SlowIcmp,

@@ -29,7 +29,7 @@ mod search;
 mod study;
 mod wire;
 
-pub(crate) use self::look::{look, silent_look, slow_look};
+pub(crate) use self::look::{look, look_over_two_paths, silent_look, slow_look};
 pub(crate) use self::one_way::{one_way, one_way_with_a_step};
 pub(crate) use self::run::{run, run_comparison};
 pub(crate) use self::search::search;

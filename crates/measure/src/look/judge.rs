@@ -17,7 +17,7 @@ use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
 use crate::method::Carrier;
 use crate::origin;
 use crate::reach::{Service, Transport, Verdict};
-use crate::statistics::groups::{Round, groups};
+use crate::statistics::groups::{Least, Round, groups};
 use crate::statistics::paired;
 use crate::unit::Nanos;
 
@@ -29,9 +29,8 @@ const APART_SHARE: f64 = 0.05;
 const ADDRESSES_APART: f64 = 20_000.0;
 /// Waking a program takes no longer, in a virtual machine whose processor has to be woken too. What takes longer is something else.
 const WAKE_UP: f64 = 500_000.0;
-/// What is more than this is laid on waking only where exchanges back to back, which find the program awake, are quicker: a program
-/// behind another one is as far from them.
-const WAKE_UP_SHOWN: f64 = 100_000.0;
+/// Connections of a leg differ from so much on: threads, queues and processors differ by less.
+const CONNECTIONS_APART: Least = Least { time_ns: 20_000.0, share: 0.1 };
 /// Connections of a leg from which on their differences tell of the path by themselves.
 const FLOWS: usize = 4;
 /// At most this share of a leg's exchanges may take as long as those of another that is called slower.
@@ -144,7 +143,7 @@ impl Flows {
                 turn[flow] = timed.rtt_ns.map(|rtt| rtt.0 as f64);
             }
         }
-        let found = groups(&turns, turns.len() as u64);
+        let found = groups(&turns, CONNECTIONS_APART, turns.len() as u64);
         let apart = found.groups.last().and_then(|group| group.shift);
         Self {
             count,
@@ -268,17 +267,12 @@ impl<'a> Bench<'a> {
             let handshake = self.handshake()?;
             let of = self.held.iter().find(|held| held.leg == handshake && held.compared.word == Word::Less)?;
             let waking = -of.compared.difference?.value;
-            let awake = || {
-                let close = self.burst_of(self.believed)?.sums.median()?.0 as f64;
-                Some(close + waking / 2.0 <= self.leg(self.believed).sums.median()?.0 as f64)
-            };
             let (kernel, program) = (self.leg(handshake), self.leg(self.believed));
             // Waking comes with every exchange: also with the slow ones, and no handshake is as slow.
             let always =
                 [0.25, 0.5, 0.75, 0.9].iter().all(|q| above(program.sums.at(*q), kernel.sums.at(*q), waking / 2.0));
             let always = always && !(self.has_few_flows() && !is_seldom_as_long(kernel, program, waking / 4.0));
-            let shown = always && (waking <= WAKE_UP_SHOWN || awake().unwrap_or(false));
-            Some(shown && waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
+            Some(always && waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
         };
         let same_way = self.leg(self.believed).carrier == Carrier::Tcp;
         told || (same_way && by_handshake().unwrap_or(false))

@@ -2,7 +2,7 @@
 //!
 //! All flows are asked once in each round, in any order. What disturbs a round disturbs all of it, so within a round only ranks count.
 //! A set of flows is cut in two where the mean ranks of the parts lie farthest apart, if labels dealt anew within the rounds hardly ever
-//! lie so far apart (a permutation test, with the error rate shared among the sets so far), and if the parts differ by [`least`] at
+//! lie so far apart (a permutation test, with the error rate shared among the sets so far), and if the parts differ by [`Least`] at
 //! least. Where there are rounds enough the cut comes from the first two thirds and its size from the rest, so the size is not one that was
 //! picked for being large. Each part is then looked at in the same way.
 //!
@@ -24,10 +24,14 @@ const DEALS: u32 = 1_999;
 pub const FEWEST_ROUNDS: usize = 6;
 /// From so many rounds on a third of them is kept for the size of a cut.
 const ROUNDS_TO_CONFIRM: usize = 3 * FEWEST_ROUNDS;
-/// No difference below this is told, nanoseconds: what queues and processors differ by anyway.
-const LEAST_NS: f64 = 2_000.0;
-/// Nor below this share of the times.
-const LEAST_SHARE: f64 = 0.05;
+/// No difference below both of these is told, however sure it is: queues and processors differ anyway.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Least {
+    /// A time, nanoseconds.
+    pub time_ns: f64,
+    /// A share of the median time, from 0.
+    pub share: f64,
+}
 
 /// The times of one round by flow, nanoseconds; absent where there was no answer in time. As long as there are flows.
 pub type Round = Vec<Option<f64>>;
@@ -52,12 +56,12 @@ pub struct Groups {
     pub least_ns: f64,
 }
 
-/// The groups that `rounds` show; `seed` decides how labels are dealt.
-pub fn groups(rounds: &[Round], seed: u64) -> Groups {
+/// The groups that `rounds` show and that differ by `least`; `seed` decides how labels are dealt.
+pub fn groups(rounds: &[Round], least: Least, seed: u64) -> Groups {
     let flows = rounds.iter().map(Vec::len).max().unwrap_or(0);
     let all: Vec<u32> =
         (0..flows as u32).filter(|flow| rounds.iter().any(|round| at(round, *flow).is_some())).collect();
-    let least_ns = least(rounds, &all);
+    let least_ns = median(&medians(rounds, &all)).map_or(least.time_ns, |time| least.time_ns.max(least.share * time));
     let mut rng = Rng::with_seed(seed);
     let mut settled: Vec<Vec<u32>> = Vec::new();
     let mut open: Vec<Vec<u32>> = if all.is_empty() { Vec::new() } else { vec![all] };
@@ -69,12 +73,6 @@ pub fn groups(rounds: &[Round], seed: u64) -> Groups {
         }
     }
     Groups { groups: told(rounds, settled), least_ns }
-}
-
-/// The smallest difference that is told of `flows`, nanoseconds.
-fn least(rounds: &[Round], flows: &[u32]) -> f64 {
-    let all = medians(rounds, flows);
-    median(&all).map_or(LEAST_NS, |time| LEAST_NS.max(LEAST_SHARE * time))
 }
 
 fn told(rounds: &[Round], sets: Vec<Vec<u32>>) -> Vec<Group> {

@@ -111,6 +111,15 @@ pub fn judge(
     settle(warnings)
 }
 
+/// Whether this host or the peer's, as far as they were read, was busy or kept from running: what is told whatever was measured.
+pub fn busy(ours: Option<&Environment>, theirs: Option<&Environment>) -> Vec<Warning> {
+    let ends = Ends { ours, theirs, same_host: None, own_reflector: false };
+    ends.each()
+        .flat_map(|(name, end)| [machines::throttled(name, end), machines::disturbed(name, end)])
+        .flatten()
+        .collect()
+}
+
 /// What a reader of a stream must be told: of the run and both ends, for it has no exchanges to be judged by.
 pub fn judge_stream(
     stream: &Throughput,

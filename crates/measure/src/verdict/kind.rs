@@ -3,6 +3,14 @@
 use super::Warning;
 
 impl Warning {
+    /// Which end was kept from its CPU, `our` or `the peer's`; `None` of other warnings.
+    pub fn busy_end(&self) -> Option<&str> {
+        match self {
+            Self::Throttled { end, .. } | Self::Disturbed { end, .. } => Some(end),
+            _ => None,
+        }
+    }
+
     /// Its name in a record, the field `kind`.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@ use measure::look::{Believed, Cause, Finding, Look, Shift, Stands, Subject, Sums
 use measure::method::Carrier;
 use measure::reach::{Seen, Service, Transport, Verdict};
 use measure::unit::Nanos;
+use measure::verdict::Warning;
 
 use super::name;
 use crate::number;
@@ -15,6 +16,8 @@ use crate::number;
 pub fn answer(found: &LookDocument) -> String {
     let look = &found.look;
     let text = look.judgement.believed.map_or_else(|| nothing(look), |reference| opening(look, reference));
+    let end = if text.ends_with('.') { "" } else { "." };
+    let text = by_connection_of_reference(look).map_or_else(|| text.clone(), |apart| format!("{text}{end} {apart}"));
     let end = if text.ends_with('.') { "" } else { "." };
     let lost = lost(look).map_or_else(|| text.clone(), |lost| format!("{text}{end} {lost}"));
     match &found.ended {
@@ -101,6 +104,25 @@ fn ports(look: &Look, transport: Option<Transport>) -> String {
     }
 }
 
+/// That a host was busy, or kept from running, and the action against it.
+pub(super) fn busy(look: &Look) -> Option<String> {
+    let figure = |warning: &Warning| match warning {
+        Warning::Disturbed { by, .. } => by.first().cloned(),
+        Warning::Throttled { throttled_ns, watched_ns, .. } => {
+            Some(format!("kept from running for {throttled_ns} of {watched_ns}"))
+        }
+        _ => None,
+    };
+    let of = |warning: &Warning| {
+        let whom = if warning.busy_end()? == "our" { "this host" } else { "the peer" };
+        Some(format!("{whom}: {}", figure(warning)?))
+    };
+    let hosts: Vec<String> = look.warnings.iter().filter_map(of).collect();
+    (!hosts.is_empty()).then(|| {
+        format!("Busy ({}): times are longer than on a quiet host → repeat when it is quiet", hosts.join(", "))
+    })
+}
+
 /// That no program answered, and the action against it.
 pub(super) fn no_program(look: &Look) -> Option<String> {
     let [tcp, udp] = [Transport::Tcp, Transport::Udp].map(|transport| ports(look, Some(transport)));
@@ -140,7 +162,10 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
         texts.push("shift: paired estimate against the reference · ~ rough (10–99 values beyond)".to_owned());
     }
     let told = [
-        (Cause::NobodyWoken, "no program woken: the kernel answers by itself"),
+        (
+            Cause::NobodyWoken,
+            "no program woken: the kernel answers by itself. A program adds its waking, its work, and what it asks of others.",
+        ),
         (
             Cause::SlowIcmp,
             "slow ICMP path: ICMP takes a slower path, or a box nearer than the host answers TCP. Use the TCP value.",
@@ -179,11 +204,19 @@ fn without_row(look: &Look, finding: &Finding) -> String {
     let cause = match finding.cause {
         Some(Cause::Filtered) => "filtered by a firewall, or by the host itself".to_owned(),
         Some(Cause::AnotherHop) => "another hop than the host refuses".to_owned(),
-        Some(Cause::Flow) => "several paths, or queues, by source port. One connection sees one of them.".to_owned(),
+        Some(Cause::Flow) => "by path, queue or thread of the peer. One connection sees one of them.".to_owned(),
         Some(Cause::NotEstablished) | None => "reason not established".to_owned(),
         Some(cause) => cause.to_string(),
     };
     format!("{subject}: {cause}{evidence}")
+}
+
+/// That the time of the answer is one of several, where connections of the reference were seen to differ.
+fn by_connection_of_reference(look: &Look) -> Option<String> {
+    let reference = look.judgement.believed?.leg;
+    let found = look.judgement.findings.iter().find(|finding| finding.of == Subject::Flows { leg: reference })?;
+    let longer = Nanos(found.shift?.value_ns.max(0.0).round() as u64);
+    Some(format!("It depends on the connection: some take {longer} longer."))
 }
 
 /// `TCP :7663: some connections take 344 µs longer than others [337 … 349 µs]`

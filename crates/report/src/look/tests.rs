@@ -29,6 +29,11 @@ fn a_host_whose_echo_is_slow_and_two_addresses() {
 }
 
 #[test]
+fn a_host_behind_two_paths() {
+    assert_snapshot!(quiet(&fixture::look_over_two_paths()));
+}
+
+#[test]
 fn a_host_that_answers_nothing() {
     assert_snapshot!(quiet(&fixture::silent_look()));
 }

@@ -146,7 +146,21 @@ impl<'a> Run<'a> {
         let judgement = judge(&Evidence { addresses: &addresses, legs: &legs, bursts: &bursts, resets: &resets });
         let took_ns = Monotonic::now().since(self.began).unwrap_or_default();
         let (host, interval_ns, length_ns) = (options.host.host.clone(), options.every, options.time);
-        (Look { host, addresses, interval_ns, length_ns, legs, bursts, no_bursts, resets, judgement, took_ns }, stream)
+        let warnings = rounds.busy();
+        let look = Look {
+            host,
+            addresses,
+            interval_ns,
+            length_ns,
+            legs,
+            bursts,
+            no_bursts,
+            resets,
+            judgement,
+            warnings,
+            took_ns,
+        };
+        (look, stream)
     }
 
     fn means(&self) -> Means<'_> {
@@ -254,6 +268,7 @@ mod tests {
             no_bursts: None,
             resets: Vec::new(),
             judgement: Judgement::default(),
+            warnings: Vec::new(),
             took_ns: Nanos(1),
         };
         assert_eq!(exit(&look, &Interruption::default()), Exit::NothingAnswered);

@@ -77,7 +77,7 @@ fn a_millisecond_on_icmp_alone_is_said_to_be_another_path() {
     let text = output(&scene, &[FORWARDED, "-t", "4", "-o", path.to_str().expect("UTF-8")]).stdout;
     let text = String::from_utf8(text).expect("text").split_whitespace().collect::<Vec<_>>().join(" ");
     let kept: Value = serde_json::from_slice(&std::fs::read(&path).expect("kept")).expect("JSON");
-    let said = text.contains("ICMP takes a slower path than TCP. Use the TCP value.");
+    let said = text.contains("slow ICMP path: ICMP takes a slower path, or a box nearer than the host answers TCP.");
     assert_eq!(said, anywhere(&kept["look"], "slow-icmp"), "{text}");
 }
 
@@ -96,6 +96,42 @@ fn another_delay_is_never_laid_on_icmp(link: Option<&[&str]>) {
         // What TCP alone waits for on its way is not the program's.
         assert!(!of_tcp || cause(&look, "icmp") != "nobody-woken", "{:#}", look["judgement"]);
     }
+}
+
+/// Which of two equal next hops a connection takes is for the hash of its ports to say, and one of them is longer. None of the causes
+/// that a difference of one connection would suggest is there.
+#[test]
+fn of_two_equal_paths_no_other_cause_is_named() {
+    const HOST: &str = "10.9.9.9";
+    let Some(scene) = Scene::undisturbed("two equal paths") else { return };
+    let (near, far) = (scene.near(), scene.far());
+    for (space, address) in [(near, "10.9.8.8/32"), (far, "10.9.9.9/32")] {
+        run(space, &["ip", "address", "add", address, "dev", "lo"]);
+        run(space, &["sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.default.rp_filter=0"]);
+    }
+    run(near, &["sysctl", "-qw", "net.ipv4.fib_multipath_hash_policy=1"]);
+    let (cable, back) = (far.v4().to_string(), near.v4().to_string());
+    run(far, &["ip", "route", "add", "10.9.8.8", "via", &back]);
+    let _reflector = scene.reflector(&["--listen", HOST]);
+    let mut shown = 0;
+    for (longer, at_most_ns) in [("50us", 50e3), ("300us", 150e3), ("1ms", 500e3)] {
+        let _forward = Forward::start(&scene, &["--delay", longer, "--one-way"]);
+        let hops = ["nexthop", "via", &cable, "nexthop", "via", FORWARDED];
+        run(near, &[&["ip", "route", "replace", HOST, "src", "10.9.8.8"][..], &hops].concat());
+        for _ in 0..runs() {
+            let look = look(&scene, &[HOST]);
+            for finding in look["judgement"]["findings"].as_array().expect("findings") {
+                // Waking and the interval are there on a plain cable too, and are no such part of the path.
+                let of_path = finding["shift"]["value_ns"].as_f64().is_some_and(|shift| shift.abs() > at_most_ns);
+                let allowed: &[&str] = if of_path { &[] } else { &["nobody-woken", "interval"] };
+                let cause = finding["cause"].as_str().unwrap_or("not-established");
+                let is_right = ["flow", "not-established"].contains(&cause) || allowed.contains(&cause);
+                assert!(is_right, "{longer}: {:#}", look["judgement"]);
+            }
+            shown += usize::from(anywhere(&look, "flow"));
+        }
+    }
+    tell(&format!("two equal paths: shown in {shown} of {}", 3 * runs()));
 }
 
 #[test]

@@ -159,14 +159,6 @@ fn one_path_is_not_taken_for_several() {
 }
 
 #[test]
-fn what_lies_behind_another_program_is_not_laid_on_waking() {
-    let legs = three(7, [80.0, 110.0, 410.0]);
-    let of = |close| cause_of(&judged(&legs, &[burst(2, [close; 5])]), 1);
-    assert_eq!(of(390_000), Some(Cause::NotEstablished));
-    assert_eq!(of(150_000), Some(Cause::NobodyWoken));
-}
-
-#[test]
 fn a_millisecond_on_icmp_alone_is_another_path() {
     let named = (0..200).filter(|seed| {
         let judgement = judged(&three(*seed, [1_100.0, 140.0, 180.0]), &[]);

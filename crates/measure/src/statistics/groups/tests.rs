@@ -3,6 +3,8 @@ use fastrand::Rng;
 use super::*;
 use crate::statistics::simulated::normal;
 
+const LEAST: Least = Least { time_ns: 2_000.0, share: 0.05 };
+
 /// Rounds of flows whose times are `base` and their own shift, with noise of a heavy tail, spikes, and a drift that all of a round share.
 /// Units of nanoseconds; the interquartile range of the noise is about 5 µs.
 fn world(rng: &mut Rng, shifts: &[f64], rounds: usize) -> Vec<Round> {
@@ -43,7 +45,8 @@ fn members(rng: &mut Rng, flows: usize, levels: &[f64]) -> Vec<f64> {
 fn flows_that_do_not_differ_are_one_group() {
     let mut rng = Rng::with_seed(1);
     for (flows, rounds) in [(8, 6), (16, 30), (64, 24)] {
-        let split = (0..100).filter(|seed| groups(&world(&mut rng, &vec![0.0; flows], rounds), *seed).groups.len() > 1);
+        let split =
+            (0..100).filter(|seed| groups(&world(&mut rng, &vec![0.0; flows], rounds), LEAST, *seed).groups.len() > 1);
         let split = split.count();
         assert!(split <= 5, "{split} of 100 with {flows} flows and {rounds} rounds");
     }
@@ -54,7 +57,7 @@ fn offsets_that_do_not_matter_are_one_group_however_sure_they_are() {
     let mut rng = Rng::with_seed(2);
     let split = (0..50).filter(|seed| {
         let shifts: Vec<f64> = (0..16).map(|_| 1_000.0 * normal(&mut rng)).collect();
-        groups(&world(&mut rng, &shifts, 60), *seed).groups.len() > 1
+        groups(&world(&mut rng, &shifts, 60), LEAST, *seed).groups.len() > 1
     });
     assert_eq!(split.count(), 0);
 }
@@ -66,7 +69,7 @@ fn two_four_and_eight_groups_are_found_with_every_flow_in_its_own() {
         let levels: Vec<f64> = (0..levels).map(|level| f64::from(level) * 20_000.0).collect();
         let exact = (0..20).filter(|seed| {
             let shifts = members(&mut rng, flows, &levels);
-            is_exact(&groups(&world(&mut rng, &shifts, 60), *seed), &shifts)
+            is_exact(&groups(&world(&mut rng, &shifts, 60), LEAST, *seed), &shifts)
         });
         let exact = exact.count();
         assert!(exact >= 19, "{exact} of 20 with {} levels", levels.len());
@@ -78,7 +81,7 @@ fn the_few_rounds_of_a_first_look_show_a_path_that_is_much_longer() {
     let mut rng = Rng::with_seed(4);
     let shown = (0..100).filter(|seed| {
         let shifts = members(&mut rng, 8, &[0.0, 300_000.0]);
-        is_exact(&groups(&world(&mut rng, &shifts, 6), *seed), &shifts)
+        is_exact(&groups(&world(&mut rng, &shifts, 6), LEAST, *seed), &shifts)
     });
     let shown = shown.count();
     assert!(shown >= 70, "{shown} of 100");
@@ -88,7 +91,7 @@ fn the_few_rounds_of_a_first_look_show_a_path_that_is_much_longer() {
 fn a_shift_is_told_with_its_size_and_of_the_slower_group() {
     let mut rng = Rng::with_seed(5);
     let shifts = [0.0, 300_000.0, 0.0, 0.0, 300_000.0, 0.0, 300_000.0, 300_000.0];
-    let found = groups(&world(&mut rng, &shifts, 30), 1);
+    let found = groups(&world(&mut rng, &shifts, 30), LEAST, 1);
     assert_eq!(found.groups[0].flows, [0, 2, 3, 5]);
     assert_eq!(found.groups[1].flows, [1, 4, 6, 7]);
     assert_eq!(found.groups[0].shift, None);
@@ -105,17 +108,17 @@ fn what_was_not_answered_is_left_out() {
         round[number % 4] = None;
         round[4] = None;
     }
-    let found = groups(&rounds, 1);
+    let found = groups(&rounds, LEAST, 1);
     assert_eq!(sizes(&found), [2, 2], "the one that never answered is in none: {found:?}");
 }
 
 #[test]
 fn nothing_and_one_flow_are_no_groups_and_one() {
-    assert_eq!(groups(&[], 1), Groups { groups: Vec::new(), least_ns: LEAST_NS });
+    assert_eq!(groups(&[], LEAST, 1), Groups { groups: Vec::new(), least_ns: LEAST.time_ns });
     let silent = vec![vec![None, None]; 10];
-    assert!(groups(&silent, 1).groups.is_empty());
-    let one = groups(&vec![vec![Some(50_000.0)]; 10], 1);
+    assert!(groups(&silent, LEAST, 1).groups.is_empty());
+    let one = groups(&vec![vec![Some(50_000.0)]; 10], LEAST, 1);
     assert_eq!((sizes(&one), one.least_ns), (vec![1], 2_500.0));
-    let equal = groups(&vec![vec![Some(50_000.0); 4]; 10], 1);
+    let equal = groups(&vec![vec![Some(50_000.0); 4]; 10], LEAST, 1);
     assert_eq!(sizes(&equal), [4]);
 }

@@ -8,6 +8,7 @@ use measure::look::Who;
 use measure::method::{Asked, Carrier, Far, Method, Schedule, Stop as End};
 use measure::reach::Service;
 use measure::unit::{Bytes, Nanos};
+use measure::verdict::{Warning, judge};
 use protocol::native::key::Key;
 
 use crate::command::look::ways::Way;
@@ -34,12 +35,14 @@ pub struct Pace {
 }
 
 /// What a far side told besides its answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
     /// How long a request was in its hands, median.
     pub peer: Option<Nanos>,
     /// What was left of the time to live of our packets.
     pub ttl: Option<u8>,
+    /// Which of the hosts were busy meanwhile.
+    pub busy: Vec<Warning>,
 }
 
 /// The method by which `way` is asked.
@@ -59,6 +62,8 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
         window: one.then_some(1),
         schedule: pace.every.map(|interval_ns| Schedule::Every { interval_ns }),
         connections: (sized && (native || !way.who.is_program())).then_some(pace.flows),
+        // Threads would differ by the processors they happen to run on.
+        threads: Some(1),
         request_bytes: sized.then_some(size),
         response_bytes: sized.then_some(size),
         stop: pace.end.clone(),
@@ -113,7 +118,8 @@ pub fn ask(
             let held = found.one_way.as_ref().and_then(|one_way| one_way.held?.p50_ns);
             let held = held.and_then(|held| u64::try_from(held).ok()).map(Nanos);
             let split = found.split.and_then(|split| split.peer_ns);
-            Ok(Told { peer: split.or(held), ttl: found.one_way.and_then(|one_way| one_way.time_to_live) })
+            let busy = judge::busy(Some(&found.ours), found.theirs.as_ref());
+            Ok(Told { peer: split.or(held), ttl: found.one_way.and_then(|one_way| one_way.time_to_live), busy })
         }
     }
 }

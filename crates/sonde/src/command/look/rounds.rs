@@ -12,6 +12,7 @@ use measure::look::{Leg, Sums};
 use measure::method::{Method, Stop as StopAt};
 use measure::schedule;
 use measure::unit::Nanos;
+use measure::verdict::Warning;
 use protocol::native::key::Key;
 
 use crate::command::look::asking::{Pace, Told, ask, method};
@@ -118,6 +119,18 @@ impl Rounds {
         self.tracks.iter().zip(&live.courses).map(|(track, course)| track.leg(course)).collect()
     }
 
+    /// Hosts that were busy meanwhile, each once for each reason.
+    pub fn busy(&self) -> Vec<Warning> {
+        let mut busy: Vec<Warning> = Vec::new();
+        for warning in self.tracks.iter().flat_map(|track| &track.told.busy) {
+            let alike = |other: &Warning| (other.kind(), other.busy_end()) == (warning.kind(), warning.busy_end());
+            if !busy.iter().any(alike) {
+                busy.push(warning.clone());
+            }
+        }
+        busy
+    }
+
     /// The way of a leg.
     pub fn way(&self, leg: usize) -> &Way {
         &self.tracks[leg].way
@@ -197,7 +210,9 @@ impl Track {
         match result {
             Ok((method, told)) => {
                 self.method.get_or_insert(method);
-                self.told = Told { peer: told.peer.or(self.told.peer), ttl: told.ttl.or(self.told.ttl) };
+                let (peer, ttl) = (told.peer.or(self.told.peer), told.ttl.or(self.told.ttl));
+                let busy = self.told.busy.drain(..).chain(told.busy).collect();
+                self.told = Told { peer, ttl, busy };
             }
             Err(why) => self.trouble = Some(why),
         }
