@@ -271,8 +271,8 @@ impl<'a> Bench<'a> {
             // Waking comes with every exchange: also with the slow ones, and no handshake is as slow.
             let always =
                 [0.25, 0.5, 0.75, 0.9].iter().all(|q| above(program.sums.at(*q), kernel.sums.at(*q), waking / 2.0));
-            let always = always && !(self.has_few_flows() && !is_seldom_as_long(kernel, program, waking / 4.0));
-            Some(always && waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
+            let told = !self.has_few_flows() || is_seldom_as_long(kernel, program, waking / 4.0);
+            Some(always && told && waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
         };
         let same_way = self.leg(self.believed).carrier == Carrier::Tcp;
         told || (same_way && by_handshake().unwrap_or(false))

@@ -33,6 +33,9 @@ pub struct Least {
     pub share: f64,
 }
 
+/// The flows on both sides of a cut, the quicker ones first.
+type Parts = (Vec<u32>, Vec<u32>);
+
 /// The times of one round by flow, nanoseconds; absent where there was no answer in time. As long as there are flows.
 pub type Round = Vec<Option<f64>>;
 
@@ -115,7 +118,7 @@ fn differences(rounds: &[Round], quick: &[u32], slow: &[u32]) -> Vec<f64> {
 }
 
 /// The two parts of `set`, where they differ by more than chance, which is `left_out` at the most, and by `least_ns`.
-fn cut(rounds: &[Round], set: &[u32], left_out: f64, least_ns: f64, rng: &mut Rng) -> Option<(Vec<u32>, Vec<u32>)> {
+fn cut(rounds: &[Round], set: &[u32], left_out: f64, least_ns: f64, rng: &mut Rng) -> Option<Parts> {
     let kept = if rounds.len() < ROUNDS_TO_CONFIRM { 0 } else { rounds.len() / 3 };
     let (first, rest) = rounds.split_at(rounds.len() - kept);
     let mut ranks = Ranks::of(first, set);
@@ -162,7 +165,7 @@ impl Ranks {
 
     /// The cut between whose parts the mean ranks differ most: by how much (sum of squares between them), and the parts. `None` where
     /// there is nothing to cut.
-    fn widest(&self, set: &[u32]) -> Option<(f64, (Vec<u32>, Vec<u32>))> {
+    fn widest(&self, set: &[u32]) -> Option<(f64, Parts)> {
         let mut sums = vec![(0.0, 0.0); self.flows];
         for (place, rank) in self.rounds.iter().flatten() {
             sums[*place].0 += rank;
