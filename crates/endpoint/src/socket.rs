@@ -13,7 +13,7 @@ pub mod raw;
 pub mod report;
 pub mod tuning;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::AsFd;
 
 use measure::method::{SocketOptions, Waiting};
@@ -104,12 +104,22 @@ pub fn prepare(socket: &Socket, peer: SocketAddr, options: &SocketOptions) -> Re
             );
             return Err(EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::LocalVersion));
         }
-        let address = SockAddr::from(SocketAddr::new(local, 0));
+        let address = SockAddr::from(beside(local, 0, peer));
         socket.bind(&address).map_err(|cause| {
             EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::NotOfThisHost { local })
         })?;
     }
     Ok(())
+}
+
+/// Our own address towards `peer`: a link-local one is of the interface that the peer's is of.
+pub fn beside(local: IpAddr, port: u16, peer: SocketAddr) -> SocketAddr {
+    match (local, peer) {
+        (IpAddr::V6(local), SocketAddr::V6(peer)) if local.is_unicast_link_local() => {
+            SocketAddrV6::new(local, port, 0, peer.scope_id()).into()
+        }
+        _ => SocketAddr::new(local, port),
+    }
 }
 
 fn set(peer: SocketAddr, name: &'static str, apply: impl FnOnce() -> std::io::Result<()>) -> Result<(), EndpointError> {

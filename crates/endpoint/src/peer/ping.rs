@@ -96,7 +96,9 @@ pub fn source(address: SocketAddr, method: &Method, wishes: &Wishes) -> Result<I
         reference.set_broadcast(true).map_err(fail)?;
     }
     // Any port will do but 0, which some systems refuse.
-    probe.connect(SocketAddr::new(address.ip(), 1_025)).map_err(fail)?;
+    let mut to = address;
+    to.set_port(1_025);
+    probe.connect(to).map_err(fail)?;
     probe.local_addr().map(|local| local.ip()).map_err(fail)
 }
 

@@ -117,7 +117,7 @@ fn start(
 
 /// A socket on the same port, connected to the client, with a receive buffer of `room` as far as the system allows.
 fn open(local: SocketAddr, from: SocketAddr, room: Option<Bytes>) -> std::io::Result<Socket> {
-    let local = SocketAddr::new(as_family_of(local.ip(), from), local.port());
+    let local = socket::beside(as_family_of(local.ip(), from), local.port(), from);
     let socket = Socket::new(Domain::for_address(from), Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;

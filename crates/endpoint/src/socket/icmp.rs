@@ -122,8 +122,11 @@ pub fn open_as(peer: SocketAddr, method: &Method, wishes: &Wishes) -> Result<Ope
         (SocketName::Ping, None) => {}
     }
     if !wishes.anybody {
+        // A link-local address keeps its interface.
+        let mut any_port = peer;
+        any_port.set_port(0);
         socket
-            .connect(&SockAddr::from(SocketAddr::new(peer.ip(), 0)))
+            .connect(&SockAddr::from(any_port))
             .map_err(|cause| EndpointError::new(Step::ConnectData, name, cause))?;
     }
     let as_seen = if kind == SocketName::Ping { Kind::Ping } else { Kind::Raw };

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use test_case::test_case;
 
-use crate::scene::{Reflector, Scene, counts, document, key_in, let_ping, number, quantile};
+use crate::scene::{Reflector, Scene, counts, document, key_in, let_ping, number, quantile, run, sonde_in};
 
 /// However long a busy machine keeps an end waiting: nothing is lost between the two namespaces.
 const PATIENT: [&str; 2] = ["--timeout", "60s"];
@@ -52,6 +52,25 @@ fn ends(record: &Value) -> [String; 2] {
 fn addresses(scene: &Scene, six: bool) -> [String; 2] {
     let near = if six { scene.near().v6().to_string() } else { scene.near().v4().to_string() };
     [near, scene.target(six)]
+}
+
+/// An address that means something on one link alone keeps its interface, whatever carries the requests.
+#[test_case(&["rtt", "--tcp"]; "TCP")]
+#[test_case(&["rtt", "--udp"]; "UDP")]
+#[test_case(&["rtt", "--icmp"]; "ICMP")]
+#[test_case(&["rtt", "--connect"]; "handshakes")]
+#[test_case(&["rtt", "--peer", "stamp"]; "STAMP")]
+#[test_case(&["rtt", "--udp", "--bind", "fe80::1"]; "from such an address")]
+fn a_link_local_address_is_measured(words: &[&str]) {
+    let Some(scene) = Scene::beside("a link-local address") else { return };
+    for (space, address) in [(scene.near(), "fe80::1/64"), (scene.far(), "fe80::2/64")] {
+        run(space, &["ip", "address", "add", address, "dev", space.interface(), "nodad"]);
+    }
+    let _reflector = scene.reflector(&["--stamp"]);
+    let host = format!("fe80::2%{}", scene.near().interface());
+    let count = ["-c", "20", "--warm-up", "0", "--json", "-q", &host];
+    let output = sonde_in(scene.near()).args([words, &PATIENT, &count].concat()).output().expect("started");
+    all_answered(&document(&output), 20);
 }
 
 #[test_case(false; "v4")]

@@ -44,6 +44,14 @@ pub fn run(options: &Options, command: &[String], output: &Arc<Output>) -> Resul
     let test = task::test(options, &asked, address)?;
     let not_opened = |error: EndpointError| failure::not_opened(&error, options.interface.as_deref());
     let source = peer::source(address, &test.method, &test.wishes).map_err(not_opened)?;
+    // As the original has it: nobody's address of IPv4 is this host's.
+    let (address, test) = match address {
+        SocketAddr::V4(any) if any.ip().is_unspecified() => {
+            let own = SocketAddr::new(source, 0);
+            (own, Test { address: own, ..test })
+        }
+        given => (given, test),
+    };
     let test = task::from_source(options, test, source);
     if options.broadcast && address.is_ipv4() && !address.ip().is_multicast() && source != address.ip() {
         output.note("WARNING: pinging broadcast address\n");
@@ -118,7 +126,10 @@ fn beginning(options: &Options, test: &Test, source: IpAddr, names: &mut hearing
     header::Header {
         host: &options.destination,
         // Of IPv4 the number alone, whatever was typed.
-        address: &if test.address.is_ipv6() { names.of(test.address.ip(), 0) } else { test.address.ip().to_string() },
+        address: &match test.address {
+            SocketAddr::V6(six) => names.of(six.ip().to_owned().into(), six.scope_id()),
+            SocketAddr::V4(four) => four.ip().to_string(),
+        },
         six: test.address.is_ipv6(),
         source: told.then_some(source.as_str()),
         interface: options.interface.as_deref(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use endpoint::link::echo::{Reply, Sighting, What};
@@ -160,7 +160,8 @@ impl<'a> Hearing<'a> {
             micros: received.micros,
             again: received.again && (!to_many || options.verbose),
             bad_checksum: reply.bad_checksum,
-            different_address: !to_many && reply.from != asked,
+            // `::` is answered from another address always.
+            different_address: !to_many && reply.from != asked && !asked.is_unspecified(),
             wrong: reply.wrong.as_deref(),
             sent: &test.payload,
         }
@@ -233,20 +234,32 @@ pub struct Names {
     known: BTreeMap<IpAddr, String>,
 }
 
+/// Whether a destination is an address, which `inet_aton` also takes as `0`, `127.1` or `0x7f000001`.
+fn is_number(text: &str) -> bool {
+    let is_part = |part: &str| {
+        let hexadecimal = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
+        let (digits, radix) = hexadecimal.map_or((part, 10), |digits| (digits, 16));
+        u32::from_str_radix(digits, radix).is_ok() && !digits.starts_with('+')
+    };
+    text.parse::<IpAddr>().is_ok() || (text.split('.').count() <= 4 && text.split('.').all(is_part))
+}
+
 /// So many names are kept.
 const KNOWN: usize = 1_024;
 
 impl Names {
     fn new(options: &Options) -> Self {
         let bare = options.destination.split('%').next().unwrap_or_default();
-        Self { looked_up: !options.numeric && bare.parse::<IpAddr>().is_err(), known: BTreeMap::new() }
+        Self { looked_up: !options.numeric && !is_number(bare), known: BTreeMap::new() }
     }
 
     /// The name and the number of an address, or the number alone. A resolver that takes its time holds up the lines,
     /// and no request.
     pub fn of(&mut self, address: IpAddr, scope: u32) -> String {
         let mut number = address.to_string();
-        let local = matches!(address, IpAddr::V6(six) if six.is_unicast_link_local());
+        // Of the groups those of a link, ff02::/16.
+        let local = |six: Ipv6Addr| six.is_unicast_link_local() || six.segments()[0] & 0xff0f == 0xff02;
+        let local = matches!(address, IpAddr::V6(six) if local(six));
         if let Some(interface) = name::interface(scope).filter(|_| local) {
             let _ = write!(number, "%{interface}");
         }
