@@ -1,3 +1,5 @@
+//! Worlds whose groups are known: noise with a heavy tail, spikes, and a drift that all flows share.
+
 use fastrand::Rng;
 
 use super::*;
