@@ -3,6 +3,7 @@
 //! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; what a reader must be
 //! warned of is in [`crate::verdict`].
 
+pub mod dark;
 pub mod one_way;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
+use dark::Dark;
 use one_way::OneWay;
 
 /// What was found.
@@ -51,6 +53,9 @@ pub struct Outcome {
     pub jitter: Option<Jitter>,
     /// Losses: their ratio, its interval, their runs.
     pub loss: Loss,
+    /// The time in which nothing came back; absent where there was none that chance does not explain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dark: Option<Dark>,
     /// Reordered replies by their extent (RFC 4737 section 4.2): element k counts those that came 2^k to 2^(k+1)-1 replies
     /// after the earliest one that overtook them.
     pub reorder_extents: Vec<u64>,

@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{BatchBy, Carrier};
+use crate::outcome::dark::Dark;
 use crate::unit::{Bytes, Nanos};
 use crate::wire::finding::Subject;
 use lost::LeavesBy;
@@ -196,6 +197,11 @@ pub enum Warning {
         count: u64,
         /// Of how many, those at which a request left included.
         due: u64,
+    },
+    /// For a part of the time nothing came back at all.
+    Dark {
+        /// When, and how much of it.
+        dark: Dark,
     },
     /// Requests were lost.
     Lost {

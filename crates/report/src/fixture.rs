@@ -247,7 +247,7 @@ pub(crate) fn open_with_losses() -> Record {
     let rate_per_1000s = Rate::per_second(1_000).unwrap();
     let asked =
         Asked { carrier: Some(Carrier::Udp), schedule: Some(Schedule::Poisson { rate_per_1000s }), ..Asked::default() };
-    let extra = Extra { peer: counted(9_950, 9_950), ..Extra::default() };
+    let extra = Extra { peer: counted(9_970, 9_970), ..Extra::default() };
     Record {
         target: Target {
             host: Some("db-1.example".to_owned()),

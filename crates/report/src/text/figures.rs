@@ -285,7 +285,8 @@ fn losses(outcome: &Outcome, is_load: bool) -> Vec<String> {
 fn ways(loss: &Loss, counts: &Counts) -> Option<String> {
     let sent = counts.scheduled.checked_sub(counts.send_failed)?;
     let there = sent.checked_sub(loss.peer_received?)?;
-    let back = (counts.lost + counts.late).checked_sub(there)?;
+    // A late reply is lost on neither way.
+    let back = counts.lost.checked_sub(there)?;
     Some(format!("{} on the way to the peer, {} back", grouped(there), grouped(back)))
 }
 

@@ -23,7 +23,8 @@ pub(super) fn fates(
         dropped_by_us: dropped(&outcome.sockets),
         leaves_by: LeavesBy::of(method),
     });
-    [failed, refused(outcome, method, ours), lost].into_iter().flatten()
+    let dark = outcome.dark.map(|dark| Warning::Dark { dark });
+    [dark, failed, refused(outcome, method, ours), lost].into_iter().flatten()
 }
 
 /// What of a load did not come to the peer; `there` is the peer's environment, where it was read.

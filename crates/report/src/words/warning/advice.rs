@@ -33,6 +33,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::ClockStepped { .. } => "pin with --cpu, and check the clock source (`sonde self`)",
         Warning::SystemClockStepped => "run again while the time service does not correct the clock",
         Warning::NoStamps { .. } => "turn them off (--no-stamps), or see `sonde self` for what this host can stamp",
+        Warning::Dark { .. } => "look for a route change, a firewall or a stopped program at that time",
         Warning::Lost { count, sent, dropped_by_us, leaves_by } => {
             lost::advice(*count, *sent, *dropped_by_us, *leaves_by, command)
         }

@@ -2,6 +2,7 @@
 
 use crate::words::command::Command;
 use measure::method::{BatchBy, Carrier};
+use measure::outcome::dark::Dark;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
 use measure::verdict::lost::LeavesBy;
@@ -67,7 +68,19 @@ fn fates() -> Part {
     let lost = |count, dropped_by_us, by| Warning::Lost { count, sent: 100, dropped_by_us, leaves_by: by };
     let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
     let refused = |count, carrier, by| Warning::Refused { count, sent: 100, carrier, by };
+    let dark = |spells, due| Dark {
+        spells,
+        total_ns: Nanos::secs(3),
+        share: 0.6,
+        longest_from_ns: Nanos::secs(2),
+        longest_to_ns: if spells == 1 { Nanos::secs(5) } else { Nanos::millis(2_500) },
+        to_the_end: spells == 1,
+        unanswered: 3,
+        due,
+    };
     vec![
+        (Warning::Dark { dark: dark(1, Some(40_000)) }, &[Rtt]),
+        (Warning::Dark { dark: dark(6, None) }, EXCHANGES),
         (Warning::SendFailed { count: 2 }, &Command::ALL),
         (refused(100, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
         (refused(3, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),

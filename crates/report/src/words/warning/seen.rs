@@ -42,7 +42,8 @@ impl fmt::Display for Line<'_> {
             | Warning::GotLess { .. }
             | Warning::NotBatched { .. }
             | Warning::NoStamps { .. } => settings(self.0, f),
-            Warning::Lost { .. }
+            Warning::Dark { .. }
+            | Warning::Lost { .. }
             | Warning::LostOnTheWay { .. }
             | Warning::Refused { .. }
             | Warning::SendFailed { .. } => status(self.0, f),
@@ -105,6 +106,11 @@ fn host(end: &str) -> &'static str {
 fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let share = |count: u64, sent: u64| Percent(count as f64 / sent.max(1) as f64);
     match warning {
+        Warning::Dark { dark } => {
+            write!(f, "{}", crate::words::dark::seen(dark))?;
+            let due = dark.due.map(grouped);
+            due.map_or(Ok(()), |due| write!(f, ". An open loop would have lost about {due} requests"))
+        }
         Warning::Lost { count, sent, dropped_by_us, .. } => {
             let (lost, of) = (grouped(*count), grouped(*sent));
             write!(f, "{lost} of {of} requests got no reply in time ({})", share(*count, *sent))?;
