@@ -12,7 +12,7 @@ use std::thread;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Batch, Method, Traffic, Waiting};
+use measure::method::{Batch, Carrier, Method, Traffic, Waiting};
 use measure::outcome::one_way::OneWay;
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
@@ -271,6 +271,10 @@ fn recorded(report: &Report, method: &Method) -> PeerCounts {
     // Counts of a peer: whatever they are, they do not overflow.
     let total = |counts: &[u64]| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
     let (received, replied) = (total(&report.received), total(&report.replied));
+    let (again, replied_again) = (report.again.as_deref().map(total), report.replied_again.as_deref().map(total));
+    let unique = method.traffic.carrier() == Carrier::Tcp || again.is_some() && replied_again.is_some();
+    let less = |count: u64, copies: Option<u64>| count.checked_sub(copies.unwrap_or(0));
+    let (received, replied) = (less(received, again), less(replied, replied_again));
     let dropped = report.dropped;
     let unrecorded = match &report.warm_up {
         Some(warm_up) if open::headed(method) => total(warm_up),
@@ -278,7 +282,8 @@ fn recorded(report: &Report, method: &Method) -> PeerCounts {
         _ => return PeerCounts { dropped, ..PeerCounts::default() },
     };
     // Each request of a warm-up is replied to.
-    PeerCounts { received: received.checked_sub(unrecorded), replied: replied.checked_sub(unrecorded), dropped }
+    let recorded = |count: Option<u64>| count.and_then(|count| count.checked_sub(unrecorded));
+    PeerCounts { received: recorded(received), replied: recorded(replied), dropped, unique }
 }
 
 fn conclude(

@@ -212,8 +212,8 @@ pub struct Loss {
     /// Arrivals that the peer's kernel dropped at the sockets of its datagrams, warm-up included: a receive buffer was full,
     /// or a checksum wrong. Messages that came in one buffer (`UDP_SEGMENT`) count as one. Absent where the peer did not tell.
     pub peer_dropped: Option<u64>,
-    /// Messages lost on the way there: sent less received. Below zero where the path doubled more than it lost. Absent
-    /// where the peer did not tell its counts.
+    /// Messages lost on the way there: sent less received, copies that the path made not counted. Absent where the peer did not
+    /// tell its counts, or told them with copies and the path made some.
     pub forward: Option<i64>,
     /// Replies lost on the way back: replies the peer sent less those that came, late ones included. Likewise.
     pub reverse: Option<i64>,

@@ -205,7 +205,7 @@ impl Losses {
     fn counts(&self) -> PeerCounts {
         let told = self.numbers.filter(|numbers| self.missing == 0 || numbers.unsure == 0);
         let answered = told.map(|numbers| numbers.answered);
-        PeerCounts { received: answered, replied: answered, dropped: None }
+        PeerCounts { received: answered, replied: answered, ..PeerCounts::default() }
     }
 
     fn either_way(&self) -> Option<u64> {

@@ -257,7 +257,7 @@ mod tests {
         let mut rng = Rng::with_seed(18);
         let mut found = [0_u32; 3];
         for _ in 0..350 {
-            let mut path = |rng: &mut Rng| {
+            let path = |rng: &mut Rng| {
                 let stalls = rng.f64() < stall;
                 let took = Nanos(if stalls { rng.u64(1_000_000..999_000_000) } else { rng.u64(5_000_000..9_000_000) });
                 (rng.f64() >= loss).then_some(took)
