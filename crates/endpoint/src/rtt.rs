@@ -79,6 +79,8 @@ pub enum Protocol {
     Stamp {
         /// The key of authenticated packets; without one they are not.
         key: Option<StampKey>,
+        /// Within what the clocks of both ends are said to agree.
+        clocks_agree: Option<Nanos>,
     },
     /// That of an echo service (RFC 862), which sends back what it gets: nothing is agreed on.
     Echo,
@@ -183,7 +185,10 @@ fn against(
         Protocol::Netperf { passphrase } => {
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
         }
-        Protocol::Stamp { key } => return stamp::against(task, &method, peer, key.as_ref(), stop, on_event),
+        Protocol::Stamp { key, clocks_agree } => {
+            let said = stamp::Said { key: key.as_ref(), clocks_agree: *clocks_agree };
+            return stamp::against(task, &method, peer, said, stop, on_event);
+        }
         Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),
     }
     // Before the first packet, so that each handshake is seen.
@@ -303,6 +308,10 @@ fn conclude(
         (Ended::Stopped, None) => Ending::Stopped,
         (Ended::Broken(Fault::Refused(_)), None) => {
             Ending::PeerLost { reason: format!("it refused {MOST_REFUSED} handshakes in a row") }
+        }
+        // A peer that is asked for its report and gives it has not gone.
+        (Ended::Broken(Fault::Reset), None) if matches!(report, Ok(Some(_))) => {
+            Ending::PeerLost { reason: "the connection was reset, but the peer's program still answers".to_owned() }
         }
         (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
     };

@@ -212,6 +212,10 @@ pub enum Warning {
         /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
         /// known.
         dropped_by_us: Option<u64>,
+        /// Messages that the peer's sockets had no room for, warm-up included; absent where there were none, or it is not known, and
+        /// of loads, which tell it with what was lost on the way there.
+        #[serde(default)]
+        dropped_by_peer: Option<u64>,
         /// What decides how many are on the way at once.
         leaves_by: LeavesBy,
     },

@@ -52,7 +52,7 @@ fn caveats(record: &Record) -> Vec<String> {
         Ended::Complete => {}
         Ended::Interrupted { signal } => caveats.push(format!("interrupted by {signal} after {elapsed}")),
         Ended::PeerLost { .. } if is_closed(record) => caveats.push("the port is closed".to_owned()),
-        Ended::PeerLost { .. } => caveats.push(format!("peer lost after {elapsed}")),
+        Ended::PeerLost { .. } => caveats.push(format!("broke off after {elapsed}")),
     }
     let has = |test: fn(&Warning) -> bool| record.warnings.iter().any(test);
     if has(|warning| matches!(warning, Warning::WireContradicts { .. })) {

@@ -256,7 +256,13 @@ pub(crate) fn open_with_losses() -> Record {
             own_reflector: false,
         },
         warnings: vec![
-            Warning::Lost { count: 60, sent: 10_000, dropped_by_us: None, leaves_by: LeavesBy::Window },
+            Warning::Lost {
+                count: 60,
+                sent: 10_000,
+                dropped_by_us: None,
+                dropped_by_peer: None,
+                leaves_by: LeavesBy::Window,
+            },
             Warning::BehindSchedule { share: 0.0111 },
         ],
         ..record(asked, &recorder.finish(Instant(10_000_000_000)), extra)

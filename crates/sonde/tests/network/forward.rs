@@ -140,6 +140,27 @@ fn copies_on_both_ways_leave_each_way_its_losses() {
     assert!(there > 10 && back > 10, "{there} there, {back} back");
 }
 
+/// Both namespaces read the clock of one host.
+#[test]
+fn a_delay_of_one_way_is_told_as_such_where_the_clocks_are_said_to_agree() {
+    let Some(scene) = Scene::beside("a delay of one way") else { return };
+    let _reflector = scene.reflector(&["--stamp", "--stamp-port", "8620"]);
+    let _running = Running::start(&scene, &["--delay", "5ms", "--one-way"]);
+    let measured = |agreed: &[&str]| {
+        let words =
+            ["rtt", "--json", "-q", "10.181.8.2", "--peer", "stamp", "--port", "8620", "-c", "200", "--every", "2ms"];
+        document(&sonde_in(scene.near()).args(words).args(agreed).output().expect("started"))
+    };
+    let one_way = "/outcome/one_way";
+    let estimated = measured(&[]);
+    assert!(number(&estimated, &format!("{one_way}/clock/bound_ns")) > 2_400_000, "half of the round trip");
+    let agreed = measured(&["--clocks-agree", "1us"]);
+    assert_eq!(agreed.pointer(&format!("{one_way}/agreement/holds")), Some(&Value::Bool(true)));
+    let [there, back, bound] =
+        ["forward/min_ns", "reverse/min_ns", "clock/bound_ns"].map(|of| number(&agreed, &format!("{one_way}/{of}")));
+    assert!((5_000_000..8_000_000).contains(&there) && back < 1_000_000 && bound < 2_000, "{there} {back} {bound}");
+}
+
 #[test]
 fn a_namespace_that_is_not_there_is_named_with_what_to_do() {
     let Some(scene) = Scene::beside("a forwarder without an end") else { return };

@@ -95,6 +95,27 @@ fn a_path_that_goes_dark_is_no_success(method: &[&str]) {
     assert!(kinds.contains(&"dark"), "{kinds:?}");
 }
 
+/// The firewall of the peer's host resets the connection of the data in the middle of the run; the peer's program lives, and so does
+/// its control connection.
+#[test]
+fn a_reset_from_a_box_is_not_laid_at_the_peers_door() {
+    let Some(scene) = scene("a reset from a box") else { return };
+    let _reflector = scene.reflector(&[]);
+    let rules = "table inet truth { chain input { type filter hook input priority 0;
+        tcp dport 7663 ct original packets > 2000 reject with tcp reset; }; }";
+    run(scene.far(), &["nft", rules]);
+    let output = scene.rtt(&[&scene.target(false), "--tcp", "-t", "20s", "--warm-up", "0"]);
+    let record: Value = document(&output);
+    assert_eq!(
+        (output.status.code(), record["ended"]["how"].as_str()),
+        (Some(1), Some("peer-lost")),
+        "{}",
+        record["ended"]
+    );
+    let reason = record["ended"]["reason"].as_str().expect("a reason");
+    assert_eq!(reason, "the connection was reset, but the peer's program still answers");
+}
+
 #[test_case(false, "icmp type echo-request"; "v4")]
 #[test_case(true, "icmpv6 type echo-request"; "v6")]
 fn losses_of_echoes(six: bool, matching: &str) {

@@ -65,7 +65,20 @@ fn missing() -> Part {
 }
 
 fn fates() -> Part {
-    let lost = |count, dropped_by_us, by| Warning::Lost { count, sent: 100, dropped_by_us, leaves_by: by };
+    let lost = |count, dropped_by_us, by| Warning::Lost {
+        count,
+        sent: 100,
+        dropped_by_us,
+        dropped_by_peer: None,
+        leaves_by: by,
+    };
+    let there = Warning::Lost {
+        count: 10,
+        sent: 100,
+        dropped_by_us: None,
+        dropped_by_peer: Some(9),
+        leaves_by: LeavesBy::Window,
+    };
     let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
     let refused = |count, carrier, by| Warning::Refused { count, sent: 100, carrier, by };
     let dark = |spells, due| Dark {
@@ -90,6 +103,7 @@ fn fates() -> Part {
         (lost(1, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(100, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(10, Some(9), LeavesBy::Window), &[Rtt, Syn]),
+        (there, &[Rtt]),
         (lost(1, None, LeavesBy::Rate), &[Load]),
         (lost(100, None, LeavesBy::Rate), &[Load]),
         (lost(10, Some(9), LeavesBy::Rate), &[Load]),

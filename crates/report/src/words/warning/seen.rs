@@ -70,7 +70,7 @@ impl fmt::Display for Line<'_> {
                 write!(f, "The peer sent no report at the end ({reason}). Its counts and host facts are missing")
             }
             Warning::PeerLost { reason } => {
-                write!(f, "The peer stopped ({reason}). The numbers cover the time before")
+                write!(f, "The run broke off ({reason}). The numbers cover the time before")
             }
             Warning::SamplesIncomplete { missing, reason } => {
                 write!(f, "{} missing from the file{}", several_are(*missing, "sample"), Reason(reason.as_deref()))
@@ -111,11 +111,13 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let due = dark.due.map(grouped);
             due.map_or(Ok(()), |due| write!(f, ". An open loop would have lost about {due} requests"))
         }
-        Warning::Lost { count, sent, dropped_by_us, .. } => {
+        Warning::Lost { count, sent, dropped_by_us, dropped_by_peer, .. } => {
             let (lost, of) = (grouped(*count), grouped(*sent));
             write!(f, "{lost} of {of} requests got no reply in time ({})", share(*count, *sent))?;
             let dropped = dropped_by_us.map(grouped);
-            dropped.map_or(Ok(()), |dropped| write!(f, ". This host's receive buffer had no room for {dropped}"))
+            dropped.map_or(Ok(()), |dropped| write!(f, ". This host's receive buffer had no room for {dropped}"))?;
+            let there = dropped_by_peer.map(grouped);
+            there.map_or(Ok(()), |dropped| write!(f, ". The peer's receive buffers had no room for {dropped}"))
         }
         Warning::LostOnTheWay { count, sent, dropped_by_peer } => {
             let (lost, of) = (grouped(*count), grouped(*sent));
