@@ -90,12 +90,11 @@ pub fn analyse(mut gathered: Gathered, within: Option<Nanos>) -> Found {
     let grain = grain(&tightest);
     let agreed = within.and_then(|within| Line::agreed(&tightest, within, grain));
     let agreement = within.map(|within_ns| Agreement { within_ns, holds: agreed.is_some() });
-    let (lines, breaks) = match agreed {
-        Some(line) => (vec![line], Vec::new()),
-        None => {
-            let Cut { windows, breaks } = windows::cut(&tightest, grain);
-            (windows.iter().filter_map(|range| Line::of(&tightest[range.clone()], grain)).collect(), breaks)
-        }
+    let (lines, breaks) = if let Some(line) = agreed {
+        (vec![line], Vec::new())
+    } else {
+        let Cut { windows, breaks } = windows::cut(&tightest, grain);
+        (windows.iter().filter_map(|range| Line::of(&tightest[range.clone()], grain)).collect(), breaks)
     };
     let first = tightest.first().map_or(0, |first| first.sent);
     let (forward, reverse) = delays::of(&evenly, &lines);

@@ -119,7 +119,9 @@ mod tests {
 
     fn gap(from: u64, to: u64, asked: &[u64]) -> Gap {
         let mut of = Asked::default();
-        asked.iter().for_each(|sent| of.add(Instant(*sent)));
+        for sent in asked {
+            of.add(Instant(*sent));
+        }
         Gap { from: Instant(from), to: Instant(to), asked: of }
     }
 

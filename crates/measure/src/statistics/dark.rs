@@ -119,16 +119,13 @@ mod tests {
         let (mut now, end, mut seq) = (start, start.after(length), 0);
         while now < end {
             let sent = now;
-            match reply(sent).filter(|took| *took <= TIMEOUT) {
-                Some(took) => {
-                    now = now.after(took);
-                    recorder.answered(sent, now);
-                }
-                None => {
-                    now = now.after(TIMEOUT).min(end);
-                    recorder.ended(Fate::Lost, &mut sequence, seq, None);
-                    recorder.unanswered(sent);
-                }
+            if let Some(took) = reply(sent).filter(|took| *took <= TIMEOUT) {
+                now = now.after(took);
+                recorder.answered(sent, now);
+            } else {
+                now = now.after(TIMEOUT).min(end);
+                recorder.ended(Fate::Lost, &mut sequence, seq, None);
+                recorder.unanswered(sent);
             }
             now = now.max(sent.after(pause));
             seq += 1;
@@ -224,12 +221,16 @@ mod tests {
         let mut recorder = Recorder::new(LoopKind::Closed, 100);
         recorder.begin(Instant(0), None);
         let mut sequence = Sequence::default();
-        (0..100).for_each(|n| recorder.answered(Instant(n * 1_000), Instant(n * 1_000 + 900)));
+        for n in 0..100 {
+            recorder.answered(Instant(n * 1_000), Instant(n * 1_000 + 900));
+        }
         for n in 0..16 {
             recorder.ended(Fate::Lost, &mut sequence, 100 + n, None);
             recorder.unanswered(Instant(100_000 + n));
         }
-        (0..100).for_each(|n| recorder.answered(Instant(1_000_000_000 + n), Instant(1_000_000_900 + n)));
+        for n in 0..100 {
+            recorder.answered(Instant(1_000_000_000 + n), Instant(1_000_000_900 + n));
+        }
         assert_eq!(dark(&recorder.finish(Instant(1_000_002_000))), None);
     }
 
