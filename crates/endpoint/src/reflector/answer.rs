@@ -28,7 +28,6 @@ const BETWEEN_LOOKS: u64 = 8;
 /// A hold is slept until so shortly before its end, and spun from there.
 const HOLD_SPIN: Nanos = Nanos::micros(150);
 
-const SEQ: std::ops::Range<usize> = 16..24;
 const FLAGS: usize = 25;
 const WORD: std::ops::Range<usize> = 28..32;
 /// Version, flags, flow and asked length: the part of a header that says how its request is to be answered.
@@ -397,14 +396,6 @@ impl<'a, L: Link> Answerer<'a, L> {
             pace::sleep_until(due.min(now.after(GLANCE)));
         }
     }
-}
-
-/// The number of a request.
-#[inline]
-pub(super) fn number(message: &[u8]) -> u64 {
-    let mut seq = [0; 8];
-    seq.copy_from_slice(&message[SEQ]);
-    u64::from_be_bytes(seq)
 }
 
 /// The terms of a request of this flow that asks for the reply agreed on and has no flags.

@@ -4,6 +4,16 @@
 const WINDOW: u64 = 1 << 16;
 const WORDS: u64 = WINDOW / 64;
 
+const SEQ: std::ops::Range<usize> = 16..24;
+
+/// The number of a request.
+#[inline]
+pub(super) fn number(message: &[u8]) -> u64 {
+    let mut seq = [0; 8];
+    seq.copy_from_slice(&message[SEQ]);
+    u64::from_be_bytes(seq)
+}
+
 /// The numbers of one flow that came, those of the window below the newest.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {

@@ -10,8 +10,7 @@ use protocol::native::header::Token;
 use protocol::native::message::{Got, Open, Report};
 use protocol::native::stream::Told as StreamTold;
 
-use super::answer::number;
-use super::seen::Seen;
+use super::seen::{Seen, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::serve::open_sockets::OpenSockets;
