@@ -203,7 +203,7 @@ fn fate_of(fault: Fault) -> Fate {
     match fault {
         Fault::Refused(_) => Fate::Refused,
         Fault::SendFailed(_) | Fault::TooLong | Fault::LeftOut => Fate::SendFailed,
-        Fault::Closed | Fault::System(_) => Fate::Lost,
+        Fault::Closed | Fault::Reset | Fault::System(_) => Fate::Lost,
     }
 }
 

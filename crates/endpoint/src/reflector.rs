@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod control;
 pub mod datagram;
+mod seen;
 pub mod session;
 pub mod stream;
 

@@ -12,7 +12,7 @@ use std::thread;
 
 use measure::environment::Environment;
 use measure::event::Event;
-use measure::method::{Batch, Method, Traffic, Waiting};
+use measure::method::{Batch, Carrier, Method, Traffic, Waiting};
 use measure::outcome::one_way::OneWay;
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::Recording;
@@ -79,6 +79,8 @@ pub enum Protocol {
     Stamp {
         /// The key of authenticated packets; without one they are not.
         key: Option<StampKey>,
+        /// Within what the clocks of both ends are said to agree.
+        clocks_agree: Option<Nanos>,
     },
     /// That of an echo service (RFC 862), which sends back what it gets: nothing is agreed on.
     Echo,
@@ -183,7 +185,10 @@ fn against(
         Protocol::Netperf { passphrase } => {
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
         }
-        Protocol::Stamp { key } => return stamp::against(task, &method, peer, key.as_ref(), stop, on_event),
+        Protocol::Stamp { key, clocks_agree } => {
+            let said = stamp::Said { key: key.as_ref(), clocks_agree: *clocks_agree };
+            return stamp::against(task, &method, peer, said, stop, on_event);
+        }
         Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),
     }
     // Before the first packet, so that each handshake is seen.
@@ -271,6 +276,10 @@ fn recorded(report: &Report, method: &Method) -> PeerCounts {
     // Counts of a peer: whatever they are, they do not overflow.
     let total = |counts: &[u64]| counts.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
     let (received, replied) = (total(&report.received), total(&report.replied));
+    let (again, replied_again) = (report.again.as_deref().map(total), report.replied_again.as_deref().map(total));
+    let unique = method.traffic.carrier() == Carrier::Tcp || again.is_some() && replied_again.is_some();
+    let less = |count: u64, copies: Option<u64>| count.checked_sub(copies.unwrap_or(0));
+    let (received, replied) = (less(received, again), less(replied, replied_again));
     let dropped = report.dropped;
     let unrecorded = match &report.warm_up {
         Some(warm_up) if open::headed(method) => total(warm_up),
@@ -278,7 +287,8 @@ fn recorded(report: &Report, method: &Method) -> PeerCounts {
         _ => return PeerCounts { dropped, ..PeerCounts::default() },
     };
     // Each request of a warm-up is replied to.
-    PeerCounts { received: received.checked_sub(unrecorded), replied: replied.checked_sub(unrecorded), dropped }
+    let recorded = |count: Option<u64>| count.and_then(|count| count.checked_sub(unrecorded));
+    PeerCounts { received: recorded(received), replied: recorded(replied), dropped, unique }
 }
 
 fn conclude(
@@ -298,6 +308,10 @@ fn conclude(
         (Ended::Stopped, None) => Ending::Stopped,
         (Ended::Broken(Fault::Refused(_)), None) => {
             Ending::PeerLost { reason: format!("it refused {MOST_REFUSED} handshakes in a row") }
+        }
+        // A peer that is asked for its report and gives it has not gone.
+        (Ended::Broken(Fault::Reset), None) if matches!(report, Ok(Some(_))) => {
+            Ending::PeerLost { reason: "the connection was reset, but the peer's program still answers".to_owned() }
         }
         (Ended::Broken(fault), None) => Ending::PeerLost { reason: fault.to_string() },
     };

@@ -23,7 +23,7 @@ mod windows;
 
 pub use kept::Gathered;
 
-use crate::outcome::one_way::{ClockDifference, ClockStep, ClockWindow, Spread};
+use crate::outcome::one_way::{Agreement, ClockDifference, ClockStep, ClockWindow, Spread};
 use crate::unit::Nanos;
 use envelope::Envelope;
 use windows::{Break, Cut};
@@ -77,16 +77,25 @@ pub struct Found {
     pub reverse: Option<Spread>,
     /// The clocks.
     pub clock: Option<ClockDifference>,
+    /// What was said of them beforehand.
+    pub agreement: Option<Agreement>,
 }
 
-/// Looks at exchanges, in whatever order they came.
-pub fn analyse(mut gathered: Gathered) -> Found {
+/// Looks at exchanges, in whatever order they came. Clocks that are said to agree `within` so much have no difference to be estimated,
+/// and a path that is slower one way than the other shows as such; unless a packet would have come before it left.
+pub fn analyse(mut gathered: Gathered, within: Option<Nanos>) -> Found {
     gathered.close();
     let tightest = sorted(gathered.tightest());
     let evenly = sorted(gathered.evenly());
     let grain = grain(&tightest);
-    let Cut { windows, breaks } = windows::cut(&tightest, grain);
-    let lines: Vec<Line> = windows.iter().filter_map(|range| Line::of(&tightest[range.clone()], grain)).collect();
+    let agreed = within.and_then(|within| Line::agreed(&tightest, within, grain));
+    let agreement = within.map(|within_ns| Agreement { within_ns, holds: agreed.is_some() });
+    let (lines, breaks) = if let Some(line) = agreed {
+        (vec![line], Vec::new())
+    } else {
+        let Cut { windows, breaks } = windows::cut(&tightest, grain);
+        (windows.iter().filter_map(|range| Line::of(&tightest[range.clone()], grain)).collect(), breaks)
+    };
     let first = tightest.first().map_or(0, |first| first.sent);
     let (forward, reverse) = delays::of(&evenly, &lines);
     Found {
@@ -95,6 +104,7 @@ pub fn analyse(mut gathered: Gathered) -> Found {
         forward: Spread::of(forward),
         reverse: Spread::of(reverse),
         clock: difference(&lines, &breaks, first, grain),
+        agreement,
     }
 }
 
@@ -136,6 +146,25 @@ struct Line {
 }
 
 impl Line {
+    /// Both clocks as one, within what they agree; `None` where a time contradicts that.
+    fn agreed(exchanges: &[FourTimes], within: Nanos, grain: Nanos) -> Option<Self> {
+        let (first, end) = (exchanges.first()?.sent, exchanges.iter().map(|e| e.came.max(e.sent)).max()?);
+        let bound = Nanos(within.0.saturating_add(grain.0));
+        let most = i64::try_from(bound.0).unwrap_or(i64::MAX);
+        let all = exchanges.iter().all(|exchange| exchange.ceiling() >= -most && exchange.floor() <= most);
+        all.then_some(Self {
+            begin: first,
+            end,
+            exchanges: exchanges.len() as u64,
+            origin: first,
+            base: 0,
+            offset: 0.0,
+            drift: 0.0,
+            drifts: (0.0, 0.0),
+            bound,
+        })
+    }
+
     fn of(exchanges: &[FourTimes], grain: Nanos) -> Option<Self> {
         let (first, last) = (exchanges.first()?, exchanges.last()?);
         let envelope = Envelope::of(exchanges, grain);

@@ -3,6 +3,7 @@
 //! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; what a reader must be
 //! warned of is in [`crate::verdict`].
 
+pub mod dark;
 pub mod one_way;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
+use dark::Dark;
 use one_way::OneWay;
 
 /// What was found.
@@ -51,6 +53,9 @@ pub struct Outcome {
     pub jitter: Option<Jitter>,
     /// Losses: their ratio, its interval, their runs.
     pub loss: Loss,
+    /// The time in which nothing came back; absent where there was none that chance does not explain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dark: Option<Dark>,
     /// Reordered replies by their extent (RFC 4737 section 4.2): element k counts those that came 2^k to 2^(k+1)-1 replies
     /// after the earliest one that overtook them.
     pub reorder_extents: Vec<u64>,
@@ -207,8 +212,8 @@ pub struct Loss {
     /// Arrivals that the peer's kernel dropped at the sockets of its datagrams, warm-up included: a receive buffer was full,
     /// or a checksum wrong. Messages that came in one buffer (`UDP_SEGMENT`) count as one. Absent where the peer did not tell.
     pub peer_dropped: Option<u64>,
-    /// Messages lost on the way there: sent less received. Below zero where the path doubled more than it lost. Absent
-    /// where the peer did not tell its counts.
+    /// Messages lost on the way there: sent less received, copies that the path made not counted. Absent where the peer did not
+    /// tell its counts, or told them with copies and the path made some.
     pub forward: Option<i64>,
     /// Replies lost on the way back: replies the peer sent less those that came, late ones included. Likewise.
     pub reverse: Option<i64>,

@@ -11,6 +11,7 @@ use crate::method::{LoopKind, Method};
 use crate::unit::{Instant, Nanos};
 
 mod course;
+mod gaps;
 mod order;
 mod recording;
 #[cfg(test)]
@@ -19,6 +20,8 @@ mod thinning;
 mod values;
 
 use course::Course;
+use gaps::Gaps;
+pub use gaps::{Asked, Gap};
 pub use order::{Arrivals, LossPeriods, Sequence};
 pub use recording::{Held, HeldBack, Recording};
 use thinning::Thinning;
@@ -48,6 +51,7 @@ pub struct Recorder {
     first: Option<Nanos>,
     held_back: HeldBack,
     sent_until: Option<Instant>,
+    gaps: Gaps,
 }
 
 /// State at the start of the present second.
@@ -88,6 +92,7 @@ impl Recorder {
             first: None,
             held_back: HeldBack::default(),
             sent_until: None,
+            gaps: Gaps::new(),
         }
     }
 
@@ -95,6 +100,7 @@ impl Recorder {
     pub fn begin(&mut self, now: Instant, first: Option<Nanos>) {
         self.began = now;
         self.edge = Edge::at(now);
+        self.gaps.begin(now);
         self.first = first;
     }
 
@@ -108,6 +114,7 @@ impl Recorder {
         let index = self.counts.answered;
         self.counts.scheduled += 1;
         self.counts.answered += 1;
+        self.gaps.heard(received);
         match received.since(sent) {
             Some(Nanos(response)) => {
                 self.response.record(response);
@@ -123,6 +130,7 @@ impl Recorder {
         let index = self.counts.answered;
         self.counts.scheduled += 1;
         self.counts.answered += 1;
+        self.gaps.heard(received);
         let times = (received.since(intended), received.since(sent), sent.since(intended));
         let (Some(Nanos(response)), Some(Nanos(service)), Some(Nanos(slip))) = times else {
             return self.clock_stepped();
@@ -153,6 +161,16 @@ impl Recorder {
         if let (Some(slips), Some(Nanos(slip))) = (self.slip.as_mut(), sent_late_by) {
             slips.record(slip);
         }
+    }
+
+    /// The request that left at `sent` was given up, or its reply came too late.
+    pub fn unanswered(&mut self, sent: Instant) {
+        self.gaps.unanswered(sent);
+    }
+
+    /// Something other than a reply in time came at `now`: the peer, or somebody in its name, is heard.
+    pub fn heard(&mut self, now: Instant) {
+        self.gaps.heard(now);
     }
 
     /// A message that asks for no reply was handed to the kernel, so late where it was scheduled.
@@ -278,6 +296,7 @@ impl Recorder {
             first: self.first,
             held_back: self.held_back,
             sent_until: self.sent_until,
+            gaps: vec![self.gaps.finish(now)],
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the recorded numbers mean and how sure they are.
 
 pub mod correlation;
+pub mod dark;
 pub mod groups;
 pub mod jitter;
 pub mod loss;

@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{BatchBy, Carrier};
+use crate::outcome::dark::Dark;
 use crate::unit::{Bytes, Nanos};
 use crate::wire::finding::Subject;
 use lost::LeavesBy;
@@ -197,6 +198,11 @@ pub enum Warning {
         /// Of how many, those at which a request left included.
         due: u64,
     },
+    /// For a part of the time nothing came back at all.
+    Dark {
+        /// When, and how much of it.
+        dark: Dark,
+    },
     /// Requests were lost.
     Lost {
         /// How many, late ones included.
@@ -206,6 +212,10 @@ pub enum Warning {
         /// Messages that our own sockets had no room for, warm-up included; absent where there were none, or it is not
         /// known.
         dropped_by_us: Option<u64>,
+        /// Messages that the peer's sockets had no room for, warm-up included; absent where there were none, or it is not known, and
+        /// of loads, which tell it with what was lost on the way there.
+        #[serde(default)]
+        dropped_by_peer: Option<u64>,
         /// What decides how many are on the way at once.
         leaves_by: LeavesBy,
     },

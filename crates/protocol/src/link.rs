@@ -183,9 +183,12 @@ pub enum Fault {
     /// number goes to the next.
     #[error("left out for want of room")]
     LeftOut,
-    /// The peer closed the connection, or it was reset.
+    /// The peer closed the connection in order.
     #[error("the peer closed the connection")]
     Closed,
+    /// A reset came. It bears the peer's address, whoever sent it.
+    #[error("the connection was reset, by whom is not established")]
+    Reset,
     /// The message does not fit the path or the socket.
     #[error("the message is too long for the path or the socket")]
     TooLong,
@@ -197,7 +200,7 @@ pub enum Fault {
 impl Fault {
     /// Whether nothing further can be measured over this link.
     pub fn ends_the_run(self) -> bool {
-        matches!(self, Self::Closed | Self::TooLong | Self::System(_))
+        matches!(self, Self::Closed | Self::Reset | Self::TooLong | Self::System(_))
     }
 }
 

@@ -19,7 +19,7 @@ use measure::verdict::Warning;
 use measure::verdict::threshold::MOSTLY_MISSED;
 
 use crate::number;
-use crate::words::{target, warning};
+use crate::words::{self, target, warning};
 
 /// The sentence for `record`.
 pub fn of(record: &Record) -> String {
@@ -52,7 +52,7 @@ fn caveats(record: &Record) -> Vec<String> {
         Ended::Complete => {}
         Ended::Interrupted { signal } => caveats.push(format!("interrupted by {signal} after {elapsed}")),
         Ended::PeerLost { .. } if is_closed(record) => caveats.push("the port is closed".to_owned()),
-        Ended::PeerLost { .. } => caveats.push(format!("peer lost after {elapsed}")),
+        Ended::PeerLost { .. } => caveats.push(format!("broke off after {elapsed}")),
     }
     let has = |test: fn(&Warning) -> bool| record.warnings.iter().any(test);
     if has(|warning| matches!(warning, Warning::WireContradicts { .. })) {
@@ -126,7 +126,7 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
     if !is_load {
         let times = times(outcome, &record.method).replacen("response", "Response", 1);
         let one_way = one_way(outcome).unwrap_or_default();
-        return format!("{times}, {}: {subject}{one_way}", losses(outcome));
+        return format!("{}{times}, {}: {subject}{one_way}", dark(outcome), losses(outcome));
     }
     let sent = match outcome.sent_per_s.and_then(per_second) {
         Some(rate) => format!("{rate} messages/s sent"),
@@ -135,7 +135,12 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
     let lost = load_losses(outcome);
     let times =
         if outcome.response.count > 0 { format!(", {}", times(outcome, &record.method)) } else { String::new() };
-    format!("{sent}, {lost}{times}: {subject}")
+    format!("{}{sent}, {lost}{times}: {subject}", dark(outcome))
+}
+
+/// `No reply for 3.01 s (60 % of the time), from 2 s to the end. Otherwise: `, before what is said of the replies.
+fn dark(outcome: &Outcome) -> String {
+    outcome.dark.as_ref().map_or_else(String::new, |dark| format!("{}. Otherwise: ", words::dark::seen(dark)))
 }
 
 /// `. One way: 1.28 µs to the peer, 11.2 µs back (p50, each ± 5.21 µs).` `None` where the clocks do not tell.

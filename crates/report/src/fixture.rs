@@ -145,7 +145,7 @@ pub(crate) fn closed() -> Record {
 }
 
 fn counted(received: u64, replied: u64) -> PeerCounts {
-    PeerCounts { received: Some(received), replied: Some(replied), dropped: Some(0) }
+    PeerCounts { received: Some(received), replied: Some(replied), dropped: Some(0), unique: true }
 }
 
 fn split() -> Split {
@@ -247,7 +247,7 @@ pub(crate) fn open_with_losses() -> Record {
     let rate_per_1000s = Rate::per_second(1_000).unwrap();
     let asked =
         Asked { carrier: Some(Carrier::Udp), schedule: Some(Schedule::Poisson { rate_per_1000s }), ..Asked::default() };
-    let extra = Extra { peer: counted(9_950, 9_950), ..Extra::default() };
+    let extra = Extra { peer: counted(9_970, 9_970), ..Extra::default() };
     Record {
         target: Target {
             host: Some("db-1.example".to_owned()),
@@ -256,7 +256,13 @@ pub(crate) fn open_with_losses() -> Record {
             own_reflector: false,
         },
         warnings: vec![
-            Warning::Lost { count: 60, sent: 10_000, dropped_by_us: None, leaves_by: LeavesBy::Window },
+            Warning::Lost {
+                count: 60,
+                sent: 10_000,
+                dropped_by_us: None,
+                dropped_by_peer: None,
+                leaves_by: LeavesBy::Window,
+            },
             Warning::BehindSchedule { share: 0.0111 },
         ],
         ..record(asked, &recorder.finish(Instant(10_000_000_000)), extra)

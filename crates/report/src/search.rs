@@ -63,7 +63,7 @@ const FOUND: usize = 10;
 fn early(search: &SearchDocument) -> String {
     match &search.ended {
         Ended::Interrupted { signal } => format!(" (interrupted by {signal})"),
-        Ended::PeerLost { reason } => format!(" (the peer is gone: {reason})"),
+        Ended::PeerLost { reason } => format!(" (broke off: {reason})"),
         Ended::Complete => String::new(),
     }
 }
@@ -353,7 +353,7 @@ mod tests {
         let bracket = Bracket { met: None, missed: None, reached: Reached::Stopped };
         let ended = Ended::PeerLost { reason: "connection reset".to_owned() };
         let text = quiet(&SearchDocument { probes: vec![], bracket, ended, ..found });
-        assert!(text.contains("the peer is gone: connection reset") && text.contains("no probe was made"), "{text}");
+        assert!(text.contains("broke off: connection reset") && text.contains("no probe was made"), "{text}");
     }
 
     #[test]

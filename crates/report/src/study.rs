@@ -43,7 +43,7 @@ fn incomplete(page: &mut Page, study: &StudyDocument, action: &str) {
     let mut parts = vec![number::count((study.planned() - made) as u64, "trial is missing", "trials are missing")];
     parts.extend(match &study.ended {
         Some(Ended::Interrupted { signal }) => Some(format!("interrupted by {signal}")),
-        Some(Ended::PeerLost { reason }) => Some(format!("the peer is gone ({reason})")),
+        Some(Ended::PeerLost { reason }) => Some(format!("it broke off ({reason})")),
         Some(Ended::Complete) => None,
         None => Some("the study was still running".to_owned()),
     });

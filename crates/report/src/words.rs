@@ -3,6 +3,7 @@
 //! Options and commands of ours are named here and in `sonde` alone. Not here: how it is laid out.
 
 pub mod command;
+pub mod dark;
 pub mod method;
 pub mod remark;
 pub mod spoiler;

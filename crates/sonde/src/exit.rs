@@ -9,7 +9,7 @@ use endpoint::signal::Signal;
 pub enum Exit {
     /// What was asked for was done: for a measurement, at least one request was answered.
     Done,
-    /// Nothing answered, the peer refused, or it went away in the middle.
+    /// Nothing answered, the peer refused, or it went away or fell silent in the middle.
     NothingAnswered,
     /// The command line, a file, a permission: nothing was measured.
     Usage,
@@ -48,7 +48,7 @@ impl From<Exit> for ExitCode {
 pub const TABLE: &str = "\
 Exit status:
     0  measured: at least one request was answered
-    1  nothing answered, the peer refused, or it went away (results so far are printed)
+    1  nothing answered, the peer refused, went away or fell silent (results so far are printed)
     2  error in usage, configuration or permission: nothing was measured
     3  some cells of a plan failed: the output names them
    99  a requested condition does not hold (--strict, --fail-if)

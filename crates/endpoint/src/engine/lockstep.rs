@@ -272,6 +272,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     #[cold]
     fn unexpected(&mut self, reading: Reading, seq: u64) {
         let Reading::Reply(number) = reading else { return self.recorder.stray() };
+        if self.base <= number && number < seq {
+            self.recorder.heard(self.flow.link.now());
+        }
         if let Some(place) = self.lost.iter().position(|lost| *lost == number) {
             self.lost.remove(place);
             if number >= self.base {
@@ -304,6 +307,12 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             self.forget(seq);
         }
         self.recorder.ended(fate, &mut self.sequence, seq - self.base, super::slip(intended, sent));
+        if matches!(answer, Answer::Nothing | Answer::Late) {
+            self.recorder.unanswered(sent);
+        }
+        if !matches!(answer, Answer::Nothing) {
+            self.recorder.heard(self.flow.link.now());
+        }
         if self.told.samples {
             let sent = (fate != Fate::SendFailed).then_some(sent);
             self.outlet.push(sample(self.flow.index, seq - self.base, intended, sent, None, fate));

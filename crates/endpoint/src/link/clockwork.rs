@@ -45,7 +45,8 @@ pub fn fault_of(errno: Errno) -> Fault {
             Fault::SendFailed(errno.raw_os_error())
         }
         Errno::MSGSIZE => Fault::TooLong,
-        Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED | Errno::NOTCONN | Errno::SHUTDOWN => Fault::Closed,
+        Errno::CONNRESET | Errno::CONNABORTED => Fault::Reset,
+        Errno::PIPE | Errno::NOTCONN | Errno::SHUTDOWN => Fault::Closed,
         other => Fault::System(other.raw_os_error()),
     }
 }

@@ -319,7 +319,7 @@ impl Handshake {
 /// A reset or a refusal ends one handshake, not the measurement.
 fn broken(errno: Errno) -> Fault {
     match fault_of(errno) {
-        Fault::Closed => Fault::Refused(errno.raw_os_error()),
+        Fault::Closed | Fault::Reset => Fault::Refused(errno.raw_os_error()),
         Fault::System(_) if errno == Errno::TIMEDOUT => Fault::Refused(errno.raw_os_error()),
         // Out of local ports or descriptors: our own side.
         Fault::System(code) if matches!(errno, Errno::ADDRNOTAVAIL | Errno::MFILE | Errno::NFILE) => {

@@ -100,7 +100,7 @@ impl Stream {
     #[inline]
     fn taken(&mut self, count: usize, head: usize) -> Result<Option<usize>, Errno> {
         if count == 0 {
-            return Err(Errno::CONNRESET);
+            return Err(Errno::PIPE);
         }
         self.have += count;
         if self.have < self.reply_length {

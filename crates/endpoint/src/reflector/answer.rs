@@ -15,6 +15,7 @@ use protocol::native::header::{Flags, Header, LENGTH, PeerStamps, VERSION};
 use protocol::native::reply::Agreed;
 
 use super::Behaviour;
+use super::seen::Seen;
 use super::session::{FlowCount, Session};
 use crate::clock::{Monotonic, wall};
 use crate::pace;
@@ -51,6 +52,10 @@ pub struct Answerer<'a, L> {
     pub behaviour: &'a Behaviour,
     /// The flow's counts, written by this thread alone.
     counts: &'a FlowCount,
+    /// Which requests came before; of datagrams.
+    seen: Seen,
+    /// Whether the request in hand did.
+    again: bool,
     buffer: Vec<u8>,
     request_head: usize,
     reply_head: usize,
@@ -98,6 +103,8 @@ impl<'a, L: Link> Answerer<'a, L> {
             request_head,
             reply_head,
             counts: &session.flows[usize::from(flow)],
+            seen: Seen::new(),
+            again: false,
             announced: false,
             previous_sent: None,
             usual,
@@ -178,7 +185,7 @@ impl<'a, L: Link> Answerer<'a, L> {
     /// Takes messages and answers them for as long as they are plain requests.
     #[inline(never)]
     fn answer_plain<const DATAGRAMS: bool>(&mut self, terms: [u8; 8]) -> Result<Option<usize>, Fault> {
-        let Self { link, session, counts, request_head, reply_head, silent, .. } = self;
+        let Self { link, session, counts, seen, request_head, reply_head, silent, .. } = self;
         let (token, request, over) = (session.token.0, *request_head, &session.over);
         let end = request + usize::from(DATAGRAMS);
         let reply = if DATAGRAMS { request.min(*reply_head) } else { *reply_head };
@@ -192,10 +199,14 @@ impl<'a, L: Link> Answerer<'a, L> {
             let received = if length == request && buffer[TERMS] == terms && ours {
                 let received = counts.another_received();
                 buffer[WORD].copy_from_slice(&(received as u32).to_be_bytes());
+                let again = DATAGRAMS && counts.noted(seen, buffer);
                 link.send(&buffer[..reply])?;
-                counts.another_replied();
+                counts.another_replied(again);
                 received
             } else if (LENGTH..=request).contains(&length) && buffer[TERMS] == *silent && ours {
+                if DATAGRAMS {
+                    counts.noted(seen, buffer);
+                }
                 counts.another_received()
             } else {
                 return Ok(Some(length));
@@ -258,8 +269,11 @@ impl<'a, L: Link> Answerer<'a, L> {
         if self.announced {
             self.link.stamp_arrivals(true);
         }
+        self.again = false;
         if flags.has(Flags::WARM_UP) {
             self.counts.warm_up.fetch_add(1, Ordering::Relaxed);
+        } else if self.datagrams {
+            self.again = self.counts.noted(&mut self.seen, &self.buffer);
         }
         let received = self.counts.another_received();
         self.buffer[WORD].copy_from_slice(&(received as u32).to_be_bytes());
@@ -274,7 +288,7 @@ impl<'a, L: Link> Answerer<'a, L> {
             None => self.link.send(&self.buffer[..length])?,
             Some(arrival) => self.send_with_stamps(length, arrival)?,
         }
-        self.counts.another_replied();
+        self.counts.another_replied(self.again);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use protocol::native::header::Token;
 use protocol::native::message::{Got, Open, Report};
 use protocol::native::stream::Told as StreamTold;
 
+use super::seen::{Seen, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::serve::open_sockets::OpenSockets;
@@ -86,8 +87,12 @@ pub struct FlowCount {
     pub received: AtomicU64,
     /// Of those, requests marked as warm-up.
     pub warm_up: AtomicU64,
+    /// Of those, recorded ones that had come before: copies that the path made.
+    pub again: AtomicU64,
     /// Replies sent.
     pub replied: AtomicU64,
+    /// Of those, replies to such copies.
+    pub replied_again: AtomicU64,
     /// Whether a connection carries it now.
     taken: AtomicBool,
     /// Where its rate is bounded: when the next reply is due, nanoseconds of the monotonic clock.
@@ -118,10 +123,23 @@ impl FlowCount {
         self.received.store(self.received.load(Ordering::Relaxed) + count, Ordering::Relaxed);
     }
 
-    /// One more reply was sent; by the flow's thread alone.
+    /// Notes the number of a recorded request, a datagram with a header; whether it had come before. By the flow's thread alone.
     #[inline]
-    pub fn another_replied(&self) {
+    pub(super) fn noted(&self, seen: &mut Seen, message: &[u8]) -> bool {
+        let again = seen.again(number(message));
+        if again {
+            self.again.fetch_add(1, Ordering::Relaxed);
+        }
+        again
+    }
+
+    /// One more reply was sent, to a copy where `again`; by the flow's thread alone.
+    #[inline]
+    pub fn another_replied(&self, again: bool) {
         self.replied.store(self.replied.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if again {
+            self.replied_again.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// When one more reply keeps the flow below `rate`, seen from `now`; that reply is then taken as sent. A flow may be
@@ -249,11 +267,16 @@ impl Session {
         let all_told = self.running.await_empty(Monotonic::now().after(LAST_WORDS));
         let told = all_told.then(|| *self.told());
         let sockets = told.and_then(|told| told.sockets);
+        let of = |count: fn(&FlowCount) -> &AtomicU64| -> Vec<u64> {
+            self.flows.iter().map(|flow| count(flow).load(Ordering::Relaxed)).collect()
+        };
         let (streams, cpu) = self.streams.as_ref().map(Tally::all).unzip();
         Report {
             received: self.received(),
-            warm_up: Some(self.flows.iter().map(|flow| flow.warm_up.load(Ordering::Relaxed)).collect()),
-            replied: self.flows.iter().map(|flow| flow.replied.load(Ordering::Relaxed)).collect(),
+            warm_up: Some(of(|flow| &flow.warm_up)),
+            again: Some(of(|flow| &flow.again)),
+            replied: of(|flow| &flow.replied),
+            replied_again: Some(of(|flow| &flow.replied_again)),
             malformed: self.malformed.load(Ordering::Relaxed),
             user_ns: told.map(|told| told.cpu.user_ns),
             system_ns: told.map(|told| told.cpu.system_ns),

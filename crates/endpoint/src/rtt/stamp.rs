@@ -10,6 +10,7 @@ use measure::method::{Carrier, Exchange, Method, Traffic};
 use measure::outcome::one_way::OneWay;
 use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
+use measure::unit::Nanos;
 use protocol::stamp::key::Key;
 use protocol::stamp::sender::Session;
 use protocol::stamp::time::{ErrorEstimate, Format};
@@ -32,11 +33,20 @@ use crate::stop::Stop;
 use crate::wire::{self, Watched};
 use crate::{random, socket};
 
+/// What the user says of the far side.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    /// The key of authenticated packets.
+    pub key: Option<&'a Key>,
+    /// Within what the clocks of both ends agree.
+    pub clocks_agree: Option<Nanos>,
+}
+
 pub(super) fn against(
     task: &Task,
     method: &Method,
     peer: SocketAddr,
-    key: Option<&Key>,
+    Said { key, clocks_agree }: Said<'_>,
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
@@ -72,7 +82,7 @@ pub(super) fn against(
     let losses = sender.losses(&gather, &ways, &gathered.recording);
     let facts = PeerFacts::default();
     let finding = conclude(gathered, Ok(None), environment, facts, peer, false, clock_stepped);
-    let one_way = one_way(gather, &losses);
+    let one_way = one_way(gather, &losses, clocks_agree);
     Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), wire, ..finding })
 }
 
@@ -205,7 +215,7 @@ impl Losses {
     fn counts(&self) -> PeerCounts {
         let told = self.numbers.filter(|numbers| self.missing == 0 || numbers.unsure == 0);
         let answered = told.map(|numbers| numbers.answered);
-        PeerCounts { received: answered, replied: answered, dropped: None }
+        PeerCounts { received: answered, replied: answered, ..PeerCounts::default() }
     }
 
     fn either_way(&self) -> Option<u64> {
@@ -213,11 +223,11 @@ impl Losses {
     }
 }
 
-fn one_way(gather: Gather, losses: &Losses) -> OneWay {
+fn one_way(gather: Gather, losses: &Losses, clocks_agree: Option<Nanos>) -> OneWay {
     let theirs = gather.theirs();
     let Gather { times, left_by_kernel, came_by_kernel, time_to_live, .. } = gather;
     let exchanges = times.seen;
-    let found = clock_offset::analyse(times);
+    let found = clock_offset::analyse(times, clocks_agree);
     OneWay {
         exchanges,
         left_by_kernel,
@@ -227,6 +237,7 @@ fn one_way(gather: Gather, losses: &Losses) -> OneWay {
         forward: found.forward,
         reverse: found.reverse,
         clock: found.clock,
+        agreement: found.agreement,
         ours: clock_state(),
         theirs,
         counts_answers: Some(losses.counting),

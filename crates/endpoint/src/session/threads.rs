@@ -133,7 +133,7 @@ where
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Result<Vec<(T, Option<ThreadSpan>)>, EndpointError>>()
     })?;
-    let closed = homes.iter().any(|(home, _)| matches!(ended(home), Ended::Broken(Fault::Closed)));
+    let closed = homes.iter().any(|(home, _)| matches!(ended(home), Ended::Broken(Fault::Closed | Fault::Reset)));
     if closed && trouble.is_none() {
         trouble = scene.far.reason();
     }

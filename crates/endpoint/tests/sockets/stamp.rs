@@ -45,7 +45,7 @@ fn task(asked: &Asked, address: SocketAddr, key: Option<Key>) -> Task {
         trace: None,
         method: asked.resolve_towards(Far::Foreign).expect("a sensible method"),
         target: Some(Target { host: address.ip().to_string(), address }),
-        protocol: Protocol::Stamp { key },
+        protocol: Protocol::Stamp { key, clocks_agree: None },
         key: None,
         samples: false,
         interval: INTERVAL,

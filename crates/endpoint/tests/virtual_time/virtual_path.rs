@@ -287,6 +287,37 @@ fn a_reply_after_its_timeout_is_late_however_coarse_the_wait(window: u32, interv
     assert_eq!(seen.run.recording.response.max(), Some(Nanos(2 * MS.0)));
 }
 
+#[test_case(&Asked { window: Some(1), ..count(1_006) }, [1_000..=1_006, 0..=0], (true, 6); "one at a time")]
+#[test_case(&Asked { window: Some(4), ..count(4_024) }, [4_000..=4_024, 0..=0], (true, 24); "four at a time")]
+#[test_case(&every(MS, count(5_000)), [2_000..=5_000, 0..=0], (true, 2_999); "whatever the replies do")]
+#[test_case(&every(MS, count(7_000)), [2_000..=4_999, 6_000..=6_000], (false, 2_999); "and back again")]
+fn a_path_that_goes_dark_for_three_seconds_is_told_so(
+    asked: &Asked,
+    [dark, lost]: [std::ops::RangeInclusive<u64>; 2],
+    (to_the_end, unanswered): (bool, u64),
+) {
+    let losses = dark.chain(lost).filter(|number| *number > 0);
+    let seen = run(asked, Path::seeded(5).delay(MS).lose(losses));
+    let found = measure::statistics::dark::dark(&seen.run.recording).expect("dark");
+    let seconds = |time: Nanos| (time.0 as f64 / 1e8).round() / 10.0;
+    let until = seconds(found.longest_to_ns);
+    assert!(seconds(found.longest_from_ns) == 2.0 && (5.0..=5.3).contains(&until), "{found:?}");
+    // The first that an open loop loses left before the last reply came.
+    assert_eq!((found.spells, found.to_the_end, found.unanswered), (1, to_the_end, unanswered));
+}
+
+#[test]
+fn a_peer_that_stands_still_is_dark_though_all_its_replies_come() {
+    let seen = run(
+        &Asked { window: Some(1), ..count(2_000) },
+        Path::seeded(5).delay(MS).stall(Nanos::secs(2), Nanos::secs(2)),
+    );
+    let (counts, found) = (seen.run.recording.counts, measure::statistics::dark::dark(&seen.run.recording));
+    let found = found.expect("dark");
+    assert_eq!((counts.lost, found.spells, found.to_the_end), (0, 1, false), "{counts:?}");
+    assert!(counts.late >= 3 && found.total_ns.0.abs_diff(2_000_000_000) < 10_000_000, "{counts:?} {found:?}");
+}
+
 #[test]
 fn losses_in_a_window_are_found_one_by_one() {
     let asked = Asked { window: Some(8), ..count(400) };

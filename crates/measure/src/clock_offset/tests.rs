@@ -7,7 +7,7 @@ use super::simulated::{BEGIN, Scene};
 use super::*;
 
 fn found(scene: &Scene, seed: u64) -> ClockDifference {
-    analyse(scene.play(seed).0).clock.expect("a difference")
+    analyse(scene.play(seed).0, None).clock.expect("a difference")
 }
 
 /// In each window the truth is within the bound, at its ends and in its middle, and so is the drift: of lines, without
@@ -68,7 +68,7 @@ fn the_bound_is_about_half_the_shortest_round_trip_and_the_drift_is_seen() {
 fn delays_of_each_direction_are_within_the_bound() {
     let scene = Scene { offset: -3_600_000_000_000, drifts: vec![(0, -30.0)], ..Scene::usual() };
     let (gathered, forwards) = scene.play(3);
-    let found = analyse(gathered);
+    let found = analyse(gathered, None);
     let bound = found.clock.unwrap().bound_ns.0;
     let truth = Spread::of(forwards.iter().map(|forward| *forward as i64)).unwrap();
     let forward = found.forward.unwrap();
@@ -162,7 +162,7 @@ fn times_that_were_cut_off_forbid_nothing_that_is_true(grain: u64, told: u64) {
 #[test]
 fn of_one_exchange_the_bound_is_half_its_round_trip() {
     let scene = Scene { offset: 777_777, count: 1, queue: 0.0, ..Scene::usual() };
-    let found = analyse(scene.play(0).0);
+    let found = analyse(scene.play(0).0, None);
     let clock = found.clock.unwrap();
     // And what a thousandth of its length is: it lasts half a millisecond.
     assert!((250_000..251_500).contains(&clock.bound_ns.0), "{clock:?}");
@@ -170,9 +170,30 @@ fn of_one_exchange_the_bound_is_half_its_round_trip() {
     assert_eq!(found.forward.unwrap().p50_ns, None);
 }
 
+/// 5 ms more there than back: from the packets alone half of it is each way's.
+#[test_case(0, true; "one clock")]
+#[test_case(900, true; "two that differ by less than was said")]
+#[test_case(1_000_000, false; "two that differ by more than the shortest way back")]
+#[test_case(-6_000_000, false; "and the other way about")]
+fn clocks_that_agree_show_a_path_that_is_slower_one_way(offset: i64, holds: bool) {
+    let within = Some(Nanos::micros(1));
+    let scene = Scene { offset, forward: vec![(0, 5_200_000)], ..Scene::usual() };
+    let found = analyse(scene.play(7).0, within);
+    let estimated = analyse(scene.play(7).0, None);
+    assert_eq!(found.agreement, Some(Agreement { within_ns: Nanos::micros(1), holds }));
+    let (clock, forward) = (found.clock.expect("known"), found.forward.expect("known"));
+    if holds {
+        assert_eq!((clock.bound_ns.0, clock.windows.len(), clock.steps.len()), (1_050, 1, 0));
+        assert!((5_200_000 - 1_050..5_210_000).contains(&forward.min_ns), "{forward:?}");
+        assert!((300_000 - 1_050..310_000).contains(&found.reverse.expect("known").min_ns));
+    } else {
+        assert_eq!((Some(clock), Some(forward)), (estimated.clock, estimated.forward), "as if nothing had been said");
+    }
+}
+
 #[test]
 fn of_none_nothing_is_said() {
-    let found = analyse(Gathered::default());
+    let found = analyse(Gathered::default(), None);
     assert_eq!((found.clock, found.path, found.forward), (None, None, None));
 }
 
@@ -187,6 +208,6 @@ fn any_numbers_are_looked_at_to_an_end() {
             let (left, came) = (wild(&mut rng), wild(&mut rng));
             gathered.add(FourTimes { sent, received, left, came });
         }
-        let _found = analyse(gathered);
+        let _found = analyse(gathered, None);
     }
 }

@@ -28,6 +28,9 @@ pub struct OneWay {
     pub reverse: Option<Spread>,
     /// The difference of the clocks; absent where nothing was exchanged, or where no steady clock explains the times.
     pub clock: Option<ClockDifference>,
+    /// What was said of the clocks beforehand; absent where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
     /// Our own clock.
     pub ours: ClockState,
     /// The far side's clock, as its last answer says.
@@ -39,6 +42,17 @@ pub struct OneWay {
     pub lost_either_way: Option<u64>,
     /// What was left of the time to live of our packets at the far side, a number of hops; absent where it did not say.
     pub time_to_live: Option<u8>,
+}
+
+/// Two clocks that are said to agree: both kept by PTP, or one clock of one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Agreement {
+    /// Within what they were said to, nanoseconds.
+    pub within_ns: Nanos,
+    /// Whether the times of the packets allow it. Then it is the bound of all delays; otherwise these are estimated as if nothing had
+    /// been said.
+    pub holds: bool,
 }
 
 /// A distribution of times that may be negative, in nanoseconds: by clocks that differ an answer comes before it left. A

@@ -1,5 +1,6 @@
 //! What is left of a recorder at the end, and how those of several threads become one.
 
+use super::gaps::Gap;
 use super::order::LossPeriods;
 use super::thinning::Series;
 use super::values::Values;
@@ -40,6 +41,8 @@ pub struct Recording {
     pub held_back: HeldBack,
     /// When the last message of a load left; absent where that was not told.
     pub sent_until: Option<Instant>,
+    /// The longest times without a reply of any kind, in the order of time, a list for each thread.
+    pub gaps: Vec<Vec<Gap>>,
 }
 
 /// What keeps a message of an open loop that is due from leaving, beside our own slowness.
@@ -92,6 +95,7 @@ impl Recording {
         self.ended = self.ended.max(other.ended);
         self.first = self.first.or(other.first);
         self.sent_until = self.sent_until.max(other.sent_until);
+        self.gaps.extend(other.gaps);
         self.held_back.add(Held::Cap, other.held_back.by_cap);
         self.held_back.add(Held::Socket, other.held_back.by_socket);
     }

@@ -18,6 +18,8 @@ pub struct PeerCounts {
     pub replied: Option<u64>,
     /// Arrivals that its kernel dropped at its sockets, warm-up included.
     pub dropped: Option<u64>,
+    /// Whether copies that the path made are in neither of the first two.
+    pub unique: bool,
 }
 
 /// Requests that left: all scheduled but those our own side failed to send.
@@ -31,22 +33,29 @@ pub fn sent(counts: &Counts) -> u64 {
 pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
     let (lost, sent) = (counts.lost + counts.late, sent(counts));
     let interval = wilson(lost, sent);
+    // A copy that was counted stands for a request that was lost: then nobody knows how many there were of either.
+    let told =
+        |count: Option<u64>, of: u64| count.filter(|count| peer.unique || counts.duplicated == 0 && *count <= of);
+    let received = told(peer.received, counts.messages_sent());
+    let replied = told(peer.replied, counts.messages_sent());
+    let came = counts.answered + counts.late + counts.corrupt;
     Loss {
         ratio: (sent > 0).then(|| lost as f64 / sent as f64),
         low: interval.map(|(low, _)| low),
         high: interval.map(|(_, high)| high),
         periods: periods.periods,
         longest_period: periods.longest,
-        peer_received: peer.received,
-        peer_replied: peer.replied,
+        peer_received: received,
+        peer_replied: replied,
         peer_dropped: peer.dropped,
-        forward: peer.received.map(|received| less(counts.messages_sent(), received)),
-        reverse: peer.replied.map(|replied| less(replied, counts.answered + counts.late + counts.corrupt)),
+        forward: received.and_then(|received| less(counts.messages_sent(), received)),
+        reverse: replied.and_then(|replied| less(replied, came)),
     }
 }
 
-fn less(sent: u64, arrived: u64) -> i64 {
-    i64::try_from(i128::from(sent) - i128::from(arrived)).unwrap_or(i64::MAX)
+/// `None` where more arrived than was sent: then one of the two is not what it seems.
+fn less(sent: u64, arrived: u64) -> Option<i64> {
+    sent.checked_sub(arrived).and_then(|lost| i64::try_from(lost).ok())
 }
 
 /// Wilson's 95 % interval of a share of `part` in `whole`; with no `part` its upper end is the rule of three. `None`
@@ -143,7 +152,7 @@ mod tests {
         for seq in [3, 4, 9] {
             periods.lost(&mut sequence, seq);
         }
-        let peer = PeerCounts { received: Some(99), replied: Some(98), dropped: Some(97) };
+        let peer = PeerCounts { received: Some(99), replied: Some(98), dropped: Some(97), unique: true };
         let found = loss(&counts(97, 3, 0, 0), &periods, peer);
         assert_eq!((found.periods, found.longest_period), (2, 2));
         assert_eq!((found.peer_received, found.peer_replied, found.peer_dropped), (Some(99), Some(98), Some(97)));
@@ -154,12 +163,22 @@ mod tests {
     fn each_way_is_what_left_one_end_less_what_came_to_the_other() {
         let load = Counts { one_way: 900, one_way_failed: 7, ..counts(95, 3, 1, 1) };
         let ways = |received, replied| {
-            let found = loss(&load, &LossPeriods::default(), PeerCounts { received, replied, dropped: None });
+            let found = loss(&load, &LossPeriods::default(), PeerCounts { received, replied, ..PeerCounts::default() });
             (found.forward, found.reverse)
         };
         assert_eq!(ways(Some(990), Some(98)), (Some(9), Some(2)), "999 left, 96 replies came");
-        assert_eq!(ways(Some(1_005), None), (Some(-6), None), "the path doubled some");
-        assert_eq!(ways(None, Some(0)), (None, Some(-96)));
+        assert_eq!(ways(Some(1_005), None), (None, None), "the path doubled some: how many were lost nobody knows");
+        assert_eq!(ways(None, Some(0)), (None, None));
+    }
+
+    #[test_case(false, (None, None); "a peer that counts copies too")]
+    #[test_case(true, (Some(2), Some(1)); "one that knows them")]
+    fn a_path_that_makes_copies_hides_losses_from_who_counts_them(unique: bool, ways: (Option<i64>, Option<i64>)) {
+        let counts = Counts { duplicated: 2, ..counts(97, 3, 0, 0) };
+        let peer = PeerCounts { received: Some(98), replied: Some(98), dropped: None, unique };
+        let found = loss(&counts, &LossPeriods::default(), peer);
+        assert_eq!((found.forward, found.reverse), ways);
+        assert_eq!(found.peer_received.is_some(), unique);
     }
 
     #[test]

@@ -6,9 +6,10 @@ use crate::event::Second;
 use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::Rhythm;
 use crate::outcome::one_way::OneWay;
-use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split};
+use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split, Steady};
 use crate::recorder::{Kept, Recording, Series, Values};
 use crate::statistics::correlation::{self, Effective};
+use crate::statistics::dark::dark;
 use crate::statistics::jitter::jitter;
 use crate::statistics::loss::PeerCounts;
 use crate::statistics::quantile::{LISTED, Ranked};
@@ -49,6 +50,8 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     let from_send = |kept: &Kept| kept.response.saturating_sub(kept.slip);
     let service = recording.service.as_ref().map(|service| Sample::of(service, &series, from_send));
     let rates = Rates::of(recording, method, &extra.peer);
+    // What follows a time without replies is no steady state, however alike the replies are.
+    let dark = dark(recording);
     let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
     let saturating = recording.kind == LoopKind::Closed && !method.schedule.has_instants();
     Outcome {
@@ -66,9 +69,10 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         service: service.map(|service| service.distribution(&LISTED)),
         slip: slip(recording, method, &series, &rates),
         jitter: jitter(recording),
+        dark,
         loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer),
         reorder_extents: extents(&recording.extents),
-        steady: steady(&response.series, series.stride),
+        steady: if dark.is_some() { Steady::NotFound } else { steady(&response.series, series.stride) },
         rhythm: in_step(&response.series, method).filter(|_| series.stride == 1),
         seconds: merged_seconds(&recording.seconds),
         split: extra.split,
@@ -190,7 +194,7 @@ mod tests {
     use super::*;
     use crate::event::{Counts, Fate};
     use crate::method::{Asked, Settled, Stop};
-    use crate::outcome::{Standing, Steady};
+    use crate::outcome::Standing;
     use crate::recorder::{Recorder, Sequence};
     use crate::statistics::simulated::latencies;
     use crate::unit::{Instant, Rate};

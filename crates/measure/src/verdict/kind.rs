@@ -37,6 +37,7 @@ impl Warning {
             Self::RateNotAchieved { .. } => "rate-not-achieved",
             Self::BehindSchedule { .. } => "behind-schedule",
             Self::TicksMissed { .. } => "ticks-missed",
+            Self::Dark { .. } => "dark",
             Self::Lost { .. } => "lost",
             Self::LostOnTheWay { .. } => "lost-on-the-way",
             Self::Refused { .. } => "refused",

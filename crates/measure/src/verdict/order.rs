@@ -54,9 +54,11 @@ impl Warning {
             | Self::WireContradicts { .. }
             | Self::ClockStepped { .. }
             | Self::SystemClockStepped => Group::Missing,
-            Self::SendFailed { .. } | Self::Refused { .. } | Self::Lost { .. } | Self::LostOnTheWay { .. } => {
-                Group::Fates
-            }
+            Self::Dark { .. }
+            | Self::SendFailed { .. }
+            | Self::Refused { .. }
+            | Self::Lost { .. }
+            | Self::LostOnTheWay { .. } => Group::Fates,
             Self::TicksMissed { .. } | Self::RateNotAchieved { .. } | Self::BehindSchedule { .. } => Group::Schedule,
             Self::Throttled { .. }
             | Self::Disturbed { .. }
@@ -93,7 +95,8 @@ impl Warning {
             Self::NoReport { .. } => &["peer-lost"],
             Self::BehindSchedule { .. } => &["rate-not-achieved"],
             Self::MeanMisleads { .. } => &["disturbed", "throttled"],
-            Self::Correlated { .. } => &["rhythm", "not-steady"],
+            Self::NotSteady { .. } => &["dark"],
+            Self::Correlated { .. } => &["rhythm", "not-steady", "dark"],
             Self::TooFewForQuantile { .. } => &["not-settled"],
             _ => &[],
         }

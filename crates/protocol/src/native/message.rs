@@ -230,8 +230,15 @@ pub struct Report {
     /// Of those, requests marked as warm-up, for each flow from 0; `None` where the peer does not tell.
     #[serde(default)]
     pub warm_up: Option<Vec<u64>>,
+    /// Of the requests received, those not marked as warm-up whose number had come before, for each flow from 0: copies that the path
+    /// made. `None` where the peer does not tell.
+    #[serde(default)]
+    pub again: Option<Vec<u64>>,
     /// Replies sent, for each flow from 0.
     pub replied: Vec<u64>,
+    /// Of those, replies to such copies, likewise.
+    #[serde(default)]
+    pub replied_again: Option<Vec<u64>>,
     /// Messages for this session that made no sense.
     pub malformed: u64,
     /// Arrivals that the reflector's kernel dropped at the sockets of the UDP flows: a receive buffer was full, or a

@@ -68,7 +68,7 @@ fn ended(page: &mut Builder, record: &Record) {
     let how = match &record.ended {
         Ended::Complete => return,
         Ended::Interrupted { signal } => format!("by {signal} after {elapsed}"),
-        Ended::PeerLost { reason } => format!("after {elapsed}, the peer is gone: {reason}"),
+        Ended::PeerLost { reason } => format!("broke off after {elapsed}: {reason}"),
     };
     page.html.element("p", "class=\"early\"", &format!("Ended early {how}. What was measured until then stands here."));
 }

@@ -277,7 +277,7 @@ fn losses(outcome: &Outcome, is_load: bool) -> Vec<String> {
         format!("{runs}, longest {}", grouped(loss.longest_period))
     });
     // A load counts the directions of all messages, not of the requests among them.
-    let ways = if is_load { None } else { ways(loss, counts) };
+    let ways = if is_load { None } else { ways(loss, counts).or_else(|| hidden(outcome)) };
     [ratio, runs, ways].into_iter().flatten().chain(directions).collect()
 }
 
@@ -285,8 +285,16 @@ fn losses(outcome: &Outcome, is_load: bool) -> Vec<String> {
 fn ways(loss: &Loss, counts: &Counts) -> Option<String> {
     let sent = counts.scheduled.checked_sub(counts.send_failed)?;
     let there = sent.checked_sub(loss.peer_received?)?;
-    let back = (counts.lost + counts.late).checked_sub(there)?;
+    // A late reply is lost on neither way.
+    let back = counts.lost.checked_sub(there)?;
     Some(format!("{} on the way to the peer, {} back", grouped(there), grouped(back)))
+}
+
+/// A far side that counts copies does not know how many requests came, once the path made some.
+fn hidden(outcome: &Outcome) -> Option<String> {
+    let counts = outcome.one_way.as_ref()?.counts_answers?;
+    (counts && outcome.counts.duplicated > 0 && outcome.loss.peer_received.is_none())
+        .then(|| "directions not established: the path duplicates packets".to_owned())
 }
 
 /// The first round trip, the steady state, and how much the values repeat each other.

@@ -14,7 +14,7 @@ pub(super) fn messages(outcome: &Outcome) -> Option<String> {
     (outcome.counts.one_way > 0).then(|| number::count(sent, "message sent", "messages sent"))
 }
 
-/// Losses in each direction, where the peer counted and one of them is not 0. Negative: the path duplicated some.
+/// Losses in each direction, where the peer counted and one of them is not 0.
 pub(super) fn directions(outcome: &Outcome) -> Vec<String> {
     let (loss, sent) = (&outcome.loss, outcome.counts.messages_sent());
     if loss.forward.unwrap_or(0) == 0 && loss.reverse.unwrap_or(0) == 0 {
@@ -23,8 +23,7 @@ pub(super) fn directions(outcome: &Outcome) -> Vec<String> {
     let way = |lost: i64, of: u64, way: &str| {
         let share =
             if lost > 0 && of > 0 { format!(" ({})", number::percent(lost as f64 / of as f64)) } else { String::new() };
-        let sign = if lost < 0 { "−" } else { "" };
-        format!("{sign}{}{share} {way}", grouped(lost.unsigned_abs()))
+        format!("{}{share} {way}", grouped(lost.unsigned_abs()))
     };
     let there = loss.forward.map(|lost| way(lost, sent, "on the way to the peer"));
     let back = loss.reverse.map(|lost| way(lost, loss.peer_replied.unwrap_or(0), "back"));

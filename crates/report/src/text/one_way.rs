@@ -25,6 +25,10 @@ pub(super) fn both(page: &mut Page, both: &OneWay) {
     let table: Vec<Vec<Piece>> = [columns].into_iter().chain(rows).collect();
     page.table(&table);
     match &both.clock {
+        Some(clock) if both.agreement.is_some_and(|agreement| agreement.holds) => {
+            let bound = format!("each direction ± {}, by clocks that agree as stated", clock.bound_ns);
+            page.flow(INDENT, INDENT, APART, &[Piece::from(bound)]);
+        }
         Some(clock) => clocks(page, clock),
         None => page.flow(
             INDENT,
@@ -32,6 +36,10 @@ pub(super) fn both(page: &mut Page, both: &OneWay) {
             APART,
             &[Piece::new("no steady clock explains the times: directions not established", Tone::Alarm)],
         ),
+    }
+    if let Some(agreement) = both.agreement.filter(|agreement| !agreement.holds) {
+        let text = format!("the packets contradict clocks that agree within {}", agreement.within_ns);
+        page.flow(INDENT, INDENT, APART, &[Piece::new(text, Tone::Alarm)]);
     }
     let kept = [kept("this host's clock", both.ours), kept("the peer's clock", both.theirs)];
     page.flow(INDENT, INDENT, JOINT, &kept);

@@ -160,9 +160,9 @@ fn check_host(address: IpAddr) -> Result<(), Failure> {
 /// The protocol of the far side, its key read.
 fn spoken(plan: &Plan, output: &Output) -> Result<Protocol, Failure> {
     match &plan.protocol {
-        Protocol::Stamp { .. } => {
+        Protocol::Stamp { clocks_agree, .. } => {
             let key = plan.stamp_key.as_deref().map(|path| key_file::read_stamp(path, output)).transpose()?;
-            Ok(Protocol::Stamp { key })
+            Ok(Protocol::Stamp { key, clocks_agree: *clocks_agree })
         }
         protocol => Ok(protocol.clone()),
     }

@@ -105,6 +105,62 @@ fn copies_are_those_that_it_counts() {
     assert_eq!(number(&counts, "/back/duplicated"), 0);
 }
 
+/// The way back loses nothing, so each request without a reply was lost on the way there, whatever copies the path makes.
+#[test_case("rtt", &["-c", "1000", "--every", "1ms", "--timeout", "1s"]; "round trips")]
+#[test_case("load", &["-t", "1s", "--rate", "2000", "--reply-every", "1", "--timeout", "1s"]; "a load that is answered")]
+#[test_case("load", &["-t", "1s", "--rate", "2000", "--timeout", "1s"]; "a load")]
+fn copies_are_no_requests(command: &str, method: &[&str]) {
+    let Some(scene) = Scene::beside("losses beside copies") else { return };
+    let _reflector = scene.reflector(&[]);
+    let running = Running::start(&scene, &["--loss", "5%", "--duplicate", "5%", "--one-way", "--seed", "3"]);
+    let words = [&[command, "--json", "-q", "10.181.8.2", "--udp", "--warm-up", "0"], method].concat();
+    let record = document(&sonde_in(scene.near()).args(&words).output().expect("started"));
+    let (fates, counts) = (counts(&record), running.counts());
+    let [there, back] = ["forward", "reverse"].map(|way| number(&record, &format!("/outcome/loss/{way}")));
+    assert_eq!(back, 0, "{record}");
+    if fates.one_way == 0 {
+        assert_eq!(there, fates.lost, "{fates:?}");
+    }
+    // A tenth more than chance has it, for those of the control connection.
+    let lost = number(&counts, "/there/lost");
+    assert!(there > 20 && there <= lost, "{there} of {counts}");
+}
+
+#[test]
+fn copies_on_both_ways_leave_each_way_its_losses() {
+    let Some(scene) = Scene::beside("losses beside copies on both ways") else { return };
+    let _reflector = scene.reflector(&[]);
+    let running = Running::start(&scene, &["--loss", "5%", "--duplicate", "10%", "--seed", "5"]);
+    let words = ["rtt", "--json", "-q", "10.181.8.2", "--udp", "--warm-up", "0", "-c", "1000", "--every", "1ms"];
+    let record = document(&sonde_in(scene.near()).args(words).output().expect("started"));
+    let (fates, _) = (counts(&record), running.counts());
+    let [there, back] = ["forward", "reverse"].map(|way| number(&record, &format!("/outcome/loss/{way}")));
+    assert_eq!(there + back, fates.lost, "{fates:?}");
+    // Each loses a twentieth, or less of what was doubled: 45 less six standard deviations.
+    assert!(there > 10 && back > 10, "{there} there, {back} back");
+}
+
+/// Both namespaces read the clock of one host.
+#[test]
+fn a_delay_of_one_way_is_told_as_such_where_the_clocks_are_said_to_agree() {
+    let Some(scene) = Scene::beside("a delay of one way") else { return };
+    let _reflector = scene.reflector(&["--stamp", "--stamp-port", "8620"]);
+    let _running = Running::start(&scene, &["--delay", "5ms", "--one-way"]);
+    let measured = |agreed: &[&str]| {
+        let words =
+            ["rtt", "--json", "-q", "10.181.8.2", "--peer", "stamp", "--port", "8620", "-c", "200", "--every", "2ms"];
+        document(&sonde_in(scene.near()).args(words).args(agreed).output().expect("started"))
+    };
+    let one_way = "/outcome/one_way";
+    let estimated = measured(&[]);
+    assert!(number(&estimated, &format!("{one_way}/clock/bound_ns")) > 2_400_000, "half of the round trip");
+    let agreed = measured(&["--clocks-agree", "1us"]);
+    assert_eq!(agreed.pointer(&format!("{one_way}/agreement/holds")), Some(&Value::Bool(true)));
+    let [there, back, bound] =
+        ["forward/min_ns", "reverse/min_ns", "clock/bound_ns"].map(|of| number(&agreed, &format!("{one_way}/{of}")));
+    assert!((5_000_000..8_000_000).contains(&there) && back < 1_000_000 && bound < 2_000, "{there} {back} {bound}");
+}
+
 #[test]
 fn a_namespace_that_is_not_there_is_named_with_what_to_do() {
     let Some(scene) = Scene::beside("a forwarder without an end") else { return };

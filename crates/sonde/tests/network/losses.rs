@@ -4,7 +4,7 @@ use lab::namespace::Namespace;
 use serde_json::Value;
 use test_case::test_case;
 
-use crate::scene::{Scene, counts, installed, number, run};
+use crate::scene::{Scene, counts, document, installed, number, run};
 
 /// Recorded datagrams of the native protocol alone: a flag of octet 25, behind the 8 of UDP, marks the others.
 const RECORDED: &str = "@th,264,8 & 4 == 0";
@@ -70,6 +70,50 @@ fn losses_on_the_way_back((sent, method): (u64, &[&str]), six: bool) {
     let record = scene.record(&[&words[..], method].concat());
     agrees(&record, sent, dropped(scene.near()));
     assert_eq!(number(&record, "/outcome/loss/peer_received"), sent, "all of them came there");
+}
+
+#[test_case(&["--window", "1"]; "a closed loop")]
+#[test_case(&["--every", "1ms"]; "an open loop")]
+fn a_path_that_goes_dark_is_no_success(method: &[&str]) {
+    let Some(scene) = scene("a path that goes dark") else { return };
+    let _reflector = scene.reflector(&[]);
+    let rules = "table inet truth { chain input { type filter hook input priority 0;
+        udp dport 7663 quota over 60 kbytes drop; }; }";
+    run(scene.far(), &["nft", rules]);
+    let target = scene.target(false);
+    let words = [&[&target, "--udp", "-t", "5s", "--warm-up", "0"], method].concat();
+    let output = scene.rtt(&words);
+    let record: Value = document(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(record["ended"]["how"], "complete", "the peer lives, and its control connection: {}", record["ended"]);
+    let dark = &record["outcome"]["dark"];
+    assert_eq!((dark["to_the_end"].as_bool(), dark["spells"].as_u64()), (Some(true), Some(1)), "{dark}");
+    assert!(dark["share"].as_f64().is_some_and(|share| share > 0.5), "{dark}");
+    assert_eq!(record["outcome"]["steady"], "not-found", "no steady state after that");
+    let kinds: Vec<&str> =
+        record["warnings"].as_array().expect("warnings").iter().filter_map(|w| w["kind"].as_str()).collect();
+    assert!(kinds.contains(&"dark"), "{kinds:?}");
+}
+
+/// The firewall of the peer's host resets the connection of the data in the middle of the run; the peer's program lives, and so does
+/// its control connection.
+#[test]
+fn a_reset_from_a_box_is_not_laid_at_the_peers_door() {
+    let Some(scene) = scene("a reset from a box") else { return };
+    let _reflector = scene.reflector(&[]);
+    let rules = "table inet truth { chain input { type filter hook input priority 0;
+        tcp dport 7663 ct original packets > 2000 reject with tcp reset; }; }";
+    run(scene.far(), &["nft", rules]);
+    let output = scene.rtt(&[&scene.target(false), "--tcp", "-t", "20s", "--warm-up", "0"]);
+    let record: Value = document(&output);
+    assert_eq!(
+        (output.status.code(), record["ended"]["how"].as_str()),
+        (Some(1), Some("peer-lost")),
+        "{}",
+        record["ended"]
+    );
+    let reason = record["ended"]["reason"].as_str().expect("a reason");
+    assert_eq!(reason, "the connection was reset, but the peer's program still answers");
 }
 
 #[test_case(false, "icmp type echo-request"; "v4")]

@@ -97,10 +97,12 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
             State::Lost => {
                 lane.requests.settle(seq, State::Done);
                 self.recorder.came_late();
+                self.recorder.heard(received);
                 None
             }
             State::Done => {
                 self.recorder.duplicated();
+                self.recorder.heard(received);
                 None
             }
         }
@@ -218,6 +220,12 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         lane.settle(request.ordinal);
         let ordinal = request.ordinal - lane.first;
         self.recorder.ended(fate, &mut lane.sequence, ordinal, slip(request.intended, request.sent));
+        if matches!(fate, Fate::Lost | Fate::Late) {
+            self.recorder.unanswered(request.sent);
+        }
+        if fate != Fate::Lost {
+            self.recorder.heard(now);
+        }
         if matches!(self.stamp, Stamp::Await { lane, seq, .. } if lane == turn && seq == request.seq) {
             self.stamp = Stamp::Idle;
             self.splits.interrupted();

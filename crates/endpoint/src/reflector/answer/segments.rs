@@ -38,6 +38,7 @@ impl<L: Link> Answerer<'_, L> {
         let mut silent = 0;
         for message in many.messages(buffer) {
             if self.is_silent(message) {
+                self.counts.noted(&mut self.seen, message);
                 silent += 1;
                 continue;
             }

@@ -76,7 +76,9 @@ fn a_server_that_closes_ends_it_and_what_was_measured_stands() {
         })
     });
     let seen = run(&test(&over_tcp(ping_pong(100)), server.address));
-    assert_eq!(seen.ended(), Ended::Broken(Fault::Closed));
+    // Its kernel resets what still comes to it: that may be seen before its end is.
+    let ended = seen.ended();
+    assert!(matches!(ended, Ended::Broken(Fault::Closed | Fault::Reset)), "{ended:?}");
     assert_eq!(seen.counts().answered, 7);
     drop(server.came());
 }

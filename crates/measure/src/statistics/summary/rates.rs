@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn rates_of_a_load_are_of_all_its_messages() {
         let (recording, method) = load(1_000, |_| 500, by_count(1_000), PER_MILLISECOND);
-        let peer = PeerCounts { received: Some(990), replied: Some(100), dropped: None };
+        let peer = PeerCounts { received: Some(990), replied: Some(100), ..PeerCounts::default() };
         let found = summarise(&recording, &method, Extra { peer, ..Extra::default() });
         assert_eq!((found.offered_per_s, found.sent_per_s), (Some(1_000.0), Some(1_000.0)));
         assert_eq!((found.received_per_s, found.answered_per_s), (Some(990.0), Some(100.0)));

@@ -5,8 +5,8 @@ mod case;
 use std::collections::BTreeSet;
 
 use case::{
-    Case, batched, busy, check, datagrams, every, loopback, mean, nagle, resets, restart, socket, stream, throttle,
-    traffic, until, waits, window,
+    Case, batched, busy, check, dark, datagrams, every, loopback, mean, nagle, resets, restart, socket, stream,
+    throttle, traffic, until, waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -67,6 +67,7 @@ const CASES: &[Pair] = &[
         |case| case.outcome.split = Some(Split { clock_stepped: true, ..Split::default() }),
         |case| case.outcome.split = Some(Split { samples: 9, ..Split::default() }),
     ),
+    ("dark", |case| case.outcome.dark = Some(dark()), |case| case.outcome.loss.longest_period = 9),
     ("send-failed", |case| case.outcome.counts.send_failed = 1, |_| {}),
     ("refused", |case| case.outcome.counts.refused = 1, |case| case.outcome.counts.corrupt = 1),
     ("lost", |case| case.outcome.counts.late = 1, |case| case.outcome.counts.duplicated = 1),

@@ -17,13 +17,17 @@ pub(super) fn fates(
     let counts = &outcome.counts;
     let failed = (counts.send_failed > 0).then_some(Warning::SendFailed { count: counts.send_failed });
     let gone = counts.lost + counts.late;
+    // Its warm-up's are among them.
+    let dropped_there = outcome.loss.peer_dropped.map(|dropped| dropped.min(gone)).filter(|dropped| *dropped > 0);
     let lost = (gone > 0).then_some(Warning::Lost {
         count: gone,
         sent: sent(counts),
         dropped_by_us: dropped(&outcome.sockets),
+        dropped_by_peer: dropped_there.filter(|_| method.traffic.load().is_none()),
         leaves_by: LeavesBy::of(method),
     });
-    [failed, refused(outcome, method, ours), lost].into_iter().flatten()
+    let dark = outcome.dark.map(|dark| Warning::Dark { dark });
+    [dark, failed, refused(outcome, method, ours), lost].into_iter().flatten()
 }
 
 /// What of a load did not come to the peer; `there` is the peer's environment, where it was read.
@@ -103,7 +107,13 @@ mod tests {
         let wanted = [
             Warning::SendFailed { count: 10 },
             Warning::Refused { count: 3, sent: 103, carrier: Carrier::Tcp, by: RefusedBy::Unknown },
-            Warning::Lost { count: 10, sent: 103, dropped_by_us: None, leaves_by: LeavesBy::Window },
+            Warning::Lost {
+                count: 10,
+                sent: 103,
+                dropped_by_us: None,
+                dropped_by_peer: None,
+                leaves_by: LeavesBy::Window,
+            },
         ];
         assert_eq!(told(counts), wanted);
     }
@@ -114,11 +124,18 @@ mod tests {
             run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
         let socket = |dropped| SocketFacts { dropped, ..SocketFacts::default() };
         let told = |outcome: &Outcome| fates(outcome, &method, None).collect::<Vec<_>>();
-        let lost = |dropped_by_us| [Warning::Lost { count: 5, sent: 9, dropped_by_us, leaves_by: LeavesBy::Window }];
+        let lost = |dropped_by_us| {
+            [Warning::Lost { count: 5, sent: 9, dropped_by_us, dropped_by_peer: None, leaves_by: LeavesBy::Window }]
+        };
         outcome.sockets = vec![socket(None), socket(Some(0))];
         assert_eq!(told(&outcome), lost(None));
         outcome.sockets = vec![socket(Some(2)), socket(None), socket(Some(3))];
         assert_eq!(told(&outcome), lost(Some(5)));
+        for (dropped, dropped_by_peer) in [(0, None), (3, Some(3)), (9, Some(5))] {
+            outcome.loss.peer_dropped = Some(dropped);
+            let [Warning::Lost { dropped_by_peer: found, .. }] = told(&outcome)[..] else { panic!("told otherwise") };
+            assert_eq!(found, dropped_by_peer);
+        }
     }
 
     #[test_case(&Asked { pattern: Some(Pattern::Load), ..Asked::default() }, LeavesBy::Rate; "a load")]
@@ -127,7 +144,10 @@ mod tests {
         let (mut outcome, _) = run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
         outcome.sockets.clear();
         let found: Vec<Warning> = fates(&outcome, &asked.resolve().unwrap(), None).collect();
-        assert_eq!(found, [Warning::Lost { count: 5, sent: 9, dropped_by_us: None, leaves_by: by }]);
+        assert_eq!(
+            found,
+            [Warning::Lost { count: 5, sent: 9, dropped_by_us: None, dropped_by_peer: None, leaves_by: by }]
+        );
     }
 
     fn trace() -> Asked {

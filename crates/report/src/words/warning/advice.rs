@@ -22,7 +22,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::HandshakeIsNotTheApplication => "use `sonde rtt HOST` with `sonde serve`",
         Warning::Interrupted => return None,
         Warning::NoReport { .. } => "check whether the peer hangs; the direction of losses is not known",
-        Warning::PeerLost { .. } => "read the output of the program on the peer, and measure again",
+        Warning::PeerLost { .. } => {
+            "read the output of the program on the peer; if it runs on, a box on the path may cut connections"
+        }
         Warning::SamplesIncomplete { .. } if has_rate(command) => {
             "write --samples to a faster disk with room, or lower --rate"
         }
@@ -33,7 +35,11 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::ClockStepped { .. } => "pin with --cpu, and check the clock source (`sonde self`)",
         Warning::SystemClockStepped => "run again while the time service does not correct the clock",
         Warning::NoStamps { .. } => "turn them off (--no-stamps), or see `sonde self` for what this host can stamp",
-        Warning::Lost { count, sent, dropped_by_us, leaves_by } => {
+        Warning::Dark { .. } => "look for a route change, a firewall or a stopped program at that time",
+        Warning::Lost { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
+            "raise net.core.rmem_max on the peer, or lower --window, --rate or --burst"
+        }
+        Warning::Lost { count, sent, dropped_by_us, leaves_by, .. } => {
             lost::advice(*count, *sent, *dropped_by_us, *leaves_by, command)
         }
         Warning::LostOnTheWay { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
@@ -274,7 +280,13 @@ mod tests {
             whole_bytes: Bytes(1_472),
         };
         assert!(advice(&long, Command::Rtt).unwrap().contains("--size within 1472"));
-        let lost = |dropped_by_us| Warning::Lost { count: 30, sent: 0, dropped_by_us, leaves_by: LeavesBy::Window };
+        let lost = |dropped_by_us| Warning::Lost {
+            count: 30,
+            sent: 0,
+            dropped_by_us,
+            dropped_by_peer: None,
+            leaves_by: LeavesBy::Window,
+        };
         assert!(advice(&lost(Some(15)), Command::Rtt).unwrap().contains("raise --receive-buffer"));
         assert_eq!(
             advice(&lost(Some(14)), Command::Rtt),

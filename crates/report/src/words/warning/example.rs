@@ -2,6 +2,7 @@
 
 use crate::words::command::Command;
 use measure::method::{BatchBy, Carrier};
+use measure::outcome::dark::Dark;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
 use measure::verdict::lost::LeavesBy;
@@ -64,10 +65,35 @@ fn missing() -> Part {
 }
 
 fn fates() -> Part {
-    let lost = |count, dropped_by_us, by| Warning::Lost { count, sent: 100, dropped_by_us, leaves_by: by };
+    let lost = |count, dropped_by_us, by| Warning::Lost {
+        count,
+        sent: 100,
+        dropped_by_us,
+        dropped_by_peer: None,
+        leaves_by: by,
+    };
+    let there = Warning::Lost {
+        count: 10,
+        sent: 100,
+        dropped_by_us: None,
+        dropped_by_peer: Some(9),
+        leaves_by: LeavesBy::Window,
+    };
     let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
     let refused = |count, carrier, by| Warning::Refused { count, sent: 100, carrier, by };
+    let dark = |spells, due| Dark {
+        spells,
+        total_ns: Nanos::secs(3),
+        share: 0.6,
+        longest_from_ns: Nanos::secs(2),
+        longest_to_ns: if spells == 1 { Nanos::secs(5) } else { Nanos::millis(2_500) },
+        to_the_end: spells == 1,
+        unanswered: 3,
+        due,
+    };
     vec![
+        (Warning::Dark { dark: dark(1, Some(40_000)) }, &[Rtt]),
+        (Warning::Dark { dark: dark(6, None) }, EXCHANGES),
         (Warning::SendFailed { count: 2 }, &Command::ALL),
         (refused(100, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
         (refused(3, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
@@ -77,6 +103,7 @@ fn fates() -> Part {
         (lost(1, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(100, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(10, Some(9), LeavesBy::Window), &[Rtt, Syn]),
+        (there, &[Rtt]),
         (lost(1, None, LeavesBy::Rate), &[Load]),
         (lost(100, None, LeavesBy::Rate), &[Load]),
         (lost(10, Some(9), LeavesBy::Rate), &[Load]),

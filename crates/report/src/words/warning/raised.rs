@@ -28,7 +28,7 @@ pub fn raised_when(warning: &Warning) -> String {
         Warning::WireContradicts { .. } => "With `--verify`: a count differs from what the capture saw by more than what the capture itself lost ([verify.md](verify.md)).".to_owned(),
         Warning::ClockStepped { .. } => "A reply is stamped before its request, on one clock. One is enough: it cannot be.".to_owned(),
         Warning::SystemClockStepped => "The system clock and the monotonic one moved against each other by more than 1 ms and 0.05 % of the run: the kernel does not slew faster.".to_owned(),
-        Warning::SendFailed { .. } | Warning::Lost { .. } | Warning::LostOnTheWay { .. } | Warning::Refused { .. } => of_fates(warning),
+        Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::Lost { .. } | Warning::LostOnTheWay { .. } | Warning::Refused { .. } => of_fates(warning),
         Warning::TicksMissed { .. } | Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } => of_schedule(warning),
         Warning::Throttled { .. }
         | Warning::Disturbed { .. }
@@ -59,6 +59,7 @@ pub fn raised_when(warning: &Warning) -> String {
 
 fn of_fates(warning: &Warning) -> String {
     match warning {
+        Warning::Dark { .. } => "Times in which nothing came back make up at least 1 % of the run. In each of them two requests or more got no reply in time, sent over a quarter of it or longer, and the run's losses would stand so in a row by chance in less than one of two thousand runs. A single lost request and the wait for it is no such time.",
         Warning::SendFailed { .. } => "Our own kernel refused at least one message.",
         Warning::Lost { .. } => "At least one request got no reply before its timeout, late ones included. That is not yet much: the interval of the ratio stands beside it.",
         Warning::LostOnTheWay { .. } => "The peer counted fewer messages of a load than were sent.",

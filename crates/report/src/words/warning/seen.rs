@@ -42,7 +42,8 @@ impl fmt::Display for Line<'_> {
             | Warning::GotLess { .. }
             | Warning::NotBatched { .. }
             | Warning::NoStamps { .. } => settings(self.0, f),
-            Warning::Lost { .. }
+            Warning::Dark { .. }
+            | Warning::Lost { .. }
             | Warning::LostOnTheWay { .. }
             | Warning::Refused { .. }
             | Warning::SendFailed { .. } => status(self.0, f),
@@ -69,7 +70,7 @@ impl fmt::Display for Line<'_> {
                 write!(f, "The peer sent no report at the end ({reason}). Its counts and host facts are missing")
             }
             Warning::PeerLost { reason } => {
-                write!(f, "The peer stopped ({reason}). The numbers cover the time before")
+                write!(f, "The run broke off ({reason}). The numbers cover the time before")
             }
             Warning::SamplesIncomplete { missing, reason } => {
                 write!(f, "{} missing from the file{}", several_are(*missing, "sample"), Reason(reason.as_deref()))
@@ -105,11 +106,18 @@ fn host(end: &str) -> &'static str {
 fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let share = |count: u64, sent: u64| Percent(count as f64 / sent.max(1) as f64);
     match warning {
-        Warning::Lost { count, sent, dropped_by_us, .. } => {
+        Warning::Dark { dark } => {
+            write!(f, "{}", crate::words::dark::seen(dark))?;
+            let due = dark.due.map(grouped);
+            due.map_or(Ok(()), |due| write!(f, ". An open loop would have lost about {due} requests"))
+        }
+        Warning::Lost { count, sent, dropped_by_us, dropped_by_peer, .. } => {
             let (lost, of) = (grouped(*count), grouped(*sent));
             write!(f, "{lost} of {of} requests got no reply in time ({})", share(*count, *sent))?;
             let dropped = dropped_by_us.map(grouped);
-            dropped.map_or(Ok(()), |dropped| write!(f, ". This host's receive buffer had no room for {dropped}"))
+            dropped.map_or(Ok(()), |dropped| write!(f, ". This host's receive buffer had no room for {dropped}"))?;
+            let there = dropped_by_peer.map(grouped);
+            there.map_or(Ok(()), |dropped| write!(f, ". The peer's receive buffers had no room for {dropped}"))
         }
         Warning::LostOnTheWay { count, sent, dropped_by_peer } => {
             let (lost, of) = (grouped(*count), grouped(*sent));

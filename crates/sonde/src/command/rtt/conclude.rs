@@ -277,8 +277,10 @@ pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
     let outcome = record.outcome.as_ref();
     let rate_achieved = outcome.and_then(|outcome| outcome.slip.as_ref()).is_none_or(|slip| slip.rate_achieved);
     let counts = outcome.map_or_else(Counts::default, |outcome| outcome.counts);
-    let came_through = record.stream.as_ref().map_or_else(|| answered_or_sent(&counts), came_through);
-    let lacks = counts.scheduled > counts.answered;
+    let dark = outcome.and_then(|outcome| outcome.dark);
+    let goes_on = answered_or_sent(&counts) && !dark.is_some_and(|dark| dark.to_the_end);
+    let came_through = record.stream.as_ref().map_or(goes_on, came_through);
+    let lacks = counts.scheduled > counts.answered || dark.is_some();
     let contradicted = record.wire.as_ref().is_some_and(|wire| wire.verdict() == Verdict::Contradicted);
     status(&record.ended, came_through, strict && (!rate_achieved || lacks || contradicted), signal)
 }

@@ -250,6 +250,12 @@ pub struct PathOptions {
     /// Key for authenticated packets (--peer stamp): a file of hexadecimal digits, or one made by `sonde key`
     #[arg(long, value_name = "FILE", requires = "peer")]
     pub stamp_key: Option<PathBuf>,
+    /// The clocks of both hosts agree within TIME (PTP, or one host): one-way delays within it (--peer stamp)
+    ///
+    /// Without it the difference of the clocks is estimated from the packets, and each direction is known within half of the shortest
+    /// round trip. If the packets contradict it, that is reported, and the estimate is used.
+    #[arg(long, value_name = "TIME", value_parser = value::time, requires = "peer")]
+    pub clocks_agree: Option<Nanos>,
     /// How the far side is reached
     #[command(flatten)]
     pub reach: ReachOptions,

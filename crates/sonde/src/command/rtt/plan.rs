@@ -91,15 +91,18 @@ impl Plan {
 }
 
 fn protocol(options: &RttOptions) -> Result<Protocol, Failure> {
-    let PathOptions { peer, passphrase, stamp_key, .. } = &options.path;
+    let PathOptions { peer, passphrase, stamp_key, clocks_agree, .. } = &options.path;
     if *peer != Some(PeerWord::Stamp) && stamp_key.is_some() {
         return Err(Failure::usage("--stamp-key is for packets of STAMP").hint("add --peer stamp"));
+    }
+    if *peer != Some(PeerWord::Stamp) && clocks_agree.is_some() {
+        return Err(Failure::usage("--clocks-agree is for one-way delays of STAMP").hint("add --peer stamp"));
     }
     if *peer != Some(PeerWord::Netperf) {
         return match passphrase {
             Some(_) => Err(Failure::usage("--passphrase is only for a netserver").hint("add --peer netperf")),
             // Keys are read when the plan is carried out.
-            None if *peer == Some(PeerWord::Stamp) => Ok(Protocol::Stamp { key: None }),
+            None if *peer == Some(PeerWord::Stamp) => Ok(Protocol::Stamp { key: None, clocks_agree: *clocks_agree }),
             None => Ok(Protocol::Native),
         };
     }

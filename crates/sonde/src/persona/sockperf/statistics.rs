@@ -26,6 +26,8 @@ pub const COOL_DOWN_NS: u64 = 50_000_000;
 /// A message that asked for an answer, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
+    /// Over which socket it left, from 0: answers of one are in order or not, those of two are not ordered.
+    pub socket: u32,
     /// Its number on the wire, a multiple of reply-every.
     pub sequence: u64,
     /// When it left, in nanoseconds of a clock of the caller's. Rises with the number.
@@ -112,7 +114,8 @@ pub struct Statistics {
     pub dropped: u64,
     /// Answers behind the first to their slot, in the whole run.
     pub duplicated: u64,
-    /// Answers in the window that came before that of an earlier slot: they are no observations.
+    /// Answers in the window that came before that of an earlier slot of their socket: they are no observations. The original holds
+    /// them against all sockets, and so counts and leaves out answers that overtook none.
     pub out_of_order: u64,
     /// What the window held.
     pub finding: Finding,

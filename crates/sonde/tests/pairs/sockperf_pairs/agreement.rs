@@ -14,9 +14,9 @@ fn needed(text: &str, before: &str) -> Result<f64, String> {
 
 /// All that is wrong with the values of a client that measured latency. `asks`: each so many-th message asks.
 pub fn latency(text: &str, asks: u64) -> Result<(), String> {
-    // Behind the last slot lie dropped ones that left while the last answer was on its way, for the longest round trip at most,
-    // and those whose answer overtook it, as between sockets; of a ping-pong none is on its way then.
-    latency_with(text, asks, if asks > 1 { |way, dropped, late| f64::min(way, dropped + late) } else { |_, _, _| 0.0 })
+    // Behind the last slot lie dropped ones that left while the last answer was on its way, for the longest round trip at most; of a
+    // ping-pong none is on its way then. Late ones do not: each socket's order is its own.
+    latency_with(text, asks, if asks > 1 { |way, dropped, _| f64::min(way, dropped) } else { |_, _, _| 0.0 })
 }
 
 /// The same of the original, which on a busy host counts as dropped or late also what left long behind the last answer.

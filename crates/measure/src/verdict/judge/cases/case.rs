@@ -6,6 +6,7 @@ use crate::answer::Class;
 use crate::environment::{Disturbance, Environment, Interface};
 use crate::method::{Asked, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Settled, Traffic, Window};
 use crate::origin::{self, Origin};
+use crate::outcome::dark::Dark;
 use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
 use crate::probes::{Kind, Probes};
 use crate::throughput::detail::{Detail, Processors};
@@ -33,6 +34,20 @@ pub(super) struct Case {
     pub(super) streams: bool,
     /// Half round trips were printed.
     pub(super) halves: bool,
+}
+
+/// Three of five seconds.
+pub(super) fn dark() -> Dark {
+    Dark {
+        spells: 1,
+        total_ns: Nanos::secs(3),
+        share: 0.6,
+        longest_from_ns: Nanos::secs(2),
+        longest_to_ns: Nanos::secs(5),
+        to_the_end: true,
+        unanswered: 3,
+        due: Some(40_000),
+    }
 }
 
 impl Case {

@@ -148,7 +148,7 @@ fn a_netserver_is_a_far_side_of_another_protocol(line: &str, port: u16, passphra
 fn a_session_reflector_is_asked_over_udp(line: &str, port: u16, request: u64, response: u64) {
     let plan = plan(line);
     assert_eq!(plan.target.as_ref().map(|target| target.port), Some(port));
-    assert_eq!((plan.far(), &plan.protocol), (Peer::Foreign, &Protocol::Stamp { key: None }));
+    assert_eq!((plan.far(), &plan.protocol), (Peer::Foreign, &Protocol::Stamp { key: None, clocks_agree: None }));
     assert_eq!(plan.stamp_key.is_some(), line.contains("--stamp-key"));
     let method = plan.asked.resolve_towards(Peer::Foreign).unwrap();
     assert_eq!(

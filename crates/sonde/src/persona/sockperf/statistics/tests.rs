@@ -13,7 +13,7 @@ fn setting(window: Window) -> Setting {
 }
 
 fn slot(sequence: u64, sent_ns: u64, received_ns: impl Into<Option<u64>>) -> Slot {
-    Slot { sequence, sent_ns, received_ns: received_ns.into(), duplicates: 0 }
+    Slot { socket: 0, sequence, sent_ns, received_ns: received_ns.into(), duplicates: 0 }
 }
 
 /// One message each millisecond for `millis`, each answered after 10 µs.
@@ -102,6 +102,17 @@ fn answers_before_that_of_an_earlier_slot_are_out_of_order_and_no_observations()
     assert_eq!(statistics.out_of_order, 2);
     assert_eq!(observations.iter().map(|it| it.sent_ns).collect::<Vec<_>>(), [0, 20, 80]);
     assert_eq!(observations.iter().map(|it| it.index).collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[test]
+fn a_socket_that_is_answered_late_holds_up_no_other() {
+    let late = slot(2, 20, 100);
+    let other = |sequence, sent_ns, received_ns| Slot { socket: 1, ..slot(sequence, sent_ns, received_ns) };
+    let slots = [slot(1, 0, 10), late, other(3, 40, 50), other(4, 60, 99), slot(5, 80, 90)];
+    let (statistics, observations) = collect(&setting(Window::All), &slots);
+    assert_eq!(statistics.out_of_order, 1, "that of the same socket");
+    assert_eq!(observations.iter().map(|it| it.sent_ns).collect::<Vec<_>>(), [0, 20, 40, 60]);
+    assert_eq!((valid(&statistics).sent, valid(&statistics).run_ns), (4, 100));
 }
 
 #[test]

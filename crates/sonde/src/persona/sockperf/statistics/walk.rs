@@ -1,6 +1,6 @@
 //! The walk over the slots of a run in rising order of their numbers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::persona::sockperf::statistics::latency::Keeper;
 use crate::persona::sockperf::statistics::{
@@ -24,8 +24,8 @@ pub(super) struct Walk {
     /// Number of the last slot that counts, and when its answer came, or when it left if it was dropped.
     end: Option<(u64, u64)>,
     observations: u64,
-    /// When the answer of the last observation came.
-    last_received_ns: u64,
+    /// When the answer of the last observation of each socket came.
+    last_received_ns: BTreeMap<u32, u64>,
     kept: Keeper,
 }
 
@@ -42,7 +42,7 @@ impl Walk {
             begin: None,
             end: None,
             observations: 0,
-            last_received_ns: 0,
+            last_received_ns: BTreeMap::new(),
             kept: Keeper::new(setting.full_rtt, setting.histogram),
         }
     }
@@ -91,7 +91,7 @@ impl Walk {
 
     /// What a slot of the window is: dropped, overtaken, or an observation.
     fn count(&mut self, slot: &Slot, accepted: &mut dyn FnMut(Observation)) {
-        let &Slot { sequence, sent_ns, .. } = slot;
+        let &Slot { socket, sequence, sent_ns, .. } = slot;
         self.begin.get_or_insert((sequence, sent_ns));
         let Some(received_ns) = slot.received_ns else {
             self.dropped += 1;
@@ -101,14 +101,16 @@ impl Walk {
             }
             return;
         };
-        if received_ns < self.last_received_ns {
+        let last_received_ns = self.last_received_ns.entry(socket).or_default();
+        if received_ns < *last_received_ns {
             self.out_of_order += 1;
             return;
         }
+        *last_received_ns = received_ns;
         accepted(Observation { index: self.observations, sent_ns, received_ns });
         self.observations += 1;
-        self.last_received_ns = received_ns;
-        self.end = Some((sequence, received_ns));
+        let ended = self.end.map_or(received_ns, |(_, ended)| ended.max(received_ns));
+        self.end = Some((sequence, ended));
         self.kept.keep(received_ns.saturating_sub(sent_ns));
     }
 }

@@ -67,7 +67,8 @@ fn recomputed(rows: &[(Observation, String)], full_rtt: bool) -> Latency {
     let setting = Setting { reply_every: 1, window: Window::All, full_rtt, histogram: None };
     let mut collector = Collector::new(&setting);
     for (Observation { index, sent_ns, received_ns }, _) in rows {
-        let slot = Slot { sequence: index + 1, sent_ns: *sent_ns, received_ns: Some(*received_ns), duplicates: 0 };
+        let slot =
+            Slot { socket: 0, sequence: index + 1, sent_ns: *sent_ns, received_ns: Some(*received_ns), duplicates: 0 };
         collector.slot(slot, &mut |_| {});
     }
     match collector.finish(&mut |_| {}).finding {
@@ -122,7 +123,7 @@ fn the_figures_of_a_run_follow_from_its_slots(name: &str) {
     for line in file(&format!("{name}.slots.csv")).lines() {
         let mut parts = line.split(", ").map(|part| part.parse::<u64>().ok());
         let (sequence, sent_ns) = (parts.next().unwrap().unwrap(), parts.next().unwrap().unwrap());
-        let slot = Slot { sequence, sent_ns, received_ns: parts.next().flatten(), duplicates: 0 };
+        let slot = Slot { socket: 0, sequence, sent_ns, received_ns: parts.next().flatten(), duplicates: 0 };
         collector.slot(slot, &mut |_| {});
     }
     for _ in 0..printed.duplicated {

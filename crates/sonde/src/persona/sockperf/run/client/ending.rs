@@ -74,7 +74,7 @@ pub fn worthless(client: &Client, measured: &Measured, heard: &Heard, ran: &Ran)
 fn broken(fault: Fault, places: &Places) -> Answer {
     let of = |carrier| places.all.iter().find(|place| place.carrier == carrier).map(|place| place.address);
     match (fault, of(Carrier::Tcp)) {
-        (Fault::Closed, Some(peer)) => failure::closed(peer),
+        (Fault::Closed | Fault::Reset, Some(peer)) => failure::closed(peer),
         // What came cannot be cut into messages.
         (Fault::System(number), Some(_)) if number == Errno::PROTO.raw_os_error() => failure::too_long(),
         (Fault::System(number) | Fault::Refused(number) | Fault::SendFailed(number), _) => {
@@ -86,7 +86,9 @@ fn broken(fault: Fault, places: &Places) -> Answer {
             let words = "a message does not fit the path or the socket: choose a smaller -m";
             Answer { status: SOCKET, ..failure::other(words) }
         }
-        (Fault::Closed | Fault::LeftOut, _) => Answer { status: SOCKET, ..failure::other(&fault.to_string()) },
+        (Fault::Closed | Fault::Reset | Fault::LeftOut, _) => {
+            Answer { status: SOCKET, ..failure::other(&fault.to_string()) }
+        }
     }
 }
 

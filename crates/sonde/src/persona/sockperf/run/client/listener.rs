@@ -113,7 +113,10 @@ impl<'a> Listener<'a> {
         match exchange.sent {
             Some(sent) if exchange.fate != Fate::SendFailed => {
                 let received_ns = exchange.received.filter(|_| exchange.fate == Fate::Answered).map(|at| at.0);
-                collector.slot(Slot { sequence, sent_ns: sent.0, received_ns, duplicates: 0 }, &mut accepted);
+                collector.slot(
+                    Slot { socket: exchange.flow, sequence, sent_ns: sent.0, received_ns, duplicates: 0 },
+                    &mut accepted,
+                );
             }
             _ => collector.unsent(sequence, &mut accepted),
         }

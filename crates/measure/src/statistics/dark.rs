@@ -1,0 +1,275 @@
+//! Which times without a reply are more than lost requests: the path, or the peer, was dark.
+//!
+//! A gap between two replies is dark where
+//!
+//! - **it was asked, and asked again**: at least two requests that left in it got no reply in time, and from the first of them to
+//!   the last lies a quarter of the gap or more. One request, or one full window, that is lost and then waited for is a loss: in the
+//!   rest of its timeout nobody asked. A reply that took long is no gap either, for its time is in the distribution.
+//! - **chance does not explain it**: were the requests that this run lost dealt out among all of them by chance, so many in a row
+//!   would come up less than once in two thousand runs.
+//!
+//! All of them together are told from one hundredth of the run's time on. So the rule follows the timeout, the schedule and the
+//! losses of the run itself; no length is dark by itself.
+
+use crate::method::LoopKind;
+use crate::outcome::dark::Dark;
+use crate::recorder::{Asked, Gap, Recording};
+use crate::statistics::loss::sent;
+use crate::unit::{Instant, Nanos};
+
+/// Requests of a gap leave over at least this share of it.
+const SPREAD: f64 = 0.25;
+/// Losses in a row that chance brings in more than this share of runs are no gap.
+const CHANCE: f64 = 0.000_5;
+/// Less than this share of the time is told as loss alone.
+const NOTABLE: f64 = 0.01;
+
+/// The dark time of `recording`. `None` where there is none, and where nothing answered at all.
+pub fn dark(recording: &Recording) -> Option<Dark> {
+    let counts = &recording.counts;
+    let (gone, all) = (counts.lost + counts.late, sent(counts));
+    if counts.answered == 0 || gone < 2 {
+        return None;
+    }
+    let gaps = common(&recording.gaps);
+    let end = gaps.iter().map(|gap| gap.to).fold(recording.ended, Instant::max);
+    let spells: Vec<&Gap> =
+        gaps.iter().filter(|gap| is_asked_again(gap) && by_chance(gap.asked.count, gone, all) < CHANCE).collect();
+    let longest = spells.iter().max_by_key(|gap| gap.length())?;
+    let total = Nanos(spells.iter().map(|gap| gap.length().0).sum());
+    let length = end.since(recording.began).filter(|length| *length > Nanos::ZERO)?;
+    let share = total.0 as f64 / length.0 as f64;
+    let since = |at: Instant| at.since(recording.began).unwrap_or(Nanos::ZERO);
+    let other = length.0.saturating_sub(total.0);
+    let due = (recording.kind == LoopKind::Closed && other > 0)
+        .then(|| (counts.answered as f64 * total.0 as f64 / other as f64).round() as u64);
+    (share >= NOTABLE).then(|| Dark {
+        spells: spells.len() as u64,
+        total_ns: total,
+        share,
+        longest_from_ns: since(longest.from),
+        longest_to_ns: since(longest.to),
+        to_the_end: spells.last().is_some_and(|gap| gap.to == end),
+        unanswered: spells.iter().map(|gap| gap.asked.count).sum(),
+        due,
+    })
+}
+
+/// At most how probable it is that of `gone` losses among `all` requests `run` stand in a row: the sum over all places.
+fn by_chance(run: u64, gone: u64, all: u64) -> f64 {
+    let (run, places) = (run.min(gone), all.saturating_sub(run) + 1);
+    let mut probability = places as f64;
+    for k in 0..run {
+        probability *= (gone - k) as f64 / (all - k) as f64;
+        if probability < CHANCE * f64::EPSILON {
+            break;
+        }
+    }
+    probability
+}
+
+fn is_asked_again(gap: &Gap) -> bool {
+    let spread = gap.asked.last.since(gap.asked.first).unwrap_or(Nanos::ZERO);
+    gap.asked.count >= 2 && spread.0 as f64 >= SPREAD * gap.length().0 as f64
+}
+
+/// Where the gaps of all threads overlap: what one of them hears, was not dark.
+fn common(threads: &[Vec<Gap>]) -> Vec<Gap> {
+    let mut threads = threads.iter();
+    let first = threads.next().cloned().unwrap_or_default();
+    threads.fold(first, |found, thread| {
+        let both = |a: &Gap, b: &Gap| {
+            let (from, to) = (a.from.max(b.from), a.to.min(b.to));
+            (from < to).then(|| Gap { from, to, asked: together(a.asked, b.asked, from, to) })
+        };
+        let mut overlaps: Vec<Gap> = found.iter().flat_map(|a| thread.iter().filter_map(move |b| both(a, b))).collect();
+        overlaps.sort_unstable_by_key(|gap| gap.from);
+        overlaps
+    })
+}
+
+fn together(a: Asked, b: Asked, from: Instant, to: Instant) -> Asked {
+    let within = |asked: Asked| (asked.count > 0 && asked.first <= to && asked.last >= from).then_some(asked);
+    match (within(a), within(b)) {
+        (Some(a), Some(b)) => {
+            Asked { count: a.count + b.count, first: a.first.min(b.first).max(from), last: a.last.max(b.last).min(to) }
+        }
+        // A thread that did not ask, or not then, shows nothing.
+        _ => Asked::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Fate;
+    use crate::recorder::{Recorder, Sequence};
+    use fastrand::Rng;
+    use test_case::test_case;
+
+    const TIMEOUT: Nanos = Nanos::secs(1);
+    const TRIP: Nanos = Nanos::micros(200);
+
+    /// A loop of one request at a time: of each that leaves at an instant `reply` says how long its reply takes, if one comes. The
+    /// next leaves when it is there, or `pause` after the last one.
+    fn closed(length: Nanos, pause: Nanos, mut reply: impl FnMut(Instant) -> Option<Nanos>) -> Recording {
+        let start = Instant(1_000);
+        let (mut recorder, mut sequence) = (Recorder::new(LoopKind::Closed, 1_000), Sequence::default());
+        recorder.begin(start, None);
+        let (mut now, end, mut seq) = (start, start.after(length), 0);
+        while now < end {
+            let sent = now;
+            if let Some(took) = reply(sent).filter(|took| *took <= TIMEOUT) {
+                now = now.after(took);
+                recorder.answered(sent, now);
+            } else {
+                now = now.after(TIMEOUT).min(end);
+                recorder.ended(Fate::Lost, &mut sequence, seq, None);
+                recorder.unanswered(sent);
+            }
+            now = now.max(sent.after(pause));
+            seq += 1;
+        }
+        recorder.finish(now)
+    }
+
+    /// A schedule that waits for nothing: requests without a reply are given up a timeout later.
+    fn open(length: Nanos, gap: Nanos, mut reply: impl FnMut(Instant) -> Option<Nanos>) -> Recording {
+        let start = Instant(1_000);
+        let (mut recorder, mut sequence) = (Recorder::new(LoopKind::Open, 1_000), Sequence::default());
+        recorder.begin(start, None);
+        let mut ends: Vec<(Instant, u64, Instant, bool)> = (0..length.0 / gap.0)
+            .map(|seq| {
+                let sent = start.after(Nanos(seq * gap.0));
+                reply(sent).map_or((sent.after(TIMEOUT), seq, sent, false), |took| (sent.after(took), seq, sent, true))
+            })
+            .collect();
+        ends.sort_unstable();
+        for (at, seq, sent, came) in ends {
+            if came {
+                recorder.answered_as_scheduled(sent, sent, at);
+            } else {
+                recorder.ended(Fate::Lost, &mut sequence, seq, None);
+                recorder.unanswered(sent);
+            }
+        }
+        recorder.finish(start.after(length))
+    }
+
+    /// Dark from the one second to the other, and else a reply at once.
+    fn dark_from(from: f64, to: f64) -> impl FnMut(Instant) -> Option<Nanos> {
+        move |sent| {
+            let at = (sent.0 - 1_000) as f64 / 1e9;
+            (!(from..to).contains(&at)).then_some(TRIP)
+        }
+    }
+
+    fn close(found: Nanos, wanted: f64) -> bool {
+        (found.0 as f64 / 1e9 - wanted).abs() < 0.01
+    }
+
+    #[test_case(2.0, 9.0, 2.0, 5.0, true; "to the end")]
+    #[test_case(1.0, 3.0, 1.0, 3.0, false; "in the middle")]
+    #[test_case(1.0, 2.6, 1.0, 3.0, false; "its end is seen when the next request leaves")]
+    fn a_closed_loop_that_waits_in_silence_says_so(from: f64, to: f64, first: f64, last: f64, ends: bool) {
+        let found = dark(&closed(Nanos::secs(5), Nanos::ZERO, dark_from(from, to))).expect("dark");
+        assert!(close(found.longest_from_ns, first) && close(found.longest_to_ns, last), "{found:?}");
+        assert!((found.share - (last - first) / 5.0).abs() < 0.005 && close(found.total_ns, last - first));
+        assert_eq!((found.spells, found.to_the_end, found.unanswered), (1, ends, (last - first) as u64));
+        let due = found.due.expect("a closed loop") as f64;
+        assert!((due / ((last - first) * 5_000.0) - 1.0).abs() < 0.01, "{due}: one each 200 us");
+    }
+
+    #[test_case(2.0, 9.0, 5.0, true; "to the end")]
+    #[test_case(1.0, 1.4, 1.4, false; "shorter than the timeout")]
+    fn an_open_loop_says_the_same_and_has_lost_them(from: f64, to: f64, last: f64, ends: bool) {
+        let found = dark(&open(Nanos::secs(5), Nanos::millis(1), dark_from(from, to))).expect("dark");
+        assert!(close(found.longest_from_ns, from) && close(found.longest_to_ns, last), "{found:?}");
+        assert_eq!((found.due, found.to_the_end), (None, ends));
+        assert!(found.unanswered.abs_diff(((last - from) * 1_000.0) as u64) <= 1);
+    }
+
+    #[test]
+    fn several_are_counted_and_the_longest_stands_for_them() {
+        let path = |sent: Instant| {
+            let at = (sent.0 - 1_000) / 100_000_000;
+            let is_dark = [7, 17, 27].contains(&at) || (37..40).contains(&at);
+            (!is_dark).then_some(TRIP)
+        };
+        let found = dark(&open(Nanos::secs(5), Nanos::millis(1), path)).expect("dark");
+        assert_eq!((found.spells, found.to_the_end), (4, false));
+        assert!(close(found.total_ns, 0.6) && close(found.longest_from_ns, 3.7) && close(found.longest_to_ns, 4.0));
+    }
+
+    #[test_case(&mut |sent| if sent.0 == 1_000 { None } else { Some(TRIP) }; "one lost, and its timeout waited for")]
+    #[test_case(&mut dark_from(2.0, 2.9); "what one timeout hides")]
+    #[test_case(&mut |sent| Some(if sent.0 == 1_000 { Nanos::millis(900) } else { TRIP }); "one reply that took long")]
+    #[test_case(&mut |_| None; "nothing answered at all")]
+    fn what_is_loss_or_a_time_is_not_dark(path: &mut dyn FnMut(Instant) -> Option<Nanos>) {
+        assert_eq!(dark(&closed(Nanos::secs(5), Nanos::ZERO, path)), None);
+    }
+
+    #[test]
+    fn a_request_lost_of_a_sparse_schedule_is_a_loss() {
+        let lost = |from: f64, to: f64| dark(&closed(Nanos::secs(20), Nanos::secs(1), dark_from(from, to)));
+        assert_eq!((lost(4.5, 5.5), lost(4.5, 6.5)), (None, None));
+        assert!(lost(8.5, 20.0).is_some());
+    }
+
+    #[test]
+    fn a_window_lost_at_once_was_asked_once() {
+        let mut recorder = Recorder::new(LoopKind::Closed, 100);
+        recorder.begin(Instant(0), None);
+        let mut sequence = Sequence::default();
+        for n in 0..100 {
+            recorder.answered(Instant(n * 1_000), Instant(n * 1_000 + 900));
+        }
+        for n in 0..16 {
+            recorder.ended(Fate::Lost, &mut sequence, 100 + n, None);
+            recorder.unanswered(Instant(100_000 + n));
+        }
+        for n in 0..100 {
+            recorder.answered(Instant(1_000_000_000 + n), Instant(1_000_000_900 + n));
+        }
+        assert_eq!(dark(&recorder.finish(Instant(1_000_002_000))), None);
+    }
+
+    #[test]
+    fn what_one_thread_hears_was_not_dark() {
+        let thread = |from, to| closed(Nanos::secs(10), Nanos::ZERO, dark_from(from, to));
+        let both = |mut one: Recording, other| {
+            one.merge(other);
+            dark(&one)
+        };
+        assert_eq!(both(thread(2.0, 6.0), thread(20.0, 20.0)), None);
+        let found = both(thread(2.0, 7.0), thread(3.0, 8.0)).expect("where both were dark");
+        assert!(close(found.longest_from_ns, 3.0) && close(found.longest_to_ns, 7.0), "{found:?}");
+    }
+
+    /// Worlds that lose by chance and stall now and then, and are never dark: at most one in five hundred may be called so.
+    #[test_case(0.0, 0.0; "without loss")]
+    #[test_case(0.001, 0.0; "rare loss")]
+    #[test_case(0.01, 0.0; "one in a hundred")]
+    #[test_case(0.05, 0.0; "one in twenty")]
+    #[test_case(0.3, 0.0; "one in three")]
+    #[test_case(0.7, 0.0; "most of them")]
+    #[test_case(0.02, 0.02; "and stalls of up to a second")]
+    fn what_chance_loses_is_not_dark(loss: f64, stall: f64) {
+        let mut rng = Rng::with_seed(18);
+        let mut found = [0_u32; 3];
+        for _ in 0..350 {
+            let path = |rng: &mut Rng| {
+                let stalls = rng.f64() < stall;
+                let took = Nanos(if stalls { rng.u64(1_000_000..999_000_000) } else { rng.u64(5_000_000..9_000_000) });
+                (rng.f64() >= loss).then_some(took)
+            };
+            let worlds = [
+                closed(Nanos::secs(10), Nanos::ZERO, |_| path(&mut rng)),
+                closed(Nanos::secs(60), Nanos::secs(1), |_| path(&mut rng)),
+                open(Nanos::secs(5), Nanos::millis(5), |_| path(&mut rng)),
+            ];
+            worlds.iter().zip(&mut found).for_each(|(world, found)| *found += u32::from(dark(world).is_some()));
+        }
+        assert!(found.iter().sum::<u32>() <= 2, "{found:?}");
+    }
+}
