@@ -30,6 +30,7 @@ pub struct Campaign<'a> {
     stop: Stop,
     interruption: Interruption,
     told: Arc<Mutex<String>>,
+    remark: Mutex<String>,
     output: &'a Arc<Output>,
 }
 
@@ -54,12 +55,17 @@ impl<'a> Campaign<'a> {
         let interruption =
             signal::watch(move || asked.request(), move || out.aside(&format!("so far: {}\n", lock(&line))))
                 .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
-        Ok(Self { runner, stop, interruption, told, output })
+        Ok(Self { runner, stop, interruption, told, remark: Mutex::default(), output })
     }
 
     /// The signal that ended it, where one did.
     pub fn interruption(&self) -> &Interruption {
         &self.interruption
+    }
+
+    /// What the trials so far show: told beside how far it is, until something else is said.
+    pub fn remark(&self, text: &str) {
+        text.clone_into(&mut lock(&self.remark));
     }
 
     /// Says how long it takes, unless quiet, where so many trials are `made` already.
@@ -138,7 +144,10 @@ impl<'a> Campaign<'a> {
 
     fn tell(&self, planned: &Planned, place: usize, name: &str) {
         let rest: u64 = planned.turns[place..].iter().map(|turn| planned.each[turn.setting as usize].0).sum();
-        let line = format!("[{}/{} trials]  {name}, about {} left", place + 1, planned.turns.len(), Span(Nanos(rest)));
+        let remark = lock(&self.remark);
+        let found = if remark.is_empty() { String::new() } else { format!("; so far {remark}") };
+        let (place, of, left) = (place + 1, planned.turns.len(), Span(Nanos(rest)));
+        let line = format!("[{place}/{of} trials]  {name}, about {left} left{found}");
         if self.output.shows_progress() {
             let style = Style { width: self.output.style().width.saturating_sub(3), ..*self.output.style() };
             let shown: String = style.say(&line).chars().take(style.width).collect();

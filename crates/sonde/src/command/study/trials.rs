@@ -2,7 +2,7 @@
 
 use measure::method::Method;
 use measure::study::lengths::{self, Wish};
-use measure::study::{Turn, order};
+use measure::study::{Turn, stretched};
 use measure::unit::Nanos;
 
 use crate::command::study::words::Words;
@@ -60,15 +60,41 @@ pub fn plan(settings: Vec<Words>, blocks: u32, seed: u64, aim: Aim, budget: Opti
             wish.length = length;
         }
     }
-    let words: Vec<Words> = settings.into_iter().zip(&wishes).map(|(words, wish)| with_length(words, *wish)).collect();
+    made_of(settings, &wishes, Stretches { blocks, stretch: 1, seed }, budget)
+}
+
+/// How often each setting is tried, and in which order.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretches {
+    /// Trials of each setting.
+    pub blocks: u32,
+    /// Blocks that have one random order together.
+    pub stretch: u32,
+    /// Of the order.
+    pub seed: u64,
+}
+
+/// Trials of these settings, as long as wished.
+///
+/// # Errors
+/// A setting that its command would refuse.
+pub fn made_of(
+    settings: Vec<Words>,
+    wishes: &[Wish],
+    stretches: Stretches,
+    budget: Option<Nanos>,
+) -> Result<Planned, Failure> {
+    let Stretches { blocks, stretch, seed } = stretches;
+    let words: Vec<Words> = settings.into_iter().zip(wishes).map(|(words, wish)| with_length(words, *wish)).collect();
     let methods = words.iter().map(Words::method).collect::<Result<Vec<_>, _>>()?;
     let each: Vec<Nanos> = wishes.iter().map(|wish| lengths::whole(std::slice::from_ref(wish), 1)).collect();
     let most = wishes.iter().zip(&methods).map(|(wish, method)| most(wish, method)).collect();
-    let turns = order(methods.len() as u32, blocks, seed);
-    Ok(Planned { words, methods, most, each, turns, takes: lengths::whole(&wishes, blocks), budget })
+    let turns = stretched(methods.len() as u32, blocks, stretch, seed);
+    Ok(Planned { words, methods, most, each, turns, takes: lengths::whole(wishes, blocks), budget })
 }
 
-fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
+/// How long a trial of a setting should be.
+pub fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
     let gap = method.schedule.mean_gap();
     let counted = method.stop.count.map(|count| match gap {
         Some(gap) => Nanos(gap.0.saturating_mul(count)),
