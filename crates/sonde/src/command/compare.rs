@@ -135,7 +135,7 @@ impl<'a> Live<'a> {
         let campaign = Campaign::new(output)?;
         let mut stream = Stream::open(&self.options.result, output)?;
         let started = now();
-        campaign.announce(&self.planned, &[]);
+        campaign.announce(&self.planned, &[], "--runs");
         if !self.asked.looks.is_empty() {
             output.note("it ends earlier if the answer is settled; --runs sets a fixed number\n");
         }

@@ -23,6 +23,9 @@ use crate::signal::{self, Interruption};
 /// A setting that could not be measured so often in a row is not tried again.
 const TRIES: u32 = 2;
 
+/// A study that takes longer says how it could take less.
+const LONG: Nanos = Nanos::secs(120);
+
 /// What makes trials.
 #[derive(Debug)]
 pub struct Campaign<'a> {
@@ -68,8 +71,9 @@ impl<'a> Campaign<'a> {
         text.clone_into(&mut lock(&self.remark));
     }
 
-    /// Says how long it takes, unless quiet, where so many trials are `made` already.
-    pub fn announce(&self, planned: &Planned, made: &[Trial]) {
+    /// Says how long it takes, unless quiet, where so many trials are `made` already, and how it could take less: `fewer` is the option
+    /// that makes fewer trials.
+    pub fn announce(&self, planned: &Planned, made: &[Trial], fewer: &str) {
         let missing = planned.turns.iter().filter(|turn| !is_made(made, **turn));
         let (count, takes) = missing.fold((0, 0_u64), |(count, takes), turn| {
             (count + 1, takes.saturating_add(planned.each[turn.setting as usize].0))
@@ -77,6 +81,9 @@ impl<'a> Campaign<'a> {
         let trials = if count == 1 { "1 trial".to_owned() } else { format!("{count} trials") };
         let budget = planned.budget.map_or(String::new(), |budget| format!(" of the {} allowed", Span(budget)));
         self.output.note(&format!("{trials} in random order, about {}{budget}\n", Span(Nanos(takes))));
+        if planned.budget.is_none() && Nanos(takes) > LONG {
+            self.output.note(&format!("--budget makes it shorter, by shorter trials; {fewer} by fewer of them\n"));
+        }
     }
 
     /// Makes the trials of `planned` but those already `made`; each is handed to `each`, which says whether to go on.

@@ -109,7 +109,8 @@ pub fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
         samples.min(MOST).max(aim.least)
     });
     let fixed = words.time().is_some() || counted.is_some();
-    Wish { length, warm_up: method.warm_up_ns, fixed }
+    let least = gap.unwrap_or_default().max(lengths::SHORTEST);
+    Wish { length: if fixed { length } else { length.max(least) }, warm_up: method.warm_up_ns, least, fixed }
 }
 
 fn with_length(mut words: Words, wish: Wish) -> Words {
@@ -127,14 +128,13 @@ fn most(wish: &Wish, method: &Method) -> Nanos {
 fn unkept(budget: Nanos, wishes: &[Wish], blocks: u32) -> Failure {
     let shortest: Vec<Wish> = wishes
         .iter()
-        .map(|wish| if wish.fixed { *wish } else { Wish { length: lengths::SHORTEST, ..*wish } })
+        .map(|wish| if wish.fixed { *wish } else { Wish { length: wish.least, ..*wish } })
         .collect();
     let takes = Span(lengths::whole(&shortest, blocks));
-    let what = format!(
-        "{} trials need at least {takes}, and --budget allows {}",
-        wishes.len() * blocks as usize,
-        Span(budget)
-    );
+    let sparse = wishes.iter().any(|wish| !wish.fixed && wish.least > lengths::SHORTEST);
+    let each = if sparse { " with one exchange each" } else { "" };
+    let trials = wishes.len() * blocks as usize;
+    let what = format!("{trials} trials{each} need at least {takes}, and --budget allows {}", Span(budget));
     let seconds = takes.0.0.div_ceil(1_000_000_000);
     Failure::usage(what).hint(format!("--budget {seconds}s, or fewer settings or blocks, or a shorter --warm-up"))
 }
@@ -182,8 +182,9 @@ mod tests {
         assert!(planned.takes <= Nanos::secs(30) && planned.takes > Nanos::secs(29), "{}", planned.takes);
         assert_eq!(planned.words[0].time(), Some(Nanos::secs(1)), "the sparse one is cut");
         let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5))).unwrap_err();
+        assert_eq!(failure.told.hint.as_deref().and_then(|hint| hint.split(',').next()), Some("--budget 18s"));
         assert!(
-            failure.told.what.starts_with("14 trials need at least 12 s, and --budget allows 5 s"),
+            failure.told.what.starts_with("14 trials with one exchange each need at least 18 s, and --budget allows 5 s"),
             "{}",
             failure.told.what
         );
