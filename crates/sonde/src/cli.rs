@@ -9,8 +9,8 @@ use crate::command::argv::{Bare, Glance};
 use crate::command::everywhere::Everywhere;
 use crate::command::measuring::Measuring;
 use crate::command::{
-    agent, argv, check, compare, completions, explain, export, forward, key, lab, load, look, machine, man, matrix,
-    orientation, pages, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput, why,
+    agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man, matrix,
+    orientation, pages, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput, why,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -104,6 +104,8 @@ enum Command {
     Key(key::KeyOptions),
     /// Explain a warning or a term of the output
     Explain(explain::ExplainOptions),
+    /// Print a topic (units, exit status, environment, hosts, profiles, warnings), or the help of a command
+    Help(help::HelpOptions),
     /// Print shell completions
     Completions(completions::CompletionsOptions),
     /// Print a manual page, or write all of them
@@ -126,20 +128,33 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     let _ = signal::stand_by(move |signal| {
         Output::new(glance.color, false, false).aside(&format!("\ninterrupted by {}\n", signal.name()));
     });
-    let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let definition = definition();
+    let plain = Output::new(glance.color, false, false);
+    let (argv, told) = match profile::applied(argv, &definition, profile::file().as_deref()) {
+        Ok(applied) => {
+            if let Some(left_out) = applied.left_out.filter(|_| !glance.quiet) {
+                plain.aside(&format!("note: {left_out}\n"));
+            }
+            (applied.argv, applied.told)
+        }
+        Err(failure) => return finish(Err(failure), glance, &plain),
+    };
+    let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let argv = study::argv::arranged(argv, &definition);
     let bare = Bare::at(&argv, &definition);
     match parse(argv, bare.as_ref()) {
         Ok(cli) => {
-            let Everywhere { color, quiet, verbose } = cli.everywhere;
+            let Everywhere { color, quiet, verbose, .. } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
             let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
             finish(end.map_err(|failure| with_command_meant(failure, bare.as_ref())), glance, &output)
         }
         Err(error) => {
-            let output = Output::new(glance.color, false, false);
-            finish(argv::answer(&error, &output), glance, &output)
+            let end = argv::answer(&error, &plain).map_err(|mut failure| {
+                failure.told.what.extend(told.map(|told| format!("\n({told})")));
+                failure
+            });
+            finish(end, glance, &plain)
         }
     }
 }
@@ -191,6 +206,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Explain(options) => explain::run(&options, output),
+        Command::Help(options) => help::run(&options, definition(), output),
         Command::Completions(options) => Ok(completions::run(&options, definition(), output)),
         Command::Man(options) => man::run(&options, definition(), output),
         Command::Agent(_) => agent::run(),
