@@ -241,9 +241,7 @@ impl Runs {
     /// The runs of each block of [`STRETCH`].
     fn blocks(&self) -> Vec<Block> {
         let count = self.first.len().max(self.second.len()).div_ceil(STRETCH as usize);
-        let block = |side: &[Option<f64>], at: usize| {
-            side.chunks(STRETCH as usize).nth(at).map(of).unwrap_or_default()
-        };
+        let block = |side: &[Option<f64>], at: usize| side.chunks(STRETCH as usize).nth(at).map(of).unwrap_or_default();
         (0..count).map(|at| (block(&self.first, at), block(&self.second, at))).collect()
     }
 }
@@ -277,7 +275,8 @@ impl Compared {
     /// `p`: with which the figure is judged, those of others considered, of which there are so many with itself.
     fn judged(&self, p: Option<f64>, figures: usize, rule: Rule) -> Word {
         let (first, second) = (self.runs.0 as usize, self.runs.1 as usize);
-        let enough = first.min(second) >= FEWEST && least_probability(first, second, rule.design) * figures as f64 <= rule.alarms;
+        let enough = first.min(second) >= FEWEST
+            && least_probability(first, second, rule.design) * figures as f64 <= rule.alarms;
         let effect = self.change.or(self.difference).map_or(0.0, |effect| effect.value);
         match p {
             Some(p) if enough && p <= rule.alarms && effect > 0.0 => Word::More,

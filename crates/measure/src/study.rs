@@ -114,7 +114,10 @@ mod tests {
                 let mut made: Vec<(u32, u32)> = turns.iter().map(|turn| (turn.setting, turn.block)).collect();
                 made.sort_by_key(|(setting, _)| *setting);
                 let blocks = stretch as u32 * 3..stretch as u32 * 3 + turns.len() as u32 / 3;
-                assert_eq!(made, (0..3).flat_map(|setting| blocks.clone().map(move |block| (setting, block))).collect::<Vec<_>>());
+                assert_eq!(
+                    made,
+                    (0..3).flat_map(|setting| blocks.clone().map(move |block| (setting, block))).collect::<Vec<_>>()
+                );
             }
         }
     }

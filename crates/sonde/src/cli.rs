@@ -3,14 +3,15 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::command::argv::{Bare, Glance};
 use crate::command::everywhere::Everywhere;
 use crate::command::measuring::Measuring;
 use crate::command::{
-    agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man, matrix,
-    orientation, pages, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput, why,
+    agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man,
+    matrix, orientation, pages, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput,
+    why,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -94,7 +95,7 @@ enum Command {
     Matrix(matrix::MatrixOptions),
     /// Write a self-contained HTML page of records, or a picture of one chart
     Report(pages::ReportOptions),
-    /// Write records as a table, one row each: CSV or Parquet
+    /// Write records as a table, one row each: CSV, Parquet or Markdown
     Export(export::ExportOptions),
     #[command(flatten)]
     Part(Part),
@@ -142,9 +143,9 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let argv = study::argv::arranged(argv, &definition);
     let bare = Bare::at(&argv, &definition);
-    match parse(argv, bare.as_ref()) {
+    match parse(&argv, bare.as_ref()) {
         Ok(cli) => {
-            let Everywhere { color, quiet, verbose, .. } = cli.everywhere;
+            let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
             let end = cli.command.map_or_else(|| Ok(orientation::print(&output)), |it| act(it, words, &output));
             finish(end.map_err(|failure| with_command_meant(failure, bare.as_ref())), glance, &output)
@@ -161,11 +162,12 @@ pub fn run(argv: Vec<OsString>) -> Exit {
 
 /// Reads the words. Where a host stands in place of a command and they are none of a first look either, what is said is about the
 /// command that was mistyped, where it was.
-fn parse(argv: Vec<OsString>, bare: Option<&Bare>) -> Result<Cli, clap::Error> {
-    let Some(bare) = bare else { return Cli::try_parse_from(argv) };
-    let looked = Cli::try_parse_from(&bare.argv);
+fn parse(argv: &[OsString], bare: Option<&Bare>) -> Result<Cli, clap::Error> {
+    let read = |argv: &[OsString]| Cli::from_arg_matches(&definition().try_get_matches_from(argv)?);
+    let Some(bare) = bare else { return read(argv) };
+    let looked = read(&bare.argv);
     if looked.is_err() && bare.is_mistyped(&definition()) {
-        return Cli::try_parse_from(argv);
+        return read(argv);
     }
     looked
 }
@@ -237,7 +239,7 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
 
 /// The definition that help, man page, completions and reference are made from.
 pub fn definition() -> clap::Command {
-    Cli::command()
+    Cli::command().mut_subcommands(profile::offered)
 }
 
 #[cfg(test)]

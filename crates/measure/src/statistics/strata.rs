@@ -130,8 +130,7 @@ mod tests {
         let mut rng = Rng::with_seed(2);
         let chosen: Vec<u32> = (0..64_u32).filter(|chosen| chosen.count_ones() == 3).collect();
         for _ in 0..100 {
-            let blocks: Vec<[f64; 6]> =
-                (0..2).map(|_| std::array::from_fn(|_| f64::from(rng.u8(0..5)))).collect();
+            let blocks: Vec<[f64; 6]> = (0..2).map(|_| std::array::from_fn(|_| f64::from(rng.u8(0..5)))).collect();
             let split = |values: &[f64; 6]| (values[..3].to_vec(), values[3..].to_vec());
             let found = compared_within(&blocks.iter().map(split).collect::<Vec<_>>(), 0.05).unwrap();
             // How much more often the chosen lie below the rest than above it.

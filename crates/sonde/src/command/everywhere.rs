@@ -17,8 +17,4 @@ pub struct Everywhere {
     #[arg(long, global = true, value_name = "WHEN", env = "SONDE_COLOR", value_parser = argv::colors())]
     #[arg(default_value = "auto", hide_possible_values = true, help_heading = "Everywhere")]
     pub color: anstream::ColorChoice,
-    // It is gone before the words are parsed: its options stand in its place (`profile`).
-    /// Use the options of `[profile.NAME]` in the configuration file; the command line wins (`sonde help profiles`)
-    #[arg(long, global = true, value_name = "NAME", help_heading = "Everywhere")]
-    profile: Option<String>,
 }

@@ -45,7 +45,7 @@ pub fn run(options: &HelpOptions, mut definition: clap::Command, output: &Output
         page.paragraph(0, &Piece::default(), 0, "sonde --help lists the commands, sonde COMMAND --help has examples.");
     } else if let Some(topic) = topics.iter().find(|topic| topic.name.eq_ignore_ascii_case(&word)) {
         page.answer(&topic.lines[0]);
-        for line in &topic.lines[1..] {
+        for line in topic.lines[1..].iter().skip_while(|line| line.is_empty()) {
             match line.strip_prefix("- ") {
                 Some(item) => page.paragraph(2, &Piece::from("-"), 4, item),
                 None if line.starts_with(' ') || line.is_empty() => page.line(0, &[Piece::from(line.as_str())]),
@@ -54,7 +54,8 @@ pub fn run(options: &HelpOptions, mut definition: clap::Command, output: &Output
         }
     } else {
         definition.build();
-        output.result(&of_command(&mut definition, &options.words).ok_or_else(|| unknown(&word, &definition, &topics))?);
+        output
+            .result(&of_command(&mut definition, &options.words).ok_or_else(|| unknown(&word, &definition, &topics))?);
         return Ok(Exit::Done);
     }
     output.result(&page.finish());
@@ -99,7 +100,8 @@ fn lines(text: &str) -> Vec<String> {
     let mut open = false;
     for line in text.trim().lines() {
         if line == "{exit}" {
-            lines.extend(exit::TABLE.lines().skip(1).map(str::to_owned));
+            let status = |line: &str| line.trim().split_once("  ").map(|(status, says)| format!("- {status}: {says}"));
+            lines.extend(exit::TABLE.lines().filter_map(status));
             continue;
         }
         let is_code = line.starts_with("    ");

@@ -8,6 +8,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use clap::Arg;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use logbook::plan::PlanError;
 use report::markup::visible as escaped;
@@ -19,9 +20,12 @@ use crate::command::study::argv::TAKING_OPTIONS;
 use crate::command::study::words::{Table, says_as_much};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::persona;
 
 /// The option that names a profile.
 const OPTION: &str = "--profile";
+/// Whose own `--profile` names an account of a cloud.
+const LAB: &str = "lab";
 /// The command that a host in place of one stands for.
 const BARE: &str = "look";
 
@@ -36,6 +40,18 @@ pub struct Applied {
     pub left_out: Option<String>,
 }
 
+/// `command` with the option that names a profile, where that is ours to take. It is gone before the words are parsed; what is left is
+/// the help, and a name that is missing.
+pub fn offered(command: clap::Command) -> clap::Command {
+    let is_of_others = persona::named(command.get_name()).is_some();
+    if command.is_hide_set() || is_of_others || command.get_name() == LAB {
+        return command;
+    }
+    let help =
+        "Use the options of [profile.NAME] in the configuration file; the command line wins (`sonde help profiles`)";
+    command.arg(Arg::new("profile").long("profile").value_name("NAME").help_heading("Everywhere").help(help))
+}
+
 /// The configuration file of the user, which need not be there; `None` where there is no home.
 pub fn file() -> Option<PathBuf> {
     Some(Xdg::new().ok()?.config_dir().join("sonde/config.toml"))
@@ -46,6 +62,9 @@ pub fn file() -> Option<PathBuf> {
 /// # Errors
 /// A file that cannot be read, a profile that is not in it, a key that is no option, a value of another kind than its option takes.
 pub fn applied(argv: Vec<OsString>, definition: &clap::Command, file: Option<&Path>) -> Result<Applied, Failure> {
+    if first_word(&argv).is_some_and(|place| argv[place] == LAB) {
+        return Ok(Applied { argv, told: None, left_out: None });
+    }
     let (mut argv, name) = apart(argv);
     let (Some(profile), Some(place)) = (name, first_word(&argv)) else {
         return Ok(Applied { argv, told: None, left_out: None });
@@ -74,9 +93,8 @@ pub fn applied(argv: Vec<OsString>, definition: &clap::Command, file: Option<&Pa
         }
     }
     let told = format!("profile {} of {path}: {}", escaped(&profile), escaped(&words.join(" ")));
-    let left_out = (!left_out.is_empty()).then(|| {
-        format!("profile {}: {} has no {}", escaped(&profile), command.name, left_out.join(", "))
-    });
+    let left_out = (!left_out.is_empty())
+        .then(|| format!("profile {}: {} has no {}", escaped(&profile), command.name, left_out.join(", ")));
     argv.splice(place + 1..place + 1, words.into_iter().map(OsString::from));
     Ok(Applied { argv, told: Some(told), left_out })
 }
@@ -279,6 +297,7 @@ streams = 4
     #[test_case("rtt db1 --profile db --tcp", &format!("rtt {} db1 --tcp", ALL.replace(" --protocol=udp", "")); "on the whole setting")]
     #[test_case("rtt --profile db db1 -- --profile x", &format!("rtt {ALL} db1 -- --profile x"); "not behind the end of options")]
     #[test_case("rtt db1 --profile many", "rtt db1"; "what the command has not")]
+    #[test_case("lab up --profile db", "lab up --profile db"; "a cloud's account")]
     #[test_case("why db1 --profile many", "why --streams=4 db1"; "of a study's measuring command")]
     fn a_profile_is_its_options(line: &str, expected: &str) {
         assert_eq!(words(line), expected);

@@ -2,7 +2,7 @@
 
 use logbook::record::Record;
 use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Shift, StudyDocument, ThresholdHeld, Trial};
-use measure::comparison::{Look, Design, Rule, Runs, Word, compare_by};
+use measure::comparison::{Design, Look, Rule, Runs, Word, compare_by};
 use measure::statistics::{payload, shift};
 use measure::study::figure::{Figure, Unit};
 use measure::study::moves::{Worth, corners, worth};

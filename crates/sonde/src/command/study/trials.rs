@@ -126,10 +126,8 @@ fn most(wish: &Wish, method: &Method) -> Nanos {
 }
 
 fn unkept(budget: Nanos, wishes: &[Wish], blocks: u32) -> Failure {
-    let shortest: Vec<Wish> = wishes
-        .iter()
-        .map(|wish| if wish.fixed { *wish } else { Wish { length: wish.least, ..*wish } })
-        .collect();
+    let shortest: Vec<Wish> =
+        wishes.iter().map(|wish| if wish.fixed { *wish } else { Wish { length: wish.least, ..*wish } }).collect();
     let takes = Span(lengths::whole(&shortest, blocks));
     let sparse = wishes.iter().any(|wish| !wish.fixed && wish.least > lengths::SHORTEST);
     let each = if sparse { " with one exchange each" } else { "" };
@@ -184,7 +182,10 @@ mod tests {
         let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5))).unwrap_err();
         assert_eq!(failure.told.hint.as_deref().and_then(|hint| hint.split(',').next()), Some("--budget 18s"));
         assert!(
-            failure.told.what.starts_with("14 trials with one exchange each need at least 18 s, and --budget allows 5 s"),
+            failure
+                .told
+                .what
+                .starts_with("14 trials with one exchange each need at least 18 s, and --budget allows 5 s"),
             "{}",
             failure.told.what
         );

@@ -237,13 +237,13 @@ impl Table {
             return Ok(None);
         }
         let (written, attached) = split(token);
-        let (name, takes) = self
-            .0
-            .get(written)
-            .ok_or_else(|| Failure::usage(format!("unknown option `{written}`")).hint("sonde rtt --help"))?;
-        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| refused == name) {
+        let known = self.0.get(written);
+        let name = known.map_or(written, |(name, _)| name.as_str());
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
             return Err(Failure::usage(format!("{name} does not work in a study: {why}")));
         }
+        let (name, takes) =
+            known.ok_or_else(|| Failure::usage(format!("unknown option `{written}`")).hint("sonde rtt --help"))?;
         let value = match (takes, attached) {
             (true, Some(value)) => Some(value.to_owned()),
             (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} needs a value")))?),
