@@ -65,7 +65,7 @@ fn escaped(text: &str) -> String {
         match letter {
             '\n' | '\t' => safe.push(' '),
             '|' | '\\' | '`' | '*' | '_' | '~' | '[' | ']' | '<' | '>' | '&' | '#' | '@' | '!' | '$' => {
-                safe.extend(['\\', letter])
+                safe.extend(['\\', letter]);
             }
             _ => safe.push(letter),
         }

@@ -108,15 +108,12 @@ impl<'a> Live<'a> {
             }
             _ => None,
         };
-        let (runs, planned) = match early {
-            Some(planned) => {
-                (asked.design, asked.looks) = (Design::Triples, &LOOKS);
-                (LOOKS[LOOKS.len() - 1].runs, planned)
-            }
-            None => {
-                let runs = options.trials.blocks.unwrap_or(RUNS);
-                (runs, plan(words, runs, seed, AIM, budget)?)
-            }
+        let (runs, planned) = if let Some(planned) = early {
+            (asked.design, asked.looks) = (Design::Triples, &LOOKS);
+            (LOOKS[LOOKS.len() - 1].runs, planned)
+        } else {
+            let runs = options.trials.blocks.unwrap_or(RUNS);
+            (runs, plan(words, runs, seed, AIM, budget)?)
         };
         let settings = planned.words.iter().zip(&planned.methods).zip(places).enumerate();
         let axes: Vec<&str> = differences[0].iter().map(|difference| difference.axis.as_str()).collect();

@@ -95,7 +95,8 @@ pub fn applied(argv: Vec<OsString>, definition: &clap::Command, file: Option<&Pa
     let told = format!("profile {} of {path}: {}", escaped(&profile), escaped(&words.join(" ")));
     let left_out = (!left_out.is_empty())
         .then(|| format!("profile {}: {} has no {}", escaped(&profile), command.name, left_out.join(", ")));
-    argv.splice(place + 1..place + 1, words.into_iter().map(OsString::from));
+    let behind = argv.split_off(place + 1);
+    argv.extend(words.into_iter().map(OsString::from).chain(behind));
     Ok(Applied { argv, told: Some(told), left_out })
 }
 

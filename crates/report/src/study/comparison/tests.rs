@@ -121,8 +121,8 @@ fn an_early_end_says_so_and_by_which_rule() {
     figure.first.truncate(6);
     figure.second.truncate(6);
     let runs = Runs { first: figure.first.clone(), second: figure.second.clone() };
-    let judged = |found: &StudyDocument| compare_by(std::slice::from_ref(&runs), found.rule().unwrap()).remove(0);
-    found.comparisons[0].figures[0].compared = judged(&found);
+    let judged = compare_by(std::slice::from_ref(&runs), found.rule().unwrap()).remove(0);
+    found.comparisons[0].figures[0].compared = judged;
     let figure = &found.comparisons[0].figures[0];
     assert_eq!((found.rule().unwrap().alarms, figure.compared.word), (0.016, Word::More));
     let text = study::render(&found, &Style { verbose: true, ..Style::default() });
