@@ -239,7 +239,8 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
 
 /// The definition that help, man page, completions and reference are made from.
 pub fn definition() -> clap::Command {
-    Cli::command().mut_subcommands(profile::offered)
+    let is_of_others = |command: &clap::Command| persona::named(command.get_name()).is_some();
+    Cli::command().mut_subcommands(|command| if is_of_others(&command) { command } else { profile::offered(command) })
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ use crate::command::study::argv::TAKING_OPTIONS;
 use crate::command::study::words::{Table, says_as_much};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::persona;
 
 /// The option that names a profile.
 const OPTION: &str = "--profile";
@@ -43,8 +42,7 @@ pub struct Applied {
 /// `command` with the option that names a profile, where that is ours to take. It is gone before the words are parsed; what is left is
 /// the help, and a name that is missing.
 pub fn offered(command: clap::Command) -> clap::Command {
-    let is_of_others = persona::named(command.get_name()).is_some();
-    if command.is_hide_set() || is_of_others || command.get_name() == LAB {
+    if command.is_hide_set() || command.get_name() == LAB {
         return command;
     }
     let help =
@@ -78,7 +76,7 @@ pub fn applied(argv: Vec<OsString>, definition: &clap::Command, file: Option<&Pa
     let path = escaped(&file.display().to_string());
     let text = fs::read_to_string(file)
         .map_err(|error| missing(format!("--profile {}: cannot read {path}: {error}", escaped(&profile))))?;
-    let found = Config { text: &text, path: &path }.profile(&profile)?;
+    let found = Config { text: &text, path: &path, definition }.profile(&profile)?;
     let command = Command::of(argv[place].to_str().unwrap_or_default(), definition);
     let said = command.said(&argv[place + 1..]);
     let (mut words, mut left_out) = (Vec::new(), Vec::new());
@@ -172,6 +170,7 @@ struct Entry {
 struct Config<'a> {
     text: &'a str,
     path: &'a str,
+    definition: &'a clap::Command,
 }
 
 impl Config<'_> {
@@ -211,9 +210,8 @@ impl Config<'_> {
 
     /// One line: an option by its long name, and its value or values.
     fn entry(&self, key: &str, at: Range<usize>, value: &Spanned<DeValue<'_>>) -> Result<Entry, Failure> {
-        let definition = crate::cli::definition();
-        let mut tables = definition.get_subcommands().map(|command| Table::within(&definition, command.get_name()));
-        let all: Vec<Table> = tables.by_ref().collect();
+        let commands = self.definition.get_subcommands();
+        let all: Vec<Table> = commands.map(|command| Table::within(self.definition, command.get_name())).collect();
         let written = format!("--{key}");
         let found = all.iter().find_map(|table| table.named(&written)).filter(|(name, _)| *name != OPTION);
         let Some((name, takes)) = found.filter(|_| !key.contains('=')) else {
