@@ -117,7 +117,7 @@ pub(crate) fn study() -> StudyDocument {
     let threshold: Threshold = "p50>+5%".parse().unwrap();
     StudyDocument {
         head: head(0xad, &["sonde", "compare", "db1 --tcp", "db1 --udp"]),
-        question: study::Question::Compare { design: Design::Paired },
+        question: study::Question::Compare { design: Design::Paired, looks: Vec::new() },
         settings: ["--tcp", "--udp"].map(setting).to_vec(),
         blocks: 7,
         seed: 4,

@@ -4,7 +4,7 @@
 //! again from it alone. A study that was interrupted holds what it had, and says how it ended: the order of what is missing
 //! follows from its seed. Versions are kept as the record's are; the records within have versions of their own.
 
-use measure::comparison::{Compared, Design};
+use measure::comparison::{Compared, Design, Look, Rule};
 use measure::method::Method;
 use measure::study::figure::Figure;
 use measure::study::moves::Worth;
@@ -29,8 +29,8 @@ pub struct StudyDocument {
     pub question: Question,
     /// What was measured, each by one number of the trials: the first is a comparison's first side.
     pub settings: Vec<Setting>,
-    /// Trials of each setting that were to be made, a number of blocks: each block has one of each. Of stored records: the most of
-    /// one side.
+    /// Trials of each setting that were to be made, a number of blocks: each block has one of each. Of a comparison that ended early:
+    /// those that were made until then. Of stored records: the most of one side.
     pub blocks: u32,
     /// Seed of the order in which a block's trials were made, and of every draw of the analysis, a number without unit.
     pub seed: u64,
@@ -65,6 +65,10 @@ pub enum Question {
     Compare {
         /// How the runs were made.
         design: Design,
+        /// When it was judged, where it was to end as soon as it is settled: it ended early where its blocks are fewer than the last
+        /// look's runs. Without looks it was judged once.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        looks: Vec<Look>,
     },
     /// How does the answer move along an axis?
     Sweep {
@@ -256,6 +260,14 @@ impl StudyDocument {
     pub fn setting_at(&self, place: &Place) -> Option<u32> {
         let at = self.settings.iter().position(|setting| setting.at == *place)?;
         u32::try_from(at).ok()
+    }
+
+    /// The rule by which a comparison is judged, once more too; `None` of what is none.
+    pub fn rule(&self) -> Option<Rule> {
+        match &self.question {
+            Question::Compare { design, looks } => Some(Rule::after(*design, looks, self.blocks)),
+            _ => None,
+        }
     }
 
     /// Trials that were to be made.

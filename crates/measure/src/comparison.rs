@@ -3,14 +3,62 @@
 //! A run gives one number for each figure. Runs made in pairs, one of each side beside the other, are compared pair by pair;
 //! others as two groups. Where several figures are asked about, each is called different only as surely as all of them
 //! together allow. What is not shown is never called the same.
+//!
+//! A comparison may end as soon as it is settled: it is judged at a few stated [`LOOKS`], among which [`ALARMS`] is divided. So whichever
+//! of them ends it, all of them together raise a false alarm no more often than one would, and the interval of the look that ended it
+//! holds the truth as often as it says (Bonferroni over the looks).
 
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::paired::{self, Estimate};
-use crate::statistics::sides::{self, FEWEST};
+use crate::statistics::sides::{self, FEWEST, Sides};
+use crate::statistics::strata::{self, Block};
 
 /// How often a comparison of two sides that do not differ may call them different.
 pub const ALARMS: f64 = 0.05;
+
+/// Runs of each side that a block of [`Design::Triples`] has. With three the fewest runs of all show a difference: two such blocks have
+/// 400 ways to deal their runs out, and six pairs have 64.
+pub const STRETCH: u32 = 3;
+
+/// When a comparison that may end early is judged, and by how much of [`ALARMS`] each time: of three figures together the first look
+/// can show a difference just so (3 · 2/400 = 1.5 %), the last has the most for what is hard to see.
+pub const LOOKS: [Look; 3] =
+    [Look { runs: 6, alarms: 0.016 }, Look { runs: 9, alarms: 0.012 }, Look { runs: 12, alarms: 0.022 }];
+
+/// A moment at which a comparison is judged, and ends where it is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Look {
+    /// Runs of each side that are made by then, a count.
+    pub runs: u32,
+    /// How often it may call sides different that are not, a probability 0 to 1: its part of the 5 % that all looks have together. Its
+    /// intervals leave out as much.
+    pub alarms: f64,
+}
+
+/// How the runs were made, and how often they may raise a false alarm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// How the runs were made.
+    pub design: Design,
+    /// A probability, 0 to 1.
+    pub alarms: f64,
+}
+
+impl Rule {
+    /// The rule by which runs are judged once.
+    pub fn once(design: Design) -> Self {
+        Self { design, alarms: ALARMS }
+    }
+
+    /// The rule after so many `runs` of each side: that of the look that is due then. What ends elsewhere, by a signal or its budget, has
+    /// left the last look's part untouched, and is judged by that. Without looks it is judged once.
+    pub fn after(design: Design, looks: &[Look], runs: u32) -> Self {
+        let due = looks.iter().find(|look| look.runs == runs).or(looks.last());
+        Self { design, alarms: due.map_or(ALARMS, |look| look.alarms) }
+    }
+}
 
 /// More runs than any number of figures takes: the probability of the outermost ways to deal them out is 10^-18.
 const MANY: usize = 60;
@@ -22,6 +70,8 @@ const MANY: usize = 60;
 pub enum Design {
     /// In blocks of one run of each side, in random order: the k-th of one side belongs to the k-th of the other.
     Paired,
+    /// In blocks of three runs of each side, in random order.
+    Triples,
     /// Each side by itself.
     Apart,
 }
@@ -51,7 +101,7 @@ pub struct Compared {
     pub change: Option<Interval>,
     /// Probability, 0 to 1, of this or more if the sides did not differ, before it is set against those of the other figures.
     pub p: Option<f64>,
-    /// Cliff's delta, −1 to 1 and without unit, of runs that were made apart.
+    /// Cliff's delta, −1 to 1 and without unit, of runs that were not made in pairs; within blocks where there are some.
     pub delta: Option<f64>,
     /// What may be said.
     pub word: Word,
@@ -86,12 +136,17 @@ pub enum Word {
 
 /// Compares each figure, with Holm's correction where there are several.
 pub fn compare(figures: &[Runs], design: Design) -> Vec<Compared> {
-    let mut compared: Vec<Compared> = figures.iter().map(|runs| runs.compared(design, ALARMS)).collect();
+    compare_by(figures, Rule::once(design))
+}
+
+/// [`compare`] by a rule: as often as it allows, and with intervals that leave out as much.
+pub fn compare_by(figures: &[Runs], rule: Rule) -> Vec<Compared> {
+    let mut compared: Vec<Compared> = figures.iter().map(|runs| runs.compared(rule.design, rule.alarms)).collect();
     let probabilities: Vec<f64> = compared.iter().filter_map(|figure| figure.p).collect();
     let mut adjusted = sides::holm(&probabilities).into_iter();
     for figure in &mut compared {
         let p = figure.p.and_then(|_| adjusted.next());
-        figure.word = figure.judged(p, probabilities.len(), design);
+        figure.word = figure.judged(p, probabilities.len(), rule);
     }
     compared
 }
@@ -112,24 +167,33 @@ pub fn fewest(figures: usize, design: Design) -> usize {
 fn least_probability(first: usize, second: usize, design: Design) -> f64 {
     let ways = match design {
         Design::Paired => 2_f64.powi(first.min(second) as i32),
-        Design::Apart => (1..=first).map(|k| (second + k) as f64 / k as f64).product(),
+        Design::Triples => {
+            let (runs, stretch) = (first.min(second), STRETCH as usize);
+            dealings(stretch, stretch).powi((runs / stretch) as i32) * dealings(runs % stretch, runs % stretch)
+        }
+        Design::Apart => dealings(first, second),
     };
     2.0 / ways
 }
 
+/// In how many ways runs are dealt out to two groups of these sizes.
+fn dealings(first: usize, second: usize) -> f64 {
+    (1..=first).map(|k| (second + k) as f64 / k as f64).product()
+}
+
 impl Runs {
     /// The effect with the interval by which `among` figures that were not called different are judged together: each leaves out
-    /// its part of [`ALARMS`], as the last step of Holm's procedure does. So it holds 0 where the word is that no difference was
+    /// its part of the rule's alarms, as the last step of Holm's procedure does. So it holds 0 where the word is that no difference was
     /// shown. As a share of the first side where there is one, else in the figure's unit.
-    pub fn joint(&self, design: Design, among: usize) -> Option<Interval> {
-        let compared = self.compared(design, ALARMS / among.max(1) as f64);
+    pub fn joint(&self, rule: Rule, among: usize) -> Option<Interval> {
+        let compared = self.compared(rule.design, rule.alarms / among.max(1) as f64);
         compared.change.or(compared.difference)
     }
 
     fn compared(&self, design: Design, left_out: f64) -> Compared {
         let (first, second) = match design {
             Design::Paired => self.first.iter().zip(&self.second).filter_map(|(a, b)| Some(((*a)?, (*b)?))).unzip(),
-            Design::Apart => (of(&self.first), of(&self.second)),
+            Design::Triples | Design::Apart => (of(&self.first), of(&self.second)),
         };
         let positive = first.iter().chain(&second).all(|value| *value > 0.0);
         let found = match design {
@@ -146,16 +210,16 @@ impl Runs {
                     delta: None,
                 }
             }
-            Design::Apart => {
-                let (plain, ratio) =
-                    (sides::compared_within(&first, &second, left_out), sides::ratio_within(&first, &second, left_out));
-                Found {
-                    difference: plain.map(|sides| sides.shift),
-                    ratio: ratio.map(|sides| sides.shift),
-                    p: plain.map(|sides| sides.p),
-                    delta: plain.map(|sides| sides.delta),
-                }
+            Design::Triples => {
+                let blocks = self.blocks();
+                // The ranks within a block are those of the logarithms too.
+                let plain = strata::compared_within(&blocks, left_out);
+                Found::of(plain, strata::ratio_within(&blocks, left_out))
             }
+            Design::Apart => Found::of(
+                sides::compared_within(&first, &second, left_out),
+                sides::ratio_within(&first, &second, left_out),
+            ),
         };
         let share = |ratio: Estimate| Interval {
             value: ratio.value - 1.0,
@@ -173,6 +237,13 @@ impl Runs {
             word: Word::TooFewRuns,
         }
     }
+
+    /// The runs of each block of [`STRETCH`].
+    fn blocks(&self) -> Vec<Block> {
+        let count = self.first.len().max(self.second.len()).div_ceil(STRETCH as usize);
+        let block = |side: &[Option<f64>], at: usize| side.chunks(STRETCH as usize).nth(at).map(of).unwrap_or_default();
+        (0..count).map(|at| (block(&self.first, at), block(&self.second, at))).collect()
+    }
 }
 
 /// What the statistics of one design give.
@@ -183,6 +254,18 @@ struct Found {
     delta: Option<f64>,
 }
 
+impl Found {
+    /// Of differences and of ratios.
+    fn of(plain: Option<Sides>, ratio: Option<Sides>) -> Self {
+        Self {
+            difference: plain.map(|sides| sides.shift),
+            ratio: ratio.map(|sides| sides.shift),
+            p: plain.map(|sides| sides.p),
+            delta: plain.map(|sides| sides.delta),
+        }
+    }
+}
+
 /// The numbers of the runs that have one.
 fn of(runs: &[Option<f64>]) -> Vec<f64> {
     runs.iter().flatten().copied().collect()
@@ -190,13 +273,14 @@ fn of(runs: &[Option<f64>]) -> Vec<f64> {
 
 impl Compared {
     /// `p`: with which the figure is judged, those of others considered, of which there are so many with itself.
-    fn judged(&self, p: Option<f64>, figures: usize, design: Design) -> Word {
+    fn judged(&self, p: Option<f64>, figures: usize, rule: Rule) -> Word {
         let (first, second) = (self.runs.0 as usize, self.runs.1 as usize);
-        let enough = first.min(second) >= FEWEST && least_probability(first, second, design) * figures as f64 <= ALARMS;
+        let enough = first.min(second) >= FEWEST
+            && least_probability(first, second, rule.design) * figures as f64 <= rule.alarms;
         let effect = self.change.or(self.difference).map_or(0.0, |effect| effect.value);
         match p {
-            Some(p) if enough && p <= ALARMS && effect > 0.0 => Word::More,
-            Some(p) if enough && p <= ALARMS && effect < 0.0 => Word::Less,
+            Some(p) if enough && p <= rule.alarms && effect > 0.0 => Word::More,
+            Some(p) if enough && p <= rule.alarms && effect < 0.0 => Word::Less,
             _ if enough => Word::NotShown,
             _ => Word::TooFewRuns,
         }

@@ -15,6 +15,7 @@ pub mod settled;
 pub mod shift;
 pub mod sides;
 pub mod steady;
+pub mod strata;
 pub mod summary;
 
 #[cfg(test)]

@@ -32,13 +32,30 @@ pub struct Turn {
 /// assert!(turns[..3].iter().all(|turn| turn.block == 0));
 /// ```
 pub fn order(settings: u32, blocks: u32, seed: u64) -> Vec<Turn> {
+    stretched(settings, blocks, 1, seed)
+}
+
+/// [`order`] where so many blocks, a stretch, have one random order together: within it a run of any setting may be at any place.
+///
+/// ```
+/// let turns = measure::study::stretched(2, 6, 3, 7);
+/// assert!(turns[..6].iter().all(|turn| turn.block < 3));
+/// ```
+pub fn stretched(settings: u32, blocks: u32, stretch: u32, seed: u64) -> Vec<Turn> {
     let mut rng = Rng::with_seed(seed);
-    let block = |block| {
-        let mut turns: Vec<Turn> = (0..settings).map(|setting| Turn { block, setting }).collect();
-        rng.shuffle(&mut turns);
-        turns
-    };
-    (0..blocks).flat_map(block).collect()
+    let mut turns = Vec::with_capacity((settings * blocks) as usize);
+    for from in (0..blocks).step_by(stretch as usize) {
+        let upto = blocks.min(from + stretch);
+        let mut order: Vec<u32> = (from..upto).flat_map(|_| 0..settings).collect();
+        rng.shuffle(&mut order);
+        let mut next = vec![from; settings as usize];
+        turns.extend(order.into_iter().map(|setting| {
+            let block = next[setting as usize];
+            next[setting as usize] += 1;
+            Turn { block, setting }
+        }));
+    }
+    turns
 }
 
 /// Puts `values` into an order that `seed` decides.
@@ -87,6 +104,21 @@ mod tests {
                 assert_eq!(settings, (0..5).collect());
             }
             assert_eq!(turns, order(5, 4, seed), "the seed decides");
+        }
+    }
+
+    #[test]
+    fn a_stretch_has_each_setting_as_often_as_it_has_blocks() {
+        for turns in [stretched(3, 8, 3, 5), stretched(3, 6, 3, 6)] {
+            for (stretch, turns) in turns.chunks(9).enumerate() {
+                let mut made: Vec<(u32, u32)> = turns.iter().map(|turn| (turn.setting, turn.block)).collect();
+                made.sort_by_key(|(setting, _)| *setting);
+                let blocks = stretch as u32 * 3..stretch as u32 * 3 + turns.len() as u32 / 3;
+                assert_eq!(
+                    made,
+                    (0..3).flat_map(|setting| blocks.clone().map(move |block| (setting, block))).collect::<Vec<_>>()
+                );
+            }
         }
     }
 

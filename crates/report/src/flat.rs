@@ -9,6 +9,7 @@
 mod columnar;
 mod columns;
 mod lines;
+mod markdown;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub enum Form {
     Parquet,
     /// The records themselves, one JSON object a line.
     Lines,
+    /// A short table for an issue tracker, in units for people.
+    Markdown,
 }
 
 /// A document, where it came from, and which place of a run it is the record of.
@@ -104,6 +107,7 @@ enum Sink<W: Write + Send> {
     #[cfg(feature = "parquet")]
     Parquet(Box<columnar::Writer<W>>),
     Lines(W),
+    Markdown(W),
 }
 
 impl<W: Write + Send> Table<W> {
@@ -123,6 +127,11 @@ impl<W: Write + Send> Table<W> {
             #[cfg(not(feature = "parquet"))]
             Form::Parquet => return Err(io::ErrorKind::Unsupported.into()),
             Form::Lines => Sink::Lines(out),
+            Form::Markdown => {
+                let mut out = out;
+                markdown::begin(&mut out)?;
+                Sink::Markdown(out)
+            }
         };
         Ok(Self { sink, rows: 0 })
     }
@@ -141,6 +150,7 @@ impl<W: Write + Send> Table<W> {
                 #[cfg(feature = "parquet")]
                 Sink::Parquet(writer) => writer.add(&entry)?,
                 Sink::Lines(out) => lines::write(out, &entry)?,
+                Sink::Markdown(out) => markdown::write(out, &entry)?,
             }
             self.rows += 1;
         }
@@ -158,7 +168,7 @@ impl<W: Write + Send> Table<W> {
             }
             #[cfg(feature = "parquet")]
             Sink::Parquet(writer) => writer.finish()?,
-            Sink::Lines(mut out) => {
+            Sink::Lines(mut out) | Sink::Markdown(mut out) => {
                 out.flush()?;
                 out
             }
@@ -224,6 +234,17 @@ mod tests {
         let head = reader.headers().unwrap().clone();
         let row = |row: csv::StringRecord| head.iter().map(str::to_owned).zip(row.iter().map(str::to_owned)).collect();
         reader.records().map(|found| row(found.unwrap())).collect()
+    }
+
+    #[test]
+    fn a_table_for_an_issue_has_a_row_for_each_record_and_as_many_cells_as_its_head() {
+        let documents = documents();
+        let text = String::from_utf8(table(&documents, Form::Markdown)).unwrap();
+        let rows: usize = documents.iter().map(|item| entries(item).len()).sum();
+        assert_eq!(text.lines().count(), rows + 2, "{text}");
+        assert!(text.lines().all(|line| line.replace("\\\\|", "").matches('|').count() == 10), "{text}");
+        let first = text.lines().nth(2).unwrap();
+        assert!(first.contains("tcp exchange") && first.contains("(sonde ") && first.contains(" µs | "), "{first}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub(crate) mod comparison;
 mod sweep;
 pub(crate) mod why;
 
+pub use comparison::so_far;
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};
 
@@ -14,7 +15,7 @@ use crate::number;
 pub fn render(study: &StudyDocument, style: &Style) -> String {
     let mut page = Page::new(*style);
     match &study.question {
-        Question::Compare { design } => comparison::render(&mut page, study, *design),
+        Question::Compare { .. } => comparison::render(&mut page, study),
         Question::Sweep { axis, values, figures, methods } => {
             sweep::render(&mut page, study, &sweep::Asked { axis, values: *values, figures, methods });
         }

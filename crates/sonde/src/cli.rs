@@ -3,14 +3,15 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::command::argv::{Bare, Glance};
 use crate::command::everywhere::Everywhere;
 use crate::command::measuring::Measuring;
 use crate::command::{
-    agent, argv, check, compare, completions, explain, export, forward, key, lab, load, look, machine, man, matrix,
-    orientation, pages, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput, why,
+    agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man,
+    matrix, orientation, pages, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput,
+    why,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -94,7 +95,7 @@ enum Command {
     Matrix(matrix::MatrixOptions),
     /// Write a self-contained HTML page of records, or a picture of one chart
     Report(pages::ReportOptions),
-    /// Write records as a table, one row each: CSV or Parquet
+    /// Write records as a table, one row each: CSV, Parquet or Markdown
     Export(export::ExportOptions),
     #[command(flatten)]
     Part(Part),
@@ -104,6 +105,8 @@ enum Command {
     Key(key::KeyOptions),
     /// Explain a warning or a term of the output
     Explain(explain::ExplainOptions),
+    /// Print a topic (units, exit status, environment, hosts, profiles, warnings), or the help of a command
+    Help(help::HelpOptions),
     /// Print shell completions
     Completions(completions::CompletionsOptions),
     /// Print a manual page, or write all of them
@@ -126,11 +129,21 @@ pub fn run(argv: Vec<OsString>) -> Exit {
     let _ = signal::stand_by(move |signal| {
         Output::new(glance.color, false, false).aside(&format!("\ninterrupted by {}\n", signal.name()));
     });
-    let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let definition = definition();
+    let plain = Output::new(glance.color, false, false);
+    let (argv, told) = match profile::applied(argv, &definition, profile::file().as_deref()) {
+        Ok(applied) => {
+            if let Some(left_out) = applied.left_out.filter(|_| !glance.quiet) {
+                plain.aside(&format!("note: {left_out}\n"));
+            }
+            (applied.argv, applied.told)
+        }
+        Err(failure) => return finish(Err(failure), glance, &plain),
+    };
+    let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let argv = study::argv::arranged(argv, &definition);
     let bare = Bare::at(&argv, &definition);
-    match parse(argv, bare.as_ref()) {
+    match parse(&argv, bare.as_ref()) {
         Ok(cli) => {
             let Everywhere { color, quiet, verbose } = cli.everywhere;
             let output = Arc::new(Output::new(color, quiet, verbose));
@@ -138,19 +151,23 @@ pub fn run(argv: Vec<OsString>) -> Exit {
             finish(end.map_err(|failure| with_command_meant(failure, bare.as_ref())), glance, &output)
         }
         Err(error) => {
-            let output = Output::new(glance.color, false, false);
-            finish(argv::answer(&error, &output), glance, &output)
+            let end = argv::answer(&error, &plain).map_err(|mut failure| {
+                failure.told.what.extend(told.map(|told| format!("\n({told})")));
+                failure
+            });
+            finish(end, glance, &plain)
         }
     }
 }
 
 /// Reads the words. Where a host stands in place of a command and they are none of a first look either, what is said is about the
 /// command that was mistyped, where it was.
-fn parse(argv: Vec<OsString>, bare: Option<&Bare>) -> Result<Cli, clap::Error> {
-    let Some(bare) = bare else { return Cli::try_parse_from(argv) };
-    let looked = Cli::try_parse_from(&bare.argv);
+fn parse(argv: &[OsString], bare: Option<&Bare>) -> Result<Cli, clap::Error> {
+    let read = |argv: &[OsString]| Cli::from_arg_matches(&definition().try_get_matches_from(argv)?);
+    let Some(bare) = bare else { return read(argv) };
+    let looked = read(&bare.argv);
     if looked.is_err() && bare.is_mistyped(&definition()) {
-        return Cli::try_parse_from(argv);
+        return read(argv);
     }
     looked
 }
@@ -191,6 +208,7 @@ fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exi
         Command::InstallNames(options) => install_names::run(&options, output),
         Command::Key(options) => key::run(&options, output),
         Command::Explain(options) => explain::run(&options, output),
+        Command::Help(options) => help::run(&options, definition(), output),
         Command::Completions(options) => Ok(completions::run(&options, definition(), output)),
         Command::Man(options) => man::run(&options, definition(), output),
         Command::Agent(_) => agent::run(),
@@ -221,7 +239,8 @@ fn finish(end: Result<Exit, Failure>, glance: Glance, output: &Output) -> Exit {
 
 /// The definition that help, man page, completions and reference are made from.
 pub fn definition() -> clap::Command {
-    Cli::command()
+    let is_of_others = |command: &clap::Command| persona::named(command.get_name()).is_some();
+    Cli::command().mut_subcommands(|command| if is_of_others(&command) { command } else { profile::offered(command) })
 }
 
 #[cfg(test)]

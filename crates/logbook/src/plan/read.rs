@@ -30,6 +30,13 @@ pub struct PlanError {
     pub excerpt: String,
 }
 
+impl PlanError {
+    /// What is wrong with the octets `at` of `text`, a TOML document that is called `name`, and what belongs there.
+    pub fn at(text: &str, name: &str, at: Range<usize>, what: String, hint: String) -> Self {
+        locate(text, name, Fault { at, what, hint })
+    }
+}
+
 impl From<PlanError> for Failure {
     fn from(error: PlanError) -> Self {
         Self {

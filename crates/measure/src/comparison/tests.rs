@@ -59,6 +59,7 @@ fn called_different(compared: &[Compared]) -> bool {
 #[test_case(Design::Apart, 7, 1; "seven and seven")]
 #[test_case(Design::Paired, 7, 2; "seven pairs")]
 #[test_case(Design::Apart, 5, 3; "five and five")]
+#[test_case(Design::Triples, 12, 6; "four blocks of three and three")]
 fn sides_that_do_not_differ_are_called_different_in_no_more_than_6_5_percent(design: Design, runs: usize, seed: u64) {
     let mut rng = Rng::with_seed(seed);
     let trials = 2_000;
@@ -148,7 +149,7 @@ fn the_joint_interval_holds_nothing_where_no_difference_was_shown() {
     let mut rng = Rng::with_seed(11);
     let (mut shown, mut wider) = (0, 0);
     for trial in 0..200 {
-        let design = if trial % 2 == 0 { Design::Paired } else { Design::Apart };
+        let design = [Design::Paired, Design::Apart, Design::Triples][trial as usize % 3];
         let scale = 1.0 + f64::from(trial % 5) / 20.0;
         let side = |rng: &mut Rng, scale: f64| (0..10).map(|_| run(rng, scale)).collect::<Vec<_>>();
         let (first, second) = (side(&mut rng, 1.0), side(&mut rng, scale));
@@ -158,7 +159,7 @@ fn the_joint_interval_holds_nothing_where_no_difference_was_shown() {
         let open = compared.iter().filter(|figure| figure.word == Word::NotShown).count();
         shown += 3 - open;
         for (runs, found) in figures.iter().zip(&compared).filter(|(_, found)| found.word == Word::NotShown) {
-            let joint = runs.joint(design, open).unwrap();
+            let joint = runs.joint(Rule::once(design), open).unwrap();
             let (low, high) = (joint.low.unwrap(), joint.high.unwrap());
             assert!(low <= 0.0 && high >= 0.0, "{low} … {high}: {found:?}");
             let plain = found.change.unwrap();
@@ -167,4 +168,70 @@ fn the_joint_interval_holds_nothing_where_no_difference_was_shown() {
         }
     }
     assert!(shown > 0 && wider > 0, "{shown} differences, {wider} that only one interval alone would show");
+}
+
+/// A comparison with looks: the runs made when it ended, and whether each interval of the first figure there holds `truth`.
+fn with_looks(rng: &mut Rng, scale: f64) -> (u32, Vec<Compared>) {
+    let mut sides: [[Vec<Option<f64>>; 3]; 2] = Default::default();
+    for look in LOOKS {
+        while sides[0][0].len() < look.runs as usize {
+            // What drifts meets both sides of a block.
+            let drift = (0.05 * standard(rng)).exp();
+            for _ in 0..STRETCH {
+                for (side, scale) in sides.iter_mut().zip([1.0, scale]) {
+                    let own = drift * scale * (0.03 * standard(rng)).exp();
+                    for (figure, value) in side.iter_mut().zip(run(rng, own)) {
+                        figure.push(Some(value));
+                    }
+                }
+            }
+        }
+        let rule = Rule::after(Design::Triples, &LOOKS, look.runs);
+        assert_eq!(rule.alarms, look.alarms);
+        let [first, second] = sides.clone();
+        let compared = compare_by(&figures(first, second), rule);
+        if look == LOOKS[2] || matches!(compared[0].word, Word::More | Word::Less) {
+            return (look.runs, compared);
+        }
+    }
+    unreachable!("the last look ends it")
+}
+
+#[test]
+fn all_looks_together_call_sides_that_do_not_differ_different_in_no_more_than_5_percent() {
+    assert!((LOOKS.iter().map(|look| look.alarms).sum::<f64>() - ALARMS).abs() < 1e-12);
+    let mut rng = Rng::with_seed(21);
+    let trials = 2_000;
+    let alarms = (0..trials).filter(|_| called_different(&with_looks(&mut rng, 1.0).1)).count();
+    assert!(alarms * 100 <= trials * 5, "{alarms} of {trials}");
+    // It is a test, not a refusal to say anything.
+    assert!(alarms * 100 >= trials, "{alarms} of {trials}");
+}
+
+#[test]
+fn what_was_planted_lies_in_the_interval_that_ended_it() {
+    for (seed, scale) in [(22, 1.0), (23, 1.05), (24, 1.2)] {
+        let mut rng = Rng::with_seed(seed);
+        let trials = 1_000;
+        let missed = (0..trials)
+            .filter(|_| {
+                let change = with_looks(&mut rng, scale).1[0].change.unwrap();
+                let (low, high) = (1.0 + change.low.unwrap(), 1.0 + change.high.unwrap());
+                low > scale || high < scale
+            })
+            .count();
+        assert!(missed * 100 <= trials * 5, "{scale}: {missed} of {trials}");
+    }
+}
+
+#[test]
+fn twenty_percent_more_ends_it_at_the_first_look_and_two_percent_at_a_later_one() {
+    let ended = |seed: u64, scale: f64| {
+        let mut rng = Rng::with_seed(seed);
+        let mut at: Vec<u32> = (0..301).map(|_| with_looks(&mut rng, scale).0).collect();
+        at.sort_unstable();
+        at[150]
+    };
+    assert_eq!(ended(25, 1.2), 6);
+    assert_eq!(ended(26, 1.02), 12);
 }

@@ -124,7 +124,7 @@ fn probability(first: &[f64], second: &[f64]) -> f64 {
 }
 
 /// Twice the rank of each value among all, from 1; those that are equal share the middle of their ranks.
-fn doubled_ranks(first: &[f64], second: &[f64]) -> Vec<usize> {
+pub(super) fn doubled_ranks(first: &[f64], second: &[f64]) -> Vec<usize> {
     let all: Vec<f64> = first.iter().chain(second).copied().collect();
     let mut sorted = all.clone();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -137,7 +137,7 @@ fn doubled_ranks(first: &[f64], second: &[f64]) -> Vec<usize> {
 }
 
 /// In how many ways `taken` of `ranks` have each sum, from 0 up: the distribution if both sides were the same, ties included.
-fn dealt(ranks: &[usize], taken: usize) -> Vec<f64> {
+pub(super) fn dealt(ranks: &[usize], taken: usize) -> Vec<f64> {
     let most: usize = ranks.iter().sum();
     // ways[k][sum]: of the ranks seen so far.
     let mut ways = vec![vec![0.0; most + 1]; taken + 1];

@@ -16,6 +16,8 @@ pub struct Wish {
     pub length: Nanos,
     /// Warm-up before it.
     pub warm_up: Nanos,
+    /// The shortest it may be cut to: [`SHORTEST`], or the time in which there is one exchange.
+    pub least: Nanos,
     /// Whether its length is not ours to change: a count, or a time that was said.
     pub fixed: bool,
 }
@@ -31,7 +33,7 @@ pub fn whole(wishes: &[Wish], blocks: u32) -> Nanos {
 /// all to the same. `None` where even the shortest trials take longer.
 pub fn within(budget: Nanos, wishes: &[Wish], blocks: u32) -> Option<Vec<Nanos>> {
     let cut = |most: Nanos| -> Vec<Wish> {
-        let one = |wish: &Wish| Wish { length: wish.length.min(most.max(SHORTEST)), ..*wish };
+        let one = |wish: &Wish| Wish { length: wish.length.min(most.max(wish.least)), ..*wish };
         wishes.iter().map(|wish| if wish.fixed { *wish } else { one(wish) }).collect()
     };
     let fits = |most: Nanos| whole(&cut(most), blocks) <= budget;
@@ -52,7 +54,7 @@ mod tests {
     use super::*;
 
     fn wish(millis: u64) -> Wish {
-        Wish { length: Nanos::millis(millis), warm_up: Nanos::millis(100), fixed: false }
+        Wish { length: Nanos::millis(millis), warm_up: Nanos::millis(100), least: SHORTEST, fixed: false }
     }
 
     #[test]
@@ -77,5 +79,9 @@ mod tests {
         let fixed = Wish { fixed: true, ..wish(5_000) };
         assert_eq!(within(Nanos::secs(5), &[fixed], 1), None);
         assert_eq!(within(Nanos::secs(6), &[fixed], 1), Some(vec![Nanos::secs(5)]));
+        let sparse = Wish { least: Nanos::secs(1), ..wish(10_000) };
+        assert_eq!(within(Nanos::secs(1), &[sparse], 1), None, "not one exchange");
+        let kept = within(Nanos::secs(2), &[sparse, wish(1_000)], 1).unwrap();
+        assert!(kept[0] == Nanos::secs(1) && kept[1] < Nanos::millis(310), "{kept:?}");
     }
 }

@@ -21,10 +21,11 @@ pub(super) fn heading(study: &StudyDocument) -> (String, String) {
     let trials = crate::number::count(study.trials.len() as u64, "trial", "trials");
     let blocks = crate::number::count(u64::from(study.blocks), "block", "blocks");
     match &study.question {
-        Question::Compare { design } => {
+        Question::Compare { design, .. } => {
             let names: Vec<&str> = picture::sides(study).map(|(_, setting)| setting.name.as_str()).collect();
             let how = match design {
                 Design::Paired => format!("{trials} in {blocks}, in random order"),
+                Design::Triples => format!("{trials} in blocks of three runs of each side, in random order"),
                 Design::Apart => format!("{trials}, each side by itself"),
             };
             (format!("comparison · {}", names.join(" against ")), how)
@@ -93,14 +94,14 @@ fn sides(page: &mut Builder, study: &StudyDocument) {
 /// One side against the first: the words that may be said, the figures, how far quantiles moved, the axes.
 fn compared(page: &mut Builder, id: &str, study: &StudyDocument, comparison: &Comparison) {
     let Some(second) = study.settings.get(comparison.second as usize) else { return };
-    let Question::Compare { design } = study.question else { return };
+    let Some(rule) = study.rule() else { return };
     let name = second.name.split(' ').next().unwrap_or_default();
     if let Some(why) = &comparison.incomparable {
         page.html.element("p", "class=\"early\"", &format!("Not comparable: {why}"));
         return;
     }
     for figure in &comparison.figures {
-        let said = words::sentence(figure, name, comparison, design);
+        let said = words::sentence(figure, name, comparison, rule);
         page.html.element("p", "class=\"found\"", &said);
     }
     let ends = |interval: Option<Interval>, figure: Figure| {

@@ -1,7 +1,7 @@
 //! A comparison: the answer, a row for each figure, the settings that differ and the effect of each, what was not judged.
 
-use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Setting, StudyDocument};
-use measure::comparison::{Compared, Design, Interval, Runs, Word, fewest};
+use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Question, Setting, StudyDocument};
+use measure::comparison::{Compared, Design, Interval, Look, Rule, Runs, Word, fewest};
 use measure::study::figure::{Figure, Unit};
 use measure::study::moves::Worth;
 use measure::study::threshold::Held;
@@ -13,8 +13,9 @@ use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 
 /// The screen for a comparison.
-pub fn render(page: &mut Page, study: &StudyDocument, design: Design) {
-    for answer in answers(study, design) {
+pub fn render(page: &mut Page, study: &StudyDocument) {
+    let Some(rule) = study.rule() else { return };
+    for answer in answers(study, rule) {
         page.answer(&answer);
     }
     sides(page, study);
@@ -26,15 +27,19 @@ pub fn render(page: &mut Page, study: &StudyDocument, design: Design) {
             page.line(0, &[Piece::new(format!("{} against {}", second.name, study.settings[0].name), Tone::Strong)]);
         }
         if comparison.incomparable.is_none() {
-            one(page, comparison, second, design);
+            one(page, study, comparison, second);
         }
+        page.gap();
+    }
+    if let Some(early) = early(study) {
+        page.paragraph(INDENT, &Piece::default(), INDENT, &early);
         page.gap();
     }
     incomplete(page, study, "");
     failed(page, study);
     for comparison in &study.comparisons {
         for figure in &comparison.figures {
-            if let Some(few) = few(figure, comparison, design) {
+            if let Some(few) = few(figure, comparison, rule.design) {
                 page.warning(&few);
             }
         }
@@ -42,7 +47,7 @@ pub fn render(page: &mut Page, study: &StudyDocument, design: Design) {
 }
 
 /// The answer for each second side: what was found of the first figure, or why nothing was.
-fn answers(study: &StudyDocument, design: Design) -> Vec<String> {
+fn answers(study: &StudyDocument, rule: Rule) -> Vec<String> {
     let missing = super::missing(study);
     if study.comparisons.is_empty() {
         return vec![format!("Nothing was compared{missing}")];
@@ -51,7 +56,7 @@ fn answers(study: &StudyDocument, design: Design) -> Vec<String> {
         let name = study.settings.get(comparison.second as usize).map_or("B", letter);
         match (&comparison.incomparable, comparison.figures.first()) {
             (Some(why), _) => format!("A and {name} are not comparable: {why}"),
-            (None, Some(figure)) => format!("{}{missing}", sentence(figure, name, comparison, design)),
+            (None, Some(figure)) => format!("{}{missing}", sentence(figure, name, comparison, rule)),
             (None, None) => format!("Nothing was compared of A and {name}{missing}"),
         }
     };
@@ -82,7 +87,8 @@ fn index(study: &StudyDocument, setting: &Setting) -> u32 {
     study.settings.iter().position(|other| other == setting).unwrap_or(0) as u32
 }
 
-fn one(page: &mut Page, comparison: &Comparison, second: &Setting, design: Design) {
+fn one(page: &mut Page, study: &StudyDocument, comparison: &Comparison, second: &Setting) {
+    let Some(rule) = study.rule() else { return };
     let name = letter(second);
     let difference = format!("{name} − A");
     let head = ["", "A", name, &difference, "95 % interval"];
@@ -92,7 +98,7 @@ fn one(page: &mut Page, comparison: &Comparison, second: &Setting, design: Desig
     page.gap();
     // The first figure is the answer; what the test says of the others stands here.
     for figure in comparison.figures.iter().skip(1).filter(|figure| figure.compared.word != Word::TooFewRuns) {
-        let said = sentence(figure, name, comparison, design);
+        let said = sentence(figure, name, comparison, rule);
         page.paragraph(INDENT, &Piece::default(), INDENT * 2, &said);
     }
     page.gap();
@@ -100,7 +106,7 @@ fn one(page: &mut Page, comparison: &Comparison, second: &Setting, design: Desig
     if page.style().verbose {
         shifts(page, comparison, name);
         page.gap();
-        page.paragraph(INDENT, &Piece::new("test", Tone::Faint), INDENT + 6, &test(comparison, design));
+        page.paragraph(INDENT, &Piece::new("test", Tone::Faint), INDENT + 6, &test(study, comparison, rule));
     }
     for limit in &comparison.thresholds {
         let (word, tone) = match limit.held {
@@ -159,9 +165,9 @@ fn percent(share: f64) -> String {
 }
 
 /// What the test says of one figure, with the interval that belongs to the verdict.
-pub(crate) fn sentence(figure: &ComparedFigure, name: &str, comparison: &Comparison, design: Design) -> String {
+pub(crate) fn sentence(figure: &ComparedFigure, name: &str, comparison: &Comparison, rule: Rule) -> String {
     let compared = &figure.compared;
-    let runs = format!("{} {}", runs(compared), of(design));
+    let runs = format!("{} {}", runs(compared), of(rule.design));
     match compared.word {
         Word::TooFewRuns if compared.runs.0.min(compared.runs.1) == 0 => {
             format!("No {} in any pair of runs: too few exchanges per run", figure.figure)
@@ -170,7 +176,7 @@ pub(crate) fn sentence(figure: &ComparedFigure, name: &str, comparison: &Compari
         Word::NotShown => format!(
             "No significant difference in {}{}: {}, {runs}",
             figure.figure,
-            not_excluded(figure, comparison, design),
+            not_excluded(figure, comparison, rule),
             medians(figure, name)
         ),
         Word::More | Word::Less => {
@@ -219,7 +225,7 @@ fn medians(figure: &ComparedFigure, name: &str) -> String {
 
 /// The interval that belongs to the verdict, which allows for the other figures; beside it the one of this figure alone, where that
 /// says something else.
-fn not_excluded(figure: &ComparedFigure, comparison: &Comparison, design: Design) -> String {
+fn not_excluded(figure: &ComparedFigure, comparison: &Comparison, rule: Rule) -> String {
     let open = |other: &&ComparedFigure| {
         other.compared.p.is_some() && matches!(other.compared.word, Word::NotShown | Word::TooFewRuns)
     };
@@ -232,7 +238,7 @@ fn not_excluded(figure: &ComparedFigure, comparison: &Comparison, design: Design
     };
     let ends = |interval: Option<Interval>| interval.and_then(|interval| Some((interval.low?, interval.high?)));
     let range = |(low, high): (f64, f64)| format!("{} … {}", tell(low), tell(high));
-    match (ends(runs.joint(design, among)), ends(compared.change.or(compared.difference))) {
+    match (ends(runs.joint(rule, among)), ends(compared.change.or(compared.difference))) {
         (Some(joint), Some(plain)) if among > 1 && joint != plain => {
             format!(" [{}, {among} figures judged together; {} by itself]", range(joint), range(plain))
         }
@@ -244,7 +250,7 @@ fn not_excluded(figure: &ComparedFigure, comparison: &Comparison, design: Design
 fn of(design: Design) -> &'static str {
     match design {
         Design::Paired => "paired runs",
-        Design::Apart => "runs",
+        Design::Triples | Design::Apart => "runs",
     }
 }
 
@@ -262,23 +268,63 @@ fn few(figure: &ComparedFigure, comparison: &Comparison, design: Design) -> Opti
         return Some(format!("{}: too few exchanges per run → longer runs (-t)", figure.figure));
     }
     let judged = comparison.figures.iter().filter(|figure| figure.compared.p.is_some()).count();
-    let needed = fewest(judged.max(1), design);
+    let needed = fewest(judged.max(1), if design == Design::Triples { Design::Paired } else { design });
     let more = match design {
-        Design::Paired => format!("at least {needed} pairs (--runs {needed})"),
+        Design::Paired | Design::Triples => format!("at least {needed} pairs (--runs {needed})"),
         Design::Apart => format!("at least {needed} records a side"),
     };
     Some(format!("{}: too few runs ({}) to show a difference → {more}", figure.figure, runs(compared)))
 }
 
 /// The test, and what it was corrected for.
-fn test(comparison: &Comparison, design: Design) -> String {
-    let test = match design {
+fn test(study: &StudyDocument, comparison: &Comparison, rule: Rule) -> String {
+    let test = match rule.design {
         Design::Paired => "Wilcoxon's signed ranks over pairs of runs in random order",
+        Design::Triples => "Mann–Whitney within blocks of three runs of each side in random order",
         Design::Apart => "Mann–Whitney over runs that were made apart",
     };
     let judged = comparison.figures.iter().filter(|figure| figure.compared.p.is_some()).count();
     let together = if judged > 1 { format!(", {judged} figures judged together (Holm)") } else { String::new() };
-    format!("{test}{together}, 5 %; the intervals of the table are of each figure by itself")
+    let alarms = match looks(study) {
+        [] => "5 %".to_owned(),
+        looks => {
+            let list = |of: &dyn Fn(&Look) -> String| looks.iter().map(of).collect::<Vec<_>>().join(", ");
+            let (runs, parts) = (list(&|look| look.runs.to_string()), list(&|look| number::percent(look.alarms)));
+            format!("5 % divided among looks after {runs} runs ({parts})")
+        }
+    };
+    format!("{test}{together}, {alarms}; the intervals of the table are of each figure by itself")
+}
+
+fn looks(study: &StudyDocument) -> &[Look] {
+    match &study.question {
+        Question::Compare { looks, .. } => looks,
+        _ => &[],
+    }
+}
+
+/// That a comparison ended early, and by which rule.
+fn early(study: &StudyDocument) -> Option<String> {
+    let last = looks(study).last()?.runs;
+    let limits = study.comparisons.iter().any(|comparison| !comparison.thresholds.is_empty());
+    let figure = study.comparisons.first()?.figures.first()?.figure;
+    let settled = if limits { "every limit is settled".to_owned() } else { format!("{figure} differs") };
+    let runs = study.blocks;
+    (runs < last).then(|| {
+        format!("Ended after {runs} of {last} runs of each side: {settled}. The intervals allow for the early end.")
+    })
+}
+
+/// For the line of progress: the effect as far as it is known, and its interval where there is one.
+pub fn so_far(figure: &ComparedFigure, name: &str) -> Option<String> {
+    let compared = &figure.compared;
+    let effect = compared.change.or(compared.difference)?;
+    let tell = |value: f64| match compared.change {
+        Some(_) => percent(value),
+        None => signed(figure.figure, value),
+    };
+    let ends = effect.low.zip(effect.high).map(|(low, high)| format!(" [{} … {}]", tell(low), tell(high)));
+    Some(format!("{name}'s {} {}{}", figure.figure, tell(effect.value), ends.unwrap_or_default()))
 }
 
 /// The settings in which the methods differ, and the effect of changing each.

@@ -57,7 +57,7 @@ fn refusal(command: &str) -> Option<String> {
     let definition = definition();
     let argv = study::argv::arranged(argv, &definition);
     let bare = Bare::at(&argv, &definition);
-    let error = parse(argv, bare.as_ref()).err()?;
+    let error = parse(&argv, bare.as_ref()).err()?;
     let is_answer = [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion].contains(&error.kind());
     (!is_answer).then(|| error.to_string())
 }

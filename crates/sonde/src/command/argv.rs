@@ -19,6 +19,8 @@ pub struct Glance {
     pub json: bool,
     /// JSON lines are expected.
     pub json_lines: bool,
+    /// Nothing but results and errors is to be said.
+    pub quiet: bool,
     /// The colours asked for.
     pub color: ColorChoice,
 }
@@ -36,6 +38,7 @@ impl Glance {
         Self {
             json: words.iter().any(|w| *w == "--json" || has_short_j(w)),
             json_lines: words.contains(&"--json-lines"),
+            quiet: words.contains(&"--quiet") || words.contains(&"-q"),
             color: color_named(color.unwrap_or("auto")),
         }
     }
@@ -80,7 +83,7 @@ impl Bare {
         let known = definition
             .get_subcommands()
             .any(|command| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word));
-        if known || word == "help" {
+        if known {
             return None;
         }
         let (program, rest) = argv.split_first()?;
@@ -96,9 +99,8 @@ impl Bare {
     /// The command that the word resembles.
     pub fn nearest(&self, definition: &clap::Command) -> Option<String> {
         let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
-        let names = shown.map(|command| command.get_name().to_owned());
-        let near = names.map(|name| (distance(&self.word, &name), name));
-        near.filter(|(errors, name)| *errors <= 1 + name.len() / 5).min().map(|(_, name)| name)
+        let names = shown.map(clap::Command::get_name);
+        nearest(&self.word, names).map(str::to_owned)
     }
 }
 
@@ -108,7 +110,7 @@ pub fn first_word(argv: &[OsString]) -> Option<usize> {
     while let Some(word) = argv.get(place) {
         match word.to_str() {
             Some("--") => return None,
-            Some("--color") => place += 2,
+            Some("--color" | "--profile") => place += 2,
             Some(option) if option.starts_with('-') => place += 1,
             _ => return Some(place),
         }
@@ -116,8 +118,14 @@ pub fn first_word(argv: &[OsString]) -> Option<usize> {
     None
 }
 
+/// The name that was meant by a word with a typing error, whatever the case of its letters.
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = names.map(|name| (distance(&word.to_lowercase(), &name.to_lowercase()), name));
+    near.filter(|(errors, name)| *errors <= 1 + name.len() / 5).min().map(|(_, name)| name)
+}
+
 /// How many letters have to be added, left out, exchanged or swapped with the next to make one word of the other.
-pub fn distance(one: &str, other: &str) -> usize {
+fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];
     for i in 1..=one.len() {
@@ -212,7 +220,7 @@ mod tests {
     #[test_case(&["rtt", "--", "-J"], false, false; "behind the end of options")]
     fn a_glance_tells_who_reads_the_answer(words: &[&str], json: bool, json_lines: bool) {
         let argv: Vec<OsString> = std::iter::once("sonde").chain(words.iter().copied()).map(OsString::from).collect();
-        assert_eq!(Glance::at(&argv), Glance { json, json_lines, color: ColorChoice::Auto });
+        assert_eq!(Glance::at(&argv), Glance { json, json_lines, quiet: false, color: ColorChoice::Auto });
     }
 
     #[test_case(&["--color", "never"], ColorChoice::Never)]
@@ -232,6 +240,7 @@ mod tests {
     #[test_case(&["--color", "never", "rtt"], None; "a command behind a value")]
     #[test_case(&["rtt", "db1"], None; "a command")]
     #[test_case(&["help"], None; "a wish for help")]
+    #[test_case(&["--profile", "db", "rtt"], None; "a command behind a profile")]
     #[test_case(&["--help"], None; "options alone")]
     #[test_case(&[], None; "nothing")]
     fn a_host_in_place_of_a_command_is_looked_at(words: &[&str], looked: Option<&[&str]>) {

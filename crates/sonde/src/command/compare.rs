@@ -1,11 +1,13 @@
 //! `sonde compare`: do these differ, by how much, how surely, and in which axis lies the cause?
 
 pub mod corners;
+pub mod early;
 pub mod judge;
 pub mod options;
 pub mod runs;
 pub mod sides;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use logbook::document::Head;
@@ -13,7 +15,7 @@ use logbook::event::Line;
 use logbook::moment::Moment;
 use logbook::record::Ended;
 use logbook::study::{AxisDifference, Place, Question, Setting, StudyDocument, Trial};
-use measure::comparison::Design;
+use measure::comparison::{Design, LOOKS, Look, STRETCH};
 use measure::study::threshold::Held;
 use measure::unit::Nanos;
 use uuid::Uuid;
@@ -71,6 +73,8 @@ struct Live<'a> {
     /// Of each side but the first.
     differences: Vec<Differences>,
     planned: Planned,
+    /// Runs of each side, those of the last look where it may end early.
+    runs: u32,
     seed: u64,
     command: Vec<String>,
 }
@@ -95,7 +99,22 @@ impl<'a> Live<'a> {
             places.push(Place::Corner { moved });
         }
         let seed = options.trials.seeded();
-        let planned = plan(words, options.trials.blocks.unwrap_or(RUNS), seed, AIM, options.trials.budget)?;
+        let mut asked = asked(options, Design::Paired);
+        let budget = options.trials.budget;
+        // What each setting changes is measured in whole blocks of all settings, and a number that was said is exact.
+        let early = match options.trials.blocks {
+            None if places.iter().all(|place| *place == Place::Side) => {
+                early::plan(&words, &asked.list(false), seed, (RUNS, AIM), budget)?
+            }
+            _ => None,
+        };
+        let (runs, planned) = if let Some(planned) = early {
+            (asked.design, asked.looks) = (Design::Triples, &LOOKS);
+            (LOOKS[LOOKS.len() - 1].runs, planned)
+        } else {
+            let runs = options.trials.blocks.unwrap_or(RUNS);
+            (runs, plan(words, runs, seed, AIM, budget)?)
+        };
         let settings = planned.words.iter().zip(&planned.methods).zip(places).enumerate();
         let axes: Vec<&str> = differences[0].iter().map(|difference| difference.axis.as_str()).collect();
         let settings = settings
@@ -106,17 +125,23 @@ impl<'a> Live<'a> {
                 at,
             })
             .collect();
-        let asked = asked(options, Design::Paired);
-        Ok(Self { options, asked, settings, differences, planned, seed, command })
+        Ok(Self { options, asked, settings, differences, planned, runs, seed, command })
     }
 
     fn run(self, output: &Arc<Output>) -> Result<Exit, Failure> {
         let campaign = Campaign::new(output)?;
         let mut stream = Stream::open(&self.options.result, output)?;
         let started = now();
-        campaign.announce(&self.planned, &[]);
-        let mut each =
-            |trials: &[Trial]| trials.last().is_none_or(|trial| stream.write(&Line::Trial(Box::new(trial.clone()))));
+        campaign.announce(&self.planned, &[], "--runs");
+        if !self.asked.looks.is_empty() {
+            output.note("it ends earlier if the answer is settled; --runs sets a fixed number\n");
+        }
+        let ended_at = Cell::new(None);
+        let mut each = |trials: &[Trial]| {
+            let kept = trials.last().is_none_or(|trial| stream.write(&Line::Trial(Box::new(trial.clone()))));
+            ended_at.set(self.look(trials, started, &campaign));
+            kept && ended_at.get().is_none()
+        };
         let course = match campaign.carry_out(&self.planned, &self.settings, Vec::new(), &mut each) {
             Ok(course) => course,
             Err(failure) => {
@@ -125,7 +150,8 @@ impl<'a> Live<'a> {
             }
         };
         let (options, asked, differences) = (self.options, self.asked.clone(), self.differences.clone());
-        let study = judged(self.document(course, started), &differences, &asked);
+        let runs = ended_at.get().unwrap_or(self.runs);
+        let study = judged(self.document(course, started, runs), &differences, &asked);
         let exit = exit(&study, options.strict, &campaign);
         let delivered = deliver::study(&study, &options.result, output);
         stream.write(&Line::Studied(Box::new(study)));
@@ -133,18 +159,40 @@ impl<'a> Live<'a> {
         Ok(exit)
     }
 
-    fn document(self, course: Course, started: Moment) -> StudyDocument {
+    /// Looks at the trials so far, where blocks are whole: says what they show, and the number of runs where that settles it.
+    fn look(&self, trials: &[Trial], started: Moment, campaign: &Campaign<'_>) -> Option<u32> {
+        let looks = self.asked.looks;
+        let (settings, stretch) = (self.settings.len(), if looks.is_empty() { 1 } else { STRETCH });
+        let runs = (trials.len() / settings) as u32;
+        let whole = trials.len() == runs as usize * settings && runs.is_multiple_of(stretch);
+        if !whole || runs == self.runs || !trials.iter().all(|trial| trial.record.is_some()) {
+            return None;
+        }
+        let course = Course { trials: trials.to_vec(), ended: Ended::Complete };
+        let study = self.document(course, started, runs);
+        let sides = 1..=self.differences.len() as u32;
+        let told: Vec<String> = sides
+            .filter_map(|second| {
+                let first = judge::figures(&study, second, &self.asked).into_iter().next()?;
+                report::study::so_far(&first, &study.settings[second as usize].name)
+            })
+            .collect();
+        campaign.remark(&told.join(", "));
+        (looks.iter().any(|look| look.runs == runs) && early::settled(&study, &self.asked)).then_some(runs)
+    }
+
+    fn document(&self, course: Course, started: Moment, runs: u32) -> StudyDocument {
         StudyDocument {
             takes_ns: Some(self.planned.takes),
             budget_ns: self.planned.budget,
             trials: course.trials,
             ended: Some(course.ended),
             ..empty(
-                self.command,
+                self.command.clone(),
                 started,
-                Design::Paired,
-                self.settings,
-                self.options.trials.blocks.unwrap_or(RUNS),
+                (self.asked.design, self.asked.looks),
+                self.settings.clone(),
+                runs,
                 self.seed,
             )
         }
@@ -155,14 +203,14 @@ impl<'a> Live<'a> {
 fn empty(
     command: Vec<String>,
     started: Moment,
-    design: Design,
+    (design, looks): (Design, &[Look]),
     settings: Vec<Setting>,
     blocks: u32,
     seed: u64,
 ) -> StudyDocument {
     StudyDocument {
         head: Head::new(Uuid::now_v7(), tool(), command, started),
-        question: Question::Compare { design },
+        question: Question::Compare { design, looks: looks.to_vec() },
         settings,
         blocks,
         seed,
@@ -176,7 +224,7 @@ fn empty(
 }
 
 fn asked(options: &CompareOptions, design: Design) -> Asked {
-    Asked { design, figures: options.figures.clone(), thresholds: options.fail_if.clone() }
+    Asked { design, looks: &[], figures: options.figures.clone(), thresholds: options.fail_if.clone() }
 }
 
 /// The side's letter; between the sides, what was moved of the first.
@@ -260,7 +308,7 @@ fn stored(
     }
     let blocks = trials.iter().map(|trial: &Trial| trial.block + 1).max().unwrap_or(0);
     let seed = options.trials.seed.unwrap_or(1);
-    let study = StudyDocument { trials, ..empty(command, now(), Design::Apart, settings, blocks, seed) };
+    let study = StudyDocument { trials, ..empty(command, now(), (Design::Apart, &[]), settings, blocks, seed) };
     let first = study.trials_of(0);
     let differences: Vec<Differences> = (1..study.settings.len() as u32)
         .map(|second| judge::told_by_records(&first, &study.trials_of(second)))

@@ -3,7 +3,7 @@
 use clap::Args;
 use report::layout::{Page, Piece};
 
-use crate::command::argv::distance;
+use crate::command::argv::nearest;
 use crate::command::reference::warnings;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -75,12 +75,16 @@ pub fn run(options: &ExplainOptions, output: &Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Whether there is an explanation of a word.
+pub fn is_explained(word: &str) -> bool {
+    warning_entries(&warnings::page()).iter().chain(&term_entries(GLOSSARY)).any(|entry| entry.is_named(word))
+}
+
 /// The failure for a word without explanation, with the nearest one that has one.
 fn unknown<'a>(word: &str, entries: impl Iterator<Item = &'a Entry>) -> Failure {
-    let names = entries.flat_map(|entry| &entry.names);
-    let near = names.map(|name| (distance(&word.to_lowercase(), &name.to_lowercase()), name));
-    let hint = match near.min().filter(|(errors, name)| *errors <= 1 + name.len() / 5) {
-        Some((_, name)) => format!("sonde explain {name}"),
+    let names = entries.flat_map(|entry| &entry.names).map(String::as_str);
+    let hint = match nearest(word, names) {
+        Some(name) => format!("sonde explain {name}"),
         None => "`sonde explain` lists all words".to_owned(),
     };
     Failure::usage(format!("`{word}` is neither a warning nor a term of the glossary")).hint(hint)

@@ -30,6 +30,7 @@ Examples:
   sonde export run.json                      CSV on standard output
   sonde export last -o mesh.parquet          every record of the latest run, with its place and labels
   sonde export last --format jsonl           the records themselves, one per line
+  sonde export db1.json --format markdown    a short table to paste into an issue
   sonde export last --format pkb             samples as PerfKit Benchmarker publishes them
 ";
 
@@ -41,7 +42,7 @@ pub struct ExportOptions {
     /// first digits of its ID or `last`
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
-    /// Write to FILE: .csv, .parquet or .jsonl; repeatable [default: standard output]
+    /// Write to FILE: .csv, .parquet, .jsonl or .md; repeatable [default: standard output]
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Vec<Target>,
     /// Format [default: by the file name; CSV on standard output]
@@ -60,6 +61,8 @@ enum Form {
     Parquet,
     /// The records, one JSON object per line
     Jsonl,
+    /// A short table for an issue tracker, in units for people
+    Markdown,
     /// Samples of `PerfKit` Benchmarker, one JSON object per line; only for runs of plans
     Pkb,
 }
@@ -81,6 +84,7 @@ impl FromStr for Target {
             Some("csv") => Some(Form::Csv),
             Some("parquet") => Some(Form::Parquet),
             Some("jsonl" | "ndjson") => Some(Form::Jsonl),
+            Some("md") => Some(Form::Markdown),
             _ => None,
         };
         Ok(Self { path, form })
@@ -93,6 +97,7 @@ impl From<Form> for flat::Form {
         match form {
             Form::Csv => Self::Csv,
             Form::Parquet => Self::Parquet,
+            Form::Markdown => Self::Markdown,
             Form::Jsonl | Form::Pkb => Self::Lines,
         }
     }
@@ -210,7 +215,7 @@ impl<W: Write> Write for Each<'_, '_, W> {
 fn form(target: &Target, asked: Option<Form>) -> Result<Form, Failure> {
     asked.or(target.form).ok_or_else(|| {
         let name = target.path.display().to_string();
-        let what = format!("{name}: ends in no form of records: .csv, .parquet or .jsonl");
+        let what = format!("{name}: ends in no form of records: .csv, .parquet, .jsonl or .md");
         Failure::usage(what).hint("end it in one of them, or say --format").about(name)
     })
 }

@@ -189,3 +189,33 @@ fn a_far_side_that_answers_nothing_ends_it_soon() {
     assert_eq!(error["format"], "sonde-error");
     assert!(error["error"]["what"].as_str().is_some_and(|what| what.contains("127.0.0.1:9")), "{error}");
 }
+
+#[test]
+fn it_ends_early_where_the_answer_is_settled_and_the_document_says_by_which_rule() {
+    // A megabyte each way against 64 octets: there is no doubt.
+    let words = ["compare", "--size 64", "--size 1MB", "--seed", "3", "--with", "--warm-up 0 --no-stamps", "--json"];
+    let output = sonde(&words).assert().success().get_output().clone();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("24 trials in random order") && said.contains("it ends earlier if"), "{said}");
+    let logbook::read::Document::Study(found) =
+        logbook::read::Document::read(&String::from_utf8(output.stdout.clone()).unwrap()).unwrap()
+    else {
+        panic!("no study")
+    };
+    jsonschema::validate(&logbook::schema::study_schema(), &document(&output.stdout)).unwrap();
+    assert_eq!((found.blocks, found.trials.len()), (6, 12));
+    assert!(found.trials[..6].iter().all(|trial| trial.block < 3), "three runs of each side are a block");
+    // Judged again from the document alone it is the same.
+    let rule = found.rule().unwrap();
+    let figures = &found.comparisons[0].figures;
+    let runs: Vec<measure::comparison::Runs> = figures
+        .iter()
+        .map(|figure| measure::comparison::Runs {
+            first: found.figures_of(0, figure.figure),
+            second: found.figures_of(1, figure.figure),
+        })
+        .collect();
+    let again = measure::comparison::compare_by(&runs, rule);
+    assert_eq!(again, figures.iter().map(|figure| figure.compared.clone()).collect::<Vec<_>>());
+    assert_eq!(again[0].word, measure::comparison::Word::More);
+}

@@ -1,6 +1,7 @@
 //! Help as it is printed: a change of an option shows here first.
 
 use insta::assert_snapshot;
+use predicates::prelude::*;
 use predicates::str::contains;
 use test_case::test_case;
 
@@ -56,4 +57,20 @@ fn help_has_no_colour_off_a_terminal_unless_asked() {
 fn a_hidden_command_stays_hidden() {
     assert!(!printed(&mut sonde(&["--help"])).contains("reference"));
     sonde(&["reference", "--help"]).assert().success().stdout(contains("FOLDER"));
+}
+
+#[test]
+fn topics_are_listed_and_printed_and_a_mistyped_one_is_answered_with_the_nearest() {
+    let list = printed(&mut sonde(&["help"]));
+    for topic in ["units", "exit status", "environment", "hosts and targets", "profiles", "warnings"] {
+        assert!(list.contains(topic), "{list}");
+        let page = printed(&mut sonde(&[&["help"], &topic.split(' ').collect::<Vec<_>>()[..]].concat()));
+        assert!(page.lines().count() > 2 && page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    }
+    assert!(printed(&mut sonde(&["help", "exit", "status"])).contains("- 99: a requested condition does not hold"));
+    assert_eq!(printed(&mut sonde(&["help", "rtt"])), printed(&mut sonde(&["rtt", "--help"])));
+    sonde(&["help", "unti"])
+        .assert()
+        .code(2)
+        .stderr(contains("neither a topic nor a command").and(contains("help units")));
 }

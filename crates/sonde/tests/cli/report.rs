@@ -150,8 +150,10 @@ fn records_become_rows() {
     sonde_in(folder.path(), &words).assert().success().stdout("").stderr(contains("all.parquet: 1 row"));
     assert!(read(folder.path(), "all.parquet").starts_with(b"PAR1"));
     assert_eq!(String::from_utf8(read(folder.path(), "all.csv")).unwrap().lines().count(), 2);
+    let table = crate::printed(&mut sonde_in(folder.path(), &["export", "run.json", "--format", "markdown"]));
+    assert!(table.starts_with("| host | method | p50 |") && table.lines().count() == 3, "{table}");
     let refused = sonde_in(folder.path(), &["export", "run.json", "-o", "all.xlsx"]).assert().code(2);
-    refused.stderr(contains(".csv, .parquet or .jsonl"));
+    refused.stderr(contains(".csv, .parquet, .jsonl or .md"));
 }
 
 #[test]

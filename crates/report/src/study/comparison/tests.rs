@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use logbook::study::{AxisDifference, ComparedFigure, StudyDocument};
-use measure::comparison::{Interval, Runs, Word, compare};
+use measure::comparison::{Interval, Runs, Word, compare, compare_by};
 use measure::study::figure::Figure;
 use measure::study::moves::Worth;
 
@@ -74,7 +74,7 @@ fn no_significant_difference_has_the_interval_of_its_verdict() {
     let p90 = &comparison.figures[1];
     assert_eq!(p90.compared.word, Word::NotShown);
     assert!(p90.compared.change.unwrap().low.unwrap() > 0.0, "by itself it would be one: {p90:?}");
-    let said = sentence(p90, "B", comparison, Design::Paired);
+    let said = sentence(p90, "B", comparison, Rule::once(Design::Paired));
     assert!(
         said.starts_with("No significant difference in p90 [−1.0 % … +10.0 %, 2 figures judged together; "),
         "{said}"
@@ -108,4 +108,32 @@ fn what_cannot_be_compared_says_why_and_what_is_missing_stands_in_the_answer() {
     assert!(text.starts_with("A and B are not comparable: A measured a stream\n"), "{text}");
     found.comparisons.clear();
     assert!(study::render(&found, &Style::default()).starts_with("Nothing was compared (incomplete: 13"));
+}
+
+#[test]
+fn an_early_end_says_so_and_by_which_rule() {
+    let mut found = fixture::comparison();
+    let Question::Compare { design, looks } = &mut found.question else { panic!("a comparison") };
+    (*design, *looks) = (Design::Triples, measure::comparison::LOOKS.to_vec());
+    found.blocks = 6;
+    found.trials.retain(|trial| trial.block < 6);
+    let figure = &mut found.comparisons[0].figures[0];
+    figure.first.truncate(6);
+    figure.second.truncate(6);
+    let runs = Runs { first: figure.first.clone(), second: figure.second.clone() };
+    let judged = compare_by(std::slice::from_ref(&runs), found.rule().unwrap()).remove(0);
+    found.comparisons[0].figures[0].compared = judged;
+    let figure = &found.comparisons[0].figures[0];
+    assert_eq!((found.rule().unwrap().alarms, figure.compared.word), (0.016, Word::More));
+    let text = study::render(&found, &Style { verbose: true, ..Style::default() });
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let early = "Ended after 6 of 12 runs of each side: p50 differs. The intervals allow for the early end.";
+    assert!(flat.contains(early) && !flat.contains("incomplete"), "{text}");
+    assert!(flat.contains("5 % divided among looks after 6, 9, 12 runs (1.6 %, 1.2 %, 2.2 %)"), "{text}");
+    let told = so_far(figure, "B").unwrap();
+    assert!(told.starts_with("B's p50 +") && told.ends_with(']'), "{told}");
+    // Cut short between two looks it is judged by the last one's part, and says what is missing.
+    found.blocks = 12;
+    assert_eq!(found.rule().unwrap().alarms, 0.022);
+    assert!(study::render(&found, &Style::default()).contains("incomplete: 12 of 24 trials"));
 }

@@ -2,7 +2,7 @@
 
 use logbook::record::Record;
 use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Shift, StudyDocument, ThresholdHeld, Trial};
-use measure::comparison::{Design, Runs, Word, compare};
+use measure::comparison::{Design, Look, Rule, Runs, Word, compare_by};
 use measure::statistics::{payload, shift};
 use measure::study::figure::{Figure, Unit};
 use measure::study::moves::{Worth, corners, worth};
@@ -18,6 +18,8 @@ const STANDING_FOR: u64 = 2_000;
 pub struct Asked {
     /// How the runs were made.
     pub design: Design,
+    /// When it is judged, where it may end early.
+    pub looks: &'static [Look],
     /// What is compared; empty: what is usual for what was measured.
     pub figures: Vec<Figure>,
     /// The limits.
@@ -55,7 +57,7 @@ pub fn comparison(study: &StudyDocument, second: u32, axes: Differences, asked: 
             axis.worth = Some(worth);
         }
     }
-    found.thresholds = asked.thresholds.iter().map(|threshold| held(threshold, &found.figures)).collect();
+    found.thresholds = limits(asked, &found.figures);
     found
 }
 
@@ -82,24 +84,33 @@ fn incomparable(study: &StudyDocument, second: u32) -> Option<String> {
     }
 }
 
-fn figures(study: &StudyDocument, second: u32, asked: &Asked) -> Vec<ComparedFigure> {
-    let streams = study.trials.iter().filter_map(|trial| trial.record.as_ref()).any(|record| record.stream.is_some());
-    let mut list = match (asked.figures.is_empty(), streams) {
-        (false, _) => asked.figures.clone(),
-        (true, true) => Figure::OF_STREAMS.to_vec(),
-        (true, false) => Figure::OF_EXCHANGES.to_vec(),
-    };
-    // A limit of a figure nobody named is a wish to see it.
-    for threshold in &asked.thresholds {
-        if !list.contains(&threshold.figure) {
-            list.push(threshold.figure);
+impl Asked {
+    /// What is compared of streams, or of exchanges.
+    pub fn list(&self, streams: bool) -> Vec<Figure> {
+        let mut list = match (self.figures.is_empty(), streams) {
+            (false, _) => self.figures.clone(),
+            (true, true) => Figure::OF_STREAMS.to_vec(),
+            (true, false) => Figure::OF_EXCHANGES.to_vec(),
+        };
+        // A limit of a figure nobody named is a wish to see it.
+        for threshold in &self.thresholds {
+            if !list.contains(&threshold.figure) {
+                list.push(threshold.figure);
+            }
         }
+        list
     }
+}
+
+/// What the runs of two sides say of each figure.
+pub fn figures(study: &StudyDocument, second: u32, asked: &Asked) -> Vec<ComparedFigure> {
+    let streams = study.trials.iter().filter_map(|trial| trial.record.as_ref()).any(|record| record.stream.is_some());
+    let list = asked.list(streams);
     let runs: Vec<Runs> = list
         .iter()
         .map(|figure| Runs { first: study.figures_of(0, *figure), second: study.figures_of(second, *figure) })
         .collect();
-    let compared = compare(&runs, asked.design);
+    let compared = compare_by(&runs, Rule::after(asked.design, asked.looks, study.blocks));
     let all = list.into_iter().zip(runs).zip(compared);
     all.map(|((figure, Runs { first, second }), compared)| ComparedFigure { figure, compared, first, second }).collect()
 }
@@ -155,6 +166,11 @@ fn worths(study: &StudyDocument, by: Figure, axes: usize) -> Option<Vec<Worth>> 
     let blocks: Vec<Vec<Option<f64>>> =
         (0..study.blocks as usize).map(|block| columns.iter().map(|column| column[block]).collect()).collect();
     worth(axes, &blocks)
+}
+
+/// What becomes of each limit.
+pub fn limits(asked: &Asked, figures: &[ComparedFigure]) -> Vec<ThresholdHeld> {
+    asked.thresholds.iter().map(|threshold| held(threshold, figures)).collect()
 }
 
 fn held(threshold: &Threshold, figures: &[ComparedFigure]) -> ThresholdHeld {

@@ -20,8 +20,7 @@ Examples:
 ";
 
 /// A comparison has a run of each side in a block, and people count those.
-const RUNS: &str =
-    "Runs of each side, in pairs of random order; a significant difference takes at least 6 [default: 7]";
+const RUNS: &str = "Runs of each side, in pairs of random order; a significant difference takes at least 6 [default: 7; up to 12 short ones where the comparison can end early]";
 /// It draws more than an order.
 const SEED: &str =
     "Seed of the order of runs and of the bootstrap, to repeat them [default: random, stored in the result]";

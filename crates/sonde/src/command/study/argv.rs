@@ -10,7 +10,7 @@ use crate::command::argv::first_word;
 use crate::command::study::words::Table;
 
 /// Commands that take the options of measuring commands beside their own.
-const TAKING_OPTIONS: [&str; 2] = ["sweep", "why"];
+pub const TAKING_OPTIONS: [&str; 2] = ["sweep", "why"];
 /// Commands whose arguments may be measuring commands.
 const TAKING_SIDES: [&str; 1] = ["compare"];
 

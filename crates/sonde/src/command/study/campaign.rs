@@ -23,6 +23,9 @@ use crate::signal::{self, Interruption};
 /// A setting that could not be measured so often in a row is not tried again.
 const TRIES: u32 = 2;
 
+/// A study that takes longer says how it could take less.
+const LONG: Nanos = Nanos::secs(120);
+
 /// What makes trials.
 #[derive(Debug)]
 pub struct Campaign<'a> {
@@ -30,6 +33,7 @@ pub struct Campaign<'a> {
     stop: Stop,
     interruption: Interruption,
     told: Arc<Mutex<String>>,
+    remark: Mutex<String>,
     output: &'a Arc<Output>,
 }
 
@@ -54,7 +58,7 @@ impl<'a> Campaign<'a> {
         let interruption =
             signal::watch(move || asked.request(), move || out.aside(&format!("so far: {}\n", lock(&line))))
                 .map_err(|error| Failure::usage(format!("cannot wait for signals: {error}")))?;
-        Ok(Self { runner, stop, interruption, told, output })
+        Ok(Self { runner, stop, interruption, told, remark: Mutex::default(), output })
     }
 
     /// The signal that ended it, where one did.
@@ -62,8 +66,14 @@ impl<'a> Campaign<'a> {
         &self.interruption
     }
 
-    /// Says how long it takes, unless quiet, where so many trials are `made` already.
-    pub fn announce(&self, planned: &Planned, made: &[Trial]) {
+    /// What the trials so far show: told beside how far it is, until something else is said.
+    pub fn remark(&self, text: &str) {
+        text.clone_into(&mut lock(&self.remark));
+    }
+
+    /// Says how long it takes, unless quiet, where so many trials are `made` already, and how it could take less: `fewer` is the option
+    /// that makes fewer trials.
+    pub fn announce(&self, planned: &Planned, made: &[Trial], fewer: &str) {
         let missing = planned.turns.iter().filter(|turn| !is_made(made, **turn));
         let (count, takes) = missing.fold((0, 0_u64), |(count, takes), turn| {
             (count + 1, takes.saturating_add(planned.each[turn.setting as usize].0))
@@ -71,6 +81,9 @@ impl<'a> Campaign<'a> {
         let trials = if count == 1 { "1 trial".to_owned() } else { format!("{count} trials") };
         let budget = planned.budget.map_or(String::new(), |budget| format!(" of the {} allowed", Span(budget)));
         self.output.note(&format!("{trials} in random order, about {}{budget}\n", Span(Nanos(takes))));
+        if planned.budget.is_none() && Nanos(takes) > LONG {
+            self.output.note(&format!("--budget makes it shorter, by shorter trials; {fewer} by fewer of them\n"));
+        }
     }
 
     /// Makes the trials of `planned` but those already `made`; each is handed to `each`, which says whether to go on.
@@ -138,7 +151,10 @@ impl<'a> Campaign<'a> {
 
     fn tell(&self, planned: &Planned, place: usize, name: &str) {
         let rest: u64 = planned.turns[place..].iter().map(|turn| planned.each[turn.setting as usize].0).sum();
-        let line = format!("[{}/{} trials]  {name}, about {} left", place + 1, planned.turns.len(), Span(Nanos(rest)));
+        let remark = lock(&self.remark);
+        let found = if remark.is_empty() { String::new() } else { format!("; so far {remark}") };
+        let (place, of, left) = (place + 1, planned.turns.len(), Span(Nanos(rest)));
+        let line = format!("[{place}/{of} trials]  {name}, about {left} left{found}");
         if self.output.shows_progress() {
             let style = Style { width: self.output.style().width.saturating_sub(3), ..*self.output.style() };
             let shown: String = style.say(&line).chars().take(style.width).collect();

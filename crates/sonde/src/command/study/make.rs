@@ -5,7 +5,6 @@ use std::sync::Arc;
 use logbook::event::Line;
 use logbook::record::Ended;
 use logbook::study::{Place, Setting, StudyDocument, Trial};
-use measure::unit::Nanos;
 
 use crate::command::deliver;
 use crate::command::result_options::ResultOptions;
@@ -16,9 +15,6 @@ use crate::command::study::trials::Planned;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
-
-/// A study that takes longer says how it could take less.
-const LONG: Nanos = Nanos::secs(120);
 
 /// The planned settings, each with its place and what a reader may call it.
 pub fn settings(planned: &Planned, places: Vec<Place>) -> Vec<Setting> {
@@ -57,10 +53,7 @@ pub fn make(
     let mut stream = Stream::open(result, output)?;
     let mut keeper = Keeper::of(result);
     let made = std::mem::take(&mut study.trials);
-    campaign.announce(planned, &made);
-    if planned.budget.is_none() && planned.takes > LONG {
-        output.note("--budget makes it shorter, by shorter trials; --blocks by fewer of them\n");
-    }
+    campaign.announce(planned, &made, "--blocks");
     let mut each = |trials: &[Trial]| {
         keeper.keep(&|| StudyDocument { trials: trials.to_vec(), ..study.clone() });
         trials.last().is_none_or(|trial| stream.write(&Line::Trial(Box::new(trial.clone()))))

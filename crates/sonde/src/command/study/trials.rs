@@ -2,7 +2,7 @@
 
 use measure::method::Method;
 use measure::study::lengths::{self, Wish};
-use measure::study::{Turn, order};
+use measure::study::{Turn, stretched};
 use measure::unit::Nanos;
 
 use crate::command::study::words::Words;
@@ -60,15 +60,41 @@ pub fn plan(settings: Vec<Words>, blocks: u32, seed: u64, aim: Aim, budget: Opti
             wish.length = length;
         }
     }
-    let words: Vec<Words> = settings.into_iter().zip(&wishes).map(|(words, wish)| with_length(words, *wish)).collect();
+    made_of(settings, &wishes, Stretches { blocks, stretch: 1, seed }, budget)
+}
+
+/// How often each setting is tried, and in which order.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretches {
+    /// Trials of each setting.
+    pub blocks: u32,
+    /// Blocks that have one random order together.
+    pub stretch: u32,
+    /// Of the order.
+    pub seed: u64,
+}
+
+/// Trials of these settings, as long as wished.
+///
+/// # Errors
+/// A setting that its command would refuse.
+pub fn made_of(
+    settings: Vec<Words>,
+    wishes: &[Wish],
+    stretches: Stretches,
+    budget: Option<Nanos>,
+) -> Result<Planned, Failure> {
+    let Stretches { blocks, stretch, seed } = stretches;
+    let words: Vec<Words> = settings.into_iter().zip(wishes).map(|(words, wish)| with_length(words, *wish)).collect();
     let methods = words.iter().map(Words::method).collect::<Result<Vec<_>, _>>()?;
     let each: Vec<Nanos> = wishes.iter().map(|wish| lengths::whole(std::slice::from_ref(wish), 1)).collect();
     let most = wishes.iter().zip(&methods).map(|(wish, method)| most(wish, method)).collect();
-    let turns = order(methods.len() as u32, blocks, seed);
-    Ok(Planned { words, methods, most, each, turns, takes: lengths::whole(&wishes, blocks), budget })
+    let turns = stretched(methods.len() as u32, blocks, stretch, seed);
+    Ok(Planned { words, methods, most, each, turns, takes: lengths::whole(wishes, blocks), budget })
 }
 
-fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
+/// How long a trial of a setting should be.
+pub fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
     let gap = method.schedule.mean_gap();
     let counted = method.stop.count.map(|count| match gap {
         Some(gap) => Nanos(gap.0.saturating_mul(count)),
@@ -83,7 +109,8 @@ fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
         samples.min(MOST).max(aim.least)
     });
     let fixed = words.time().is_some() || counted.is_some();
-    Wish { length, warm_up: method.warm_up_ns, fixed }
+    let least = gap.unwrap_or_default().max(lengths::SHORTEST);
+    Wish { length: if fixed { length } else { length.max(least) }, warm_up: method.warm_up_ns, least, fixed }
 }
 
 fn with_length(mut words: Words, wish: Wish) -> Words {
@@ -99,16 +126,13 @@ fn most(wish: &Wish, method: &Method) -> Nanos {
 }
 
 fn unkept(budget: Nanos, wishes: &[Wish], blocks: u32) -> Failure {
-    let shortest: Vec<Wish> = wishes
-        .iter()
-        .map(|wish| if wish.fixed { *wish } else { Wish { length: lengths::SHORTEST, ..*wish } })
-        .collect();
+    let shortest: Vec<Wish> =
+        wishes.iter().map(|wish| if wish.fixed { *wish } else { Wish { length: wish.least, ..*wish } }).collect();
     let takes = Span(lengths::whole(&shortest, blocks));
-    let what = format!(
-        "{} trials need at least {takes}, and --budget allows {}",
-        wishes.len() * blocks as usize,
-        Span(budget)
-    );
+    let sparse = wishes.iter().any(|wish| !wish.fixed && wish.least > lengths::SHORTEST);
+    let each = if sparse { " with one exchange each" } else { "" };
+    let trials = wishes.len() * blocks as usize;
+    let what = format!("{trials} trials{each} need at least {takes}, and --budget allows {}", Span(budget));
     let seconds = takes.0.0.div_ceil(1_000_000_000);
     Failure::usage(what).hint(format!("--budget {seconds}s, or fewer settings or blocks, or a shorter --warm-up"))
 }
@@ -156,8 +180,12 @@ mod tests {
         assert!(planned.takes <= Nanos::secs(30) && planned.takes > Nanos::secs(29), "{}", planned.takes);
         assert_eq!(planned.words[0].time(), Some(Nanos::secs(1)), "the sparse one is cut");
         let failure = plan(settings(), 7, 1, AIM, Some(Nanos::secs(5))).unwrap_err();
+        assert_eq!(failure.told.hint.as_deref().and_then(|hint| hint.split(',').next()), Some("--budget 18s"));
         assert!(
-            failure.told.what.starts_with("14 trials need at least 12 s, and --budget allows 5 s"),
+            failure
+                .told
+                .what
+                .starts_with("14 trials with one exchange each need at least 18 s, and --budget allows 5 s"),
             "{}",
             failure.told.what
         );

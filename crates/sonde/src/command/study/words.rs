@@ -24,7 +24,7 @@ pub const KNOWN: [(&str, &str, &str); 6] = [
 ];
 
 /// What a study says itself, or has no use for.
-const REFUSED: [(&str, &str); 10] = [
+const REFUSED: [(&str, &str); 11] = [
     ("--json", "give it to the study"),
     ("--json-lines", "give it to the study"),
     ("--output", "-o of the study keeps all records in one document"),
@@ -35,6 +35,7 @@ const REFUSED: [(&str, &str); 10] = [
     ("--cores", "use --cpu, or sweep over cores"),
     ("--quiet", "give it to the study"),
     ("--verbose", "give -v to the study"),
+    ("--profile", "give it to the study, whose own words it stands for"),
 ];
 
 /// A measuring command.
@@ -115,11 +116,7 @@ impl Words {
     /// The same with what `common` says put in where this says nothing of it.
     pub fn with(mut self, common: &Self) -> Self {
         self.host = self.host.or_else(|| common.host.clone());
-        let says_as_much = |own: &Said, said: &Said| {
-            let axis = Axis::of(&said.name).filter(|_| !axis::is_stop(&said.name) && !axis::is_stop(&own.name));
-            own.name == said.name || axis.is_some_and(|axis| axis.owns(&own.name))
-        };
-        let missing = |said: &&Said| !self.options.iter().any(|own| says_as_much(own, said));
+        let missing = |said: &&Said| !self.options.iter().any(|own| says_as_much(&own.name, &said.name));
         let missing: Vec<Said> = common.options.iter().filter(missing).cloned().collect();
         self.options.extend(missing);
         self
@@ -166,11 +163,16 @@ impl Words {
     }
 }
 
+/// Whether an option says something of what another one says: both are of one setting, as `--udp` and `--protocol`.
+pub fn says_as_much(own: &str, other: &str) -> bool {
+    let axis = Axis::of(other).filter(|_| !axis::is_stop(other) && !axis::is_stop(own));
+    own == other || axis.is_some_and(|axis| axis.owns(own))
+}
+
 /// The command or method that `word` may have been meant to name.
 fn meant(word: &str) -> Option<&'static str> {
     let names = COMMANDS.into_iter().chain(KNOWN.iter().map(|(name, ..)| *name));
-    let near = names.map(|name| (argv::distance(word, name), name));
-    near.filter(|(errors, name)| *errors <= 1 + name.len() / 5).min().map(|(_, name)| name)
+    argv::nearest(word, names)
 }
 
 /// For people: as it would be typed.
@@ -189,6 +191,16 @@ impl Table {
     /// Of every command that a trial may be made of.
     pub fn of_measuring() -> Self {
         Self(COMMANDS.iter().flat_map(|command| Self::of(command).0).collect())
+    }
+
+    /// The name that is kept of the option in `token`, and whether it takes a value.
+    pub fn named(&self, token: &str) -> Option<(&str, bool)> {
+        self.0.get(split(token).0).map(|(name, takes)| (name.as_str(), *takes))
+    }
+
+    /// The names that are kept.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(|(name, _)| name.as_str())
     }
 
     /// Whether `token` is one of these options and, where it is, whether the next word is its value.
@@ -225,13 +237,13 @@ impl Table {
             return Ok(None);
         }
         let (written, attached) = split(token);
-        let (name, takes) = self
-            .0
-            .get(written)
-            .ok_or_else(|| Failure::usage(format!("unknown option `{written}`")).hint("sonde rtt --help"))?;
-        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| refused == name) {
+        let known = self.0.get(written);
+        let name = known.map_or(written, |(name, _)| name.as_str());
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
             return Err(Failure::usage(format!("{name} does not work in a study: {why}")));
         }
+        let (name, takes) =
+            known.ok_or_else(|| Failure::usage(format!("unknown option `{written}`")).hint("sonde rtt --help"))?;
         let value = match (takes, attached) {
             (true, Some(value)) => Some(value.to_owned()),
             (true, None) => Some(next().ok_or_else(|| Failure::usage(format!("{name} needs a value")))?),
