@@ -6,7 +6,7 @@ use std::process::Command;
 /// Where the kernel keeps the program that a process runs, whatever became of its file since: another host with the same home may have
 /// put its own copy in the file's place, and so may an upgrade.
 pub const PROGRAM: &str = "/proc/self/exe";
-/// What it is called in lists of processes.
+/// Its name in lists of processes.
 pub const NAME: &str = "sonde";
 
 /// Starts this program again, called by its name.

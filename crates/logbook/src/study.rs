@@ -63,7 +63,7 @@ impl Form for StudyDocument {
 pub enum Question {
     /// Do these differ, by how much, and by which axis?
     Compare {
-        /// How the runs were made.
+        /// The order in which the runs were made.
         design: Design,
         /// When it was judged, where it was to end as soon as it is settled: it ended early where its blocks are fewer than the last
         /// look's runs. Without looks it was judged once.

@@ -77,7 +77,7 @@ pub struct Found {
     pub reverse: Option<Spread>,
     /// The clocks.
     pub clock: Option<ClockDifference>,
-    /// What was said of them beforehand.
+    /// Their agreement as it was said beforehand.
     pub agreement: Option<Agreement>,
 }
 

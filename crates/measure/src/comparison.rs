@@ -21,7 +21,7 @@ pub const ALARMS: f64 = 0.05;
 /// 400 ways to deal their runs out, and six pairs have 64.
 pub const STRETCH: u32 = 3;
 
-/// When a comparison that may end early is judged, and by how much of [`ALARMS`] each time: of three figures together the first look
+/// The moments at which a comparison that may end early is judged, with their parts of [`ALARMS`]: of three figures together the first look
 /// can show a difference just so (3 · 2/400 = 1.5 %), the last has the most for what is hard to see.
 pub const LOOKS: [Look; 3] =
     [Look { runs: 6, alarms: 0.016 }, Look { runs: 9, alarms: 0.012 }, Look { runs: 12, alarms: 0.022 }];
@@ -37,10 +37,10 @@ pub struct Look {
     pub alarms: f64,
 }
 
-/// How the runs were made, and how often they may raise a false alarm.
+/// The order in which the runs were made, and the rate of false alarms that they may raise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// How the runs were made.
+    /// The order in which the runs were made.
     pub design: Design,
     /// A probability, 0 to 1.
     pub alarms: f64,

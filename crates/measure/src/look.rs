@@ -101,7 +101,7 @@ pub struct Leg {
 pub struct Timed {
     /// Number of the round: intervals of the monotonic clock, a count.
     pub round: u64,
-    /// Which of the leg's connections, or sockets, it went by, a number from 0. A handshake makes a connection of its own each time.
+    /// The leg's connection, or socket, that it went by, a number from 0. A handshake makes a connection of its own each time.
     #[serde(default)]
     pub flow: u32,
     /// From the send to the reply, nanoseconds; absent where there was no sound reply in time.

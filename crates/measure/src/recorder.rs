@@ -114,7 +114,7 @@ impl Recorder {
         let index = self.counts.answered;
         self.counts.scheduled += 1;
         self.counts.answered += 1;
-        self.gaps.heard(received);
+        self.gaps.answered(received);
         match received.since(sent) {
             Some(Nanos(response)) => {
                 self.response.record(response);
@@ -168,7 +168,7 @@ impl Recorder {
         self.gaps.unanswered(sent);
     }
 
-    /// Something other than a reply in time came at `now`: the peer, or somebody in its name, is heard.
+    /// Something came at `now` that [`Recorder::answered`] is not told of, or only then: the peer, or somebody in its name, is heard.
     pub fn heard(&mut self, now: Instant) {
         self.gaps.heard(now);
     }

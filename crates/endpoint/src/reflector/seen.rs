@@ -1,6 +1,6 @@
-//! Which requests of a flow of datagrams have come before: a path may double them, and a copy is no further request.
+//! Requests of a flow of datagrams that have come before: a path may double them, and a copy is no further request.
 
-/// How far behind the newest number a copy is still known as one.
+/// So far behind the newest number a copy is still known as one.
 const WINDOW: u64 = 1 << 16;
 const WORDS: u64 = WINDOW / 64;
 

@@ -33,7 +33,7 @@ use crate::stop::Stop;
 use crate::wire::{self, Watched};
 use crate::{random, socket};
 
-/// What the user says of the far side.
+/// The user's knowledge of the far side.
 #[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
     /// The key of authenticated packets.

@@ -31,7 +31,7 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    /// What is wrong with the octets `at` of `text`, a TOML document that is called `name`, and what belongs there.
+    /// The fault of the octets `at` of `text`, a TOML document that is called `name`, and what belongs there.
     pub fn at(text: &str, name: &str, at: Range<usize>, what: String, hint: String) -> Self {
         locate(text, name, Fault { at, what, hint })
     }

@@ -117,9 +117,9 @@ struct Bench<'a> {
 
 /// The connections of a leg.
 struct Flows {
-    /// How many there were.
+    /// Their number.
     count: usize,
-    /// How much longer the slowest group takes than the quickest, where there are several.
+    /// The slowest group's times less the quickest one's, where there are several.
     apart: Option<Shift>,
 }
 
@@ -190,18 +190,18 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// How far connections of one leg at that address are apart, nanoseconds; 0 where that was not shown of any.
+    /// The largest shown difference between connections of one leg at that address, nanoseconds; 0 where none was shown.
     fn apart_by_flow(&self, address: u32) -> f64 {
         let legs = self.evidence.legs.iter().zip(&self.flows).filter(|(leg, _)| leg.address == address);
         legs.filter_map(|(_, flows)| Some(flows.apart?.value_ns)).fold(0.0, f64::max)
     }
 
-    /// Whether a difference of `gap` may be one between connections, which were seen to differ by half of it.
+    /// True where a difference of `gap` may be one between connections, which were seen to differ by half of it.
     fn may_be_of_flows(&self, gap: f64) -> bool {
         2.0 * self.apart_by_flow(self.leg(self.believed).address) >= gap
     }
 
-    /// Whether the believed leg has so few connections that all of them may have gone the same of several ways.
+    /// True where the believed leg has so few connections that all of them may have gone the same of several ways.
     fn has_few_flows(&self) -> bool {
         self.flows[self.believed].count < FLOWS
     }
@@ -270,7 +270,7 @@ impl<'a> Bench<'a> {
             let (kernel, program) = (self.leg(handshake), self.leg(self.believed));
             // Waking comes with every exchange: also with the slow ones, and no handshake is as slow.
             let always =
-                [0.25, 0.5, 0.75, 0.9].iter().all(|q| above(program.sums.at(*q), kernel.sums.at(*q), waking / 2.0));
+                [0.25, 0.5, 0.75, 0.9].iter().all(|q| above(program.sums.at(*q), kernel.sums.at(*q), 0.7 * waking));
             let told = !self.has_few_flows() || is_seldom_as_long(kernel, program, waking / 4.0);
             Some(always && told && waking <= WAKE_UP && (held.leg == handshake || waking >= gap / 2.0))
         };
@@ -345,7 +345,7 @@ fn above(one: Option<Nanos>, other: Option<Nanos>, by: f64) -> bool {
     one.zip(other).is_some_and(|(one, other)| one.0 as f64 >= other.0 as f64 + by)
 }
 
-/// Whether hardly any exchange of `one` takes as long as the middle half of `other` does, `margin` added on both sides.
+/// True where hardly any exchange of `one` takes as long as the middle half of `other` does, `margin` added on both sides.
 fn is_seldom_within(one: &Leg, other: &Leg, margin: f64) -> bool {
     let Some((low, high)) = other.sums.p25_ns.zip(other.sums.p75_ns) else { return true };
     let middle = low.0 as f64 - margin..=high.0 as f64 + margin;
@@ -353,7 +353,7 @@ fn is_seldom_within(one: &Leg, other: &Leg, margin: f64) -> bool {
     within.count() as f64 <= SELDOM * one.sums.answered as f64
 }
 
-/// Whether hardly any exchange of `one` takes as long as that of `other` in the same round, but for `margin`.
+/// True where hardly any exchange of `one` takes as long as that of `other` in the same round, but for `margin`.
 fn is_seldom_as_long(one: &Leg, other: &Leg, margin: f64) -> bool {
     let beside = |round: u64| {
         let place = other.exchanges.binary_search_by_key(&round, |timed| timed.round).ok()?;

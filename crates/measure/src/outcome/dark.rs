@@ -8,17 +8,17 @@ use crate::unit::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dark {
-    /// How many of them there were.
+    /// Their number.
     pub spells: u64,
     /// All of them together, nanoseconds.
     pub total_ns: Nanos,
     /// The same as a share of the run's time, 0 to 1.
     pub share: f64,
-    /// When the longest began, nanoseconds.
+    /// Begin of the longest, nanoseconds from the start of the run.
     pub longest_from_ns: Nanos,
-    /// When the longest ended, nanoseconds.
+    /// End of the longest, nanoseconds from the start of the run.
     pub longest_to_ns: Nanos,
-    /// Whether nothing came any more until the run ended.
+    /// True where nothing came any more until the run ended.
     pub to_the_end: bool,
     /// Requests that left in them and got no reply in time.
     pub unanswered: u64,

@@ -28,7 +28,7 @@ pub struct OneWay {
     pub reverse: Option<Spread>,
     /// The difference of the clocks; absent where nothing was exchanged, or where no steady clock explains the times.
     pub clock: Option<ClockDifference>,
-    /// What was said of the clocks beforehand; absent where nothing was.
+    /// The agreement of the clocks as it was said beforehand; absent where nothing was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
     /// Our own clock.
@@ -50,7 +50,7 @@ pub struct OneWay {
 pub struct Agreement {
     /// Within what they were said to, nanoseconds.
     pub within_ns: Nanos,
-    /// Whether the times of the packets allow it. Then it is the bound of all delays; otherwise these are estimated as if nothing had
+    /// True where the times of the packets allow it. Then it is the bound of all delays; otherwise these are estimated as if nothing had
     /// been said.
     pub holds: bool,
 }

@@ -8,9 +8,9 @@ const KEPT: usize = 32;
 /// A time without a reply of any kind: from the reply before it, or from the start, to the one after it, or to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// When the peer was last heard.
+    /// The instant at which the peer was last heard.
     pub from: Instant,
-    /// When it was heard again.
+    /// The instant at which it was heard again.
     pub to: Instant,
     /// What was sent in it and got no reply in time.
     pub asked: Asked,
@@ -21,9 +21,9 @@ pub struct Gap {
 pub struct Asked {
     /// How many.
     pub count: u64,
-    /// When the first of them left; of none it says nothing.
+    /// The instant at which the first of them left; without meaning where there is none.
     pub first: Instant,
-    /// When the last of them left, likewise.
+    /// The instant at which the last of them left, likewise.
     pub last: Instant,
 }
 
@@ -36,7 +36,7 @@ impl Asked {
 }
 
 impl Gap {
-    /// How long it was.
+    /// Its length.
     pub fn length(&self) -> Nanos {
         self.to.since(self.from).unwrap_or(Nanos::ZERO)
     }
@@ -46,6 +46,8 @@ impl Gap {
 #[derive(Clone, Debug)]
 pub(super) struct Gaps {
     heard: Instant,
+    /// Set where something that left since then got no reply in time.
+    pending: bool,
     /// Shorter ones are not kept.
     least: u64,
     longest: Vec<Gap>,
@@ -58,11 +60,22 @@ impl Gaps {
     pub(super) fn new() -> Self {
         let start = Instant(0);
         let longest = Vec::with_capacity(KEPT);
-        Self { heard: start, least: 0, longest, asked: Asked::default(), asked_since: start }
+        Self { heard: start, pending: false, least: 0, longest, asked: Asked::default(), asked_since: start }
     }
 
     pub(super) fn begin(&mut self, now: Instant) {
         *self = Self { heard: now, asked_since: now, ..Self::new() };
+    }
+
+    /// A reply came at `now`. A loop that waits for each reply has given up what got none by then: without such a request the gap is of no
+    /// interest. One that has more requests out says [`Gaps::heard`] before.
+    #[inline]
+    pub(super) fn answered(&mut self, now: Instant) {
+        if self.pending {
+            self.keep(now);
+            self.pending = false;
+        }
+        self.heard = now;
     }
 
     /// Something came from the peer at `now`.
@@ -73,6 +86,7 @@ impl Gaps {
             self.keep(now);
         }
         self.heard = now;
+        self.pending = false;
     }
 
     /// A request that left at `sent` got no reply in time.
@@ -82,6 +96,7 @@ impl Gaps {
                 (self.asked, self.asked_since) = (Asked::default(), self.heard);
             }
             self.asked.add(sent);
+            self.pending = true;
         } else if let Some(gap) = self.longest.iter_mut().find(|gap| gap.from <= sent && sent <= gap.to) {
             gap.asked.add(sent);
         }

@@ -1,4 +1,4 @@
-//! Which times without a reply are more than lost requests: the path, or the peer, was dark.
+//! Dark time: without any reply, and more than lost requests explain.
 //!
 //! A gap between two replies is dark where
 //!

@@ -1,4 +1,4 @@
-//! Which flows have times alike: groups of them, so that each differs from the next by more than chance and by enough to matter.
+//! Groups of flows whose times are alike: each group differs from the next by more than chance and by enough to matter.
 //!
 //! All flows are asked once in each round, in any order. What disturbs a round disturbs all of it, so within a round only ranks count.
 //! A set of flows is cut in two where the mean ranks of the parts lie farthest apart, if labels dealt anew within the rounds hardly ever
@@ -46,7 +46,7 @@ pub struct Group {
     pub flows: Vec<u32>,
     /// Median over the rounds of the median time in each, with its 95 % interval, nanoseconds. Absent where nothing was answered.
     pub time: Option<Estimate>,
-    /// How much longer its times are than those of the first group, nanoseconds; absent for the first.
+    /// Its times less those of the first group, nanoseconds; absent for the first.
     pub shift: Option<Estimate>,
 }
 

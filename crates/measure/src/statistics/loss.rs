@@ -18,7 +18,7 @@ pub struct PeerCounts {
     pub replied: Option<u64>,
     /// Arrivals that its kernel dropped at its sockets, warm-up included.
     pub dropped: Option<u64>,
-    /// Whether copies that the path made are in neither of the first two.
+    /// True where copies that the path made are in neither of the first two.
     pub unique: bool,
 }
 

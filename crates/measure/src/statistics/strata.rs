@@ -1,4 +1,4 @@
-//! What blocks of runs say about two sides: the Mann–Whitney test within each block, summed over the blocks.
+//! Two sides compared by blocks of runs: the Mann–Whitney test within each block, summed over the blocks.
 //!
 //! Runs of one block were made in random order, so that within it a run of either side could have been any of its runs; what
 //! drifts from block to block is in no difference. With three runs of each side in a block, two blocks have 400 ways to deal
@@ -12,7 +12,7 @@ use super::sides::{Sides, dealt, doubled_ranks};
 /// The runs of one block: the first side's and the second's.
 pub type Block = (Vec<f64>, Vec<f64>);
 
-/// What the blocks say, each by the differences within it: the shift, its interval that leaves out `left_out` (a probability,
+/// The comparison by the differences within each block: the shift, its interval that leaves out `left_out` (a probability,
 /// both sides together), and the exact two-sided probability. A block that lacks a side says nothing. The ends of the interval are
 /// absent where so few runs cannot reach it.
 ///

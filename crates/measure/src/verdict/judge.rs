@@ -111,7 +111,7 @@ pub fn judge(
     settle(warnings)
 }
 
-/// Whether this host or the peer's, as far as they were read, was busy or kept from running: what is told whatever was measured.
+/// Warnings of this host and the peer's, as far as they were read, that they were busy or kept from running.
 pub fn busy(ours: Option<&Environment>, theirs: Option<&Environment>) -> Vec<Warning> {
     let ends = Ends { ours, theirs, same_host: None, own_reflector: false };
     ends.each()

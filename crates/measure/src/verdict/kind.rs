@@ -3,7 +3,7 @@
 use super::Warning;
 
 impl Warning {
-    /// Which end was kept from its CPU, `our` or `the peer's`; `None` of other warnings.
+    /// The end that was kept from its CPU, `our` or `the peer's`; `None` of other warnings.
     pub fn busy_end(&self) -> Option<&str> {
         match self {
             Self::Throttled { end, .. } | Self::Disturbed { end, .. } => Some(end),

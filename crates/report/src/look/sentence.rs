@@ -104,7 +104,7 @@ fn ports(look: &Look, transport: Option<Transport>) -> String {
     }
 }
 
-/// That a host was busy, or kept from running, and the action against it.
+/// The words for hosts that were busy, or kept from running, with the action against it.
 pub(super) fn busy(look: &Look) -> Option<String> {
     let figure = |warning: &Warning| match warning {
         Warning::Disturbed { by, .. } => by.first().cloned(),
@@ -211,7 +211,7 @@ fn without_row(look: &Look, finding: &Finding) -> String {
     format!("{subject}: {cause}{evidence}")
 }
 
-/// That the time of the answer is one of several, where connections of the reference were seen to differ.
+/// The words for an answer that is one of several, where connections of the reference were seen to differ.
 fn by_connection_of_reference(look: &Look) -> Option<String> {
     let reference = look.judgement.believed?.leg;
     let found = look.judgement.findings.iter().find(|finding| finding.of == Subject::Flows { leg: reference })?;

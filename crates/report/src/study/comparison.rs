@@ -303,7 +303,7 @@ fn looks(study: &StudyDocument) -> &[Look] {
     }
 }
 
-/// That a comparison ended early, and by which rule.
+/// The words for a comparison that ended early, with its rule.
 fn early(study: &StudyDocument) -> Option<String> {
     let last = looks(study).last()?.runs;
     let limits = study.comparisons.iter().any(|comparison| !comparison.thresholds.is_empty());

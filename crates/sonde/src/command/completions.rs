@@ -60,13 +60,13 @@ fn with_hint(argument: Arg) -> Arg {
     }
 }
 
-/// What `--over` can begin with, before its `=`.
+/// Words that `--over` can begin with, before its `=`.
 fn settings() -> impl Iterator<Item = &'static str> {
     let all = AXES.into_iter().chain([RATE, CORES]);
     all.map(|axis| if axis.name == "carrier" { "protocol" } else { axis.name })
 }
 
-/// What bash has no word for: hosts that ssh knows, stored runs, and values behind a comma or an equals sign.
+/// Completions that bash has no word for: hosts that ssh knows, stored runs, and values behind a comma or an equals sign.
 const BASH: &str = r#"
 _sonde_hosts() {
     local file

@@ -75,7 +75,7 @@ pub fn run(options: &ExplainOptions, output: &Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Whether there is an explanation of a word.
+/// True where there is an explanation of a word.
 pub fn is_explained(word: &str) -> bool {
     warning_entries(&warnings::page()).iter().chain(&term_entries(GLOSSARY)).any(|entry| entry.is_named(word))
 }

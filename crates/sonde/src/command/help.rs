@@ -5,7 +5,7 @@ use report::layout::{Page, Piece};
 
 use crate::command::argv::nearest;
 use crate::command::explain;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -99,11 +99,6 @@ fn lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut open = false;
     for line in text.trim().lines() {
-        if line == "{exit}" {
-            let status = |line: &str| line.trim().split_once("  ").map(|(status, says)| format!("- {status}: {says}"));
-            lines.extend(exit::TABLE.lines().filter_map(status));
-            continue;
-        }
         let is_code = line.starts_with("    ");
         let line = if is_code { line.to_owned() } else { line.trim().replace('`', "") };
         let continues = open && !is_code && !line.is_empty() && !line.starts_with("- ");
@@ -129,6 +124,16 @@ mod tests {
             assert!(topic.lines[0].ends_with('.') && topic.lines.len() > 2, "{}", topic.name);
             assert!(definition.find_subcommand(topic.name).is_none(), "{}", topic.name);
         }
+    }
+
+    #[test]
+    fn the_topic_has_the_exit_status_of_every_help() {
+        let status = |line: &str| line.trim().split_once("  ").map(|(status, says)| format!("- {status}: {says}"));
+        let table: Vec<String> = crate::exit::TABLE.lines().filter_map(status).collect();
+        let topics = topics();
+        let topic = topics.iter().find(|topic| topic.name == "exit status").unwrap();
+        let told: Vec<&String> = topic.lines.iter().filter(|line| line.starts_with("- ")).collect();
+        assert_eq!(told, table.iter().collect::<Vec<_>>());
     }
 
     #[test]

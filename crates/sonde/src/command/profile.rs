@@ -33,7 +33,7 @@ const BARE: &str = "look";
 pub struct Applied {
     /// The words.
     pub argv: Vec<OsString>,
-    /// What the profile put into them, for whoever asks where a word comes from; absent where there was none.
+    /// The words that the profile put in, for whoever asks where a word comes from; absent where there was none.
     pub told: Option<String>,
     /// Its options that this command has not.
     pub left_out: Option<String>,

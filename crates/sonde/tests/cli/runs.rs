@@ -173,7 +173,7 @@ fn a_record_is_shown_by_its_name() {
 #[test_case(&["compare", "last", "last", "--runs", "3"], "--runs: nothing is measured"; "what live sides have")]
 #[test_case(&["compare", "last", "last", "last"], "two at a time"; "three")]
 #[test_case(&["runs", "--since", "soon"], "how long ago"; "no moment")]
-#[test_case(&["export", "last", "-o", "a.xls"], ".csv, .parquet or .jsonl"; "no form")]
+#[test_case(&["export", "last", "-o", "a.xls"], ".csv, .parquet, .jsonl or .md"; "no form")]
 #[test_case(&["export", "last", "--format", "parquet"], "it goes into a file"; "columns on a screen")]
 fn what_cannot_be_done_is_said(words: &[&str], said: &str) {
     let (folder, _) = folder();

@@ -158,7 +158,7 @@ impl World {
     /// Whether a machine measures now: our program does, told to by its agent.
     pub fn measures(&self, number: usize, option: &str) -> bool {
         let all = self.on(number).unwrap_or_default();
-        all.iter().any(|words| words.contains("/sonde rtt ") && words.contains(option))
+        all.iter().any(|words| words.contains(" sonde rtt ") && words.contains(option))
     }
 
     /// What `sonde lab cloud` says, with these words.

@@ -121,7 +121,10 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         }
         match request.intended {
             Some(due) if self.open => self.recorder.answered_as_scheduled(due, request.sent, received),
-            _ => self.recorder.answered(request.sent, received),
+            _ => {
+                self.recorder.heard(received);
+                self.recorder.answered(request.sent, received);
+            }
         }
         if self.told.samples {
             self.tell(turn, request, Some(received), Fate::Answered);

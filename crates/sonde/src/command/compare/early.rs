@@ -18,7 +18,7 @@ use crate::failure::Failure;
 /// Fewest exchanges that a trial's median is of.
 const FEWEST: u64 = 5;
 
-/// How such a comparison is measured; `None` where it would take longer than one that is judged once, of `runs` runs whose trials are as
+/// The plan of such a comparison; `None` where it would take longer than one that is judged once, of `runs` runs whose trials are as
 /// long as `aim` has them: a length that was said, a stream, or so few exchanges a second that shorter trials would not resolve the
 /// percentiles that are asked for.
 ///
@@ -78,7 +78,7 @@ pub fn settled(study: &StudyDocument, asked: &Asked) -> bool {
     })
 }
 
-/// Whether the answer is there: every limit is kept or exceeded, or without limits the first figure differs. Nothing is settled by a
+/// True where the answer is there: every limit is kept or exceeded, or without limits the first figure differs. Nothing is settled by a
 /// difference that is not shown: how small it must be is for a limit to say.
 fn is_settled(figures: &[ComparedFigure], limits: &[ThresholdHeld]) -> bool {
     if limits.is_empty() {

@@ -16,7 +16,7 @@ const STANDING_FOR: u64 = 2_000;
 /// What is asked of the trials.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// How the runs were made.
+    /// The order in which the runs were made.
     pub design: Design,
     /// When it is judged, where it may end early.
     pub looks: &'static [Look],
@@ -85,7 +85,7 @@ fn incomparable(study: &StudyDocument, second: u32) -> Option<String> {
 }
 
 impl Asked {
-    /// What is compared of streams, or of exchanges.
+    /// The figures that are compared, of streams or of exchanges.
     pub fn list(&self, streams: bool) -> Vec<Figure> {
         let mut list = match (self.figures.is_empty(), streams) {
             (false, _) => self.figures.clone(),
@@ -102,7 +102,7 @@ impl Asked {
     }
 }
 
-/// What the runs of two sides say of each figure.
+/// Each figure of two sides, compared.
 pub fn figures(study: &StudyDocument, second: u32, asked: &Asked) -> Vec<ComparedFigure> {
     let streams = study.trials.iter().filter_map(|trial| trial.record.as_ref()).any(|record| record.stream.is_some());
     let list = asked.list(streams);
@@ -168,7 +168,7 @@ fn worths(study: &StudyDocument, by: Figure, axes: usize) -> Option<Vec<Worth>> 
     worth(axes, &blocks)
 }
 
-/// What becomes of each limit.
+/// Each limit, and what became of it.
 pub fn limits(asked: &Asked, figures: &[ComparedFigure]) -> Vec<ThresholdHeld> {
     asked.thresholds.iter().map(|threshold| held(threshold, figures)).collect()
 }

@@ -41,7 +41,7 @@ pub struct Told {
     pub peer: Option<Nanos>,
     /// What was left of the time to live of our packets.
     pub ttl: Option<u8>,
-    /// Which of the hosts were busy meanwhile.
+    /// Hosts that were busy meanwhile.
     pub busy: Vec<Warning>,
 }
 

@@ -63,7 +63,7 @@ pub fn plan(settings: Vec<Words>, blocks: u32, seed: u64, aim: Aim, budget: Opti
     made_of(settings, &wishes, Stretches { blocks, stretch: 1, seed }, budget)
 }
 
-/// How often each setting is tried, and in which order.
+/// The number of trials of each setting, and their order.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretches {
     /// Trials of each setting.
@@ -93,7 +93,7 @@ pub fn made_of(
     Ok(Planned { words, methods, most, each, turns, takes: lengths::whole(wishes, blocks), budget })
 }
 
-/// How long a trial of a setting should be.
+/// The wanted length of a trial of a setting.
 pub fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
     let gap = method.schedule.mean_gap();
     let counted = method.stop.count.map(|count| match gap {

@@ -163,7 +163,7 @@ impl Words {
     }
 }
 
-/// Whether an option says something of what another one says: both are of one setting, as `--udp` and `--protocol`.
+/// True where an option says something of what another one says: both are of one setting, as `--udp` and `--protocol`.
 pub fn says_as_much(own: &str, other: &str) -> bool {
     let axis = Axis::of(other).filter(|_| !axis::is_stop(other) && !axis::is_stop(own));
     own == other || axis.is_some_and(|axis| axis.owns(own))

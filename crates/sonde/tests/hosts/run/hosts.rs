@@ -207,7 +207,13 @@ fn a_program_that_is_replaced_on_its_host_goes_on() {
     let hosts: String = (1..=2).map(|number| host(number, &way)).collect();
     let plan = lab.write("plan.toml", &format!("port = {}\nrepeats = 3\n{methods}{hosts}", lab.port()));
     let mut child = lab.start(&[&plan, "--no-check", "--json", "-o", &lab.path("run.json").display().to_string()]);
-    wait::until("h2 serves", || agent_of("127.0.0.2").is_some());
+    let done = || {
+        let output = lab.command(&["show", "last", "--json"]).output().unwrap();
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        run["cells"].as_array().map_or(0, Vec::len)
+    };
+    // Both have measured or served by then.
+    wait::until("a cell is there", || done() >= 1);
     // As a host with the same home does, or an upgrade.
     for entry in std::fs::read_dir(lab.path(".cache/sonde")).unwrap() {
         std::fs::remove_dir_all(entry.unwrap().path()).unwrap();

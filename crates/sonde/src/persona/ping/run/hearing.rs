@@ -234,7 +234,7 @@ pub struct Names {
     known: BTreeMap<IpAddr, String>,
 }
 
-/// Whether a destination is an address, which `inet_aton` also takes as `0`, `127.1` or `0x7f000001`.
+/// True for a destination that is an address, which `inet_aton` also takes as `0`, `127.1` or `0x7f000001`.
 fn is_number(text: &str) -> bool {
     let is_part = |part: &str| {
         let hexadecimal = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
