@@ -114,7 +114,6 @@ impl Recorder {
         let index = self.counts.answered;
         self.counts.scheduled += 1;
         self.counts.answered += 1;
-        self.gaps.answered(received);
         match received.since(sent) {
             Some(Nanos(response)) => {
                 self.response.record(response);
@@ -163,12 +162,18 @@ impl Recorder {
         }
     }
 
+    /// A loop that waits for each reply had all of them until it sent at `at`.
+    pub fn heard_until(&mut self, at: Instant) {
+        self.gaps.heard_until(at);
+    }
+
     /// The request that left at `sent` was given up, or its reply came too late.
     pub fn unanswered(&mut self, sent: Instant) {
         self.gaps.unanswered(sent);
     }
 
-    /// Something came at `now` that [`Recorder::answered`] is not told of, or only then: the peer, or somebody in its name, is heard.
+    /// Something came at `now`: the peer, or somebody in its name, is heard. Replies of an open loop need no such note; a closed one notes them
+    /// all, or the first after a request that was [`Recorder::unanswered`] and before that one [`Recorder::heard_until`].
     pub fn heard(&mut self, now: Instant) {
         self.gaps.heard(now);
     }

@@ -128,6 +128,11 @@ impl Edges {
         self.settle();
     }
 
+    /// The loop looks up after its next exchange, whatever is due.
+    pub fn look_up(&mut self, now: Instant) {
+        self.first = now;
+    }
+
     /// Whether stamps have to be looked after at `now`.
     pub fn stamp_due(&self, now: Instant) -> bool {
         now >= self.stamp

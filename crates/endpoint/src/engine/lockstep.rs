@@ -41,6 +41,8 @@ pub struct Lockstep<'a, L, W> {
     timeout: Nanos,
     /// No reply is waited for any longer.
     last_call: Instant,
+    /// Set by a request without a reply, until one comes: the loop looks up at each edge meanwhile.
+    silent: bool,
 }
 
 /// What became of one request.
@@ -76,6 +78,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             sequence: Sequence::default(),
             timeout,
             last_call: Instant::NEVER,
+            silent: false,
         }
     }
 
@@ -158,6 +161,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     if let Some(ended) = self.missed(other, seq, intended, sent) {
                         return (ended, received);
                     }
+                    edges.look_up(received);
                 }
             }
             seq += 1;
@@ -213,11 +217,16 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         (sent, self.await_answer(seq, sent.after(self.timeout).min(self.last_call)))
     }
 
-    /// Whether a sound answer came before its timeout; a coarse wait may have ended after it.
+    /// Whether a sound answer came before its timeout; a coarse wait may have ended after it. The first after one that did not come is noted.
     #[cold]
-    fn in_time(&self, answer: Answer, sent: Instant, received: Instant) -> Answer {
+    fn in_time(&mut self, answer: Answer, sent: Instant, received: Instant) -> Answer {
         match answer {
             Answer::Sound if received > sent.after(self.timeout) => Answer::Late,
+            Answer::Sound if self.silent => {
+                self.recorder.heard(received);
+                self.silent = false;
+                Answer::Sound
+            }
             other => other,
         }
     }
@@ -308,7 +317,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         }
         self.recorder.ended(fate, &mut self.sequence, seq - self.base, super::slip(intended, sent));
         if matches!(answer, Answer::Nothing | Answer::Late) {
+            self.recorder.heard_until(sent);
             self.recorder.unanswered(sent);
+            self.silent = true;
         }
         if !matches!(answer, Answer::Nothing) {
             self.recorder.heard(self.flow.link.now());
@@ -370,7 +381,11 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         if self.spells.pauses() {
             self.flow.link.stamp_arrivals(false);
         }
-        edges.set_stamp(self.spells.end(self.flow.link.now()));
+        let now = self.flow.link.now();
+        edges.set_stamp(self.spells.end(now));
+        if self.silent {
+            edges.look_up(now);
+        }
         ended
     }
 

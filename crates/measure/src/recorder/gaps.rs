@@ -67,15 +67,11 @@ impl Gaps {
         *self = Self { heard: now, asked_since: now, ..Self::new() };
     }
 
-    /// A reply came at `now`. A loop that waits for each reply has given up what got none by then: without such a request the gap is of no
-    /// interest. One that has more requests out says [`Gaps::heard`] before.
-    #[inline]
-    pub(super) fn answered(&mut self, now: Instant) {
-        if self.pending {
-            self.keep(now);
-            self.pending = false;
+    /// The peer was heard at `at` last, or before: what came until then asked for no note.
+    pub(super) fn heard_until(&mut self, at: Instant) {
+        if !self.pending {
+            self.heard = self.heard.max(at);
         }
-        self.heard = now;
     }
 
     /// Something came from the peer at `now`.
@@ -122,7 +118,9 @@ impl Gaps {
     /// All that were kept, in the order of time. The last one lasts to `end`, or as long as was asked in it.
     pub(super) fn finish(mut self, end: Instant) -> Vec<Gap> {
         let asked_until = if self.asked_since == self.heard { self.asked.last } else { end };
-        self.keep(end.max(asked_until));
+        if self.pending {
+            self.keep(end.max(asked_until));
+        }
         self.longest.sort_unstable_by_key(|gap| gap.from);
         self.longest
     }

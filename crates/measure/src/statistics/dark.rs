@@ -121,6 +121,7 @@ mod tests {
             let sent = now;
             if let Some(took) = reply(sent).filter(|took| *took <= TIMEOUT) {
                 now = now.after(took);
+                recorder.heard(now);
                 recorder.answered(sent, now);
             } else {
                 now = now.after(TIMEOUT).min(end);
@@ -222,6 +223,7 @@ mod tests {
         recorder.begin(Instant(0), None);
         let mut sequence = Sequence::default();
         for n in 0..100 {
+            recorder.heard(Instant(n * 1_000 + 900));
             recorder.answered(Instant(n * 1_000), Instant(n * 1_000 + 900));
         }
         for n in 0..16 {
@@ -229,6 +231,7 @@ mod tests {
             recorder.unanswered(Instant(100_000 + n));
         }
         for n in 0..100 {
+            recorder.heard(Instant(1_000_000_900 + n));
             recorder.answered(Instant(1_000_000_000 + n), Instant(1_000_000_900 + n));
         }
         assert_eq!(dark(&recorder.finish(Instant(1_000_002_000))), None);
