@@ -161,7 +161,6 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     if let Some(ended) = self.missed(other, seq, intended, sent) {
                         return (ended, received);
                     }
-                    edges.look_up(received);
                 }
             }
             seq += 1;
@@ -173,6 +172,10 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                     && let Some(ended) = self.stamp_some(&mut seq, last, &mut pacer, &mut due, &mut edges)
                 {
                     return (ended, self.flow.link.now());
+                }
+                // The wait for what did not come passed an edge: the next reply is looked at as well.
+                if self.silent {
+                    edges.look_up(received);
                 }
             }
         }
@@ -381,11 +384,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         if self.spells.pauses() {
             self.flow.link.stamp_arrivals(false);
         }
-        let now = self.flow.link.now();
-        edges.set_stamp(self.spells.end(now));
-        if self.silent {
-            edges.look_up(now);
-        }
+        edges.set_stamp(self.spells.end(self.flow.link.now()));
         ended
     }
 

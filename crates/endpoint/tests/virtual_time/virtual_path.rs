@@ -307,6 +307,16 @@ fn a_path_that_goes_dark_for_three_seconds_is_told_so(
 }
 
 #[test]
+fn each_tenth_lost_is_no_dark_time() {
+    let seen =
+        run(&Asked { window: Some(1), ..count(200) }, Path::seeded(5).delay(MS).lose((1..=20).map(|n| n * 10 - 1)));
+    let recording = &seen.run.recording;
+    assert_eq!((recording.counts.lost, measure::statistics::dark::dark(recording)), (20, None));
+    let gaps = recording.gaps.iter().flatten();
+    assert!(gaps.clone().count() >= 19 && gaps.clone().all(|gap| gap.asked.count <= 1), "{:?}", recording.gaps);
+}
+
+#[test]
 fn a_peer_that_stands_still_is_dark_though_all_its_replies_come() {
     let seen = run(
         &Asked { window: Some(1), ..count(2_000) },
