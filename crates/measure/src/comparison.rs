@@ -32,7 +32,7 @@ pub const LOOKS: [Look; 3] =
 pub struct Look {
     /// Runs of each side that are made by then, a count.
     pub runs: u32,
-    /// How often it may call sides different that are not, a probability 0 to 1: its part of the 5 % that all looks have together. Its
+    /// Rate of false alarms allowed to it, a probability 0 to 1: its part of the 5 % that all looks have together. Its
     /// intervals leave out as much.
     pub alarms: f64,
 }
@@ -255,7 +255,7 @@ struct Found {
 }
 
 impl Found {
-    /// Of differences and of ratios.
+    /// Both comparisons in one: of differences and of ratios.
     fn of(plain: Option<Sides>, ratio: Option<Sides>) -> Self {
         Self {
             difference: plain.map(|sides| sides.shift),

@@ -220,7 +220,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
         (sent, self.await_answer(seq, sent.after(self.timeout).min(self.last_call)))
     }
 
-    /// Whether a sound answer came before its timeout; a coarse wait may have ended after it. The first after one that did not come is noted.
+    /// The answer, late where it came after its timeout: a coarse wait may have ended after it. The first after one that did not come is noted.
     #[cold]
     fn in_time(&mut self, answer: Answer, sent: Instant, received: Instant) -> Answer {
         match answer {

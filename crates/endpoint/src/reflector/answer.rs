@@ -54,7 +54,7 @@ pub struct Answerer<'a, L> {
     counts: &'a FlowCount,
     /// Which requests came before; of datagrams.
     seen: Seen,
-    /// Whether the request in hand did.
+    /// Set where the request in hand came before.
     again: bool,
     buffer: Vec<u8>,
     request_head: usize,

@@ -87,11 +87,11 @@ pub struct FlowCount {
     pub received: AtomicU64,
     /// Of those, requests marked as warm-up.
     pub warm_up: AtomicU64,
-    /// Of those, recorded ones that had come before: copies that the path made.
+    /// Copies among the recorded requests, which the path made.
     pub again: AtomicU64,
     /// Replies sent.
     pub replied: AtomicU64,
-    /// Of those, replies to such copies.
+    /// Replies to such copies.
     pub replied_again: AtomicU64,
     /// Whether a connection carries it now.
     taken: AtomicBool,

@@ -12,14 +12,14 @@ pub struct Gap {
     pub from: Instant,
     /// The instant at which it was heard again.
     pub to: Instant,
-    /// What was sent in it and got no reply in time.
+    /// Requests that left in it and got no reply in time.
     pub asked: Asked,
 }
 
 /// Requests of a gap that got no reply in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// The instant at which the first of them left; without meaning where there is none.
     pub first: Instant,
