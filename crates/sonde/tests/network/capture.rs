@@ -24,8 +24,10 @@ use crate::scene::{Sample, Scene, counts, document, installed, let_ping, number,
 const EXCHANGES: u64 = 6_000;
 /// At least so many are to be compared.
 const LEAST: usize = 600;
-/// So far apart may medians lie.
+/// So far apart may medians lie, nanoseconds: the capture's stamp is taken before the driver's.
 const APART: u64 = 2_000;
+/// Or by so many parts of what they are, where this machine makes everything slow, what lies between the two stamps too.
+const PARTS: u64 = 20;
 /// Nothing listens at this port: a segment to it marks the end of what is captured.
 const MARK: u16 = 9;
 
@@ -102,7 +104,8 @@ impl Seen {
     /// What the kernel's time stamps say of the time outside this host is what the capture says.
     fn agrees(&self, took: &[u64]) {
         let apart = self.report(took);
-        assert!(apart <= APART, "{apart} ns apart");
+        let allowed = APART.max(median(took.iter().copied()) / PARTS);
+        assert!(apart <= allowed, "{apart} ns apart, {allowed} allowed");
     }
 
     fn report(&self, took: &[u64]) -> u64 {
