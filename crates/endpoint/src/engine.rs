@@ -14,12 +14,13 @@ pub mod pacing;
 pub mod spell;
 pub mod split;
 pub mod stream;
+mod turns;
 pub mod warm_up;
 pub mod windowed;
 
 use measure::event::{Counts, Event, Exchange, Fate};
 use measure::method::{Method, Traffic};
-use measure::recorder::{Recorder, Recording};
+use measure::recorder::{FlowCounts, Recorder, Recording};
 use measure::trace::Trace;
 use measure::unit::{Instant, Nanos};
 use protocol::link::{Fault, Link};
@@ -87,6 +88,15 @@ impl Told<'_> {
         self.method.stop.count.map(|count| count / threads + u64::from(thread < count % threads))
     }
 
+    /// How long one of several connections that take turns is used at a stretch: so long that finding everything cold again costs little beside
+    /// it, and so short that each has its turn often. Absent where they do not take turns.
+    fn turn(&self) -> Option<Nanos> {
+        let flows = self.method.spread.in_turn.then_some(u64::from(self.method.spread.connections))?;
+        let stop = &self.method.stop;
+        let length = stop.after_ns.filter(|_| stop.count.is_none()).map_or(0, |length| length.0 / flows / TURNS);
+        Some(Nanos(length).clamp(SHORTEST_TURN, LONGEST_TURN))
+    }
+
     /// Values this thread may keep as they came.
     fn exact(&self) -> usize {
         let all = measure::recorder::EXACT / self.threads as usize;
@@ -94,6 +104,13 @@ impl Told<'_> {
         self.share_of_count().map_or(all, |count| usize::try_from(count).unwrap_or(all).clamp(16, all))
     }
 }
+
+/// Turns of each connection in a run by time.
+const TURNS: u64 = 64;
+/// No turn is shorter, unless one exchange is.
+const SHORTEST_TURN: Nanos = Nanos::millis(1);
+/// No turn is longer but by one exchange.
+const LONGEST_TURN: Nanos = Nanos::millis(50);
 
 /// How often it is looked whether the reader of a ring keeps up, events.
 const LOOK: u32 = 1_024;
@@ -208,10 +225,18 @@ fn fate_of(fault: Fault) -> Fate {
 }
 
 /// Ends a recorder and what belongs to it, and tells of the second that was cut short.
-fn finish(thread: u32, mut recorder: Recorder, at: Instant, splits: Splits, ended: Ended, mut outlet: Outlet) -> Run {
+fn finish(
+    thread: u32,
+    mut recorder: Recorder,
+    flows: Vec<FlowCounts>,
+    at: Instant,
+    splits: Splits,
+    ended: Ended,
+    mut outlet: Outlet,
+) -> Run {
     if let Some(second) = recorder.last_second(at) {
         outlet.push(Event::Second { thread, second });
     }
     outlet.finish();
-    Run { recording: recorder.finish(at), splits, ended, warmed: Warmed::default() }
+    Run { recording: Recording { flows, ..recorder.finish(at) }, splits, ended, warmed: Warmed::default() }
 }

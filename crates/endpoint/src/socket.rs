@@ -16,7 +16,7 @@ pub mod tuning;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::AsFd;
 
-use measure::method::{SocketOptions, Waiting};
+use measure::method::{SocketOptions, SourcePorts, Waiting};
 use measure::unit::{Instant, Nanos};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -96,20 +96,42 @@ pub fn prepare(socket: &Socket, peer: SocketAddr, options: &SocketOptions) -> Re
     if let Some(interface) = &options.interface {
         set(peer, "interface", || socket.bind_device(Some(interface.as_bytes())))?;
     }
-    if let Some(local) = options.bind {
-        if local.is_ipv4() != peer.is_ipv4() {
-            let cause = std::io::Error::new(
-                std::io::ErrorKind::InvalidInput,
-                format!("{local} and {} are of different IP versions", peer.ip()),
-            );
-            return Err(EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::LocalVersion));
-        }
-        let address = SockAddr::from(beside(local, 0, peer));
-        socket.bind(&address).map_err(|cause| {
-            EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::NotOfThisHost { local })
-        })?;
+    if let Some(local) = options.bind.filter(|local| local.is_ipv4() != peer.is_ipv4()) {
+        let cause = std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            format!("{local} and {} are of different IP versions", peer.ip()),
+        );
+        return Err(EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::LocalVersion));
     }
-    Ok(())
+    match options.source_ports {
+        Some(ports) => bind_port(socket, peer, options.bind.unwrap_or_else(|| any(peer)), ports),
+        None => options.bind.map_or(Ok(()), |local| {
+            socket.bind(&SockAddr::from(beside(local, 0, peer))).map_err(|cause| {
+                EndpointError::new(Step::Set("local address"), peer, cause).with_hint(Hint::NotOfThisHost { local })
+            })
+        }),
+    }
+}
+
+/// Binds to the first of `ports` that is free.
+fn bind_port(socket: &Socket, peer: SocketAddr, local: IpAddr, ports: SourcePorts) -> Result<(), EndpointError> {
+    if socket.r#type().is_ok_and(|kind| kind == Type::STREAM) {
+        // The port of a connection that was closed a moment ago is taken over (TIME_WAIT).
+        set(peer, "source port", || socket.set_reuse_address(true))?;
+    }
+    let mut taken = None;
+    for port in ports.first..=ports.last {
+        match socket.bind(&SockAddr::from(beside(local, port, peer))) {
+            Ok(()) => return Ok(()),
+            Err(cause) if cause.kind() == std::io::ErrorKind::AddrInUse => taken = Some(cause),
+            Err(cause) => {
+                let error = EndpointError::new(Step::Set("source port"), peer, cause);
+                return Err(error.with_hint(Hint::NotOfThisHost { local }));
+            }
+        }
+    }
+    let cause = taken.unwrap_or_else(|| std::io::ErrorKind::AddrInUse.into());
+    Err(EndpointError::new(Step::Set("source port"), peer, cause).with_hint(Hint::PortsTaken { ports }))
 }
 
 /// Our own address towards `peer`: a link-local one is of the interface that the peer's is of.

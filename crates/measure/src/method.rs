@@ -22,7 +22,7 @@ mod traffic;
 
 pub use asked::{Asked, Far, default};
 pub use axis::{
-    Carrier, Direction, LoopKind, Pacing, Pattern, Schedule, Sending, Settled, SocketOptions, Spread, Stamps, Stop,
+    Carrier, Direction, LoopKind, Pacing, Pattern, Schedule, Sending, Settled, SocketOptions, SourcePorts, Spread, Stamps, Stop,
     Waiting, Window,
 };
 pub use check::{
@@ -86,6 +86,12 @@ impl Method {
         }
     }
 
+    /// The socket options of connection `flow`, from 0: its source ports are its own.
+    pub fn options_of(&self, flow: u32) -> SocketOptions {
+        let ports = self.socket.source_ports.map(|ports| ports.of_flow(flow, self.spread.connections));
+        SocketOptions { source_ports: ports, ..self.socket.clone() }
+    }
+
     /// Whether a reflector of ours has to be on the far side.
     pub fn needs_reflector(&self) -> bool {
         matches!(self.traffic.carrier(), Carrier::Tcp | Carrier::Udp)
@@ -110,6 +116,12 @@ impl fmt::Display for Method {
         }
         if self.spread.connections > 1 {
             write!(f, " · {} connections", self.spread.connections)?;
+        }
+        if self.spread.in_turn {
+            f.write_str(" in turn")?;
+        }
+        if let Some(ports) = self.socket.source_ports {
+            write!(f, " · source port {ports}")?;
         }
         if self.spread.threads > 1 {
             write!(f, " on {} threads", self.spread.threads)?;

@@ -4,6 +4,7 @@
 //! warned of is in [`crate::verdict`].
 
 pub mod dark;
+pub mod flows;
 pub mod one_way;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
 use dark::Dark;
+use flows::Flows;
 use one_way::OneWay;
 
 /// What was found.
@@ -73,6 +75,9 @@ pub struct Outcome {
     pub one_way: Option<OneWay>,
     /// What each connection's socket really got.
     pub sockets: Vec<SocketFacts>,
+    /// The connections apart; absent of one alone, and where the engine does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Flows>,
 }
 
 /// A distribution of times in nanoseconds.
@@ -281,6 +286,10 @@ pub struct Split {
 pub struct SocketFacts {
     /// Our address and port.
     pub local: String,
+    /// The next hop by which this host sends what leaves the socket, as address and interface, by its routing table; absent of one connection
+    /// alone, and where it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_hop: Option<String>,
     /// The peer's address and port.
     pub remote: String,
     /// Send buffer, bytes, as the kernel counts it.

@@ -23,7 +23,7 @@ use course::Course;
 use gaps::Gaps;
 pub use gaps::{Asked, Gap};
 pub use order::{Arrivals, LossPeriods, Sequence};
-pub use recording::{Held, HeldBack, Recording};
+pub use recording::{FlowCounts, Held, HeldBack, Recording};
 use thinning::Thinning;
 pub use thinning::{Kept, Series};
 use values::Extremes;
@@ -52,6 +52,8 @@ pub struct Recorder {
     held_back: HeldBack,
     sent_until: Option<Instant>,
     gaps: Gaps,
+    /// The connection of which answers come now.
+    flow: u32,
 }
 
 /// State at the start of the present second.
@@ -93,7 +95,14 @@ impl Recorder {
             held_back: HeldBack::default(),
             sent_until: None,
             gaps: Gaps::new(),
+            flow: 0,
         }
+    }
+
+    /// What is answered from here on is answered over connection `flow`.
+    #[inline]
+    pub fn over(&mut self, flow: u32) {
+        self.flow = flow;
     }
 
     /// Recording starts at `now`; `first` is how long the very first exchange of the warm-up took.
@@ -117,7 +126,7 @@ impl Recorder {
         match received.since(sent) {
             Some(Nanos(response)) => {
                 self.response.record(response);
-                self.thinning.offer(index, response, 0);
+                self.thinning.offer(Kept { index, response, slip: 0, flow: self.flow });
             }
             None => self.clock_stepped(),
         }
@@ -139,7 +148,7 @@ impl Recorder {
             services.record(service);
             slips.record(slip);
         }
-        self.thinning.offer(index, response, slip);
+        self.thinning.offer(Kept { index, response, slip, flow: self.flow });
     }
 
     #[cold]
@@ -302,6 +311,7 @@ impl Recorder {
             held_back: self.held_back,
             sent_until: self.sent_until,
             gaps: vec![self.gaps.finish(now)],
+            flows: Vec::new(),
         }
     }
 }

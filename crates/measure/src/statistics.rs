@@ -2,6 +2,7 @@
 
 pub mod correlation;
 pub mod dark;
+pub mod flows;
 pub mod groups;
 pub mod jitter;
 pub mod loss;

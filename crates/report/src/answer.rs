@@ -10,6 +10,7 @@ use measure::answer::Class;
 use measure::interval::arrivals::Datagrams;
 use measure::method::{Carrier, Direction, LoopKind, Method, Traffic};
 use measure::origin::Verdict;
+use measure::outcome::flows::FlowGroup;
 use measure::outcome::{Distribution, Outcome};
 use measure::probes::Probes;
 use measure::throughput::Throughput;
@@ -213,6 +214,9 @@ fn times(outcome: &Outcome, method: &Method) -> String {
         LoopKind::Open if method.schedule.has_instants() => "response time ",
         _ => "",
     };
+    if let Some(groups) = outcome.flows.as_ref().and_then(|flows| flows.groups.as_ref()).filter(|groups| groups.len() > 1) {
+        return by_connection(groups, name);
+    }
     let at = |q: f64| quantile(response, q);
     match (at(0.5), at(0.99), response.min_ns, response.max_ns) {
         (Some(p50), Some(p99), ..) => format!("{name}p50 {p50}, p99 {p99}"),
@@ -223,6 +227,15 @@ fn times(outcome: &Outcome, method: &Method) -> String {
         (None, _, Some(min), _) => format!("{min} in 1 round trip"),
         _ => "no time".to_owned(),
     }
+}
+
+/// `p50 13.9 µs over 35 connections, 358 µs over 29`: no one number where connections differ.
+fn by_connection(groups: &[FlowGroup], name: &str) -> String {
+    let time = |group: &FlowGroup| number::time(group.time?.value_ns);
+    let mut parts = groups.iter().filter_map(|group| Some((time(group)?, group.flows.len() as u64)));
+    let first = parts.next().map(|(time, flows)| format!("{time} over {}", number::count(flows, "connection", "connections")));
+    let others = parts.map(|(time, flows)| format!("{time} over {}", grouped(flows)));
+    format!("{name}p50 {}", first.into_iter().chain(others).collect::<Vec<_>>().join(", "))
 }
 
 fn quantile(distribution: &Distribution, q: f64) -> Option<String> {

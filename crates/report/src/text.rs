@@ -6,6 +6,7 @@
 pub(crate) mod column;
 mod facts;
 mod figures;
+mod flows;
 mod load;
 mod one_way;
 mod probes;
@@ -37,6 +38,7 @@ pub fn render(record: &Record, style: &Style) -> String {
     if let Some(stream) = &record.stream {
         stream::figures(&mut page, stream);
     }
+    flows::tell(&mut page, record);
     page.paragraph(INDENT, &Piece::new("method", Tone::Faint), LABEL, &method(record, &answer));
     if let Some(outcome) = &record.outcome {
         if let Some(split) = &outcome.split {

@@ -10,7 +10,7 @@ use crate::command::everywhere::Everywhere;
 use crate::command::measuring::Measuring;
 use crate::command::{
     agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man,
-    matrix, orientation, pages, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput,
+    matrix, orientation, pages, paths, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput,
     why,
 };
 use crate::exit::Exit;
@@ -42,6 +42,13 @@ enum Command {
     Look(look::options::LookOptions),
     #[command(flatten)]
     Measuring(Measuring),
+    /// Find out whether connections to a host differ by their source port: groups of them, latency and loss of each
+    ///
+    /// Routers, network cards and servers choose a path, a queue or a CPU by addresses and ports, so two runs of one command may measure
+    /// two paths. Many connections are measured in turn, one request at a time, in random order. Those that differ by more than chance and by
+    /// more than 2 us or 5 % are told as groups.
+    #[command(after_help = paths::EXAMPLES, after_long_help = format!("{}\n{}", paths::EXAMPLES, crate::exit::TABLE))]
+    Paths(rtt::options::RttOptions),
     /// Compare methods, hosts, settings or stored records: the difference, its interval and the effect of each setting
     ///
     /// Live sides run in random order, one process per run. Where the methods differ in several settings, sonde also changes one at a
@@ -185,6 +192,7 @@ fn with_command_meant(mut failure: Failure, bare: Option<&Bare>) -> Failure {
 fn act(command: Command, words: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     match command {
         Command::Measuring(Measuring::Rtt(options)) => rtt::run(options, words, output),
+        Command::Paths(options) => paths::run(options, words, output),
         Command::Measuring(Measuring::Load(options)) => load::run(options, words, output),
         Command::Measuring(Measuring::Throughput(options)) => throughput::run(options, &words, output),
         Command::Compare(options) => compare::run(&options, words, output),

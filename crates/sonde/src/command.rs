@@ -24,6 +24,7 @@ pub mod matrix;
 pub mod measuring;
 pub mod orientation;
 pub mod pages;
+pub mod paths;
 pub mod peer;
 pub mod profile;
 pub mod reference;

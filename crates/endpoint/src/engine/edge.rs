@@ -27,6 +27,8 @@ pub struct Edges {
     /// From one glance to the next: never longer than a request's timeout.
     grain: Nanos,
     stamp: Instant,
+    /// When it is the next connection's turn.
+    turn: Instant,
     end: Instant,
     /// When replies are no longer waited for.
     last_call: Instant,
@@ -50,6 +52,7 @@ impl Edges {
             grain,
             glance: start.after(grain),
             stamp: Instant::NEVER,
+            turn: told.turn().map_or(Instant::NEVER, |length| start.after(length)),
             end,
             last_call: told.method.stop.linger_ns.map_or(Instant::NEVER, |linger| end.after(linger)),
             settling,
@@ -128,6 +131,16 @@ impl Edges {
         self.settle();
     }
 
+    /// Whether the turn of the connection in use is over at `now`; then the next one lasts `length`.
+    pub fn turn_over(&mut self, now: Instant, length: Nanos) -> bool {
+        let over = now >= self.turn;
+        if over {
+            self.turn = now.after(length);
+            self.settle();
+        }
+        over
+    }
+
     /// The loop looks up after its next exchange, whatever is due.
     pub fn look_up(&mut self, now: Instant) {
         self.first = now;
@@ -140,7 +153,7 @@ impl Edges {
 
     fn settle(&mut self) {
         self.next = self.second.min(self.watch).min(self.glance).min(self.end);
-        self.first = self.next.min(self.stamp);
+        self.first = self.next.min(self.stamp).min(self.turn);
     }
 }
 

@@ -8,15 +8,13 @@ use crate::engine::lockstep::Lockstep;
 use crate::engine::windowed::Windowed;
 use crate::engine::{Flow, Outlet, Run, Told};
 
-/// Runs `flows` as the method says, on this thread, until it ends.
-pub fn run<L: Link, W: Wire>(mut flows: Vec<Flow<L, W>>, told: Told<'_>, outlet: Outlet) -> Run {
-    match flows.pop() {
-        Some(only) if flows.is_empty() && one_at_a_time(told.method) => Lockstep::new(only, told, outlet).run(),
-        Some(last) => {
-            flows.push(last);
-            Windowed::new(flows, told, outlet).run()
-        }
-        None => unreachable!("a thread is started for at least one connection"),
+/// Runs `flows`, at least one, as the method says, on this thread, until it ends.
+pub fn run<L: Link, W: Wire>(flows: Vec<Flow<L, W>>, told: Told<'_>, outlet: Outlet) -> Run {
+    let one = flows.len() == 1 || told.method.spread.in_turn;
+    if one && one_at_a_time(told.method) {
+        Lockstep::new(flows, told, outlet).run()
+    } else {
+        Windowed::new(flows, told, outlet).run()
     }
 }
 

@@ -1,6 +1,6 @@
-//! One request outstanding on one connection: send, wait, stamp, record.
+//! One request outstanding: send, wait, stamp, record. Over one connection, or over several that take turns.
 //!
-//! The loop that says what a transaction costs, and so the one that must cost least itself.
+//! The loop that says what a transaction costs, and so the one that must cost least itself: whose turn it is hides behind the next edge.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -17,6 +17,7 @@ use super::edge::Edges;
 use super::pacing::Pacer;
 use super::spell::Spells;
 use super::split::{Splits, StampedExchange};
+use super::turns::Turns;
 use super::warm_up::{Trial, WarmUp, Warmed};
 use super::{Ended, Flow, Outlet, Run, Told, fate_of, finish, sample};
 
@@ -26,7 +27,9 @@ const REMEMBERED: usize = 4_096;
 /// The engine for a window of one.
 #[derive(Debug)]
 pub struct Lockstep<'a, L, W> {
+    /// The connection in use.
     flow: Flow<L, W>,
+    turns: Turns<L, W>,
     told: Told<'a>,
     outlet: Outlet,
     recorder: Recorder,
@@ -59,14 +62,21 @@ enum Answer {
 }
 
 impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
-    /// An engine for `flow`.
-    pub fn new(mut flow: Flow<L, W>, told: Told<'a>, outlet: Outlet) -> Self {
-        flow.wire.open(&mut flow.request);
-        let recorder = Recorder::new(told.method.loop_kind(), told.exact());
+    /// An engine for `flows`, at least one.
+    ///
+    /// # Panics
+    /// Without a flow.
+    pub fn new(mut flows: Vec<Flow<L, W>>, told: Told<'a>, outlet: Outlet) -> Self {
+        flows.iter_mut().for_each(|flow| flow.wire.open(&mut flow.request));
+        let flow = flows.swap_remove(0);
+        let mut recorder = Recorder::new(told.method.loop_kind(), told.exact());
+        recorder.over(flow.index);
+        let turns = Turns::new(flow.index, flows, told.turn(), told.method.seed);
         let scheduled = told.method.schedule.has_instants();
         let timeout = told.method.timeout_ns;
         Self {
             flow,
+            turns,
             told,
             outlet,
             recorder,
@@ -89,14 +99,15 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             Err(ended) => {
                 let now = self.flow.link.now();
                 self.recorder.begin(now, None);
-                return finish(self.told.thread, self.recorder, now, self.splits, ended, self.outlet);
+                return finish(self.told.thread, self.recorder, Vec::new(), now, self.splits, ended, self.outlet);
             }
         };
         let start = self.flow.link.now();
         self.recorder.begin(start, warmed.first);
         self.outlet.push(Event::Started { thread: self.told.thread, at: start });
         let (ended, at) = self.record(start);
-        let run = finish(self.told.thread, self.recorder, at, self.splits, ended, self.outlet);
+        let flows = self.turns.counts(self.recorder.counts());
+        let run = finish(self.told.thread, self.recorder, flows, at, self.splits, ended, self.outlet);
         Run { warmed, ..run }
     }
 
@@ -121,6 +132,7 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 self.forget(self.base);
             }
             self.base += 1;
+            self.next_turn();
             if !warm_up.goes_on(trial, now).map_err(Ended::Broken)? {
                 return Ok(warm_up.warmed());
             }
@@ -173,6 +185,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
                 {
                     return (ended, self.flow.link.now());
                 }
+                if edges.turn_over(received, self.turns.length) {
+                    self.next_turn();
+                }
                 // The wait for what did not come passed an edge: the next reply is looked at as well.
                 if self.silent {
                     edges.look_up(received);
@@ -180,6 +195,13 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
             }
         }
         (Ended::Complete, self.flow.link.now())
+    }
+
+    /// The next connection is used from here on; of one alone the same.
+    #[cold]
+    fn next_turn(&mut self) {
+        self.turns.next(&mut self.flow, &mut self.lost, self.recorder.counts());
+        self.recorder.over(self.flow.index);
     }
 
     /// Waits for the next due instant; ticks that went by while the last reply was out are missed, and counted.

@@ -139,7 +139,8 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             let held = self.links.iter_mut().map(Link::held);
             held.for_each(|span| self.recorder.held_back(Held::Socket, span));
         }
-        let run = finish(self.told.thread, self.recorder, self.latest, self.splits, ended, self.outlet);
+        let flows = self.lanes.iter().map(Lane::counts).collect();
+        let run = finish(self.told.thread, self.recorder, flows, self.latest, self.splits, ended, self.outlet);
         Run { warmed: before, ..run }
     }
 

@@ -5,20 +5,20 @@
 //! to the calling thread's network namespace, so the answers do too.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// How a packet to a destination leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Route {
+pub(crate) struct Route {
     /// Index of the interface.
-    pub(super) interface: u32,
+    pub(crate) interface: u32,
     /// Address it is sent from.
     pub(super) source: Option<IpAddr>,
     /// Next hop, where the destination is not on the link.
-    pub(super) next_hop: Option<IpAddr>,
+    pub(crate) next_hop: Option<IpAddr>,
     /// MTU set on the route, or learnt for it.
     pub(super) mtu: Option<u32>,
     /// What the destination is to this host: `RTN_UNICAST`, `RTN_LOCAL`, `RTN_BROADCAST` …
@@ -32,15 +32,37 @@ pub(super) fn route(peer: IpAddr) -> io::Result<Route> {
 
 /// The same by the interface of this index, unless it is 0.
 pub(super) fn route_by(peer: IpAddr, interface: u32) -> io::Result<Route> {
+    let mut request = route_to(peer);
+    if interface != 0 {
+        push_attribute(&mut request, libc::RTA_OIF, &interface.to_ne_bytes());
+    }
+    ask_route(&request)
+}
+
+/// That of the packets of one flow: where routes have several next hops, its ports may decide. `protocol` is the number of its IP protocol.
+pub(crate) fn route_of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8) -> io::Result<Route> {
+    let mut request = route_to(peer.ip());
+    let (_, source) = family_and_bytes(local.ip());
+    request[2] = (source.len() * 8) as u8;
+    push_attribute(&mut request, libc::RTA_SRC, &source);
+    push_attribute(&mut request, RTA_IP_PROTO, &[protocol]);
+    push_attribute(&mut request, RTA_SPORT, &local.port().to_be_bytes());
+    push_attribute(&mut request, RTA_DPORT, &peer.port().to_be_bytes());
+    ask_route(&request)
+}
+
+/// A question for the route to `peer`.
+fn route_to(peer: IpAddr) -> Vec<u8> {
     let (family, address) = family_and_bytes(peer);
     let mut request = vec![family, (address.len() * 8) as u8, 0, 0, 0, 0, 0, 0];
     request.extend(0_u32.to_ne_bytes());
     push_attribute(&mut request, libc::RTA_DST, &address);
-    if interface != 0 {
-        push_attribute(&mut request, libc::RTA_OIF, &interface.to_ne_bytes());
-    }
+    request
+}
+
+fn ask_route(request: &[u8]) -> io::Result<Route> {
     let mut found = None;
-    ask(libc::RTM_GETROUTE, 0, &request, |kind, body| {
+    ask(libc::RTM_GETROUTE, 0, request, |kind, body| {
         if kind == libc::RTM_NEWROUTE {
             let kind = body.get(7).copied().unwrap_or_default();
             found = body.get(12..).and_then(parse_route).map(|route| Route { kind, ..route });
@@ -125,6 +147,10 @@ pub(super) fn qdisc(interface: u32) -> io::Result<Option<String>> {
 
 /// Values of the kernel's user interface that libc does not name: `rtnetlink.h` and `pkt_sched.h`.
 const RTAX_MTU: u16 = 2;
+/// Attributes of a route that is asked for a flow (`linux/rtnetlink.h`, since 4.19).
+const RTA_IP_PROTO: u16 = 27;
+const RTA_SPORT: u16 = 28;
+const RTA_DPORT: u16 = 29;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 const TC_H_INGRESS: u32 = 0xffff_fff1;
 const HEADER: usize = 16;

@@ -48,6 +48,16 @@ impl Way {
     }
 }
 
+/// Where this host sends the packets of one flow: the address of the next hop, where the peer is not on the link, and the interface.
+///
+/// # Errors
+/// What the kernel says: mostly that there is no route, or that it is too old to be asked for ports (before 4.19).
+pub fn of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8) -> io::Result<String> {
+    let found = netlink::route_of_flow(local, peer, protocol)?;
+    let interface = rustix::net::netdevice::index_to_name(any_socket()?, found.interface)?;
+    Ok(found.next_hop.map_or_else(|| interface.clone(), |next_hop| format!("{next_hop} ({interface})")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use measure::method::SourcePorts;
 use measure::unit::Nanos;
 use protocol::native::error::SessionError;
 use protocol::{iperf3, netperf};
@@ -43,6 +44,11 @@ pub enum Hint {
     NotOfThisHost {
         /// Which.
         local: IpAddr,
+    },
+    /// Each of the ports to send from is taken.
+    PortsTaken {
+        /// Which.
+        ports: SourcePorts,
     },
     /// The address to bind to is of another version than the peer's.
     LocalVersion,

@@ -81,7 +81,7 @@ fn wire_of(method: &Method, peer: SocketAddr) -> Result<Marked, EndpointError> {
 fn stream(flow: u32, scene: &Scene<'_>) -> Result<Connection<Stream, Marked>, EndpointError> {
     let Scene { method, peer, stop, halt, .. } = *scene;
     let fail = |cause| EndpointError::new(Step::ConnectData, peer, cause);
-    let socket = socket::tcp(peer, &method.socket)?;
+    let socket = socket::tcp(peer, &method.options_of(flow))?;
     socket::set_waiting(&socket, peer, method.waiting)?;
     if !socket::connect(&socket, peer, CONNECT, stop).map_err(fail)? {
         return Err(EndpointError::new(Step::ConnectData, peer, Cause::Stopped));
@@ -93,7 +93,7 @@ fn stream(flow: u32, scene: &Scene<'_>) -> Result<Connection<Stream, Marked>, En
 fn datagram(flow: u32, scene: &Scene<'_>) -> Result<Connection<Datagram, Marked>, EndpointError> {
     let Scene { method, peer, halt, .. } = *scene;
     let fail = |fault: Fault| EndpointError::new(Step::ConnectData, peer, fault);
-    let socket = socket::udp(peer, &method.socket)?;
+    let socket = socket::udp(peer, &method.options_of(flow))?;
     socket::set_waiting(&socket, peer, method.waiting)?;
     socket::set_glance(&socket).map_err(|cause| EndpointError::new(Step::Set("timeouts"), peer, cause))?;
     let length = usize::try_from(method.traffic.request_bytes().0).map_err(|_| fail(Fault::TooLong))?;

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
-use measure::method::{Carrier, Method, Pattern, Schedule, Traffic};
+use measure::method::{Carrier, Method, Pattern, Schedule, SocketOptions, Traffic};
 use measure::outcome::SocketFacts;
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::icmp::echo::Echo;
@@ -133,7 +133,7 @@ pub fn connected(
     stop: &Stop,
 ) -> Result<Socket, EndpointError> {
     let fail = |cause| EndpointError::new(Step::ConnectData, peer, cause);
-    let socket = socket::tcp(peer, &method.socket)?;
+    let socket = socket::tcp(peer, &method.options_of(u32::from(flow)))?;
     socket::set_waiting(&socket, peer, method.waiting)?;
     if !socket::connect(&socket, peer, CONNECT, stop).map_err(fail)? {
         return Err(EndpointError::new(Step::ConnectData, peer, Cause::Stopped));
@@ -242,7 +242,7 @@ impl Opening<'_> {
     }
 
     fn udp(&self, flow: u16) -> Result<Connection<Datagram, Native>, EndpointError> {
-        let socket = socket::udp(self.peer, &self.method.socket)?;
+        let socket = socket::udp(self.peer, &self.method.options_of(u32::from(flow)))?;
         if let (Some(room), None) = (receive_room(self.method), self.method.socket.receive_buffer_bytes) {
             // Replies come faster than a sender that is behind looks at them. Less than that is told in the record.
             let _granted = socket.set_recv_buffer_size(room.0 as usize);
@@ -308,7 +308,7 @@ impl Opening<'_> {
     fn handshake(&self, flow: u16) -> Result<Connection<Handshake, Apart>, EndpointError> {
         // Without a route our own kernel would refuse each of them, as if somebody had answered. Connecting a UDP
         // socket looks the route up, and sends nothing.
-        socket::udp(self.peer, &self.method.socket)?;
+        socket::udp(self.peer, &SocketOptions { source_ports: None, ..self.method.socket.clone() })?;
         let reply_length = self.method.traffic.response_bytes().0 as usize;
         let content = match self.method.traffic {
             Traffic::ConnectExchange { .. } => Content::Exchange {
@@ -323,8 +323,8 @@ impl Opening<'_> {
             Some(_) => self.native(flow)?,
             None => Native::new(Token([0; 16]), flow, 0),
         };
-        let (peer, options) = (self.peer, &self.method.socket);
-        let link = Handshake::new(peer, options, self.method.waiting, content, Course::Brief, self.halt.clone())?;
+        let (peer, options) = (self.peer, self.method.options_of(u32::from(flow)));
+        let link = Handshake::new(peer, &options, self.method.waiting, content, Course::Brief, self.halt.clone())?;
         let facts = link.socket().map(socket_facts).unwrap_or_default();
         let facts = SocketFacts { remote: self.peer.to_string(), ..facts };
         let request = vec![0; self.method.traffic.request_bytes().0 as usize];

@@ -150,7 +150,7 @@ impl Sender<'_> {
         ways: &mut Vec<Way>,
     ) -> Result<Connection<StampLink, StampWire>, EndpointError> {
         let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
-        let socket = socket::udp(self.peer, &self.method.socket)?;
+        let socket = socket::udp(self.peer, &self.method.options_of(index))?;
         socket::set_waiting(&socket, self.peer, self.method.waiting)?;
         socket::set_glance(&socket).map_err(fail)?;
         // Any name but 0, which is none.

@@ -13,6 +13,7 @@ use socket2::Socket;
 use super::scene::Scene;
 use super::workers::{self, Gathered};
 use crate::engine::{self, Flow};
+use crate::environment::way;
 use crate::error::EndpointError;
 use crate::facts::socket::socket_facts;
 use crate::link::batching::Handed;
@@ -126,12 +127,28 @@ where
             };
         }
     }
+    if sockets.len() > 1 {
+        sockets.iter_mut().for_each(|facts| facts.next_hop = next_hop(facts));
+    }
     for (facts, handed) in sockets.iter_mut().zip(handed) {
         facts.batched = handed.map(|handed| handed.told());
     }
     gathered.sockets = sockets;
     gathered.stamps_refused = refused;
     Ok(gathered)
+}
+
+/// Where this host sends what leaves a socket with ports; routes with several next hops choose by them.
+fn next_hop(facts: &SocketFacts) -> Option<String> {
+    let protocol = if facts.icmp_socket.is_some() {
+        return None;
+    } else if facts.nodelay.is_some() {
+        libc::IPPROTO_TCP
+    } else {
+        libc::IPPROTO_UDP
+    };
+    let (local, remote) = (facts.local.parse().ok()?, facts.remote.parse().ok()?);
+    way::of_flow(local, remote, u8::try_from(protocol).ok()?).ok()
 }
 
 /// What a socket for ICMP got. It has no ports: what stands in their place means nothing to a reader, and a raw socket

@@ -148,7 +148,7 @@ impl Opening<'_> {
 
     fn datagrams(&self, flow: u16, numbers: Numbers, sends: bool) -> Result<(Any<Numbers>, Start), EndpointError> {
         let (task, method) = (self.task, &self.task.method);
-        let options = SocketOptions { receive_buffer_bytes: receive_room(task), ..method.socket.clone() };
+        let options = SocketOptions { receive_buffer_bytes: receive_room(task), ..method.options_of(u32::from(flow)) };
         let socket = socket::udp(self.peer, &options)?;
         socket::set_waiting(&socket, self.peer, method.waiting)?;
         socket::set_glance(&socket).map_err(|cause| EndpointError::new(Step::Set("timeouts"), self.peer, cause))?;

@@ -4,4 +4,5 @@ mod virtual_gap;
 mod virtual_load;
 mod virtual_path;
 mod virtual_pipe;
+mod virtual_turns;
 mod virtual_volley;

@@ -82,6 +82,9 @@ pub struct Asked {
     pub connections: Option<u32>,
     /// Threads.
     pub threads: Option<u32>,
+    /// Whether one thread uses the connections one after the other.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_turn: bool,
     /// CPUs of our threads.
     pub cpus: Vec<u32>,
     /// CPUs of the peer's threads.
@@ -193,7 +196,7 @@ impl Asked {
 
     fn resolve_spread(&self) -> Result<Spread, Refusal> {
         let connections = self.connections.unwrap_or(1);
-        let threads = self.threads.unwrap_or(connections.clamp(1, 64));
+        let threads = self.threads.unwrap_or(if self.in_turn { 1 } else { connections.clamp(1, 64) });
         if connections == 0 || threads == 0 {
             return Err(Refusal::NothingToMeasureWith);
         }
@@ -203,7 +206,14 @@ impl Asked {
         if connections > 65_536 || threads > 1_024 {
             return Err(Refusal::TooMany { connections, threads });
         }
-        Ok(Spread { connections, threads, cpus: self.cpus.clone(), peer_cpus: self.peer_cpus.clone() })
+        if self.in_turn && threads > 1 {
+            return Err(Refusal::TurnsOfThreads { threads });
+        }
+        if let Some(ports) = self.socket.source_ports.filter(|ports| ports.len() < connections) {
+            return Err(Refusal::FewPorts { ports: ports.len(), connections });
+        }
+        let in_turn = self.in_turn && connections > 1;
+        Ok(Spread { connections, threads, in_turn, cpus: self.cpus.clone(), peer_cpus: self.peer_cpus.clone() })
     }
 
     fn resolve_stop(&self, schedule: Schedule) -> Result<Stop, Refusal> {

@@ -314,6 +314,10 @@ pub struct Spread {
     pub connections: u32,
     /// Threads that own them, at least 1 and at most as many as connections.
     pub threads: u32,
+    /// Whether one thread uses them one after the other, each for a while and in an order drawn anew for each round. Otherwise all are in
+    /// use at the same time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_turn: bool,
     /// CPUs our threads are pinned to, in turn; empty: the scheduler decides.
     pub cpus: Vec<u32>,
     /// CPUs the peer's threads are pinned to, in turn; empty: its scheduler decides.
@@ -359,6 +363,9 @@ pub struct SocketOptions {
     pub bind: Option<std::net::IpAddr>,
     /// The network interface to bind to (`SO_BINDTODEVICE`).
     pub interface: Option<String>,
+    /// The local ports to send from; absent: the system draws them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_ports: Option<SourcePorts>,
     /// The type-of-service octet, DSCP in its upper six bits.
     pub tos: Option<u8>,
     /// Whether small TCP segments leave at once.
@@ -369,6 +376,40 @@ pub struct SocketOptions {
     pub send_buffer_bytes: Option<Bytes>,
     /// Receive buffer in bytes, as asked; Linux doubles it, and setting it turns TCP's autotuning off.
     pub receive_buffer_bytes: Option<Bytes>,
+}
+
+/// A range of local ports. What a path does with a packet may depend on them, as they are part of the 5-tuple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SourcePorts {
+    /// The first, at least 1.
+    pub first: u16,
+    /// The last, at least the first.
+    pub last: u16,
+}
+
+impl SourcePorts {
+    /// How many there are.
+    pub fn len(self) -> u32 {
+        u32::from(self.last.saturating_sub(self.first)) + 1
+    }
+
+    /// Those of connection `flow` (from 0) of `flows`: parts of one length, so that each has others to fall back on where one is taken.
+    /// Of fewer ports than connections several share one.
+    #[must_use]
+    pub fn of_flow(self, flow: u32, flows: u32) -> Self {
+        let part = (self.len() / flows.max(1)).max(1);
+        let first = self.first.saturating_add((u64::from(flow) * u64::from(part) % u64::from(self.len())) as u16);
+        Self { first, last: first.saturating_add((part - 1) as u16) }
+    }
+}
+
+/// `40000..40063`, and `40000` where it is one.
+impl fmt::Display for SourcePorts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.first)?;
+        if self.last > self.first { write!(f, "..{}", self.last) } else { Ok(()) }
+    }
 }
 
 /// How often exchanges are split into their parts by kernel timestamps.

@@ -39,6 +39,7 @@ impl Method {
                 (Part::End, stop.bytes.is_some()),
                 (Part::FarProgram, asked.peer_waiting.is_some() || !self.spread.peer_cpus.is_empty()),
                 (Part::TcpOptions, asked.nagle || self.socket.congestion.is_some()),
+                (Part::Ports, self.socket.source_ports.is_some()),
             ],
         )?;
         match &self.traffic {

@@ -165,6 +165,8 @@ pub enum Part {
     FarProgram,
     /// The options of TCP.
     TcpOptions,
+    /// Ports.
+    Ports,
 }
 
 impl Part {
@@ -197,6 +199,7 @@ impl Part {
             Self::Batch => (stream || load) && udp,
             Self::FarProgram => tcp || udp,
             Self::TcpOptions => tcp,
+            Self::Ports => carrier != Carrier::Icmp,
         }
     }
 }

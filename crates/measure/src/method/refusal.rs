@@ -18,6 +18,18 @@ pub enum Refusal {
         /// Connections asked for.
         connections: u32,
     },
+    /// Connections in turn, on several threads.
+    TurnsOfThreads {
+        /// Threads asked for.
+        threads: u32,
+    },
+    /// Fewer source ports than connections that each want one.
+    FewPorts {
+        /// Source ports asked for.
+        ports: u32,
+        /// Connections asked for.
+        connections: u32,
+    },
     /// More than any machine here carries.
     TooMany {
         /// Connections asked for.

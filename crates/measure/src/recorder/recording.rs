@@ -43,6 +43,19 @@ pub struct Recording {
     pub sent_until: Option<Instant>,
     /// The longest times without a reply of any kind, in the order of time, a list for each thread.
     pub gaps: Vec<Vec<Gap>>,
+    /// Requests of each connection, where there are several; the order means nothing.
+    pub flows: Vec<FlowCounts>,
+}
+
+/// What became of the requests of one connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounts {
+    /// Its number within the measurement, from 0.
+    pub flow: u32,
+    /// Requests that were recorded: those that were due.
+    pub scheduled: u64,
+    /// Those that were answered in time.
+    pub answered: u64,
 }
 
 /// What keeps a message of an open loop that is due from leaving, beside our own slowness.
@@ -96,6 +109,7 @@ impl Recording {
         self.first = self.first.or(other.first);
         self.sent_until = self.sent_until.max(other.sent_until);
         self.gaps.extend(other.gaps);
+        self.flows.extend(other.flows);
         self.held_back.add(Held::Cap, other.held_back.by_cap);
         self.held_back.add(Held::Socket, other.held_back.by_socket);
     }

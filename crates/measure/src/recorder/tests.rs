@@ -35,7 +35,7 @@ fn an_open_loop_counts_from_the_intended_instant() {
     assert_eq!(recording.response.max(), Some(Nanos(90)));
     assert_eq!(recording.service.unwrap().max(), Some(Nanos(40)));
     assert_eq!(recording.slip.unwrap().max(), Some(Nanos(50)));
-    assert_eq!(recording.series[0].samples, vec![Kept { index: 0, response: 90, slip: 50 }]);
+    assert_eq!(recording.series[0].samples, vec![Kept { index: 0, response: 90, slip: 50, flow: 0 }]);
 }
 
 #[test]

@@ -9,6 +9,8 @@ pub struct Kept {
     pub response: u64,
     /// Send instant minus intended instant, in nanoseconds; 0 in a closed loop. Service time is response minus slip.
     pub slip: u64,
+    /// The connection that it went over, numbered within the measurement from 0.
+    pub flow: u32,
 }
 
 /// Keeps every value while there is room, then every second, every fourth …: always an even thinning of the whole run.
@@ -32,16 +34,16 @@ impl Thinning {
     }
 
     #[inline]
-    pub(super) fn offer(&mut self, index: u64, response: u64, slip: u64) {
-        if index != self.next {
+    pub(super) fn offer(&mut self, kept: Kept) {
+        if kept.index != self.next {
             return;
         }
         self.next += self.stride;
         if let Some(slot) = self.slots.get_mut(self.filled) {
-            *slot = Kept { index, response, slip };
+            *slot = kept;
             self.filled += 1;
         } else {
-            self.replace(index, response, slip);
+            self.replace(kept);
         }
     }
 
@@ -53,8 +55,7 @@ impl Thinning {
     }
 
     #[cold]
-    fn replace(&mut self, index: u64, response: u64, slip: u64) {
-        let kept = Kept { index, response, slip };
+    fn replace(&mut self, kept: Kept) {
         loop {
             if self.cursor == self.slots.len() {
                 // A round is over: from here on every second of those kept so far is given up.

@@ -10,6 +10,7 @@ use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split, Steady};
 use crate::recorder::{Kept, Recording, Series, Values};
 use crate::statistics::correlation::{self, Effective};
 use crate::statistics::dark::dark;
+use crate::statistics::flows::flows;
 use crate::statistics::jitter::jitter;
 use crate::statistics::loss::PeerCounts;
 use crate::statistics::quantile::{LISTED, Ranked};
@@ -78,6 +79,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         split: extra.split,
         one_way: extra.one_way,
         sockets: extra.sockets,
+        flows: flows(recording, method.seed),
     }
 }
 

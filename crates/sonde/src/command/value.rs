@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, TypedValueParser, ValueParserFactory};
-use measure::method::{Settled, Waiting};
+use measure::method::{Settled, SourcePorts, Waiting};
 use measure::unit::Nanos;
 use report::samples;
 
@@ -240,6 +240,17 @@ pub fn dscp(text: &str) -> Result<u8, String> {
     named
         .or_else(|| number(&name).filter(|bits| *bits < 64))
         .ok_or_else(|| "is no code point: write a number from 0 to 63, or a name such as ef, cs5 or af21".into())
+}
+
+/// Local ports: one, or the first and the last of a range.
+pub fn source_ports(text: &str) -> Result<SourcePorts, String> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-')).unwrap_or((text, text));
+    let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
+    match (port(first), port(last)) {
+        (Some(first), Some(last)) if first <= last => Ok(SourcePorts { first, last }),
+        (Some(_), Some(_)) => Err("runs backwards: write the lower port first, as in 40000..40063".into()),
+        _ => Err("is no port: write a number from 1 to 65535, or a range such as 40000..40063".into()),
+    }
 }
 
 /// A type-of-service octet, decimal or hexadecimal.

@@ -49,6 +49,9 @@ fn known(hint: &Hint) -> Option<String> {
         Hint::NotOfThisHost { local } => {
             return Some(format!("choose an address of this host instead of {local}: `ip address` lists them"));
         }
+        Hint::PortsTaken { ports } => {
+            return Some(format!("choose other ports than {ports}, or a larger range: `ss -an` lists those in use"));
+        }
         Hint::LocalVersion => "choose a --bind address of the peer's version, or -4 / -6",
         Hint::NoAddressOfVersion => "remove -4 or -6, or give another name",
         Hint::PortBack => "choose another port to listen at (-L): the server connects to that one",

@@ -10,6 +10,12 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::IdleThreads { threads, connections } => format!(
             "{threads} threads cannot share {connections} connection(s) → raise --connections: each thread needs at least one"
         ),
+        Refusal::TurnsOfThreads { threads } => {
+            format!("connections that take turns have one thread, not {threads} → remove --threads, or use --connections")
+        }
+        Refusal::FewPorts { ports, connections } => {
+            format!("--source-port has {ports} port(s) for {connections} connections → give a range with at least one port each")
+        }
         Refusal::TooMany { connections, threads } => {
             format!("{connections} connections on {threads} threads: at most 65536 and 1024")
         }
@@ -79,6 +85,7 @@ fn not_of(NotOf { what, carrier, pattern }: NotOf) -> String {
         (Part::FarProgram, _) => {
             return format!("the peer's kernel answers {carrier}, not a program → remove --peer-wait and --peer-cpu");
         }
+        (Part::Ports, _) => return format!("{carrier} has no ports → remove --source-port"),
         (Part::TcpOptions, _) => {
             return format!("--nagle and --congestion are for TCP, the protocol is {carrier} → add --tcp");
         }

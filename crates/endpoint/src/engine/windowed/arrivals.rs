@@ -114,6 +114,8 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         let lane = &mut self.lanes[turn];
         lane.requests.settle(request.seq, State::Done);
         self.recorder.arrived(&mut lane.sequence, request.ordinal - lane.first);
+        self.recorder.over(lane.index);
+        lane.answered += 1;
         self.latest = received;
         if let Some(gap) = &mut self.gap {
             lane.settle(request.ordinal);

@@ -1,7 +1,7 @@
 //! One connection of a thread: its requests, its schedule, the length of its messages.
 
 use measure::method::{Draws, Schedule, Sizes};
-use measure::recorder::Sequence;
+use measure::recorder::{FlowCounts, Sequence};
 use measure::schedule::Due;
 use measure::unit::Instant;
 use protocol::wire::Wire;
@@ -25,6 +25,8 @@ pub(super) struct Lane<'a, W> {
     pub first: u64,
     /// Of its requests, as recorded.
     pub sequence: Sequence,
+    /// Requests that were recorded and answered in time.
+    pub answered: u64,
     pub blocked: bool,
     /// The ordinal behind the newest request that has its end: what was lost before it does not hold up those after it, where
     /// a gap bounds the wait.
@@ -85,6 +87,7 @@ impl<'a, W: Wire> Lane<'a, W> {
             base: 0,
             first: 0,
             sequence: Sequence::default(),
+            answered: 0,
             blocked: false,
             settled: 0,
             trails: false,
@@ -110,6 +113,12 @@ impl<'a, W: Wire> Lane<'a, W> {
             (_, sizes) => Lengths::Drawn(Draws::new(sizes, self.index, seed)),
         };
         self.measure_next();
+    }
+
+    /// What became of its requests.
+    pub fn counts(&self) -> FlowCounts {
+        let scheduled = self.requests.requests().saturating_sub(self.first);
+        FlowCounts { flow: self.index, scheduled, answered: self.answered }
     }
 
     /// The number of the next message as it is recorded: from 0, warm-up left out.

@@ -160,7 +160,7 @@ pub struct ShapeOptions {
     #[arg(long, value_name = "NUMBER")]
     pub segments: Option<u32>,
     /// Connections at once; they share the rate [default: 1]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", visible_alias = "flows")]
     pub connections: Option<u32>,
     /// Threads on this host for the connections [default: one per connection, up to 64]
     #[arg(long, value_name = "NUMBER")]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, builder::TypedValueParser};
-use measure::method::{Carrier, Pacing, Settled};
+use measure::method::{Carrier, Pacing, Settled, SourcePorts};
 use measure::unit::{Bytes, Nanos, Rate};
 
 use crate::command::result_options::ResultOptions;
@@ -190,6 +190,12 @@ pub struct ShapeOptions {
     /// Connections at once; they share the rate [default: 1]
     #[arg(long, value_name = "NUMBER")]
     pub connections: Option<u32>,
+    /// Connections one after the other, in turns: a path, a queue or a CPU that only some connections take is seen
+    ///
+    /// One request at a time, over each connection for a while, in random order. The result has the latency and loss of each
+    /// connection, and says whether they differ. `sonde paths` shows which ones.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["connections", "threads"])]
+    pub flows: Option<u32>,
     /// Threads on this host for the connections [default: one per connection, up to 64]
     #[arg(long, value_name = "NUMBER")]
     pub threads: Option<u32>,
@@ -280,6 +286,11 @@ pub struct ReachOptions {
     /// Local address to send from
     #[arg(long, value_name = "ADDRESS")]
     pub bind: Option<IpAddr>,
+    /// Local ports to send from: one, or a range as in 40000..40063 that the connections share [default: the system's choice]
+    ///
+    /// Routers and network cards choose a path or a queue by the ports. With one port a run is repeated over the same path.
+    #[arg(long, value_name = "PORTS", value_parser = value::source_ports)]
+    pub source_port: Option<SourcePorts>,
     /// Network interface to send through (`SO_BINDTODEVICE`)
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,

@@ -171,8 +171,9 @@ fn asked(options: &RttOptions) -> Asked {
         request_bytes,
         sizes: Sizes::Fixed,
         response_bytes,
-        connections: options.shape.connections,
+        connections: options.shape.flows.or(options.shape.connections),
         threads: options.shape.threads,
+        in_turn: options.shape.flows.is_some(),
         cpus: cpus(options.waiting.cpu.as_ref()),
         peer_cpus: cpus(options.waiting.peer_cpu.as_ref()),
         stop: Stop {
@@ -242,6 +243,7 @@ pub fn socket(options: &ReachOptions) -> SocketOptions {
         congestion: options.congestion.clone(),
         send_buffer_bytes: options.send_buffer,
         receive_buffer_bytes: options.receive_buffer,
+        source_ports: options.source_port,
     }
 }
 

@@ -37,7 +37,7 @@ pub const RATE: Axis = axis("rate", &["--every", "--rate", "--poisson"], Some("-
 pub const CORES: Axis = axis("cores", &["--cpu", "--peer-cpu"], None, Values::Counts);
 
 /// Every axis, in the order in which two methods are brought together (method section 12): what explains most comes first.
-pub const AXES: [Axis; 27] = [
+pub const AXES: [Axis; 28] = [
     axis(
         "interval",
         &["--every", "--rate", "--poisson", "--burst", "--time", "--count"],
@@ -56,7 +56,8 @@ pub const AXES: [Axis; 27] = [
     axis("peer-wait", &["--peer-wait"], Some("--peer-wait"), Values::Words),
     axis("window", &["--window"], Some("--window"), Values::Counts),
     axis("size", &["--size", "--request-size", "--response-size"], Some("--size"), Values::Sizes),
-    axis("connections", &["--connections"], Some("--connections"), Values::Counts),
+    axis("connections", &["--connections", "--flows"], Some("--connections"), Values::Counts),
+    axis("flow", &["--source-port"], Some("--source-port"), Values::Words),
     axis("threads", &["--threads"], Some("--threads"), Values::Counts),
     axis("streams", &["--streams"], Some("--streams"), Values::Counts),
     axis("direction", &["--reverse", "--bidir"], None, Values::Words),

@@ -135,6 +135,8 @@ impl Beside {
             // Buffers are those of the stream's own carrier.
             socket: measure::method::SocketOptions {
                 congestion: None,
+                // The streams have them.
+                source_ports: None,
                 send_buffer_bytes: None,
                 receive_buffer_bytes: None,
                 ..task.method.socket.clone()

@@ -107,7 +107,7 @@ fn carriers() -> impl TypedValueParser<Value = Carrier> {
 pub struct ShapeOptions {
     /// Streams at once, each with its own thread and connection; several numbers, as in 1,4,8, are measured one after the other
     /// [default: 1]
-    #[arg(short = 'P', long, value_name = "NUMBERS")]
+    #[arg(short = 'P', long, value_name = "NUMBERS", visible_alias = "flows")]
     pub streams: Option<Counts>,
     /// Number of CPUs per host: threads are pinned to the first ones; several numbers, as in 1,2, are measured one after the other
     /// [default: the scheduler decides]

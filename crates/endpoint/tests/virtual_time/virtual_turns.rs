@@ -1,0 +1,119 @@
+//! Several connections of one thread that take turns: each has its share, and what each path did is told of that connection.
+
+use endpoint::engine::{self, Flow, Outlet, Run, Told};
+use endpoint::stop::Stop;
+use measure::event::INTERVAL;
+use measure::method::{Asked, Carrier, Method, Stop as StopAt};
+use measure::outcome::flows::Flows;
+use measure::statistics::flows::flows;
+use measure::unit::Nanos;
+use protocol::native::header::{Native, Token};
+use rtrb::RingBuffer;
+use testbed::clock::VirtualClock;
+use testbed::link::Network;
+use testbed::path::Path;
+use testbed::peer::Peer;
+
+const FLOWS: u32 = 16;
+
+fn method(stop: StopAt) -> Method {
+    let asked = Asked {
+        carrier: Some(Carrier::Udp),
+        connections: Some(FLOWS),
+        in_turn: true,
+        stop,
+        timeout_ns: Some(Nanos::millis(100)),
+        warm_up_ns: Some(Nanos::millis(1)),
+        stamps: Some(false),
+        seed: Some(3),
+        ..Asked::default()
+    };
+    asked.resolve().expect("a sensible method")
+}
+
+/// A run over the path that `path` gives each connection.
+fn run(method: &Method, path: impl Fn(u32) -> Path) -> Run {
+    let network = Network::new(&VirtualClock::new());
+    let flow = |index: u32| Flow {
+        link: network.link(path(index), Peer::native()),
+        wire: Native::new(Token([9; 16]), index as u16, 64),
+        index,
+        request: vec![0; 64],
+        reply: vec![0; 65],
+        expected: Some(64),
+    };
+    let (producer, _consumer) = RingBuffer::new(1 << 16);
+    let (stop, settled) = (Stop::default(), Stop::default());
+    let told = Told {
+        method,
+        trace: None,
+        stop: &stop,
+        settled: &settled,
+        thread: 0,
+        threads: 1,
+        samples: false,
+        interval: INTERVAL,
+    };
+    engine::exchanges::run((0..FLOWS).map(flow).collect(), told, Outlet::new(producer))
+}
+
+fn told(run: &Run) -> Flows {
+    flows(&run.recording, 1).expect("several connections are told apart")
+}
+
+fn for_a_second() -> StopAt {
+    StopAt { after_ns: Some(Nanos::secs(1)), ..StopAt::default() }
+}
+
+#[test]
+fn each_has_its_share_and_the_sums_are_right() {
+    let run = run(&method(for_a_second()), |_| Path::seeded(1).delay(Nanos::micros(20)));
+    let (counts, each) = (run.recording.counts, told(&run).each);
+    assert_eq!(each.iter().map(|flow| flow.scheduled).sum::<u64>(), counts.scheduled);
+    assert_eq!(each.iter().map(|flow| flow.answered).sum::<u64>(), counts.answered);
+    let usual = counts.answered / u64::from(FLOWS);
+    assert!(each.iter().all(|flow| flow.answered.abs_diff(usual) < usual / 4), "{each:?}");
+    assert!(each.iter().all(|flow| flow.p50_ns == Some(Nanos::micros(40))));
+}
+
+#[test]
+fn connections_of_a_longer_path_are_found_exactly() {
+    let longer = |flow: u32| flow % 3 == 1;
+    let path = |flow: u32| {
+        let delay = if longer(flow) { 35 } else { 20 };
+        Path::seeded(u64::from(flow)).delay(Nanos::micros(delay)).jitter(Nanos::micros(10))
+    };
+    let found = told(&run(&method(for_a_second()), path));
+    let groups = found.groups.expect("enough rounds");
+    let expected = [false, true].map(|slow| (0..FLOWS).filter(|flow| longer(*flow) == slow).collect::<Vec<_>>());
+    assert_eq!(groups.iter().map(|group| group.flows.clone()).collect::<Vec<_>>(), expected);
+    let shift = groups[1].shift.expect("two groups");
+    assert!((shift.value_ns - 30_000.0).abs() < 2_000.0, "{shift:?}");
+    assert_eq!(found.losing, [0; 0]);
+}
+
+#[test]
+fn connections_of_a_losing_path_are_found() {
+    let stop = StopAt { count: Some(40_000), ..StopAt::default() };
+    let path = |flow: u32| {
+        let path = Path::seeded(u64::from(flow)).delay(Nanos::micros(20));
+        if flow < 4 { path.lose_at_random(0.02) } else { path }
+    };
+    let run = run(&method(stop), path);
+    assert_eq!(told(&run).losing, [0, 1, 2, 3]);
+    let lost = run.recording.counts.lost;
+    assert!(lost > 0 && told(&run).each[4..].iter().all(|flow| flow.scheduled == flow.answered));
+}
+
+#[test]
+fn a_reply_that_comes_after_all_is_that_of_its_own_connection() {
+    let stop = StopAt { count: Some(2_000), ..StopAt::default() };
+    // Its first recorded reply comes long after the timeout: others had their turns meanwhile.
+    let path = |flow: u32| {
+        let path = Path::seeded(1).delay(Nanos::micros(20));
+        if flow == 5 { path.hold(20, Nanos::millis(130)) } else { path }
+    };
+    let run = run(&method(stop), path);
+    let counts = run.recording.counts;
+    assert_eq!((counts.late, counts.lost, counts.strays, counts.duplicated), (1, 0, 0, 0), "{counts:?}");
+}

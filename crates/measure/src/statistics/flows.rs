@@ -1,0 +1,251 @@
+//! The connections of a run apart: what each found, whose times are alike, and which of them lose.
+
+use fastrand::Rng;
+use hdrhistogram::Histogram;
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+use super::groups::{self, FEWEST_ROUNDS, Least, Round};
+use super::paired::{Estimate, median};
+use super::payload;
+use super::quantile::{ROUGH_FROM, beyond};
+use crate::outcome::flows::{Between, FlowGroup, Flows, OfFlow};
+use crate::recorder::{FlowCounts, LONGEST, Recording};
+use crate::unit::Nanos;
+
+/// Of more connections none is told apart.
+pub const MOST: usize = 4_096;
+/// Of more connections no groups are sought.
+const MOST_GROUPED: usize = 512;
+/// Into so many rounds a run is cut at the most.
+const MOST_ROUNDS: usize = 60;
+/// No smaller difference between connections is told: queues and processors differ by about so much anyway.
+pub const LEAST: Least = Least { time_ns: 2_000.0, share: 0.05 };
+/// Probability that losses which have nothing to do with the connection are told to have.
+const LEFT_OUT: f64 = 0.01;
+/// From so many losses a connection on, the sum of squares is distributed as theory has it; below, losses are dealt out anew.
+const ENOUGH: u64 = 5;
+/// Deals of losses that the test takes.
+const DEALS: u32 = 1_999;
+
+/// The connections of `recording` apart; `None` of one alone and of more than [`MOST`]. `seed` decides the draws of the tests.
+pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
+    if !(2..=MOST).contains(&recording.flows.len()) {
+        return None;
+    }
+    let mut counts = recording.flows.clone();
+    counts.sort_by_key(|counts| counts.flow);
+    let times = times(recording, counts.len());
+    let rounds = rounds(&times);
+    let told = (rounds.len() >= FEWEST_ROUNDS && counts.len() <= MOST_GROUPED)
+        .then(|| groups::groups(&rounds, LEAST, seed));
+    let least_ns = told.as_ref().map_or(LEAST.time_ns, |told| told.least_ns);
+    let groups = told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
+    let each = counts.iter().zip(&times).map(|(counts, times)| of_flow(counts, times)).collect();
+    Some(Flows { each, groups, least_ns, losing: losing(&counts, seed) })
+}
+
+/// The kept times of each connection in order, nanoseconds.
+fn times(recording: &Recording, flows: usize) -> Vec<Vec<u64>> {
+    let mut times = vec![Vec::new(); flows];
+    for kept in recording.series.iter().flat_map(|series| &series.samples) {
+        if let Some(times) = times.get_mut(kept.flow as usize) {
+            times.push(kept.response);
+        }
+    }
+    times
+}
+
+/// The run in parts of equal length for each connection, and the median time of each in every part. Connections that were used at the same time, or
+/// in turn and often enough, so meet what disturbs a part alike.
+fn rounds(times: &[Vec<u64>]) -> Vec<Round> {
+    let mut lengths: Vec<usize> = times.iter().map(Vec::len).filter(|length| *length > 0).collect();
+    lengths.sort_unstable();
+    // A connection that has fewer than most is out of some rounds; it does not take them from the others.
+    let count = lengths.get(lengths.len() / 4).map_or(0, |length| (*length).min(MOST_ROUNDS));
+    let part = |times: &[u64], round: usize| {
+        let (from, to) = (round * times.len() / count, (round + 1) * times.len() / count);
+        let part: Vec<f64> = times[from..to].iter().map(|time| *time as f64).collect();
+        median(&part)
+    };
+    (0..count).map(|round| times.iter().map(|times| part(times, round)).collect()).collect()
+}
+
+fn of_flow(counts: &FlowCounts, times: &[u64]) -> OfFlow {
+    let mut histogram =
+        Histogram::new_with_bounds(1, LONGEST.0, 3).expect("three digits up to an hour are valid bounds");
+    times.iter().for_each(|time| histogram.saturating_record(*time));
+    let some = |q: f64| (!times.is_empty()).then(|| Nanos(histogram.value_at_quantile(q)));
+    OfFlow {
+        scheduled: counts.scheduled,
+        answered: counts.answered,
+        p50_ns: some(0.5),
+        p99_ns: some(0.99).filter(|_| beyond(0.99, times.len() as u64) >= ROUGH_FROM),
+        histogram: payload::encode(&histogram),
+    }
+}
+
+fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
+    let of = |count: fn(&FlowCounts) -> u64| {
+        group.flows.iter().filter_map(|flow| counts.get(*flow as usize)).map(count).sum()
+    };
+    let between = |estimate: Estimate| Between {
+        value_ns: estimate.value,
+        low_ns: estimate.low,
+        high_ns: estimate.high,
+    };
+    FlowGroup {
+        scheduled: of(|counts| counts.scheduled),
+        answered: of(|counts| counts.answered),
+        time: group.time.map(between),
+        shift: group.shift.map(between),
+        flows: group.flows,
+    }
+}
+
+/// The connections that lose more than the others, where losses are spread over them more unevenly than by chance: the cut between two rates that
+/// makes the counts likeliest. A connection of a losing path that lost none by chance is not among them.
+fn losing(counts: &[FlowCounts], seed: u64) -> Vec<u32> {
+    let lost: Vec<u64> = counts.iter().map(|counts| counts.scheduled.saturating_sub(counts.answered)).collect();
+    let sent: Vec<u64> = counts.iter().map(|counts| counts.scheduled).collect();
+    let (all_lost, all_sent) = (lost.iter().sum::<u64>(), sent.iter().sum::<u64>());
+    if all_lost < 3 || all_lost == all_sent {
+        return Vec::new();
+    }
+    let uneven = |lost: &[u64]| -> f64 {
+        let expected = |sent: u64| (all_lost as f64 * sent as f64 / all_sent as f64).max(f64::MIN_POSITIVE);
+        lost.iter().zip(&sent).map(|(lost, sent)| (*lost as f64 - expected(*sent)).powi(2) / expected(*sent)).sum()
+    };
+    let found = uneven(&lost);
+    let degrees = sent.iter().filter(|sent| **sent > 0).count().saturating_sub(1);
+    if all_lost >= ENOUGH * sent.len() as u64 {
+        let unlikely = ChiSquared::new(degrees as f64).is_ok_and(|chance| chance.sf(found) <= LEFT_OUT);
+        return if unlikely { above_cut(&lost, &sent) } else { Vec::new() };
+    }
+    let mut until = 0;
+    let places: Vec<u64> = sent.iter().map(|sent| { until += sent; until }).collect();
+    let mut rng = Rng::with_seed(seed);
+    let mut deal = || {
+        let mut dealt = vec![0_u64; sent.len()];
+        for _ in 0..all_lost {
+            let at = rng.u64(0..all_sent);
+            dealt[places.partition_point(|until| *until <= at)] += 1;
+        }
+        uneven(&dealt) >= found
+    };
+    let allowed = (LEFT_OUT * f64::from(DEALS + 1)).floor() as u32;
+    let mut as_uneven = 1;
+    for _ in 0..DEALS {
+        if as_uneven > allowed {
+            return Vec::new();
+        }
+        as_uneven += u32::from(deal());
+    }
+    if as_uneven > allowed { Vec::new() } else { above_cut(&lost, &sent) }
+}
+
+/// The places above the cut of loss rates that is likeliest (two binomial rates).
+fn above_cut(lost: &[u64], sent: &[u64]) -> Vec<u32> {
+    let rate = |place: usize| lost[place] as f64 / (sent[place].max(1)) as f64;
+    let mut order: Vec<usize> = (0..lost.len()).filter(|place| sent[*place] > 0).collect();
+    order.sort_by(|one, other| rate(*one).total_cmp(&rate(*other)));
+    let likelihood = |part: &[usize]| {
+        let (lost, sent) = part.iter().fold((0, 0), |sum, place| (sum.0 + lost[*place], sum.1 + sent[*place]));
+        let (lost, kept) = (lost as f64, (sent - lost) as f64);
+        let of = |count: f64| if count > 0.0 { count * (count / (lost + kept)).ln() } else { 0.0 };
+        of(lost) + of(kept)
+    };
+    let best = (1..order.len())
+        .max_by(|one, other| {
+            let of = |at: usize| likelihood(&order[..at]) + likelihood(&order[at..]);
+            of(*one).total_cmp(&of(*other))
+        })
+        .unwrap_or(order.len());
+    let mut above: Vec<u32> = order[best..].iter().map(|place| *place as u32).collect();
+    above.sort_unstable();
+    above
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::LoopKind;
+    use crate::recorder::Recorder;
+    use crate::unit::Instant;
+
+    /// A run of so many turns of each of `flows` connections, a few exchanges each; what `trip` and `lost` say of a connection and a draw.
+    fn recording(
+        flows: u32,
+        turns: u32,
+        rng: &mut Rng,
+        trip: impl Fn(u32, &mut Rng) -> f64,
+        lost: impl Fn(u32, &mut Rng) -> bool,
+    ) -> Recording {
+        let mut recorder = Recorder::new(LoopKind::Closed, 1 << 16);
+        recorder.begin(Instant(0), None);
+        let mut counts: Vec<FlowCounts> = (0..flows).map(|flow| FlowCounts { flow, ..FlowCounts::default() }).collect();
+        let mut drift = 0.0_f64;
+        for _ in 0..turns {
+            let mut order: Vec<u32> = (0..flows).collect();
+            rng.shuffle(&mut order);
+            for flow in order {
+                recorder.over(flow);
+                drift = 0.98 * drift + 0.2 * (rng.f64() - 0.5);
+                for _ in 0..4 {
+                    let of = &mut counts[flow as usize];
+                    of.scheduled += 1;
+                    if !lost(flow, rng) {
+                        of.answered += 1;
+                        let time = trip(flow, rng) * (1.0 + drift);
+                        recorder.answered(Instant(0), Instant(time.max(1.0) as u64));
+                    }
+                }
+            }
+        }
+        Recording { flows: counts, ..recorder.finish(Instant(1)) }
+    }
+
+    /// 20 µs, with a tail.
+    fn usual(rng: &mut Rng) -> f64 {
+        20_000.0 * (1.0 + 0.2 * rng.f64() + if rng.u32(0..50) == 0 { 5.0 } else { 0.0 })
+    }
+
+    #[test]
+    fn connections_that_do_not_differ_are_hardly_ever_told_apart() {
+        let mut rng = Rng::with_seed(11);
+        let told = (0..300)
+            .map(|seed| flows(&recording(16, 12, &mut rng, |_, rng| usual(rng), |_, rng| rng.u32(0..40) == 0), seed))
+            .map(|told| told.expect("several connections"));
+        let (mut split, mut losing) = (0, 0);
+        for told in told {
+            split += u32::from(told.groups.is_none_or(|groups| groups.len() != 1));
+            losing += u32::from(!told.losing.is_empty());
+        }
+        // 1 % of either: more than 10 of 300 has a probability below 1 in 1,000.
+        assert!(split <= 10 && losing <= 10, "{split} split, {losing} losing");
+    }
+
+    #[test]
+    fn a_quarter_that_takes_longer_is_found_whole() {
+        let mut rng = Rng::with_seed(12);
+        let exact = (0..50).filter(|seed| {
+            let trip = |flow: u32, rng: &mut Rng| usual(rng) + if flow % 4 == 0 { 20_000.0 } else { 0.0 };
+            let told = flows(&recording(16, 60, &mut rng, trip, |_, _| false), *seed).expect("several");
+            let groups = told.groups.expect("enough rounds");
+            groups.len() == 2 && groups[1].flows == [0, 4, 8, 12]
+        });
+        assert!(exact.count() >= 48);
+    }
+
+    #[test]
+    fn one_alone_is_not_told_apart() {
+        let mut rng = Rng::with_seed(13);
+        assert_eq!(flows(&recording(1, 4, &mut rng, |_, rng| usual(rng), |_, _| false), 1), None);
+    }
+
+    #[test]
+    fn too_few_values_make_no_groups() {
+        let mut rng = Rng::with_seed(14);
+        let told = flows(&recording(8, 1, &mut rng, |_, rng| usual(rng), |_, _| false), 1).expect("several");
+        assert_eq!((told.groups, told.each.len()), (None, 8));
+    }
+}

@@ -1,0 +1,50 @@
+//! `sonde paths`: do connections to one host differ by their source port, and which take which path?
+//!
+//! A measurement of round trips over many connections in turn, whose record tells the connections apart.
+
+use std::sync::Arc;
+
+use measure::unit::Nanos;
+
+use crate::command::rtt;
+use crate::command::rtt::options::RttOptions;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Connections, where nobody says: a path that one in 16 takes is missed by 64 with 1.6 %.
+const FLOWS: u32 = 64;
+/// Duration, where nobody says: some sixty turns of each connection.
+const DURATION: Nanos = Nanos::secs(5);
+
+/// Examples in the help.
+pub const EXAMPLES: &str = "\
+Examples:
+  sonde paths db1                            64 UDP connections in turn, 5 s
+  sonde paths db1 --tcp --flows 16           16 TCP connections
+  sonde paths db1:443 --connect              TCP handshakes with any server
+  sonde paths db1 --source-port 40000..40063 the same ports each time
+  sonde rtt db1 --source-port 40003          then measure over one of them
+";
+
+/// Measures over many connections, and delivers what was found.
+///
+/// # Errors
+/// As [`rtt::run`].
+pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    rtt::run(with_defaults(options), command, output)
+}
+
+fn with_defaults(mut options: RttOptions) -> RttOptions {
+    let carrier = &mut options.carrier;
+    let named = carrier.carrier.is_some() || carrier.tcp || carrier.icmp || carrier.connect || carrier.crr;
+    carrier.udp |= !named && options.path.peer.is_none();
+    if options.shape.connections.is_none() {
+        options.shape.flows.get_or_insert(FLOWS);
+    }
+    if options.stop.count.is_none() && options.stop.until.is_none() {
+        options.stop.time.get_or_insert(DURATION);
+    }
+    options.recording.no_stamps = !options.recording.stamps;
+    options
+}
