@@ -22,8 +22,8 @@ mod traffic;
 
 pub use asked::{Asked, Far, default};
 pub use axis::{
-    Carrier, Direction, LoopKind, Pacing, Pattern, Schedule, Sending, Settled, SocketOptions, SourcePorts, Spread, Stamps, Stop,
-    Waiting, Window,
+    Carrier, Direction, LoopKind, Pacing, Pattern, Schedule, Sending, Settled, SocketOptions, SourcePorts, Spread,
+    Stamps, Stop, Waiting, Window,
 };
 pub use check::{
     LARGEST_DATAGRAM, LARGEST_MESSAGE, LARGEST_PROBE, MOST_DATAGRAMS_A_CALL, MOST_SEGMENTS_A_CALL, SMALLEST_ECHO,

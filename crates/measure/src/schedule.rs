@@ -153,6 +153,13 @@ impl<'t> Due<'t> {
     }
 }
 
+/// The numbers below `count` in the order of round `round`, which `seed` and the round decide: so that none always follows the same other one.
+pub fn turns(count: u32, seed: u64, round: u64) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..count).collect();
+    Rng::with_seed(seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15)).shuffle(&mut order);
+    order
+}
+
 /// What the instants of a periodic stream with this seed leave when they are divided by its interval.
 ///
 /// Below the interval; 0 for an interval of 0.
@@ -205,6 +212,18 @@ mod tests {
         let none = seed_of_phase(Nanos(10), Nanos(50), Nanos(1), 1);
         assert!(phase(Nanos(10), none).0 < 10, "a phase that cannot be is not sought for ever");
         assert_eq!(phase(Nanos::ZERO, 1), Nanos::ZERO);
+    }
+
+    #[test]
+    fn each_has_a_turn_in_each_round_and_rounds_differ() {
+        let rounds: Vec<Vec<u32>> = (0..3).map(|round| turns(16, 7, round)).collect();
+        for round in &rounds {
+            let mut sorted = round.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..16).collect::<Vec<_>>());
+        }
+        assert!(rounds[0] != rounds[1] && rounds[1] != rounds[2]);
+        assert_eq!(turns(0, 1, 1), [0; 0]);
     }
 
     fn take(mut due: Due<'_>, n: usize) -> Vec<u64> {

@@ -214,7 +214,9 @@ fn times(outcome: &Outcome, method: &Method) -> String {
         LoopKind::Open if method.schedule.has_instants() => "response time ",
         _ => "",
     };
-    if let Some(groups) = outcome.flows.as_ref().and_then(|flows| flows.groups.as_ref()).filter(|groups| groups.len() > 1) {
+    if let Some(groups) =
+        outcome.flows.as_ref().and_then(|flows| flows.groups.as_ref()).filter(|groups| groups.len() > 1)
+    {
         return by_connection(groups, name);
     }
     let at = |q: f64| quantile(response, q);
@@ -233,7 +235,8 @@ fn times(outcome: &Outcome, method: &Method) -> String {
 fn by_connection(groups: &[FlowGroup], name: &str) -> String {
     let time = |group: &FlowGroup| number::time(group.time?.value_ns);
     let mut parts = groups.iter().filter_map(|group| Some((time(group)?, group.flows.len() as u64)));
-    let first = parts.next().map(|(time, flows)| format!("{time} over {}", number::count(flows, "connection", "connections")));
+    let first =
+        parts.next().map(|(time, flows)| format!("{time} over {}", number::count(flows, "connection", "connections")));
     let others = parts.map(|(time, flows)| format!("{time} over {}", grouped(flows)));
     format!("{name}p50 {}", first.into_iter().chain(others).collect::<Vec<_>>().join(", "))
 }

@@ -10,8 +10,8 @@ use crate::command::everywhere::Everywhere;
 use crate::command::measuring::Measuring;
 use crate::command::{
     agent, argv, check, compare, completions, explain, export, forward, help, key, lab, load, look, machine, man,
-    matrix, orientation, pages, paths, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn, throughput,
-    why,
+    matrix, orientation, pages, paths, profile, reference, replay, rtt, run, runs, serve, show, study, sweep, syn,
+    throughput, why,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;

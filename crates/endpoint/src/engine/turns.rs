@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use fastrand::Rng;
 use measure::event::Counts;
 use measure::recorder::FlowCounts;
+use measure::schedule;
 use measure::unit::Nanos;
 
 use super::Flow;
@@ -18,7 +18,8 @@ pub struct Turns<L, W> {
     resting: Vec<Resting<L, W>>,
     /// Numbers of those whose turn in this round is still to come, the next one last.
     order: Vec<u32>,
-    rng: Rng,
+    seed: u64,
+    round: u64,
     each: Vec<FlowCounts>,
     /// The counts of all at the begin of this turn.
     before: Counts,
@@ -39,8 +40,8 @@ impl<L, W> Turns<L, W> {
         let each = all.map(|flow| FlowCounts { flow, ..FlowCounts::default() }).collect();
         let resting = others.into_iter().map(|flow| Resting { flow, lost: VecDeque::new() }).collect();
         let length = length.unwrap_or(Nanos(u64::MAX));
-        let (order, rng, before) = (Vec::new(), Rng::with_seed(seed), Counts::default());
-        Self { length, resting, order, rng, each, before, in_use }
+        let (order, round, before) = (Vec::new(), 0, Counts::default());
+        Self { length, resting, order, seed, round, each, before, in_use }
     }
 
     /// Puts the next connection, and its requests that were lost, in the place of the one in use; `counts` are those of all so far.
@@ -51,8 +52,9 @@ impl<L, W> Turns<L, W> {
         self.settle(counts);
         while self.order.last().is_none_or(|next| *next == self.in_use) {
             if self.order.pop().is_none() {
-                self.order = self.each.iter().map(|counts| counts.flow).collect();
-                self.rng.shuffle(&mut self.order);
+                let places = schedule::turns(self.each.len() as u32, self.seed, self.round);
+                self.order = places.into_iter().map(|place| self.each[place as usize].flow).collect();
+                self.round += 1;
             }
         }
         let next = self.order.pop();

@@ -36,8 +36,8 @@ pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
     counts.sort_by_key(|counts| counts.flow);
     let times = times(recording, counts.len());
     let rounds = rounds(&times);
-    let told = (rounds.len() >= FEWEST_ROUNDS && counts.len() <= MOST_GROUPED)
-        .then(|| groups::groups(&rounds, LEAST, seed));
+    let told =
+        (rounds.len() >= FEWEST_ROUNDS && counts.len() <= MOST_GROUPED).then(|| groups::groups(&rounds, LEAST, seed));
     let least_ns = told.as_ref().map_or(LEAST.time_ns, |told| told.least_ns);
     let groups = told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
     let each = counts.iter().zip(&times).map(|(counts, times)| of_flow(counts, times)).collect();
@@ -88,11 +88,8 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
     let of = |count: fn(&FlowCounts) -> u64| {
         group.flows.iter().filter_map(|flow| counts.get(*flow as usize)).map(count).sum()
     };
-    let between = |estimate: Estimate| Between {
-        value_ns: estimate.value,
-        low_ns: estimate.low,
-        high_ns: estimate.high,
-    };
+    let between =
+        |estimate: Estimate| Between { value_ns: estimate.value, low_ns: estimate.low, high_ns: estimate.high };
     FlowGroup {
         scheduled: of(|counts| counts.scheduled),
         answered: of(|counts| counts.answered),
@@ -122,7 +119,13 @@ fn losing(counts: &[FlowCounts], seed: u64) -> Vec<u32> {
         return if unlikely { above_cut(&lost, &sent) } else { Vec::new() };
     }
     let mut until = 0;
-    let places: Vec<u64> = sent.iter().map(|sent| { until += sent; until }).collect();
+    let places: Vec<u64> = sent
+        .iter()
+        .map(|sent| {
+            until += sent;
+            until
+        })
+        .collect();
     let mut rng = Rng::with_seed(seed);
     let mut deal = || {
         let mut dealt = vec![0_u64; sent.len()];

@@ -27,7 +27,10 @@ mod tests {
     use super::*;
 
     fn series(stride: u64, indices: impl IntoIterator<Item = u64>, response: u64) -> Series {
-        Series { stride, samples: indices.into_iter().map(|index| Kept { index, response, ..Kept::default() }).collect() }
+        Series {
+            stride,
+            samples: indices.into_iter().map(|index| Kept { index, response, ..Kept::default() }).collect(),
+        }
     }
 
     #[test]

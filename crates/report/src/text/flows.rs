@@ -35,7 +35,8 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
         members(page, "losing", &flows.losing, record);
     }
     if let Some(share) = least_share(flows.each.len()) {
-        let text = format!("a path that fewer than {} of connections take may have been missed", number::percent(share));
+        let text =
+            format!("a path that fewer than {} of connections take may have been missed", number::percent(share));
         page.paragraph(INDENT, &Piece::new("not seen", Tone::Faint), LABEL, &text);
     }
 }

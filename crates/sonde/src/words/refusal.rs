@@ -11,10 +11,14 @@ pub fn refusal(refusal: &Refusal) -> String {
             "{threads} threads cannot share {connections} connection(s) → raise --connections: each thread needs at least one"
         ),
         Refusal::TurnsOfThreads { threads } => {
-            format!("connections that take turns have one thread, not {threads} → remove --threads, or use --connections")
+            format!(
+                "connections that take turns have one thread, not {threads} → remove --threads, or use --connections"
+            )
         }
         Refusal::FewPorts { ports, connections } => {
-            format!("--source-port has {ports} port(s) for {connections} connections → give a range with at least one port each")
+            format!(
+                "--source-port has {ports} port(s) for {connections} connections → give a range with at least one port each"
+            )
         }
         Refusal::TooMany { connections, threads } => {
             format!("{connections} connections on {threads} threads: at most 65536 and 1024")

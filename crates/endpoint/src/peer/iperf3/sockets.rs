@@ -66,6 +66,7 @@ pub fn options(parameters: &Parameters) -> SocketOptions {
     let tcp = parameters.protocol == Protocol::Tcp;
     let buffer = parameters.window.map(|bytes| Bytes(u64::from(bytes)));
     SocketOptions {
+        source_ports: None,
         bind: None,
         interface: None,
         tos: (parameters.tos > 0).then_some(parameters.tos),

@@ -68,6 +68,7 @@ fn each_axis_arrives_where_it_belongs() {
          --send-buffer 64KiB --receive-buffer 1MiB --stamps --seed 7 --strict --samples s.csv",
     );
     let expected = Asked {
+        in_turn: false,
         carrier: None,
         pattern: None,
         direction: None,
@@ -99,6 +100,7 @@ fn each_axis_arrives_where_it_belongs() {
         timeout_ns: Some(Nanos::secs(2)),
         warm_up_ns: Some(Nanos::ZERO),
         socket: SocketOptions {
+            source_ports: None,
             bind: Some("10.0.0.1".parse().unwrap()),
             interface: Some("eth0".into()),
             tos: Some(46 << 2),

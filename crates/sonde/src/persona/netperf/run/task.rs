@@ -46,6 +46,7 @@ pub fn asked(options: &Options, places: &Places) -> Asked {
         timeout_ns: Some(timeout(options, carrier)),
         warm_up_ns: Some(Nanos::ZERO),
         socket: SocketOptions {
+            source_ports: None,
             bind: places.data_local.map(super::places::Drawn::next),
             interface: None,
             tos: options.tos.local,

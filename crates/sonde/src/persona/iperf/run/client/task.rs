@@ -37,6 +37,7 @@ pub fn asked(client: &Client, local: Option<IpAddr>) -> Asked {
         timeout_ns: bounce.map(|bounce| Nanos::secs(10 + u64::from(bounce.hold_ms) / 1_000)),
         warm_up_ns: Some(Nanos::ZERO),
         socket: SocketOptions {
+            source_ports: None,
             bind: local,
             interface: common.bind.device.clone(),
             tos: common.tos,

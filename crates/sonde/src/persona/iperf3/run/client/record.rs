@@ -112,6 +112,7 @@ fn asked(course: &Course<'_>, test: &Test, parameters: &Parameters) -> Asked {
         },
         warm_up_ns: Some(Nanos::secs(parameters.omit.into())),
         socket: SocketOptions {
+            source_ports: None,
             bind: None,
             interface: course.common.device.clone(),
             tos: (parameters.tos > 0).then_some(parameters.tos),
