@@ -20,6 +20,8 @@ pub struct Due<'t> {
     share: u64,
     /// Which of the bursts is this connection's first, and how many connections take turns of one.
     bursts: (u64, u64),
+    /// Where the order of the connections is another one in each round: which one this is, and what decides the order.
+    drawn_order: Option<(u32, u64)>,
 }
 
 impl<'t> Due<'t> {
@@ -43,7 +45,8 @@ impl<'t> Due<'t> {
             }
             _ => (start, next),
         };
-        let mut due = Self { schedule, trace: &[], start, next, drawn: 0.0, rng, share, bursts: (0, 1) };
+        let mut due =
+            Self { schedule, trace: &[], start, next, drawn: 0.0, rng, share, bursts: (0, 1), drawn_order: None };
         if let Schedule::Poisson { .. } = schedule {
             due.draw();
         }
@@ -53,6 +56,26 @@ impl<'t> Due<'t> {
     /// As [`Due::new`], with bursts shared too: each connection gets every `share`-th burst, whole.
     pub fn in_turn(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
         Self { bursts: (turn.into(), share.max(1).into()), ..Self::new(schedule, start, turn, share, seed) }
+    }
+
+    /// As [`Due::new`], with the order of the connections drawn anew for each round of a periodic stream: otherwise each would always follow the
+    /// same other one, and meet whatever else is periodic at the same phase.
+    pub fn in_any_order(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
+        match schedule {
+            Schedule::Every { .. } if share > 1 => {
+                // All begin where the first would.
+                Self { drawn_order: Some((turn, seed)), ..Self::new(schedule, start, 0, share, seed) }
+            }
+            _ => Self::new(schedule, start, turn, share, seed),
+        }
+    }
+
+    /// The place of this connection in the round that is next, in a drawn order: from 0.
+    fn place(&self, interval: Nanos) -> u64 {
+        let Some((turn, seed)) = self.drawn_order else { return 0 };
+        // By the clock, so that connections which start in different rounds agree on their order.
+        let round = self.start.0 / interval.0.saturating_mul(self.share).max(1) + self.next / self.share;
+        affine(u64::from(turn), self.share, seed, round)
     }
 
     /// The departures of `trace`, or of its first `limit` messages, from `start` on: of several connections each gets
@@ -86,7 +109,7 @@ impl<'t> Due<'t> {
     pub fn peek(&self) -> Option<Instant> {
         let offset = match self.schedule {
             Schedule::BackToBack | Schedule::AtLatest { .. } => return None,
-            Schedule::Every { interval_ns } => interval_ns.0.saturating_mul(self.next),
+            Schedule::Every { interval_ns } => interval_ns.0.saturating_mul(self.next + self.place(interval_ns)),
             Schedule::Preloaded { count, interval_ns } => {
                 interval_ns.0.saturating_mul(self.next.saturating_sub(u64::from(count.max(1)) - 1))
             }
@@ -160,6 +183,19 @@ pub fn turns(count: u32, seed: u64, round: u64) -> Vec<u32> {
     order
 }
 
+/// One number below `count` for each other one, by a factor and an offset that `seed` and the round decide: a draw of the order that takes no memory.
+fn affine(number: u64, count: u64, seed: u64, round: u64) -> u64 {
+    let mut rng = Rng::with_seed(seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let offset = rng.u64(0..count);
+    // A factor that has no divisor in common with the count; 1 is one.
+    let factor = (0..64).map(|_| rng.u64(1..=count)).find(|factor| gcd(*factor, count) == 1).unwrap_or(1);
+    ((u128::from(number) * u128::from(factor) + u128::from(offset)) % u128::from(count)) as u64
+}
+
+fn gcd(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { gcd(other, one % other) }
+}
+
 /// What the instants of a periodic stream with this seed leave when they are divided by its interval.
 ///
 /// Below the interval; 0 for an interval of 0.
@@ -212,6 +248,24 @@ mod tests {
         let none = seed_of_phase(Nanos(10), Nanos(50), Nanos(1), 1);
         assert!(phase(Nanos(10), none).0 < 10, "a phase that cannot be is not sought for ever");
         assert_eq!(phase(Nanos::ZERO, 1), Nanos::ZERO);
+    }
+
+    #[test]
+    fn in_any_order_each_has_one_instant_in_each_round() {
+        let interval = Nanos(1_000);
+        let every = Schedule::Every { interval_ns: interval };
+        let mut all: Vec<u64> = Vec::new();
+        let mut gaps = std::collections::BTreeSet::new();
+        for turn in 0..12 {
+            // They start one after the other, as threads do.
+            let start = Instant(5_000_000 + u64::from(turn) * 10);
+            let instants = take(Due::in_any_order(every, start, turn, 12, 9), 40);
+            gaps.extend(instants.windows(2).map(|pair| pair[1] - pair[0]));
+            all.extend(instants);
+        }
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[1] - pair[0] == 1_000), "one every interval, whoever sends it");
+        assert!(gaps.len() > 6, "and no connection keeps its place: {gaps:?}");
     }
 
     #[test]

@@ -47,6 +47,19 @@ pub fn estimate(ns: f64, half_width: Option<f64>) -> Option<String> {
     Some(format!("{value:.decimals$} {unit} ± {half:.decimals$}"))
 }
 
+/// `13.9 µs [13.1, 14.6]`: an estimate and its interval in one unit, three digits each. Without an interval as [`time`]. `None` for what is not
+/// finite.
+pub fn within(ns: f64, interval: Option<(f64, f64)>) -> Option<String> {
+    let Some((low, high)) = interval.filter(|_| ns.is_finite()) else { return time(ns) };
+    let (scale, unit) = scale_of(ns);
+    let text = |ns: f64| {
+        let value = ns / scale;
+        let decimals = if value.abs() < 9.995 { 2 } else { usize::from(value.abs() < 99.95) };
+        format!("{value:.decimals$}")
+    };
+    Some(format!("{} {unit} [{}, {}]", text(ns), text(low), text(high)))
+}
+
 fn scale_of(ns: f64) -> (f64, &'static str) {
     match ns.abs() {
         size if size < 1e3 => (1.0, "ns"),

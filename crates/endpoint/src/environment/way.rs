@@ -53,6 +53,9 @@ impl Way {
 /// # Errors
 /// What the kernel says: mostly that there is no route, or that it is too old to be asked for ports (before 4.19).
 pub fn of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8) -> io::Result<String> {
+    // A socket that is bound to a port alone sends from the address that its route has.
+    let source = if local.ip().is_unspecified() { netlink::route(peer.ip())?.source } else { Some(local.ip()) };
+    let local = SocketAddr::new(source.unwrap_or(local.ip()), local.port());
     let found = netlink::route_of_flow(local, peer, protocol)?;
     let interface = rustix::net::netdevice::index_to_name(any_socket()?, found.interface)?;
     Ok(found.next_hop.map_or_else(|| interface.clone(), |next_hop| format!("{next_hop} ({interface})")))

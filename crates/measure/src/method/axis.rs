@@ -388,7 +388,18 @@ pub struct SourcePorts {
     pub last: u16,
 }
 
+/// The first of the ports that flows have where nobody names any.
+const FIRST: u16 = 40_000;
+/// Ports for each of them.
+const SPARE: u32 = 8;
+
 impl SourcePorts {
+    /// Ports for so many flows where nobody names any: from 40,000 on, each with some to fall back on.
+    pub fn usual(flows: u32) -> Self {
+        let many = flows.saturating_mul(SPARE).clamp(1, u32::from(u16::MAX - FIRST));
+        Self { first: FIRST, last: FIRST + (many - 1) as u16 }
+    }
+
     /// How many there are.
     pub fn len(self) -> u32 {
         u32::from(self.last.saturating_sub(self.first)) + 1

@@ -11,7 +11,7 @@ pub struct Flows {
     /// Each connection, in the order of `sockets`.
     pub each: Vec<OfFlow>,
     /// Connections whose times are alike, from the quickest to the slowest: one group where no difference was shown. Absent where there
-    /// were too few values to tell.
+    /// were too few values to tell, and of connections on several threads.
     pub groups: Option<Vec<FlowGroup>>,
     /// No smaller difference between groups is told, nanoseconds.
     pub least_ns: f64,
@@ -28,7 +28,7 @@ pub struct OfFlow {
     pub scheduled: u64,
     /// Requests that were answered in time.
     pub answered: u64,
-    /// Median response time, nanoseconds, of the values that were kept; absent where there are none.
+    /// Median time from the send to the reply, nanoseconds, of the values that were kept; absent where there are none.
     pub p50_ns: Option<Nanos>,
     /// The 99th percentile of them, nanoseconds; absent where fewer than 10 lie beyond.
     pub p99_ns: Option<Nanos>,

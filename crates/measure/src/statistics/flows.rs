@@ -7,7 +7,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 use super::groups::{self, FEWEST_ROUNDS, Least, Round};
 use super::paired::{Estimate, median};
 use super::payload;
-use super::quantile::{ROUGH_FROM, beyond};
+use super::quantile::{ROUGH_FROM, Ranked, beyond};
 use crate::outcome::flows::{Between, FlowGroup, Flows, OfFlow};
 use crate::recorder::{FlowCounts, LONGEST, Recording};
 use crate::unit::Nanos;
@@ -28,6 +28,8 @@ const ENOUGH: u64 = 5;
 const DEALS: u32 = 1_999;
 
 /// The connections of `recording` apart; `None` of one alone and of more than [`MOST`]. `seed` decides the draws of the tests.
+///
+/// Groups are sought among those of one thread: connections of several differ by the processors that their threads run on.
 pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
     if !(2..=MOST).contains(&recording.flows.len()) {
         return None;
@@ -44,12 +46,12 @@ pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
     Some(Flows { each, groups, least_ns, losing: losing(&counts, seed) })
 }
 
-/// The kept times of each connection in order, nanoseconds.
+/// The kept times of each connection in order, nanoseconds, from the send: how late this host sent has nothing to do with the connection.
 fn times(recording: &Recording, flows: usize) -> Vec<Vec<u64>> {
     let mut times = vec![Vec::new(); flows];
     for kept in recording.series.iter().flat_map(|series| &series.samples) {
         if let Some(times) = times.get_mut(kept.flow as usize) {
-            times.push(kept.response);
+            times.push(kept.response.saturating_sub(kept.slip));
         }
     }
     times
@@ -74,12 +76,13 @@ fn of_flow(counts: &FlowCounts, times: &[u64]) -> OfFlow {
     let mut histogram =
         Histogram::new_with_bounds(1, LONGEST.0, 3).expect("three digits up to an hour are valid bounds");
     times.iter().for_each(|time| histogram.saturating_record(*time));
-    let some = |q: f64| (!times.is_empty()).then(|| Nanos(histogram.value_at_quantile(q)));
+    let ranked = Ranked::exact(times.to_vec());
+    let at = |q: f64| ranked.quantile(q).map(Nanos);
     OfFlow {
         scheduled: counts.scheduled,
         answered: counts.answered,
-        p50_ns: some(0.5),
-        p99_ns: some(0.99).filter(|_| beyond(0.99, times.len() as u64) >= ROUGH_FROM),
+        p50_ns: at(0.5),
+        p99_ns: at(0.99).filter(|_| beyond(0.99, times.len() as u64) >= ROUGH_FROM),
         histogram: payload::encode(&histogram),
     }
 }

@@ -11,6 +11,9 @@ use crate::text::column::LABEL;
 /// Groups have letters; of more than these the last ones are told by their number.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+/// Ranges of ports that are listed; the record has all.
+const MOST: usize = 12;
+
 /// The connections of `record` apart; nothing where there is one.
 pub(super) fn tell(page: &mut Page, record: &Record) {
     let Some(flows) = record.outcome.as_ref().and_then(|outcome| outcome.flows.as_ref()) else { return };
@@ -37,7 +40,7 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
     if let Some(share) = least_share(flows.each.len()) {
         let text =
             format!("a path that fewer than {} of connections take may have been missed", number::percent(share));
-        page.paragraph(INDENT, &Piece::new("not seen", Tone::Faint), LABEL, &text);
+        page.paragraph(INDENT, &Piece::new("unseen", Tone::Faint), LABEL, &text);
     }
 }
 
@@ -52,7 +55,9 @@ fn summary(flows: &Flows) -> String {
     let least = Nanos(flows.least_ns.round() as u64);
     let told = match &flows.groups {
         None => "too few values of each to compare them".to_owned(),
-        Some(groups) if groups.len() > 1 => format!("{} groups differ by {least} or more", groups.len()),
+        Some(groups) if groups.len() > 1 => {
+            format!("{} groups, within each no difference of {least} or more shown", groups.len())
+        }
         Some(_) => format!("no difference of {least} or more between them shown"),
     };
     let medians = || flows.each.iter().filter_map(|each| each.p50_ns);
@@ -65,20 +70,15 @@ fn name(place: usize) -> String {
     LETTERS.get(place).map_or_else(|| (place + 1).to_string(), |letter| char::from(*letter).to_string())
 }
 
-/// `A`, `35 connections`, `13.9 µs [13.1 µs, 14.6 µs]`, `+344 µs [337 µs, 349 µs]`, `0 of 2 100 lost`.
+/// `A`, `35`, `13.9 µs [13.1, 14.6]`, `+344 µs [337, 349]`, `0 of 2 100 lost`.
 fn row(place: usize, group: &FlowGroup) -> [String; 5] {
-    let between = |of: Option<Between>, sign: &str| {
-        let Some(of) = of else { return String::new() };
-        let text = |ns: f64| number::time(ns).unwrap_or_default();
-        let interval = of.low_ns.zip(of.high_ns).map(|(low, high)| format!(" [{}, {}]", text(low), text(high)));
-        format!("{sign}{}{}", text(of.value_ns), interval.unwrap_or_default())
-    };
+    let between = |of: Option<Between>| of.and_then(|of| number::within(of.value_ns, of.low_ns.zip(of.high_ns)));
     let lost = group.scheduled.saturating_sub(group.answered);
     [
         format!("  {}", name(place)),
         grouped(group.flows.len() as u64),
-        between(group.time, ""),
-        between(group.shift, "+"),
+        between(group.time).unwrap_or_default(),
+        between(group.shift).map_or_else(String::new, |shift| format!("+{shift}")),
         format!("{} of {} lost", grouped(lost), grouped(group.scheduled)),
     ]
 }
@@ -121,7 +121,9 @@ fn ranges(ports: &[u16]) -> String {
         0 => first.to_string(),
         _ => format!("{first}-{last}"),
     };
-    parts.into_iter().map(text).collect::<Vec<_>>().join(", ")
+    let others = parts.len().saturating_sub(MOST);
+    let shown = parts.into_iter().take(MOST).map(text).collect::<Vec<_>>().join(", ");
+    if others > 0 { format!("{shown} and more") } else { shown }
 }
 
 #[cfg(test)]

@@ -94,7 +94,15 @@ fn waiting(method: &Method) -> String {
 fn spread(method: &Method) -> Option<String> {
     let (connections, threads) = (method.spread.connections, method.spread.threads);
     let threads = if threads > 1 { format!(" on {threads} threads") } else { String::new() };
-    (connections > 1).then(|| format!("{} connections{threads}", grouped(u64::from(connections))))
+    let turns = if method.spread.in_turn { " in turn" } else { "" };
+    let ports = method.socket.source_ports.map(|ports| match ports.len() {
+        1 => format!("source port {}", ports.first),
+        _ => format!("source ports {}-{}", ports.first, ports.last),
+    });
+    let connections =
+        (connections > 1).then(|| format!("{} connections{turns}{threads}", grouped(u64::from(connections))));
+    let parts: Vec<String> = connections.into_iter().chain(ports).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn end(method: &Method) -> Option<String> {

@@ -1,9 +1,11 @@
 //! `sonde paths`: do connections to one host differ by their source port, and which take which path?
 //!
-//! A measurement of round trips over many connections in turn, whose record tells the connections apart.
+//! A measurement of round trips over many connections in turn, whose record tells the connections apart. Where nobody says otherwise they are
+//! handshakes: the far kernel answers them, so no program that runs on this or that processor stands between two connections.
 
 use std::sync::Arc;
 
+use measure::method::{Carrier, SourcePorts};
 use measure::unit::Nanos;
 
 use crate::command::rtt;
@@ -17,12 +19,14 @@ const FLOWS: u32 = 64;
 /// Duration, where nobody says: some sixty turns of each connection.
 const DURATION: Nanos = Nanos::secs(5);
 
+/// From one handshake to the next, where nobody says: servers that are asked so are not flooded.
+const GAP: Nanos = Nanos::micros(1_250);
+
 /// Examples in the help.
 pub const EXAMPLES: &str = "\
 Examples:
-  sonde paths db1                            64 UDP connections in turn, 5 s
-  sonde paths db1 --tcp --flows 16           16 TCP connections
-  sonde paths db1:443 --connect              TCP handshakes with any server
+  sonde paths db1:443                        TCP handshakes from 64 source ports
+  sonde paths db1 --udp --flows 16           16 UDP connections to `sonde serve`
   sonde paths db1 --source-port 40000..40063 the same ports each time
   sonde rtt db1 --source-port 40003          then measure over one of them
 ";
@@ -37,10 +41,19 @@ pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> R
 
 fn with_defaults(mut options: RttOptions) -> RttOptions {
     let carrier = &mut options.carrier;
-    let named = carrier.carrier.is_some() || carrier.tcp || carrier.icmp || carrier.connect || carrier.crr;
-    carrier.udp |= !named && options.path.peer.is_none();
+    let named = carrier.carrier.is_some() || carrier.tcp || carrier.udp || carrier.icmp || carrier.crr;
+    carrier.connect |= !named && options.path.peer.is_none();
+    let schedule = &mut options.schedule;
+    if carrier.connect && schedule.rate.is_none() && schedule.poisson.is_none() {
+        schedule.every.get_or_insert(GAP);
+    }
     if options.shape.connections.is_none() {
         options.shape.flows.get_or_insert(FLOWS);
+    }
+    if let (Some(flows), false) =
+        (options.shape.flows, options.carrier.icmp || options.carrier.carrier == Some(Carrier::Icmp))
+    {
+        options.path.reach.source_port.get_or_insert(SourcePorts::usual(flows));
     }
     if options.stop.count.is_none() && options.stop.until.is_none() {
         options.stop.time.get_or_insert(DURATION);

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use test_case::test_case;
 
 use crate::limits::plant::{FORWARDED, Forward};
-use crate::scene::{Reflector, Scene, document, installed, let_ping, run, sonde_in, tell};
+use crate::paths::{HOST, TwoPaths};
+use crate::scene::{Reflector, Scene, document, installed, let_ping, sonde_in, tell};
 
 /// How often each is planted: once, where nobody wants it more often.
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
@@ -102,22 +103,13 @@ fn another_delay_is_never_laid_on_icmp(link: Option<&[&str]>) {
 /// that a difference of one connection would suggest is there.
 #[test]
 fn of_two_equal_paths_no_other_cause_is_named() {
-    const HOST: &str = "10.9.9.9";
     let Some(scene) = Scene::undisturbed("two equal paths") else { return };
-    let (near, far) = (scene.near(), scene.far());
-    for (space, address) in [(near, "10.9.8.8/32"), (far, "10.9.9.9/32")] {
-        run(space, &["ip", "address", "add", address, "dev", "lo"]);
-        run(space, &["sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.conf.default.rp_filter=0"]);
-    }
-    run(near, &["sysctl", "-qw", "net.ipv4.fib_multipath_hash_policy=1"]);
-    let (cable, back) = (far.v4().to_string(), near.v4().to_string());
-    run(far, &["ip", "route", "add", "10.9.8.8", "via", &back]);
+    let paths = TwoPaths::lay(&scene);
     let _reflector = scene.reflector(&["--listen", HOST]);
     let mut shown = 0;
     for (longer, at_most_ns) in [("300us", f64::INFINITY), ("1ms", 500e3), ("5ms", 2.5e6)] {
         let _forward = Forward::start(&scene, &["--delay", longer, "--one-way"]);
-        let hops = ["nexthop", "via", &cable, "nexthop", "via", FORWARDED];
-        run(near, &[&["ip", "route", "replace", HOST, "src", "10.9.8.8"][..], &hops].concat());
+        paths.take_both();
         for _ in 0..runs() {
             let look = look(&scene, &[HOST]);
             for finding in look["judgement"]["findings"].as_array().expect("findings") {

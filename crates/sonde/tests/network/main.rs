@@ -14,6 +14,7 @@ mod hold;
 mod limits;
 mod look;
 mod losses;
+mod paths;
 mod pcap;
 mod referee;
 mod replay;

@@ -105,6 +105,7 @@ impl<'a, W: Wire> Lane<'a, W> {
         self.due = match (method.schedule, told.trace) {
             (Schedule::Trace { .. }, Some(trace)) => Due::replaying(trace, start, self.index, share, method.stop.count),
             (schedule, _) if method.shares_bursts() => Due::in_turn(schedule, start, self.index, share, seed),
+            (schedule, _) if method.spread.in_turn => Due::in_any_order(schedule, start, self.index, share, seed),
             (schedule, _) => Due::new(schedule, start, self.index, share, seed),
         };
         self.lengths = match (method.schedule, method.traffic.sizes()) {

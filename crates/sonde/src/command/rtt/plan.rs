@@ -6,7 +6,9 @@ use std::sync::Arc;
 use endpoint::name::Family;
 use endpoint::reflector::PORT;
 use endpoint::rtt::Protocol;
-use measure::method::{Asked, Carrier, Far as Peer, Pattern, Schedule, Sizes, SocketOptions, Stop, Waiting};
+use measure::method::{
+    Asked, Carrier, Far as Peer, Pattern, Schedule, Sizes, SocketOptions, SourcePorts, Stop, Waiting,
+};
 use measure::trace::Trace;
 use measure::unit::Bytes;
 use protocol::netperf::passphrase::Passphrase;
@@ -184,11 +186,18 @@ fn asked(options: &RttOptions) -> Asked {
         },
         timeout_ns: options.stop.timeout,
         warm_up_ns: options.stop.warm_up,
-        socket: socket(&options.path.reach),
+        socket: SocketOptions { source_ports: source_ports(options), ..socket(&options.path.reach) },
         nagle: options.path.reach.nagle,
         stamps: stamps(&options.recording),
         seed: options.recording.kept.seed,
     }
+}
+
+/// The local ports: those that were asked for. A flow that connects anew for each request keeps its port, or it would be another flow each time.
+fn source_ports(options: &RttOptions) -> Option<SourcePorts> {
+    let anew = options.carrier.crr || carrier(&options.carrier) == Some(Carrier::TcpConnect);
+    let flows = options.shape.flows.filter(|_| anew);
+    options.path.reach.source_port.or(flows.map(SourcePorts::usual))
 }
 
 /// How our end is to wait, where it was said.
