@@ -67,7 +67,9 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     /// # Panics
     /// Without a flow.
     pub fn new(mut flows: Vec<Flow<L, W>>, told: Told<'a>, outlet: Outlet) -> Self {
-        flows.iter_mut().for_each(|flow| flow.wire.open(&mut flow.request));
+        for flow in &mut flows {
+            flow.wire.open(&mut flow.request);
+        }
         let flow = flows.swap_remove(0);
         let mut recorder = Recorder::new(told.method.loop_kind(), told.exact());
         recorder.over(flow.index);

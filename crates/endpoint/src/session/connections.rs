@@ -128,7 +128,9 @@ where
         }
     }
     if sockets.len() > 1 {
-        sockets.iter_mut().for_each(|facts| facts.next_hop = next_hop(facts));
+        for facts in &mut sockets {
+            facts.next_hop = next_hop(facts);
+        }
     }
     for (facts, handed) in sockets.iter_mut().zip(handed) {
         facts.batched = handed.map(|handed| handed.told());

@@ -209,8 +209,8 @@ impl Asked {
         if self.in_turn && threads > 1 {
             return Err(Refusal::TurnsOfThreads { threads });
         }
-        if let Some(ports) = self.socket.source_ports.filter(|ports| ports.len() < connections) {
-            return Err(Refusal::FewPorts { ports: ports.len(), connections });
+        if let Some(ports) = self.socket.source_ports.filter(|ports| ports.count() < connections) {
+            return Err(Refusal::FewPorts { ports: ports.count(), connections });
         }
         let in_turn = self.in_turn && connections > 1;
         Ok(Spread { connections, threads, in_turn, cpus: self.cpus.clone(), peer_cpus: self.peer_cpus.clone() })

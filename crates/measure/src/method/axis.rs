@@ -401,7 +401,7 @@ impl SourcePorts {
     }
 
     /// How many there are.
-    pub fn len(self) -> u32 {
+    pub fn count(self) -> u32 {
         u32::from(self.last.saturating_sub(self.first)) + 1
     }
 
@@ -409,8 +409,8 @@ impl SourcePorts {
     /// Of fewer ports than connections several share one.
     #[must_use]
     pub fn of_flow(self, flow: u32, flows: u32) -> Self {
-        let part = (self.len() / flows.max(1)).max(1);
-        let first = self.first.saturating_add((u64::from(flow) * u64::from(part) % u64::from(self.len())) as u16);
+        let part = (self.count() / flows.max(1)).max(1);
+        let first = self.first.saturating_add((u64::from(flow) * u64::from(part) % u64::from(self.count())) as u16);
         Self { first, last: first.saturating_add((part - 1) as u16) }
     }
 }

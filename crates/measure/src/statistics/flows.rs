@@ -75,7 +75,9 @@ fn rounds(times: &[Vec<u64>]) -> Vec<Round> {
 fn of_flow(counts: &FlowCounts, times: &[u64]) -> OfFlow {
     let mut histogram =
         Histogram::new_with_bounds(1, LONGEST.0, 3).expect("three digits up to an hour are valid bounds");
-    times.iter().for_each(|time| histogram.saturating_record(*time));
+    for time in times {
+        histogram.saturating_record(*time);
+    }
     let ranked = Ranked::exact(times.to_vec());
     let at = |q: f64| ranked.quantile(q).map(Nanos);
     OfFlow {

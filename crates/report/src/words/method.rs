@@ -95,7 +95,7 @@ fn spread(method: &Method) -> Option<String> {
     let (connections, threads) = (method.spread.connections, method.spread.threads);
     let threads = if threads > 1 { format!(" on {threads} threads") } else { String::new() };
     let turns = if method.spread.in_turn { " in turn" } else { "" };
-    let ports = method.socket.source_ports.map(|ports| match ports.len() {
+    let ports = method.socket.source_ports.map(|ports| match ports.count() {
         1 => format!("source port {}", ports.first),
         _ => format!("source ports {}-{}", ports.first, ports.last),
     });

@@ -13,7 +13,7 @@ use test_case::test_case;
 
 use crate::limits::plant::{FORWARDED, Forward};
 use crate::paths::{HOST, TwoPaths};
-use crate::scene::{Reflector, Scene, document, installed, let_ping, sonde_in, tell};
+use crate::scene::{Reflector, Scene, document, installed, let_ping, run, sonde_in, tell};
 
 /// How often each is planted: once, where nobody wants it more often.
 #[expect(clippy::disallowed_methods, reason = "how often is up to whoever runs the tests")]
