@@ -93,8 +93,9 @@ impl Told<'_> {
     fn turn(&self) -> Option<Nanos> {
         let flows = self.method.spread.in_turn.then_some(u64::from(self.method.spread.connections))?;
         let stop = &self.method.stop;
+        // How long a run by count takes is not known: there each exchange is a turn.
         let length = stop.after_ns.filter(|_| stop.count.is_none()).map_or(0, |length| length.0 / flows / TURNS);
-        Some(Nanos(length).clamp(SHORTEST_TURN, LONGEST_TURN))
+        Some(Nanos(length).min(LONGEST_TURN))
     }
 
     /// Values this thread may keep as they came.
@@ -107,8 +108,6 @@ impl Told<'_> {
 
 /// Turns of each connection in a run by time.
 const TURNS: u64 = 64;
-/// No turn is shorter, unless one exchange is.
-const SHORTEST_TURN: Nanos = Nanos::millis(1);
 /// No turn is longer but by one exchange.
 const LONGEST_TURN: Nanos = Nanos::millis(50);
 

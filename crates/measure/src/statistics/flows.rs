@@ -9,7 +9,7 @@ use super::paired::{Estimate, median};
 use super::payload;
 use super::quantile::{ROUGH_FROM, Ranked, beyond};
 use crate::outcome::flows::{Between, FlowGroup, Flows, OfFlow};
-use crate::recorder::{FlowCounts, LONGEST, Recording};
+use crate::recorder::{FlowCounts, Kept, LONGEST, Recording};
 use crate::unit::Nanos;
 
 /// Of more connections none is told apart.
@@ -37,39 +37,55 @@ pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
     let mut counts = recording.flows.clone();
     counts.sort_by_key(|counts| counts.flow);
     let times = times(recording, counts.len());
-    let rounds = rounds(&times);
-    let told =
-        (rounds.len() >= FEWEST_ROUNDS && counts.len() <= MOST_GROUPED).then(|| groups::groups(&rounds, LEAST, seed));
+    let rounds = rounds(&turns(recording, counts.len()));
+    let alike = recording.series.len() == 1 && counts.len() <= MOST_GROUPED;
+    let told = (alike && rounds.len() >= FEWEST_ROUNDS).then(|| groups::groups(&rounds, LEAST, seed));
     let least_ns = told.as_ref().map_or(LEAST.time_ns, |told| told.least_ns);
     let groups = told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
     let each = counts.iter().zip(&times).map(|(counts, times)| of_flow(counts, times)).collect();
     Some(Flows { each, groups, least_ns, losing: losing(&counts, seed) })
 }
 
-/// The kept times of each connection in order, nanoseconds, from the send: how late this host sent has nothing to do with the connection.
+/// The kept times of each connection in order, nanoseconds, from the send.
 fn times(recording: &Recording, flows: usize) -> Vec<Vec<u64>> {
     let mut times = vec![Vec::new(); flows];
     for kept in recording.series.iter().flat_map(|series| &series.samples) {
         if let Some(times) = times.get_mut(kept.flow as usize) {
-            times.push(kept.response.saturating_sub(kept.slip));
+            times.push(from_send(kept));
         }
     }
     times
 }
 
-/// The run in parts of equal length for each connection, and the median time of each in every part. Connections that were used at the same time, or
-/// in turn and often enough, so meet what disturbs a part alike.
-fn rounds(times: &[Vec<u64>]) -> Vec<Round> {
-    let mut lengths: Vec<usize> = times.iter().map(Vec::len).filter(|length| *length > 0).collect();
+/// The median time of each turn of each connection, in order: what is answered over one connection without another one in between.
+fn turns(recording: &Recording, flows: usize) -> Vec<Vec<f64>> {
+    let mut turns = vec![Vec::new(); flows];
+    for series in &recording.series {
+        for turn in series.samples.chunk_by(|one, next| one.flow == next.flow) {
+            let times: Vec<f64> = turn.iter().map(|kept| from_send(kept) as f64).collect();
+            if let (Some(turns), Some(time)) = (turns.get_mut(turn[0].flow as usize), median(&times)) {
+                turns.push(time);
+            }
+        }
+    }
+    turns
+}
+
+/// The run in parts with as many turns of a connection each, and the median of each connection in every part: what disturbs a part meets them
+/// alike, and no turn is in two parts.
+fn rounds(turns: &[Vec<f64>]) -> Vec<Round> {
+    let mut lengths: Vec<usize> = turns.iter().map(Vec::len).filter(|length| *length > 0).collect();
     lengths.sort_unstable();
     // A connection that has fewer than most is out of some rounds; it does not take them from the others.
     let count = lengths.get(lengths.len() / 4).map_or(0, |length| (*length).min(MOST_ROUNDS));
-    let part = |times: &[u64], round: usize| {
-        let (from, to) = (round * times.len() / count, (round + 1) * times.len() / count);
-        let part: Vec<f64> = times[from..to].iter().map(|time| *time as f64).collect();
-        median(&part)
-    };
-    (0..count).map(|round| times.iter().map(|times| part(times, round)).collect()).collect()
+    let part =
+        |turns: &[f64], round: usize| median(&turns[round * turns.len() / count..(round + 1) * turns.len() / count]);
+    (0..count).map(|round| turns.iter().map(|turns| part(turns, round)).collect()).collect()
+}
+
+/// How late this host sent has nothing to do with the connection.
+fn from_send(kept: &Kept) -> u64 {
+    kept.response.saturating_sub(kept.slip)
 }
 
 fn of_flow(counts: &FlowCounts, times: &[u64]) -> OfFlow {
@@ -236,7 +252,7 @@ mod tests {
     fn a_quarter_that_takes_longer_is_found_whole() {
         let mut rng = Rng::with_seed(12);
         let exact = (0..50).filter(|seed| {
-            let trip = |flow: u32, rng: &mut Rng| usual(rng) + if flow % 4 == 0 { 20_000.0 } else { 0.0 };
+            let trip = |flow: u32, rng: &mut Rng| usual(rng) + if flow.is_multiple_of(4) { 20_000.0 } else { 0.0 };
             let told = flows(&recording(16, 60, &mut rng, trip, |_, _| false), *seed).expect("several");
             let groups = told.groups.expect("enough rounds");
             groups.len() == 2 && groups[1].flows == [0, 4, 8, 12]

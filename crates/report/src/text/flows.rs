@@ -18,7 +18,7 @@ const MOST: usize = 12;
 pub(super) fn tell(page: &mut Page, record: &Record) {
     let Some(flows) = record.outcome.as_ref().and_then(|outcome| outcome.flows.as_ref()) else { return };
     let label = Piece::new("flows", Tone::Faint);
-    page.items(INDENT, &label, LABEL, &[summary(flows)]);
+    page.items(INDENT, &label, LABEL, &[summary(flows, record)]);
     if let Some(groups) = flows.groups.as_ref().filter(|groups| groups.len() > 1) {
         let rows: Vec<Vec<Piece>> =
             groups.iter().enumerate().map(|(place, group)| row(place, group).map(Piece::from).to_vec()).collect();
@@ -50,11 +50,12 @@ fn least_share(flows: usize) -> Option<f64> {
 }
 
 /// `8 connections · no difference of 2 µs or more shown · p50 of each 13.8 µs to 15.2 µs`.
-fn summary(flows: &Flows) -> String {
+fn summary(flows: &Flows, record: &Record) -> String {
     let count = flows.each.len();
     let least = Nanos(flows.least_ns.round() as u64);
     let told = match &flows.groups {
-        None => "too few values of each to compare them".to_owned(),
+        None if record.method.spread.threads > 1 => "on several threads, so not compared".to_owned(),
+        None => "too few values of each to compare them, use a longer -t".to_owned(),
         Some(groups) if groups.len() > 1 => {
             format!("{} groups, within each no difference of {least} or more shown", groups.len())
         }

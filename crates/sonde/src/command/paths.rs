@@ -19,8 +19,8 @@ const FLOWS: u32 = 64;
 /// Duration, where nobody says: some sixty turns of each connection.
 const DURATION: Nanos = Nanos::secs(5);
 
-/// From one handshake to the next, where nobody says: servers that are asked so are not flooded.
-const GAP: Nanos = Nanos::micros(1_250);
+/// Handshakes of each connection, where nobody says: as many as are compared, and no flood of a server that is no peer of ours.
+const HANDSHAKES: u64 = 60;
 
 /// Examples in the help.
 pub const EXAMPLES: &str = "\
@@ -43,10 +43,6 @@ fn with_defaults(mut options: RttOptions) -> RttOptions {
     let carrier = &mut options.carrier;
     let named = carrier.carrier.is_some() || carrier.tcp || carrier.udp || carrier.icmp || carrier.crr;
     carrier.connect |= !named && options.path.peer.is_none();
-    let schedule = &mut options.schedule;
-    if carrier.connect && schedule.rate.is_none() && schedule.poisson.is_none() {
-        schedule.every.get_or_insert(GAP);
-    }
     if options.shape.connections.is_none() {
         options.shape.flows.get_or_insert(FLOWS);
     }
@@ -55,7 +51,13 @@ fn with_defaults(mut options: RttOptions) -> RttOptions {
     {
         options.path.reach.source_port.get_or_insert(SourcePorts::usual(flows));
     }
-    if options.stop.count.is_none() && options.stop.until.is_none() {
+    let by_default = options.stop.count.is_none() && options.stop.until.is_none();
+    if let (true, true, None, Some(flows)) =
+        (by_default, options.carrier.connect, options.stop.time, options.shape.flows)
+    {
+        options.stop.count = Some(HANDSHAKES * u64::from(flows));
+    }
+    if by_default {
         options.stop.time.get_or_insert(DURATION);
     }
     options.recording.no_stamps = !options.recording.stamps;
