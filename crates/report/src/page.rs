@@ -190,14 +190,6 @@ fn named(record: &Record) -> (String, String) {
     (format!("{first}{JOINT}{}", target::address(&record.target)), rest.to_owned())
 }
 
-/// A short name for a legend.
-fn name(document: &Document) -> String {
-    match document {
-        Document::Record(record) => named(record).0,
-        _ => heading(document).0,
-    }
-}
-
 impl Builder {
     fn head(&mut self, title: &str, further_style: &str) {
         // Nothing may be loaded from anywhere, whatever a record holds; a chart becomes a PNG by way of an image of the page's own.

@@ -21,7 +21,8 @@ use crate::words::warning;
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
 /// Under a curve of percentiles.
-const DOTTED: &str = "Dots are the quantiles below with their intervals. Dotted: fewer than 10 values lie beyond.";
+const DOTTED: &str =
+    "Dots are the quantiles of the table with their intervals. Dotted: fewer than 10 values lie beyond.";
 
 /// The part of the page that tells of `record`.
 pub(super) fn record(page: &mut Builder, told: &Told<'_>, record: &Record) {

@@ -40,7 +40,11 @@ fn record_of(document: &Document) -> Option<&Record> {
 }
 
 fn plain_names(sources: &[Source]) -> Vec<String> {
-    let name = |(place, source): (usize, &Source)| format!("{} · {}", place + 1, super::name(&source.document));
+    // What is no record has its answer for a heading, which is too long for a name.
+    let name = |(place, source): (usize, &Source)| match &source.document {
+        Document::Record(record) => format!("{} · {}", place + 1, super::named(record).0),
+        _ => format!("{} · {}", place + 1, source.name),
+    };
     sources.iter().enumerate().map(name).collect()
 }
 

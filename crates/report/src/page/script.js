@@ -405,7 +405,7 @@
   });
   if (document.querySelector("article:not(.cell)")) {
     const title = document.querySelector("h1").textContent;
-    document.querySelector("header.page").append(make("div", { className: "tools" }, saving(title, { Markdown: summary })));
+    document.querySelector("header.page").append(make("div", { className: "tools readout" }, "Summary:", saving(title, { Markdown: summary })));
   }
 
   // On paper warnings stand open, in browsers too that cannot open them by style.

@@ -39,8 +39,10 @@ fn drawn(title: &str, cells: Cells, series: Vec<Series>, answered: u64) -> Optio
     } else {
         String::new()
     };
+    let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+    let lines = format!("Line: {}.", names.join(", "));
     let alternative = format!(
-        "{} over {}, between {} and {}; the darker, the more.{lost}",
+        "{} over {}, between {} and {}; the stronger the colour, the more.{lost} {lines}",
         number::count(answered, "answered exchange", "answered exchanges"),
         Unit::Time.text(*cells.columns.last()?),
         Unit::Time.text(low),
