@@ -69,24 +69,24 @@ impl Readouts {
 /// `[x, y, words]`, and behind them the ends of its interval and how many values it is of, where there are such.
 fn entry(point: &Point, place: &str, chart: &Chart) -> Value {
     let unit = &chart.y.unit;
-    let mut words = format!("{place} {}", unit.text(point.y));
+    let mut words = vec![format!("{place} {}", unit.text(point.y))];
     let mut entry = vec![json!(short(point.x)), json!(short(point.y))];
     let end = |end: f64| if end.is_finite() { json!(short(end)) } else { Value::Null };
     let mut further = Vec::new();
     if let Some((low, high)) = point.interval {
         let told = |end: f64| if end.is_finite() { unit.text(end) } else { "∞".to_owned() };
-        words += &format!(" [{} … {}]", told(low), told(high));
+        words.push(format!(" [{} … {}]", told(low), told(high)));
         further = vec![end(low), end(high)];
     }
     if let Some(count) = point.of {
-        words += &format!(", {}", number::count(count, "value", "values"));
+        words.push(format!(", {}", number::count(count, "value", "values")));
         further.resize(2, Value::Null);
         further.push(json!(count));
     }
     for (says, _) in Caveats::WORDS.iter().zip(point.caveats.all()).filter(|(_, is)| *is) {
-        words += &format!(" · {says}");
+        words.push(format!(" · {says}"));
     }
-    entry.push(json!(visible(&words)));
+    entry.push(json!(visible(&words.concat())));
     entry.extend(further);
     Value::from(entry)
 }
