@@ -31,7 +31,7 @@ fn quantiles(record: &Record) -> Option<Chart> {
         Series { about: about.clone(), colour: Some(colour), ..Series::new(quantile_name(q), points) }
     };
     let mut series = vec![Series { band: stretched.band(), ..line(0.5, 0) }, line(0.99, 1)];
-    series[0].name = format!("p50 within p10 to p90, {} of each {}", stretched.values(), stretched.length());
+    series[0].name = format!("p50 in p10–p90, {} per {}", stretched.values(), stretched.length());
     series.retain(|series| series.points.iter().any(|point| point.y.is_finite()));
     let medians =
         || series.first().into_iter().flat_map(|series| &series.points).map(|point| point.y).filter(|y| y.is_finite());

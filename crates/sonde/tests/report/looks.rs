@@ -91,7 +91,12 @@ fn it_is_dark_on_a_dark_screen_and_light_on_paper() {
             assert!((paper - ink).abs() > 70.0, "{on}, {scheme}: {selector} has {ink} on {paper}");
         }
         assert_eq!(paper < 64.0, dark, "{on}, {scheme}: {paper}");
-        seen.push(browser.number("[...document.querySelectorAll('button')].filter((b) => b.offsetParent).length"));
+        seen.push(
+            browser
+                .number("[...document.querySelectorAll('button:not(th button)')].filter((b) => b.offsetParent).length"),
+        );
+        let heads = "[...document.querySelectorAll('table.numbers th button')].every((head) => head.offsetParent)";
+        assert!(browser.holds(heads), "{on}: every column keeps its head");
     }
     assert!(seen[0] > 0.0 && seen[2] == 0.0, "paper has no buttons: {seen:?}");
     let printed = browser.ask("Page.printToPDF", &json!({}));
