@@ -69,6 +69,9 @@ pub struct Outcome {
     pub rhythm: Option<Rhythm>,
     /// The seconds, all threads together.
     pub seconds: Vec<Second>,
+    /// How the response times of each stretch of the run were distributed; absent where none were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stretches: Option<Stretches>,
     /// Where the time went, from kernel timestamps.
     pub split: Option<Split>,
     /// Both directions apart, and how far the clocks differ; only where the far side told its own times with each answer.
@@ -78,6 +81,19 @@ pub struct Outcome {
     /// The connections apart; absent of one alone, and where the engine does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
+}
+
+/// Response times of the run stretch by stretch, coarsely. They can be added up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stretches {
+    /// How many of the seconds each stretch holds; the last may hold fewer. More than one only in runs of more than 512.
+    pub seconds: u32,
+    /// How many answered exchanges each value stands for: 1, or more where a long run was thinned.
+    pub stride: u64,
+    /// For each stretch the response times kept of it: `HdrHistogram` V2 encoding, base64, values in nanoseconds, one significant
+    /// digit (16 counters for each doubling); empty where nothing was answered.
+    pub histograms: Vec<String>,
 }
 
 /// A distribution of times in nanoseconds.

@@ -29,6 +29,7 @@ use crate::markup::json_in_script;
 use crate::number;
 use crate::plot::{Axis, Chart, Frame, STYLE, Scale};
 use crate::samples::grid::Grid;
+pub use crate::source::Source;
 use crate::words::target;
 use ends::Machines;
 use html::Html;
@@ -36,15 +37,6 @@ use readout::Readouts;
 
 /// Documents that are told whole; of more each is told shortly.
 pub const FULL: usize = 40;
-
-/// A document and where it came from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// The file's name, or what stands for it.
-    pub name: String,
-    /// What was in it.
-    pub document: Document,
-}
 
 /// What was to be told of and could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +75,23 @@ pub fn render(sources: &[Source], unread: &[Unread], samples: Option<&Grid>) -> 
     page.closing()
 }
 
-/// A page whose first part another room tells: `body` is markup of ours under a title, `style` what it is laid out by; behind it stand
-/// the records of `sources`, the k-th as part `r{k}`, shortly where they are many.
-pub(crate) fn around(title: &str, under: &str, style: &str, body: &str, sources: &[Source]) -> String {
+/// What opens beside a page's first part, by a link to its id.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Panel {
+    /// Its id in the page.
+    pub(crate) id: String,
+    /// What it is of.
+    pub(crate) name: String,
+    /// Further words on it.
+    pub(crate) under: String,
+    /// The record that it shows; absent where there is none or it is not kept.
+    pub(crate) record: Option<Box<Record>>,
+    /// Why something of it failed, and what to try.
+    pub(crate) failed: Option<(String, Option<String>)>,
+}
+
+/// A page whose first part another room tells: `body` is markup of ours under a title, `style` what it is laid out by; `panels` open beside it.
+pub(crate) fn around(title: &str, under: &str, style: &str, body: &str, panels: &[Panel]) -> String {
     let mut page = Builder { html: Html::default(), readouts: Readouts::default(), machines: Machines::default() };
     page.head(title, style);
     page.html.raw("<a class=\"skip\" href=\"#main\">To the results</a>\n<header class=\"page\">\n");
@@ -93,15 +99,12 @@ pub(crate) fn around(title: &str, under: &str, style: &str, body: &str, sources:
     page.html.element("p", "class=\"method\"", under);
     page.html.raw("</header>\n<main id=\"main\">\n");
     page.html.raw(body);
-    let brief = sources.len() > FULL;
-    for (place, source) in sources.iter().enumerate() {
-        if let Document::Record(record) = &source.document {
-            page.html.element("p", "class=\"of faint\"", &source.name);
-            article::record(&mut page, &Told { place, source, brief, alone: false, samples: None }, record);
-        }
+    for panel in panels {
+        article::panel(&mut page, panel);
     }
-    if brief {
-        page.machines.tell(&mut page.html);
+    if panels.iter().any(|panel| panel.record.is_some()) {
+        let machines = page.machines.clone();
+        page.html.details("Machines", |html| machines.tell(html));
     }
     page.closing()
 }
@@ -131,6 +134,17 @@ struct Builder {
     readouts: Readouts,
     machines: Machines,
 }
+
+/// A chart for a column of text and for a telephone, of which the style shows one: letters stay readable where the chart is narrow.
+pub(crate) fn drawn(id: &str, chart: &Chart) -> String {
+    let names = chart.series.iter().filter(|series| !series.name.is_empty()).count().min(LEGEND) as u32;
+    let broad = chart.svg(id, Frame { width: 640, height: 290 + 6 * names, titled: false });
+    let narrow = chart.svg(&format!("{id}-narrow"), Frame { width: 380, height: 250 + 14 * names, titled: false });
+    format!("<div class=\"broad\">{broad}</div><div class=\"narrow\">{narrow}</div>")
+}
+
+/// Names of a legend that a picture grows for.
+const LEGEND: usize = 8;
 
 /// What the page is called.
 fn title(sources: &[Source]) -> String {
@@ -176,18 +190,10 @@ fn named(record: &Record) -> (String, String) {
     (format!("{first}{JOINT}{}", target::address(&record.target)), rest.to_owned())
 }
 
-/// A short name for a legend.
-fn name(document: &Document) -> String {
-    match document {
-        Document::Record(record) => named(record).0,
-        _ => heading(document).0,
-    }
-}
-
 impl Builder {
     fn head(&mut self, title: &str, further_style: &str) {
-        // Nothing may be loaded from anywhere, whatever a record holds.
-        const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+        // Nothing may be loaded from anywhere, whatever a record holds; a chart becomes a PNG by way of an image of the page's own.
+        const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
         let version = env!("CARGO_PKG_VERSION");
         self.html.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
         self.html.raw(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n"));
@@ -195,8 +201,9 @@ impl Builder {
         self.html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
         self.html.raw(&format!("<meta name=\"generator\" content=\"sonde {version}\">\n"));
         self.html.element("title", "", title);
-        self.html.raw("<style>\n");
+        self.html.raw("<style id=\"chart-style\">\n");
         self.html.raw(STYLE);
+        self.html.raw("</style>\n<style>\n");
         self.html.raw(include_str!("page/style.css"));
         self.html.raw(further_style);
         self.html.raw("</style>\n</head>\n<body>\n");
@@ -238,15 +245,15 @@ impl Builder {
     }
 
     /// A chart with its caption, and with another axis for the script where its times are drawn by ratio.
-    fn chart(&mut self, id: &str, chart: &Chart, frame: Frame, caption: &str) {
+    fn chart(&mut self, id: &str, chart: &Chart, caption: &str) {
         self.readouts.add(id, chart);
         self.html.raw(&format!("<figure data-chart=\"{id}\">\n"));
         self.html.element("h3", "", &chart.title);
-        self.html.raw(&format!("<div class=\"plot\">{}</div>\n", chart.svg(id, frame)));
+        self.html.raw(&format!("<div class=\"plot\">{}</div>\n", drawn(id, chart)));
         if chart.y.scale == Scale::Log && chart.cells.is_none() {
             let mut other = chart.clone();
             other.y = Axis { scale: Scale::Linear, range: None, ..other.y }.from_zero();
-            self.html.raw(&format!("<template>{}</template>\n", other.svg(&format!("{id}-linear"), frame)));
+            self.html.raw(&format!("<template>{}</template>\n", drawn(&format!("{id}-linear"), &other)));
         }
         if !caption.is_empty() {
             self.html.element("figcaption", "", caption);

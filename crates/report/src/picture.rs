@@ -10,6 +10,7 @@ mod look;
 mod name;
 mod one_way;
 mod rate;
+mod stretches;
 mod study;
 mod time;
 
@@ -17,14 +18,17 @@ use std::fmt;
 use std::str::FromStr;
 
 use logbook::read::Document;
+use logbook::record::Record;
 use logbook::study::Question;
 
+use crate::number;
 use crate::plot::Chart;
 use crate::samples::grid::Grid;
+use crate::source::Source;
 
 pub use causes::causes;
 pub use distribution::{histogram, percentiles, percentiles_together, under_load};
-pub use heat::heat;
+pub use heat::{heat, heat_of};
 pub use look::ways;
 pub use name::names;
 pub use one_way::one_way;
@@ -88,16 +92,17 @@ impl fmt::Display for Kind {
 
 impl Kind {
     /// The one that these documents tell most by.
-    pub fn best(documents: &[Document], samples: Option<&Grid>) -> Self {
-        match documents {
-            [Document::Search(_)] => Self::Curve,
-            [Document::Study(study)] => match study.question {
+    pub fn best(sources: &[Source], samples: Option<&Grid>) -> Self {
+        let [source] = sources else { return if samples.is_some() { Self::Heat } else { Self::Percentiles } };
+        match &source.document {
+            Document::Search(_) => Self::Curve,
+            Document::Study(study) => match study.question {
                 Question::Sweep { .. } => Self::Curve,
                 Question::Why { .. } => Self::Causes,
                 _ => Self::Shift,
             },
-            [Document::Look(_)] => Self::Ways,
-            [Document::Record(record)] if record.outcome.is_none() => Self::Series,
+            Document::Look(_) => Self::Ways,
+            Document::Record(record) if record.outcome.is_none() => Self::Series,
             _ if samples.is_some() => Self::Heat,
             _ => Self::Percentiles,
         }
@@ -117,16 +122,22 @@ impl FromStr for Kind {
 ///
 /// # Errors
 /// Why there is none: what the documents do not hold.
-pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<Chart, &'static str> {
-    let records: Vec<_> = documents.iter().filter_map(record).collect();
-    let alone = || match (documents, records.as_slice()) {
-        ([_], [record]) => Ok(*record),
+pub fn of(sources: &[Source], kind: Kind, samples: Option<&Grid>) -> Result<Chart, &'static str> {
+    let records: Vec<(&str, &Record)> = sources.iter().filter_map(record).collect();
+    let alone = || match (sources, records.as_slice()) {
+        ([_], [(_, record)]) => Ok(*record),
         _ => Err("it shows one record at a time"),
     };
+    let only = match sources {
+        [source] => Some(&source.document),
+        _ => None,
+    };
     match kind {
-        Kind::Percentiles if let [Document::Study(study)] = documents => runs(study).ok_or("no trial has answers"),
+        Kind::Percentiles if let Some(Document::Study(study)) = only => runs(study).ok_or("no trial has answers"),
         Kind::Percentiles if records.len() > 1 => {
-            let named: Vec<_> = names(&records).into_iter().zip(records).collect();
+            let named = names(&records);
+            let records = records.iter().map(|(_, record)| *record);
+            let named: Vec<_> = named.into_iter().zip(records).collect();
             percentiles_together(&named).ok_or("none of them has answered exchanges")
         }
         Kind::Percentiles => percentiles(alone()?).ok_or("the record has no answered exchanges"),
@@ -135,30 +146,30 @@ pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<
             let record = alone()?;
             times(record).or_else(|| carried(record)).ok_or("the record has no course: it takes two seconds at least")
         }
-        Kind::Heat => {
-            let grid =
-                samples.ok_or("it takes the samples of the measurement: --samples FILE.csv, which --samples wrote")?;
-            heat(grid).ok_or("no exchange of the samples was answered")
-        }
-        Kind::Curve => match documents {
-            [Document::Search(search)] => by_rate(search).ok_or("the search has no two rates with answered messages"),
-            [Document::Study(study)] => sweep(study).ok_or("the study is no sweep, or has no trial that was answered"),
+        Kind::Heat => match samples {
+            Some(grid) => heat(grid).ok_or("no exchange of the samples was answered"),
+            None => heat_of(alone()?)
+                .ok_or("the record keeps no times of its seconds: it takes samples (--samples FILE.csv, which --samples wrote)"),
+        },
+        Kind::Curve => match only {
+            Some(Document::Search(search)) => by_rate(search).ok_or("the search has no two rates with answered messages"),
+            Some(Document::Study(study)) => sweep(study).ok_or("the study is no sweep, or has no trial that was answered"),
             _ => Err("it takes the document of a search (`sonde load --find … -o found.json`) or of a sweep"),
         },
-        Kind::Shift => match documents {
-            [Document::Study(study)] => {
+        Kind::Shift => match only {
+            Some(Document::Study(study)) => {
                 let found = study.comparisons.iter().find(|comparison| !comparison.shifts.is_empty());
                 let chart = found.and_then(|found| shifts(found, &study.settings.get(found.second as usize)?.name));
                 chart.ok_or("no quantiles were compared")
             }
             _ => Err("it takes the document of a comparison: `sonde compare … -o study.json`"),
         },
-        Kind::Causes => match documents {
-            [Document::Study(study)] => causes(study).ok_or("no causes were looked for, or none was measured"),
+        Kind::Causes => match only {
+            Some(Document::Study(study)) => causes(study).ok_or("no causes were looked for, or none was measured"),
             _ => Err("it takes the document of causes: `sonde why … -o why.json`"),
         },
-        Kind::Ways => match documents {
-            [Document::Look(found)] => ways(found).ok_or("nothing answered"),
+        Kind::Ways => match only {
+            Some(Document::Look(found)) => ways(found).ok_or("nothing answered"),
             _ => Err("it takes the document of a first look: `sonde HOST -o look.json`"),
         },
         Kind::OneWay => {
@@ -169,9 +180,14 @@ pub fn of(documents: &[Document], kind: Kind, samples: Option<&Grid>) -> Result<
     }
 }
 
-fn record(document: &Document) -> Option<&logbook::record::Record> {
-    match document {
-        Document::Record(record) => Some(record),
+/// What a point of `record` rests on: so many values, measured so.
+fn settings(record: &Record, values: u64) -> String {
+    format!("{} · {}", number::count(values, "value", "values"), record.method)
+}
+
+fn record(source: &Source) -> Option<(&str, &Record)> {
+    match &source.document {
+        Document::Record(record) => Some((&source.name, record)),
         Document::Search(_) | Document::Study(_) | Document::Look(_) | Document::Run(_) => None,
     }
 }
@@ -184,8 +200,12 @@ mod tests {
     use insta::assert_snapshot;
     use test_case::test_case;
 
-    fn documents() -> Vec<Document> {
-        vec![Document::Record(Box::new(fixture::closed()))]
+    fn source(record: Record) -> Vec<Source> {
+        vec![Source { name: "run.json".to_owned(), document: Document::Record(Box::new(record)) }]
+    }
+
+    fn documents() -> Vec<Source> {
+        source(fixture::closed())
     }
 
     #[test_case(Kind::Percentiles; "percentiles")]
@@ -203,7 +223,7 @@ mod tests {
         let both = [documents(), documents()].concat();
         assert_eq!(of(&both, Kind::Histogram, None).unwrap_err(), "it shows one record at a time");
         assert!(of(&both, Kind::Percentiles, None).is_ok());
-        let silent = vec![Document::Record(Box::new(fixture::silent()))];
+        let silent = source(fixture::silent());
         assert!(of(&silent, Kind::Percentiles, None).unwrap_err().contains("no answered"));
     }
 

@@ -112,6 +112,8 @@ pub struct Series {
     pub colour: Option<usize>,
     /// From this x on too little is known to rely on: the line is dotted.
     pub doubtful_from: Option<f64>,
+    /// Settings that all its points have in common, and of how many values they are.
+    pub about: String,
 }
 
 /// A point.
@@ -123,6 +125,31 @@ pub struct Point {
     pub y: f64,
     /// Ends of its interval on the y axis; an end that is open is not finite.
     pub interval: Option<(f64, f64)>,
+    /// Values that it is of, where that is not the same for all points.
+    pub of: Option<u64>,
+    /// What must be known of it.
+    pub caveats: Caveats,
+}
+
+/// What must be known of a point; each has a sign beside it that can be read without colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Caveats {
+    /// Something else kept a machine busy.
+    pub busy: bool,
+    /// The interval or the rate that was asked for was not kept.
+    pub pace: bool,
+    /// Some of it failed, was lost or was refused.
+    pub incomplete: bool,
+}
+
+impl Caveats {
+    /// Words of those that there can be, in the order of [`Caveats::all`].
+    pub(crate) const WORDS: [&'static str; 3] = ["busy machine", "interval not kept", "incomplete"];
+
+    /// Which of them there are.
+    pub(crate) fn all(self) -> [bool; 3] {
+        [self.busy, self.pace, self.incomplete]
+    }
 }
 
 /// What a band covers at one place.
@@ -170,6 +197,8 @@ pub struct Cells {
     pub rows: Vec<f64>,
     /// How many fell into each: column by column, each from the bottom up.
     pub counts: Vec<Vec<u64>>,
+    /// How many belong to each column that have no place in it: marked at its top. Empty: none.
+    pub missing: Vec<u64>,
 }
 
 /// A place that has a name: a line across the chart.
@@ -304,6 +333,20 @@ impl Unit {
     }
 }
 
+impl Unit {
+    /// The unit of the numbers as they are kept, for the head of a column; empty for mere numbers.
+    pub fn base(&self) -> &'static str {
+        match self {
+            Self::Plain | Self::Count | Self::Names(_) => "",
+            Self::Time => "ns",
+            Self::PerSecond => "1/s",
+            Self::BytesPerSecond => "byte/s",
+            Self::Bytes => "byte",
+            Self::Share | Self::Quantile => "share",
+        }
+    }
+}
+
 fn plain(value: f64) -> String {
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -318,7 +361,7 @@ fn name(names: &[String], place: f64) -> Option<String> {
 impl Point {
     /// A point without an interval.
     pub fn new(x: f64, y: f64) -> Self {
-        Self { x, y, interval: None }
+        Self { x, y, ..Self::default() }
     }
 }
 

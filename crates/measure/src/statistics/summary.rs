@@ -1,8 +1,8 @@
 //! Makes an outcome of a recording: every number of it, each where it was measured and absent where it was not.
 
 mod rates;
+mod seconds;
 
-use crate::event::Second;
 use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::Rhythm;
 use crate::outcome::one_way::OneWay;
@@ -21,6 +21,7 @@ use crate::statistics::{loss, moments, payload};
 use crate::unit::Nanos;
 pub use rates::ACHIEVED;
 use rates::Rates;
+use seconds::{merged_seconds, stretches};
 
 /// Requests are behind schedule by more than an interval, or by more than this.
 const SMALLEST_BEHIND: Nanos = Nanos::micros(1);
@@ -76,6 +77,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         steady: if dark.is_some() { Steady::NotFound } else { steady(&response.series, series.stride) },
         rhythm: in_step(&response.series, method).filter(|_| series.stride == 1),
         seconds: merged_seconds(&recording.seconds),
+        stretches: stretches(recording),
         split: extra.split,
         one_way: extra.one_way,
         sockets: extra.sockets,
@@ -167,28 +169,6 @@ fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) 
         rate_achieved: rates.achieved?,
         distribution: sample.distribution(&LISTED),
     })
-}
-
-/// The seconds of all threads together: those of one thread, and into each what the others had in its middle. That one is
-/// the thread whose seconds a long run made longest, and among such the one that ran to the end.
-fn merged_seconds(threads: &[Vec<Second>]) -> Vec<Second> {
-    // Of one that has no more than one it is not known how long its seconds are: it ended within the first.
-    let length = |thread: &[Second]| thread.first().filter(|_| thread.len() > 1).map(|first| first.length_ns.0);
-    let usual = threads.iter().filter_map(|thread| length(thread)).min().unwrap_or(1).max(1);
-    let standing = |thread: &&Vec<Second>| {
-        let last = thread.last()?;
-        let times = length(thread).map_or(0, |length| (length + usual / 2) / usual);
-        Some((times, last.at_ns.0 + last.length_ns.0))
-    };
-    let Some(frame) = threads.iter().max_by_key(standing) else { return Vec::new() };
-    let mut places = vec![Vec::new(); frame.len()];
-    for second in threads.iter().flatten() {
-        let middle = Nanos(second.at_ns.0 + second.length_ns.0 / 2);
-        let place = frame.partition_point(|of_frame| of_frame.at_ns <= middle).saturating_sub(1);
-        places[place].push(*second);
-    }
-    let lengths = frame.iter().map(|second| second.length_ns);
-    places.iter().zip(lengths).map(|(held, length_ns)| Second { length_ns, ..Second::merged(held.iter()) }).collect()
 }
 
 #[cfg(test)]
@@ -400,54 +380,6 @@ mod tests {
     }
 
     #[test]
-    fn seconds_of_threads_add_up() {
-        let second = |at, answered, mean: Option<f64>, min, max, length| Second {
-            at_ns: Nanos::millis(at),
-            length_ns: length,
-            counts: Counts { scheduled: answered, answered, ..Counts::default() },
-            min_ns: min,
-            mean_ns: mean,
-            max_ns: max,
-        };
-        let some = |x| Some(Nanos(x));
-        let one = vec![
-            second(0, 3, Some(10.0), some(5), some(20), Nanos::secs(1)),
-            second(1_000, 0, None, None, None, Nanos::secs(1)),
-            second(2_000, 1, Some(4.0), some(4), some(4), Nanos::millis(5)),
-        ];
-        let other = vec![
-            second(0, 1, Some(30.0), some(30), some(30), Nanos(999)),
-            second(1_000, 0, None, None, None, Nanos(1)),
-        ];
-        let found = merged_seconds(&[one, other]);
-        assert_eq!(found.len(), 3);
-        assert_eq!((found[0].counts.answered, found[0].mean_ns), (4, Some(15.0)));
-        assert_eq!((found[0].min_ns, found[0].max_ns, found[0].length_ns), (some(5), some(30), Nanos::secs(1)));
-        assert_eq!((found[1].min_ns, found[1].mean_ns, found[1].max_ns), (None, None, None));
-        assert_eq!(found[2].length_ns, Nanos::millis(5));
-    }
-
-    #[test]
-    fn a_thread_whose_seconds_became_longer_takes_those_of_one_that_just_did_not_need_it() {
-        let second = |at: u64, length: u64, answered: u64| Second {
-            at_ns: Nanos::millis(at),
-            length_ns: Nanos::millis(length),
-            counts: Counts { scheduled: answered, answered, ..Counts::default() },
-            min_ns: None,
-            mean_ns: None,
-            max_ns: None,
-        };
-        let one = vec![second(0, 1_000, 1), second(1_000, 1_000, 2), second(2_001, 1_000, 3), second(3_001, 1_009, 4)];
-        let other = vec![second(0, 2_000, 10), second(2_000, 2_000, 20), second(4_000, 15, 30)];
-        for threads in [[one.clone(), other.clone()], [other, one]] {
-            let found = merged_seconds(&threads);
-            assert_eq!(found.iter().map(|second| second.counts.answered).collect::<Vec<_>>(), [13, 27, 30]);
-            assert_eq!(found[0].length_ns, Nanos::secs(2));
-        }
-        assert_eq!(merged_seconds(&[]), []);
-    }
-
-    #[test]
     fn reorder_classes_end_with_the_last_that_holds_something() {
         let mut classes = [0; 16];
         assert_eq!(extents(&classes), Vec::<u64>::new());
@@ -473,6 +405,9 @@ mod tests {
             prop_assert!(min.0 as f64 <= mean + 1e-6 && mean <= max.0 as f64 + 1e-6);
             let answered: u64 = found.seconds.iter().map(|second| second.counts.answered).sum();
             prop_assert_eq!(answered, found.counts.answered);
+            let stretches = found.stretches.unwrap();
+            let kept: u64 = stretches.histograms.iter().map(|text| payload::decode(text).map_or(0, |found| found.len())).sum();
+            prop_assert!(kept * stretches.stride >= answered.saturating_sub(2 * stretches.stride) && kept <= answered);
             let rate = found.answered_per_s.unwrap();
             prop_assert!((rate * found.elapsed_ns.as_secs_f64() / all.len() as f64 - 1.0).abs() < 1e-9);
             if response.exact {

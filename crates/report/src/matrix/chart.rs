@@ -52,7 +52,7 @@ pub(super) fn squares(matrix: &Matrix) -> Option<Chart> {
         .filter_map(|(zone, hosts)| Some(Mark { on: On::X, at: hosts.start as f64 - 0.5, text: zone?.to_owned() }));
     Some(Chart {
         alternative: format!("{} cells, {ends}", matrix.squares.len()),
-        cells: Some(Cells { columns: edges.clone(), rows: edges, counts }),
+        cells: Some(Cells { columns: edges.clone(), rows: edges, counts, missing: Vec::new() }),
         marks: borders.collect(),
         ..Chart::new(format!("{}: {ends}", matrix.title()), x, y)
     })

@@ -1,9 +1,8 @@
 //! Matrices as one page: the squares of a method over internal addresses beside those over external ones, a link from each to the
 //! record of it, before beside after where two runs are compared, and every square as a row of a list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use logbook::read::Document;
 use logbook::record::Record;
 use logbook::run::RunDocument;
 use logbook::run_comparison::{ComparedCell, RunComparisonDocument};
@@ -18,15 +17,14 @@ use super::{Matrix, Square, all, list};
 use crate::markup::escaped;
 use crate::moment::moment;
 use crate::number;
-use crate::page::{Source, around};
-use crate::plot::Frame;
+use crate::page::{Panel, around, drawn};
 
 /// Most hosts that are shown square by square.
 const MOST: usize = 120;
 /// Most rows of the list of all squares.
 const LISTED: usize = 2_000;
-/// Most records that are told in the page; of more, a square names its own.
-const TOLD: usize = 300;
+/// Most cells that open beside the page; of more, the list has the figures.
+const TOLD: usize = 1_000;
 
 /// What a run is shown beside.
 #[derive(Clone, Copy)]
@@ -43,8 +41,8 @@ pub fn page(
     records: &dyn Fn(Uuid) -> Option<Record>,
 ) -> String {
     let matrices = all(run, figure);
-    let (sources, links) = details(&matrices, records);
-    let mut body = Body { out: String::new(), links };
+    let panels = panels(&matrices, records);
+    let mut body = Body { out: String::new(), links: panels.iter().map(|panel| panel.id.clone()).collect() };
     body.hosts(run);
     for (method, same) in by_method(&matrices) {
         body.method(run, method, &same);
@@ -55,9 +53,6 @@ pub fn page(
     body.charts(run);
     body.list(&matrices);
     body.legend(&matrices);
-    if !sources.is_empty() {
-        body.raw("<h2 class=\"records\">Records</h2>\n");
-    }
     let name = run.plan.name.as_deref().unwrap_or("Run of a plan");
     let under = format!(
         "{} · {} · {} · {}",
@@ -66,25 +61,46 @@ pub fn page(
         number::count(run.plan.methods.len() as u64, "method", "methods"),
         number::count(run.plan.repeats.into(), "repeat", "repeats"),
     );
-    around(name, &under, include_str!("style.css"), &body.out, &sources)
+    around(name, &under, include_str!("style.css"), &body.out, &panels)
 }
 
-/// The records that are told in the page, and which part of it each is.
-fn details(matrices: &[Matrix], records: &dyn Fn(Uuid) -> Option<Record>) -> (Vec<Source>, BTreeMap<Uuid, String>) {
-    let mut sources = Vec::new();
-    let mut links = BTreeMap::new();
-    for matrix in matrices.iter().filter(|matrix| matrix.hosts.len() <= MOST) {
-        for ((from, to), square) in &matrix.squares {
-            // Of several repeats the last one's is told; the others are found by the run.
-            let Some(id) = square.records.last().filter(|_| sources.len() < TOLD) else { continue };
-            let Some(record) = records(*id) else { continue };
-            let name = format!("{} → {} · {}", matrix.hosts[*from].name, matrix.hosts[*to].name, matrix.method);
-            let name = format!("{name} · {} · {id}", crate::run::over(matrix.over));
-            links.insert(*id, format!("r{}", sources.len() + 1));
-            sources.push(Source { name, document: Document::Record(Box::new(record)) });
-        }
-    }
-    (sources, links)
+/// What opens beside the page, cell by cell: of several repeats the last one's record, or why there is none.
+fn panels(matrices: &[Matrix], records: &dyn Fn(Uuid) -> Option<Record>) -> Vec<Panel> {
+    let shown = matrices.iter().filter(|matrix| matrix.hosts.len() <= MOST);
+    let cells = shown.flat_map(|matrix| matrix.squares.iter().map(move |(place, square)| (matrix, *place, square)));
+    let panel = |(matrix, (from, to), square): (&Matrix, (usize, usize), &Square)| {
+        let record = square.records.last().and_then(|id| records(*id)).map(Box::new);
+        let failed = square.failed().map(|(_, why)| (why.to_owned(), square.hint.clone()));
+        let repeats = number::count(square.records.len() as u64, "repeat", "repeats");
+        let last = square.records.last().map_or_else(String::new, |id| format!(" · {repeats}, the last is {id}"));
+        (record.is_some() || failed.is_some()).then(|| Panel {
+            id: cell_id(matrix, from, to),
+            name: format!("{} → {}", matrix.hosts[from].name, matrix.hosts[to].name),
+            under: format!("{}{last}", matrix.title()),
+            record,
+            failed,
+        })
+    };
+    cells.filter_map(panel).take(TOLD).collect()
+}
+
+/// The name of a cell in its page: what a link to it ends with. Names of hosts that an address has no letters for become numbers.
+fn cell_id(matrix: &Matrix, from: usize, to: usize) -> String {
+    let plain = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+    let name = |place: usize| {
+        let name = &matrix.hosts[place].name;
+        if plain(name) { name.clone() } else { format!("~{}", place + 1) }
+    };
+    let method: String = matrix
+        .method
+        .bytes()
+        .map(
+            |byte| {
+                if plain(&char::from(byte).to_string()) { char::from(byte).to_string() } else { format!("~{byte:x}") }
+            },
+        )
+        .collect();
+    format!("cell={},{},{method},{}", name(from), name(to), crate::run::over(matrix.over))
 }
 
 fn by_method(matrices: &[Matrix]) -> Vec<(&str, Vec<&Matrix>)> {
@@ -101,7 +117,7 @@ fn by_method(matrices: &[Matrix]) -> Vec<(&str, Vec<&Matrix>)> {
 /// The page's own part as it grows.
 struct Body {
     out: String,
-    links: BTreeMap<Uuid, String>,
+    links: BTreeSet<String>,
 }
 
 impl Body {
@@ -118,7 +134,7 @@ impl Body {
             })
             .collect();
         if !lost.is_empty() {
-            self.raw(&format!("<ul class=\"warnings\">\n{}</ul>\n", lost.concat()));
+            self.raw(&format!("<ul class=\"lost\">\n{}</ul>\n", lost.concat()));
         }
         if run.ended.is_none() {
             self.raw("<p class=\"early\">The run has not ended, or was killed: what is missing was not begun.</p>\n");
@@ -200,8 +216,8 @@ impl Body {
             (_, Some((word, _)), _) => ("failed", String::new(), word.to_owned()),
             _ => ("faint n", String::new(), NOTHING.to_owned()),
         };
-        let link = square.records.last().and_then(|id| self.links.get(id));
-        let text = match link {
+        let link = cell_id(matrix, from, to);
+        let text = match self.links.get(&link) {
             Some(link) => format!("<a href=\"#{link}\">{}</a>", escaped(&text)),
             None => escaped(&text),
         };
@@ -288,7 +304,7 @@ impl Body {
         }
         self.raw("<section>\n<h2>Throughput by kind of host</h2>\n<div class=\"beside\">\n");
         for (number, chart) in charts.iter().enumerate() {
-            let svg = chart.svg(&format!("by-host-{number}"), Frame { width: 520, height: 300, titled: false });
+            let svg = drawn(&format!("by-host-{number}"), chart);
             let (title, caption) = (escaped(&chart.title), escaped(&chart.alternative));
             self.raw(&format!(
                 "<figure>\n<h3>{title}</h3>\n<div class=\"plot\">{svg}</div>\n<figcaption>{caption}</figcaption>\n</figure>\n"
@@ -356,7 +372,7 @@ impl Body {
         self.raw(&format!(
             "<div><dt>{NOTHING}</dt><dd>not measured: not asked for, not begun, or no such address</dd></div>\n"
         ));
-        self.raw("</dl>\n<p class=\"faint\">A darker cell is worse. A cell is the median over repeats and links to its last record.</p>\n");
+        self.raw("</dl>\n<p class=\"faint\">A darker cell is worse. A cell is the median over repeats; it opens its last record.</p>\n");
     }
 }
 

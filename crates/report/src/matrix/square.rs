@@ -21,6 +21,8 @@ pub struct Square {
     pub shared: bool,
     /// The records of its repeats, in their order.
     pub records: Vec<Uuid>,
+    /// What to try where some failed.
+    pub hint: Option<String>,
     /// Further figures of its repeats, each the median over them.
     pub figures: Vec<(Figure, f64)>,
 }
@@ -53,6 +55,7 @@ impl Square {
         Self {
             spread: Spread::of(&values(figure)),
             state,
+            hint: failed.and_then(|(_, failure)| failure.hint.clone()),
             worse: false,
             shared: cells.iter().any(|cell| cell.beside > 0),
             records: cells.iter().filter_map(|cell| cell.record).collect(),

@@ -207,12 +207,27 @@ fn the_page_leads_from_each_square_to_its_record() {
         .split("<a href=\"#")
         .skip(1)
         .filter_map(|rest| rest.split('"').next())
-        .filter(|id| id.starts_with('r'))
+        .filter(|id| id.starts_with("cell="))
         .collect();
     assert!(links.len() >= 8, "{links:?}");
-    assert!(links.iter().all(|id| page.contains(&format!("<article id=\"{id}\""))));
+    assert!(links.iter().all(|id| page.contains(&format!("<article class=\"cell\" id=\"{id}\""))));
     assert!(page.contains("Before beside after") && page.contains("worse +25 %"), "the verdict of each square");
     assert!(page.contains("<strong>c</strong> was given up: c: the agent is gone"));
+}
+
+#[test]
+fn a_hundred_cells_weigh_300_kilobytes_and_failed_ones_say_what_to_try() {
+    let mut run = run(11, 1, |from, to, _| ((from, to) != (1, 2)).then_some(20_000));
+    for cell in &mut run.cells {
+        cell.failure = cell.failure.take().map(|failure| Failure { hint: Some("open the port".to_owned()), ..failure });
+    }
+    let page = page(&run, None, None, &|id| Some(fixture::named(id, fixture::closed())));
+    assert!(page.len() < 110 * 3_000, "{} bytes", page.len());
+    assert_eq!(page.matches("<article class=\"cell\"").count(), 110);
+    assert!(page.contains("<a href=\"#cell=h0,h2,rr,internal\">") && page.contains("id=\"cell=h0,h2,rr,internal\""));
+    assert!(page.contains("Failed: nobody listens") && page.contains("→ open the port"));
+    assert!(!page.contains("square"), "they are called cells");
+    assert!(balanced(&page));
 }
 
 #[test]

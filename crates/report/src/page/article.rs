@@ -4,16 +4,16 @@ use logbook::record::{Ended, Record};
 use measure::outcome::{Distribution, Outcome, Split};
 use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
-use measure::verdict::Warning;
 
 use super::table::{Cell, Row, Table};
-use super::{Builder, Told, ends, facts, figures, heading, wire};
+use super::{Builder, Panel, Told, ends, facts, figures, heading, wire};
+use crate::answer;
 use crate::layout::Style;
 use crate::markup::escaped;
 use crate::moment::moment;
 use crate::number;
 use crate::picture;
-use crate::plot::{Chart, Frame};
+use crate::plot::Chart;
 use crate::text;
 use crate::words::command::Command;
 use crate::words::warning;
@@ -21,7 +21,8 @@ use crate::words::warning;
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
 /// Under a curve of percentiles.
-const DOTTED: &str = "Dots are the quantiles below with their intervals. Dotted: fewer than 10 values lie beyond.";
+const DOTTED: &str =
+    "Dots are the quantiles of the table with their intervals. Dotted: fewer than 10 values lie beyond.";
 
 /// The part of the page that tells of `record`.
 pub(super) fn record(page: &mut Builder, told: &Told<'_>, record: &Record) {
@@ -45,6 +46,30 @@ pub(super) fn record(page: &mut Builder, told: &Told<'_>, record: &Record) {
         page.html.details("All of it, as a terminal shows it", |html| {
             html.raw(&format!("<pre tabindex=\"0\">{printed}</pre>\n"));
         });
+    }
+    page.html.raw("</article>\n");
+}
+
+/// What opens beside a matrix: a record shortly, or why there is none.
+pub(super) fn panel(page: &mut Builder, panel: &Panel) {
+    let id = &panel.id;
+    page.html.raw(&format!("<article class=\"cell\" id=\"{id}\" tabindex=\"-1\" aria-labelledby=\"{id}-n\">\n"));
+    page.html.raw("<a class=\"close\" href=\"#main\">Close</a>\n");
+    page.html.element("h2", &format!("id=\"{id}-n\""), &panel.name);
+    page.html.element("p", "class=\"method\"", &panel.under);
+    if let Some((why, action)) = &panel.failed {
+        page.html.element("p", "class=\"early\"", &format!("Failed: {why}"));
+        if let Some(action) = action {
+            page.html.element("p", "", &format!("→ {action}"));
+        }
+    }
+    if let Some(record) = &panel.record {
+        page.html.element("p", "class=\"found\"", &answer::of(record));
+        ended(page, record);
+        first_figures(page, record);
+        warnings(page, record);
+        brief(page, record);
+        command(page, id, &record.head.command);
     }
     page.html.raw("</article>\n");
 }
@@ -91,19 +116,16 @@ fn first_figures(page: &mut Builder, record: &Record) {
     page.html.element("p", "class=\"when\"", &told);
 }
 
-/// Each warning with what to try.
+/// All warnings behind one line, each with what to try.
 fn warnings(page: &mut Builder, record: &Record) {
-    let told = |warning: &&Warning| {
-        !(matches!(warning, Warning::Interrupted | Warning::PeerLost { .. }) && record.ended != Ended::Complete)
-    };
-    let warnings: Vec<&Warning> = record.warnings.iter().filter(told).collect();
-    if warnings.is_empty() {
+    if record.warnings.is_empty() {
         return;
     }
     let command = Command::of(&record.method);
-    page.html.raw("<ul class=\"warnings\" aria-label=\"Warnings\">\n");
-    for warning in warnings {
-        page.html.raw("<li><strong>Warning</strong> ");
+    let count = number::count(record.warnings.len() as u64, "warning", "warnings");
+    page.html.raw(&format!("<details class=\"warnings\">\n<summary>⚠ {count}</summary>\n<ul>\n"));
+    for warning in &record.warnings {
+        page.html.raw("<li>");
         page.html.words(&warning::seen(warning));
         if let Some(advice) = warning::advice(warning, command) {
             page.html.raw(". <span class=\"advice\">");
@@ -112,7 +134,7 @@ fn warnings(page: &mut Builder, record: &Record) {
         }
         page.html.raw("</li>\n");
     }
-    page.html.raw("</ul>\n");
+    page.html.raw("</ul>\n</details>\n");
 }
 
 /// A line on each end; the machines stand at the end of the page.
@@ -130,32 +152,35 @@ fn brief(page: &mut Builder, record: &Record) {
 fn charts(page: &mut Builder, told: &Told<'_>, record: &Record) {
     let id = told.id();
     if let Some(chart) = picture::percentiles(record) {
-        page.chart(&format!("{id}-p"), &chart, Frame::default(), DOTTED);
+        page.chart(&format!("{id}-p"), &chart, DOTTED);
     }
     if let Some(outcome) = &record.outcome {
         quantiles(page, outcome);
     }
     let beside = record.stream.as_ref().and_then(|stream| stream.latency.as_ref());
-    let heat = told.samples.filter(|_| told.alone).and_then(picture::heat);
+    let heat = match told.samples.filter(|_| told.alone) {
+        Some(grid) => picture::heat(grid),
+        None => picture::heat_of(record),
+    };
     let shape = picture::histogram(record);
     let others: [(&str, Option<Chart>, &str); 6] = [
         ("s", picture::carried(record), "Each interval, as our end saw it."),
         ("l", beside.and_then(|latency| picture::under_load(latency)), "Exchanges over a flow of their own."),
         ("h", shape, ""),
-        ("w", heat, "Each cell: how many took so long then. Lines: p50 and p99 of each stretch, right to 1.2 %."),
-        ("t", picture::times(record), "The band goes from the shortest to the longest of each second."),
+        ("w", heat, ""),
+        ("t", picture::times(record), ""),
         ("a", picture::rates(record), ""),
     ];
     for (which, chart, caption) in others {
         if let Some(chart) = chart {
             let caption = if caption.is_empty() { chart.alternative.clone() } else { caption.to_owned() };
-            page.chart(&format!("{id}-{which}"), &chart, Frame { height: 280, ..Frame::default() }, &caption);
+            page.chart(&format!("{id}-{which}"), &chart, &caption);
         }
     }
     let outcome = record.outcome.as_ref();
     if let Some(chart) = outcome.and_then(|outcome| picture::one_way(outcome.one_way.as_ref()?)) {
         let caption = "There and back by themselves lie within their bars: no two clocks are known better.";
-        page.chart(&format!("{id}-o"), &chart, Frame { height: 280, ..Frame::default() }, caption);
+        page.chart(&format!("{id}-o"), &chart, caption);
     }
     if let Some(split) = outcome.and_then(|outcome| outcome.split.as_ref()) {
         parts(page, split);
@@ -186,10 +211,12 @@ fn quantiles(page: &mut Builder, outcome: &Outcome) {
         extreme("shortest", response.min_ns).into_iter().chain(listed).chain(extreme("longest", response.max_ns));
     let head = ["", "value", "95 % interval", "values beyond"].map(str::to_owned).to_vec();
     let rows = rows.collect();
+    page.html.raw("<div class=\"half\">\n");
     Table { caption: "Quantiles of the answered".to_owned(), head, rows, class: "numbers" }.tell(&mut page.html);
     if let Some(told) = mean(response) {
         page.html.element("p", "class=\"when\"", &told);
     }
+    page.html.raw("</div>\n");
 }
 
 /// `Mean 25.61 µs ± 0.04, standard deviation 5.3 µs.`
@@ -222,10 +249,11 @@ fn parts(page: &mut Builder, split: &Split) {
     if rows.is_empty() {
         return;
     }
-    page.html.raw("<h3>Where the time went</h3>\n");
+    page.html.raw("<div class=\"half\">\n<h3>Where the time went</h3>\n");
     let caption = format!("Medians of {}, by kernel timestamps", number::count(split.samples, "exchange", "exchanges"));
     let head = ["", "time"].map(str::to_owned).to_vec();
     Table { caption, head, rows, class: "numbers" }.tell(&mut page.html);
+    page.html.raw("</div>\n");
 }
 
 /// The method, every axis of it, as it was carried out, and the instrument.

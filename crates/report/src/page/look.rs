@@ -8,7 +8,6 @@ use crate::layout::Style;
 use crate::look;
 use crate::markup::escaped;
 use crate::picture;
-use crate::plot::Frame;
 
 /// Cells of a line of what is told as a terminal would.
 const TERMINAL: usize = 100;
@@ -27,7 +26,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &LookDocument) {
     }
     if let Some(chart) = picture::ways(found) {
         let caption = "Bars: p50 of each row, with its 95 % interval. Dots below: the same without pause.";
-        page.chart(&format!("{}-y", told.id()), &chart, Frame::default(), caption);
+        page.chart(&format!("{}-y", told.id()), &chart, caption);
     }
     let printed = look::render(found, &Style { width: TERMINAL, verbose: true, ..Style::default() });
     page.html.raw(&format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&printed)));

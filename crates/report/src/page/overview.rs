@@ -9,7 +9,6 @@ use super::{Builder, Source, ends, facts, figures};
 use crate::moment::moment;
 use crate::number;
 use crate::picture;
-use crate::plot::Frame;
 
 /// Curves drawn at first; of more, those are drawn that are chosen in the table.
 const DRAWN: usize = 8;
@@ -21,7 +20,9 @@ pub(super) fn tell(page: &mut Builder, sources: &[Source]) {
     page.html.raw("<section aria-labelledby=\"together\">\n<h2 id=\"together\">Side by side</h2>\n");
     let records: Vec<&Record> =
         sources.iter().map(|source| record_of(&source.document)).collect::<Option<_>>().unwrap_or_default();
-    let names = if records.is_empty() { plain_names(sources) } else { picture::names(&records) };
+    let files: Vec<(&str, &Record)> =
+        sources.iter().map(|source| source.name.as_str()).zip(records.iter().copied()).collect();
+    let names = if records.is_empty() { plain_names(sources) } else { picture::names(&files) };
     curves(page, &records, &names);
     table(page, sources, &names);
     if (2..=COMPARED).contains(&records.len()) {
@@ -39,7 +40,11 @@ fn record_of(document: &Document) -> Option<&Record> {
 }
 
 fn plain_names(sources: &[Source]) -> Vec<String> {
-    let name = |(place, source): (usize, &Source)| format!("{} · {}", place + 1, super::name(&source.document));
+    // What is no record has its answer for a heading, which is too long for a name.
+    let name = |(place, source): (usize, &Source)| match &source.document {
+        Document::Record(record) => format!("{} · {}", place + 1, super::named(record).0),
+        _ => format!("{} · {}", place + 1, source.name),
+    };
     sources.iter().enumerate().map(name).collect()
 }
 
@@ -69,7 +74,7 @@ fn curves(page: &mut Builder, records: &[&Record], names: &[String]) {
     } else {
         String::new()
     };
-    page.chart("all-p", &chart, Frame { height: 380, ..Frame::default() }, &caption);
+    page.chart("all-p", &chart, &caption);
 }
 
 fn table(page: &mut Builder, sources: &[Source], names: &[String]) {

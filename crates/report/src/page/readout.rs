@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::markup::visible;
-use crate::plot::{Chart, Unit};
+use crate::number;
+use crate::plot::{Axis, Caveats, Chart, Point, Unit};
 
 /// Points of all charts of a page.
 #[derive(Clone, Debug, Default)]
@@ -16,20 +17,41 @@ pub(super) struct Readouts {
 }
 
 impl Readouts {
-    /// Those of `chart`, by its id in the page.
+    /// Those of `chart`, by its id in the page: each point with its words, the ends of its interval, and how many values it is of.
     pub(super) fn add(&mut self, id: &str, chart: &Chart) {
         let series = chart.series.iter().map(|series| {
             let points = series.points.iter().filter(|point| point.y.is_finite());
-            let points: Vec<Value> = points
-                .map(|point| {
-                    let words = format!("{} {}", near(&chart.x.unit, point.x), chart.y.unit.text(point.y));
-                    json!([short(point.x), short(point.y), words])
-                })
-                .collect();
-            json!({ "name": visible(&series.name), "points": points })
+            let points: Vec<Value> = points.map(|point| entry(point, &near(&chart.x.unit, point.x), chart)).collect();
+            json!({ "name": visible(&series.name), "about": visible(&series.about), "points": points })
         });
-        let series: Vec<Value> = series.collect();
-        self.charts.insert(id.to_owned(), json!(series));
+        let mut series: Vec<Value> = series.collect();
+        if series.is_empty() {
+            let bars = chart.bars.iter().map(|bar| {
+                let ends = format!("{} … {}", chart.x.unit.text(bar.from), chart.x.unit.text(bar.to));
+                entry(&Point::new(f64::midpoint(bar.from, bar.to), bar.height), &ends, chart)
+            });
+            let bars: Vec<Value> = bars.collect();
+            series.push(json!({ "name": "", "about": "", "points": bars }));
+        }
+        let column = |axis: &Axis| {
+            let unit = if axis.unit.base().is_empty() { String::new() } else { format!(" ({})", axis.unit.base()) };
+            visible(format!("{}{unit}", axis.label).trim())
+        };
+        let mut told = json!({ "x": column(&chart.x), "y": column(&chart.y), "series": series });
+        if let Unit::Names(names) = &chart.x.unit {
+            told["names"] = names.iter().map(|name| visible(name)).collect();
+        }
+        if let Some(cells) = &chart.cells {
+            let between = |edges: &[f64], unit: &Unit| -> Value {
+                edges.windows(2).map(|ends| format!("{} … {}", unit.text(ends[0]), unit.text(ends[1]))).collect()
+            };
+            let edges = |edges: &[f64]| -> Value { edges.iter().map(|edge| short(*edge)).collect() };
+            told["cells"] = json!({
+                "columns": edges(&cells.columns), "rows": edges(&cells.rows), "counts": cells.counts, "missing": cells.missing,
+                "across": between(&cells.columns, &chart.x.unit), "up": between(&cells.rows, &chart.y.unit),
+            });
+        }
+        self.charts.insert(id.to_owned(), told);
     }
 
     /// A curve for each document, for the script to draw those that are chosen.
@@ -42,6 +64,31 @@ impl Readouts {
     pub(super) fn to_json(&self) -> String {
         json!({ "charts": self.charts, "curves": self.curves, "drawn": self.drawn }).to_string()
     }
+}
+
+/// `[x, y, words]`, and behind them the ends of its interval and how many values it is of, where there are such.
+fn entry(point: &Point, place: &str, chart: &Chart) -> Value {
+    let unit = &chart.y.unit;
+    let mut words = vec![format!("{place} {}", unit.text(point.y))];
+    let mut entry = vec![json!(short(point.x)), json!(short(point.y))];
+    let end = |end: f64| if end.is_finite() { json!(short(end)) } else { Value::Null };
+    let mut further = Vec::new();
+    if let Some((low, high)) = point.interval {
+        let told = |end: f64| if end.is_finite() { unit.text(end) } else { "∞".to_owned() };
+        words.push(format!(" [{} … {}]", told(low), told(high)));
+        further = vec![end(low), end(high)];
+    }
+    if let Some(count) = point.of {
+        words.push(format!(", {}", number::count(count, "value", "values")));
+        further.resize(2, Value::Null);
+        further.push(json!(count));
+    }
+    for (says, _) in Caveats::WORDS.iter().zip(point.caveats.all()).filter(|(_, is)| *is) {
+        words.push(format!(" · {says}"));
+    }
+    entry.push(json!(visible(&words.concat())));
+    entry.extend(further);
+    Value::from(entry)
 }
 
 /// Six digits: more than a screen shows.

@@ -7,7 +7,6 @@ use super::table::{Cell, Row, Table};
 use super::{Builder, Told, article};
 use crate::number;
 use crate::picture;
-use crate::plot::Frame;
 use crate::search::{self, SHOWN};
 
 /// The part of the page that tells of `found`.
@@ -20,12 +19,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, found: &SearchDocument) 
     page.html.element("p", "class=\"found\"", &search::sentence(found));
     page.html.element("p", "class=\"when\"", &search::how_surely(found));
     if let Some(chart) = picture::by_rate(found) {
-        page.chart(
-            &format!("{id}-c"),
-            &chart,
-            Frame::default(),
-            "A point is the median of the probes made at its rate.",
-        );
+        page.chart(&format!("{id}-c"), &chart, "A point is the median of the probes made at its rate.");
     }
     rates(page, found);
     if !told.brief {

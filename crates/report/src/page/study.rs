@@ -10,7 +10,6 @@ use super::{Builder, Told, article, figures};
 use crate::layout::Style;
 use crate::markup::escaped;
 use crate::picture;
-use crate::plot::Frame;
 use crate::study::{self, comparison as words};
 
 /// Cells of a line of what is told as a terminal would.
@@ -62,7 +61,7 @@ pub(super) fn tell(page: &mut Builder, told: &Told<'_>, study: &StudyDocument) {
     ];
     for (which, chart, caption) in charts {
         if let Some(chart) = chart {
-            page.chart(&format!("{id}-{which}"), &chart, Frame::default(), caption);
+            page.chart(&format!("{id}-{which}"), &chart, caption);
         }
     }
     if !told.brief {
@@ -128,12 +127,7 @@ fn compared(page: &mut Builder, id: &str, study: &StudyDocument, comparison: &Co
     let head = ["", &first, name, "difference", "95 % interval"].map(str::to_owned).to_vec();
     Table { caption: "Medians over the runs".to_owned(), head, rows, class: "numbers" }.tell(&mut page.html);
     if let Some(chart) = picture::shifts(comparison, name) {
-        page.chart(
-            &format!("{id}-q"),
-            &chart,
-            Frame { height: 280, ..Frame::default() },
-            "Bars are intervals of 95 %.",
-        );
+        page.chart(&format!("{id}-q"), &chart, "Bars are intervals of 95 %.");
     }
     axes(page, comparison);
 }

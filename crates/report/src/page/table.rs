@@ -61,8 +61,7 @@ impl Table {
         }
         let caption = escaped(&self.caption);
         // What is wider than the screen is scrolled by itself, by keys too.
-        let wide = if self.class == "index" { " wide" } else { "" };
-        html.raw(&format!("<div class=\"scroll{wide}\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\">\n"));
+        html.raw(&format!("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\">\n"));
         let class = if self.class.is_empty() { String::new() } else { format!(" class=\"{}\"", self.class) };
         html.raw(&format!("<table{class}>\n<caption>{caption}</caption>\n<thead><tr>"));
         for (column, head) in self.head.iter().enumerate() {

@@ -42,7 +42,7 @@ pub fn causes(study: &StudyDocument) -> Option<Chart> {
 
 fn point(place: usize, cause: &Examined) -> Option<Point> {
     let takes = cause.takes?;
-    Some(Point { x: place as f64, y: takes.value, interval: takes.low.zip(takes.high) })
+    Some(Point { interval: takes.low.zip(takes.high), ..Point::new(place as f64, takes.value) })
 }
 
 /// A cause in as few letters as a label has room for.

@@ -32,6 +32,7 @@ pub fn percentiles(record: &Record) -> Option<Chart> {
         LoopKind::Open => "response, from the due instant",
     };
     let mut series = vec![curve(own, &outcome.response, POINTS)?];
+    series[0].about = super::settings(record, outcome.response.count);
     series.extend(outcome.service.as_ref().and_then(|service| {
         let curve = curve("service, from the send", service, POINTS)?;
         Some(Series { dots: false, points: without_intervals(curve.points), ..curve })
@@ -50,8 +51,8 @@ pub fn percentiles_together(records: &[(String, &Record)]) -> Option<Chart> {
     let curve = |(number, (name, record)): (usize, &(String, &Record))| {
         let response = &record.outcome.as_ref()?.response;
         let curve = curve(name, response, POINTS_AMONG_MANY)?;
-        let points = without_intervals(curve.points);
-        Some(Series { dots: false, points, colour: Some(number), ..curve })
+        let (points, about) = (without_intervals(curve.points), super::settings(record, response.count));
+        Some(Series { dots: false, points, colour: Some(number), about, ..curve })
     };
     let series: Vec<Series> = records.iter().enumerate().filter_map(curve).collect();
     let alternative = format!(
@@ -134,7 +135,7 @@ fn with_listed(points: Vec<Point>, distribution: &Distribution) -> Vec<Point> {
         let value = quantile.value_ns?.0 as f64;
         let end = |end: Option<Nanos>| end.map_or(f64::NAN, |end| end.0 as f64);
         let interval = quantile.low_ns.map(|low| (low.0 as f64, end(quantile.high_ns)));
-        Some(Point { x: quantile.q, y: value, interval })
+        Some(Point { interval, ..Point::new(quantile.q, value) })
     };
     let listed: Vec<Point> = distribution.quantiles.iter().filter_map(listed).collect();
     let near = |point: &Point| listed.iter().any(|known| (nines(known.x) - nines(point.x)).abs() < 0.012);

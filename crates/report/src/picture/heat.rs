@@ -1,30 +1,56 @@
-//! Times over time, from samples: how many took how long in each stretch, and its p50 and p99.
+//! Times over time: how many took how long in each stretch, with p50 and p99, from samples or from what a record keeps of its seconds.
 
+use logbook::record::Record;
+
+use super::stretches::Stretched;
 use crate::number;
 use crate::plot::{Axis, Cells, Chart, Point, Scale, Series, Unit};
 use crate::samples::grid::Grid;
 
 /// The heat map of a grid; `None` where nothing was answered.
 pub fn heat(grid: &Grid) -> Option<Chart> {
-    let cells = Cells { columns: grid.column_edges(), rows: grid.row_edges()?, counts: grid.counts() };
-    let line = |q: f64, colour: usize| {
-        let points =
-            grid.quantiles(q).into_iter().map(|(at, value)| Point::new(at, value.unwrap_or(f64::NAN))).collect();
-        let name = measure::unit::quantile_name(q);
-        Series { colour: Some(colour), ..Series::new(name, points) }
-    };
-    let series = vec![line(0.5, 6), line(0.99, 1)];
+    let cells =
+        Cells { columns: grid.column_edges(), rows: grid.row_edges()?, counts: grid.counts(), missing: Vec::new() };
+    let line =
+        |q: f64| grid.quantiles(q).into_iter().map(|(at, value)| Point::new(at, value.unwrap_or(f64::NAN))).collect();
+    let series = vec![named(0.5, line(0.5)), named(0.99, line(0.99))];
+    drawn("Response over time, from samples", cells, series, grid.answered())
+}
+
+/// The heat map of a record's stretches; `None` of one that keeps none, or of a single stretch.
+pub fn heat_of(record: &Record) -> Option<Chart> {
+    let stretched = Stretched::of(record)?;
+    let p50 = named(0.5, stretched.line(0.5));
+    let cells = stretched.cells()?;
+    let chart = drawn("Response over time", cells, vec![p50], stretched.kept())?;
+    (stretched.len() > 1).then_some(chart)
+}
+
+fn named(q: f64, points: Vec<Point>) -> Series {
+    let colour = if q < 0.9 { 6 } else { 1 };
+    Series { colour: Some(colour), ..Series::new(measure::unit::quantile_name(q), points) }
+}
+
+fn drawn(title: &str, cells: Cells, series: Vec<Series>, answered: u64) -> Option<Chart> {
     let (low, high) = (*cells.rows.first()?, *cells.rows.last()?);
+    let missing: u64 = cells.missing.iter().sum();
+    let lost = if missing > 0 {
+        format!(" {} without a timely answer, marked at the top.", number::count(missing, "exchange", "exchanges"))
+    } else {
+        String::new()
+    };
+    let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+    let lines = format!("Line: {}.", names.join(", "));
     let alternative = format!(
-        "{} over {}, between {} and {}; the darker, the more.",
-        number::count(grid.answered(), "answered exchange", "answered exchanges"),
+        "{} over {}, between {} and {}; the stronger the colour, the more.{lost} {lines}",
+        number::count(answered, "answered exchange", "answered exchanges"),
         Unit::Time.text(*cells.columns.last()?),
         Unit::Time.text(low),
         Unit::Time.text(high),
     );
     let x = Axis::new("time since the start", Unit::Time, Scale::Linear).over(0.0, *cells.columns.last()?);
     let y = Axis::new("response", Unit::Time, Scale::Log);
-    Some(Chart { alternative, cells: Some(cells), series, ..Chart::new("Response over time, from samples", x, y) })
+    Some(Chart { alternative, cells: Some(cells), series, ..Chart::new(title, x, y) })
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ fn dots(name: &str) -> Series {
 fn median(sums: &Sums, x: f64) -> Option<Point> {
     let found = sums.quantiles.iter().find(|quantile| (quantile.q - 0.5).abs() < 1e-9)?;
     let interval = found.low_ns.zip(found.high_ns).map(|(low, high)| (low.0 as f64, high.0 as f64));
-    Some(Point { x, y: found.value_ns?.0 as f64, interval })
+    Some(Point { interval, ..Point::new(x, found.value_ns?.0 as f64) })
 }
 
 /// A way in as few letters as a label has room for.

@@ -1,6 +1,8 @@
 //! Short names for several records: what tells each from the others.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use logbook::record::Record;
 
@@ -9,9 +11,10 @@ use crate::words::target;
 /// Parts of a name at most: where more differ, the rest stands in the table.
 const PARTS: usize = 3;
 
-/// A name for each, with its number, of what not all have in common: the target, coordinates of the method, the start.
-pub fn names(records: &[&Record]) -> Vec<String> {
-    let parts: Vec<Vec<String>> = records.iter().map(|record| parts(record)).collect();
+/// A name for each record of a file, with its number, of what not all have in common: the target and coordinates of the method; the name of
+/// its file where all are alike.
+pub fn names(records: &[(&str, &Record)]) -> Vec<String> {
+    let parts: Vec<Vec<String>> = records.iter().map(|(_, record)| parts(record)).collect();
     let mut had: BTreeMap<&str, usize> = BTreeMap::new();
     for part in parts.iter().flatten() {
         *had.entry(part).or_default() += 1;
@@ -20,9 +23,10 @@ pub fn names(records: &[&Record]) -> Vec<String> {
         let own = parts.iter().filter(|part| had.get(part.as_str()).is_some_and(|count| *count < records.len()));
         own.take(PARTS).cloned().collect::<Vec<String>>().join(" · ")
     };
-    let name = |(number, (parts, record)): (usize, (&Vec<String>, &&Record))| {
+    let name = |(number, (parts, (file, _))): (usize, (&Vec<String>, &(&str, &Record)))| {
         let own = own(parts);
-        let what = if own.is_empty() { record.head.started.to_string() } else { own };
+        let stem = Path::new(file).file_stem().map_or_else(|| (*file).into(), OsStr::to_string_lossy);
+        let what = if own.is_empty() { stem.into_owned() } else { own };
         format!("{} · {what}", number + 1)
     };
     parts.iter().zip(records).enumerate().map(name).collect()
@@ -42,15 +46,15 @@ mod tests {
     #[test]
     fn what_differs_names_them() {
         let (one, other) = (fixture::closed(), fixture::icmp());
-        let told = names(&[&one, &other]);
+        let told = names(&[("one.json", &one), ("other.json", &other)]);
         assert!(told[0].starts_with("1 · 10.0.0.2:7663 · tcp exchange"), "{told:?}");
         assert!(told[1].starts_with("2 · 10.0.0.2 · icmp"), "{told:?}");
     }
 
     #[test]
-    fn those_that_are_alike_are_told_by_their_start() {
+    fn those_that_are_alike_are_told_by_their_file() {
         let one = fixture::closed();
-        assert_eq!(names(&[&one, &one])[1], "2 · 2026-10-20T14:03:12.25+02:00");
+        assert_eq!(names(&[("runs/monday.json", &one), ("runs/tuesday.json", &one)])[1], "2 · tuesday");
         assert_eq!(names(&[]), [""; 0]);
     }
 }

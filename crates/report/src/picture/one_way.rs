@@ -13,7 +13,7 @@ pub fn one_way(both: &OneWay) -> Option<Chart> {
         let values = values((*spread).as_ref()?);
         let point = |(place, value): (usize, &Option<i64>)| {
             let y = (*value)? as f64;
-            Some(Point { x: place as f64, y, interval: bound.map(|bound| (y - bound, y + bound)) })
+            Some(Point { interval: bound.map(|bound| (y - bound, y + bound)), ..Point::new(place as f64, y) })
         };
         Some(Series { dots: true, ..Series::new(*name, values.iter().enumerate().filter_map(point).collect()) })
     };

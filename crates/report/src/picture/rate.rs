@@ -2,14 +2,18 @@
 
 use logbook::search::SearchDocument;
 
-use crate::plot::{Axis, Chart, Mark, On, Point, Scale, Series, Unit};
+use crate::plot::{Axis, Caveats, Chart, Mark, On, Point, Scale, Series, Unit};
 use crate::search::{self, SHOWN};
 
 /// Response times by the rate that was offered: a point is the median of the probes made at a rate.
 pub fn by_rate(search: &SearchDocument) -> Option<Chart> {
     let rows = search::rows(search);
     let line = |place: usize| {
-        let point = |row: &search::Row| Some(Point::new(row.rate.as_per_second(), row.quantiles[place]?.0 as f64));
+        let point = |row: &search::Row| {
+            let caveats = Caveats { pace: row.ours + row.bunched > 0, ..Caveats::default() };
+            let point = Point::new(row.rate.as_per_second(), row.quantiles[place]?.0 as f64);
+            Some(Point { of: Some(row.probes as u64), caveats, ..point })
+        };
         let points = rows.iter().filter_map(point).collect();
         Series { dots: true, ..Series::new(measure::unit::quantile_name(SHOWN[place]), points) }
     };

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use logbook::record::Record;
 use logbook::study::{Comparison, Place, Question, Setting, StudyDocument};
 use measure::study::figure::{Figure, Unit as Counted};
+use measure::verdict::Warning;
 
 use super::distribution;
-use crate::plot::{Axis, Chart, Mark, On, Point, Scale, Series, Unit};
+use crate::plot::{Axis, Caveats, Chart, Mark, On, Point, Scale, Series, Unit};
 
 /// Curves drawn of each setting at most.
 const RUNS: usize = 12;
@@ -34,9 +35,8 @@ pub fn sides(study: &StudyDocument) -> impl Iterator<Item = (u32, &Setting)> {
 /// How far each quantile of the second side lies from the first's, with intervals.
 pub fn shifts(comparison: &Comparison, second: &str) -> Option<Chart> {
     let point = |shift: &logbook::study::Shift| Point {
-        x: shift.q,
-        y: shift.difference_ns,
         interval: Some((shift.low_ns, shift.high_ns)),
+        ..Point::new(shift.q, shift.difference_ns)
     };
     let points: Vec<Point> = comparison.shifts.iter().map(point).collect();
     let told = comparison.shifts.iter().map(|shift| {
@@ -76,7 +76,12 @@ pub fn sweep(study: &StudyDocument) -> Option<Chart> {
         let median = f64::midpoint(seen[(seen.len() - 1) / 2], seen[seen.len() / 2]);
         let curve = curves.entry(series).or_insert_with(|| Series { dots: true, ..Series::new(of, Vec::new()) });
         let interval = (seen.len() > 1).then_some((*low, *high));
-        curve.points.push(Point { x, y: median, interval });
+        curve.points.push(Point {
+            interval,
+            of: Some(seen.len() as u64),
+            caveats: caveats(study, place),
+            ..Point::new(x, median)
+        });
     }
     let mut series: Vec<Series> = curves.into_values().collect();
     for curve in &mut series {
@@ -99,6 +104,29 @@ pub fn sweep(study: &StudyDocument) -> Option<Chart> {
     y.from_zero = scale == Scale::Linear;
     let alternative = told(&series, &x.unit, &y.unit);
     (!values.is_empty()).then(|| Chart { alternative, series, ..Chart::new(format!("{figure} over {axis}"), x, y) })
+}
+
+/// What the trials of a setting warn of that is of its point.
+fn caveats(study: &StudyDocument, place: u32) -> Caveats {
+    let mut found = Caveats::default();
+    for trial in study.trials_of(place) {
+        found.incomplete |= trial.failure.is_some();
+        for warning in trial.record.iter().flat_map(|record| &record.warnings) {
+            match warning {
+                Warning::Disturbed { .. } | Warning::Throttled { .. } => found.busy = true,
+                Warning::RateNotAchieved { .. } | Warning::TicksMissed { .. } | Warning::BehindSchedule { .. } => {
+                    found.pace = true;
+                }
+                Warning::Lost { .. }
+                | Warning::LostOnTheWay { .. }
+                | Warning::Refused { .. }
+                | Warning::Interrupted
+                | Warning::PeerLost { .. } => found.incomplete = true,
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 fn point_of(setting: &Setting) -> Option<(u32, &str, &str, Option<f64>)> {
@@ -177,6 +205,20 @@ mod tests {
         assert_eq!((first.x, first.y, first.interval), (1e3, trials[1], Some((trials[0], trials[2]))));
         assert!(chart.series.iter().all(|series| series.points.windows(2).all(|pair| pair[0].x < pair[1].x)));
         assert_eq!(sweep(&fixture::comparison()), None);
+    }
+
+    #[test]
+    fn a_point_has_the_caveats_of_its_trials() {
+        let mut study = fixture::sweep();
+        assert!(sweep(&study).unwrap().series[0].points.iter().all(|point| point.caveats == Caveats::default()));
+        let trial = study.trials.iter_mut().find(|trial| trial.setting == 0).unwrap();
+        trial.record.as_mut().unwrap().warnings.push(Warning::BehindSchedule { share: 0.2 });
+        let chart = sweep(&study).unwrap();
+        let marked = Caveats { pace: true, ..Caveats::default() };
+        assert_eq!(chart.series[0].points.iter().filter(|point| point.caveats == marked).count(), 1);
+        let svg = chart.svg("c", crate::plot::Frame::default());
+        assert!(svg.contains(">interval not kept<") && !svg.contains(">busy machine<"), "{svg}");
+        assert_eq!(svg.matches("class=\"caveat\"").count(), 2, "one beside the point, one in its explanation");
     }
 
     #[test]

@@ -4,8 +4,9 @@ use logbook::record::Record;
 use measure::event::Second;
 use measure::method::Direction;
 use measure::throughput::{Interval, Throughput, per_second};
-use measure::unit::Nanos;
+use measure::unit::{Nanos, quantile_name};
 
+use super::stretches::Stretched;
 use crate::number;
 use crate::plot::{Axis, Band, Chart, Line, Point, Scale, Series, Unit};
 
@@ -16,8 +17,31 @@ const STREAMS: usize = 8;
 /// A last second shorter than this share of the others says nothing of a rate.
 const WHOLE: f64 = 0.5;
 
-/// Mean, shortest and longest time of each second. These are what a record keeps of a second: no quantiles.
+/// Quantiles of each second where the record keeps its times, and otherwise its mean, within the shortest and the longest.
 pub fn times(record: &Record) -> Option<Chart> {
+    quantiles(record).or_else(|| means(record))
+}
+
+/// p50 and p99 of each stretch, within the band from p10 to p90.
+fn quantiles(record: &Record) -> Option<Chart> {
+    let stretched = Stretched::of(record)?;
+    let about = super::settings(record, stretched.kept());
+    let line = |q: f64, colour: usize| {
+        let points = stretched.line(q);
+        Series { about: about.clone(), colour: Some(colour), ..Series::new(quantile_name(q), points) }
+    };
+    let mut series = vec![Series { band: stretched.band(), ..line(0.5, 0) }, line(0.99, 1)];
+    series[0].name = format!("p50 in p10–p90, {} per {}", stretched.values(), stretched.length());
+    series.retain(|series| series.points.iter().any(|point| point.y.is_finite()));
+    let medians =
+        || series.first().into_iter().flat_map(|series| &series.points).map(|point| point.y).filter(|y| y.is_finite());
+    let (low, high) = (medians().reduce(f64::min)?, medians().reduce(f64::max)?);
+    let alternative = format!("The median lies between {} and {}.", Unit::Time.text(low), Unit::Time.text(high));
+    let y = Axis::new("response", Unit::Time, Scale::Log);
+    (stretched.len() > 1).then(|| Chart { alternative, series, ..over_time("Times over time", y) })
+}
+
+fn means(record: &Record) -> Option<Chart> {
     let seconds = thinned(&record.outcome.as_ref()?.seconds);
     let middle = |second: &Second| middle(second.at_ns, second.length_ns);
     let point = |second: &Second| Point::new(middle(second), second.mean_ns.unwrap_or(f64::NAN));

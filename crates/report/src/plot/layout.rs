@@ -3,7 +3,7 @@
 use super::letters::Letters;
 use super::ruler::{Ruler, Rulers};
 use super::scene::{Anchor, Field, Fill, Part, Scene, Shape, Stroke, Tone};
-use super::{Chart, Frame, Line, Mark, On, Point, Series};
+use super::{Caveats, Chart, Frame, Line, Mark, On, Point, Series};
 
 /// Sizes of letters, in units of the frame.
 pub(super) const TITLE: f64 = 15.0;
@@ -21,6 +21,10 @@ pub(super) const DOT: f64 = 2.6;
 const X_LABEL: f64 = 74.0;
 /// From one label of the y axis to the next, at least.
 const Y_LABEL: f64 = 30.0;
+/// Half of the sign of a caveat.
+const SIGN: f64 = 4.0;
+/// Height of the strip that marks what a column misses.
+const STRIP: f64 = 6.0;
 /// Shades of a cell.
 const SHADES: usize = 12;
 
@@ -30,9 +34,11 @@ pub(super) fn scene(chart: &Chart, frame: &Frame, letters: Letters) -> Scene {
     let title = if frame.titled { LEADING + GAP } else { 0.0 };
     let legend = legend(chart, width, title, letters);
     let top = title + legend.height + if chart.y.label.is_empty() { GAP } else { LEADING + 4.0 };
+    let caveats = caveats_of(chart);
     let below = |left_out: bool| {
         let label = if chart.x.label.is_empty() { 0.0 } else { LEADING };
-        LEADING + label + if left_out { LEADING } else { 0.0 } + 4.0
+        let told = if caveats.contains(&true) { LEADING } else { 0.0 };
+        LEADING + label + told + if left_out { LEADING } else { 0.0 } + 4.0
     };
     let most_x = (width / X_LABEL) as usize;
     let rulers = |left_out| {
@@ -56,14 +62,55 @@ pub(super) fn scene(chart: &Chart, frame: &Frame, letters: Letters) -> Scene {
         let told = format!("{} of the points have no place on these axes", found.left_out);
         parts.push(text((field.left, height - 4.0), Anchor::Start, Tone::Note, &told));
     }
+    let above = if found.left_out > 0 { LEADING } else { 0.0 };
+    parts.extend(caveats_told(caveats, (field.left, height - 4.0 - above), letters));
     let mut all = vec![drawing.grid()];
     all.extend(drawing.below());
     all.extend(chart.series.iter().enumerate().map(|(number, series)| drawing.series(number, series)));
+    all.push(drawing.caveats());
     all.push(drawing.marks());
     all.push(Part { shapes: parts, ..Part::default() });
     all.extend(legend.parts);
     all.retain(|part| !part.shapes.is_empty());
     Scene { parts: all, field, axes: Some((found.x.told(), found.y.told())) }
+}
+
+/// Which caveats any of its points has.
+fn caveats_of(chart: &Chart) -> [bool; 3] {
+    let points = chart.series.iter().flat_map(|series| &series.points);
+    points.fold([false; 3], |seen, point| {
+        let here = point.caveats.all();
+        [0, 1, 2].map(|kind| seen[kind] || here[kind])
+    })
+}
+
+/// What the signs that were used say, side by side.
+fn caveats_told(caveats: [bool; 3], (left, y): (f64, f64), letters: Letters) -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    let mut x = left;
+    for (kind, words) in Caveats::WORDS.iter().enumerate().filter(|(kind, _)| caveats[*kind]) {
+        shapes.extend(sign(kind, (x + SIGN, y - SIGN)));
+        shapes.push(text((x + 2.0 * SIGN + GAP / 2.0, y), Anchor::Start, Tone::Note, words));
+        x += 2.0 * SIGN + letters.width(words, TEXT) + 2.0 * GAP;
+    }
+    shapes
+}
+
+/// The sign of a caveat around a place: a triangle, a circle, a cross.
+fn sign(kind: usize, (x, y): (f64, f64)) -> Vec<Shape> {
+    let around = |corners: u32, turned: f64| {
+        let corner = |number: u32| {
+            let angle = (f64::from(number) / f64::from(corners) + turned) * std::f64::consts::TAU;
+            (x + SIGN * angle.cos(), y + SIGN * angle.sin())
+        };
+        Shape::Line((0..=corners).map(corner).collect(), Stroke::Caveat)
+    };
+    let across = |up: f64| Shape::Line(vec![(x - SIGN, y - up * SIGN), (x + SIGN, y + up * SIGN)], Stroke::Caveat);
+    match kind {
+        0 => vec![around(3, -0.25)],
+        1 => vec![around(16, 0.0)],
+        _ => vec![across(1.0), across(-1.0)],
+    }
 }
 
 fn gathered(shapes: Vec<Shape>) -> Vec<Part> {
@@ -216,6 +263,7 @@ impl Drawing<'_> {
         });
         let bars: Vec<[f64; 4]> = bars.collect();
         let mut shapes = self.cells();
+        shapes.extend(self.missing());
         if !bars.is_empty() {
             shapes.push(Shape::Boxes(bars, Fill::Bar));
         }
@@ -239,6 +287,19 @@ impl Drawing<'_> {
             (!boxes.is_empty()).then(|| Shape::Boxes(boxes, Fill::Cell(number as f64 / SHADES as f64)))
         };
         shades.into_iter().enumerate().filter_map(shade).collect()
+    }
+
+    /// A strip along the top where a column misses some.
+    fn missing(&self) -> Option<Shape> {
+        let cells = self.chart.cells.as_ref()?;
+        let columns = cells.columns.windows(2).zip(&cells.missing).filter(|(_, missing)| **missing > 0);
+        let strip = columns.filter_map(|(column, _)| {
+            let (from, to) = (self.rulers.x.place(column[0])?, self.rulers.x.place(column[1])?);
+            let (left, right) = (self.field.at(from, 0.0).0, self.field.at(to, 0.0).0);
+            Some([left, self.field.top, (right - left).max(2.0), STRIP])
+        });
+        let strip: Vec<[f64; 4]> = strip.collect();
+        (!strip.is_empty()).then_some(Shape::Boxes(strip, Fill::Missing))
     }
 
     fn series(&self, number: usize, series: &Series) -> Part {
@@ -316,6 +377,21 @@ impl Drawing<'_> {
             last = Some(at);
         }
         runs
+    }
+
+    /// Signs above the points that have them, or below where there is no room.
+    fn caveats(&self) -> Part {
+        let points = self.chart.series.iter().flat_map(|series| &series.points);
+        let mut shapes = Vec::new();
+        for (point, at) in points.filter_map(|point| Some((point, self.place(point.x, point.y)?))) {
+            let kinds = point.caveats.all().into_iter().enumerate().filter(|(_, is)| *is);
+            for (number, (kind, _)) in kinds.enumerate() {
+                let away = 3.0 * SIGN * (number as f64 + 1.0);
+                let y = if at.1 - away < self.field.top { at.1 + away } else { at.1 - away };
+                shapes.extend(sign(kind, (at.0, y)));
+            }
+        }
+        Part { shapes, ..Part::default() }
     }
 
     fn marks(&self) -> Part {

@@ -112,6 +112,7 @@ impl Painter {
         let (rgb, opacity) = match fill {
             Fill::Band(colour) => (SERIES[colour % COLOURS], 0.16),
             Fill::Bar => (SERIES[0], 1.0),
+            Fill::Missing => (SERIES[5], 1.0),
             Fill::Cell(shade) => (SERIES[0], shade as f32),
         };
         if let Some(path) = builder.clone().finish() {
@@ -206,6 +207,7 @@ fn looks(stroke: Stroke) -> (u32, f32, Option<Vec<f32>>) {
         Stroke::Grid => (RULE, 1.0, None),
         Stroke::Axis => (SOFT, 1.0, None),
         Stroke::Mark => (INK, 1.0, Some(vec![2.0, 3.0])),
+        Stroke::Caveat => (INK, 1.25, None),
         Stroke::Series(colour) => {
             let again = (colour / COLOURS % 2 == 1).then(|| vec![9.0, 3.0, 2.0, 3.0]);
             (SERIES[colour % COLOURS], 1.75, again)

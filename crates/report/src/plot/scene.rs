@@ -66,6 +66,8 @@ pub(super) enum Stroke {
     Dashed(usize),
     /// The same where little is known.
     Doubtful(usize),
+    /// The sign of a caveat.
+    Caveat,
     /// The interval of a point.
     Whisker(usize),
 }
@@ -77,6 +79,8 @@ pub(super) enum Fill {
     Band(usize),
     /// A bar.
     Bar,
+    /// What a column of cells misses.
+    Missing,
     /// A cell, from 0 (nothing) to 1 (the fullest).
     Cell(f64),
 }

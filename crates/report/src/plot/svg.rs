@@ -160,6 +160,7 @@ fn stroke_class(stroke: Stroke) -> String {
         Stroke::Grid => "grid".to_owned(),
         Stroke::Axis => "axis".to_owned(),
         Stroke::Mark => "mark".to_owned(),
+        Stroke::Caveat => "caveat".to_owned(),
         Stroke::Series(colour) => coloured("line", colour),
         Stroke::Dashed(colour) => coloured("line dashed", colour),
         Stroke::Doubtful(colour) => coloured("line doubtful", colour),
@@ -171,6 +172,7 @@ fn fill_class(fill: Fill) -> String {
     match fill {
         Fill::Band(colour) => format!(" class=\"band c{}\"", colour % COLOURS),
         Fill::Bar => " class=\"bar\"".to_owned(),
+        Fill::Missing => " class=\"missing\"".to_owned(),
         Fill::Cell(shade) => format!(" class=\"cell\" fill-opacity=\"{shade:.2}\""),
     }
 }

@@ -7,7 +7,7 @@ use super::*;
 
 /// A rate and two quantiles of the times at it, with intervals: what a sweep shows.
 fn curve() -> Chart {
-    let point = |x: f64, y: f64| Point { x, y, interval: Some((y * 0.9, y * 1.2)) };
+    let point = |x: f64, y: f64| Point { interval: Some((y * 0.9, y * 1.2)), ..Point::new(x, y) };
     let rates = [1e3, 2e3, 4e3, 8e3];
     let p50 = Series { dots: true, ..Series::new("p50", rates.map(|rate| point(rate, 20e3 + rate)).to_vec()) };
     let p99 =
@@ -27,6 +27,7 @@ fn curve() -> Chart {
 fn cells() -> Chart {
     Chart {
         cells: Some(Cells {
+            missing: Vec::new(),
             columns: vec![0.0, 1e9, 2e9],
             rows: vec![1e4, 1e5, 1e6],
             counts: vec![vec![1_000, 1], vec![0, 30]],
@@ -159,7 +160,7 @@ fn nothing_to_draw_is_said() {
 fn no_number_breaks_a_picture(value: f64) {
     let mut chart = curve();
     for series in &mut chart.series {
-        series.points.push(Point { x: value, y: value, interval: Some((value, value)) });
+        series.points.push(Point { interval: Some((value, value)), ..Point::new(value, value) });
         series.band.push(Band { x: value, low: value, high: value });
     }
     chart.bars.push(Bar { from: value, to: value, height: value });

@@ -29,7 +29,7 @@ Examples:
   sonde report runs/ -o all.html                         every record of a folder
   sonde report found.json -o curve.svg -o curve.png      the curve of a search, for a document
   sonde report run.json --plot histogram -o shape.svg
-  sonde report run.json --samples all.csv -o page.html   with a heat map, from the samples
+  sonde report run.json --samples all.csv -o page.html   with a finer heat map, from the samples
   sonde report last -o run.html                          every record of the latest run of a plan
 ";
 
@@ -47,7 +47,7 @@ pub struct ReportOptions {
     /// Chart of the picture: percentiles, histogram, series, heat, curve, shift, causes, ways or one-way [default: depends on the record]
     #[arg(long, value_name = "CHART")]
     plot: Option<Kind>,
-    /// Samples of the record, written by --samples FILE.csv, for a heat map
+    /// Samples of the record, written by --samples FILE.csv, for a finer heat map
     #[arg(long, value_name = "FILE.csv")]
     samples: Option<PathBuf>,
     #[command(flatten)]
@@ -104,9 +104,9 @@ pub fn run(options: &ReportOptions, output: &Output) -> Result<Exit, Failure> {
     }
     let Gathered { found, unread } = gather::all(&options.records, &options.place, output)?;
     let samples = options.samples.as_ref().map(|path| samples(path, &found, output)).transpose()?;
-    let (names, documents): (Vec<String>, Vec<Document>) =
-        found.into_iter().map(|item| (item.name, item.document)).unzip();
-    let chart = || chart(&documents, options.plot, samples.as_ref());
+    let sources = found.into_iter().map(|item| Source { name: item.name, document: item.document });
+    let sources: Vec<Source> = sources.collect();
+    let chart = || chart(&sources, options.plot, samples.as_ref());
     // Charts first: where there is none, nothing was written yet.
     let pictures = options.output.iter().filter(|target| target.form != Form::Page);
     let pictures = pictures.map(|target| Ok((target, picture(&chart()?, target.form)?)));
@@ -116,8 +116,6 @@ pub fn run(options: &ReportOptions, output: &Output) -> Result<Exit, Failure> {
     }
     let pages: Vec<&Target> = options.output.iter().filter(|target| target.form == Form::Page).collect();
     if !pages.is_empty() {
-        let sources = names.into_iter().zip(documents).map(|(name, document)| Source { name, document });
-        let sources: Vec<Source> = sources.collect();
         let unread: Vec<Unread> = unread.into_iter().map(listed).collect();
         let page = page::render(&sources, &unread, samples.as_ref());
         for target in pages {
@@ -138,10 +136,10 @@ fn write(target: &Target, content: &[u8], output: &Output) -> Result<(), Failure
 }
 
 /// The chart that was asked for, or the one that the documents tell most by.
-fn chart(documents: &[Document], asked: Option<Kind>, samples: Option<&Grid>) -> Result<Chart, Failure> {
-    let kind = asked.unwrap_or_else(|| Kind::best(documents, samples));
+fn chart(sources: &[Source], asked: Option<Kind>, samples: Option<&Grid>) -> Result<Chart, Failure> {
+    let kind = asked.unwrap_or_else(|| Kind::best(sources, samples));
     let none = |reason: &str| Failure::usage(format!("there is no chart of {kind}: {reason}"));
-    let found = picture::of(documents, kind, samples);
+    let found = picture::of(sources, kind, samples);
     if asked.is_none() {
         return found.map_err(|reason| none(reason).hint("write it as .html: a page shows everything"));
     }
@@ -154,13 +152,11 @@ fn chart(documents: &[Document], asked: Option<Kind>, samples: Option<&Grid>) ->
 /// # Errors
 /// A document there is no chart of.
 pub fn told(name: &str, document: Document, form: Form) -> Result<Vec<u8>, Failure> {
-    let documents = [document];
+    let sources = [Source { name: name.to_owned(), document }];
     if form != Form::Page {
-        return picture(&chart(&documents, None, None)?, form);
+        return picture(&chart(&sources, None, None)?, form);
     }
-    let [document] = documents;
-    let source = Source { name: name.to_owned(), document };
-    Ok(page::render(&[source], &[], None).into_bytes())
+    Ok(page::render(&sources, &[], None).into_bytes())
 }
 
 fn picture(chart: &Chart, form: Form) -> Result<Vec<u8>, Failure> {

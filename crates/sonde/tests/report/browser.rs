@@ -147,6 +147,11 @@ impl Browser {
         }
     }
 
+    /// Moves the pointer there, in the window.
+    pub fn point(&mut self, x: f64, y: f64) {
+        self.ask("Input.dispatchMouseEvent", &json!({ "type": "mouseMoved", "x": x, "y": y }));
+    }
+
     /// Presses a key by its name.
     pub fn press(&mut self, key: &str, code: u32) {
         let text = if key == "Enter" { "\r" } else { "" };
@@ -177,7 +182,8 @@ impl Browser {
                 let page = url
                     .strip_prefix("file://")
                     .is_some_and(|path| Path::new(path).extension().is_some_and(|it| it == "html"));
-                (!page).then(|| url.to_owned())
+                // An image that the page itself made of a chart is no question to anybody.
+                (!page && !url.starts_with("data:")).then(|| url.to_owned())
             }
             _ => None,
         };

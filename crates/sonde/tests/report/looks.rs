@@ -26,16 +26,22 @@ const ON_ONE_ANOTHER: &str = "[...document.querySelectorAll('svg')].flatMap((svg
 fn every_chart_is_seen_whole_at_any_width() {
     let Some(mut browser) = Browser::start() else { return };
     let page = runs().page("looks.html", &ALL);
-    for width in [1_400, 800, 400] {
+    for width in [1_400, 1_100, 800, 400, 320] {
         browser.size(width, 900);
         browser.open(&page);
         assert_eq!(browser.value(OUTSIDE), json!([]), "at {width}");
         assert_eq!(browser.value(ON_ONE_ANOTHER), json!([]), "at {width}");
         let wide = browser.number("document.documentElement.scrollWidth");
         assert!(wide <= f64::from(width), "{wide} at {width}: the page itself is never scrolled sideways");
-        let charts = browser.number("document.querySelectorAll('figure svg').length");
-        let seen = "[...document.querySelectorAll('figure svg')].filter((svg) => svg.getBoundingClientRect().height > 100).length";
-        assert_eq!(browser.number(seen), charts);
+        let charts = browser.number("document.querySelectorAll('.plot').length");
+        // As wide as the column, and with letters that can be read.
+        let seen = "[...document.querySelectorAll('.plot')].filter((plot) => [...plot.querySelectorAll('svg')].some((svg) => {
+            const box = svg.getBoundingClientRect();
+            return box.height > 100 && box.width > plot.clientWidth - 2 && 12 * box.width / svg.viewBox.baseVal.width >= 8.5; })).length";
+        assert_eq!(browser.number(seen), charts, "at {width}");
+        let letter_by_letter = "[...document.querySelectorAll('td, th')].filter((cell) => cell.textContent.length > 8 && cell.checkVisibility()
+            && cell.getBoundingClientRect().width < 40).length";
+        assert_eq!(browser.number(letter_by_letter), 0.0, "at {width}");
         assert!(charts >= 11.0, "{charts} charts");
     }
     assert_eq!(browser.complaints(), [""; 0], "no fault of the script, and nothing asked of the network");
@@ -46,7 +52,7 @@ fn without_a_script_all_of_it_is_there() {
     let Some(mut browser) = Browser::start() else { return };
     let page = runs().page("plain.html", &ALL);
     // What the script offers, and nothing it tells: buttons, and the filter of many documents.
-    let words = "document.querySelector('main').textContent.replace(/Copy|Linear axis|Only those with/g, '').replace(/\\s+/g, ' ')";
+    let words = "document.querySelector('main').textContent.replace(/Copy|Linear axis|Only those with|PNG|SVG|CSV|Markdown/g, '').replace(/\\s+/g, ' ')";
     let charts = "document.querySelectorAll('figure svg path').length";
     browser.open(&page);
     let (scripted, drawn) = (browser.text(words), browser.number(charts));
@@ -85,9 +91,96 @@ fn it_is_dark_on_a_dark_screen_and_light_on_paper() {
             assert!((paper - ink).abs() > 70.0, "{on}, {scheme}: {selector} has {ink} on {paper}");
         }
         assert_eq!(paper < 64.0, dark, "{on}, {scheme}: {paper}");
-        seen.push(browser.number("[...document.querySelectorAll('button')].filter((b) => b.offsetParent).length"));
+        seen.push(
+            browser
+                .number("[...document.querySelectorAll('button:not(th button)')].filter((b) => b.offsetParent).length"),
+        );
+        let heads = "[...document.querySelectorAll('table.numbers th button')].every((head) => head.offsetParent)";
+        assert!(browser.holds(heads), "{on}: every column keeps its head");
     }
     assert!(seen[0] > 0.0 && seen[2] == 0.0, "paper has no buttons: {seen:?}");
     let printed = browser.ask("Page.printToPDF", &json!({}));
     assert!(printed["data"].as_str().is_some_and(|data| data.len() > 10_000));
+}
+
+#[test]
+fn the_answer_and_the_first_chart_are_on_the_first_screen() {
+    let Some(mut browser) = Browser::start() else { return };
+    browser.size(1_400, 900);
+    browser.open(&runs().page("first.html", &["tcp.json"]));
+    let chart = browser.number("document.querySelector('.plot').getBoundingClientRect().bottom");
+    assert!(
+        browser.holds("document.querySelector('h1').getBoundingClientRect().bottom < 300") && chart <= 900.0,
+        "{chart}"
+    );
+    let columns =
+        "new Set([...document.querySelectorAll('figure')].map((one) => one.getBoundingClientRect().left)).size";
+    assert_eq!(browser.number(columns), 2.0);
+    browser.size(1_000, 900);
+    assert_eq!(browser.number(columns), 1.0);
+}
+
+/// Words that are too faint on what is behind them: less than 4.5 to 1 (WCAG 2.2, 1.4.3).
+const TOO_FAINT: &str = "(() => {
+    const context = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+    const parts = (colour) => {
+        context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255]; };
+    const over = ([r, g, b, a], under) => [r, g, b].map((part, k) => part * a + under[k] * (1 - a));
+    const behind = (element) => {
+        if (!element) return [255, 255, 255];
+        const under = parts(getComputedStyle(element).backgroundColor);
+        return under[3] === 1 ? under.slice(0, 3) : over(under, behind(element.parentElement)); };
+    const light = (colour) => { const [r, g, b] = colour.map((part) => { const v = part / 255;
+        return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    document.querySelectorAll('details').forEach((part) => { part.open = true; });
+    const faint = [];
+    for (const element of document.querySelectorAll('body *')) {
+        if (!element.checkVisibility() || ![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
+        if (/^(SCRIPT|STYLE|TITLE|DESC)$/i.test(element.tagName)) continue;
+        const style = getComputedStyle(element);
+        const ground = behind(element);
+        const [a, b] = [light(over(parts(element.closest('svg') ? style.fill : style.color), ground)), light(ground)].sort((x, y) => y - x);
+        const contrast = (a + 0.05) / (b + 0.05);
+        if (contrast < 4.5) faint.push(`${element.tagName}.${element.className.baseVal ?? element.className}: ${contrast.toFixed(2)}`);
+    }
+    return [...new Set(faint)];
+})()";
+
+#[test]
+fn every_word_stands_out_from_what_is_behind_it() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = runs().page("contrast.html", &ALL);
+    for scheme in ["light", "dark"] {
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        browser.ask("Emulation.setEmulatedMedia", &json!({ "media": "screen", "features": features }));
+        browser.open(&page);
+        assert_eq!(browser.value(TOO_FAINT), json!([]), "{scheme}");
+    }
+}
+
+#[test]
+fn warnings_are_one_line_until_they_are_opened_and_stand_open_on_paper() {
+    let Some(mut browser) = Browser::start() else { return };
+    let mut record = runs().record("tcp.json");
+    let warnings = record["warnings"].as_array_mut().unwrap();
+    warnings.push(json!({ "kind": "interrupted" }));
+    let count = warnings.len();
+    std::fs::write(runs().path("warned.json"), record.to_string()).unwrap();
+    browser.open(&runs().page("warned.html", &["warned.json"]));
+    assert!(
+        browser
+            .text("document.querySelector('.warnings summary').textContent")
+            .starts_with(&format!("⚠ {count} warning"))
+    );
+    let height = "document.querySelector('.warnings').getBoundingClientRect().height";
+    let list = "document.querySelector('.warnings ul').getBoundingClientRect().height";
+    assert!(browser.number(height) < 40.0);
+    browser.value("document.querySelector('.warnings summary').focus()");
+    browser.press("Enter", 13);
+    assert!(browser.holds("document.querySelector('.warnings').open") && browser.number(list) > 20.0);
+    browser.click(".warnings summary");
+    assert!(!browser.holds("document.querySelector('.warnings').open"));
+    browser.ask("Emulation.setEmulatedMedia", &json!({ "media": "print" }));
+    assert!(browser.number(list) > 20.0, "paper cannot be clicked");
 }

@@ -4,6 +4,7 @@
 //! records are measured here, over loopback.
 
 mod browser;
+mod cells;
 mod clicks;
 mod looks;
 mod many;

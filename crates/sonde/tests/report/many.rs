@@ -48,7 +48,7 @@ fn a_thousand_records_can_be_sorted_searched_and_drawn() {
     let slowest = (0..1_000).find(|number| (number * 7_919) % 1_000 == 999).unwrap();
     assert!(browser.text(first).contains(&format!("host-{slowest:04}")));
     assert_eq!(browser.text("document.querySelector('th[aria-sort]').getAttribute('aria-sort')"), "descending");
-    browser.value("document.querySelector('#filter').focus()");
+    browser.value("document.querySelector('.tools input[type=search]').focus()");
     browser.ask("Input.insertText", &serde_json::json!({ "text": "host-0815" }));
     assert_eq!(browser.text("document.querySelector('.tools output').textContent"), "1 of 1000");
     browser.click("table.index tr:not(.left-out) input[type=checkbox]");
