@@ -174,7 +174,7 @@ fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Counts, Fate};
+    use crate::event::Fate;
     use crate::method::{Asked, Settled, Stop};
     use crate::outcome::Standing;
     use crate::recorder::{Recorder, Sequence};
