@@ -129,6 +129,16 @@ pub struct Quantile {
     pub standing: Standing,
 }
 
+impl Quantile {
+    /// How far its interval reaches from its value to either side at the most, share of the value: 0.05 for ±5 %. `None` where an end
+    /// is missing, or the value is 0.
+    pub fn half_width(&self) -> Option<f64> {
+        let (Nanos(low), Nanos(value), Nanos(high)) = (self.low_ns?, self.value_ns?, self.high_ns?);
+        let widest = value.saturating_sub(low).max(high.saturating_sub(value));
+        (value > 0).then(|| widest as f64 / value as f64)
+    }
+}
+
 /// The printing rule: a quantile is firm with 100 values beyond it, rough with 10, not printed with fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
