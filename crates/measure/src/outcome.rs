@@ -285,6 +285,17 @@ pub struct Split {
     pub clock_stepped: bool,
 }
 
+impl Split {
+    /// Whether stamping made its round trips longer than all of them by so much ([`DEARER`]) that its parts are not those of the others.
+    pub fn is_dearer(&self) -> bool {
+        let (Some(stamped), Some(all)) = (self.round_trip_ns, self.round_trip_unstamped_ns) else { return false };
+        stamped.0 as f64 > all.0 as f64 * DEARER
+    }
+}
+
+/// How many times the median of all round trips that of the stamped ones is at most, where their parts are told.
+pub const DEARER: f64 = 1.1;
+
 /// What a socket really got, read back from the kernel after it was connected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

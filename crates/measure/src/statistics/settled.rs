@@ -70,14 +70,18 @@ mod tests {
     fn until<'a>(watch: &mut Watch, series: &'a [u64], size: usize) -> Option<&'a [u64]> {
         let mut values = Values::new();
         (1..=series.len() / size).map(|batch| &series[..batch * size]).find(|upto| {
-            upto[upto.len() - size..].iter().for_each(|&value| values.record(value));
+            for &value in &upto[upto.len() - size..] {
+                values.record(value);
+            }
             watch.is_enough(&values, || kept(upto))
         })
     }
 
     fn found(series: &[u64], q: f64) -> crate::outcome::Quantile {
         let mut values = Values::new();
-        series.iter().for_each(|&value| values.record(value));
+        for &value in series {
+            values.record(value);
+        }
         summary::quantile(&values, &kept(series), q)
     }
 

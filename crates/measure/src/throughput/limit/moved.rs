@@ -55,7 +55,9 @@ impl Moved {
             return (None, tried);
         }
         if self.legs.len() < 2 {
-            tried.push("datagrams cannot be sent faster than the stream went, so that which of a queue, a policer and a lossy path it may be is not known".to_owned());
+            tried.push(
+                "faster ones than the stream cannot be sent, so that what they would meet is not known".to_owned(),
+            );
         }
         if let Some((queued, leg)) = self.queued() {
             tried.push(format!("a queue of {queued} stood meanwhile, which let {} through", rate(leg.through())));
