@@ -150,6 +150,16 @@ pub struct Quantile {
     pub standing: Standing,
 }
 
+impl Quantile {
+    /// How far its interval reaches from its value to either side at the most, share of the value: 0.05 for ±5 %. `None` where an end
+    /// is missing, or the value is 0.
+    pub fn half_width(&self) -> Option<f64> {
+        let (Nanos(low), Nanos(value), Nanos(high)) = (self.low_ns?, self.value_ns?, self.high_ns?);
+        let widest = value.saturating_sub(low).max(high.saturating_sub(value));
+        (value > 0).then(|| widest as f64 / value as f64)
+    }
+}
+
 /// The printing rule: a quantile is firm with 100 values beyond it, rough with 10, not printed with fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -295,6 +305,17 @@ pub struct Split {
     /// Whether the split was given up because the system clock stepped meanwhile.
     pub clock_stepped: bool,
 }
+
+impl Split {
+    /// Whether stamping made its round trips longer than all of them by so much ([`DEARER`]) that its parts are not those of the others.
+    pub fn is_dearer(&self) -> bool {
+        let (Some(stamped), Some(all)) = (self.round_trip_ns, self.round_trip_unstamped_ns) else { return false };
+        stamped.0 as f64 > all.0 as f64 * DEARER
+    }
+}
+
+/// How many times the median of all round trips that of the stamped ones is at most, where their parts are told.
+pub const DEARER: f64 = 1.1;
 
 /// What a socket really got, read back from the kernel after it was connected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -291,6 +291,11 @@ impl Recorder {
         &self.response
     }
 
+    /// The exchanges kept so far.
+    pub fn kept(&self) -> Series {
+        self.thinning.series()
+    }
+
     /// Ends the recording at `now`: the last second, shorter than the others, is closed too.
     pub fn finish(mut self, now: Instant) -> Recording {
         self.last_second(now);

@@ -282,7 +282,7 @@ pub enum Warning {
     NotSettled {
         /// Which, 0 to 1.
         q: f64,
-        /// Half-width of its interval at the end, as a share of its value, where it has one.
+        /// How far its interval reached to either side at the end, as a share of its value, where it has one.
         reached: Option<f64>,
     },
     /// The run was ended early.

@@ -139,6 +139,11 @@ fn parts(page: &mut Page, split: &Split) {
     if parts.is_empty() {
         return;
     }
+    if let (true, Some(stamped), Some(all)) = (split.is_dearer(), split.round_trip_ns, split.round_trip_unstamped_ns) {
+        let dearer = format!("not told: timestamped round trips took {stamped} (p50), all of them {all}");
+        page.paragraph(INDENT, &Piece::new("parts", Tone::Faint), LABEL, &dearer);
+        return;
+    }
     page.items(INDENT, &Piece::new("parts", Tone::Faint), LABEL, &parts);
     // Stamping costs time itself: the parts explain the stamped round trip, not the one above.
     let whole = split.round_trip_ns.map_or_else(String::new, |whole| format!(", whose p50 is {whole}"));
@@ -250,6 +255,17 @@ mod tests {
             "{short}"
         );
         assert_eq!(warned(&record, true).lines().filter(|line| line.starts_with("! ")).count(), 4);
+    }
+
+    #[test]
+    fn parts_of_dearer_round_trips_are_not_told() {
+        let mut record = fixture::closed();
+        assert!(quiet(&record).contains("wake-up 6.01 µs"));
+        let split = record.outcome.as_mut().and_then(|outcome| outcome.split.as_mut()).expect("a split");
+        (split.round_trip_ns, split.round_trip_unstamped_ns) = (Some(Nanos::micros(46)), Some(Nanos::micros(31)));
+        let text = quiet(&record);
+        assert!(!text.contains("wake-up"), "{text}");
+        assert!(text.contains("not told: timestamped round trips took 46 µs (p50), all of them 31 µs"), "{text}");
     }
 
     #[test]

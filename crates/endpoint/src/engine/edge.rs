@@ -8,8 +8,8 @@ use measure::unit::{Instant, Nanos};
 use super::{Ended, Outlet, Told};
 use crate::stop::GLANCE;
 
-/// How often a quantile that ends the run is looked at, whatever the interval of the series.
-const WATCH: Nanos = Nanos::secs(1);
+/// How often it is asked whether a quantile that ends the run is known, whatever the interval of the series.
+const WATCH: Nanos = Nanos::millis(100);
 /// No interval of the series is shorter: each costs an event.
 const SHORTEST: Nanos = Nanos::millis(1);
 
@@ -105,7 +105,7 @@ impl Edges {
         }
         if now >= self.watch {
             self.watch = following(self.watch, WATCH, now);
-            if self.settling.as_mut().is_some_and(|watch| watch.check(recorder.response()).enough) {
+            if self.settling.as_mut().is_some_and(|watch| watch.is_enough(recorder.response(), || recorder.kept())) {
                 told.settled.request();
             }
         }

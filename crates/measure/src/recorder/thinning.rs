@@ -77,10 +77,19 @@ impl Thinning {
         }
     }
 
+    /// What is kept so far.
+    pub(super) fn series(&self) -> Series {
+        self.ordered(self.slots[..self.filled].to_vec())
+    }
+
     pub(super) fn finish(mut self) -> Series {
-        let stride = self.stride;
         let mut samples = std::mem::take(&mut self.slots).into_vec();
         samples.truncate(self.filled);
+        self.ordered(samples)
+    }
+
+    fn ordered(&self, mut samples: Vec<Kept>) -> Series {
+        let stride = self.stride;
         if stride > 1 {
             samples.retain(|kept| kept.index.is_multiple_of(stride));
             samples.sort_unstable_by_key(|kept| kept.index);

@@ -4,9 +4,9 @@ mod rates;
 mod seconds;
 
 use crate::method::{LoopKind, Method, Schedule};
-use crate::outcome::Rhythm;
 use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split, Steady};
+use crate::outcome::{Quantile, Rhythm};
 use crate::recorder::{Kept, Recording, Series, Values};
 use crate::statistics::correlation::{self, Effective};
 use crate::statistics::dark::dark;
@@ -98,6 +98,12 @@ fn in_step(series: &[u64], method: &Method) -> Option<Rhythm> {
 pub fn distribution(recording: &Recording) -> Distribution {
     let series = interleaved(&recording.series);
     Sample::of(&recording.response, &series, |kept| kept.response).distribution(&LISTED)
+}
+
+/// Quantile `q` of these response times with the interval that [`summarise`] gives it.
+pub fn quantile(values: &Values, series: &Series, q: f64) -> Quantile {
+    let sample = Sample::of(values, series, |kept| kept.response);
+    sample.ranked.with_interval(q, sample.worth_at(q))
 }
 
 /// Classes up to the last that is not empty.

@@ -13,7 +13,7 @@ use crate::throughput::limit::moved::Moved;
 use crate::unit::{Bytes, Nanos};
 
 /// What is looked at.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// Bytes per second that were asked for, all streams together; absent: as many as go.
     pub asked_bytes_per_s: Option<f64>,
@@ -29,8 +29,21 @@ pub struct Evidence {
     pub tcp: Option<TcpSeen>,
     /// Share of the datagrams that were lost; absent of TCP.
     pub datagrams_lost: Option<f64>,
-    /// What datagrams met that were sent slower and faster; absent where nobody sent any.
-    pub moved: Option<Moved>,
+    /// What datagrams met that were sent slower and faster, or why there were none.
+    pub moved: Result<Moved, Untried>,
+}
+
+/// Why no datagrams were sent beside the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untried {
+    /// Nobody asked for it, or what limits shows without.
+    NotAsked,
+    /// The run was ended.
+    Stopped,
+    /// None can be sent as fast as the stream went.
+    TooFast,
+    /// The far side took none.
+    Refused,
 }
 
 /// One end's processors. Shares are of the stream's time, 0 to 1.
@@ -40,7 +53,7 @@ pub struct EndSeen {
     pub busiest_thread: Option<f64>,
     /// How much of it any of them was ready to run and waited for a processor.
     pub waiting_thread: Option<f64>,
-    /// How much of it the end's control group was kept from running (`cpu.max`).
+    /// How much of it the end's control group was kept from running (`cpu.max`); absent where that cannot be read.
     pub throttled: Option<f64>,
     /// How much of it the busiest processor spent in soft interrupts, where the network's work is done.
     pub softirq: Option<f64>,
@@ -61,6 +74,8 @@ pub struct TcpSeen {
     pub window: Option<Bytes>,
     /// The receivers' socket buffers at the end, of all streams together.
     pub receive_buffer: Option<Bytes>,
+    /// The senders' socket buffers, likewise.
+    pub send_buffer: Option<Bytes>,
     /// Smoothed round trip: the middle one of those seen.
     pub rtt: Option<Nanos>,
     /// How often it was looked at.
@@ -119,14 +134,15 @@ const HELD: f64 = 0.5;
 const LOSSES: f64 = 0.001;
 /// Delay that the stream's own round trips gain, beyond the path's own, from which a queue made it.
 const QUEUE: Nanos = Nanos::millis(5);
-/// Looks at the smoothed round trip from which its middle one is no accident: a relay that is late once lengthens it for a while.
-const LOOKS: usize = 5;
+/// Of how much the stream's round trips grew, what slower datagrams may wait beside it on average: a path of uneven delay makes
+/// them wait too, each way half.
+const EVEN: u64 = 4;
 /// Likewise where both ends do next to nothing, so that neither makes round trips longer: so much, and so many times the shortest.
 const IDLE_QUEUE: Nanos = Nanos::micros(300);
 const IDLE_TIMES: u64 = 4;
 /// Share of the time below which an end's busiest thread, with its waits, does next to nothing.
 const IDLE: f64 = 0.25;
-/// Looks that are enough there.
+/// Looks at the smoothed round trip from which its middle one is no accident.
 const IDLE_LOOKS: usize = 3;
 /// Share of its time below which an end's busiest thread is not near its processor's limit.
 const SPARE: f64 = 0.75;
@@ -156,9 +172,8 @@ impl Evidence {
 
     /// What limits, and what shows it.
     pub fn limit(&self) -> Limit {
-        let found =
-            self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window()).or_else(|| self.by_path());
-        found.unwrap_or_else(|| Limit { limiter: Limiter::NotDetermined, because: self.unremarkable() })
+        let found = self.by_rate().or_else(|| self.by_processor()).or_else(|| self.by_window());
+        found.unwrap_or_else(|| self.by_path())
     }
 
     fn by_rate(&self) -> Option<Limit> {
@@ -219,20 +234,26 @@ impl Evidence {
                 return Some(self.slow_reader(because));
             }
         }
-        let share = tcp.buffer_limited.filter(|share| *share >= HELD)?;
-        Some(found(
-            Limiter::SendBuffer,
-            vec![format!("TCP waited for room in the send buffer {} of its busy time", percent(share))],
-        ))
+        let fills = self.fill(tcp, tcp.send_buffer).is_some_and(|fill| (FILLED[0]..=OVERFILLED).contains(&fill));
+        let share = tcp.buffer_limited.filter(|share| *share >= if fills { SHUT } else { HELD })?;
+        let mut because = vec![format!("TCP waited for room in the send buffer {} of its busy time", percent(share))];
+        if let (Some(buffer), Some(rtt), true) = (tcp.send_buffer, tcp.min_rtt, fills) {
+            because.push(format!("a send buffer of {} for a round trip of {rtt}", kilobytes(buffer)));
+        }
+        Some(found(Limiter::SendBuffer, because))
     }
 
     /// Whether about as much went through as the window lets through in a round trip; `held`: whether that is what TCP waited for
     /// most of the time.
     fn fills_the_window(&self, tcp: &TcpSeen, held: bool) -> bool {
-        let (Some(rate), Some(rtt)) = (self.received_bytes_per_s, tcp.min_rtt) else { return false };
-        let fill = |room: Option<Bytes>| room.map(|room| rate * rtt.as_secs_f64() / room.0.max(1) as f64);
-        let window = fill(tcp.window).is_some_and(|fill| (FILLED[usize::from(held)]..=OVERFILLED).contains(&fill));
-        window && fill(tcp.receive_buffer).is_none_or(|fill| fill >= FILLED_BUFFER)
+        let fills = FILLED[usize::from(held)]..=OVERFILLED;
+        self.fill(tcp, tcp.window).is_some_and(|fill| fills.contains(&fill))
+            && self.fill(tcp, tcp.receive_buffer).is_none_or(|fill| fill >= FILLED_BUFFER)
+    }
+
+    /// How much of so much room went through in the shortest round trip.
+    fn fill(&self, tcp: &TcpSeen, room: Option<Bytes>) -> Option<f64> {
+        Some(self.received_bytes_per_s? * tcp.min_rtt?.as_secs_f64() / room?.0.max(1) as f64)
     }
 
     /// The window is shut because what came is not read: by whom, where that shows. The path it is not.
@@ -253,64 +274,96 @@ impl Evidence {
         again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
     }
 
-    /// How the stream's own round trips grew, in words; `None` where they did not, or where whoever waits for a processor or a
-    /// reader makes them.
-    fn queue(&self) -> Option<String> {
+    /// By how much the stream's own round trips grew, at least as much and so many times the shortest; `None` where they did not,
+    /// or where whoever waits for a processor or a reader makes them.
+    fn grew(&self, least: Nanos, times: u64) -> Option<Nanos> {
         let tcp = self.tcp.filter(|tcp| tcp.window_limited.unwrap_or(0.0) < SHUT)?;
         let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);
-        let grew = rtt.0.saturating_sub(min.0) >= QUEUE.0.max(min.0);
+        let grew = Nanos(rtt.0.saturating_sub(min.0));
         let crowded = [&self.sender, &self.receiver].iter().any(|end| end.waiting_thread.unwrap_or(0.0) >= CROWDED);
-        (grew && !crowded).then(|| format!("round trips of {rtt} under load, where {min} is the shortest"))
+        (grew.0 >= least.0.max(min.0.saturating_mul(times)) && !crowded).then_some(grew)
     }
 
-    /// How the stream's own round trips grew by less, in words, where nothing else can have made them: both ends idle, no window
-    /// or buffer waited for, nothing lost.
-    fn idle_queue(&self) -> Option<String> {
-        let held = |share: Option<f64>| share.unwrap_or(0.0) >= SHUT;
-        let tcp = self.tcp.filter(|tcp| !held(tcp.window_limited) && !held(tcp.buffer_limited))?;
-        let (rtt, min) = (tcp.rtt?, tcp.min_rtt?);
-        let grew = rtt.0.saturating_sub(min.0) >= IDLE_QUEUE.0.max(min.0.saturating_mul(IDLE_TIMES));
-        let idle =
-            |end: &EndSeen| end.busiest_thread.is_some() && end.taken() < IDLE && end.softirq.unwrap_or(0.0) < SLOW;
-        let alone = self.losses().is_none() && idle(&self.sender) && idle(&self.receiver);
-        (grew && alone && tcp.rtts >= IDLE_LOOKS)
-            .then(|| format!("round trips of {rtt} under load, where {min} is the shortest, and both ends idle"))
+    /// How the stream's own round trips grew.
+    fn queue(&self) -> Option<Nanos> {
+        self.grew(QUEUE, 1)
     }
 
-    fn by_path(&self) -> Option<Limit> {
+    /// How the stream's own round trips grew by less, where nothing else can have made them: both ends idle and not kept from
+    /// running, no window or buffer waited for, nothing lost.
+    fn idle_queue(&self) -> Option<Nanos> {
+        let tcp = self.tcp.filter(|tcp| tcp.buffer_limited.unwrap_or(0.0) < SHUT)?;
+        let idle = |end: &EndSeen| {
+            let does_little = end.busiest_thread.is_some() && end.taken() < IDLE && end.softirq.unwrap_or(0.0) < SLOW;
+            does_little && end.throttled.is_some_and(|share| share < THROTTLED)
+        };
+        let alone = tcp.rtts >= IDLE_LOOKS && self.losses().is_none() && idle(&self.sender) && idle(&self.receiver);
+        self.grew(IDLE_QUEUE, IDLE_TIMES).filter(|_| alone)
+    }
+
+    fn by_path(&self) -> Limit {
         let lost = self.losses().map(|lost| match self.tcp {
             Some(_) => format!("{} of the bytes had to be sent again", percent(lost)),
             None => format!("{} of the datagrams were lost", percent(lost)),
         });
-        let queue = self.queue();
-        let (limiter, tried) =
-            self.moved.as_ref().map_or_else(|| self.untried(queue.is_some()), |moved| moved.tells(self.losses()));
-        let idle = if limiter.is_none() { self.idle_queue() } else { None };
-        let limiter = limiter.or(idle.as_ref().map(|_| Limiter::Congestion)).unwrap_or(Limiter::NotDetermined);
-        let queue = idle.or(queue).filter(|_| limiter == Limiter::Congestion);
-        let because: Vec<String> = lost.into_iter().chain(queue).chain(tried).collect();
-        (!because.is_empty()).then(|| found(limiter, because))
+        let (moved, tried) = match &self.moved {
+            Ok(moved) => moved.tells(self.losses(), self.received_bytes_per_s),
+            Err(untried) => (None, self.untried(*untried)),
+        };
+        let idle = self.idle_queue();
+        let made = idle.filter(|grew| self.is_of_the_stream(*grew));
+        let limiter = moved.or(made.map(|_| Limiter::Congestion)).unwrap_or(Limiter::NotDetermined);
+        let trips = self.tcp.and_then(|tcp| tcp.rtt.zip(tcp.min_rtt)).filter(|_| idle.or(self.queue()).is_some());
+        let ends = if made.is_some() { ", and both ends idle" } else { "" };
+        let queue =
+            trips.map(|(rtt, min)| format!("round trips of {rtt} under load, where {min} is the shortest{ends}"));
+        let unremarkable = if limiter == Limiter::NotDetermined { self.unremarkable() } else { Vec::new() };
+        found(limiter, lost.into_iter().chain(queue).chain(tried).chain(unremarkable).collect())
     }
 
-    /// What the stream alone tells of the path: a queue that it was seen to make, and never what its losses are of.
-    fn untried(&self, queued: bool) -> (Option<Limiter>, Vec<String>) {
-        if queued && self.tcp.is_some_and(|tcp| tcp.rtts >= LOOKS) {
-            return (Some(Limiter::Congestion), Vec::new());
-        }
-        let lost = self.losses().map(|_| "which of a queue, a policer and a lossy path it is was not tried".to_owned());
-        (None, lost.into_iter().collect())
+    /// Whether round trips that grew by so much did so because of the stream: the path let nothing faster through beside it, and
+    /// slower datagrams waited far less. Nobody knows where none were sent.
+    fn is_of_the_stream(&self, grew: Nanos) -> bool {
+        let (Ok(moved), Some(rate)) = (&self.moved, self.received_bytes_per_s) else { return false };
+        let slowest = moved.legs.first().filter(|leg| leg.left()).and_then(|leg| leg.datagrams.waited_ns);
+        slowest.is_some_and(|waited| waited * EVEN as f64 <= grew.0 as f64) && !moved.carried_more(rate)
+    }
+
+    /// What nobody tried, and why; nothing where there is nothing that it would have told.
+    fn untried(&self, untried: Untried) -> Vec<String> {
+        let what = if self.losses().is_some() {
+            "which of a queue, a policer and a lossy path it is"
+        } else if self.queue().or(self.idle_queue()).is_some() {
+            "whether they are as long without the stream"
+        } else {
+            return Vec::new();
+        };
+        let why = match untried {
+            Untried::NotAsked => "no datagrams were to be sent beside it",
+            Untried::Stopped => "the run was ended",
+            Untried::TooFast => "no datagrams can be sent as fast as the stream went",
+            Untried::Refused => "the far side took no datagrams",
+        };
+        vec![format!("{what} was not tried: {why}")]
     }
 
     /// What was looked at and shows nothing.
     fn unremarkable(&self) -> Vec<String> {
         let share = |name: &str, share: Option<f64>| share.map(|share| format!("{name} {}", percent(share)));
+        let unread = |name: &str, end: &EndSeen| {
+            end.throttled.is_none().then(|| format!("whether a quota kept the {name} from running cannot be read"))
+        };
+        let again = self.tcp.and_then(|tcp| tcp.retransmitted).filter(|_| self.losses().is_none());
         let seen = [
             share("busiest thread: the sender's", self.sender.busiest_thread),
             share("the receiver's", self.receiver.busiest_thread),
             share("longest wait for a processor: the sender's", self.sender.waiting_thread),
             share("the receiver's", self.receiver.waiting_thread),
+            unread("sender", &self.sender),
+            unread("receiver", &self.receiver),
             share("held by the receiver's window", self.tcp.and_then(|tcp| tcp.window_limited)),
-            share("sent again", self.tcp.and_then(|tcp| tcp.retransmitted)),
+            share("held by the send buffer", self.tcp.and_then(|tcp| tcp.buffer_limited)),
+            share("sent again", again),
         ];
         seen.into_iter().flatten().collect()
     }

@@ -245,7 +245,9 @@ fn parts(page: &mut Builder, split: &Split) {
         let time = (*time)?;
         Some([Cell::from(*name), Cell::number(Some(time.to_string()), time.0 as f64)].into_iter().collect::<Row>())
     };
-    let rows: Vec<Row> = parts.iter().filter_map(row).collect();
+    // Parts of dearer round trips are not those of the others.
+    let told = |(name, _): &&(&str, Option<Nanos>)| !split.is_dearer() || name.starts_with("round trip");
+    let rows: Vec<Row> = parts.iter().filter(told).filter_map(row).collect();
     if rows.is_empty() {
         return;
     }

@@ -16,6 +16,7 @@ use logbook::event::Line;
 use logbook::record::Record;
 use measure::method::{Direction, Method};
 use measure::throughput::Throughput;
+use measure::throughput::limit::Untried;
 use measure::unit::Nanos;
 use measure::wire::judge::judge;
 use protocol::native::key::Key;
@@ -139,9 +140,9 @@ impl One<'_> {
         let asked = asked_for(task.method.schedule, task.method.traffic.request_bytes());
         let conclude = |direction: Direction| {
             let way = Way::of(found, task, direction, asked)?;
-            let worth = self.plan.tests_losses && !self.stop.requested() && way.evidence(None).wants_moving();
-            let moved = worth.then(|| beside.moved(task, &way, self.stop)).flatten();
-            Some(way.concluded(found, moved.as_ref()))
+            let worth = self.plan.tests_losses && way.evidence(Err(Untried::NotAsked)).wants_moving();
+            let moved = if worth { beside.moved(task, &way, self.stop) } else { Err(Untried::NotAsked) };
+            Some(way.concluded(found, moved))
         };
         match (conclude(Direction::Send), conclude(Direction::Receive)) {
             (Some(sent), back) => Some(Throughput { back: back.map(Box::new), ..sent }),

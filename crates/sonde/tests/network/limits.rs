@@ -110,6 +110,7 @@ fn a_quota_of_cpu_time_is_named_on_its_side(case: Case, near: bool, words: &[&st
 #[test_case(First, "small receive buffer", Limiter::ReceiveWindow, &["--delay", "5ms"], &["--receive-buffer", "32KB"]; "receive window")]
 #[test_case(First, "seeded loss", Limiter::Loss, &["--delay", "5ms", "--loss", "2%", "--one-way"], &["--congestion", "cubic"]; "loss")]
 #[test_case(First, "drop-tail queue", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &[]; "drop tail")]
+#[test_case(Further, "small send buffer", Limiter::SendBuffer, &["--delay", "5ms"], &["--send-buffer", "64KB"]; "send buffer")]
 #[test_case(Further, "drop-tail queue, cubic", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &["--congestion", "cubic"]; "drop tail and cubic")]
 #[test_case(Further, "drop-tail queue, datagrams", Limiter::Congestion, &["--delay", "5ms", "--rate", "50M", "--queue", "128KB"], &["--udp", "--rate", "80M"]; "drop tail and datagrams")]
 fn what_the_forwarder_does_is_named(case: Case, what: &str, planted: Limiter, link: &[&str], words: &[&str]) {
@@ -137,12 +138,40 @@ fn a_policer_is_named(case: Case, buckets: bool, words: &[&str]) {
     if buckets {
         policer_of_buckets(&scene);
     } else {
-        policer_of_rules(&scene);
+        policer_of_rules(&scene, "sonde1", 2_500, 50);
     }
     let _reflector = reflector(&scene, Standing::Ahead);
     let target = if forward.is_some() { FORWARDED.to_owned() } else { scene.target(false) };
     let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
     judge.names(Limiter::Policer, &[&[&*target, "-t", "1"], words].concat());
+}
+
+/// Faster than half of what this host can send of datagrams, so that no leg can be twice as fast.
+#[test]
+fn a_fast_policer_is_named() {
+    let Some(runs) = Further.runs() else { return };
+    let what = "a policer of 480 Mbit/s on a bare cable";
+    if !installed("nft", "nftables", what) {
+        return;
+    }
+    let Some(scene) = Scene::undisturbed(what) else { return };
+    policer_of_rules(&scene, scene.far().interface(), 60_000, 200);
+    let _reflector = reflector(&scene, Standing::Ahead);
+    let judge = Judge { scene: &scene, what, client: Standing::Ahead, runs };
+    judge.names(Limiter::Policer, &[&*scene.target(false), "-t", "1"]);
+}
+
+/// Delay that comes and goes is no queue.
+#[test_case(First, &["--delay", "20ms", "--jitter", "5ms"]; "longer")]
+#[test_case(Further, &["--jitter", "1ms"]; "shorter")]
+fn uneven_delay_is_no_queue(case: Case, link: &[&str]) {
+    let Some(runs) = case.runs() else { return };
+    let what = format!("uneven delay {link:?}");
+    let Some(scene) = Scene::undisturbed(&what) else { return };
+    let _forward = Forward::start(&scene, link);
+    let _reflector = reflector(&scene, Standing::Ahead);
+    let judge = Judge { scene: &scene, what: &what, client: Standing::Ahead, runs };
+    judge.names_nobody(&[FORWARDED, "-t", "3"]);
 }
 
 /// Tokens that come at a rate, and a queue for what comes faster: behind the wire, or before it at the sender's own interface.

@@ -40,37 +40,57 @@ const ENOUGH: f64 = 20.0;
 const FEW: f64 = 8.0;
 /// How much more of a stream may be sent again than datagrams are lost, where the path loses both at random.
 const AGAIN: f64 = 4.0;
+/// What a queue lets through, of the rate of a stream that it holds back: one that meets losses at its start has no more of it.
+const RESEMBLES: f64 = 2.0;
 /// What never left the queue, from which there is one.
 const QUEUED: Nanos = Nanos::millis(1);
 
 impl Moved {
-    /// What moving the rate shows of a path on which the stream `lost` such a share; `None`: nothing.
-    pub(super) fn tells(&self, lost: Option<f64>) -> (Option<Limiter>, Vec<String>) {
+    /// What moving the rate shows of a path on which the stream `lost` such a share, and had `arrived` bytes per second of it;
+    /// `None`: nothing.
+    pub(super) fn tells(&self, lost: Option<f64>, arrived: Option<f64>) -> (Option<Limiter>, Vec<String>) {
         let mut tried: Vec<String> = self.legs.iter().map(Leg::told).collect();
         if !self.legs.first().is_some_and(Leg::left) {
             tried.push("datagrams could not be sent as fast as the stream, so that they tell nothing of it".to_owned());
             return (None, tried);
         }
+        if self.legs.len() < 2 {
+            tried.push(
+                "faster ones than the stream cannot be sent, so that what they would meet is not known".to_owned(),
+            );
+        }
         if let Some((queued, leg)) = self.queued() {
             tried.push(format!("a queue of {queued} stood meanwhile, which let {} through", rate(leg.through())));
-            return (Some(Limiter::Congestion), tried);
+            return (queue(leg.through(), arrived, &mut tried), tried);
         }
         if let Some(place) = self.beyond() {
-            return self.tells_beyond(place, tried);
+            return self.tells_beyond(place, arrived, tried);
         }
         let even = self.evenly().filter(|share| lost.is_none_or(|lost| lost <= share * AGAIN));
         tried.extend(even.map(|_| "the same share whatever the rate".to_owned()));
         (even.map(|_| Limiter::Loss), tried)
     }
 
-    fn tells_beyond(&self, place: usize, mut tried: Vec<String>) -> (Option<Limiter>, Vec<String>) {
+    fn tells_beyond(
+        &self,
+        place: usize,
+        arrived: Option<f64>,
+        mut tried: Vec<String>,
+    ) -> (Option<Limiter>, Vec<String>) {
         let leg = &self.legs[place];
         let waited =
             |waited| format!("at least three in four of those that came next after lost ones had waited {waited}");
         tried.extend(leg.after_loss.map(waited));
         let Some((met, through)) = self.capped(place) else { return (None, tried) };
         tried.push(format!("{} got through at either rate", rate(through)));
-        (Some(if met == Met::Queue { Limiter::Congestion } else { Limiter::Policer }), tried)
+        let named = if met == Met::Queue { queue(through, arrived, &mut tried) } else { Some(Limiter::Policer) };
+        (named, tried)
+    }
+
+    /// Whether the path let datagrams through that were faster than a stream of `arrived` bytes per second, and lost none to speak of.
+    pub(super) fn carried_more(&self, arrived: f64) -> bool {
+        let more = |leg: &Leg| leg.left() && leg.loss() < LOSSES && leg.through() >= arrived * FASTER;
+        self.legs.iter().any(more)
     }
 
     /// The first leg that was too fast for the path, where the slower ones were not.
@@ -98,6 +118,7 @@ impl Moved {
             (is_alike && one.met() != Met::Unknown).then_some((one.met(), as_much))
         };
         let legs = &self.legs[place..];
+        let alike = |one: &Leg, other: &Leg| alike(one, other).filter(|(_, through)| !self.contradicts(*through));
         legs.iter().enumerate().find_map(|(at, one)| legs[at + 1..].iter().find_map(|other| alike(one, other)))
     }
 
@@ -109,7 +130,15 @@ impl Moved {
             return None;
         }
         let (before, stood) = (slowest.standing?, fastest.standing?);
-        (stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0).then_some((stood, fastest))
+        let stands = stood.0 >= before.0 + QUEUED.0 && stood.0 >= 2 * before.0;
+        (stands && !self.contradicts(fastest.through())).then_some((stood, fastest))
+    }
+
+    /// Whether a leg after the first one with losses lost none, and more got through than a bottleneck of this rate has: what a bucket had
+    /// saved up is gone by then.
+    fn contradicts(&self, through: f64) -> bool {
+        let since = self.legs.iter().skip_while(|leg| leg.loss() < LOSSES);
+        since.filter(|leg| leg.loss() < LOSSES).any(|leg| leg.through() > through * CAPPED)
     }
 
     /// The share that all legs lost about alike, where it is enough to tell.
@@ -130,6 +159,15 @@ impl Moved {
         };
         self.legs.iter().all(|leg| leg.left() && even(leg)).then_some(share)
     }
+}
+
+/// A queue that lets so much through, where that is not far more than the stream's own rate: then another thing held it back.
+fn queue(through: f64, arrived: Option<f64>, tried: &mut Vec<String>) -> Option<Limiter> {
+    let resembles = arrived.is_none_or(|arrived| through <= arrived * RESEMBLES);
+    if !resembles {
+        tried.push("far more than the stream had".to_owned());
+    }
+    resembles.then_some(Limiter::Congestion)
 }
 
 /// Chance of at most `count` where `expected` are, of what comes independently (Poisson's, which is no less than where each of a

@@ -16,16 +16,19 @@ fn easy() -> Evidence {
         window: Some(Bytes(3_000_000)),
         receive_buffer: Some(Bytes(6_000_000)),
         rtt: Some(Nanos::millis(11)),
+        send_buffer: Some(Bytes(60_000_000)),
         rtts: 10,
         min_rtt: Some(Nanos::millis(10)),
     };
     Evidence {
+        asked_bytes_per_s: None,
+        datagrams_lost: None,
+        moved: Err(Untried::NotAsked),
         sent_bytes_per_s: Some(1e9),
         received_bytes_per_s: Some(1e9),
         sender: end,
         receiver: end,
         tcp: Some(tcp),
-        ..Evidence::default()
     }
 }
 
@@ -61,7 +64,8 @@ fn leg(rate: f64, lost: f64, queue: Nanos) -> Leg {
     let expected = 10_000;
     let missing = (lost * expected as f64) as i64;
     let received = expected - missing.cast_unsigned();
-    let datagrams = Datagrams { expected, received, lost: missing, ..Datagrams::default() };
+    let waited_ns = Some(queue.0 as f64);
+    let datagrams = Datagrams { expected, received, lost: missing, waited_ns, ..Datagrams::default() };
     Leg {
         asked_bytes_per_s: rate,
         sent_bytes_per_s: rate,
@@ -92,7 +96,12 @@ fn confirmed(lost: &[f64], queue: Nanos) -> Moved {
 }
 
 fn lossy(moved: Moved) -> Evidence {
-    Evidence { moved: Some(moved), ..tcp(|tcp| tcp.retransmitted = Some(0.02)) }
+    Evidence { moved: Ok(moved), ..tcp(|tcp| tcp.retransmitted = Some(0.02)) }
+}
+
+/// A third of what it was.
+fn slower(evidence: Evidence) -> Evidence {
+    Evidence { received_bytes_per_s: Some(0.3e9), ..evidence }
 }
 
 #[test_case(&easy(), Limiter::NotDetermined; "nothing")]
@@ -109,7 +118,9 @@ fn lossy(moved: Moved) -> Evidence {
 #[test_case(&window(0.9, 200_000_000), Limiter::NotDetermined; "a window that is what a slow reader leaves of a great buffer")]
 #[test_case(&tcp(|tcp| (tcp.window_limited, tcp.min_rtt) = (Some(0.9), Some(Nanos::micros(30)))), Limiter::NotDetermined; "a window that is shut and not small")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.9)), Limiter::SendBuffer; "the send buffer")]
-#[test_case(&tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))), Limiter::Congestion; "a queue without losses")]
+#[test_case(&tcp(|tcp| (tcp.buffer_limited, tcp.send_buffer) = (Some(0.3), Some(Bytes(13_000_000)))), Limiter::SendBuffer; "a small send buffer")]
+#[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.49)), Limiter::NotDetermined; "a send buffer that is not small and waited for less than half of the time")]
+#[test_case(&tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))), Limiter::NotDetermined; "round trips that nobody compared with those without a stream")]
 #[test_case(&tcp(|tcp| tcp.retransmitted = Some(0.02)), Limiter::NotDetermined; "losses that nobody looked into")]
 #[test_case(&lossy(confirmed(&[0.0, 0.23], Nanos::micros(200))), Limiter::Policer; "losses above a rate, and no delay")]
 #[test_case(&lossy(confirmed(&[0.0, 0.0, 0.4], Nanos::micros(200))), Limiter::Policer; "losses far above the stream's rate")]
@@ -117,6 +128,8 @@ fn lossy(moved: Moved) -> Evidence {
 #[test_case(&lossy(legs(&[0.0, 0.23, 0.24], Nanos::micros(200))), Limiter::NotDetermined; "losses that grow no further")]
 #[test_case(&lossy(legs(&[0.0, 0.23], Nanos::millis(40))), Limiter::Congestion; "losses above a rate, and a queue")]
 #[test_case(&lossy(legs(&[0.0, 0.0], Nanos::millis(40))), Limiter::Congestion; "a queue that loses nothing yet")]
+#[test_case(&slower(lossy(legs(&[0.0, 0.0], Nanos::millis(40)))), Limiter::NotDetermined; "a queue that lets far more through than the stream had")]
+#[test_case(&slower(lossy(confirmed(&[0.0, 0.23], Nanos::millis(40)))), Limiter::NotDetermined; "a full one")]
 #[test_case(&lossy(confirmed(&[0.0, 0.23], Nanos::micros(700))), Limiter::NotDetermined; "a queue too short to be told from none")]
 #[test_case(&lossy(legs(&[0.019, 0.021], Nanos::micros(200))), Limiter::Loss; "losses at any rate")]
 #[test_case(&lossy(legs(&[0.0, 0.0, 0.025], Nanos::micros(200))), Limiter::NotDetermined; "losses of the fastest alone")]
@@ -214,12 +227,22 @@ fn shaped(change: impl Fn(&mut Evidence)) -> Evidence {
         (tcp.rtt, tcp.min_rtt, tcp.rtts) = (Some(Nanos::micros(840)), Some(Nanos::micros(70)), 3);
     });
     (evidence.sender.busiest_thread, evidence.receiver.busiest_thread) = (Some(0.04), Some(0.09));
+    evidence.moved = Ok(legs(&[0.0, 0.0], Nanos::micros(30)));
     change(&mut evidence);
     evidence
 }
 
+/// So many microseconds on average in the slowest leg.
+fn waiting(seen: &mut Evidence, micros: u64) {
+    seen.moved.as_mut().unwrap().legs[0].datagrams.waited_ns = Some(Nanos::micros(micros).0 as f64);
+}
+
 #[test_case(|_| {}, Limiter::Congestion; "as it is")]
-#[test_case(|seen| seen.moved = Some(legs(&[0.0, 0.0], Nanos::micros(30))), Limiter::Congestion; "and datagrams that showed nothing")]
+#[test_case(|seen| seen.moved = Ok(legs(&[0.0, 0.0, 0.0], Nanos::micros(30))), Limiter::NotDetermined; "faster datagrams got through")]
+#[test_case(|seen| waiting(seen, 400), Limiter::NotDetermined; "slower datagrams waited as long, as where the delay is uneven")]
+#[test_case(|seen| seen.moved = Err(Untried::Refused), Limiter::NotDetermined; "nothing to compare with")]
+#[test_case(|seen| seen.receiver.throttled = None, Limiter::NotDetermined; "a quota of the receiver that cannot be read")]
+#[test_case(|seen| seen.sender.throttled = None, Limiter::NotDetermined; "a quota of the sender that cannot be read")]
 #[test_case(|seen| seen.receiver.busiest_thread = Some(0.3), Limiter::NotDetermined; "a reader that may be late")]
 #[test_case(|seen| seen.sender.waiting_thread = Some(0.3), Limiter::NotDetermined; "a sender that waits for a processor")]
 #[test_case(|seen| seen.receiver.softirq = Some(0.6), Limiter::NotDetermined; "a host busy with soft interrupts")]
@@ -239,7 +262,7 @@ fn a_queue_at_our_own_interface_is_one() {
     // Nothing is lost: what does not fit waits in the socket.
     let mut moved = legs(&[0.0, 0.0], Nanos::millis(17));
     moved.legs[1].sent_bytes_per_s *= 0.7;
-    assert_eq!(Evidence { moved: Some(moved), ..easy() }.limit().limiter, Limiter::Congestion);
+    assert_eq!(Evidence { moved: Ok(moved), ..easy() }.limit().limiter, Limiter::Congestion);
 }
 
 #[test]
@@ -248,7 +271,7 @@ fn a_round_trip_that_was_looked_at_once_is_no_queue() {
     assert_eq!(once.limit().limiter, Limiter::NotDetermined);
     assert!(once.wants_moving(), "but it may be one");
     // Where datagrams met none, what the stream saw was another thing.
-    let moved = Some(legs(&[0.0, 0.0], Nanos::micros(90)));
+    let moved = Ok(legs(&[0.0, 0.0], Nanos::micros(90)));
     let met_none = Evidence { moved, ..tcp(|tcp| tcp.rtt = Some(Nanos::millis(80))) };
     assert_eq!(met_none.limit().limiter, Limiter::NotDetermined);
 }
@@ -287,4 +310,26 @@ fn figures_are_told() {
     ] {
         assert!(policed.contains(word), "{policed}");
     }
+}
+
+#[test]
+fn what_was_not_tried_says_why_and_what_was_seen_stands_beside() {
+    let lost =
+        |moved| Evidence { moved, ..tcp(|tcp| (tcp.retransmitted, tcp.buffer_limited) = (Some(0.02), Some(0.49))) };
+    let because = |untried| lost(Err(untried)).limit().because.join("; ");
+    for (untried, why) in [
+        (Untried::NotAsked, "no datagrams were to be sent beside it"),
+        (Untried::Stopped, "the run was ended"),
+        (Untried::TooFast, "no datagrams can be sent as fast as the stream went"),
+        (Untried::Refused, "the far side took no datagrams"),
+    ] {
+        let told = because(untried);
+        assert!(told.contains(&format!("was not tried: {why}")), "{told}");
+        assert!(told.contains("held by the send buffer 49 %"), "{told}");
+    }
+    let mut alone = lost(Ok(Moved { legs: vec![leg(0.5e9, 0.0, Nanos::ZERO)] }));
+    alone.receiver.throttled = None;
+    let told = alone.limit().because.join("; ");
+    assert!(told.contains("faster ones than the stream cannot be sent"), "{told}");
+    assert!(told.contains("whether a quota kept the receiver from running cannot be read"), "{told}");
 }

@@ -31,17 +31,12 @@ pub(super) fn not_steady(steady: &Steady) -> Option<Warning> {
 pub(super) fn not_settled(outcome: &Outcome, method: &Method) -> Option<Warning> {
     let asked = method.stop.settled?;
     let found = outcome.response.quantiles.iter().find(|quantile| quantile.q == asked.quantile);
-    let reached = found.and_then(half_width);
+    let reached = found.and_then(Quantile::half_width);
     let settled = match asked.within {
         Some(within) => reached.is_some_and(|reached| reached <= within),
         None => found.is_some_and(|quantile| quantile.standing != Standing::TooFew),
     };
     (!settled).then_some(Warning::NotSettled { q: asked.quantile, reached })
-}
-
-fn half_width(quantile: &Quantile) -> Option<f64> {
-    let (Nanos(low), Nanos(value), Nanos(high)) = (quantile.low_ns?, quantile.value_ns?, quantile.high_ns?);
-    (value > 0).then(|| high.saturating_sub(low) as f64 / 2.0 / value as f64)
 }
 
 pub(super) fn correlated(outcome: &Outcome) -> Option<Warning> {

@@ -282,7 +282,8 @@ pub fn exit(record: &Record, strict: bool, signal: Option<Signal>) -> Exit {
     let came_through = record.stream.as_ref().map_or(goes_on, came_through);
     let lacks = counts.scheduled > counts.answered || dark.is_some();
     let contradicted = record.wire.as_ref().is_some_and(|wire| wire.verdict() == Verdict::Contradicted);
-    status(&record.ended, came_through, strict && (!rate_achieved || lacks || contradicted), signal)
+    let unsettled = record.warnings.iter().any(|warning| matches!(warning, Warning::NotSettled { .. }));
+    status(&record.ended, came_through, strict && (!rate_achieved || lacks || contradicted || unsettled), signal)
 }
 
 /// Whether anything was answered; of a load that was shorter than its first request, whether it was sent.
@@ -378,6 +379,13 @@ mod tests {
         for strict in [false, true] {
             assert_eq!(exit(&record, strict, None).code(), code);
         }
+    }
+
+    #[test]
+    fn strictly_a_percentile_that_did_not_settle_is_a_condition_that_does_not_hold() {
+        let mut record = streamed(Direction::Send, 9, Some(8));
+        record.warnings.push(Warning::NotSettled { q: 0.99, reached: Some(0.07) });
+        assert_eq!([false, true].map(|strict| exit(&record, strict, None).code()), [0, 99]);
     }
 
     #[test]

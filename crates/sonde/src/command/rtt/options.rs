@@ -344,7 +344,7 @@ pub struct KeptOptions {
     /// A row has the scheduled send time, the actual one, the time of the reply and the request status.
     #[arg(long, value_name = "FILE")]
     pub samples: Option<SampleFile>,
-    /// Exit with 99 when the stated rate was not reached or anything was lost
+    /// Exit with 99 if a rate or --until is not reached or anything is lost
     #[arg(long)]
     pub strict: bool,
 }

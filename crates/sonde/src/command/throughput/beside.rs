@@ -10,6 +10,7 @@ use endpoint::throughput::{self, Finding, Task};
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Stop as End, default};
 use measure::statistics::summary::{Extra, summarise};
 use measure::throughput::latency::{Phase, UnderLoad};
+use measure::throughput::limit::Untried;
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::course::{Course, Wanted};
 use measure::throughput::limit::moved::leg::Leg;
@@ -102,21 +103,28 @@ impl Beside {
         Some((Phase { scheduled: outcome.counts.scheduled, unanswered, response: outcome.response }, task.method))
     }
 
-    /// Sends datagrams slower and faster than `way` went, until they tell what the path does; `None` where that cannot be done.
-    pub fn moved(&self, task: &Task, way: &Way, stop: &Stop) -> Option<Moved> {
-        let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0)?;
+    /// Sends datagrams slower and faster than `way` went, until they tell what the path does.
+    ///
+    /// # Errors
+    /// Why that cannot be done.
+    pub fn moved(&self, task: &Task, way: &Way, stop: &Stop) -> Result<Moved, Untried> {
+        let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0).ok_or(Untried::Refused)?;
         let most = MOST_A_SECOND * f64::from(task.segments()) * size_of(task).0 as f64;
         let course = Course {
             arrived_bytes_per_s: arrived,
-            lost: way.evidence(None).losses(),
+            lost: way.evidence(Err(Untried::NotAsked)).losses(),
             datagram: size_of(task),
             most_bytes_per_s: most,
         };
         let mut moved = Moved::default();
         while let Some(wanted) = moved.next(&course).filter(|_| !stop.requested()) {
-            moved.legs.push(self.leg(task, way.throughput.direction, wanted, stop)?);
+            moved.legs.push(self.leg(task, way.throughput.direction, wanted, stop).ok_or(Untried::Refused)?);
         }
-        (moved.legs.len() > 1).then_some(moved)
+        match moved.legs.len() {
+            0 if stop.requested() => Err(Untried::Stopped),
+            0 => Err(Untried::TooFast),
+            _ => Ok(moved),
+        }
     }
 
     fn leg(&self, task: &Task, direction: Direction, wanted: Wanted, stop: &Stop) -> Option<Leg> {

@@ -9,7 +9,7 @@ use measure::outcome::SocketFacts;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::leg::Leg;
-use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen};
+use measure::throughput::limit::{EndSeen, Evidence, Limit, TcpSeen, Untried};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
 
@@ -27,8 +27,9 @@ pub struct Way {
     /// Bytes per second that were asked for.
     asked: Option<f64>,
     datagrams: Option<Datagrams>,
-    /// The receivers' socket buffers.
+    /// The receivers' socket buffers, and the senders'.
     receive_buffer: Option<Bytes>,
+    send_buffer: Option<Bytes>,
 }
 
 impl Way {
@@ -50,7 +51,10 @@ impl Way {
             receiver,
             dropped: dropped(found, sends, datagrams.as_ref(), task.segments()),
             asked,
-            receive_buffer: receive_buffer(found, sends, &throughput.sockets),
+            receive_buffer: buffer(&throughput.sockets, &found.peer_received, sends, |facts| {
+                facts.receive_buffer_bytes
+            }),
+            send_buffer: buffer(&throughput.sockets, &found.peer_sent, !sends, |facts| facts.send_buffer_bytes),
             datagrams,
             throughput,
         })
@@ -66,7 +70,7 @@ impl Way {
     }
 
     /// The evidence, with what datagrams met that were sent slower and faster, where any were.
-    pub fn evidence(&self, moved: Option<&Moved>) -> Evidence {
+    pub fn evidence(&self, moved: Result<Moved, Untried>) -> Evidence {
         let sender = if self.throughput.direction == Direction::Send { &self.throughput.streams } else { &self.theirs };
         Evidence {
             asked_bytes_per_s: self.asked,
@@ -74,14 +78,18 @@ impl Way {
             received_bytes_per_s: self.throughput.received_bytes_per_s,
             sender: seen(&self.sender, None),
             receiver: seen(&self.receiver, self.dropped),
-            tcp: tcp(sender).map(|tcp| TcpSeen { receive_buffer: self.receive_buffer, ..tcp }),
+            tcp: tcp(sender).map(|tcp| TcpSeen {
+                receive_buffer: self.receive_buffer,
+                send_buffer: self.send_buffer,
+                ..tcp
+            }),
             datagrams_lost: self.datagrams.and_then(|datagrams| datagrams.loss()),
-            moved: moved.cloned(),
+            moved,
         }
     }
 
     /// The way with all that was found out about it.
-    pub fn concluded(self, found: &Finding, moved: Option<&Moved>) -> Throughput {
+    pub fn concluded(self, found: &Finding, moved: Result<Moved, Untried>) -> Throughput {
         let limit = self.evidence(moved).limit();
         self.with(found, limit)
     }
@@ -158,7 +166,6 @@ fn end(
     environment: Option<&Environment>,
 ) -> Processors {
     let share = |time: u64| (elapsed.0 > 0).then(|| time as f64 / elapsed.0 as f64);
-    let throttled = environment.and_then(|environment| environment.counters.get("cgroup.throttled_us"));
     let all: u64 = threads_ns.iter().map(|time| time.0).sum();
     let per_gigabyte = all as f64 / (carried.0 as f64 / 1e9);
     Processors {
@@ -167,10 +174,17 @@ fn end(
         busy_share: host.map(|host| host.busy_share),
         softirq_share: host.map(|host| host.softirq_share),
         busiest_cpu_share: host.map(|host| host.busiest_share),
-        throttled_share: throttled.and_then(|us| share(us.unsigned_abs().saturating_mul(1_000))),
+        throttled_share: environment.and_then(throttled_us).and_then(|us| share(us.saturating_mul(1_000))),
         ns_per_gigabyte: (all > 0 && carried.0 > 0).then_some(Nanos(per_gigabyte.round() as u64)),
         threads_ns,
     }
+}
+
+/// How long a control group was kept from running. Counters that did not move are left out, as are those that cannot be read: it is
+/// none only where there is no quota.
+fn throttled_us(environment: &Environment) -> Option<u64> {
+    let counted = environment.counters.get("cgroup.throttled_us").map(|us| us.unsigned_abs());
+    counted.or(environment.settings.get("cgroup.cpu_limit").filter(|limit| *limit == "none").map(|_| 0))
 }
 
 /// What the receiver's kernel dropped at its sockets, of what the numbers account for. A buffer of `segments` that is dropped
@@ -192,11 +206,10 @@ fn dropped(found: &Finding, sends: bool, datagrams: Option<&Datagrams>, segments
     })
 }
 
-/// The receivers' socket buffers, all together; `ours`: our sockets of this way.
-fn receive_buffer(found: &Finding, sends: bool, ours: &[SocketFacts]) -> Option<Bytes> {
-    let theirs = || found.peer_received.iter().map(|told| told.socket.as_ref()?.receive_buffer_bytes);
-    let all: Option<Vec<Bytes>> =
-        if sends { theirs().collect() } else { ours.iter().map(|socket| socket.receive_buffer_bytes).collect() };
+/// The socket buffers of an end, all together: the peer's, where it is `far`.
+fn buffer(ours: &[SocketFacts], theirs: &[Told], far: bool, of: fn(&SocketFacts) -> Option<Bytes>) -> Option<Bytes> {
+    let theirs = || theirs.iter().map(|told| told.socket.as_ref().and_then(of));
+    let all: Option<Vec<Bytes>> = if far { theirs().collect() } else { ours.iter().map(of).collect() };
     all.filter(|all| !all.is_empty()).map(|all| Bytes(all.iter().map(|bytes| bytes.0).sum()))
 }
 
@@ -221,6 +234,7 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
         ),
         window: sum(|glance| glance.snd_wnd_bytes.map(|bytes| bytes.0)).map(Bytes),
         receive_buffer: None,
+        send_buffer: None,
         rtt: middle_rtt(intervals()).or(glances.iter().filter_map(|glance| glance.rtt_ns).max()),
         rtts: intervals().filter(|interval| interval.tcp.is_some_and(|tcp| tcp.rtt_ns.is_some())).count(),
         min_rtt: glances.iter().filter_map(|glance| glance.min_rtt_ns).min(),

@@ -105,11 +105,11 @@ impl Forward {
     }
 }
 
-/// Drops what comes in over the forwarder beyond 20 Mbit/s. Linux lets such a rule save up what comes in a second, and 50 kB.
-pub fn policer_of_rules(scene: &Scene) {
-    let limit = "limit rate over 2500 kbytes/second burst 50 kbytes drop";
+/// Drops what comes in by `interface` beyond a rate in kB/s. Linux lets such a rule save up what comes in a second, and a `burst` in kB.
+pub fn policer_of_rules(scene: &Scene, interface: &str, rate: u32, burst: u32) {
+    let limit = format!("limit rate over {rate} kbytes/second burst {burst} kbytes drop");
     let rules = format!(
-        "table inet policer {{ chain input {{ type filter hook prerouting priority 0; iifname \"sonde1\" {limit}; }}; }}"
+        "table inet policer {{ chain input {{ type filter hook prerouting priority 0; iifname \"{interface}\" {limit}; }}; }}"
     );
     run(scene.far(), &["nft", &rules]);
 }

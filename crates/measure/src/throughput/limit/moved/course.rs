@@ -46,6 +46,8 @@ const WITHOUT_LOSSES: usize = 4;
 /// Another leg beyond a bottleneck's rate is faster than the first by so much; slower where it cannot be sent.
 const CONFIRMS: f64 = 2.0;
 const CONFIRMS_BELOW: f64 = 0.75;
+/// Of the rate asked for, what leaves even where the host has other things to do.
+const KEPT: f64 = 0.7;
 /// So many of them at the most: the first may be needed to empty a bucket.
 const CONFIRMING: usize = 3;
 /// All of [`RATES`] and two of those: six seconds.
@@ -77,6 +79,10 @@ impl Moved {
         let last = self.legs.last()?;
         if self.legs.len() - place > CONFIRMING || self.capped(place).is_some() {
             return None;
+        }
+        // A host that sent far less than it should sends no faster leg.
+        if last.sent_bytes_per_s < last.asked_bytes_per_s * KEPT {
+            return Some(last.sent_bytes_per_s * CONFIRMS_BELOW);
         }
         let faster = last.asked_bytes_per_s * CONFIRMS;
         Some(if faster <= most_bytes_per_s { faster } else { last.asked_bytes_per_s * CONFIRMS_BELOW })

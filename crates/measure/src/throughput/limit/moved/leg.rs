@@ -78,7 +78,7 @@ impl Leg {
         self.through_bytes_per_s.unwrap_or(self.sent_bytes_per_s * (1.0 - self.loss()))
     }
 
-    pub(super) fn left(&self) -> bool {
+    pub(in crate::throughput::limit) fn left(&self) -> bool {
         self.sent_bytes_per_s >= self.asked_bytes_per_s * LEFT
     }
 

@@ -3,7 +3,7 @@
 
 use test_case::test_case;
 
-use super::course::Course;
+use super::course::{Course, Wanted};
 use super::*;
 use crate::interval::arrivals::{Arrivals, Datagrams};
 use crate::throughput::{Carried, Interval};
@@ -127,7 +127,7 @@ impl Way {
 }
 
 /// A leg of so many bytes a second over `path`, as its receiver would tell it.
-fn leg(path: Path, wanted: course::Wanted, disturbed: Disturbed, seed: u64) -> Leg {
+fn leg(path: Path, wanted: Wanted, disturbed: Disturbed, seed: u64) -> Leg {
     let [mut chance, mut of_sender, mut of_receiver] = [1, 2, 3].map(|part| Chance(seed * 3 + part));
     let (mut sender, mut receiver) =
         (Host::new(disturbed.sender, &mut of_sender), Host::new(disturbed.receiver, &mut of_receiver));
@@ -179,7 +179,7 @@ fn search(path: Path, arrived: f64, lost: Option<f64>, disturbed: Disturbed, see
         let seed = seed * 16 + moved.legs.len() as u64 + 1;
         moved.legs.push(leg(path, wanted, disturbed, seed));
     }
-    (moved.tells(lost).0, moved)
+    (moved.tells(lost, Some(arrived)).0, moved)
 }
 
 const QUIET: Disturbed = Disturbed { sender: 0.0, receiver: 0.0 };
@@ -242,6 +242,33 @@ fn losses_that_no_rate_makes_are_no_policer_and_no_queue(path: Path, disturbed: 
             assert!([None, Some(Limiter::Loss)].contains(&found), "{seed}: {found:?} {moved:?}");
         }
     }
+}
+
+/// As of a policer of 60 MB/s beside a host that sends 155 MB/s at the most.
+#[test]
+fn a_host_that_cannot_send_faster_confirms_below() {
+    let policed = |asked: f64, sent: f64| {
+        let whole = leg(
+            Path::Lossy { share: 0.0, run: 1.0 },
+            Wanted { bytes_per_s: 1e6, length: Nanos::millis(600) },
+            QUIET,
+            7,
+        );
+        let lost = (1.0 - 60e6 / sent).max(0.0);
+        let datagrams = Datagrams { lost: (lost * whole.datagrams.expected as f64) as i64, ..whole.datagrams };
+        let through_bytes_per_s = (lost > 0.0).then_some(60e6);
+        let after_loss = (lost > 0.0).then_some(Nanos::micros(1));
+        Leg { asked_bytes_per_s: asked, sent_bytes_per_s: sent, datagrams, through_bytes_per_s, after_loss, ..whole }
+    };
+    let course =
+        Course { arrived_bytes_per_s: 60e6, lost: Some(0.02), datagram: Bytes(1_400), most_bytes_per_s: 420e6 };
+    let mut moved = Moved { legs: vec![policed(30e6, 30e6), policed(90e6, 90e6)] };
+    assert_eq!(moved.next(&course).map(|wanted| wanted.bytes_per_s), Some(180e6));
+    moved.legs[1] = policed(240e6, 155e6);
+    let next = moved.next(&course).unwrap().bytes_per_s;
+    assert!(next < 155e6 / FASTER, "{next}");
+    moved.legs.push(policed(next, next));
+    assert_eq!(moved.tells(Some(0.02), Some(60e6)).0, Some(Limiter::Policer));
 }
 
 #[test]
