@@ -62,7 +62,7 @@ mod tests {
     }
 
     fn kept(series: &[u64]) -> Series {
-        let samples = (0..).zip(series).map(|(index, &response)| Kept { index, response, slip: 0 });
+        let samples = (0..).zip(series).map(|(index, &response)| Kept { index, response, ..Kept::default() });
         Series { stride: 1, samples: samples.collect() }
     }
 
