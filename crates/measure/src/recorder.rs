@@ -291,9 +291,9 @@ impl Recorder {
         &self.response
     }
 
-    /// The exchanges kept so far.
-    pub fn kept(&self) -> Series {
-        self.thinning.series()
+    /// The latest exchanges that were kept, at most so many one after the other; where they are thinned already all of them.
+    pub fn latest(&self, most: usize) -> Series {
+        self.thinning.latest(most)
     }
 
     /// Ends the recording at `now`: the last second, shorter than the others, is closed too.

@@ -2,7 +2,7 @@
 
 use measure::event::Event;
 use measure::recorder::Recorder;
-use measure::statistics::settled::Watch;
+use measure::statistics::settled::{LOOKED_AT, Watch};
 use measure::unit::{Instant, Nanos};
 
 use super::{Ended, Outlet, Told};
@@ -105,7 +105,11 @@ impl Edges {
         }
         if now >= self.watch {
             self.watch = following(self.watch, WATCH, now);
-            if self.settling.as_mut().is_some_and(|watch| watch.is_enough(recorder.response(), || recorder.kept())) {
+            if self
+                .settling
+                .as_mut()
+                .is_some_and(|watch| watch.is_enough(recorder.response(), || recorder.latest(LOOKED_AT)))
+            {
                 told.settled.request();
             }
         }

@@ -77,9 +77,10 @@ impl Thinning {
         }
     }
 
-    /// What is kept so far.
-    pub(super) fn series(&self) -> Series {
-        self.ordered(self.slots[..self.filled].to_vec())
+    /// The latest of what is kept, at most so many; of a thinned series all.
+    pub(super) fn latest(&self, most: usize) -> Series {
+        let from = if self.stride == 1 { self.filled.saturating_sub(most) } else { 0 };
+        self.ordered(self.slots[from..self.filled].to_vec())
     }
 
     pub(super) fn finish(mut self) -> Series {

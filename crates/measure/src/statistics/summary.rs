@@ -100,10 +100,14 @@ pub fn distribution(recording: &Recording) -> Distribution {
     Sample::of(&recording.response, &series, |kept| kept.response).distribution(&LISTED)
 }
 
-/// Quantile `q` of these response times with the interval that [`summarise`] gives it.
+/// Quantile `q` of these response times with the interval that [`summarise`] gives it, where `series` has all of them in order. Of a part the
+/// interval is that of values which resemble their neighbours as much as these do.
 pub fn quantile(values: &Values, series: &Series, q: f64) -> Quantile {
     let sample = Sample::of(values, series, |kept| kept.response);
-    sample.ranked.with_interval(q, sample.worth_at(q))
+    let part = values.count() as f64 / series.samples.len().max(1) as f64;
+    // A thinned series says no more than what it holds, as at the end.
+    let times = if series.stride > 1 { 1.0 } else { part };
+    sample.ranked.with_interval(q, sample.worth_at(q) * times)
 }
 
 /// Classes up to the last that is not empty.
