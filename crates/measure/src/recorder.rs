@@ -52,8 +52,6 @@ pub struct Recorder {
     held_back: HeldBack,
     sent_until: Option<Instant>,
     gaps: Gaps,
-    /// The connection of which answers come now.
-    flow: u32,
 }
 
 /// State at the start of the present second.
@@ -95,14 +93,13 @@ impl Recorder {
             held_back: HeldBack::default(),
             sent_until: None,
             gaps: Gaps::new(),
-            flow: 0,
         }
     }
 
     /// What is answered from here on is answered over connection `flow`.
     #[inline]
     pub fn over(&mut self, flow: u32) {
-        self.flow = flow;
+        self.thinning.over(flow);
     }
 
     /// Recording starts at `now`; `first` is how long the very first exchange of the warm-up took.
@@ -126,7 +123,7 @@ impl Recorder {
         match received.since(sent) {
             Some(Nanos(response)) => {
                 self.response.record(response);
-                self.thinning.offer(Kept { index, response, slip: 0, flow: self.flow });
+                self.thinning.offer(index, response, 0);
             }
             None => self.clock_stepped(),
         }
@@ -148,7 +145,7 @@ impl Recorder {
             services.record(service);
             slips.record(slip);
         }
-        self.thinning.offer(Kept { index, response, slip, flow: self.flow });
+        self.thinning.offer(index, response, slip);
     }
 
     #[cold]

@@ -382,9 +382,9 @@ pub struct SocketOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourcePorts {
-    /// The first, at least 1.
+    /// The lowest port, a number without unit, at least 1.
     pub first: u16,
-    /// The last, at least the first.
+    /// The highest port, a number without unit, at least the first.
     pub last: u16,
 }
 

@@ -24,20 +24,29 @@ pub(super) struct Thinning {
     stride: u64,
     next: u64,
     cursor: usize,
+    /// The connection of what is offered.
+    flow: u32,
 }
 
 impl Thinning {
     pub(super) fn new(capacity: usize) -> Self {
         // Written once now, so that no page fault falls into the measurement.
         let slots = vec![Kept { index: 1, ..Kept::default() }; capacity].into_boxed_slice();
-        Self { slots, filled: 0, stride: 1, next: 0, cursor: capacity }
+        Self { slots, filled: 0, stride: 1, next: 0, cursor: capacity, flow: 0 }
+    }
+
+    /// What is offered from here on went over connection `flow`.
+    #[inline]
+    pub(super) fn over(&mut self, flow: u32) {
+        self.flow = flow;
     }
 
     #[inline]
-    pub(super) fn offer(&mut self, kept: Kept) {
-        if kept.index != self.next {
+    pub(super) fn offer(&mut self, index: u64, response: u64, slip: u64) {
+        if index != self.next {
             return;
         }
+        let kept = Kept { index, response, slip, flow: self.flow };
         self.next += self.stride;
         if let Some(slot) = self.slots.get_mut(self.filled) {
             *slot = kept;

@@ -22,7 +22,11 @@ fn completions_know_commands_and_options(shell: &str, mark: &str) {
 fn bash_takes_its_completions_and_completes_with_them() {
     let script = printed(&mut sonde(&["completions", "bash"]));
     let line = "COMP_WORDS=(sonde rtt --wa) COMP_CWORD=2; _sonde sonde --wa rtt; printf '%s\\n' \"${COMPREPLY[@]}\"";
-    let output = Command::new("bash").args(["-c", &format!("{script}\n{line}")]).output().unwrap();
+    // A file, as a shell reads it: the script is longer than an argument may be.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sonde.bash");
+    std::fs::write(&file, format!("{script}\n{line}")).unwrap();
+    let output = Command::new("bash").arg(&file).output().unwrap();
     let words = String::from_utf8(output.stdout).unwrap();
     assert_eq!(
         words.lines().collect::<Vec<_>>(),
