@@ -12,8 +12,10 @@ use super::{Mark, Seen, Segment, Way, What};
 const FLOWS: usize = 65_536;
 /// Times kept at most; beyond, every other one is left out.
 const TIMES: usize = 1 << 19;
-/// Requests on their way whose replies are told by number.
-const PENDING: usize = 4_096;
+/// Requests on their way whose replies are told by number: so many places, and in each so many. Flows whose numbers run side by side may share all
+/// their places for as long as they run.
+const PLACES: usize = 1_024;
+const IN_EACH: usize = 4;
 
 /// What an observer is told before the first packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +36,7 @@ pub struct Observer {
     setting: Setting,
     index: BTreeMap<(SocketAddr, SocketAddr), u32>,
     flows: Vec<Flow>,
-    pending: Vec<Option<Pending>>,
+    pending: Vec<[Option<Pending>; IN_EACH]>,
     times: Vec<Time>,
     /// Of how many times one is kept.
     stride: u64,
@@ -152,7 +154,7 @@ impl Observer {
             setting,
             index: BTreeMap::new(),
             flows: Vec::with_capacity(64),
-            pending: vec![None; PENDING],
+            pending: vec![[None; IN_EACH]; PLACES],
             times: Vec::with_capacity(TIMES),
             stride: 1,
             offered: 0,
@@ -231,14 +233,22 @@ impl Observer {
     /// What a reply, or the request after it, completes.
     fn time(&mut self, place: u32, seen: &Seen) -> Option<Time> {
         if let Mark::Number(number) = seen.mark {
-            // Flows count alike: each starts at another place of the ring.
-            let slot = &mut self.pending[(number as usize).wrapping_add(place as usize * 61) % PENDING];
-            let pending = Pending { flow: place, number, at_ns: seen.at_ns };
+            // Flows count alike: each starts at another place.
+            let held = &mut self.pending[(number as usize).wrapping_add(place as usize * 61) % PLACES];
+            let is_it = |asked: &Pending| (asked.flow, asked.number) == (place, number);
             if seen.way == Way::Out {
-                *slot = Some(pending);
+                // In place of itself where it is sent again, of nobody, or of the one that has waited longest.
+                let slot = held.iter_mut().min_by_key(|slot| match slot {
+                    Some(asked) if is_it(asked) => (0, 0),
+                    None => (1, 0),
+                    Some(asked) => (2, asked.at_ns),
+                });
+                if let Some(slot) = slot {
+                    *slot = Some(Pending { flow: place, number, at_ns: seen.at_ns });
+                }
                 return None;
             }
-            let asked = slot.take_if(|asked| (asked.flow, asked.number) == (place, number))?;
+            let asked = held.iter_mut().find_map(|slot| slot.take_if(|asked| is_it(asked)))?;
             return Some(Time::between(place, asked.at_ns, seen.at_ns, false));
         }
         if !self.setting.in_turn {

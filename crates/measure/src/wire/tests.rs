@@ -86,6 +86,31 @@ fn exchanges(count: u64) -> Vec<Seen> {
 }
 
 #[test]
+fn flows_whose_numbers_run_side_by_side_keep_their_times() {
+    const FLOWS: u64 = 3;
+    const WINDOW: u64 = 8;
+    // Any distance between their numbers, as warm-ups of different lengths make it.
+    for apart in 0..200 {
+        let mut packets = Vec::new();
+        for round in 0..20 {
+            for (way, later) in [(Way::Out, 0), (Way::In, 30_000)] {
+                for flow in 0..FLOWS {
+                    let port = 40_000 + flow as u16;
+                    let numbers = (round * WINDOW..(round + 1) * WINDOW).map(|n| 1_000 + n - flow * apart % 1_000);
+                    packets.extend(numbers.map(|number| Seen {
+                        local: ([10, 0, 0, 1], port).into(),
+                        ..datagram(round * 100_000 + later, way, number)
+                    }));
+                }
+            }
+        }
+        let all = 20 * FLOWS * WINDOW;
+        let wire = watched(Setting::default(), &packets, &claims(&[(Subject::Requests, all)]), 0);
+        assert_eq!(wire.times.map(|times| times.count), Some(all), "{apart} apart");
+    }
+}
+
+#[test]
 fn exchanges_that_all_crossed_are_verified() {
     let counted = claims(&[(Subject::Requests, 2_000), (Subject::Replies, 2_000)]);
     let counted =
