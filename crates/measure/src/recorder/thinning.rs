@@ -26,19 +26,31 @@ pub(super) struct Thinning {
     cursor: usize,
     /// The connection of what is offered.
     flow: u32,
+    /// The slots before this one say their connection; it is noted when another one's turn comes, and costs an exchange nothing.
+    noted: usize,
 }
 
 impl Thinning {
     pub(super) fn new(capacity: usize) -> Self {
         // Written once now, so that no page fault falls into the measurement.
         let slots = vec![Kept { index: 1, ..Kept::default() }; capacity].into_boxed_slice();
-        Self { slots, filled: 0, stride: 1, next: 0, cursor: capacity, flow: 0 }
+        Self { slots, filled: 0, stride: 1, next: 0, cursor: capacity, flow: 0, noted: 0 }
     }
 
     /// What is offered from here on went over connection `flow`.
     #[inline]
     pub(super) fn over(&mut self, flow: u32) {
-        self.flow = flow;
+        if flow != self.flow {
+            self.note();
+            self.flow = flow;
+        }
+    }
+
+    fn note(&mut self) {
+        for slot in &mut self.slots[self.noted..self.filled] {
+            slot.flow = self.flow;
+        }
+        self.noted = self.filled;
     }
 
     #[inline]
@@ -46,13 +58,12 @@ impl Thinning {
         if index != self.next {
             return;
         }
-        let kept = Kept { index, response, slip, flow: self.flow };
         self.next += self.stride;
         if let Some(slot) = self.slots.get_mut(self.filled) {
-            *slot = kept;
+            (slot.index, slot.response, slot.slip) = (index, response, slip);
             self.filled += 1;
         } else {
-            self.replace(kept);
+            self.replace(index, response, slip);
         }
     }
 
@@ -64,7 +75,8 @@ impl Thinning {
     }
 
     #[cold]
-    fn replace(&mut self, kept: Kept) {
+    fn replace(&mut self, index: u64, response: u64, slip: u64) {
+        let kept = Kept { index, response, slip, flow: self.flow };
         loop {
             if self.cursor == self.slots.len() {
                 // A round is over: from here on every second of those kept so far is given up.
@@ -93,6 +105,7 @@ impl Thinning {
     }
 
     pub(super) fn finish(mut self) -> Series {
+        self.note();
         let mut samples = std::mem::take(&mut self.slots).into_vec();
         samples.truncate(self.filled);
         self.ordered(samples)
