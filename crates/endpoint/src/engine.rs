@@ -88,7 +88,7 @@ impl Told<'_> {
         self.method.stop.count.map(|count| count / threads + u64::from(thread < count % threads))
     }
 
-    /// How long one of several connections that take turns is used at a stretch: so long that finding everything cold again costs little beside
+    /// Length of a turn of one of several connections: so long that finding everything cold again costs little beside
     /// it, and so short that each has its turn often. Absent where they do not take turns.
     fn turn(&self) -> Option<Nanos> {
         let flows = self.method.spread.in_turn.then_some(u64::from(self.method.spread.connections))?;

@@ -8,7 +8,7 @@ use measure::unit::{Instant, Nanos};
 use super::{Ended, Outlet, Told};
 use crate::stop::GLANCE;
 
-/// How often it is asked whether a quantile that ends the run is known, whatever the interval of the series.
+/// From one question whether a quantile that ends the run is known to the next, whatever the interval of the series.
 const WATCH: Nanos = Nanos::millis(100);
 /// No interval of the series is shorter: each costs an event.
 const SHORTEST: Nanos = Nanos::millis(1);
@@ -135,7 +135,7 @@ impl Edges {
         self.settle();
     }
 
-    /// Whether the turn of the connection in use is over at `now`; then the next one lasts `length`.
+    /// True where the turn of the connection in use is over at `now`; then the next one lasts `length`.
     pub fn turn_over(&mut self, now: Instant, length: Nanos) -> bool {
         let over = now >= self.turn;
         if over {

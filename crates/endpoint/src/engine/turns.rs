@@ -12,7 +12,7 @@ use super::Flow;
 /// Connections of which one is in use: the order is drawn anew for each round, so that none always follows the same other one.
 #[derive(Debug)]
 pub struct Turns<L, W> {
-    /// How long a turn is; without meaning where there is one connection.
+    /// Length of a turn; without meaning where there is one connection.
     pub length: Nanos,
     /// Those that are not in use.
     resting: Vec<Resting<L, W>>,
@@ -66,7 +66,7 @@ impl<L, W> Turns<L, W> {
         self.in_use = flow.index;
     }
 
-    /// What became of the requests of each connection; `counts` are those of all.
+    /// Requests of each connection, due and answered; `counts` are those of all.
     pub fn counts(&mut self, counts: &Counts) -> Vec<FlowCounts> {
         self.settle(counts);
         std::mem::take(&mut self.each)

@@ -116,7 +116,7 @@ impl<'a, W: Wire> Lane<'a, W> {
         self.measure_next();
     }
 
-    /// What became of its requests.
+    /// Its requests, due and answered.
     pub fn counts(&self) -> FlowCounts {
         let scheduled = self.requests.requests().saturating_sub(self.first);
         FlowCounts { flow: self.index, scheduled, answered: self.answered }
