@@ -31,7 +31,7 @@ use crate::engine::warm_up::Warmed;
 use crate::engine::{Ended, MOST_REFUSED};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
-use crate::error::EndpointError;
+use crate::error::{Cause, EndpointError};
 use crate::reflector::{self, Settings};
 use crate::session::scene::{FarEnd, Nobody, Scene};
 use crate::session::workers::Gathered;
@@ -54,6 +54,9 @@ pub struct Task {
     pub protocol: Protocol,
     /// The key that the reflector wants.
     pub key: Option<Key>,
+    /// Whether the reflector may have it over one connection: nobody said how many, and it admits no more, or spins, so that those of its
+    /// threads that wait for their turn would take the processors from the one that answers.
+    pub one_will_do: bool,
     /// Whether every exchange is told as an event.
     pub samples: bool,
     /// Length of an interval of the series; usually [`measure::event::INTERVAL`].
@@ -193,11 +196,7 @@ fn against(
     }
     // Before the first packet, so that each handshake is seen.
     let wire = task.verify.map(|wish| wire::Watch::start(&method, peer, wish)).transpose()?;
-    let mut control = if method.needs_reflector() {
-        Some(Control::open(peer, open::request(&method, task), task.key.as_ref(), &method.socket, stop)?)
-    } else {
-        None
-    };
+    let mut control = if method.needs_reflector() { Some(admitted(task, &mut method, peer, stop)?) } else { None };
     let unstamped = control.as_ref().filter(|control| method.traffic.stamps().is_some() && !control.opened.got.stamps);
     let unstamped = unstamped.map(|_| "the reflector stamps none of what comes in segments".to_owned());
     if let (Some(_), Traffic::Exchange(exchange)) = (&unstamped, &mut method.traffic) {
@@ -232,6 +231,25 @@ fn against(
     let whole = method.traffic.load().is_none() || finding.ended == Ending::Complete;
     let stamps_refused = finding.stamps_refused.or(unstamped);
     Ok(Finding { peer_counts: peer_counts.filter(|_| whole).unwrap_or_default(), stamps_refused, wire, ..finding })
+}
+
+/// The session that the reflector grants, and the method with as many connections as it is for.
+fn admitted(task: &Task, method: &mut Method, peer: SocketAddr, stop: &Stop) -> Result<Control, EndpointError> {
+    let open =
+        |method: &Method| Control::open(peer, open::request(method, task), task.key.as_ref(), &method.socket, stop);
+    match open(method) {
+        Ok(control) => {
+            if task.one_will_do && control.opened.got.waiting == Waiting::Spin {
+                method.spread = method.spread.alone();
+            }
+            Ok(control)
+        }
+        Err(error) if task.one_will_do && matches!(error.cause, Cause::Peer(_)) => {
+            method.spread = method.spread.alone();
+            open(method)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// What the reflector said of itself when the session was opened.

@@ -324,6 +324,14 @@ pub struct Spread {
     pub peer_cpus: Vec<u32>,
 }
 
+impl Spread {
+    /// The same over one connection.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        Self { connections: 1, threads: 1, in_turn: false, ..self.clone() }
+    }
+}
+
 /// When a measurement ends; warm-up not included. Whichever comes first where several are set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -8,6 +8,7 @@ use crate::outcome::one_way::OneWay;
 use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split, Steady};
 use crate::outcome::{Quantile, Rhythm};
 use crate::recorder::{Kept, Recording, Series, Values};
+use crate::statistics::connections;
 use crate::statistics::correlation::{self, Effective};
 use crate::statistics::dark::dark;
 use crate::statistics::flows::flows;
@@ -107,7 +108,7 @@ pub fn quantile(values: &Values, series: &Series, q: f64) -> Quantile {
     let part = values.count() as f64 / series.samples.len().max(1) as f64;
     // A thinned series says no more than what it holds, as at the end.
     let times = if series.stride > 1 { 1.0 } else { part };
-    sample.ranked.with_interval(q, sample.worth_at(q) * times)
+    sample.ranked.with_interval(q, sample.worth_at(q, times))
 }
 
 /// Classes up to the last that is not empty.
@@ -125,6 +126,8 @@ struct Sample<'a> {
     values: &'a Values,
     ranked: Ranked,
     series: Vec<u64>,
+    /// The connection of each value of the series.
+    connections: Vec<u32>,
     thinned: bool,
 }
 
@@ -134,21 +137,24 @@ impl<'a> Sample<'a> {
         // Values that are not in the series (the slip of a request that was lost) are in the histogram alone.
         let exact = series.stride == 1 && times.len() as u64 == values.count();
         let ranked = if exact { Ranked::exact(times.clone()) } else { Ranked::counted(values) };
-        Self { values, ranked, series: times, thinned: series.stride > 1 }
+        let connections = series.samples.iter().map(|kept| kept.flow).collect();
+        Self { values, ranked, series: times, connections, thinned: series.stride > 1 }
     }
 
     fn distribution(&self, listed: &[f64]) -> Distribution {
-        let Self { values, ranked, series, thinned } = self;
+        let Self { values, ranked, series, connections, thinned } = self;
         let effective = correlation::effective(series.len(), |i| series[i] as f64);
+        let over = connections::effective(connections, |i| series[i] as f64);
+        let for_mean = effective.map(|effective| over.filter(|over| over.size < effective.size).unwrap_or(effective));
         Distribution {
             count: values.count(),
             min_ns: values.min(),
             max_ns: values.max(),
             mean_ns: moments::mean(values),
-            mean_ci_ns: moments::mean_interval(values, effective),
+            mean_ci_ns: moments::mean_interval(values, for_mean),
             stddev_ns: moments::stddev(values),
             mad_ns: moments::mad(ranked),
-            quantiles: listed.iter().map(|&q| ranked.with_interval(q, self.worth_at(q))).collect(),
+            quantiles: listed.iter().map(|&q| ranked.with_interval(q, self.worth_at(q, 1.0))).collect(),
             effective_sample_size: effective.map(|effective| effective.size),
             examined: Some(series.len() as u64),
             autocorrelation: if *thinned { None } else { correlation::autocorrelation(series) },
@@ -158,12 +164,22 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Independent values the sample is worth for quantile `q`. Where that cannot be told, as many as were examined:
-    /// too few for a series, or all alike on this side of the quantile.
-    fn worth_at(&self, q: f64) -> f64 {
-        let at = self.ranked.quantile(q);
-        let effective = at.and_then(|at| correlation::effective_at(&self.series, at));
-        effective.map_or(self.series.len() as f64, |effective: Effective| effective.for_ranks())
+    /// Independent values the sample is worth for quantile `q`, in a run that is so many `times` as long as the series. Where that cannot be
+    /// told, as many as were examined: too few for a series, or all alike on this side of the quantile. Of many connections no more than
+    /// these are worth, however long each was asked.
+    fn worth_at(&self, q: f64, times: f64) -> f64 {
+        let Self { series, connections, .. } = self;
+        let all = series.len() as f64;
+        let Some(at) = self.ranked.quantile(q) else { return all * times };
+        let in_time = correlation::effective_at(series, at);
+        let size = in_time.map_or(all, |effective: Effective| effective.size) * times;
+        let share = |beyond: bool| f64::from(u8::from(beyond));
+        let over = connections::effective(connections, |i| share(series[i] > at))
+            .or_else(|| connections::effective(connections, |i| share(series[i] >= at)));
+        match over.filter(|over| over.size < size) {
+            Some(over) => connections::for_ranks(over),
+            None => in_time.map_or(all, |effective| effective.for_ranks()) * times,
+        }
     }
 }
 

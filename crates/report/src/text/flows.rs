@@ -1,7 +1,10 @@
 //! Several connections apart: their groups, and what a run over one of them would have said.
 
-use logbook::record::Record;
+use logbook::record::{Question, Record};
+use measure::method::{Carrier, Exchange, Traffic};
 use measure::outcome::flows::{Between, FlowGroup, Flows};
+use measure::outcome::{Outcome, Steady};
+use measure::statistics::connections::FEWEST;
 use measure::unit::{Nanos, grouped};
 
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -14,11 +17,17 @@ const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// Ranges of ports that are listed; the record has all.
 const MOST: usize = 12;
 
-/// The connections of `record` apart; nothing where there is one.
+/// The connections of `record` apart; of one alone that it is one.
 pub(super) fn tell(page: &mut Page, record: &Record) {
-    let Some(flows) = record.outcome.as_ref().and_then(|outcome| outcome.flows.as_ref()) else { return };
+    let Some(outcome) = &record.outcome else { return };
+    let Some(flows) = &outcome.flows else {
+        if let Some(text) = alone(outcome, record) {
+            page.paragraph(INDENT, &Piece::new("scope", Tone::Faint), LABEL, &text);
+        }
+        return;
+    };
     let label = Piece::new("flows", Tone::Faint);
-    page.items(INDENT, &label, LABEL, &[summary(flows, record)]);
+    page.items(INDENT, &label, LABEL, &[summary(flows, outcome, record)]);
     if let Some(groups) = flows.groups.as_ref().filter(|groups| groups.len() > 1) {
         let rows: Vec<Vec<Piece>> =
             groups.iter().enumerate().map(|(place, group)| row(place, group).map(Piece::from).to_vec()).collect();
@@ -49,8 +58,19 @@ fn least_share(flows: usize) -> Option<f64> {
     (flows > 1).then(|| 1.0 - 0.05_f64.powf(1.0 / flows as f64))
 }
 
-/// `8 connections · no difference of 2 µs or more shown · p50 of each 13.8 µs to 15.2 µs`.
-fn summary(flows: &Flows, record: &Record) -> String {
+/// For whom the numbers of one connection hold; absent where the exchanges had a connection each, and of what has none.
+fn alone(outcome: &Outcome, record: &Record) -> Option<String> {
+    let Traffic::Exchange(Exchange { carrier: Carrier::Tcp | Carrier::Udp, .. }) = record.method.traffic else {
+        return None;
+    };
+    let times = record.question == Question::Rtt && outcome.counts.answered > 0;
+    let socket = outcome.sockets.first().filter(|_| times && record.method.spread.connections == 1)?;
+    let port = port(&socket.local).map_or_else(String::new, |port| format!(" (source port {port})"));
+    Some(format!("one connection{port}: another one may take another path, queue or CPU → --flows 8"))
+}
+
+/// `8 connections: no difference of 2 µs or more shown; p50 of each 13.8 µs to 15.2 µs, of another run 13.5 µs to 15.3 µs (95 %)`.
+fn summary(flows: &Flows, outcome: &Outcome, record: &Record) -> String {
     let count = flows.each.len();
     let least = Nanos(flows.least_ns.round() as u64);
     let told = match &flows.groups {
@@ -64,7 +84,19 @@ fn summary(flows: &Flows, record: &Record) -> String {
     let medians = || flows.each.iter().filter_map(|each| each.p50_ns);
     let range = medians().min().zip(medians().max());
     let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low} to {high}"));
-    format!("{count} connections: {told}{range}")
+    let again =
+        another_run(flows, outcome).map_or_else(String::new, |again| format!(", of another run {again} (95 %)"));
+    format!("{count} connections: {told}{range}{again}")
+}
+
+/// Between which times the median of another run lies, over other connections, at a time like this: of enough connections that are alike, in
+/// a run that is steady.
+fn another_run(flows: &Flows, outcome: &Outcome) -> Option<String> {
+    let alike = flows.groups.as_ref().is_some_and(|groups| groups.len() == 1) && flows.each.len() >= FEWEST;
+    let steady = matches!(outcome.steady, Steady::Settled { .. });
+    let median = outcome.response.quantiles.iter().find(|quantile| quantile.q == 0.5)?;
+    let (low, high) = median.low_ns.zip(median.high_ns).filter(|_| alike && steady)?;
+    Some(format!("{low} to {high}"))
 }
 
 fn name(place: usize) -> String {

@@ -40,7 +40,10 @@ use crate::words;
 /// # Errors
 /// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
 pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
-    carry_out(&Plan::of(options)?, command, output)
+    let plan = Plan::of(options)?;
+    let native = plan.protocol == Protocol::Native;
+    let asked = if native { plan.asked.over_several() } else { plan.asked };
+    carry_out(&Plan { asked, ..plan }, command, output)
 }
 
 /// Measures by `plan`, and delivers what was found.
@@ -63,6 +66,7 @@ pub fn carry_out(plan: &Plan, command: Vec<String>, output: &Arc<Output>) -> Res
     match found {
         Ok(mut finding) => {
             let saved = pcap.map_or(Ok(()), |pcap| pcap.save(finding.wire.as_mut()));
+            let inquiry = inquiry.over(finding.sockets.len());
             let exit = conclude(finding, &inquiry, watch, plan, &interruption, output);
             saved.and(exit)
         }
@@ -139,6 +143,7 @@ pub fn task(
         target: target.transpose()?,
         protocol: spoken(plan, output)?,
         key,
+        one_will_do: plan.asked.leaves_connections(),
         samples,
         interval: INTERVAL,
         program: PROGRAM.to_owned(),

@@ -109,6 +109,7 @@ pub fn ask(
                 target: Some(Target { host: way.to.ip().to_string(), address: way.to }),
                 protocol,
                 key: key.cloned(),
+                one_will_do: false,
                 samples: true,
                 interval: measure::event::INTERVAL,
                 program: PROGRAM.to_owned(),

@@ -94,6 +94,15 @@ impl Inquiry {
         }
     }
 
+    /// The same, where connections in turn were wished for and so many were opened.
+    #[must_use]
+    pub fn over(mut self, connections: usize) -> Self {
+        if self.method.spread.in_turn && connections == 1 {
+            self.method.spread = self.method.spread.alone();
+        }
+        self
+    }
+
     /// The record of what was found. `signal` is the one that ended the run early, where one did.
     pub fn record(&self, finding: Finding, signal: Option<Signal>, samples: SamplesMissing) -> Record {
         let outcome = outcome(&finding, &self.method);

@@ -92,6 +92,7 @@ impl Beside {
             target: self.target.clone(),
             protocol: rtt::Protocol::Native,
             key: self.key.clone(),
+            one_will_do: false,
             samples: false,
             interval: measure::event::INTERVAL,
             program: PROGRAM.to_owned(),
