@@ -105,6 +105,8 @@ impl Sonde {
     pub fn rtt(&self, port: u16, carrier: Carrier, waiting: Waiting, how: &str) -> Call {
         let (carrier, waiting) = (carrier.word(), waiting.word());
         let ends = format!("--wait {waiting} --peer-wait {waiting} --cpu {CLIENT_CPU} --peer-cpu {SERVER_CPU}");
+        // The C loop has one connection.
+        let how = format!("--connections 1 {how}");
         Call::new(&self.program, &format!("rtt 127.0.0.1 --port {port} --{carrier} {ends} --size {SIZE} --json {how}"))
     }
 

@@ -33,6 +33,24 @@ fn nothing_said_is_a_closed_tcp_exchange() {
     assert_eq!(method.to_string(), "tcp exchange · window 1 · back to back · 64 B ⇄ 64 B · block · 10 s");
 }
 
+#[test_case(&Asked::default(), 8; "nothing said")]
+#[test_case(&Asked { carrier: Some(Carrier::Udp), waiting: Some(Waiting::Spin), ..Asked::default() }, 8; "datagrams, our end spinning")]
+#[test_case(&Asked { stop: Stop { after_ns: Some(Nanos::secs(1)), ..Stop::default() }, ..Asked::default() }, 8; "by time")]
+#[test_case(&Asked { connections: Some(1), ..Asked::default() }, 1; "one said")]
+#[test_case(&Asked { connections: Some(4), ..Asked::default() }, 4; "four at once")]
+#[test_case(&Asked { connections: Some(4), in_turn: true, ..Asked::default() }, 4; "four in turn")]
+#[test_case(&Asked { window: Some(4), ..Asked::default() }, 1; "a window")]
+#[test_case(&Asked { schedule: Some(Schedule::Every { interval_ns: Nanos::millis(1) }), ..Asked::default() }, 1; "a schedule")]
+#[test_case(&Asked { stop: Stop { count: Some(9), ..Stop::default() }, ..Asked::default() }, 1; "by count")]
+#[test_case(&Asked { peer_waiting: Some(Waiting::Spin), ..Asked::default() }, 1; "a peer that is to spin")]
+#[test_case(&Asked { carrier: Some(Carrier::Icmp), ..Asked::default() }, 1; "echoes")]
+#[test_case(&Asked { pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, 1; "a connection each")]
+#[test_case(&Asked { socket: SocketOptions { source_ports: Some(SourcePorts { first: 40_000, last: 40_000 }), ..SocketOptions::default() }, ..Asked::default() }, 1; "one port")]
+fn round_trips_one_after_the_other_are_over_several_connections(asked: &Asked, connections: u32) {
+    let spread = asked.clone().over_several().resolve().unwrap().spread;
+    assert_eq!(spread.connections, connections);
+}
+
 #[test]
 fn a_schedule_alone_is_an_open_loop_and_a_window_closes_it() {
     let open = Asked { schedule: EVERY_MS, ..Asked::default() }.resolve().unwrap();

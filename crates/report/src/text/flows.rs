@@ -79,10 +79,11 @@ fn summary(flows: &Flows, outcome: &Outcome, record: &Record) -> String {
         Some(groups) if groups.len() > 1 => {
             format!("{} groups, within each no difference of {least} or more shown", groups.len())
         }
-        Some(_) => format!("no difference of {least} or more between them shown"),
+        Some(_) if are_alike(flows) => format!("no difference of {least} or more between them shown"),
+        // Of groups as far apart as these there is more noise than difference, or too few values.
+        Some(_) => "whether they differ was not established".to_owned(),
     };
-    let medians = || flows.each.iter().filter_map(|each| each.p50_ns);
-    let range = medians().min().zip(medians().max());
+    let range = medians(flows);
     let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low} to {high}"));
     let again =
         another_run(flows, outcome).map_or_else(String::new, |again| format!(", of another run {again} (95 %)"));
@@ -92,11 +93,22 @@ fn summary(flows: &Flows, outcome: &Outcome, record: &Record) -> String {
 /// Between which times the median of another run lies, over other connections, at a time like this: of enough connections that are alike, in
 /// a run that is steady.
 fn another_run(flows: &Flows, outcome: &Outcome) -> Option<String> {
-    let alike = flows.groups.as_ref().is_some_and(|groups| groups.len() == 1) && flows.each.len() >= FEWEST;
+    let alike = flows.groups.as_ref().is_some_and(|groups| groups.len() == 1) && are_alike(flows);
     let steady = matches!(outcome.steady, Steady::Settled { .. });
     let median = outcome.response.quantiles.iter().find(|quantile| quantile.q == 0.5)?;
-    let (low, high) = median.low_ns.zip(median.high_ns).filter(|_| alike && steady)?;
+    let (low, high) = median.low_ns.zip(median.high_ns).filter(|_| alike && steady && flows.each.len() >= FEWEST)?;
     Some(format!("{low} to {high}"))
+}
+
+/// The least and the largest median of a connection.
+fn medians(flows: &Flows) -> Option<(Nanos, Nanos)> {
+    let medians = || flows.each.iter().filter_map(|each| each.p50_ns);
+    medians().min().zip(medians().max())
+}
+
+/// Whether no two medians lie farther apart than what is told as a difference.
+fn are_alike(flows: &Flows) -> bool {
+    medians(flows).is_some_and(|(low, high)| (high.0 - low.0) as f64 <= flows.least_ns)
 }
 
 fn name(place: usize) -> String {

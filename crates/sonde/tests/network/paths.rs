@@ -112,3 +112,28 @@ fn one_source_port_takes_one_path_each_time() {
         assert!((0..2).all(|_| slow(port) == first), "port {port} changed its path");
     }
 }
+
+#[test]
+fn a_run_of_which_nothing_else_is_said_sees_both_paths_and_one_connection_says_that_it_is_one() {
+    let Some(scene) = Scene::undisturbed("several connections by default") else { return };
+    let ways = TwoPaths::lay(&scene);
+    let _reflector = scene.reflector(&["--listen", HOST]);
+    let _few = scene.reflector(&["--listen", HOST, "--port", "7664", "--max-connections", "4"]);
+    let _spinning = scene.reflector(&["--listen", HOST, "--port", "7665", "--wait", "spin"]);
+    let _forward = Forward::start(&scene, &["--delay", "5ms", "--one-way"]);
+    ways.take_both();
+    let rtt = |words: &[&str]| {
+        sonde_in(scene.near()).args([&["rtt", HOST, "-t", "2"], words].concat()).output().expect("started")
+    };
+    let record = document(&rtt(&["--source-port", "40000..40999", "--json", "-q"]));
+    let (groups, hops) = groups(&record);
+    assert_eq!(record["outcome"]["flows"]["each"].as_array().expect("connections").len(), 8);
+    let by_detour = hops.iter().filter(|hop| hop.starts_with(FORWARDED)).count();
+    // All eight may have drawn one path: once in 128 times.
+    assert_eq!(groups.len() > 1, (1..8).contains(&by_detour), "{groups:?} {hops:?}");
+    for port in ["7664", "7665"] {
+        let text = String::from_utf8(rtt(&["--port", port, "-q"]).stdout).expect("text");
+        assert!(text.contains("scope   one connection (source port "), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

@@ -187,13 +187,15 @@ pub struct ShapeOptions {
     /// Bytes per reply; over UDP at most those of the request [default: 64]
     #[arg(long, value_name = "BYTES", value_parser = value::size)]
     pub response_size: Option<Bytes>,
-    /// Connections at once; they share the rate [default: 1]
+    /// Connections at once; they share the rate [default: see --flows]
     #[arg(long, value_name = "NUMBER")]
     pub connections: Option<u32>,
-    /// Connections one after the other, in turns: a path, a queue or a CPU that only some connections take is seen
+    /// Connections one after the other, in turns [default: 8 where a request follows each reply, else 1]
     ///
-    /// One request at a time, over each connection for a while, in random order. The result has the latency and loss of each
-    /// connection, and says whether they differ. `sonde paths` shows which ones.
+    /// One request at a time, over each connection for a while, in random order: a path, a queue or a CPU that only some connections
+    /// take is seen. The result has the latency and loss of each connection, and says whether they differ. `sonde paths` shows which
+    /// ones. By default one connection: with a schedule, a window, a count or threads, over ICMP, by another program's protocol, and to
+    /// a peer that spins.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["connections", "threads"])]
     pub flows: Option<u32>,
     /// Threads on this host for the connections [default: one per connection, up to 64]

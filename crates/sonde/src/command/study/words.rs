@@ -149,6 +149,19 @@ impl Words {
         words
     }
 
+    /// The words of a trial: over one connection where they say nothing of connections. Settings that differ in their schedule or their window
+    /// would have unlike numbers of them, and trials have new ones each.
+    pub fn trial(&self) -> Vec<String> {
+        let mut words = self.words();
+        let says = ["--connections", "--flows", "--threads"]
+            .iter()
+            .any(|name| self.options.iter().any(|said| said.name == *name));
+        if self.command == "rtt" && !says {
+            words.extend(["--connections", "1"].map(str::to_owned));
+        }
+        words
+    }
+
     /// The method that the command would measure by.
     ///
     /// # Errors
