@@ -10,6 +10,7 @@ use measure::unit::{Nanos, grouped};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::LABEL;
+use crate::words::warning::disturbed;
 
 /// Groups have letters; of more than these the last ones are told by their number.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -85,16 +86,17 @@ fn summary(flows: &Flows, outcome: &Outcome, record: &Record) -> String {
     };
     let range = medians(flows);
     let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low} to {high}"));
-    let again =
-        another_run(flows, outcome).map_or_else(String::new, |again| format!(", of another run {again} (95 %)"));
+    let again = another_run(flows, outcome, record)
+        .map_or_else(String::new, |again| format!(", of another run {again} (95 %)"));
     format!("{count} connections: {told}{range}{again}")
 }
 
 /// Between which times the median of another run lies, over other connections, at a time like this: of enough connections that are alike, in
-/// a run that is steady.
-fn another_run(flows: &Flows, outcome: &Outcome) -> Option<String> {
+/// a run that is steady, between hosts that had nothing else to do.
+fn another_run(flows: &Flows, outcome: &Outcome, record: &Record) -> Option<String> {
     let alike = flows.groups.as_ref().is_some_and(|groups| groups.len() == 1) && are_alike(flows);
-    let steady = matches!(outcome.steady, Steady::Settled { .. });
+    let undisturbed = [true, false].iter().all(|ours| disturbed(&record.warnings, *ours).is_none());
+    let steady = undisturbed && matches!(outcome.steady, Steady::Settled { .. });
     let median = outcome.response.quantiles.iter().find(|quantile| quantile.q == 0.5)?;
     let (low, high) = median.low_ns.zip(median.high_ns).filter(|_| alike && steady && flows.each.len() >= FEWEST)?;
     Some(format!("{low} to {high}"))
