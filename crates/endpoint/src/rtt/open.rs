@@ -133,11 +133,22 @@ pub fn connected(
     stop: &Stop,
 ) -> Result<Socket, EndpointError> {
     let fail = |cause| EndpointError::new(Step::ConnectData, peer, cause);
-    let socket = socket::tcp(peer, &method.options_of(u32::from(flow)))?;
-    socket::set_waiting(&socket, peer, method.waiting)?;
-    if !socket::connect(&socket, peer, CONNECT, stop).map_err(fail)? {
-        return Err(EndpointError::new(Step::ConnectData, peer, Cause::Stopped));
-    }
+    let mut options = method.options_of(u32::from(flow));
+    let socket = loop {
+        let socket = socket::tcp(peer, &options)?;
+        socket::set_waiting(&socket, peer, method.waiting)?;
+        match socket::connect(&socket, peer, CONNECT, stop) {
+            Ok(true) => break socket,
+            Ok(false) => return Err(EndpointError::new(Step::ConnectData, peer, Cause::Stopped)),
+            // The connection of a moment ago that had this port is not over for this host.
+            Err(cause) if matches!(cause.kind(), ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable) => {
+                let port = socket.local_addr().ok().and_then(|local| Some(local.as_socket()?.port()));
+                let others = options.source_ports.zip(port).and_then(|(ports, port)| ports.after(port));
+                options.source_ports = Some(others.ok_or_else(|| fail(cause))?);
+            }
+            Err(cause) => return Err(fail(cause)),
+        }
+    };
     socket::set_glance(&socket).map_err(fail)?;
     introduce(&socket, peer, &admission.preamble(flow), stop)?;
     Ok(socket)

@@ -396,6 +396,8 @@ pub struct SourcePorts {
     pub last: u16,
 }
 
+/// Ports of a part of a study.
+const ROW: u16 = 16;
 /// The first of the ports that flows have where nobody names any.
 const FIRST: u16 = 40_000;
 /// Ports for each of them.
@@ -406,6 +408,19 @@ impl SourcePorts {
     pub fn usual(flows: u32) -> Self {
         let many = flows.saturating_mul(SPARE).clamp(1, u32::from(u16::MAX - FIRST));
         Self { first: FIRST, last: FIRST + (many - 1) as u16 }
+    }
+
+    /// The ports of part `part` of a study: each has some to fall back on, and neighbouring parts have other ones.
+    pub fn of_part(part: u64) -> Self {
+        let parts = u64::from((u16::MAX - FIRST) / ROW);
+        let first = FIRST + (part % parts) as u16 * ROW;
+        Self { first, last: first + (ROW - 1) }
+    }
+
+    /// Those behind `port`; absent where it is the last.
+    #[must_use]
+    pub fn after(self, port: u16) -> Option<Self> {
+        (self.first..self.last).contains(&port).then(|| Self { first: port + 1, ..self })
     }
 
     /// How many there are.

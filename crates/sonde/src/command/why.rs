@@ -100,7 +100,7 @@ fn look(base: &Words) -> Result<(bool, u32), Failure> {
         if let Some(option) = option {
             words.say(option, None);
         }
-        runner.run(&words.trial(), PATIENCE, &Stop::default())
+        runner.run(&words.words(), PATIENCE, &Stop::default())
     };
     let peer_cpus = |record: &Record| record.theirs.as_ref().and_then(|theirs| theirs.cpus_online).unwrap_or(0);
     if let Run::Measured(record) = run(Some("--stamps")) {

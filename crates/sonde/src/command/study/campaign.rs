@@ -109,7 +109,7 @@ impl<'a> Campaign<'a> {
                 continue;
             }
             self.tell(planned, place, &settings[at].name);
-            let (record, failure) = match self.runner.run(&planned.words[at].trial(), planned.most[at], &self.stop) {
+            let (record, failure) = match self.runner.run(&planned.trial(*turn), planned.most[at], &self.stop) {
                 // A run cut short by our own end is no trial: it is shorter than the others.
                 _ if self.stop.requested() => break,
                 Run::Measured(record) => (Some(record), None),

@@ -1,6 +1,6 @@
 //! Which trials a study makes, how long each is, and how long all of them take: known, and said, before the first.
 
-use measure::method::Method;
+use measure::method::{Method, SourcePorts};
 use measure::study::lengths::{self, Wish};
 use measure::study::{Turn, stretched};
 use measure::unit::Nanos;
@@ -37,6 +37,10 @@ pub struct Planned {
     pub each: Vec<Nanos>,
     /// In which order.
     pub turns: Vec<Turn>,
+    /// Blocks that are compared with each other: they share their source ports.
+    stretch: u32,
+    /// Decides the order and the ports.
+    seed: u64,
     /// How long all should take.
     pub takes: Nanos,
     /// How long they may.
@@ -90,7 +94,16 @@ pub fn made_of(
     let each: Vec<Nanos> = wishes.iter().map(|wish| lengths::whole(std::slice::from_ref(wish), 1)).collect();
     let most = wishes.iter().zip(&methods).map(|(wish, method)| most(wish, method)).collect();
     let turns = stretched(methods.len() as u32, blocks, stretch, seed);
-    Ok(Planned { words, methods, most, each, turns, takes: lengths::whole(wishes, blocks), budget })
+    Ok(Planned { words, methods, most, each, turns, stretch, seed, takes: lengths::whole(wishes, blocks), budget })
+}
+
+impl Planned {
+    /// The words of a trial. Trials that are compared with each other have the same source ports, and others have other ones.
+    pub fn trial(&self, turn: Turn) -> Vec<String> {
+        let part = self.seed.wrapping_add(u64::from(turn.block / self.stretch.max(1)));
+        let setting = turn.setting as usize;
+        self.words[setting].trial(&self.methods[setting], Some(SourcePorts::of_part(part)))
+    }
 }
 
 /// The wanted length of a trial of a setting.

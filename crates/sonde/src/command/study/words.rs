@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::method::Method;
+use measure::method::{Carrier, Exchange, Method, SourcePorts, Traffic};
 use measure::unit::{Nanos, run_length};
 
 use crate::command::study::axis::{self, Axis};
@@ -150,9 +150,18 @@ impl Words {
     }
 
     /// The words of a trial: over one connection where they say nothing of connections. Settings that differ in their schedule or their window
-    /// would have unlike numbers of them, and trials have new ones each.
-    pub fn trial(&self) -> Vec<String> {
+    /// would have unlike numbers of them, and trials have new ones each. From `ports`, where that can be said of its method: what differs by
+    /// port then differs between no two settings.
+    pub fn trial(&self, method: &Method, ports: Option<SourcePorts>) -> Vec<String> {
         let mut words = self.words();
+        let of_one = method.spread.connections == 1 && method.socket.source_ports.is_none();
+        let kept = matches!(
+            method.traffic,
+            Traffic::Exchange(Exchange { carrier: Carrier::Tcp | Carrier::Udp, .. }) | Traffic::Load(_)
+        );
+        if let Some(ports) = ports.filter(|_| of_one && kept && self.value("--peer").is_none()) {
+            words.extend(["--source-port".to_owned(), format!("{}..{}", ports.first, ports.last)]);
+        }
         let says = ["--connections", "--flows", "--threads"]
             .iter()
             .any(|name| self.options.iter().any(|said| said.name == *name));

@@ -276,7 +276,7 @@ fn the_help_names_the_defaults_in_force() {
         ("size", default::SIZE.0.to_string()),
         ("request_size", method.traffic.request_bytes().0.to_string()),
         ("response_size", method.traffic.response_bytes().0.to_string()),
-        ("connections", method.spread.connections.to_string()),
+        ("flows", format!("{} where a request follows each reply, else 1", default::IN_TURN)),
         ("time", typed(default::DURATION)),
         ("timeout", typed(default::TIMEOUT)),
         ("warm_up", typed(default::WARM_UP)),
