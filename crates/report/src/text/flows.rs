@@ -67,7 +67,8 @@ fn summary(flows: &Flows, record: &Record) -> String {
     format!("{count} connections: {told}{range}")
 }
 
-fn name(place: usize) -> String {
+/// The letter of a group.
+pub(super) fn name(place: usize) -> String {
     LETTERS.get(place).map_or_else(|| (place + 1).to_string(), |letter| char::from(*letter).to_string())
 }
 

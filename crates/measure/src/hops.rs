@@ -1,0 +1,243 @@
+//! What probes with a growing TTL met, and what may be said of the hops: who answers, where ways part, what loss is shown.
+//!
+//! A hop owes nobody an answer: it limits its errors, or sends none. Its silence is no loss, its time is that of a slow path, and the
+//! difference of two hops' times is no link's. Not here: sockets; the record (`outcome::hops`).
+
+mod loss;
+mod ways;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use crate::outcome::hops::{Answering, Hop, Hops, Probing, Returns, Side, TracedFlow};
+use crate::unit::Nanos;
+
+/// Flows of each group that are traced, where there are several.
+const OF_EACH: usize = 4;
+/// Flows that are traced, where there is one group.
+const OF_ONE: usize = 8;
+/// Groups that are traced; of more the first ones.
+const GROUPS: usize = 8;
+
+/// How a trace was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// What the probes were.
+    pub protocol: Probing,
+    /// How many times each hop of each flow was asked at the most.
+    pub rounds: u32,
+    /// The largest TTL.
+    pub max_hops: u8,
+    /// How long an answer was waited for.
+    pub timeout: Nanos,
+}
+
+/// The probes of one flow, in the order in which they left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// The number of its connection from 0.
+    pub flow: u32,
+    /// Its probes.
+    pub probes: Vec<Probe>,
+    /// Why no more of them left this host.
+    pub failed: Option<String>,
+}
+
+/// One probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Its TTL, from 1.
+    pub ttl: u8,
+    /// What came back in time.
+    pub answer: Option<Answer>,
+}
+
+/// What came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// From whom.
+    pub from: IpAddr,
+    /// What it says.
+    pub says: Says,
+    /// From the send to its arrival.
+    pub time: Nanos,
+    /// Whether the kernel stamped the arrival.
+    pub stamped: bool,
+    /// What was left of its TTL.
+    pub ttl: Option<u8>,
+}
+
+/// What an answer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// The probe's TTL ended here.
+    Passed,
+    /// The peer answered by the probe's own protocol.
+    Reached,
+    /// An ICMP error ends the way, by type and code: the peer's, or that of somebody who keeps probes from it.
+    Unreachable(u8, u8),
+}
+
+/// The flows to trace, of connections whose times fall into `groups`: a few of each group; of one group, or none, a few of `all`.
+pub fn choose(groups: &[&[u32]], all: u32) -> Vec<u32> {
+    let spread = |flows: &[u32], most: usize| -> Vec<u32> {
+        let count = flows.len().min(most);
+        (0..count).map(|place| flows[place * flows.len() / count]).collect()
+    };
+    if groups.len() > 1 {
+        groups.iter().take(GROUPS).flat_map(|group| spread(group, OF_EACH)).collect()
+    } else {
+        spread(&(0..all).collect::<Vec<_>>(), OF_ONE)
+    }
+}
+
+/// What `walks` towards `peer` tell, of connections whose times fall into `groups`.
+pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Manner) -> Hops {
+    for walk in &mut walks {
+        // What went farther than the peer left only because an answer of the peer's was missing.
+        if let Some(end) = reached(walk, peer) {
+            walk.probes.retain(|probe| probe.ttl <= end);
+        }
+    }
+    let of_group = |group: &[u32]| walks.iter().filter(|walk| group.contains(&walk.flow)).collect::<Vec<_>>();
+    let (members, unsettled): (Vec<(Option<u32>, Vec<&Walk>)>, Vec<u32>) = if groups.len() > 1 {
+        let members = groups.iter().enumerate().map(|(place, group)| (Some(place as u32), of_group(group)));
+        (members.filter(|(_, walks)| !walks.is_empty()).collect(), Vec::new())
+    } else {
+        let (ways, unsettled) = ways::tell_apart(&walks);
+        (ways.into_iter().map(|way| (None, way)).collect(), unsettled)
+    };
+    let sides = members.iter().enumerate().map(|(place, (group, walks))| Side {
+        group: *group,
+        flows: walks.iter().map(|walk| walk.flow).collect(),
+        hops: loss::told(hops(walks, peer), walks),
+        parting: (place > 0).then(|| ways::parting(&members[0].1, walks, peer, group.is_none())),
+    });
+    Hops {
+        protocol: manner.protocol,
+        rounds: manner.rounds,
+        max_hops: manner.max_hops,
+        timeout_ns: manner.timeout,
+        sides: sides.collect(),
+        each: walks.iter().map(|walk| traced(walk, peer)).collect(),
+        unsettled,
+        returns: returns(&walks),
+    }
+}
+
+fn traced(walk: &Walk, peer: IpAddr) -> TracedFlow {
+    let reached = reached(walk, peer);
+    TracedFlow {
+        flow: walk.flow,
+        hops: hops(&[walk], peer),
+        reached,
+        circles: circles(walk),
+        failed: walk.failed.clone(),
+    }
+}
+
+/// Whether `answer` is the peer's own. A hop before it may answer by its address (a balancer, a translator): that is a hop.
+fn is_peers(answer: &Answer, peer: IpAddr) -> bool {
+    match answer.says {
+        Says::Passed => false,
+        Says::Reached => true,
+        Says::Unreachable(..) => answer.from == peer,
+    }
+}
+
+fn reached(walk: &Walk, peer: IpAddr) -> Option<u8> {
+    let answered = |probe: &&Probe| probe.answer.is_some_and(|answer| is_peers(&answer, peer));
+    walk.probes.iter().filter(answered).map(|probe| probe.ttl).min()
+}
+
+/// The answers at `ttl`, in the order of their probes.
+fn answers<'a>(walk: &'a Walk, ttl: u8) -> impl Iterator<Item = &'a Answer> {
+    walk.probes.iter().filter(move |probe| probe.ttl == ttl).filter_map(|probe| probe.answer.as_ref())
+}
+
+fn farthest(walks: &[&Walk]) -> u8 {
+    walks.iter().flat_map(|walk| &walk.probes).map(|probe| probe.ttl).max().unwrap_or(0)
+}
+
+/// The hops of these walks, all together.
+fn hops(walks: &[&Walk], peer: IpAddr) -> Vec<Hop> {
+    (1..=farthest(walks)).map(|ttl| hop(walks, peer, ttl)).collect()
+}
+
+fn hop(walks: &[&Walk], peer: IpAddr, ttl: u8) -> Hop {
+    let all = || walks.iter().flat_map(|walk| answers(walk, ttl).map(|answer| (walk.flow, answer)));
+    let mut times: Vec<Nanos> = all().map(|(_, answer)| answer.time).collect();
+    times.sort_unstable();
+    Hop {
+        ttl,
+        sent: walks.iter().flat_map(|walk| &walk.probes).filter(|probe| probe.ttl == ttl).count() as u64,
+        answered: times.len() as u64,
+        addresses: addresses(all()),
+        min_ns: times.first().copied(),
+        p50_ns: times.get(times.len().saturating_sub(1) / 2).copied(),
+        stamped: all().filter(|(_, answer)| answer.stamped).count() as u64,
+        peer: all().any(|(_, answer)| is_peers(answer, peer)),
+        per_packet: walks.iter().any(|walk| comes_back(answers(walk, ttl).map(|answer| answer.from))),
+        lost: None,
+    }
+}
+
+fn addresses<'a>(answers: impl Iterator<Item = (u32, &'a Answer)>) -> Vec<Answering> {
+    let mut by_address: BTreeMap<IpAddr, (u64, BTreeSet<u32>, BTreeSet<u8>, Option<(u8, u8)>)> = BTreeMap::new();
+    for (flow, answer) in answers {
+        let entry = by_address.entry(answer.from).or_default();
+        entry.0 += 1;
+        entry.1.insert(flow);
+        entry.2.extend(answer.ttl);
+        if let Says::Unreachable(kind, code) = answer.says {
+            entry.3 = Some((kind, code));
+        }
+    }
+    let mut told: Vec<Answering> = by_address
+        .into_iter()
+        .map(|(address, (answers, flows, reply_ttls, unreachable))| Answering {
+            address,
+            answers,
+            flows: flows.len() as u64,
+            reply_ttls: reply_ttls.into_iter().collect(),
+            unreachable,
+        })
+        .collect();
+    told.sort_by_key(|answering| std::cmp::Reverse(answering.answers));
+    told
+}
+
+/// Whether something comes again behind something else.
+fn comes_back(addresses: impl Iterator<Item = IpAddr>) -> bool {
+    let mut seen: Vec<IpAddr> = Vec::new();
+    for address in addresses {
+        if seen.last() != Some(&address) {
+            if seen.contains(&address) {
+                return true;
+            }
+            seen.push(address);
+        }
+    }
+    false
+}
+
+/// Whether an address that ended a TTL did so again behind another one.
+fn circles(walk: &Walk) -> bool {
+    let passed = |ttl: u8| answers(walk, ttl).find(|answer| answer.says == Says::Passed).map(|answer| answer.from);
+    comes_back((1..=farthest(&[walk])).filter_map(passed))
+}
+
+/// Addresses whose answers at one TTL came back with different TTLs.
+fn returns(walks: &[Walk]) -> Vec<Returns> {
+    let mut left: BTreeMap<(IpAddr, u8), BTreeSet<u8>> = BTreeMap::new();
+    for probe in walks.iter().flat_map(|walk| &walk.probes) {
+        if let Some(answer) = probe.answer.filter(|answer| answer.says == Says::Passed) {
+            left.entry((answer.from, probe.ttl)).or_default().extend(answer.ttl);
+        }
+    }
+    let several = left.into_iter().filter(|(_, ttls)| ttls.len() > 1);
+    several.map(|((address, _), ttls)| Returns { address, reply_ttls: ttls.into_iter().collect() }).collect()
+}
+
+#[cfg(test)]
+mod tests;

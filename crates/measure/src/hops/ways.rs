@@ -1,0 +1,102 @@
+//! Ways that differ, and the hop from which on they do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::{Walk, answers, farthest, reached};
+use crate::outcome::hops::Parting;
+
+/// Probability with which a hop that is balanced packet by packet would look as if flows kept to one address.
+const LEFT_OUT: f64 = 0.01;
+
+/// Answers by address.
+type Counts = BTreeMap<IpAddr, u32>;
+
+fn counts(walks: &[&Walk], ttl: u8) -> Counts {
+    let mut counts = Counts::new();
+    for answer in walks.iter().flat_map(|walk| answers(walk, ttl)) {
+        *counts.entry(answer.from).or_default() += 1;
+    }
+    counts
+}
+
+fn are_apart(one: &Counts, other: &Counts) -> bool {
+    !one.is_empty() && !other.is_empty() && !one.keys().any(|address| other.contains_key(address))
+}
+
+/// Whether units that each meet one address would do so by chance alone too rarely, if each packet drew its address anew.
+fn keep_to_theirs(units: &[Counts]) -> bool {
+    let mut all = Counts::new();
+    for (address, count) in units.iter().flatten() {
+        *all.entry(*address).or_default() += count;
+    }
+    let whole = f64::from(all.values().sum::<u32>());
+    let alone = |unit: &Counts| {
+        let count = unit.values().sum::<u32>();
+        all.values().map(|share| (f64::from(*share) / whole).powf(f64::from(count))).sum::<f64>()
+    };
+    let (single, mixed): (Vec<&Counts>, Vec<&Counts>) =
+        units.iter().filter(|unit| !unit.is_empty()).partition(|unit| unit.len() == 1);
+    mixed.is_empty() && single.into_iter().map(alone).product::<f64>() <= LEFT_OUT
+}
+
+/// Walks of one way each together, and the flows that would fit several.
+///
+/// Two walks are of different ways where no address answers both at a TTL at which flows keep to their address.
+pub(super) fn tell_apart(walks: &[Walk]) -> (Vec<Vec<&Walk>>, Vec<u32>) {
+    let all: Vec<&Walk> = walks.iter().collect();
+    let of_each = |ttl: u8| all.iter().map(|walk| counts(&[walk], ttl)).collect::<Vec<_>>();
+    let telling: Vec<u8> = (1..=farthest(&all)).filter(|ttl| keep_to_theirs(&of_each(*ttl))).collect();
+    let apart =
+        |one: &Walk, other: &Walk| telling.iter().any(|ttl| are_apart(&counts(&[one], *ttl), &counts(&[other], *ttl)));
+    // Walks that know most come first: one without an answer at a telling TTL resembles many.
+    let mut informed = all.clone();
+    informed.sort_by_key(|walk| telling.iter().filter(|ttl| answers(walk, **ttl).next().is_none()).count());
+    let mut ways: Vec<Vec<&Walk>> = Vec::new();
+    for walk in &informed {
+        if ways.iter().all(|way| apart(way[0], walk)) {
+            ways.push(vec![walk]);
+        }
+    }
+    let firsts: BTreeSet<u32> = ways.iter().map(|way| way[0].flow).collect();
+    let mut unsettled = Vec::new();
+    for walk in all.into_iter().filter(|walk| !firsts.contains(&walk.flow)) {
+        let fitting: Vec<usize> = (0..ways.len()).filter(|place| !apart(ways[*place][0], walk)).collect();
+        match fitting[..] {
+            [place] => ways[place].push(walk),
+            _ => unsettled.push(walk.flow),
+        }
+    }
+    ways.iter_mut().for_each(|way| way.sort_by_key(|walk| walk.flow));
+    ways.sort_by_key(|way| (std::cmp::Reverse(way.len()), way[0].flow));
+    (ways, unsettled)
+}
+
+/// Where the ways of `first` and `other` part. Those that were `sought` by their addresses are held against each flow's own answers.
+pub(super) fn parting(first: &[&Walk], other: &[&Walk], peer: IpAddr, sought: bool) -> Parting {
+    let both: Vec<&Walk> = first.iter().chain(other).copied().collect();
+    let ends = |walks: &[&Walk]| walks.iter().filter_map(|walk| reached(walk, peer)).min();
+    let last = ends(first).into_iter().chain(ends(other)).min().unwrap_or_else(|| farthest(&both));
+    let (mut last_common, mut gaps) = (0, false);
+    for ttl in 1..=last {
+        let sides = [counts(first, ttl), counts(other, ttl)];
+        if are_apart(&sides[0], &sides[1]) {
+            let units = || both.iter().map(|walk| counts(&[walk], ttl)).collect::<Vec<_>>();
+            // Several addresses on one side are several ways within it: then its flows have to keep to theirs.
+            let kept = if sought || sides.iter().any(|side| side.len() > 1) {
+                keep_to_theirs(&units())
+            } else {
+                keep_to_theirs(&sides)
+            };
+            if kept {
+                return Parting { first_apart: Some(ttl), last_common, gaps };
+            }
+            gaps = true;
+        } else if sides.iter().any(Counts::is_empty) {
+            gaps = true;
+        } else {
+            last_common = ttl;
+        }
+    }
+    Parting { first_apart: None, last_common, gaps }
+}

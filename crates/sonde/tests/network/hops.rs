@@ -1,0 +1,398 @@
+//! The hops of paths that are known: routers in namespaces, whose addresses the test gave, and whose tables say which way a port takes.
+//!
+//! ```text
+//! near ─ one ─┬─ above ─┬─ last ─ far
+//!   └─────────┴─ below ─┘
+//! ```
+//! The first router sends all to the one above, but for ports that a rule of it sends below. The cable that leads below at once is for flows
+//! that the sender's own table deals out.
+
+use std::io::{BufRead, BufReader};
+use std::net::IpAddr;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use lab::namespace::Namespace;
+use serde_json::Value;
+
+use crate::scene::{Reflector, Scene, document, installed, sonde_in, tell};
+
+/// The far host and this one, whichever way leads there; of IPv4 and IPv6.
+const HOST: [&str; 2] = ["10.99.9.9", "fd99::9"];
+const NEAR: [&str; 2] = ["10.99.8.8", "fd99::8"];
+
+/// A namespace that lives as long as a program in it waits for its standard input.
+struct Router {
+    child: Child,
+    _ready: BufReader<ChildStdout>,
+}
+
+impl Router {
+    fn new(near: &Namespace) -> Self {
+        let script = "ip link set lo up && sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 \
+            net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 net.ipv4.icmp_ratelimit=0 \
+            net.ipv6.icmp.ratelimit=0 && echo ready && exec cat";
+        let mut command = near.command("unshare");
+        command.args(["--net", "sh", "-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("started");
+        let (mut ready, mut said) = (BufReader::new(child.stdout.take().expect("piped")), String::new());
+        ready.read_line(&mut said).expect("a line");
+        assert_eq!(said, "ready\n");
+        Self { child, _ready: ready }
+    }
+
+    fn process(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    fn command(&self, near: &Namespace, words: &[&str]) -> Command {
+        let mut command = near.command("nsenter");
+        command.args(["--net", "--target", &self.process()]).args(words);
+        command
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// Which host of the row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Near,
+    One,
+    Above,
+    Below,
+    Last,
+    Far,
+}
+
+/// The cables, by their ends: network `10.60.NUMBER.0/24` with .1 at the first and .2 at the second.
+const CABLES: [(Place, Place); 7] = [
+    (Place::Near, Place::One),
+    (Place::One, Place::Above),
+    (Place::One, Place::Below),
+    (Place::Above, Place::Last),
+    (Place::Below, Place::Last),
+    (Place::Last, Place::Far),
+    (Place::Near, Place::Below),
+];
+
+/// The address of an end of a cable.
+fn end(cable: usize, second: bool, six: bool) -> String {
+    let host = if second { 2 } else { 1 };
+    if six { format!("fd60:{cable}::{host}") } else { format!("10.60.{cable}.{host}") }
+}
+
+/// The hosts and cables.
+struct Row {
+    scene: Scene,
+    routers: Vec<Router>,
+}
+
+impl Row {
+    fn new(what: &str) -> Option<Self> {
+        let scene = Scene::beside(what)?;
+        let routers = (0..5).map(|_| Router::new(scene.near())).collect();
+        let row = Self { scene, routers };
+        for (cable, (first, second)) in CABLES.into_iter().enumerate() {
+            let names = [format!("c{cable}a"), format!("c{cable}b")];
+            let other = row.routers[second as usize - 1].process();
+            row.run(
+                first,
+                &["ip", "link", "add", &names[0], "type", "veth", "peer", "name", &names[1], "netns", &other],
+            );
+            for (place, name, is_second) in [(first, &names[0], false), (second, &names[1], true)] {
+                row.run(place, &["ip", "link", "set", name, "up"]);
+                for (six, bits) in [(false, 24), (true, 64)] {
+                    let address = format!("{}/{bits}", end(cable, is_second, six));
+                    row.run(place, &["ip", "address", "add", &address, "dev", name, "nodad"]);
+                }
+            }
+        }
+        for six in [false, true] {
+            row.lay_routes(six);
+        }
+        let near = ["net.ipv4.fib_multipath_hash_policy=1", "net.ipv6.fib_multipath_hash_policy=1"];
+        row.run(Place::Near, &[&["sysctl", "-qw"][..], &near].concat());
+        Some(row)
+    }
+
+    fn lay_routes(&self, six: bool) {
+        let bits = if six { "128" } else { "32" };
+        for (place, address) in [(Place::Near, NEAR), (Place::Far, HOST)] {
+            let address = format!("{}/{bits}", address[usize::from(six)]);
+            self.run(place, &["ip", "address", "add", &address, "dev", "lo"]);
+        }
+        let (there, back) = (HOST[usize::from(six)], NEAR[usize::from(six)]);
+        for (place, to, cable, second) in [
+            (Place::One, there, 1, true),
+            (Place::Above, there, 3, true),
+            (Place::Below, there, 4, true),
+            (Place::Last, there, 5, true),
+            (Place::Far, back, 5, false),
+            (Place::Last, back, 3, false),
+            (Place::Above, back, 1, false),
+            (Place::Below, back, 2, false),
+            (Place::One, back, 0, false),
+        ] {
+            self.route(place, six, to, &["via", &end(cable, second, six)]);
+        }
+        self.route(Place::Near, six, there, &["via", &end(0, true, six), "src", back]);
+    }
+
+    fn route(&self, place: Place, six: bool, to: &str, hops: &[&str]) {
+        let family = if six { "-6" } else { "-4" };
+        self.run(place, &[&["ip", family, "route", "replace", to], hops].concat());
+    }
+
+    /// The sender deals flows out to both ways.
+    fn take_both(&self, six: bool) {
+        let hops = [end(0, true, six), end(6, true, six)];
+        let ways = ["src", NEAR[usize::from(six)], "nexthop", "via", &hops[0], "nexthop", "via", &hops[1]];
+        self.route(Place::Near, six, HOST[usize::from(six)], &ways);
+    }
+
+    /// The first router sends these source ports below.
+    fn divert(&self, ports: &str, six: bool) {
+        let family = if six { "-6" } else { "-4" };
+        let (to, via) = (HOST[usize::from(six)], end(2, true, six));
+        self.run(Place::One, &["ip", family, "route", "add", to, "via", &via, "table", "77"]);
+        self.run(Place::One, &["ip", family, "rule", "add", "ipproto", "tcp", "sport", ports, "table", "77"]);
+    }
+
+    fn command(&self, place: Place, words: &[&str]) -> Command {
+        match place {
+            Place::Near => {
+                let mut command = self.scene.near().command(words[0]);
+                command.args(&words[1..]);
+                command
+            }
+            place => self.routers[place as usize - 1].command(self.scene.near(), words),
+        }
+    }
+
+    fn run(&self, place: Place, words: &[&str]) -> String {
+        let output = self.command(place, words).output().expect("started");
+        assert!(output.status.success(), "{place:?} {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn reflector(&self, six: bool) -> Reflector {
+        let program = assert_cmd::cargo::cargo_bin!("sonde").to_str().expect("text").to_owned();
+        let words = [&program, "serve", "--open", "--listen", HOST[usize::from(six)]];
+        Reflector::started(self.command(Place::Far, &words), "listening on")
+    }
+
+    fn paths(&self, six: bool, words: &[&str]) -> Output {
+        let few = ["--trace", "-q", "-c", "160", "-t", "10"];
+        let words = [&["paths", HOST[usize::from(six)]], &few[..], words].concat();
+        sonde_in(self.scene.near()).args(words).output().expect("started")
+    }
+
+    /// The next hop of this flow by the table of a host, where it comes in there by `cable`.
+    fn oracle(&self, place: Place, cable: Option<usize>, local: &str, port: u16, six: bool) -> String {
+        let (port, incoming) = (port.to_string(), cable.map(|cable| format!("c{cable}b")));
+        let mut words = vec!["ip", "route", "get", HOST[usize::from(six)], "from", local];
+        words.extend(incoming.iter().flat_map(|name| ["iif", name]));
+        words.extend(["ipproto", "tcp", "sport", &port, "dport", "7663"]);
+        let said = self.run(place, &words);
+        let via = said.split_whitespace().skip_while(|word| *word != "via").nth(1);
+        via.unwrap_or_else(|| panic!("{said}")).to_owned()
+    }
+}
+
+/// The addresses of a flow's hops by TTL, the silent ones empty.
+fn addresses(flow: &Value) -> Vec<String> {
+    let first = |hop: &Value| hop["addresses"][0]["address"].as_str().unwrap_or_default().to_owned();
+    flow["hops"].as_array().expect("hops").iter().map(first).collect()
+}
+
+fn each(record: &Value) -> &[Value] {
+    record["outcome"]["hops"]["each"].as_array().expect("traced flows")
+}
+
+/// The local address and port of a traced flow.
+fn port(record: &Value, flow: &Value) -> u16 {
+    let number = usize::try_from(flow["flow"].as_u64().expect("a number")).expect("small");
+    let local = record["outcome"]["sockets"][number]["local"].as_str().expect("local");
+    local.rsplit_once(':').expect("a port").1.parse().expect("a number")
+}
+
+fn above(six: bool) -> Vec<String> {
+    // Each router answers by the address of the cable by which it sends to near; the last one's way back leads above.
+    vec![end(0, true, six), end(1, true, six), end(3, true, six), HOST[usize::from(six)].to_owned()]
+}
+
+#[test]
+fn hops_are_found_in_order_by_tcp_and_stamped_by_the_kernel() {
+    let Some(row) = Row::new("the hops of a path") else { return };
+    for six in [false, true] {
+        let _reflector = row.reflector(six);
+        let record = document(&row.paths(six, &["--flows", "2", "--json"]));
+        assert_eq!(each(&record).len(), 2, "{:#}", record["outcome"]["hops"]);
+        for flow in each(&record) {
+            assert_eq!(addresses(flow), above(six), "{flow:#}");
+            assert_eq!(flow["reached"], 4);
+            for hop in flow["hops"].as_array().expect("hops") {
+                assert_eq!((&hop["sent"], &hop["answered"], &hop["lost"]), (&5.into(), &5.into(), &Value::Null));
+                assert_eq!(hop["stamped"], if hop["ttl"] == 4 { 0 } else { 5 }, "{hop:#}");
+                // Each hop back takes one of the 64 that a router begins with.
+                let left = 65 - hop["ttl"].as_u64().expect("a number");
+                assert!(hop["ttl"] == 4 || hop["addresses"][0]["reply_ttls"] == serde_json::json!([left]), "{hop:#}");
+            }
+        }
+    }
+}
+
+/// The reflector takes what is no request of a session without a word; where nothing listens the kernel answers.
+#[test]
+fn datagrams_find_the_same_hops_and_a_program_that_says_nothing_is_not_called_loss() {
+    let Some(row) = Row::new("hops by datagrams") else { return };
+    let _reflector = row.reflector(false);
+    let record = document(&row.paths(false, &["--udp", "--flows", "2", "--json"]));
+    for flow in each(&record) {
+        assert_eq!(addresses(flow)[..3], above(false)[..3], "{flow:#}");
+        assert_eq!(flow["reached"], Value::Null);
+    }
+    let hops = record["outcome"]["hops"]["sides"][0]["hops"].as_array().expect("hops");
+    assert!(hops.iter().all(|hop| hop.get("lost").is_none()), "{hops:#?}");
+}
+
+#[test]
+fn where_this_host_deals_out_the_first_hop_is_that_of_its_table() {
+    let Some(row) = Row::new("ways that part at this host") else { return };
+    for six in [false, true] {
+        let _reflector = row.reflector(six);
+        row.take_both(six);
+        let record = document(&row.paths(six, &["--flows", "16", "--json"]));
+        let mut seen = std::collections::BTreeSet::new();
+        for flow in each(&record) {
+            let by_table = row.oracle(Place::Near, None, NEAR[usize::from(six)], port(&record, flow), six);
+            // The one below answers by the cable to the first router, its way back.
+            let expected = if by_table == end(6, true, six) { end(2, true, six) } else { by_table };
+            assert_eq!(addresses(flow)[0], expected, "{flow:#}");
+            assert_eq!(flow["reached"], if expected == end(2, true, six) { 3 } else { 4 });
+            seen.insert(expected);
+        }
+        assert_eq!(seen.len(), 2, "eight random ports of one way only");
+        let parting = &record["outcome"]["hops"]["sides"][1]["parting"];
+        assert_eq!((&parting["first_apart"], &parting["last_common"]), (&1.into(), &0.into()), "{parting}");
+    }
+}
+
+#[test]
+fn where_a_router_deals_out_the_hop_behind_it_is_that_of_its_table() {
+    let Some(row) = Row::new("ways that part at a router") else { return };
+    for six in [false, true] {
+        let _reflector = row.reflector(six);
+        row.divert("40008-40031", six);
+        let record = document(&row.paths(six, &["--flows", "16", "--source-port", "40000..40015", "--json"]));
+        for flow in each(&record) {
+            let by_table = row.oracle(Place::One, Some(0), NEAR[usize::from(six)], port(&record, flow), six);
+            assert_eq!(addresses(flow)[1], by_table, "{flow:#}");
+        }
+        let sides = record["outcome"]["hops"]["sides"].as_array().expect("sides");
+        assert_eq!(sides.len(), 2, "{sides:#?}");
+        let parting = &sides[1]["parting"];
+        assert_eq!((&parting["first_apart"], &parting["last_common"]), (&2.into(), &1.into()), "{parting}");
+        let text = String::from_utf8(row.paths(six, &["--flows", "16", "--source-port", "40000..40015"]).stdout);
+        let text = text.expect("text");
+        tell(&text);
+        assert!(text.contains("way 1 and way 2 part at hop 1"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
+
+/// The router above drops its own errors, and still forwards.
+#[test]
+fn a_silent_hop_is_silent_and_the_parting_behind_it_not_established() {
+    let what = "a silent hop";
+    if !installed("nft", "nftables", what) {
+        return;
+    }
+    let Some(row) = Row::new(what) else { return };
+    let _reflector = row.reflector(false);
+    row.divert("40008-40031", false);
+    for place in [Place::One, Place::Above, Place::Below] {
+        let table =
+            "table inet quiet { chain out { type filter hook output priority 0; icmp type time-exceeded drop; }; }";
+        row.run(place, &["nft", table]);
+    }
+    let words = ["--flows", "16", "--source-port", "40000..40015", "--json"];
+    let record = document(&row.paths(false, &words));
+    for flow in each(&record) {
+        assert_eq!(addresses(flow), ["", "", &end(3, true, false), HOST[0]], "{flow:#}");
+        assert!(flow["hops"].as_array().expect("hops").iter().all(|hop| hop.get("lost").is_none()), "{flow:#}");
+    }
+    let sides = record["outcome"]["hops"]["sides"].as_array().expect("sides");
+    assert_eq!(sides.len(), 1, "nothing tells the ways apart: {sides:#?}");
+}
+
+/// As routers come: one error a second to one host, behind a burst.
+#[test]
+fn hops_that_limit_their_errors_are_not_called_loss() {
+    let Some(row) = Row::new("hops that limit their errors") else { return };
+    let _reflector = row.reflector(false);
+    for place in [Place::One, Place::Above, Place::Last] {
+        row.run(place, &["sysctl", "-qw", "net.ipv4.icmp_ratelimit=1000"]);
+    }
+    let record = document(&row.paths(false, &["--flows", "16", "--json"]));
+    let hops = record["outcome"]["hops"]["sides"][0]["hops"].as_array().expect("hops").clone();
+    assert!(hops[0]["answered"].as_u64() < hops[0]["sent"].as_u64(), "it does limit: {:#}", hops[0]);
+    assert!(hops.iter().all(|hop| hop.get("lost").is_none()), "{hops:#?}");
+    for flow in each(&record) {
+        assert_eq!(addresses(flow), above(false), "who was left out is asked first in the next round: {flow:#}");
+    }
+}
+
+#[test]
+fn a_port_that_is_filtered_ends_at_who_says_so_or_in_silence() {
+    let what = "a filtered port";
+    if !installed("nft", "nftables", what) {
+        return;
+    }
+    let Some(row) = Row::new(what) else { return };
+    let filter = |verdict: &str| {
+        let chain = format!("chain way {{ type filter hook forward priority 0; tcp dport 7663 {verdict}; }};");
+        row.run(
+            Place::Last,
+            &["nft", &format!("add table inet walls; flush table inet walls; table inet walls {{ {chain} }}")],
+        );
+    };
+    filter("reject with icmpx type admin-prohibited");
+    let refused = document(&row.paths(false, &["--flows", "2", "-c", "4", "--json"]));
+    for flow in each(&refused) {
+        let last = &flow["hops"][2]["addresses"][0];
+        assert_eq!(
+            (&last["address"], &last["unreachable"]),
+            (&end(3, true, false).into(), &serde_json::json!([3, 13]))
+        );
+        assert_eq!((flow["hops"].as_array().map(Vec::len), &flow["reached"]), (Some(3), &Value::Null), "{flow:#}");
+    }
+    filter("drop");
+    let dropped = document(&row.paths(false, &["--flows", "2", "-c", "4", "--json"]));
+    for flow in each(&dropped) {
+        assert_eq!(addresses(flow)[..3], above(false)[..3], "{flow:#}");
+        assert_eq!(flow["reached"], Value::Null);
+        // Five silent ones in the first round, one in each later one.
+        let sent: Vec<u64> =
+            flow["hops"].as_array().expect("hops")[3..].iter().filter_map(|hop| hop["sent"].as_u64()).collect();
+        assert_eq!(sent, [5, 1, 1, 1, 1], "{flow:#}");
+        assert!(flow["hops"].as_array().expect("hops").iter().all(|hop| hop.get("lost").is_none()), "{flow:#}");
+    }
+}
+
+/// Routers that send to each other.
+#[test]
+fn a_circle_ends_and_is_told() {
+    let Some(row) = Row::new("a circle of routers") else { return };
+    row.route(Place::Above, false, HOST[0], &["via", &end(1, false, false)]);
+    let record = document(&row.paths(false, &["--flows", "1", "-c", "1", "-m", "12", "--json"]));
+    let flow = &each(&record)[0];
+    assert_eq!((addresses(flow).len(), &flow["circles"], &flow["reached"]), (12, &true.into(), &Value::Null));
+    let at = |place: usize| IpAddr::from(addresses(flow)[place].parse::<std::net::Ipv4Addr>().expect("an address"));
+    assert_eq!(at(0), at(2));
+}
