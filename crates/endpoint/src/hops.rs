@@ -13,6 +13,7 @@ use measure::hops::{Answer, Manner, Probe, Says, Walk};
 use measure::method::SocketOptions;
 use measure::outcome::hops::Probing;
 use measure::unit::Nanos;
+use socket2::{Domain, Socket, Type};
 
 use crate::clock::Monotonic;
 use crate::socket;
@@ -55,6 +56,9 @@ pub fn trace(
     on_round: &mut dyn FnMut(u32),
 ) -> Vec<Walk> {
     socket::raise_descriptor_limit();
+    // Stamping begins a moment after the first socket asks for it, and ends with the last: this one asks all the time.
+    let stamping = Socket::new(Domain::IPV4, Type::DGRAM, None).ok();
+    let _asked = stamping.as_ref().map(probe::stamp_arrivals);
     let mut walkers: Vec<Walker<'_>> = flows.iter().map(|flow| Walker::new(*flow, manner, options)).collect();
     let mut farthest = 0;
     for round in 1..=manner.rounds {

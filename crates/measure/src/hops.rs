@@ -61,7 +61,7 @@ pub struct Answer {
     pub says: Says,
     /// From the send to its arrival.
     pub time: Nanos,
-    /// Whether the kernel stamped the arrival.
+    /// Whether the kernel timed it.
     pub stamped: bool,
     /// What was left of its TTL.
     pub ttl: Option<u8>,
@@ -99,19 +99,25 @@ pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Mann
             walk.probes.retain(|probe| probe.ttl <= end);
         }
     }
-    let of_group = |group: &[u32]| walks.iter().filter(|walk| group.contains(&walk.flow)).collect::<Vec<_>>();
-    let (members, unsettled): (Vec<(Option<u32>, Vec<&Walk>)>, Vec<u32>) = if groups.len() > 1 {
-        let members = groups.iter().enumerate().map(|(place, group)| (Some(place as u32), of_group(group)));
-        (members.filter(|(_, walks)| !walks.is_empty()).collect(), Vec::new())
-    } else {
-        let (ways, unsettled) = ways::tell_apart(&walks);
-        (ways.into_iter().map(|way| (None, way)).collect(), unsettled)
+    let ways = ways::tell_apart(&walks, groups);
+    let groups: Vec<(Option<u32>, Option<&[u32]>)> = match groups {
+        [] | [_] => vec![(None, None)],
+        several => several.iter().enumerate().map(|(place, group)| (Some(place as u32), Some(*group))).collect(),
     };
-    let sides = members.iter().enumerate().map(|(place, (group, walks))| Side {
+    let mut members: Vec<(Option<u32>, Option<u32>, Vec<&Walk>)> = Vec::new();
+    for (number, group) in groups {
+        for (way, walks) in ways.each() {
+            let of_group = walks.iter().filter(|walk| group.is_none_or(|group| group.contains(&walk.flow)));
+            members.push((number, way, of_group.copied().collect()));
+        }
+    }
+    members.retain(|(_, _, walks)| !walks.is_empty());
+    let sides = members.iter().enumerate().map(|(place, (group, way, walks))| Side {
         group: *group,
+        way: *way,
         flows: walks.iter().map(|walk| walk.flow).collect(),
         hops: loss::told(hops(walks, peer), walks),
-        parting: (place > 0).then(|| ways::parting(&members[0].1, walks, peer, group.is_none())),
+        parting: (place > 0).then(|| ways.parting(&members[0].2, walks, peer)),
     });
     Hops {
         protocol: manner.protocol,
@@ -120,7 +126,6 @@ pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Mann
         timeout_ns: manner.timeout,
         sides: sides.collect(),
         each: walks.iter().map(|walk| traced(walk, peer)).collect(),
-        unsettled,
         returns: returns(&walks),
     }
 }

@@ -17,6 +17,7 @@ use crate::error::EndpointError;
 use crate::random;
 use crate::socket::report::{self, Report};
 use crate::socket::{self, option};
+use crate::tcp_info::TcpInfo;
 
 /// A probe under way.
 pub(super) struct Out {
@@ -73,8 +74,7 @@ impl Out {
         option::set_time_to_live(socket.as_fd(), ipv6, ttl).map_err(system)?;
         // What a kernel refuses of these is absent in what is heard.
         drop(option::tell_time_to_live(socket.as_fd(), ipv6));
-        let software = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-        drop(option::set_timestamping(socket.as_fd(), software));
+        drop(stamp_arrivals(&socket));
         if ipv6 {
             drop(option::without_flow_label(socket.as_fd()));
         }
@@ -136,7 +136,7 @@ impl Out {
             Some(error) if is_code(error, &RESET) => Heard::Answer(self.reached(remote)),
             // A connection that has failed says nothing further; by whom it was failed would stand on the queue.
             Some(_) => Heard::Over,
-            None if self.socket.peer_addr().is_ok() => Heard::Answer(self.reached(remote)),
+            None if self.socket.peer_addr().is_ok() => Heard::Answer(self.connected(remote)),
             None => Heard::Nothing,
         }
     }
@@ -153,6 +153,14 @@ impl Out {
     fn reached(&self, remote: SocketAddr) -> Answer {
         let time = Monotonic::now().since(self.sent).unwrap_or_default();
         Answer { from: remote.ip(), says: Says::Reached, time, stamped: false, ttl: None }
+    }
+
+    /// The handshake, timed by the kernel.
+    fn connected(&self, remote: SocketAddr) -> Answer {
+        let reached = self.reached(remote);
+        let kernels = TcpInfo::of(&self.socket).ok().and_then(|info| info.min_rtt_ns);
+        let kernels = kernels.filter(|time| *time <= reached.time);
+        Answer { time: kernels.unwrap_or(reached.time), stamped: kernels.is_some(), ..reached }
     }
 
     /// What an ICMP error says of this probe; `None` where it is about another one, or no end of a way.
@@ -194,6 +202,12 @@ impl Mark {
         let length = report.quoted.min(self.length);
         report.about.get(..length) == self.octets.get(..length)
     }
+}
+
+/// Has the kernel stamp what arrives.
+pub(super) fn stamp_arrivals(socket: &Socket) -> std::io::Result<()> {
+    let software = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+    option::set_timestamping(socket.as_fd(), software)
 }
 
 /// The options of the flow's own sockets, from its very address and port.

@@ -68,7 +68,8 @@ fn ways_of_equal_times_are_found_by_their_addresses() {
     let hops = judge(walks, &[&[0, 1, 2, 3, 4, 5, 6, 7]], PEER, MANNER);
     let flows: Vec<&[u32]> = hops.sides.iter().map(|side| &side.flows[..]).collect();
     assert_eq!(flows, [&[0, 2, 4, 6], &[1, 3, 5, 7]]);
-    assert!(hops.unsettled.is_empty());
+    let ways: Vec<Option<u32>> = hops.sides.iter().map(|side| side.way).collect();
+    assert_eq!(ways, [Some(0), Some(1)]);
 }
 
 #[test]
@@ -76,7 +77,44 @@ fn a_flow_without_an_answer_where_ways_differ_is_of_none() {
     let mut walks: Vec<Walk> = (0..8).map(|flow| walk(flow, 4, |ttl| two_ways(flow, ttl))).collect();
     walks[0] = walk(0, 4, |ttl| two_ways(0, ttl).filter(|_| ttl != 3));
     let hops = judge(walks, &[], PEER, MANNER);
-    assert_eq!((hops.sides.len(), &hops.unsettled[..]), (2, &[0][..]));
+    let unsettled = &hops.sides[2];
+    assert_eq!((hops.sides.len(), unsettled.way, &unsettled.flows[..]), (3, None, &[0][..]));
+}
+
+/// Two groups by time, whose flows take either way: the groups' difference is not that of the ways.
+#[test]
+fn ways_within_groups_stand_apart() {
+    let walks: Vec<Walk> = (0..8).map(|flow| walk(flow, 4, |ttl| two_ways(flow, ttl))).collect();
+    let hops = judge(walks, &[&[0, 1, 2, 3], &[4, 5, 6, 7]], PEER, MANNER);
+    let sides: Vec<_> = hops.sides.iter().map(|side| (side.group, side.way, &side.flows[..])).collect();
+    let expected: [(_, _, &[u32]); 4] = [
+        (Some(0), Some(0), &[0, 2]),
+        (Some(0), Some(1), &[1, 3]),
+        (Some(1), Some(0), &[4, 6]),
+        (Some(1), Some(1), &[5, 7]),
+    ];
+    assert_eq!(sides, expected);
+    let apart: Vec<Option<u8>> =
+        hops.sides.iter().filter_map(|side| side.parting.map(|parting| parting.first_apart)).collect();
+    assert_eq!(apart, [Some(3), None, Some(3)]);
+}
+
+/// A limit leaves each flow one answer where the ways differ: flows alone tell nothing then, groups do.
+#[test]
+fn few_answers_tell_ways_of_groups_apart() {
+    let mut asked = [0; 12];
+    let walks: Vec<Walk> = (0..12)
+        .map(|flow| {
+            walk(flow, 4, |ttl| {
+                asked[flow as usize] += u32::from(ttl == 3);
+                two_ways(flow, ttl).filter(|_| ttl != 3 || asked[flow as usize] == 1)
+            })
+        })
+        .collect();
+    assert_eq!(judge(walks.clone(), &[], PEER, MANNER).sides.len(), 1);
+    let hops = judge(walks, &[&[0, 2, 4, 6, 8, 10], &[1, 3, 5, 7, 9, 11]], PEER, MANNER);
+    let apart = hops.sides[1].parting.and_then(|parting| parting.first_apart);
+    assert_eq!((hops.sides.len(), apart), (2, Some(3)));
 }
 
 /// The second router says nothing: the choice is its own, or that of the one before.

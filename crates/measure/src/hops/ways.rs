@@ -40,13 +40,29 @@ fn keep_to_theirs(units: &[Counts]) -> bool {
     mixed.is_empty() && single.into_iter().map(alone).product::<f64>() <= LEFT_OUT
 }
 
-/// Walks of one way each together, and the flows that would fit several.
+/// Ways that were told apart.
+pub(super) struct Ways<'a> {
+    /// The walks of each, those with most walks first.
+    ways: Vec<Vec<&'a Walk>>,
+    /// Walks that would fit several.
+    unsettled: Vec<&'a Walk>,
+    /// TTLs at which flows, or groups of them, keep to their address.
+    telling: Vec<u8>,
+}
+
+/// Walks of one way each together.
 ///
-/// Two walks are of different ways where no address answers both at a TTL at which flows keep to their address.
-pub(super) fn tell_apart(walks: &[Walk]) -> (Vec<Vec<&Walk>>, Vec<u32>) {
+/// Two walks are of different ways where no address answers both at a TTL at which flows keep to their address, each by itself or with those
+/// of its group: groups were told apart by other means.
+pub(super) fn tell_apart<'a>(walks: &'a [Walk], groups: &[&[u32]]) -> Ways<'a> {
     let all: Vec<&Walk> = walks.iter().collect();
-    let of_each = |ttl: u8| all.iter().map(|walk| counts(&[walk], ttl)).collect::<Vec<_>>();
-    let telling: Vec<u8> = (1..=farthest(&all)).filter(|ttl| keep_to_theirs(&of_each(*ttl))).collect();
+    let of_group = |group: &&[u32]| all.iter().copied().filter(|walk| group.contains(&walk.flow)).collect::<Vec<_>>();
+    let each: Vec<Vec<&Walk>> = all.iter().map(|walk| vec![*walk]).collect();
+    let grouped: Vec<Vec<&Walk>> = groups.iter().map(of_group).collect();
+    let keep = |ttl: u8, units: &[Vec<&Walk>]| {
+        keep_to_theirs(&units.iter().map(|walks| counts(walks, ttl)).collect::<Vec<_>>())
+    };
+    let telling: Vec<u8> = (1..=farthest(&all)).filter(|ttl| keep(*ttl, &each) || keep(*ttl, &grouped)).collect();
     let apart =
         |one: &Walk, other: &Walk| telling.iter().any(|ttl| are_apart(&counts(&[one], *ttl), &counts(&[other], *ttl)));
     // Walks that know most come first: one without an answer at a telling TTL resembles many.
@@ -64,39 +80,40 @@ pub(super) fn tell_apart(walks: &[Walk]) -> (Vec<Vec<&Walk>>, Vec<u32>) {
         let fitting: Vec<usize> = (0..ways.len()).filter(|place| !apart(ways[*place][0], walk)).collect();
         match fitting[..] {
             [place] => ways[place].push(walk),
-            _ => unsettled.push(walk.flow),
+            _ => unsettled.push(walk),
         }
     }
     ways.iter_mut().for_each(|way| way.sort_by_key(|walk| walk.flow));
     ways.sort_by_key(|way| (std::cmp::Reverse(way.len()), way[0].flow));
-    (ways, unsettled)
+    Ways { ways, unsettled, telling }
 }
 
-/// Where the ways of `first` and `other` part. Those that were `sought` by their addresses are held against each flow's own answers.
-pub(super) fn parting(first: &[&Walk], other: &[&Walk], peer: IpAddr, sought: bool) -> Parting {
-    let both: Vec<&Walk> = first.iter().chain(other).copied().collect();
-    let ends = |walks: &[&Walk]| walks.iter().filter_map(|walk| reached(walk, peer)).min();
-    let last = ends(first).into_iter().chain(ends(other)).min().unwrap_or_else(|| farthest(&both));
-    let (mut last_common, mut gaps) = (0, false);
-    for ttl in 1..=last {
-        let sides = [counts(first, ttl), counts(other, ttl)];
-        if are_apart(&sides[0], &sides[1]) {
-            let units = || both.iter().map(|walk| counts(&[walk], ttl)).collect::<Vec<_>>();
-            // Several addresses on one side are several ways within it: then its flows have to keep to theirs.
-            let kept = if sought || sides.iter().any(|side| side.len() > 1) {
-                keep_to_theirs(&units())
-            } else {
-                keep_to_theirs(&sides)
-            };
-            if kept {
+impl<'a> Ways<'a> {
+    /// The walks of each way with its number, where there are several; those that fit several ways have none.
+    pub(super) fn each(&self) -> impl Iterator<Item = (Option<u32>, &[&'a Walk])> {
+        let several = self.ways.len() > 1;
+        let numbered = self.ways.iter().enumerate();
+        let numbered = numbered.map(move |(place, way)| (several.then_some(place as u32), way.as_slice()));
+        numbered.chain(std::iter::once((None, self.unsettled.as_slice())))
+    }
+
+    /// Where the ways of `first` and `other` part.
+    pub(super) fn parting(&self, first: &[&Walk], other: &[&Walk], peer: IpAddr) -> Parting {
+        let ends = |walks: &[&Walk]| walks.iter().filter_map(|walk| reached(walk, peer)).min();
+        let last = ends(first).into_iter().chain(ends(other)).min();
+        let last = last.unwrap_or_else(|| farthest(first).max(farthest(other)));
+        let (mut last_common, mut gaps) = (0, false);
+        for ttl in 1..=last {
+            let (one, two) = (counts(first, ttl), counts(other, ttl));
+            if are_apart(&one, &two) && self.telling.contains(&ttl) {
                 return Parting { first_apart: Some(ttl), last_common, gaps };
             }
-            gaps = true;
-        } else if sides.iter().any(Counts::is_empty) {
-            gaps = true;
-        } else {
-            last_common = ttl;
+            if are_apart(&one, &two) || one.is_empty() || two.is_empty() {
+                gaps = true;
+            } else {
+                last_common = ttl;
+            }
         }
+        Parting { first_apart: None, last_common, gaps }
     }
-    Parting { first_apart: None, last_common, gaps }
 }

@@ -20,11 +20,8 @@ pub struct Hops {
     pub timeout_ns: Nanos,
     /// Each traced flow.
     pub each: Vec<TracedFlow>,
-    /// Flows that are compared: those of each group of times, or, where there is one group, those of each way that was found.
+    /// Flows that are compared: of each group of times those of each way that was found.
     pub sides: Vec<Side>,
-    /// Flows that would fit several ways, by the number of their connection from 0: they have no answer where the ways differ.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unsettled: Vec<u32>,
     /// Addresses whose answers came back with different TTLs: their ways back differ in length.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub returns: Vec<Returns>,
@@ -65,6 +62,9 @@ pub struct TracedFlow {
 pub struct Side {
     /// Their group of times, its number from 0 in `flows.groups`; absent where there is one group.
     pub group: Option<u32>,
+    /// Their way, its number from 0; absent where one way was found, and of flows without an answer where ways differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<u32>,
     /// The flows, by the number of their connection from 0.
     pub flows: Vec<u32>,
     /// Their hops by TTL, from 1, all flows together.
@@ -89,7 +89,7 @@ pub struct Hop {
     pub min_ns: Option<Nanos>,
     /// Median of these times, nanoseconds.
     pub p50_ns: Option<Nanos>,
-    /// Answers whose arrival the kernel stamped; a count. The others are timed by this program's clock.
+    /// Answers that were timed by the kernel; a count. The others are timed by this program's clock, its waking up included.
     pub stamped: u64,
     /// Whether the peer itself was among those who answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,5 +1,7 @@
 //! The hops of some connections: a row each, columns by group or by way, and what may be said of them.
 
+use std::collections::BTreeSet;
+
 use logbook::record::Record;
 use measure::outcome::hops::{Answering, Hop, Hops, Parting, Probing, Side};
 
@@ -101,11 +103,15 @@ fn listed(hop: &Hop, first: Option<&Hop>) -> Vec<String> {
     cells
 }
 
-/// `A`, `way 2`.
+/// `A`, `way 2`, `A way 2` where its group takes several.
 fn name(hops: &Hops, place: usize) -> String {
-    match hops.sides.get(place).and_then(|side| side.group) {
-        Some(group) => flows::name(group as usize),
-        None => format!("way {}", place + 1),
+    let Some(side) = hops.sides.get(place) else { return String::new() };
+    let alone = hops.sides.iter().filter(|other| other.group == side.group).count() == 1;
+    let way = side.way.map_or_else(|| "unclear".to_owned(), |way| format!("way {}", way + 1));
+    match side.group.map(|group| flows::name(group as usize)) {
+        Some(group) if alone => group,
+        Some(group) => format!("{group} {way}"),
+        None => way,
     }
 }
 
@@ -117,7 +123,8 @@ fn subject(hops: &Hops, place: usize) -> String {
 /// What is to be said beside the rows: label and text.
 fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
     let mut remarks = Vec::new();
-    if hops.sides.iter().all(|side| side.group.is_none()) && hops.sides.len() > 1 {
+    let groups: BTreeSet<u32> = hops.sides.iter().filter_map(|side| side.group).collect();
+    if hops.sides.len() > groups.len().max(1) {
         remarks.push(("ways", shares(hops)));
     }
     for (place, side) in hops.sides.iter().enumerate() {
@@ -157,15 +164,14 @@ fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
     remarks
 }
 
-/// `way 1 5 of 8 connections, way 2 3`.
+/// `way 1: 5 of 8 connections, way 2: 3`.
 fn shares(hops: &Hops) -> String {
-    let side = |place: usize| format!("{} {}", name(hops, place), hops.sides[place].flows.len());
-    let ways: Vec<String> = (0..hops.sides.len()).map(side).collect();
-    let unsettled = match hops.unsettled.len() {
-        0 => String::new(),
-        some => format!("; {some} without an answer where they differ"),
+    let all = hops.each.len();
+    let side = |place: usize| match hops.sides[place].flows.len() {
+        some if place == 0 => format!("{}: {some} of {all} connections", name(hops, place)),
+        some => format!("{}: {some}", name(hops, place)),
     };
-    format!("{} of {} connections{unsettled}", ways.join(", "), hops.each.len())
+    (0..hops.sides.len()).map(side).collect::<Vec<_>>().join(", ")
 }
 
 fn parted(both: &str, parting: &Parting) -> String {
