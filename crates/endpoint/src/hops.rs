@@ -20,9 +20,9 @@ use crate::socket;
 use crate::stop::Stop;
 use probe::{Heard, Out};
 
-/// How often each hop is asked.
+/// Times that each hop is asked.
 pub const ROUNDS: u32 = 5;
-/// How long an answer is waited for: TCP sends its SYN again after a second, and that must not happen.
+/// The wait for an answer: TCP sends its SYN again after a second, and that must not happen.
 pub const TIMEOUT: Nanos = Nanos::millis(900);
 /// The largest TTL, where nobody says.
 pub const MAX_HOPS: u8 = 32;

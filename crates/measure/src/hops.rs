@@ -1,4 +1,4 @@
-//! What probes with a growing TTL met, and what may be said of the hops: who answers, where ways part, what loss is shown.
+//! Judgement of probes with a growing TTL, and of the hops they met: who answers, where ways part, what loss is shown.
 //!
 //! A hop owes nobody an answer: it limits its errors, or sends none. Its silence is no loss, its time is that of a slow path, and the
 //! difference of two hops' times is no link's. Not here: sockets; the record (`outcome::hops`).
@@ -19,16 +19,16 @@ const OF_ONE: usize = 8;
 /// Groups that are traced; of more the first ones.
 const GROUPS: usize = 8;
 
-/// How a trace was made.
+/// The manner of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
-    /// What the probes were.
+    /// Protocol of the probes.
     pub protocol: Probing,
-    /// How many times each hop of each flow was asked at the most.
+    /// Times that each hop of each flow was asked at the most; a count.
     pub rounds: u32,
     /// The largest TTL.
     pub max_hops: u8,
-    /// How long an answer was waited for.
+    /// The wait for an answer.
     pub timeout: Nanos,
 }
 
@@ -39,7 +39,7 @@ pub struct Walk {
     pub flow: u32,
     /// Its probes.
     pub probes: Vec<Probe>,
-    /// Why no more of them left this host.
+    /// The reason why no more of them left this host.
     pub failed: Option<String>,
 }
 
@@ -48,26 +48,26 @@ pub struct Walk {
 pub struct Probe {
     /// Its TTL, from 1.
     pub ttl: u8,
-    /// What came back in time.
+    /// The answer that came back in time.
     pub answer: Option<Answer>,
 }
 
-/// What came back.
+/// An answer that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// From whom.
     pub from: IpAddr,
-    /// What it says.
+    /// Its meaning.
     pub says: Says,
     /// From the send to its arrival.
     pub time: Nanos,
-    /// Whether the kernel timed it.
+    /// True where the kernel timed it.
     pub stamped: bool,
-    /// What was left of its TTL.
+    /// Its TTL on arrival.
     pub ttl: Option<u8>,
 }
 
-/// What an answer says.
+/// Meaning of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Says {
     /// The probe's TTL ended here.
@@ -91,10 +91,10 @@ pub fn choose(groups: &[&[u32]], all: u32) -> Vec<u32> {
     }
 }
 
-/// What `walks` towards `peer` tell, of connections whose times fall into `groups`.
+/// The judgement of `walks` towards `peer`, of connections whose times fall into `groups`.
 pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Manner) -> Hops {
     for walk in &mut walks {
-        // What went farther than the peer left only because an answer of the peer's was missing.
+        // A probe that went farther than the peer left only because an answer of the peer's was missing.
         if let Some(end) = reached(walk, peer) {
             walk.probes.retain(|probe| probe.ttl <= end);
         }
@@ -141,7 +141,7 @@ fn traced(walk: &Walk, peer: IpAddr) -> TracedFlow {
     }
 }
 
-/// Whether `answer` is the peer's own. A hop before it may answer by its address (a balancer, a translator): that is a hop.
+/// True where `answer` is the peer's own. A hop before it may answer by its address (a balancer, a translator): that is a hop.
 fn is_peers(answer: &Answer, peer: IpAddr) -> bool {
     match answer.says {
         Says::Passed => false,
@@ -212,7 +212,7 @@ fn addresses<'a>(answers: impl Iterator<Item = (u32, &'a Answer)>) -> Vec<Answer
     told
 }
 
-/// Whether something comes again behind something else.
+/// True where something comes again behind something else.
 fn comes_back(addresses: impl Iterator<Item = IpAddr>) -> bool {
     let mut seen: Vec<IpAddr> = Vec::new();
     for address in addresses {
@@ -226,7 +226,7 @@ fn comes_back(addresses: impl Iterator<Item = IpAddr>) -> bool {
     false
 }
 
-/// Whether an address that ended a TTL did so again behind another one.
+/// True where an address that ended a TTL did so again behind another one.
 fn circles(walk: &Walk) -> bool {
     let passed = |ttl: u8| answers(walk, ttl).find(|answer| answer.says == Says::Passed).map(|answer| answer.from);
     comes_back((1..=farthest(&[walk])).filter_map(passed))

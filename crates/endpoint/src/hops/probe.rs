@@ -40,7 +40,7 @@ struct Mark {
     length: usize,
 }
 
-/// What became of a probe.
+/// The fate of a probe.
 pub(super) enum Heard {
     /// An answer.
     Answer(Answer),
@@ -72,7 +72,7 @@ impl Out {
         socket.set_nonblocking(true).map_err(system)?;
         option::tell_of_errors(socket.as_fd(), ipv6);
         option::set_time_to_live(socket.as_fd(), ipv6, ttl).map_err(system)?;
-        // What a kernel refuses of these is absent in what is heard.
+        // A kernel may refuse these: they are absent then in what is heard.
         drop(option::tell_time_to_live(socket.as_fd(), ipv6));
         drop(stamp_arrivals(&socket));
         if ipv6 {
@@ -105,7 +105,7 @@ impl Out {
         Ok(Self { socket, until, protocol: manner.protocol, sent, sent_wall, mark, reset })
     }
 
-    /// What is waited for.
+    /// Events that end the wait.
     pub(super) fn events(&self) -> PollFlags {
         match self.protocol {
             Probing::Tcp => PollFlags::OUT,
@@ -163,7 +163,7 @@ impl Out {
         Answer { time: kernels.unwrap_or(reached.time), stamped: kernels.is_some(), ..reached }
     }
 
-    /// What an ICMP error says of this probe; `None` where it is about another one, or no end of a way.
+    /// The answer that an ICMP error is to this probe; `None` where it is about another one, or no end of a way.
     fn read(&self, report: &Report, remote: SocketAddr) -> Option<Answer> {
         let from = report.from?;
         if !self.mark.is_quoted(report) {
@@ -174,7 +174,7 @@ impl Out {
         Some(Answer { from, says, time, stamped, ttl: report.time_to_live })
     }
 
-    /// How long it took: by the kernel's stamp, unless the wall clock was set meanwhile.
+    /// The time it took: by the kernel's stamp, unless the wall clock was set meanwhile.
     fn timed(&self, stamp: Option<u64>) -> (Nanos, bool) {
         let ours = Monotonic::now().since(self.sent).unwrap_or_default();
         let kernels = stamp.and_then(|stamp| stamp.checked_sub(self.sent_wall)).map(Nanos).filter(|time| *time <= ours);
@@ -197,7 +197,7 @@ impl Mark {
         Ok(Self { octets, length: 8 })
     }
 
-    /// Whether as much of this as was quoted is ours. A hop that quotes no payload is believed by the ports, which the kernel has compared.
+    /// True where as much of this as was quoted is ours. A hop that quotes no payload is believed by the ports, which the kernel has compared.
     fn is_quoted(&self, report: &Report) -> bool {
         let length = report.quoted.min(self.length);
         report.about.get(..length) == self.octets.get(..length)
@@ -224,7 +224,7 @@ fn is_code(error: &std::io::Error, codes: &[i32]) -> bool {
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
-/// What an ICMP error says; `None` where it ends no way: advice, a packet too big, a fragment that never came.
+/// The meaning of an ICMP error; `None` where it ends no way: advice, a packet too big, a fragment that never came.
 fn says(kind: u8, code: u8, ipv6: bool) -> Option<Says> {
     match (ipv6, kind, code) {
         (false, 11, 0) | (true, 3, 0) => Some(Says::Passed),

@@ -101,7 +101,7 @@ pub fn without_flow_label(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_int(socket, libc::IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0)
 }
 
-/// Of a handshake the first SYN is repeated once at the most (`TCP_SYNCNT`).
+/// The first SYN of a handshake is repeated once at the most (`TCP_SYNCNT`).
 pub fn repeat_syn_once(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_int(socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, 1)
 }

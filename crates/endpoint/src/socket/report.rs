@@ -25,7 +25,7 @@ pub struct Report {
     pub quoted: usize,
     /// When the kernel had it, wall clock, nanoseconds since 1970, where the socket stamps.
     pub stamp: Option<u64>,
-    /// What was left of its time to live, where the socket tells (`option::tell_time_to_live`).
+    /// Its time to live on arrival, where the socket tells (`option::tell_time_to_live`).
     pub time_to_live: Option<u8>,
 }
 

@@ -45,7 +45,7 @@ fn at_least(missing: u64, sent: u64, share: f64) -> f64 {
     }
 }
 
-/// Whether so few of so many would be missing too rarely, were each lost with `share`.
+/// True where so few of so many would be missing too rarely, were each lost with `share`.
 fn is_less((missing, sent): (u64, u64), share: f64) -> bool {
     Binomial::new(share.min(1.0), sent).is_ok_and(|law| law.cdf(missing) <= LEFT_OUT)
 }

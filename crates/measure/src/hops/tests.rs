@@ -1,4 +1,4 @@
-//! What is judged of worlds that are known: routers, how they answer, what is lost between them.
+//! Judgement of worlds that are known: routers, their answers, and losses between them.
 
 use fastrand::Rng;
 use test_case::test_case;
@@ -141,7 +141,7 @@ fn balancing_by_packet_is_not_told_as_ways() {
     let mut told = 0;
     let mut random = Rng::with_seed(7);
     for _ in 0..1_000 {
-        // Of some flows few answers come, as behind a limit.
+        // Few answers come of some flows, as behind a limit.
         let share = random.f64();
         let walks: Vec<Walk> = (0..8)
             .map(|flow| {

@@ -24,7 +24,7 @@ fn are_apart(one: &Counts, other: &Counts) -> bool {
     !one.is_empty() && !other.is_empty() && !one.keys().any(|address| other.contains_key(address))
 }
 
-/// Whether units that each meet one address would do so by chance alone too rarely, if each packet drew its address anew.
+/// True where units that each meet one address would do so by chance alone too rarely, if each packet drew its address anew.
 fn keep_to_theirs(units: &[Counts]) -> bool {
     let mut all = Counts::new();
     for (address, count) in units.iter().flatten() {
@@ -97,7 +97,7 @@ impl<'a> Ways<'a> {
         numbered.chain(std::iter::once((None, self.unsettled.as_slice())))
     }
 
-    /// Where the ways of `first` and `other` part.
+    /// The parting of the ways of `first` and `other`.
     pub(super) fn parting(&self, first: &[&Walk], other: &[&Walk], peer: IpAddr) -> Parting {
         let ends = |walks: &[&Walk]| walks.iter().filter_map(|walk| reached(walk, peer)).min();
         let last = ends(first).into_iter().chain(ends(other)).min();

@@ -10,13 +10,13 @@ use crate::unit::Nanos;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hops {
-    /// What the probes were.
+    /// Protocol of the probes.
     pub protocol: Probing,
-    /// How many times each hop of each flow was asked at the most.
+    /// Times that each hop of each flow was asked at the most; a count.
     pub rounds: u32,
-    /// The largest TTL, hops.
+    /// The largest TTL, a count of hops.
     pub max_hops: u8,
-    /// How long an answer was waited for, nanoseconds.
+    /// The wait for an answer, nanoseconds.
     pub timeout_ns: Nanos,
     /// Each traced flow.
     pub each: Vec<TracedFlow>,
@@ -27,7 +27,7 @@ pub struct Hops {
     pub returns: Vec<Returns>,
 }
 
-/// What the probes of a trace were.
+/// Protocol of the probes of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -46,12 +46,12 @@ pub struct TracedFlow {
     pub flow: u32,
     /// Its hops by TTL, from 1.
     pub hops: Vec<Hop>,
-    /// The least TTL at which the peer itself answered, hops; absent where it did not.
+    /// The least TTL at which the peer itself answered, a count of hops; absent where it did not.
     pub reached: Option<u8>,
-    /// Whether an address answered again behind another one: packets went round, or hops share an address.
+    /// True where an address answered again behind another one: packets went round, or hops share an address.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub circles: bool,
-    /// Why no more probes left this host; absent where all did.
+    /// The reason why no more probes left this host; absent where all did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -69,21 +69,21 @@ pub struct Side {
     pub flows: Vec<u32>,
     /// Their hops by TTL, from 1, all flows together.
     pub hops: Vec<Hop>,
-    /// Where its way parts from that of the first side; absent of the first.
+    /// Its parting from the way of the first side; absent of the first.
     pub parting: Option<Parting>,
 }
 
-/// What answered at one TTL.
+/// Answers at one TTL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hop {
-    /// TTL of the probes, hops.
+    /// TTL of the probes, a count of hops.
     pub ttl: u8,
     /// Probes that left; a count.
     pub sent: u64,
     /// Probes that were answered in time; a count.
     pub answered: u64,
-    /// Who answered, the most frequent first.
+    /// Those who answered, the most frequent first.
     pub addresses: Vec<Answering>,
     /// Shortest time from the send to the answer, nanoseconds: that of a slow path of the hop, no part of a longer path's time.
     pub min_ns: Option<Nanos>,
@@ -91,10 +91,10 @@ pub struct Hop {
     pub p50_ns: Option<Nanos>,
     /// Answers that were timed by the kernel; a count. The others are timed by this program's clock, its waking up included.
     pub stamped: u64,
-    /// Whether the peer itself was among those who answered.
+    /// True where the peer itself was among those who answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub peer: bool,
-    /// Whether packets of one flow met several addresses, and came back to one of them.
+    /// True where packets of one flow met several addresses, and came back to one of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_packet: bool,
     /// Lower end of the share of probes lost up to here, 0 to 1 (one-sided, 95 %); absent unless loss was shown: an unanswered probe
@@ -121,16 +121,16 @@ pub struct Answering {
     pub unreachable: Option<(u8, u8)>,
 }
 
-/// Where two ways part.
+/// The parting of two ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parting {
-    /// The first TTL at which no address answers both, hops; absent where none was found.
+    /// The first TTL at which no address answers both, a count of hops; absent where none was found.
     pub first_apart: Option<u8>,
-    /// The last TTL before it at which an address answers both, hops; 0 is this host. Without `first_apart` the last one of all. Where it is
+    /// The last TTL before it at which an address answers both, a count of hops; 0 is this host. Without `first_apart` the last one of all. Where it is
     /// not the neighbour of `first_apart`, the hop where they part is not established.
     pub last_common: u8,
-    /// Whether it cannot be told of some hop if it is the same: it was silent, or answered too few to tell ways from balancing per packet.
+    /// True where it cannot be told of some hop if it is the same: it was silent, or answered too few to tell ways from balancing per packet.
     pub gaps: bool,
 }
 

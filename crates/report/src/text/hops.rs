@@ -120,7 +120,7 @@ fn subject(hops: &Hops, place: usize) -> String {
     if hops.sides.len() > 1 { format!("{}: ", name(hops, place)) } else { String::new() }
 }
 
-/// What is to be said beside the rows: label and text.
+/// Remarks beside the rows: label and text.
 fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
     let mut remarks = Vec::new();
     let groups: BTreeSet<u32> = hops.sides.iter().filter_map(|side| side.group).collect();
@@ -194,7 +194,7 @@ fn parted(both: &str, parting: &Parting) -> String {
     }
 }
 
-/// How the way ended, where that was not the peer.
+/// The end of the way, where that was not the peer.
 fn ended(side: &Side) -> Option<String> {
     if side.hops.is_empty() || side.hops.iter().any(|hop| hop.peer) {
         return None;

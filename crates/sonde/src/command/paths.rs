@@ -34,10 +34,10 @@ Examples:
   sonde rtt db1 --source-port 40003          then measure over one of them
 ";
 
-/// What `sonde paths` takes.
+/// Options of `sonde paths`.
 #[derive(Debug, Args)]
 pub struct PathsOptions {
-    /// What is measured
+    /// The measurement
     #[command(flatten)]
     pub measured: RttOptions,
 
@@ -46,7 +46,7 @@ pub struct PathsOptions {
     pub hops: HopsOptions,
 }
 
-/// Whether hops are sought.
+/// Options of the trace.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hops")]
 pub struct HopsOptions {

@@ -70,7 +70,7 @@ enum Place {
     Far,
 }
 
-/// The cables, by their ends: network `10.60.NUMBER.0/24` with .1 at the first and .2 at the second.
+/// The cables, by their ends: networks `10.60.NUMBER.0/24` and `fd60:NUMBER::/64` from 1 on, with .1 at the first and .2 at the second.
 const CABLES: [(Place, Place); 7] = [
     (Place::Near, Place::One),
     (Place::One, Place::Above),
@@ -84,7 +84,8 @@ const CABLES: [(Place, Place); 7] = [
 /// The address of an end of a cable.
 fn end(cable: usize, second: bool, six: bool) -> String {
     let host = if second { 2 } else { 1 };
-    if six { format!("fd60:{cable}::{host}") } else { format!("10.60.{cable}.{host}") }
+    let network = cable + 1;
+    if six { format!("fd60:{network}::{host}") } else { format!("10.60.{network}.{host}") }
 }
 
 /// The hosts and cables.
@@ -105,12 +106,19 @@ impl Row {
                 first,
                 &["ip", "link", "add", &names[0], "type", "veth", "peer", "name", &names[1], "netns", &other],
             );
-            for (place, name, is_second) in [(first, &names[0], false), (second, &names[1], true)] {
-                row.run(place, &["ip", "link", "set", name, "up"]);
+            let ends = [(first, &names[0], false), (second, &names[1], true)];
+            // Both before any address: one that is given to an interface without a carrier works over IPv6 only after a second.
+            for (place, name, _) in ends {
+                row.run(place, &["ip", "link", "set", name, "addrgenmode", "none", "up"]);
+            }
+            for (place, name, is_second) in ends {
                 for (six, bits) in [(false, 24), (true, 64)] {
                     let address = format!("{}/{bits}", end(cable, is_second, six));
                     row.run(place, &["ip", "address", "add", &address, "dev", name, "nodad"]);
                 }
+                // A router asks for its neighbours by an address of the link.
+                let link = format!("fe80::{}/64", 1 + u8::from(is_second));
+                row.run(place, &["ip", "address", "add", &link, "dev", name, "nodad"]);
             }
         }
         for six in [false, true] {
@@ -188,7 +196,7 @@ impl Row {
     }
 
     fn paths(&self, six: bool, words: &[&str]) -> Output {
-        let few = ["--trace", "-q", "-c", "160", "-t", "10"];
+        let few = ["--trace", "-q", "-t", "10"];
         let words = [&["paths", HOST[usize::from(six)]], &few[..], words].concat();
         sonde_in(self.scene.near()).args(words).output().expect("started")
     }
@@ -226,7 +234,7 @@ fn port(record: &Value, flow: &Value) -> u16 {
     local.rsplit_once(':').expect("a port").1.parse().expect("a number")
 }
 
-/// Whether there are two ways, and those of another way than the first side part at `ttl`, which is established. What groups of times are found
+/// True where there are two ways, and those of another way than the first side part at `ttl`, which is established. What groups of times are found
 /// besides is not of the ways.
 fn parts_alone_at(record: &Value, ttl: u64) -> bool {
     let sides = record["outcome"]["hops"]["sides"].as_array().expect("sides");
@@ -249,7 +257,7 @@ fn hops_are_found_in_order_by_tcp_and_stamped_by_the_kernel() {
     let Some(row) = Row::new("the hops of a path") else { return };
     for six in [false, true] {
         let _reflector = row.reflector(six);
-        let record = document(&row.paths(six, &["--flows", "2", "--json"]));
+        let record = document(&row.paths(six, &["--flows", "2", "-c", "40", "--json"]));
         assert_eq!(each(&record).len(), 2, "{:#}", record["outcome"]["hops"]);
         for flow in each(&record) {
             assert_eq!(addresses(flow), above(six), "{flow:#}");
@@ -271,7 +279,7 @@ fn hops_are_found_in_order_by_tcp_and_stamped_by_the_kernel() {
 fn datagrams_find_the_same_hops_and_a_program_that_says_nothing_is_not_called_loss() {
     let Some(row) = Row::new("hops by datagrams") else { return };
     let _reflector = row.reflector(false);
-    let record = document(&row.paths(false, &["--udp", "--flows", "2", "--json"]));
+    let record = document(&row.paths(false, &["--udp", "--flows", "2", "-c", "40", "--json"]));
     for flow in each(&record) {
         assert_eq!(addresses(flow)[..3], above(false)[..3], "{flow:#}");
         assert_eq!(flow["reached"], Value::Null);
@@ -286,7 +294,7 @@ fn where_this_host_deals_out_the_first_hop_is_that_of_its_table() {
     for six in [false, true] {
         let _reflector = row.reflector(six);
         row.take_both(six);
-        let record = document(&row.paths(six, &["--flows", "16", "--json"]));
+        let record = document(&row.paths(six, &["--flows", "16", "-c", "160", "--json"]));
         let mut seen = BTreeSet::new();
         for flow in each(&record) {
             let by_table = row.oracle(Place::Near, None, NEAR[usize::from(six)], port(&record, flow), six);
@@ -307,13 +315,15 @@ fn where_a_router_deals_out_the_hop_behind_it_is_that_of_its_table() {
     for six in [false, true] {
         let _reflector = row.reflector(six);
         row.divert("40008-40031", six);
-        let record = document(&row.paths(six, &["--flows", "16", "--source-port", "40000..40015", "--json"]));
+        let record =
+            document(&row.paths(six, &["--flows", "16", "--source-port", "40000..40015", "-c", "160", "--json"]));
         for flow in each(&record) {
             let by_table = row.oracle(Place::One, Some(0), NEAR[usize::from(six)], port(&record, flow), six);
             assert_eq!(addresses(flow)[1], by_table, "{flow:#}");
         }
         assert!(parts_alone_at(&record, 2), "{:#}", record["outcome"]["hops"]["sides"]);
-        let text = String::from_utf8(row.paths(six, &["--flows", "16", "--source-port", "40000..40015"]).stdout);
+        let text =
+            String::from_utf8(row.paths(six, &["--flows", "16", "--source-port", "40000..40015", "-c", "160"]).stdout);
         let text = text.expect("text");
         tell(&text);
         assert!(text.replace("\n          ", " ").contains("part at hop 1: no address at hop 2 is of both"), "{text}");
@@ -336,7 +346,7 @@ fn a_silent_hop_is_silent_and_the_parting_behind_it_not_established() {
             "table inet quiet { chain out { type filter hook output priority 0; icmp type time-exceeded drop; }; }";
         row.run(place, &["nft", table]);
     }
-    let words = ["--flows", "16", "--source-port", "40000..40015", "--json"];
+    let words = ["--flows", "16", "--source-port", "40000..40015", "-c", "160", "--json"];
     let record = document(&row.paths(false, &words));
     for flow in each(&record) {
         assert_eq!(addresses(flow), ["", "", &end(3, true, false), HOST[0]], "{flow:#}");
@@ -361,7 +371,7 @@ fn hops_that_limit_their_errors_are_not_called_loss() {
     for place in [Place::One, Place::Above, Place::Last] {
         row.run(place, &["sysctl", "-qw", "net.ipv4.icmp_ratelimit=1000"]);
     }
-    let record = document(&row.paths(false, &["--flows", "16", "--json"]));
+    let record = document(&row.paths(false, &["--flows", "16", "-c", "160", "--json"]));
     let hops = record["outcome"]["hops"]["sides"][0]["hops"].as_array().expect("hops").clone();
     assert!(hops[0]["answered"].as_u64() < hops[0]["sent"].as_u64(), "it does limit: {:#}", hops[0]);
     assert!(hops.iter().all(|hop| hop.get("lost").is_none()), "{hops:#?}");
@@ -370,7 +380,7 @@ fn hops_that_limit_their_errors_are_not_called_loss() {
     }
 }
 
-/// Of the ports that the wall takes for its own no handshake comes through; the others show that the host is there.
+/// No handshake comes through from the port that the wall takes for its own; the other one shows that the host is there.
 #[test]
 fn a_port_that_is_filtered_ends_at_who_says_so_or_in_silence() {
     let what = "filtered ports";
