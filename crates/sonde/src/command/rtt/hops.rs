@@ -22,6 +22,9 @@ pub fn traced(mut record: Record, max_hops: u8, stop: &Stop, interruption: &Inte
     let groups: Vec<&[u32]> = groups.iter().map(Vec::as_slice).collect();
     let chosen = choose(&groups, outcome.sockets.len() as u32);
     let flows: Vec<Flow> = chosen.into_iter().filter_map(|flow| addresses(outcome, flow)).collect();
+    if flows.is_empty() {
+        return record;
+    }
     let manner = manner(if carrier == Carrier::Udp { Probing::Udp } else { Probing::Tcp }, max_hops);
     let told = format!("tracing {} connections, round", flows.len());
     let walks = trace(&flows, manner, &record.method.socket, stop, &mut |round| {
