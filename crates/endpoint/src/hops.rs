@@ -69,7 +69,9 @@ pub fn trace(
         // A hop that limits its answers has some for the first who ask: those that have fewest so far.
         walkers.sort_by_key(|walker| walker.answers);
         let allowance = if round == 1 { SILENT.0 } else { SILENT.1 };
-        walkers.iter_mut().for_each(|walker| walker.begin(round, farthest, allowance));
+        for walker in &mut walkers {
+            walker.begin(round, farthest, allowance);
+        }
         if !run(&mut walkers, stop) {
             break;
         }

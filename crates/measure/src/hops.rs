@@ -156,7 +156,7 @@ fn reached(walk: &Walk, peer: IpAddr) -> Option<u8> {
 }
 
 /// The answers at `ttl`, in the order of their probes.
-fn answers<'a>(walk: &'a Walk, ttl: u8) -> impl Iterator<Item = &'a Answer> {
+fn answers(walk: &Walk, ttl: u8) -> impl Iterator<Item = &Answer> {
     walk.probes.iter().filter(move |probe| probe.ttl == ttl).filter_map(|probe| probe.answer.as_ref())
 }
 
@@ -187,27 +187,22 @@ fn hop(walks: &[&Walk], peer: IpAddr, ttl: u8) -> Hop {
     }
 }
 
-fn addresses<'a>(answers: impl Iterator<Item = (u32, &'a Answer)>) -> Vec<Answering> {
-    let mut by_address: BTreeMap<IpAddr, (u64, BTreeSet<u32>, BTreeSet<u8>, Option<(u8, u8)>)> = BTreeMap::new();
-    for (flow, answer) in answers {
-        let entry = by_address.entry(answer.from).or_default();
-        entry.0 += 1;
-        entry.1.insert(flow);
-        entry.2.extend(answer.ttl);
-        if let Says::Unreachable(kind, code) = answer.says {
-            entry.3 = Some((kind, code));
-        }
+fn addresses<'a>(all: impl Iterator<Item = (u32, &'a Answer)>) -> Vec<Answering> {
+    let mut by_address: BTreeMap<IpAddr, Vec<(u32, &Answer)>> = BTreeMap::new();
+    for (flow, answer) in all {
+        by_address.entry(answer.from).or_default().push((flow, answer));
     }
-    let mut told: Vec<Answering> = by_address
-        .into_iter()
-        .map(|(address, (answers, flows, reply_ttls, unreachable))| Answering {
-            address,
-            answers,
-            flows: flows.len() as u64,
-            reply_ttls: reply_ttls.into_iter().collect(),
-            unreachable,
-        })
-        .collect();
+    let one = |(address, answers): (IpAddr, Vec<(u32, &Answer)>)| Answering {
+        address,
+        answers: answers.len() as u64,
+        flows: answers.iter().map(|(flow, _)| flow).collect::<BTreeSet<_>>().len() as u64,
+        reply_ttls: answers.iter().filter_map(|(_, answer)| answer.ttl).collect::<BTreeSet<_>>().into_iter().collect(),
+        unreachable: answers.iter().find_map(|(_, answer)| match answer.says {
+            Says::Unreachable(kind, code) => Some((kind, code)),
+            Says::Passed | Says::Reached => None,
+        }),
+    };
+    let mut told: Vec<Answering> = by_address.into_iter().map(one).collect();
     told.sort_by_key(|answering| std::cmp::Reverse(answering.answers));
     told
 }

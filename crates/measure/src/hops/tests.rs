@@ -174,11 +174,9 @@ fn a_route_that_moves_once_is_not_balancing() {
 fn a_way_in_a_circle_is_told() {
     let meets = |ttl: u8| Some(router(ttl % 2, 0));
     let mut walk = walk(0, 32, meets);
-    walk.probes.iter_mut().for_each(|probe| {
-        if let Some(answer) = &mut probe.answer {
-            answer.says = Says::Passed;
-        }
-    });
+    for answer in walk.probes.iter_mut().filter_map(|probe| probe.answer.as_mut()) {
+        answer.says = Says::Passed;
+    }
     let hops = judge(vec![walk], &[], PEER, MANNER);
     assert_eq!((hops.each[0].circles, hops.each[0].reached), (true, None));
 }
@@ -195,11 +193,9 @@ fn what_was_sent_beyond_the_peer_is_no_hop() {
 #[test]
 fn answers_that_come_back_with_different_ttls_took_ways_of_different_length() {
     let mut walks: Vec<Walk> = (0..2).map(|flow| walk(flow, 3, |ttl| two_ways(0, ttl))).collect();
-    walks[1].probes.iter_mut().filter(|probe| probe.ttl == 2).for_each(|probe| {
-        if let Some(answer) = &mut probe.answer {
-            answer.ttl = Some(61);
-        }
-    });
+    for answer in walks[1].probes.iter_mut().filter(|probe| probe.ttl == 2).filter_map(|probe| probe.answer.as_mut()) {
+        answer.ttl = Some(61);
+    }
     let returns = judge(walks, &[], PEER, MANNER).returns;
     assert_eq!(returns, [Returns { address: router(2, 0), reply_ttls: vec![61, 64] }]);
 }

@@ -43,7 +43,7 @@ fn keep_to_theirs(units: &[Counts]) -> bool {
 /// Ways that were told apart.
 pub(super) struct Ways<'a> {
     /// The walks of each, those with most walks first.
-    ways: Vec<Vec<&'a Walk>>,
+    apart: Vec<Vec<&'a Walk>>,
     /// Walks that would fit several.
     unsettled: Vec<&'a Walk>,
     /// TTLs at which flows, or groups of them, keep to their address.
@@ -83,16 +83,18 @@ pub(super) fn tell_apart<'a>(walks: &'a [Walk], groups: &[&[u32]]) -> Ways<'a> {
             _ => unsettled.push(walk),
         }
     }
-    ways.iter_mut().for_each(|way| way.sort_by_key(|walk| walk.flow));
+    for way in &mut ways {
+        way.sort_by_key(|walk| walk.flow);
+    }
     ways.sort_by_key(|way| (std::cmp::Reverse(way.len()), way[0].flow));
-    Ways { ways, unsettled, telling }
+    Ways { apart: ways, unsettled, telling }
 }
 
 impl<'a> Ways<'a> {
     /// The walks of each way with its number, where there are several; those that fit several ways have none.
     pub(super) fn each(&self) -> impl Iterator<Item = (Option<u32>, &[&'a Walk])> {
-        let several = self.ways.len() > 1;
-        let numbered = self.ways.iter().enumerate();
+        let several = self.apart.len() > 1;
+        let numbered = self.apart.iter().enumerate();
         let numbered = numbered.map(move |(place, way)| (several.then_some(place as u32), way.as_slice()));
         numbered.chain(std::iter::once((None, self.unsettled.as_slice())))
     }
