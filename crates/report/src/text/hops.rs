@@ -128,7 +128,7 @@ fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
         remarks.push(("ways", shares(hops)));
     }
     for (place, side) in hops.sides.iter().enumerate() {
-        if let Some(parting) = &side.parting {
+        if let Some(parting) = side.parting {
             remarks.push(("part", parted(&format!("{} and {}", name(hops, 0), name(hops, place)), parting)));
         }
     }
@@ -174,7 +174,7 @@ fn shares(hops: &Hops) -> String {
     (0..hops.sides.len()).map(side).collect::<Vec<_>>().join(", ")
 }
 
-fn parted(both: &str, parting: &Parting) -> String {
+fn parted(both: &str, parting: Parting) -> String {
     let common = match parting.last_common {
         0 => "this host".to_owned(),
         ttl => format!("hop {ttl}"),
@@ -220,7 +220,7 @@ fn ended(side: &Side) -> Option<String> {
 /// An ICMP error in words, as RFC 792, RFC 1812 and RFC 4443 have it; types of IPv4 are 3, of IPv6 1.
 fn unreachable(kind: u8, code: u8) -> String {
     match (kind, code) {
-        (3, 0) | (1, 0) => "network unreachable".to_owned(),
+        (3 | 1, 0) => "network unreachable".to_owned(),
         (3, 1) | (1, 3) => "host unreachable".to_owned(),
         (3, 2) => "protocol unreachable".to_owned(),
         (3, 3) | (1, 4) => "port unreachable".to_owned(),
