@@ -276,7 +276,7 @@ mod tests {
     const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 9, 9, 9));
 
     fn answer(from: &str, says: Says, micros: u64) -> Option<Answer> {
-        let from = from.parse().unwrap();
+        let from = from.parse().ok()?;
         Some(Answer { from, says, time: Nanos::micros(micros), stamped: true, ttl: Some(64) })
     }
 
