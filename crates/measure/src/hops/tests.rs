@@ -35,11 +35,12 @@ fn seen(hops: &Hops, side: usize) -> Vec<Option<IpAddr>> {
 
 /// Three routers in a row, of which the second has two next hops; `odd` flows take the other one.
 fn two_ways(flow: u32, ttl: u8) -> Option<IpAddr> {
-    Some(match ttl {
-        4 => PEER,
-        3 => router(3, (flow % 2) as u8),
-        _ => router(ttl, 0),
-    })
+    match ttl {
+        0 => None,
+        4 => Some(PEER),
+        3 => Some(router(3, (flow % 2) as u8)),
+        _ => Some(router(ttl, 0)),
+    }
 }
 
 #[test]
