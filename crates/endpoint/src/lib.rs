@@ -11,6 +11,7 @@ pub mod environment;
 pub mod error;
 pub mod facts;
 pub mod forwarder;
+pub mod hops;
 pub mod link;
 pub mod name;
 pub mod pace;

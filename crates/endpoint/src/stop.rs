@@ -83,11 +83,16 @@ impl Stop {
 
     /// The same with several sockets; whether there is something at one of them.
     pub fn wait_or_inputs(&self, sockets: &[BorrowedFd<'_>], until: Instant) -> bool {
+        self.wait_or_events(sockets, PollFlags::IN, until)
+    }
+
+    /// The same with any `events`; errors are always among them.
+    pub fn wait_or_events(&self, sockets: &[BorrowedFd<'_>], events: PollFlags, until: Instant) -> bool {
         let event = self.event();
         // Without an event it is looked at now and then.
         let until = if event.is_ok() { until } else { until.min(Monotonic::now().after(GLANCE)) };
-        let all = sockets.iter().copied().chain(event.ok());
-        let mut set: Vec<PollFd<'_>> = all.map(|one| PollFd::from_borrowed_fd(one, PollFlags::IN)).collect();
+        let all = sockets.iter().map(|one| (*one, events)).chain(event.ok().map(|event| (event, PollFlags::IN)));
+        let mut set: Vec<PollFd<'_>> = all.map(|(one, events)| PollFd::from_borrowed_fd(one, events)).collect();
         let woken = poll(&mut set, timeout(until).as_ref());
         woken.is_ok() && set[..sockets.len()].iter().any(|socket| !socket.revents().is_empty())
     }

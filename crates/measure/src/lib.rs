@@ -12,6 +12,7 @@ pub mod clock_offset;
 pub mod comparison;
 pub mod environment;
 pub mod event;
+pub mod hops;
 pub mod interval;
 pub mod look;
 pub mod method;

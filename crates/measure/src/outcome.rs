@@ -5,6 +5,7 @@
 
 pub mod dark;
 pub mod flows;
+pub mod hops;
 pub mod one_way;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
 use dark::Dark;
 use flows::Flows;
+use hops::Hops;
 use one_way::OneWay;
 
 /// What was found.
@@ -81,6 +83,9 @@ pub struct Outcome {
     /// The connections apart; absent of one alone, and where the engine does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
+    /// The hops of some of their paths; absent where none were traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<Hops>,
 }
 
 /// Response times of the run stretch by stretch, coarsely. They can be added up.

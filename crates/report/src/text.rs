@@ -7,6 +7,7 @@ pub(crate) mod column;
 mod facts;
 mod figures;
 mod flows;
+mod hops;
 mod load;
 mod one_way;
 mod probes;
@@ -39,6 +40,7 @@ pub fn render(record: &Record, style: &Style) -> String {
         stream::figures(&mut page, stream);
     }
     flows::tell(&mut page, record);
+    hops::tell(&mut page, record);
     page.paragraph(INDENT, &Piece::new("method", Tone::Faint), LABEL, &method(record, &answer));
     if let Some(outcome) = &record.outcome {
         if let Some(split) = &outcome.split {

@@ -48,7 +48,7 @@ enum Command {
     /// two paths. Many connections are measured in turn, one request at a time, in random order. Those that differ by more than chance and by
     /// more than 2 us or 5 % are told as groups.
     #[command(after_help = paths::EXAMPLES, after_long_help = format!("{}\n{}", paths::EXAMPLES, crate::exit::TABLE))]
-    Paths(rtt::options::RttOptions),
+    Paths(paths::PathsOptions),
     /// Compare methods, hosts, settings or stored records: the difference, its interval and the effect of each setting
     ///
     /// Live sides run in random order, one process per run. Where the methods differ in several settings, sonde also changes one at a

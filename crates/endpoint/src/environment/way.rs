@@ -53,8 +53,10 @@ impl Way {
 /// # Errors
 /// What the kernel says: mostly that there is no route, or that it is too old to be asked for ports (before 4.19).
 pub fn of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8) -> io::Result<String> {
-    // A socket that is bound to a port alone sends from the address that its route has.
-    let source = if local.ip().is_unspecified() { netlink::route(peer.ip())?.source } else { Some(local.ip()) };
+    // A socket that is bound to a port alone sends from the address that its route has. Over IPv6 the route is chosen among several
+    // before the socket has that address, so the choice is that of no address.
+    let late = local.ip().is_unspecified() && local.is_ipv4();
+    let source = if late { netlink::route(peer.ip())?.source } else { Some(local.ip()) };
     let local = SocketAddr::new(source.unwrap_or(local.ip()), local.port());
     let found = netlink::route_of_flow(local, peer, protocol)?;
     let interface = rustix::net::netdevice::index_to_name(any_socket()?, found.interface)?;

@@ -73,7 +73,8 @@ mod tests {
     const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
 
     fn report(from: Option<[u8; 4]>, kind: u8, code: u8, errno: i32) -> Report {
-        Report { from: from.map(IpAddr::from), errno, kind, code, info: 0, about: [0; 8] }
+        let from = from.map(IpAddr::from);
+        Report { from, errno, kind, code, info: 0, about: [0; 8], quoted: 0, stamp: None, time_to_live: None }
     }
 
     fn who(seen: Option<&Seen>) -> (Says, Reporter) {

@@ -86,6 +86,26 @@ pub fn tell_time_to_live(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     set_int(socket, libc::IPPROTO_IP, libc::IP_RECVTTL, 1)
 }
 
+/// The time to live, or hop limit, of what leaves the socket (`IP_TTL`, `IPV6_UNICAST_HOPS`).
+pub fn set_time_to_live(socket: BorrowedFd<'_>, ipv6: bool, hops: u8) -> io::Result<()> {
+    let (level, name) =
+        if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) } else { (libc::IPPROTO_IP, libc::IP_TTL) };
+    set_int(socket, level, name, c_int::from(hops))
+}
+
+/// Has packets of IPv6 leave without a flow label (`IPV6_AUTOFLOWLABEL`): one that is drawn anew for each socket may take
+/// another path.
+pub fn without_flow_label(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // include/uapi/linux/in6.h
+    const IPV6_AUTOFLOWLABEL: c_int = 70;
+    set_int(socket, libc::IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0)
+}
+
+/// The first SYN of a handshake is repeated once at the most (`TCP_SYNCNT`).
+pub fn repeat_syn_once(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_int(socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, 1)
+}
+
 /// `SO_TIMESTAMPING` with these flags.
 pub fn set_timestamping(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()> {
     set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as c_int)

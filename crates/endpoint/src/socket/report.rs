@@ -21,23 +21,32 @@ pub struct Report {
     /// The first octets of what it is about, from the header of the socket's protocol or from its payload on; zeros beyond
     /// what was quoted.
     pub about: [u8; 8],
+    /// So many of them were quoted.
+    pub quoted: usize,
+    /// When the kernel had it, wall clock, nanoseconds since 1970, where the socket stamps.
+    pub stamp: Option<u64>,
+    /// Its time to live on arrival, where the socket tells (`option::tell_time_to_live`).
+    pub time_to_live: Option<u8>,
 }
 
 /// Takes the oldest error off the queue; `None` when there is none.
 pub fn next(socket: BorrowedFd<'_>) -> Option<Report> {
     // A stamp or another entry may stand before it; a queue that grows for ever is not waited out.
     for _ in 0..64 {
-        let mut found = None;
+        let (mut found, mut stamp, mut time_to_live) = (None, None, None);
         let mut about = [0; 8];
-        queue::message(socket, &mut about, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT, |level, kind, data| {
-            if matches!((level, kind), (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR))
-            {
-                found = read(data);
+        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+        let length = queue::message(socket, &mut about, flags, |level, kind, data| match (level, kind) {
+            (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => found = read(data),
+            (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
+                time_to_live = data.first_chunk().and_then(|word| u8::try_from(i32::from_ne_bytes(*word)).ok());
             }
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => stamp = queue::first_stamp(data),
+            _ => {}
         })
         .ok()?;
         if let Some(report) = found {
-            return Some(Report { about, ..report });
+            return Some(Report { about, quoted: length.min(about.len()), stamp, time_to_live, ..report });
         }
     }
     None
@@ -59,6 +68,9 @@ fn read(data: &[u8]) -> Option<Report> {
         code: data[6],
         info: word(8)?,
         about: [0; 8],
+        quoted: 0,
+        stamp: None,
+        time_to_live: None,
     })
 }
 

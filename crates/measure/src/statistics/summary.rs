@@ -83,6 +83,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         one_way: extra.one_way,
         sockets: extra.sockets,
         flows: flows(recording, method.seed),
+        hops: None,
     }
 }
 

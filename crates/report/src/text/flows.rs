@@ -113,7 +113,8 @@ fn are_alike(flows: &Flows) -> bool {
     medians(flows).is_some_and(|(low, high)| (high.0 - low.0) as f64 <= flows.least_ns)
 }
 
-fn name(place: usize) -> String {
+/// The letter of a group.
+pub(super) fn name(place: usize) -> String {
     LETTERS.get(place).map_or_else(|| (place + 1).to_string(), |letter| char::from(*letter).to_string())
 }
 

@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
+use clap::Args;
 use measure::method::{Carrier, SourcePorts};
 use measure::unit::Nanos;
 
 use crate::command::rtt;
 use crate::command::rtt::options::RttOptions;
+use crate::command::rtt::plan::Plan;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -28,15 +30,53 @@ Examples:
   sonde paths db1:443                        TCP handshakes from 64 source ports
   sonde paths db1 --udp --flows 16           16 UDP connections to `sonde serve`
   sonde paths db1 --source-port 40000..40063 the same ports each time
+  sonde paths db1:443 --trace                and the hops of some of them: where the groups part
   sonde rtt db1 --source-port 40003          then measure over one of them
 ";
+
+/// Options of `sonde paths`.
+#[derive(Debug, Args)]
+pub struct PathsOptions {
+    /// The measurement
+    #[command(flatten)]
+    pub measured: RttOptions,
+
+    /// The hops
+    #[command(flatten)]
+    pub hops: HopsOptions,
+}
+
+/// Options of the trace.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Hops")]
+pub struct HopsOptions {
+    /// Then trace up to 4 connections of each group (8 of one group), with TCP SYNs, or datagrams with --udp
+    ///
+    /// Each probe has the ports of its connection and a TTL from 1 on, so routers choose the same path for it. Needs no privilege. A hop is
+    /// asked 5 times by each connection, at most once a second, and answers within 900 ms; it ends at the peer, or behind 5 silent hops.
+    #[arg(long)]
+    pub trace: bool,
+    /// The largest TTL of a trace [default: 32]
+    #[arg(short = 'm', long, value_name = "HOPS", requires = "trace", value_parser = clap::value_parser!(u8).range(1..))]
+    pub max_hops: Option<u8>,
+}
 
 /// Measures over many connections, and delivers what was found.
 ///
 /// # Errors
-/// As [`rtt::run`].
-pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
-    rtt::run(with_defaults(options), command, output)
+/// As [`rtt::run`]; a trace of what has no ports.
+pub fn run(options: PathsOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    let PathsOptions { measured, hops } = options;
+    if hops.trace && is_icmp(&measured) {
+        return Err(Failure::usage("--trace follows ports, and ICMP has none: it goes with TCP and UDP"));
+    }
+    let plan = Plan::of(with_defaults(measured))?;
+    let max_hops = hops.trace.then(|| hops.max_hops.unwrap_or(endpoint::hops::MAX_HOPS));
+    rtt::carry_out_and_trace(&plan, max_hops, command, output)
+}
+
+fn is_icmp(options: &RttOptions) -> bool {
+    options.carrier.icmp || options.carrier.carrier == Some(Carrier::Icmp)
 }
 
 fn with_defaults(mut options: RttOptions) -> RttOptions {
@@ -46,9 +86,7 @@ fn with_defaults(mut options: RttOptions) -> RttOptions {
     if options.shape.connections.is_none() {
         options.shape.flows.get_or_insert(FLOWS);
     }
-    if let (Some(flows), false) =
-        (options.shape.flows, options.carrier.icmp || options.carrier.carrier == Some(Carrier::Icmp))
-    {
+    if let (Some(flows), false) = (options.shape.flows, is_icmp(&options)) {
         options.path.reach.source_port.get_or_insert(SourcePorts::usual(flows));
     }
     let by_default = options.stop.count.is_none() && options.stop.until.is_none();

@@ -1,6 +1,7 @@
 //! `sonde rtt`: what does one exchange cost, by this method?
 
 pub mod conclude;
+mod hops;
 pub mod options;
 pub mod plan;
 pub mod progress;
@@ -17,6 +18,7 @@ use endpoint::resolution::clock_cost;
 use endpoint::rtt::{self, Finding, Protocol, Target, Task};
 use endpoint::stop::Stop;
 use logbook::event::Line;
+use logbook::record::Record;
 use measure::event::INTERVAL;
 use measure::method::{Asked, Method};
 
@@ -51,6 +53,19 @@ pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> R
 /// # Errors
 /// As [`run`].
 pub fn carry_out(plan: &Plan, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    carry_out_and_trace(plan, None, command, output)
+}
+
+/// The same, and then the hops of some of its connections, where they are to be traced up to `max_hops`.
+///
+/// # Errors
+/// As [`run`].
+pub fn carry_out_and_trace(
+    plan: &Plan,
+    max_hops: Option<u8>,
+    command: Vec<String>,
+    output: &Arc<Output>,
+) -> Result<Exit, Failure> {
     let method = method(plan)?;
     let (stop, tally) = (Stop::default(), Arc::new(Mutex::new(Tally::new(&method))));
     let interruption = heed_signals(&tally, &stop, output)?;
@@ -67,7 +82,11 @@ pub fn carry_out(plan: &Plan, command: Vec<String>, output: &Arc<Output>) -> Res
         Ok(mut finding) => {
             let saved = pcap.map_or(Ok(()), |pcap| pcap.save(finding.wire.as_mut()));
             let inquiry = inquiry.over(finding.sockets.len());
-            let exit = conclude(finding, &inquiry, watch, plan, &interruption, output);
+            let trace = |record: Record| match max_hops {
+                Some(max_hops) => hops::traced(record, max_hops, &stop, &interruption, output),
+                None => record,
+            };
+            let exit = conclude(finding, &inquiry, watch, plan, &interruption, trace, output);
             saved.and(exit)
         }
         Err(error) if is_unread(&error, &interruption) => {
@@ -93,10 +112,11 @@ fn conclude(
     watch: Watch,
     plan: &Plan,
     interruption: &Interruption,
+    trace: impl FnOnce(Record) -> Record,
     output: &Output,
 ) -> Result<Exit, Failure> {
     let (mut stream, samples) = watch.end();
-    let record = inquiry.record(finding, interruption.signal(), samples);
+    let record = trace(inquiry.record(finding, interruption.signal(), samples));
     stream.write(&Line::End(Box::new(record.clone())));
     let delivered = deliver::record(&record, &plan.result, output);
     stream.faults().into_iter().next().map_or(delivered, Err)?;

@@ -11,6 +11,7 @@ mod crowd;
 mod foreign;
 mod forward;
 mod hold;
+mod hops;
 mod limits;
 mod look;
 mod losses;

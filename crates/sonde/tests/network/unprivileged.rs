@@ -15,7 +15,7 @@ use crate::scene::{Scene, counts, document, installed, let_ping, run};
 const NOBODY: &str = "65534";
 
 /// The program where anybody may run it: the folder it was built in may be closed to others.
-fn program() -> TempDir {
+pub fn program() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("sonde");
     copy_program(assert_cmd::cargo::cargo_bin!("sonde"), &copy);
@@ -28,7 +28,8 @@ fn as_nobody(scene: &Scene, program: &TempDir, words: &[&str]) -> Output {
     start_as_nobody(scene, program, &[&rtt[..], words].concat())
 }
 
-fn start_as_nobody(scene: &Scene, program: &TempDir, words: &[&str]) -> Output {
+/// Runs the program with these words and without any privilege.
+pub fn start_as_nobody(scene: &Scene, program: &TempDir, words: &[&str]) -> Output {
     let mut command = scene.near().command("setpriv");
     command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--bounding-set", "-all"]);
     command.arg(program.path().join("sonde")).args(words);

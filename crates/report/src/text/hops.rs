@@ -1,0 +1,342 @@
+//! The hops of some connections: a row each, columns by group or by way, and what may be said of them.
+
+use std::collections::BTreeSet;
+
+use logbook::record::Record;
+use measure::outcome::hops::{Answering, Hop, Hops, Parting, Probing, Side};
+
+use super::flows;
+use crate::layout::{INDENT, Page, Piece, Tone};
+use crate::number;
+use crate::text::column::LABEL;
+
+/// Addresses of one hop that are listed; the record has all.
+const MOST: usize = 4;
+
+/// The hops that `record` has; nothing where none were traced.
+pub(super) fn tell(page: &mut Page, record: &Record) {
+    let Some(hops) = record.outcome.as_ref().and_then(|outcome| outcome.hops.as_ref()) else { return };
+    let say = |page: &mut Page, label: &str, tone, text: String| {
+        page.paragraph(INDENT, &Piece::new(label, tone), LABEL, &text);
+    };
+    say(page, "hops", Tone::Faint, method(hops, record.target.address.is_ipv6()));
+    page.table(&rows(hops));
+    for (label, text) in remarks(hops) {
+        say(page, label, if label == "loss" { Tone::Alarm } else { Tone::Faint }, text);
+    }
+}
+
+/// `8 connections traced by TCP SYNs from their ports, 5 rounds`.
+fn method(hops: &Hops, ipv6: bool) -> String {
+    let by = match hops.protocol {
+        Probing::Tcp => "TCP SYNs",
+        Probing::Udp => "datagrams",
+    };
+    // Routers may choose by the label; those of the measured connections were drawn.
+    let label = if ipv6 { " and with flow label 0" } else { "" };
+    let count = number::count(hops.each.len() as u64, "connection", "connections");
+    format!("{count} traced by {by} from their ports{label}, {}", number::count(hops.rounds.into(), "round", "rounds"))
+}
+
+fn rows(hops: &Hops) -> Vec<Vec<Piece>> {
+    let last = hops.sides.iter().map(|side| side.hops.len()).max().unwrap_or(0);
+    let mut head = vec!["  hop".to_owned()];
+    for (place, side) in hops.sides.iter().enumerate() {
+        let alone = hops.sides.len() == 1 && side.group.is_none();
+        head.extend([if alone { "address".to_owned() } else { name(hops, place) }, "p50".to_owned()]);
+    }
+    head.push("answered".to_owned());
+    let faint = |texts: Vec<String>| texts.into_iter().map(|text| Piece::new(text, Tone::Faint)).collect();
+    let mut rows: Vec<Vec<Piece>> = if last > 0 { vec![faint(head)] } else { Vec::new() };
+    for place in 0..last {
+        rows.extend(of_hop(hops, place).into_iter().map(|row| row.into_iter().map(Piece::from).collect()));
+    }
+    rows
+}
+
+/// The rows of one hop: more than one where it has several addresses.
+fn of_hop(hops: &Hops, place: usize) -> Vec<Vec<String>> {
+    let at = |side: &Side| side.hops.get(place).cloned();
+    let first = hops.sides.first().and_then(at);
+    let cells: Vec<Vec<String>> = hops
+        .sides
+        .iter()
+        .enumerate()
+        .map(|(number, side)| at(side).map_or_else(Vec::new, |hop| listed(&hop, first.as_ref().filter(|_| number > 0))))
+        .collect();
+    let count = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let all: Vec<Hop> = hops.sides.iter().filter_map(at).collect();
+    let (answered, sent) = all.iter().fold((0, 0), |sum, hop| (sum.0 + hop.answered, sum.1 + hop.sent));
+    let row = |line: usize| {
+        let mut row = vec![if line == 0 { format!("  {}", place + 1) } else { String::new() }];
+        for (side, cells) in hops.sides.iter().zip(&cells) {
+            let p50 = at(side).and_then(|hop| hop.p50_ns).filter(|_| line == 0);
+            row.extend([
+                cells.get(line).cloned().unwrap_or_default(),
+                p50.map_or_else(String::new, |p50| p50.to_string()),
+            ]);
+        }
+        row.push(if line == 0 { format!("{answered} of {sent}") } else { String::new() });
+        row
+    };
+    (0..count).map(row).collect()
+}
+
+/// The addresses of a hop; `the same` where they are those of `first`.
+fn listed(hop: &Hop, first: Option<&Hop>) -> Vec<String> {
+    let set = |hop: &Hop| {
+        let mut all: Vec<_> = hop.addresses.iter().map(|answering| answering.address).collect();
+        all.sort_unstable();
+        all
+    };
+    if hop.addresses.is_empty() {
+        return vec!["silent".to_owned()];
+    }
+    if first.is_some_and(|first| set(first) == set(hop)) {
+        return vec!["the same".to_owned()];
+    }
+    let shown = |answering: &Answering| answering.address.to_string();
+    let mut cells: Vec<String> = hop.addresses.iter().take(MOST).map(shown).collect();
+    if hop.addresses.len() > MOST {
+        cells.push(format!("and {} more", hop.addresses.len() - MOST));
+    }
+    cells
+}
+
+/// `A`, `way 2`, `A way 2` where its group takes several.
+fn name(hops: &Hops, place: usize) -> String {
+    let Some(side) = hops.sides.get(place) else { return String::new() };
+    let alone = hops.sides.iter().filter(|other| other.group == side.group).count() == 1;
+    let way = side.way.map_or_else(|| "unclear".to_owned(), |way| format!("way {}", way + 1));
+    match side.group.map(|group| flows::name(group as usize)) {
+        Some(group) if alone => group,
+        Some(group) => format!("{group} {way}"),
+        None => way,
+    }
+}
+
+/// `A`, or nothing where there is one side alone: what a sentence begins with.
+fn subject(hops: &Hops, place: usize) -> String {
+    if hops.sides.len() > 1 { format!("{}: ", name(hops, place)) } else { String::new() }
+}
+
+/// Remarks beside the rows: label and text.
+fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
+    let mut remarks = Vec::new();
+    let groups: BTreeSet<u32> = hops.sides.iter().filter_map(|side| side.group).collect();
+    if hops.sides.len() > groups.len().max(1) {
+        remarks.push(("ways", shares(hops)));
+    }
+    for (place, side) in hops.sides.iter().enumerate() {
+        if let Some(parting) = side.parting {
+            remarks.push(("part", parted(&format!("{} and {}", name(hops, 0), name(hops, place)), parting)));
+        }
+    }
+    for (place, side) in hops.sides.iter().enumerate() {
+        let subject = subject(hops, place);
+        if let Some(hop) = side.hops.iter().find(|hop| hop.lost.is_some()) {
+            let share = number::percent(hop.lost.unwrap_or_default());
+            remarks.push(("loss", format!("{subject}from hop {} on at least {share} of the probes are lost", hop.ttl)));
+        }
+        remarks.extend(ended(side).map(|text| ("end", format!("{subject}{text}"))));
+        remarks.extend(several(side).map(|text| ("several", format!("{subject}{text}"))));
+    }
+    if let Some(text) = quiet(hops) {
+        remarks.push(("quiet", text));
+    }
+    for returned in &hops.returns {
+        let ttls: Vec<String> = returned.reply_ttls.iter().map(u8::to_string).collect();
+        let text = format!(
+            "answers of {} came back with TTL {}: their ways back differ in length",
+            returned.address,
+            ttls.join(" and ")
+        );
+        remarks.push(("return", text));
+    }
+    if hops.each.iter().any(|flow| flow.circles) {
+        let text = "an address answers again behind another one: packets go round, or hops share it";
+        remarks.push(("circle", text.to_owned()));
+    }
+    if let Some(reason) = hops.each.iter().find_map(|flow| flow.failed.as_ref()) {
+        let count = hops.each.iter().filter(|flow| flow.failed.is_some()).count();
+        remarks.push(("stopped", format!("{count} of {} connections: {reason}", hops.each.len())));
+    }
+    remarks
+}
+
+/// `way 1: 5 of 8 connections, way 2: 3`.
+fn shares(hops: &Hops) -> String {
+    let all = hops.each.len();
+    let side = |place: usize| match hops.sides[place].flows.len() {
+        some if place == 0 => format!("{}: {some} of {all} connections", name(hops, place)),
+        some => format!("{}: {some}", name(hops, place)),
+    };
+    (0..hops.sides.len()).map(side).collect::<Vec<_>>().join(", ")
+}
+
+fn parted(both: &str, parting: Parting) -> String {
+    let common = match parting.last_common {
+        0 => "this host".to_owned(),
+        ttl => format!("hop {ttl}"),
+    };
+    match parting.first_apart {
+        Some(1) => format!("{both} part at this host: no address at hop 1 is of both"),
+        Some(apart) if apart == parting.last_common + 1 => {
+            format!("{both} part at {common}: no address at hop {apart} is of both")
+        }
+        Some(apart) => format!(
+            "{both} part between {common} and hop {apart}; which hop it is, is not established: hops between do not tell"
+        ),
+        None if parting.gaps => {
+            format!("no hop is known to differ between {both}; hops that answer too little may differ")
+        }
+        None => format!("no hop differs between {both}"),
+    }
+}
+
+/// The end of the way, where that was not the peer.
+fn ended(side: &Side) -> Option<String> {
+    if side.hops.is_empty() || side.hops.iter().any(|hop| hop.peer) {
+        return None;
+    }
+    let refusal = side.hops.iter().find_map(|hop| {
+        let answering = hop.addresses.iter().find(|answering| answering.unreachable.is_some())?;
+        Some((hop.ttl, answering.address, answering.unreachable?))
+    });
+    Some(match refusal {
+        Some((ttl, address, (kind, code))) => {
+            format!("the peer was not reached: {address} at hop {ttl} says {}", unreachable(kind, code))
+        }
+        None => match side.hops.iter().rev().find(|hop| hop.answered > 0) {
+            Some(hop) if usize::from(hop.ttl) == side.hops.len() => {
+                format!("the peer was not reached within {} hops", hop.ttl)
+            }
+            Some(hop) => format!("the peer was not reached: nothing answers behind hop {}", hop.ttl),
+            None => "the peer was not reached: nothing answers at all".to_owned(),
+        },
+    })
+}
+
+/// An ICMP error in words, as RFC 792, RFC 1812 and RFC 4443 have it; types of IPv4 are 3, of IPv6 1.
+fn unreachable(kind: u8, code: u8) -> String {
+    match (kind, code) {
+        (3 | 1, 0) => "network unreachable".to_owned(),
+        (3, 1) | (1, 3) => "host unreachable".to_owned(),
+        (3, 2) => "protocol unreachable".to_owned(),
+        (3, 3) | (1, 4) => "port unreachable".to_owned(),
+        (3, 9 | 10 | 13) | (1, 1) => "administratively prohibited".to_owned(),
+        _ => format!("unreachable (ICMP type {kind}, code {code})"),
+    }
+}
+
+/// Hops at which one flow met several addresses.
+fn several(side: &Side) -> Option<String> {
+    let by_packet: Vec<u8> = side.hops.iter().filter(|hop| hop.per_packet).map(|hop| hop.ttl).collect();
+    (!by_packet.is_empty()).then(|| {
+        format!("at {} one connection meets several addresses in turn: balanced per packet", numbers(&by_packet))
+    })
+}
+
+/// Hops that leave probes unanswered without a loss being shown.
+fn quiet(hops: &Hops) -> Option<String> {
+    let last_answered = |side: &Side| side.hops.iter().rev().find(|hop| hop.answered > 0).map_or(0, |hop| hop.ttl);
+    let mut quiet: Vec<u8> = Vec::new();
+    for side in &hops.sides {
+        let last = last_answered(side);
+        let hops = side.hops.iter().filter(|hop| hop.ttl <= last && !hop.peer);
+        quiet.extend(hops.filter(|hop| hop.answered < hop.sent && hop.lost.is_none()).map(|hop| hop.ttl));
+    }
+    quiet.sort_unstable();
+    quiet.dedup();
+    (!quiet.is_empty()).then(|| format!("{}: rate-limited or silent, no loss shown", numbers(&quiet)))
+}
+
+/// `hop 1`, `hops 1, 2 and 5`.
+fn numbers(ttls: &[u8]) -> String {
+    let words: Vec<String> = ttls.iter().map(u8::to_string).collect();
+    match words.split_last() {
+        Some((last, [])) => format!("hop {last}"),
+        Some((last, others)) => format!("hops {} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use measure::hops::{Answer, Manner, Probe, Says, Walk, judge};
+    use measure::unit::Nanos;
+
+    use super::*;
+    use crate::fixture;
+    use crate::layout::Style;
+    use crate::text::render;
+
+    const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 9, 9, 9));
+
+    fn answer(from: &str, says: Says, micros: u64) -> Option<Answer> {
+        let from = from.parse().ok()?;
+        Some(Answer { from, says, time: Nanos::micros(micros), stamped: true, ttl: Some(64) })
+    }
+
+    fn told(groups: &[&[u32]], meets: impl Fn(u32, u32, u8) -> Option<Answer>, last: u8) -> String {
+        let walk = |flow: u32| Walk {
+            flow,
+            probes: (0..5)
+                .flat_map(|round| (1..=last).map(move |ttl| (round, ttl)))
+                .map(|(round, ttl)| Probe { ttl, answer: meets(flow, round, ttl) })
+                .collect(),
+            failed: None,
+        };
+        let manner = Manner { protocol: Probing::Tcp, rounds: 5, max_hops: 32, timeout: Nanos::millis(900) };
+        let mut record = fixture::closed();
+        record.outcome.as_mut().unwrap().hops = Some(judge((0..8).map(walk).collect(), groups, PEER, manner));
+        let text = render(&record, &Style::default());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let from = text.find("  hops ").expect("hops");
+        text[from..].split("  method").next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn groups_stand_beside_each_other() {
+        insta::assert_snapshot!(told(
+            &[&[0, 1, 2, 3], &[4, 5, 6, 7]],
+            |flow, round, ttl| match ttl {
+                1 if round > 1 => None,
+                1 => answer("10.50.1.2", Says::Passed, 94),
+                2 if flow < 4 => answer("10.9.1.2", Says::Passed, 110),
+                2 => answer("10.181.8.2", Says::Passed, 421),
+                _ => answer("10.9.9.9", Says::Reached, if flow < 4 { 48 } else { 390 }),
+            },
+            3
+        ));
+    }
+
+    #[test]
+    fn ways_of_one_group_are_numbered_and_a_silent_hop_is_no_loss() {
+        insta::assert_snapshot!(told(
+            &[],
+            |flow, _, ttl| match ttl {
+                1 => answer("10.50.1.2", Says::Passed, 94),
+                2 => None,
+                3 if flow < 5 => answer("10.9.1.2", Says::Passed, 110),
+                3 => answer("10.181.8.2", Says::Passed, 111),
+                _ => answer("10.9.9.9", Says::Reached, 120),
+            },
+            4
+        ));
+    }
+
+    #[test]
+    fn a_way_that_is_refused_says_by_whom() {
+        insta::assert_snapshot!(told(
+            &[],
+            |_, round, ttl| match ttl {
+                1 => answer(if round % 2 == 0 { "10.50.1.2" } else { "10.50.1.3" }, Says::Passed, 94),
+                _ => answer("10.9.1.2", Says::Unreachable(3, 13), 110),
+            },
+            2
+        ));
+    }
+}
