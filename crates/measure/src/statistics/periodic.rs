@@ -99,7 +99,9 @@ fn events(taken: &[Taken], level: u64) -> Vec<Event> {
         };
         let mut event = of(&run[0]);
         if event.excess >= level {
-            run.iter().for_each(|taken| event.join(&of(taken)));
+            for taken in &run[1..] {
+                event.join(&of(taken));
+            }
             events.push(event);
         }
     }

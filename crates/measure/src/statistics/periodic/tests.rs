@@ -117,6 +117,17 @@ fn an_open_loop_finds_it_too() {
     assert!(right >= 38, "{right} of 40");
 }
 
+/// A machine that is busy now and then: then each trip takes four times as long.
+#[test]
+fn where_the_pace_changes_too() {
+    let right = right(40, SECOND, |rng| {
+        let stops = stops(rng, 8, SECOND, 100 * MILLI, 0.002);
+        let busy = [(); 64].map(|()| rng.bool());
+        closed(8, 0, 1_000_000, &stops, |at| usual(rng) * if busy[(at / 130_000_000) as usize % 64] { 4 } else { 1 })
+    });
+    assert!(right >= 38, "{right} of 40");
+}
+
 #[test]
 fn over_a_wide_path_too() {
     let right = right(40, SECOND, |rng| {
@@ -210,9 +221,8 @@ const WORLDS: [(&str, World); 12] = [
 
 #[test]
 fn what_comes_by_chance_has_no_period() {
-    let trials: u64 = std::env::var("TRIALS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+    let trials = 100;
     let wrong = |world: World| (0..trials).filter(|seed| world(&mut Rng::with_seed(*seed)).is_some()).count();
     let found: Vec<(&str, usize)> = WORLDS.iter().map(|(name, world)| (*name, wrong(*world))).collect();
-    eprintln!("{found:?}");
-    assert!(found.iter().all(|(_, wrong)| *wrong as u64 <= trials / 2_000), "{found:?}");
+    assert!(found.iter().all(|(_, wrong)| *wrong == 0), "{found:?}");
 }

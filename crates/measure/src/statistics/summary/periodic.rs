@@ -22,21 +22,18 @@ pub(super) fn of_run(recording: &Recording, method: &Method, response: &Ranked) 
         let upto = from + series.samples[from..].partition_point(|kept| kept.index < answered);
         let kept = &series.samples[from..upto];
         from = upto;
-        // An open loop sends on; a closed one waits for a long time, and asks the others evenly.
-        let waits =
-            |kept: &Kept| if open || excess(kept.response) == 0 { 0 } else { (kept.response / at_once).max(gap) };
+        // An open loop sends on; a closed one waits for each reply, and what is left of the second lies between them.
+        let waits = |kept: &Kept| if open { 0 } else { (kept.response / at_once).max(gap) };
         let waited: u64 = kept.iter().map(waits).sum();
-        let ordinary = count.saturating_sub(kept.iter().filter(|kept| waits(kept) > 0).count() as u64);
-        let step = second.length_ns.0.saturating_sub(waited) as f64 / ordinary.max(1) as f64;
-        let (mut before, mut long) = (0, 0);
+        let step = (second.length_ns.0 as f64 - waited as f64) / count.max(1) as f64;
+        let mut before = second.at_ns.0;
         for kept in kept {
-            let at = second.at_ns.0 + before + ((kept.index - began - long) as f64 * step) as u64;
+            let at = before.saturating_add_signed(((kept.index - began) as f64 * step) as i64);
             // The first exchange of a connection's turn comes when ours does.
             let turns = method.spread.in_turn && flow.replace(kept.flow) != Some(kept.flow);
             let excess = if turns { 0 } else { excess(kept.response) };
             taken.push(Taken { lane: 0, from: at, took: kept.response, excess });
             before += waits(kept);
-            long += u64::from(waits(kept) > 0);
         }
     }
     let length = seconds.last().map(|last| last.at_ns.0 + last.length_ns.0)?;
