@@ -136,10 +136,9 @@ mod tests {
     #[test]
     fn a_slow_connection_has_no_period() {
         let mut courses = look(&mut Rng::with_seed(1), 10, |_, _| Some(0));
-        let slower = |asked: &mut Exchanged| {
-            asked.rtt = asked.rtt.map(|rtt| Nanos(rtt.0 * if asked.flow == 2 { 10 } else { 1 }))
-        };
-        courses.iter_mut().for_each(|course| course.rounds.values_mut().for_each(slower));
+        for asked in courses.iter_mut().flat_map(|course| course.rounds.values_mut()).filter(|asked| asked.flow == 2) {
+            asked.rtt = asked.rtt.map(|rtt| Nanos(10 * rtt.0));
+        }
         assert_eq!(periodic(&courses), None);
     }
 
