@@ -10,6 +10,7 @@
 pub mod blocks;
 pub mod course;
 pub mod judge;
+pub mod together;
 
 use std::fmt;
 
@@ -19,6 +20,8 @@ use crate::comparison::{Interval, Word};
 use crate::method::{Carrier, Method};
 use crate::origin::Origin;
 use crate::outcome::Quantile;
+use crate::outcome::dark::Dark;
+use crate::outcome::periodic::Periodic;
 use crate::reach::{PortFinding, Seen, Service};
 use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
@@ -49,6 +52,12 @@ pub struct Look {
     pub resets: Vec<Reset>,
     /// What follows.
     pub judgement: Judgement,
+    /// The time in which nobody answered, of those that answer at other times; absent where there was none that chance does not explain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dark: Option<Dark>,
+    /// Long times of all rows that come back at even distances; absent where there were none that chance does not explain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub periodic: Option<Periodic>,
     /// Hosts that were busy meanwhile, or kept from running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

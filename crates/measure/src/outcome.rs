@@ -7,6 +7,7 @@ pub mod dark;
 pub mod flows;
 pub mod hops;
 pub mod one_way;
+pub mod periodic;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use dark::Dark;
 use flows::Flows;
 use hops::Hops;
 use one_way::OneWay;
+use periodic::Periodic;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +71,10 @@ pub struct Outcome {
     /// or where it cannot be told (fewer than 400, several threads, thinned).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rhythm: Option<Rhythm>,
+    /// Long times that come back at even distances in time; absent where there were none that chance does not explain, and where it
+    /// cannot be told (thinned: more than a million answers).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub periodic: Option<Periodic>,
     /// The seconds, all threads together.
     pub seconds: Vec<Second>,
     /// How the response times of each stretch of the run were distributed; absent where none were kept.

@@ -10,6 +10,7 @@ pub mod loss;
 pub mod moments;
 pub mod paired;
 pub mod payload;
+pub mod periodic;
 pub mod quantile;
 pub mod rhythm;
 pub mod series;

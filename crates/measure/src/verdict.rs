@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::method::{BatchBy, Carrier};
 use crate::outcome::dark::Dark;
+use crate::outcome::periodic::Periodic;
 use crate::unit::{Bytes, Nanos};
 use crate::wire::finding::Subject;
 use lost::LeavesBy;
@@ -81,6 +82,13 @@ pub enum Warning {
         period_ns: Nanos,
         /// Correlation of ranks at that distance, -1 to 1.
         correlation: f64,
+    },
+    /// Long times come back at even distances in time.
+    Periodic {
+        /// How often, how long and how many times.
+        periodic: Periodic,
+        /// Whether the loop was closed, and so met each of them once, however long it lasted.
+        closed: bool,
     },
     /// One stream kept one CPU of an end busy where that end has more: another stream might have had more through.
     OneStreamOneCpu {

@@ -187,7 +187,8 @@ impl Row {
 
 /// No program, and rows that were not measured, or not to the end.
 fn warnings(look: &Look) -> Vec<String> {
-    let mut texts: Vec<String> = sentence::busy(look).into_iter().chain(sentence::no_program(look)).collect();
+    let mut texts: Vec<String> =
+        [sentence::busy(look), sentence::periodic(look), sentence::no_program(look)].into_iter().flatten().collect();
     for leg in &look.legs {
         if let Some(why) = &leg.trouble {
             let whom = if leg.who.is_program() { format!(" ({})", leg.who) } else { String::new() };

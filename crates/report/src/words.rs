@@ -5,6 +5,7 @@
 pub mod command;
 pub mod dark;
 pub mod method;
+pub mod periodic;
 pub mod remark;
 pub mod spoiler;
 pub(crate) mod target;

@@ -5,14 +5,31 @@ use std::collections::BTreeMap;
 use super::{Sums, Timed};
 use crate::event::{Counts, Exchange, Fate};
 use crate::statistics::paired;
-use crate::unit::Nanos;
+use crate::unit::{Instant, Nanos};
 
 /// What is known of a leg so far.
 #[derive(Clone, Debug)]
 pub struct Course {
     interval: Nanos,
     counts: Counts,
-    rounds: BTreeMap<u64, (u32, Option<Nanos>)>,
+    pub(super) rounds: BTreeMap<u64, Exchanged>,
+}
+
+/// An exchange of a round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exchanged {
+    pub(super) flow: u32,
+    pub(super) sent: Instant,
+    /// From the send to the reply, where there was one in time.
+    pub(super) rtt: Option<Nanos>,
+    /// True where there was none of any kind.
+    pub(super) lost: bool,
+}
+
+impl Exchanged {
+    pub(super) fn received(&self) -> Option<Instant> {
+        self.rtt.map(|rtt| self.sent.after(rtt))
+    }
 }
 
 impl Course {
@@ -28,7 +45,9 @@ impl Course {
         let answered = exchange.fate == Fate::Answered;
         let times = exchange.received.zip(exchange.sent).filter(|_| answered);
         let rtt = times.and_then(|(received, sent)| received.since(sent));
-        self.rounds.insert(due.0 / self.interval.0, (flow, rtt));
+        let lost = matches!(exchange.fate, Fate::Lost | Fate::Late);
+        let exchanged = Exchanged { flow, sent: exchange.sent.unwrap_or(due), rtt, lost };
+        self.rounds.insert(due.0 / self.interval.0, exchanged);
     }
 
     /// How many requests have their end.
@@ -49,18 +68,22 @@ impl Course {
 
     /// The exchanges in the order of their rounds.
     pub fn exchanges(&self) -> Vec<Timed> {
-        self.rounds.iter().map(|(round, (flow, rtt))| Timed { round: *round, flow: *flow, rtt_ns: *rtt }).collect()
+        let timed = |(round, asked): (&u64, &Exchanged)| Timed { round: *round, flow: asked.flow, rtt_ns: asked.rtt };
+        self.rounds.iter().map(timed).collect()
     }
 
     fn times(&self) -> impl Iterator<Item = u64> {
-        self.rounds.values().filter_map(|(_, rtt)| Some((*rtt)?.0))
+        self.rounds.values().filter_map(|asked| Some(asked.rtt?.0))
+    }
+
+    pub(super) fn rounds(&self) -> impl Iterator<Item = &Exchanged> {
+        self.rounds.values()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unit::Instant;
 
     fn exchange(due: u64, late: u64, rtt: u64, fate: Fate) -> Exchange {
         let sent = due + late;

@@ -1,5 +1,6 @@
 //! Makes an outcome of a recording: every number of it, each where it was measured and absent where it was not.
 
+mod periodic;
 mod rates;
 mod seconds;
 
@@ -76,6 +77,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer),
         reorder_extents: extents(&recording.extents),
         steady: if dark.is_some() { Steady::NotFound } else { steady(&response.series, series.stride) },
+        periodic: periodic::of_run(recording, method, &response.ranked),
         rhythm: in_step(&response.series, method).filter(|_| series.stride == 1),
         seconds: merged_seconds(&recording.seconds),
         stretches: stretches(recording),

@@ -23,6 +23,7 @@ impl Warning {
             Self::HalfRoundTrip => "half-round-trip",
             Self::MeanMisleads { .. } => "mean-misleads",
             Self::Rhythm { .. } => "rhythm",
+            Self::Periodic { .. } => "periodic",
             Self::OneStreamOneCpu { .. } => "one-stream-one-cpu",
             Self::StartIncluded { .. } => "start-included",
             Self::TooShort { .. } => "too-short",

@@ -70,6 +70,7 @@ impl Warning {
             | Self::HalfRoundTrip
             | Self::MeanMisleads { .. }
             | Self::Rhythm { .. }
+            | Self::Periodic { .. }
             | Self::OneStreamOneCpu { .. }
             | Self::StartIncluded { .. } => Group::Reading,
             Self::NotSteady { .. }

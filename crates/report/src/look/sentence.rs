@@ -10,7 +10,7 @@ use measure::unit::Nanos;
 use measure::verdict::Warning;
 
 use super::name;
-use crate::number;
+use crate::{number, words};
 
 /// The answer: the time that an application meets, or as near as the host lets it be measured, and what was lost.
 pub fn answer(found: &LookDocument) -> String {
@@ -20,10 +20,12 @@ pub fn answer(found: &LookDocument) -> String {
     let text = by_connection_of_reference(look).map_or_else(|| text.clone(), |apart| format!("{text}{end} {apart}"));
     let end = if text.ends_with('.') { "" } else { "." };
     let lost = lost(look).map_or_else(|| text.clone(), |lost| format!("{text}{end} {lost}"));
+    let dark = look.dark.as_ref().map_or_else(String::new, |dark| format!("{}. Otherwise: ", words::dark::seen(dark)));
+    let whole = format!("{dark}{lost}");
     match &found.ended {
-        Ended::Complete => lost,
-        Ended::Interrupted { signal } => format!("{lost} (interrupted by {signal})"),
-        Ended::PeerLost { reason } => format!("{lost} (peer lost: {reason})"),
+        Ended::Complete => whole,
+        Ended::Interrupted { signal } => format!("{whole} (interrupted by {signal})"),
+        Ended::PeerLost { reason } => format!("{whole} (peer lost: {reason})"),
     }
 }
 
@@ -55,8 +57,14 @@ fn opening(look: &Look, reference: Believed) -> String {
     }
 }
 
-/// `Lost: 4 % of TCP :7663, 2 % of ICMP echo.` Of rows that answered at all; the table shows the others.
+/// `Lost: 4 % of TCP :7663, 2 % of ICMP echo.` Of rows that answered at all; the table shows the others. Where all were lost while nobody
+/// answered, that is the answer.
 fn lost(look: &Look) -> Option<String> {
+    let gone: u64 = look.legs.iter().filter(|leg| leg.sums.answered > 0).map(|leg| leg.sums.lost).sum();
+    let runs: u64 = look.bursts.iter().map(|burst| burst.sums.lost).sum();
+    if look.dark.is_some_and(|dark| dark.unanswered >= gone + runs) {
+        return None;
+    }
     let share = |name: String, sums: &Sums| {
         let share = sums.lost as f64 / sums.due.max(1) as f64;
         (sums.lost > 0 && sums.answered > 0).then(|| format!("{} of {name}", number::percent(share)))
@@ -121,6 +129,12 @@ pub(super) fn busy(look: &Look) -> Option<String> {
     (!hosts.is_empty()).then(|| {
         format!("Busy ({}): times are longer than on a quiet host → repeat when it is quiet", hosts.join(", "))
     })
+}
+
+/// The words for long times that come back, with the action against them.
+pub(super) fn periodic(look: &Look) -> Option<String> {
+    let text = look.periodic.as_ref().map(words::periodic::seen)?;
+    Some(format!("{text} → look for what runs so often on either host, or on the path"))
 }
 
 /// That no program answered, and the action against it.

@@ -69,3 +69,32 @@ fn losses_are_in_the_answer_with_their_rows() {
 fn a_host_with_a_program_verbosely() {
     assert_snapshot!(render(&fixture::look(), &Style { verbose: true, ..Style::default() }));
 }
+
+#[test]
+fn a_time_without_replies_is_the_answer_and_no_share_of_loss() {
+    let mut found = fixture::look();
+    let gone: u64 = found.look.legs.iter_mut().map(|leg| std::mem::replace(&mut leg.sums.lost, 20)).map(|_| 20).sum();
+    let share = quiet(&found);
+    found.look.dark = Some(measure::outcome::dark::Dark {
+        spells: 1,
+        total_ns: Nanos::secs(2),
+        share: 0.4,
+        longest_from_ns: Nanos::secs(3),
+        longest_to_ns: Nanos::secs(5),
+        to_the_end: true,
+        unanswered: gone,
+        due: None,
+    });
+    let text = quiet(&found);
+    assert!(share.contains("Lost: ") && !text.contains("Lost: "), "{text}");
+    assert!(text.starts_with("No reply for 2 s (40 % of the time), from 3 s to the end. Otherwise: "), "{text}");
+}
+
+#[test]
+fn what_comes_back_is_a_warning() {
+    let mut found = fixture::look();
+    let (period_ns, longer_ns) = (Nanos::secs(1), Nanos::millis(96));
+    found.look.periodic = Some(measure::outcome::periodic::Periodic { period_ns, longer_ns, count: 9 });
+    let text = quiet(&found);
+    assert!(text.contains("! Every 1 s something takes about 96 ms longer (9 times) →"), "{text}");
+}

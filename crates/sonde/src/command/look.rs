@@ -147,6 +147,7 @@ impl<'a> Run<'a> {
         let took_ns = Monotonic::now().since(self.began).unwrap_or_default();
         let (host, interval_ns, length_ns) = (options.host.host.clone(), options.every, options.time);
         let warnings = rounds.busy();
+        let (dark, periodic) = rounds.together();
         let look = Look {
             host,
             addresses,
@@ -157,6 +158,8 @@ impl<'a> Run<'a> {
             no_bursts,
             resets,
             judgement,
+            dark,
+            periodic,
             warnings,
             took_ns,
         };
@@ -268,6 +271,8 @@ mod tests {
             no_bursts: None,
             resets: Vec::new(),
             judgement: Judgement::default(),
+            dark: None,
+            periodic: None,
             warnings: Vec::new(),
             took_ns: Nanos(1),
         };

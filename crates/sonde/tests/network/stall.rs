@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
+use test_case::test_case;
 
 use crate::scene::{Scene, counts, document, number, quantile, rtt_in, samples};
 
@@ -78,4 +79,20 @@ fn closed_loop(record: &Value) {
     assert!(ticks.abs_diff(fates.answered + fates.ticks_missed) <= 2, "{ticks} instants, {fates:?}");
     let warnings = record["warnings"].as_array().expect("warnings");
     assert!(warnings.iter().any(|warning| warning["kind"] == "ticks-missed"), "{warnings:?}");
+}
+
+#[test_case("0", 500; "an open loop")]
+#[test_case("1", 550; "a closed loop, which sends nothing meanwhile")]
+fn what_comes_back_at_even_distances_is_told(window: &str, period: u64) {
+    let Some(scene) = Scene::alone("a peer that stalls at even distances") else { return };
+    let _reflector = scene.reflector(&["--stall", "50ms", "--stall-every", "500"]);
+    let target = scene.target(false);
+    let words = ["--udp", "--every", "1ms", "--window", window, "-c", "5000", "--warm-up", "0", "--no-stamps"];
+    let record = scene.record(&[&[target.as_str()], &words[..]].concat());
+    let found = number(&record, "/outcome/periodic/period_ns");
+    assert!(found.abs_diff(period * MILLI) < 10 * MILLI, "{}", record["outcome"]["periodic"]);
+    assert!((8..=10).contains(&number(&record, "/outcome/periodic/count")), "{}", record["outcome"]["periodic"]);
+    assert!(number(&record, "/outcome/periodic/longer_ns").abs_diff(50 * MILLI) < 10 * MILLI);
+    let warnings = record["warnings"].as_array().expect("warnings");
+    assert!(warnings.iter().any(|warning| warning["kind"] == "periodic"), "{warnings:?}");
 }

@@ -14,6 +14,7 @@ pub(super) fn reading(outcome: &Outcome, method: &Method) -> impl Iterator<Item 
         rate_is_not_round_trip(outcome, method),
         mean_misleads(&outcome.response),
         rhythm(outcome, method),
+        periodic(outcome),
     ];
     found.into_iter().flatten()
 }
@@ -68,6 +69,11 @@ pub(super) fn mean_misleads(response: &Distribution) -> Option<Warning> {
     let (mean_ns, median_ns) = (response.mean_ns?, median(response)?);
     (response.count >= FEWEST_FOR_MEAN && mean_ns >= MISLEADING * median_ns.0 as f64)
         .then_some(Warning::MeanMisleads { mean_ns, median_ns })
+}
+
+fn periodic(outcome: &Outcome) -> Option<Warning> {
+    let closed = outcome.loop_kind == LoopKind::Closed;
+    outcome.periodic.map(|periodic| Warning::Periodic { periodic, closed })
 }
 
 fn rhythm(outcome: &Outcome, method: &Method) -> Option<Warning> {

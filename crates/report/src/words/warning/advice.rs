@@ -75,6 +75,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         | Warning::HalfRoundTrip
         | Warning::MeanMisleads { .. }
         | Warning::Rhythm { .. }
+        | Warning::Periodic { .. }
         | Warning::OneStreamOneCpu { .. } => read_otherwise(warning, command),
         Warning::Nagle { .. } => "remove --nagle, as most programs with small messages do (`netperf` needs -D)",
         Warning::Fragmented { whole_bytes, .. } => return Some(one_packet(whole_bytes.0, command)),
@@ -155,6 +156,7 @@ fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
             "double it to compare with other tools, or print whole round trips (`--full-rtt`)"
         }
         (Warning::Rhythm { .. }, _) => "use --poisson at the same rate",
+        (Warning::Periodic { .. }, _) => "look for what runs so often on either host, or on the path",
         (Warning::OneStreamOneCpu { .. }, _) => "try --streams 1,2,4, and --cores",
         _ => "compare median and tail separately",
     }

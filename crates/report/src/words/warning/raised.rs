@@ -40,6 +40,7 @@ pub fn raised_when(warning: &Warning) -> String {
         | Warning::HalfRoundTrip
         | Warning::MeanMisleads { .. }
         | Warning::Rhythm { .. }
+        | Warning::Periodic { .. }
         | Warning::OneStreamOneCpu { .. }
         | Warning::StartIncluded { .. } => of_reading(warning),
         Warning::NotSteady { .. }
@@ -128,6 +129,7 @@ fn of_reading(warning: &Warning) -> String {
             rhythm::STRONG,
             rhythm::CLEAR
         ),
+        Warning::Periodic { .. } => "Times that are at least twice the median, and clear of the spread, end at even distances in time, at most 5 % of the distance off, in most of the places where the next would. Were they dealt out by chance, so many in place would come up in less than one of two thousand runs, all distances tried counted. Of several threads the first one is looked at; a run of more than a million answers, of which not all are kept, is not.".to_owned(),
         Warning::OneStreamOneCpu { .. } => format!(
             "One stream is limited by the CPU of an end that may run on two or more: its thread, with its waits for a CPU, or a CPU of its host, was busy at least {} of the time.",
             percent(SATURATED)

@@ -26,7 +26,8 @@ impl fmt::Display for Line<'_> {
             | Warning::RateIsNotRoundTrip { .. }
             | Warning::HalfRoundTrip
             | Warning::MeanMisleads { .. }
-            | Warning::Rhythm { .. } => reading(self.0, f),
+            | Warning::Rhythm { .. }
+            | Warning::Periodic { .. } => reading(self.0, f),
             Warning::OneStreamOneCpu { .. } | Warning::StartIncluded { .. } | Warning::TooShort { .. } => {
                 of_stream(self.0, f)
             }
@@ -234,6 +235,10 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f,
                 "Times {lag} requests apart ({period_ns}) are similar (rank correlation {correlation:.2}). A delay is in step with the schedule"
             )
+        }
+        Warning::Periodic { periodic, closed } => {
+            write!(f, "{}", crate::words::periodic::seen(periodic))?;
+            if *closed { f.write_str(". A closed loop meets each only once: percentiles hide it") } else { Ok(()) }
         }
         _ => Ok(()),
     }

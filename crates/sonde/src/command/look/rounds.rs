@@ -8,8 +8,10 @@ use std::time::Duration;
 use endpoint::stop::Stop;
 use measure::event::Exchange;
 use measure::look::course::Course;
-use measure::look::{Leg, Sums};
+use measure::look::{Leg, Sums, together};
 use measure::method::{Method, Stop as StopAt};
+use measure::outcome::dark::Dark;
+use measure::outcome::periodic::Periodic;
 use measure::schedule;
 use measure::unit::Nanos;
 use measure::verdict::Warning;
@@ -117,6 +119,12 @@ impl Rounds {
     pub fn legs(&self) -> Vec<Leg> {
         let live = lock(&self.live);
         self.tracks.iter().zip(&live.courses).map(|(track, course)| track.leg(course)).collect()
+    }
+
+    /// When nobody answered, and what came back at even distances.
+    pub fn together(&self) -> (Option<Dark>, Option<Periodic>) {
+        let live = lock(&self.live);
+        (together::dark(&live.courses), together::periodic(&live.courses))
     }
 
     /// Hosts that were busy meanwhile, each once for each reason.

@@ -7,6 +7,7 @@ use crate::environment::{Disturbance, Environment, Interface};
 use crate::method::{Asked, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Settled, Traffic, Window};
 use crate::origin::{self, Origin};
 use crate::outcome::dark::Dark;
+use crate::outcome::periodic::Periodic;
 use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
 use crate::probes::{Kind, Probes};
 use crate::throughput::detail::{Detail, Processors};
@@ -48,6 +49,11 @@ pub(super) fn dark() -> Dark {
         unanswered: 3,
         due: Some(40_000),
     }
+}
+
+/// A tenth of each second.
+pub(super) fn each_second() -> Periodic {
+    Periodic { period_ns: Nanos::secs(1), longer_ns: Nanos::millis(100), count: 9 }
 }
 
 impl Case {

@@ -1,0 +1,166 @@
+//! The exchanges of all legs side by side in time: when nobody answered, and what comes back at even distances.
+
+use super::course::{Course, Exchanged};
+use crate::event::Fate;
+use crate::method::LoopKind;
+use crate::outcome::dark::Dark;
+use crate::outcome::periodic::Periodic;
+use crate::recorder::{Recorder, Sequence};
+use crate::statistics::dark;
+use crate::statistics::periodic::{self, Taken, excess_above};
+use crate::statistics::quantile::Ranked;
+use crate::unit::Instant;
+
+/// The time in which no leg got a reply, of those that get any; `None` where chance explains it.
+pub fn dark(courses: &[Course]) -> Option<Dark> {
+    let answering = courses.iter().filter(|course| course.median().is_some());
+    let mut asked: Vec<&Exchanged> = answering.flat_map(Course::rounds).collect();
+    asked.sort_unstable_by_key(|asked| asked.received().unwrap_or(asked.sent));
+    let began = asked.iter().map(|asked| asked.sent).min()?;
+    let end = asked.iter().map(|asked| asked.received().unwrap_or(asked.sent)).max()?;
+    let mut recorder = Recorder::new(LoopKind::Open, 0);
+    recorder.begin(began, None);
+    for (sent, received) in asked.iter().filter_map(|asked| Some((asked.sent, asked.received()?))) {
+        recorder.answered_as_scheduled(sent, sent, received);
+    }
+    // What was asked in a gap is counted there once the gap is known.
+    let (lost, mut sequence) = (asked.iter().filter(|asked| asked.lost), Sequence::default());
+    for (seq, asked) in (0..).zip(lost) {
+        recorder.ended(Fate::Lost, &mut sequence, seq, None);
+        recorder.unanswered(asked.sent);
+    }
+    dark::dark(&recorder.finish(end))
+}
+
+/// The period of the long times of all legs. A connection is long by its own times: one that is always slow goes another way.
+pub fn periodic(courses: &[Course]) -> Option<Periodic> {
+    let mut taken: Vec<Taken> = Vec::new();
+    let mut lane = 0;
+    for course in courses {
+        let flows = course.rounds().map(|asked| asked.flow + 1).max().unwrap_or(0);
+        for flow in 0..flows {
+            let times = || {
+                course.rounds().filter(|asked| asked.flow == flow).filter_map(|asked| Some((asked.sent, asked.rtt?)))
+            };
+            let ranked = Ranked::exact(times().map(|(_, rtt)| rtt.0).collect());
+            let Some((median, third)) = ranked.quantile(0.5).zip(ranked.quantile(0.75)) else { continue };
+            let excess = excess_above(median, third);
+            if times().any(|(_, rtt)| excess(rtt.0) > 0) {
+                let of = |(Instant(from), rtt): (Instant, crate::unit::Nanos)| Taken {
+                    lane,
+                    from,
+                    took: rtt.0,
+                    excess: excess(rtt.0),
+                };
+                taken.extend(times().map(of));
+                lane += 1;
+            }
+        }
+    }
+    let (first, last) = (taken.iter().map(|taken| taken.from).min()?, taken.iter().map(|taken| taken.from).max()?);
+    periodic::periodic(&taken, (last - first) as f64 / taken.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+
+    use super::*;
+    use crate::event::Exchange;
+    use crate::unit::Nanos;
+
+    const SECOND: u64 = 1_000_000_000;
+    const ROUND: u64 = 100_000_000;
+
+    /// Four legs, one that asks a kernel, of a path and programs that answer at an instant as `reply` says: after how long, if ever.
+    fn look(rng: &mut Rng, seconds: u64, reply: impl Fn(u64, bool) -> Option<u64>) -> Vec<Course> {
+        let phases: Vec<u64> = (0..4).map(|leg| leg * 25_000_000 + rng.u64(0..3_000_000)).collect();
+        let leg = |(leg, phase): (usize, &u64)| {
+            let mut course = Course::new(Nanos(ROUND));
+            for round in 0..seconds * SECOND / ROUND {
+                let sent = SECOND + round * ROUND + phase;
+                let usual = 100_000 + rng.u64(0..30_000);
+                let took = reply(sent + usual, leg == 0).map(|more| usual + more).filter(|took| *took < SECOND);
+                let received = took.map(|took| Instant(sent + took));
+                let fate = if received.is_some() { Fate::Answered } else { Fate::Lost };
+                let (intended, sent) = (Some(Instant(sent)), Some(Instant(sent)));
+                course.take(&Exchange { flow: 0, seq: round, intended, sent, received, fate }, (round % 4) as u32);
+            }
+            course
+        };
+        phases.iter().enumerate().map(leg).collect()
+    }
+
+    /// A program that is stopped from `start` on for a tenth of each second.
+    fn stopped(start: u64) -> impl Fn(u64, bool) -> Option<u64> {
+        move |at, kernel| {
+            let into = (at + SECOND - start % SECOND) % SECOND;
+            Some(if kernel { 0 } else { ROUND.saturating_sub(into) })
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_stopped_each_second_is_found() {
+        let found = |seconds| {
+            let is = |found: Periodic| found.period_ns.0.abs_diff(SECOND) < SECOND / 50;
+            (0..40)
+                .filter(|seed| {
+                    let rng = &mut Rng::with_seed(*seed);
+                    let start = rng.u64(0..SECOND);
+                    periodic(&look(rng, seconds, stopped(start))).is_some_and(is)
+                })
+                .count()
+        };
+        assert!(found(10) >= 38, "{} of 40", found(10));
+    }
+
+    #[test]
+    fn what_comes_by_chance_has_no_period() {
+        let wrong = (0..2_000).filter(|seed| {
+            let rng = &mut Rng::with_seed(*seed);
+            let stops: Vec<u64> = (0..3 + seed % 20).map(|_| rng.u64(SECOND..11 * SECOND)).collect();
+            let length = if seed % 2 == 0 { ROUND } else { 3_000_000 };
+            let reply = |at: u64, kernel: bool| {
+                let met = stops
+                    .iter()
+                    .map(|stop| (stop + length).saturating_sub(at))
+                    .filter(|more| (1..=length).contains(more))
+                    .max();
+                Some(if kernel { 0 } else { met.unwrap_or(0) })
+            };
+            periodic(&look(rng, 10, reply)).is_some()
+        });
+        assert!(wrong.count() <= 1);
+    }
+
+    #[test]
+    fn a_slow_connection_has_no_period() {
+        let mut courses = look(&mut Rng::with_seed(1), 10, |_, _| Some(0));
+        for asked in courses.iter_mut().flat_map(|course| course.rounds.values_mut()).filter(|asked| asked.flow == 2) {
+            asked.rtt = asked.rtt.map(|rtt| Nanos(10 * rtt.0));
+        }
+        assert_eq!(periodic(&courses), None);
+    }
+
+    #[test]
+    fn where_nobody_answers_for_two_seconds_the_look_is_dark() {
+        let from_to = |from: u64, to: u64| {
+            look(&mut Rng::with_seed(2), 5, move |at, _| (!(from * SECOND..to * SECOND).contains(&at)).then_some(0))
+        };
+        let found = dark(&from_to(3, 5)).expect("dark");
+        assert!((found.share - 0.4).abs() < 0.02 && !found.to_the_end, "{found:?}");
+        assert_eq!((found.spells, found.unanswered), (1, 80));
+        assert!(dark(&from_to(4, 9)).is_some_and(|found| found.to_the_end));
+    }
+
+    #[test]
+    fn loss_by_chance_and_a_leg_that_is_silent_are_not_dark() {
+        let wrong = (0..500).filter(|seed| {
+            let rng = &mut Rng::with_seed(*seed);
+            let losses: Vec<bool> = (0..1 << 16).map(|_| rng.f64() < 0.2).collect();
+            dark(&look(rng, 5, |at, _| (!losses[(at / 1_000) as usize % losses.len()]).then_some(0))).is_some()
+        });
+        assert!(wrong.count() <= 1);
+        assert_eq!(dark(&look(&mut Rng::with_seed(3), 5, |at, kernel| (kernel || at < 3 * SECOND).then_some(0))), None);
+    }
+}

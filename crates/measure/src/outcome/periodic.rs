@@ -1,0 +1,17 @@
+//! Long times of a run that come back at even distances in time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Nanos;
+
+/// Long times that come back at even distances, whatever the schedule of the requests is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Periodic {
+    /// From one to the next, nanoseconds, mean.
+    pub period_ns: Nanos,
+    /// By how much the longest exchange of each takes longer than the median, nanoseconds, median.
+    pub longer_ns: Nanos,
+    /// How many were seen that keep the period, a count.
+    pub count: u64,
+}
