@@ -38,6 +38,7 @@ fn measured(asked: &Asked, address: SocketAddr) -> Finding {
         target: Some(Target { host: address.ip().to_string(), address }),
         protocol: Protocol::Native,
         key: None,
+        one_will_do: false,
         samples: false,
         interval: INTERVAL,
         program: PROGRAM.into(),

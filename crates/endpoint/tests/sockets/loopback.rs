@@ -32,6 +32,7 @@ fn task(asked: &Asked, target: Option<SocketAddr>) -> Task {
         target: target.map(|address| Target { host: address.ip().to_string(), address }),
         protocol: Protocol::Native,
         key: None,
+        one_will_do: false,
         samples: false,
         interval: INTERVAL,
         program: PROGRAM.into(),

@@ -47,6 +47,7 @@ fn task(asked: &Asked, address: SocketAddr, key: Option<Key>) -> Task {
         target: Some(Target { host: address.ip().to_string(), address }),
         protocol: Protocol::Stamp { key, clocks_agree: None },
         key: None,
+        one_will_do: false,
         samples: false,
         interval: INTERVAL,
         program: "sonde test".into(),
