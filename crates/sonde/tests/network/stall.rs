@@ -91,7 +91,8 @@ fn what_comes_back_at_even_distances_is_told(window: &str, period: u64) {
     let record = scene.record(&[&[target.as_str()], &words[..]].concat());
     let found = number(&record, "/outcome/periodic/period_ns");
     assert!(found.abs_diff(period * MILLI) < 10 * MILLI, "{}", record["outcome"]["periodic"]);
-    assert!((8..=10).contains(&number(&record, "/outcome/periodic/count")), "{}", record["outcome"]["periodic"]);
+    // Stalls that chance moved out of place are not counted.
+    assert!((6..=10).contains(&number(&record, "/outcome/periodic/count")), "{}", record["outcome"]["periodic"]);
     assert!(number(&record, "/outcome/periodic/longer_ns").abs_diff(50 * MILLI) < 10 * MILLI);
     let warnings = record["warnings"].as_array().expect("warnings");
     assert!(warnings.iter().any(|warning| warning["kind"] == "periodic"), "{warnings:?}");
