@@ -9,7 +9,8 @@ use crate::lab::scene::{Lab, PATIENCE, User, left, name, put, said, sonde};
 
 /// The mean round trip of three echoes, in milliseconds.
 fn echo(lab: &Lab<'_>, from: &str, to: &str) -> f64 {
-    let output = lab.on(from, &["ping", "-n", "-c", "3", "-i", "0.05", "-W", "5", to]).output().unwrap();
+    // Without a deadline ping waits for two round trips after its last request, whatever -W says.
+    let output = lab.on(from, &["ping", "-n", "-c", "3", "-i", "0.05", "-w", "10", to]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("3 received"), "{from} to {to}: {text}");
     text.rsplit('/').nth(2).unwrap().parse().unwrap()

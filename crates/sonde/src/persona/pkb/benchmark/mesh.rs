@@ -12,10 +12,10 @@ pub fn wanted(flags: &Flags) -> Wanted {
     let connections = flags.count("num_connections").unwrap_or(1);
     let seconds = u64::from(flags.count("duration_in_seconds").unwrap_or(10));
     let metadata = [("number_machines", hosts.to_string()), ("number_connections", connections.to_string())];
-    let several = |option: &str| if connections > 1 { format!(" --{option} {connections}") } else { String::new() };
+    let streams = if connections > 1 { format!(" --streams {connections}") } else { String::new() };
     // Here netperf is left its own size of a send: that of a socket's send buffer as Linux makes it.
-    let rr = format!("rtt --tcp --size 1 --nagle{} --time {seconds}s --warm-up 0", several("connections"));
-    let stream = format!("throughput --tcp --size 16384 --nagle --no-test{} --time {seconds}s", several("streams"));
+    let rr = format!("rtt --tcp --size 1 --nagle --connections {connections} --time {seconds}s --warm-up 0");
+    let stream = format!("throughput --tcp --size 16384 --nagle --no-test{streams} --time {seconds}s");
     let tests = vec![
         test("TCP_RR", rr, Metrics::MeshLatency, &metadata, seconds),
         test("TCP_STREAM", stream, Metrics::MeshThroughput, &metadata, seconds),

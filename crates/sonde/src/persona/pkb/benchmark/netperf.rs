@@ -87,7 +87,8 @@ impl Common {
             "UDP_STREAM" => format!("throughput --udp --size {} --no-test", self.udp_send),
             _ => format!("throughput --tcp --size {} --nagle --no-test", self.tcp_send),
         };
-        if streams > 1 {
+        // netperf exchanges over one connection, where we would take several in turn.
+        if streams > 1 || command.starts_with("rtt") && name != "TCP_CRR" {
             let _ = write!(command, " --{} {streams}", if is_stream { "streams" } else { "connections" });
         }
         if let Some(cpus) = &self.cpus {
