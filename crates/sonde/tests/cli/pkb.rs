@@ -30,7 +30,10 @@ fn a_plan_is_printed_before_anything_is_done() {
         ["pkb", "--benchmarks=netperf", "--static_vm_file=hosts.json", "--netperf_benchmarks=TCP_RR", "--dry_run"];
     let printed = sonde_in(folder.path(), &words).assert().success().stderr("").get_output().stdout.clone();
     let printed = String::from_utf8(printed).unwrap();
-    let says = ["to = \"perf@192.0.2.1\"", "command = \"rtt --tcp --size 1 --nagle --connections 1 --time 60s --warm-up 60s\""];
+    let says = [
+        "to = \"perf@192.0.2.1\"",
+        "command = \"rtt --tcp --size 1 --nagle --connections 1 --time 60s --warm-up 60s\"",
+    ];
     assert!(says.iter().all(|says| printed.contains(says)), "{printed}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was made");
 }
