@@ -2,15 +2,13 @@
 
 use logbook::record::{Question, Record};
 use measure::method::{Carrier, Exchange, Traffic};
+use measure::outcome::Outcome;
 use measure::outcome::flows::{Between, FlowGroup, Flows};
-use measure::outcome::{Outcome, Steady};
-use measure::statistics::connections::FEWEST;
 use measure::unit::{Nanos, grouped};
 
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::LABEL;
-use crate::words::warning::disturbed;
 
 /// Groups have letters; of more than these the last ones are told by their number.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -28,7 +26,7 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
         return;
     };
     let label = Piece::new("flows", Tone::Faint);
-    page.items(INDENT, &label, LABEL, &[summary(flows, outcome, record)]);
+    page.items(INDENT, &label, LABEL, &[summary(flows, record)]);
     if let Some(groups) = flows.groups.as_ref().filter(|groups| groups.len() > 1) {
         let rows: Vec<Vec<Piece>> =
             groups.iter().enumerate().map(|(place, group)| row(place, group).map(Piece::from).to_vec()).collect();
@@ -70,8 +68,8 @@ fn alone(outcome: &Outcome, record: &Record) -> Option<String> {
     Some(format!("one connection{port}: another one may take another path, queue or CPU → --flows 8"))
 }
 
-/// `8 connections: no difference of 2 µs or more shown; p50 of each 13.8 µs to 15.2 µs, of another run 13.5 µs to 15.3 µs (95 %)`.
-fn summary(flows: &Flows, outcome: &Outcome, record: &Record) -> String {
+/// `8 connections: no difference of 2 µs or more shown; p50 of each 13.8 µs to 15.2 µs`.
+fn summary(flows: &Flows, record: &Record) -> String {
     let count = flows.each.len();
     let least = Nanos(flows.least_ns.round() as u64);
     let told = match &flows.groups {
@@ -86,20 +84,7 @@ fn summary(flows: &Flows, outcome: &Outcome, record: &Record) -> String {
     };
     let range = medians(flows);
     let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low} to {high}"));
-    let again = another_run(flows, outcome, record)
-        .map_or_else(String::new, |again| format!(", of another run {again} (95 %)"));
-    format!("{count} connections: {told}{range}{again}")
-}
-
-/// Between which times the median of another run lies, over other connections, at a time like this: of enough connections that are alike, in
-/// a run that is steady, between hosts that had nothing else to do.
-fn another_run(flows: &Flows, outcome: &Outcome, record: &Record) -> Option<String> {
-    let alike = flows.groups.as_ref().is_some_and(|groups| groups.len() == 1) && are_alike(flows);
-    let undisturbed = [true, false].iter().all(|ours| disturbed(&record.warnings, *ours).is_none());
-    let steady = undisturbed && matches!(outcome.steady, Steady::Settled { .. });
-    let median = outcome.response.quantiles.iter().find(|quantile| quantile.q == 0.5)?;
-    let (low, high) = median.low_ns.zip(median.high_ns).filter(|_| alike && steady && flows.each.len() >= FEWEST)?;
-    Some(format!("{low} to {high}"))
+    format!("{count} connections: {told}{range}")
 }
 
 /// The least and the largest median of a connection.
