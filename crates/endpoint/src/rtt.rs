@@ -54,7 +54,7 @@ pub struct Task {
     pub protocol: Protocol,
     /// The key that the reflector wants.
     pub key: Option<Key>,
-    /// Whether the reflector may have it over one connection: nobody said how many, and it admits no more, or spins, so that those of its
+    /// True where one connection will do for the reflector: nobody said how many, and it admits no more, or spins, so that those of its
     /// threads that wait for their turn would take the processors from the one that answers.
     pub one_will_do: bool,
     /// Whether every exchange is told as an event.

@@ -136,7 +136,7 @@ impl Asked {
         Self { in_turn: self.in_turn || usual && unsaid && !alone, ..self }
     }
 
-    /// Whether nobody said over how many connections.
+    /// True where nobody said over how many connections.
     pub fn leaves_connections(&self) -> bool {
         self.in_turn && self.connections.is_none()
     }

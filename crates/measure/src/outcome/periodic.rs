@@ -12,6 +12,6 @@ pub struct Periodic {
     pub period_ns: Nanos,
     /// By how much the longest exchange of each takes longer than the median, nanoseconds, median.
     pub longer_ns: Nanos,
-    /// How many were seen that keep the period, a count.
+    /// Long times that keep the period, a count.
     pub count: u64,
 }

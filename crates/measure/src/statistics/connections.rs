@@ -1,4 +1,4 @@
-//! How much values are worth that came over several connections: another run draws other ones.
+//! The worth of values that came over several connections: others would have been drawn as well.
 //!
 //! Values of one connection share its path, queue and processor, so n of them say less of another connection than n of as many. The
 //! variance of a share or a mean over all is that between the connections, whatever goes on within each (Cochran 1977, section 9;

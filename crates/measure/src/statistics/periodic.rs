@@ -23,7 +23,7 @@ const COVERED: f64 = 0.6;
 const LASTING: f64 = 0.5;
 /// Halvings of the longest excess.
 const LEVELS: u32 = 12;
-/// Of more events none is taken to start from: they are no longer rare.
+/// Events of a level at the most: more are no longer rare.
 const MOST: usize = 1_024;
 /// A distance is that of an event and one of so many behind it: others may come in between.
 const NEIGHBOURS: usize = 4;
@@ -40,7 +40,7 @@ pub struct Taken {
     pub lane: u32,
     /// The instant at which it was due, nanoseconds.
     pub from: u64,
-    /// How long it took, nanoseconds.
+    /// Its duration, nanoseconds.
     pub took: u64,
     /// By how much that is longer than usual, nanoseconds; 0 where it is not long.
     pub excess: u64,

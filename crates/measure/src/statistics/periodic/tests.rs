@@ -42,7 +42,7 @@ fn answered(at: u64, stops: &[Span]) -> u64 {
     at
 }
 
-/// What is told of a closed loop that asks `every` so often, or when it can; each takes `trip`, and what it meets of `stops`.
+/// The period told of a closed loop that asks `every` so often, or when it can; each takes `trip`, and what it meets of `stops`.
 fn closed(seconds: u64, every: u64, keep: usize, stops: &[Span], mut trip: impl FnMut(u64) -> u64) -> Option<Periodic> {
     let mut recorder = Recorder::new(LoopKind::Closed, keep);
     recorder.begin(Instant(0), None);
@@ -85,7 +85,7 @@ fn found(recorder: Recorder, end: u64, asked: &Asked) -> Option<Periodic> {
     summarise(&recorder.finish(Instant(end)), &method, Extra::default()).periodic
 }
 
-/// How many of `trials` tell a period within 2 % of this one.
+/// The number of `trials` that tell a period within 2 % of this one.
 fn right(trials: u64, period: u64, mut run: impl FnMut(&mut Rng) -> Option<Periodic>) -> u64 {
     let is = |found: Periodic| (found.period_ns.0 as f64 / period as f64 - 1.0).abs() < 0.02;
     (0..trials).filter(|seed| run(&mut Rng::with_seed(*seed)).is_some_and(is)).count() as u64
