@@ -20,6 +20,7 @@ use crate::comparison::{Interval, Word};
 use crate::method::{Carrier, Method};
 use crate::origin::Origin;
 use crate::outcome::Quantile;
+use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
 use crate::reach::{PortFinding, Seen, Service};
@@ -55,10 +56,13 @@ pub struct Look {
     /// The time in which nobody answered, of those that answer at other times; absent where there was none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dark: Option<Dark>,
+    /// A part of the time in which the reference took another time, and others with it; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
     /// Long times of all rows that come back at even distances; absent where there were none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub periodic: Option<Periodic>,
-    /// Hosts that were busy meanwhile, or kept from running.
+    /// Hosts that were busy meanwhile, kept from running, on one CPU, or with a slow clock.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// How long it took, looking the name up included, nanoseconds.
@@ -100,6 +104,9 @@ pub struct Leg {
     pub peer_ns: Option<Nanos>,
     /// What was left of the time to live of our packets there, a number of hops; absent where nobody told.
     pub ttl: Option<u8>,
+    /// The time in which it got no reply while others did; absent where there was none that chance does not explain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dark: Option<Dark>,
     /// The exchanges in the order of their rounds.
     pub exchanges: Vec<Timed>,
 }
@@ -271,6 +278,11 @@ pub enum Subject {
         /// Which, a number from 0.
         leg: u32,
     },
+    /// Lost requests of a leg, held against those of the others.
+    Losses {
+        /// Which, a number from 0.
+        leg: u32,
+    },
     /// Exchanges back to back, held against those of the rounds.
     Burst {
         /// Which, a number from 0.
@@ -306,8 +318,12 @@ pub enum Cause {
     SlowIcmp,
     /// Connections that differ in their ports alone take different times: several paths, or queues, share them out.
     Flow,
-    /// Another box than the host refuses.
+    /// Another box than the one that accepts connections refuses.
     AnotherHop,
+    /// Something nearer than the host accepts connections, as a proxy does; or handshakes take a shorter path than echo and program.
+    NearerHandshake,
+    /// It loses, while nothing else on that host does: not the path alone, but a limit, a filter or a program.
+    LosesAlone,
     /// It is filtered: by a firewall, or by the host itself.
     Filtered,
     /// The interval: what has not run for a while takes longer.
@@ -331,7 +347,11 @@ impl fmt::Display for Cause {
             Self::NobodyWoken => "the kernel answers, and no program is woken",
             Self::SlowIcmp => "ICMP takes another, slower path than TCP, or a nearer box answers TCP",
             Self::Flow => "connections to the same port differ",
-            Self::AnotherHop => "another box than the host refuses",
+            Self::AnotherHop => "another box than the one that accepts connections refuses",
+            Self::NearerHandshake => {
+                "something nearer than the host accepts connections, or handshakes take a shorter path"
+            }
+            Self::LosesAlone => "no other protocol lost anything: a limit or a filter for it, or its program",
             Self::Filtered => "filtered by a firewall, or by the host itself",
             Self::Interval => "only the interval differs, and what has not run for a while takes longer",
             Self::Address => "another way leads to that address",

@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::Segment;
+use crate::answer::{Flags, Segment};
 use crate::unit::Nanos;
 
 /// Fewer answers of either kind than this accuse nobody: paths of several lengths lead to many a host.
@@ -40,6 +40,9 @@ pub struct Origin {
     pub compared_port: Option<u16>,
     /// Answers that are in question.
     pub questioned: u64,
+    /// True where those accept connections too: then the question is whether one box answers both ports.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub both_accept: bool,
     /// Answers of the port where connections are accepted.
     pub accepted: u64,
     /// The verdict.
@@ -53,7 +56,7 @@ pub struct Origin {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Not the host that accepts connections: what came cannot be its own.
+    /// Another box than the one that accepts connections at the compared port: what came cannot be its own.
     AnotherHop,
     /// The host or somebody who answers in its place: both fit what was seen.
     NotShown,
@@ -141,9 +144,10 @@ pub enum Counting {
 /// connections are accepted.
 pub fn judge(compared_port: Option<u16>, accepted: &[Sight], questioned: &[Sight]) -> Origin {
     let enough = accepted.len() >= LEAST && questioned.len() >= LEAST;
+    let both_accept = !questioned.is_empty() && questioned.iter().all(|sight| sight.segment.flags.has(Flags::SYN));
     let traits: Vec<Finding> = if enough {
         let found = [ttl(accepted, questioned), ip_id(accepted, questioned)];
-        let rest = [dont_fragment(accepted, questioned), time(accepted, questioned)];
+        let rest = [dont_fragment(accepted, questioned), time(accepted, questioned, both_accept)];
         found.into_iter().chain(rest).flatten().collect()
     } else {
         Vec::new()
@@ -152,6 +156,7 @@ pub fn judge(compared_port: Option<u16>, accepted: &[Sight], questioned: &[Sight
     Origin {
         compared_port,
         questioned: questioned.len() as u64,
+        both_accept,
         accepted: accepted.len() as u64,
         verdict: if impossible { Verdict::AnotherHop } else { Verdict::NotShown },
         traits,
@@ -225,8 +230,8 @@ fn dont_fragment(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
     Some(Finding { fit, of: Trait::DontFragment { host, theirs } })
 }
 
-/// Faster than the host ever was is somebody nearer. Slower it may be itself: resets are limited and made on slow paths.
-fn time(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
+/// Faster than the host ever was is somebody nearer. Slower it may be itself: resets are limited and made on slow paths; acceptances are not.
+fn time(accepted: &[Sight], questioned: &[Sight], both_accept: bool) -> Option<Finding> {
     let of = |sights: &[Sight]| {
         let mut times: Vec<Nanos> = sights.iter().filter_map(|sight| sight.round_trip).collect();
         times.sort_unstable();
@@ -235,7 +240,11 @@ fn time(accepted: &[Sight], questioned: &[Sight]) -> Option<Finding> {
     let (host, theirs) = (of(accepted)?, of(questioned)?);
     let at = |times: &[Nanos], quarters: usize| times[(times.len() * quarters / 4).min(times.len() - 1)];
     let host_min_ns = host[0];
-    let nearer = at(&theirs, 3).0 < host_min_ns.0 / 2 && at(&theirs, 3).0 + CLEAR.0 < host_min_ns.0;
+    let is_nearer = |one: &[Nanos], other: &[Nanos]| {
+        let (third, min) = (at(one, 3).0, other[0].0);
+        third < min / 2 && third + CLEAR.0 < min
+    };
+    let nearer = is_nearer(&theirs, &host) || both_accept && is_nearer(&host, &theirs);
     let slower = at(&theirs, 1).0 > at(&host, 3).0.saturating_mul(3).saturating_add(CLEAR.0);
     let fit = match (nearer, slower) {
         (true, _) => Fit::Impossible,
@@ -264,15 +273,17 @@ impl fmt::Display for Trait {
         match self {
             Self::Ttl { host, theirs, outside: 0 } if host == theirs => write!(f, "TTL {}", span(*host)),
             Self::Ttl { host, theirs, .. } => {
-                write!(f, "TTL {} where the host's own answers have {}", span(*theirs), span(*host))
+                write!(f, "TTL {} where those of the other port have {}", span(*theirs), span(*host))
             }
             Self::IpId { host, theirs } if host == theirs => write!(f, "IP id {host}"),
-            Self::IpId { host, theirs } => write!(f, "IP id {theirs} where the host's is {host}"),
+            Self::IpId { host, theirs } => write!(f, "IP id {theirs} where that of the other port is {host}"),
             Self::DontFragment { host, theirs } if host == theirs => write!(f, "DF {}", bit(*host)),
-            Self::DontFragment { host, theirs } => write!(f, "DF {} where the host's is {}", bit(*theirs), bit(*host)),
+            Self::DontFragment { host, theirs } => {
+                write!(f, "DF {} where that of the other port is {}", bit(*theirs), bit(*host))
+            }
             Self::Time { host_min_ns, host_median_ns, their_median_ns } => write!(
                 f,
-                "median round trip {their_median_ns} where the host's is {host_median_ns} and never below {host_min_ns}"
+                "median round trip {their_median_ns} where that of the other port is {host_median_ns} and never below {host_min_ns}"
             ),
         }
     }
@@ -287,7 +298,10 @@ impl fmt::Display for Origin {
         };
         let (against, otherwise, same) = (told(Fit::Impossible), told(Fit::Otherwise), told(Fit::Same));
         match self.verdict {
-            Verdict::AnotherHop => write!(f, "probably another hop: {against}"),
+            Verdict::AnotherHop => match self.compared_port {
+                Some(port) => write!(f, "probably another box than at port {port}: {against}"),
+                None => write!(f, "probably another box: {against}"),
+            },
             Verdict::NotShown if self.compared_port.is_none() => f.write_str(
                 "who answered is not shown: no port of the host where connections are accepted was compared",
             ),
@@ -298,7 +312,7 @@ impl fmt::Display for Origin {
             ),
             Verdict::NotShown if otherwise.is_empty() => write!(
                 f,
-                "who answered is not shown: consistent with the host's kernel in all that was compared ({same}), and so would be a box that copies it"
+                "who answered is not shown: like the host that accepts connections in all that was compared ({same}), and so would be a box that copies it"
             ),
             Verdict::NotShown => {
                 write!(f, "who answered is not shown: {otherwise}, which proves nothing, for a host may do so")
@@ -312,7 +326,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
-    use crate::answer::{Flags, Options};
+    use crate::answer::Options;
 
     fn sight(order: u64, ttl: u8, ip_id: u16, round_trip: Nanos) -> Sight {
         let segment = Segment {
@@ -358,12 +372,12 @@ mod tests {
         assert!(text.contains("TTL 63") && text.contains("IP id always 0"), "{text}");
     }
 
-    #[test_case(64, "TTL 64 where the host's own answers have 63"; "nearer by a hop")]
+    #[test_case(64, "TTL 64 where those of the other port have 63"; "nearer by a hop")]
     #[test_case(250, "TTL 250 where"; "another start, and another distance")]
     fn resets_of_another_ttl_come_from_another_hop(ttl: u8, evidence: &str) {
         let origin = judge(Some(80), &host(20), &answers(20, true, |_| (ttl, 0, Nanos::micros(300))));
         assert_eq!(origin.verdict, Verdict::AnotherHop);
-        assert!(origin.to_string().starts_with("probably another hop: ") && origin.to_string().contains(evidence));
+        assert!(origin.to_string().starts_with("probably another box than at port 80: ") && origin.to_string().contains(evidence));
     }
 
     #[test]
@@ -398,6 +412,24 @@ mod tests {
         assert_eq!(two_counters.verdict, Verdict::AnotherHop, "{two_counters}");
         let zeros = judge(Some(80), &rising(100, false), &answers(20, true, |_| (63, 0, Nanos::micros(300))));
         assert_eq!(zeros.verdict, Verdict::NotShown, "a host may leave it 0");
+    }
+
+    #[test_case(64, Nanos::micros(120), true; "a nearer box")]
+    #[test_case(63, Nanos::millis(21), false; "the same")]
+    fn of_two_ports_that_accept_one_may_be_a_box_s(ttl: u8, time: Nanos, other: bool) {
+        let accepts = |mut sights: Vec<Sight>| {
+            for sight in &mut sights {
+                sight.segment.flags = Flags::SYN.with(Flags::ACK);
+            }
+            sights
+        };
+        let far = accepts(answers(50, false, |place| (63, 0, Nanos::millis(20 + place % 3))));
+        let near = accepts(answers(50, true, move |_| (ttl, 0, time)));
+        for (accepted, questioned) in [(&far, &near), (&near, &far)] {
+            let origin = judge(Some(443), accepted, questioned);
+            assert!(origin.both_accept);
+            assert_eq!(origin.verdict == Verdict::AnotherHop, other, "{origin}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Made from a [`crate::recorder::Recording`] by [`crate::statistics`]. Every field is data; what a reader must be
 //! warned of is in [`crate::verdict`].
 
+pub mod change;
 pub mod dark;
 pub mod flows;
 pub mod hops;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Counts, Second};
 use crate::method::{BatchBy, LoopKind};
 use crate::unit::{Bytes, Nanos};
+use change::Change;
 use dark::Dark;
 use flows::Flows;
 use hops::Hops;
@@ -75,6 +77,9 @@ pub struct Outcome {
     /// cannot be told (thinned: more than a million answers).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub periodic: Option<Periodic>,
+    /// A part of the run at another level; absent where there was none, or it cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
     /// The seconds, all threads together.
     pub seconds: Vec<Second>,
     /// How the response times of each stretch of the run were distributed; absent where none were kept.

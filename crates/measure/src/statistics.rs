@@ -1,5 +1,6 @@
 //! What the recorded numbers mean and how sure they are.
 
+pub mod change;
 pub mod connections;
 pub mod correlation;
 pub mod dark;

@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::method::{BatchBy, Carrier};
+use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
 use crate::unit::{Bytes, Nanos};
@@ -89,6 +90,11 @@ pub enum Warning {
         periodic: Periodic,
         /// Whether the loop was closed, and so met each of them once, however long it lasted.
         closed: bool,
+    },
+    /// For a part of the run exchanges took another time than for the rest.
+    Changed {
+        /// When, and both levels.
+        change: Change,
     },
     /// One stream kept one CPU of an end busy where that end has more: another stream might have had more through.
     OneStreamOneCpu {

@@ -139,9 +139,17 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
     format!("{}{sent}, {lost}{times}: {subject}", dark(outcome))
 }
 
-/// `No reply for 3.01 s (60 % of the time), from 2 s to the end. Otherwise: `, before what is said of the replies.
+/// `No reply for 3.01 s (60 % of the time), from 2 s to the end (8 of 90 lost). Otherwise: `, before what is said of the replies.
 fn dark(outcome: &Outcome) -> String {
-    outcome.dark.as_ref().map_or_else(String::new, |dark| format!("{}. Otherwise: ", words::dark::seen(dark)))
+    let Some(dark) = &outcome.dark else { return String::new() };
+    let lost = if all_in_the_dark(outcome) { format!(" ({})", losses_of_all(outcome)) } else { String::new() };
+    format!("{}{lost}. Otherwise: ", words::dark::seen(dark))
+}
+
+/// Whether nothing was lost but what left while nobody answered.
+fn all_in_the_dark(outcome: &Outcome) -> bool {
+    let gone = outcome.counts.lost + outcome.counts.late;
+    gone > 0 && outcome.dark.is_some_and(|dark| dark.unanswered >= gone)
 }
 
 /// `. One way: 1.28 µs to the peer, 11.2 µs back (p50, each ± 5.21 µs).` `None` where the clocks do not tell.
@@ -219,6 +227,9 @@ fn times(outcome: &Outcome, method: &Method) -> String {
     {
         return by_connection(groups, name);
     }
+    if let Some(change) = &outcome.change {
+        return format!("{name}{}", words::change::seen(change));
+    }
     let at = |q: f64| quantile(response, q);
     match (at(0.5), at(0.99), response.min_ns, response.max_ns) {
         (Some(p50), Some(p99), ..) => format!("{name}p50 {p50}, p99 {p99}"),
@@ -250,21 +261,26 @@ const NONE_LOST: &str = "0 lost";
 
 /// `0 lost`, `40 lost and 20 late of 10 000 (0.6 %)`, and requests with other results.
 fn losses(outcome: &Outcome) -> String {
-    let (counts, loss) = (&outcome.counts, &outcome.loss);
-    let share = loss.ratio.map_or_else(String::new, |ratio| format!(" ({})", number::percent(ratio)));
-    let (lost, late, of) = (grouped(counts.lost), grouped(counts.late), grouped(counts.scheduled));
-    let mut text = match (counts.lost, counts.late) {
-        (0, 0) => NONE_LOST.to_owned(),
-        (_, 0) => format!("{lost} of {of} lost{share}"),
-        (0, _) => format!("{late} of {of} late{share}"),
-        _ => format!("{lost} lost and {late} late of {of}{share}"),
-    };
+    let counts = &outcome.counts;
+    let mut text = if all_in_the_dark(outcome) { NONE_LOST.to_owned() } else { losses_of_all(outcome) };
     for (count, name) in [(counts.refused, "refused"), (counts.corrupt, "corrupt"), (counts.send_failed, "not sent")] {
         if count > 0 {
             let _ = write!(text, ", {} {name}", grouped(count));
         }
     }
     text
+}
+
+fn losses_of_all(outcome: &Outcome) -> String {
+    let (counts, loss) = (&outcome.counts, &outcome.loss);
+    let share = loss.ratio.map_or_else(String::new, |ratio| format!(" ({})", number::percent(ratio)));
+    let (lost, late, of) = (grouped(counts.lost), grouped(counts.late), grouped(counts.scheduled));
+    match (counts.lost, counts.late) {
+        (0, 0) => NONE_LOST.to_owned(),
+        (_, 0) => format!("{lost} of {of} lost{share}"),
+        (0, _) => format!("{late} of {of} late{share}"),
+        _ => format!("{lost} lost and {late} late of {of}{share}"),
+    }
 }
 
 /// The same of a load: messages and replies apart, where the peer counted.
@@ -278,7 +294,9 @@ fn load_losses(outcome: &Outcome) -> String {
         .map(|lost| format!("{} of {} messages lost ({})", grouped(lost), grouped(sent), share(lost, sent)));
     let back = lost(loss.reverse).map(|lost| format!("{} of {} replies lost", grouped(lost), grouped(replied)));
     let mut parts: Vec<String> = there.into_iter().chain(back).collect();
-    if parts.is_empty() {
+    if all_in_the_dark(outcome) {
+        parts = vec![NONE_LOST.to_owned()];
+    } else if parts.is_empty() {
         let requests = grouped(counts.scheduled);
         parts.push(match (missing, loss.forward, counts.one_way) {
             (0, None, 1..) => format!("0 of {requests} replies lost"),
@@ -310,10 +328,16 @@ fn port(record: &Record, outcome: &Outcome, probes: &Probes) -> Option<String> {
     let of_host = if record.target.own_reflector || is_same_host(record) { " of this host itself" } else { "" };
     let times = quantile(&outcome.response, 0.5).map_or_else(String::new, |p50| format!(", p50 {p50}"));
     Some(match (open, closed, rest + probes.unseen) {
-        (1.., 0, 0) => format!("Port {port}{of_host} is open: {answered} of {of} got SYN-ACK{times}"),
+        (1.., 0, 0) => {
+            let origin = probes.origin.as_ref().filter(|origin| origin.verdict == Verdict::AnotherHop);
+            let other = origin.and_then(|origin| origin.compared_port);
+            let sender =
+                other.map_or_else(String::new, |other| format!(". Probably another box answers it than port {other}."));
+            format!("Port {port}{of_host} is open: {answered} of {of} got SYN-ACK{times}{sender}")
+        }
         (0, 1.., 0) => {
             let sender = match probes.origin.as_ref().map(|origin| origin.verdict) {
-                Some(Verdict::AnotherHop) => "Probably another hop than the host sent them.",
+                Some(Verdict::AnotherHop) => "Probably another box than the host sent them.",
                 _ => "RST sender not established.",
             };
             format!("Port {port}{of_host} is closed: {answered} of {of} got RST{times}. {sender}")

@@ -18,6 +18,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
+use crate::words::warning;
+use crate::words::{self, command::Command};
 
 pub use sentence::answer;
 
@@ -189,7 +191,18 @@ impl Row {
 fn warnings(look: &Look) -> Vec<String> {
     let mut texts: Vec<String> =
         [sentence::busy(look), sentence::periodic(look), sentence::no_program(look)].into_iter().flatten().collect();
+    for warning in look.warnings.iter().filter(|warning| warning.busy_end().is_none()) {
+        let advice = warning::advice(warning, Command::Rtt).map_or_else(String::new, |advice| format!(" → {advice}"));
+        texts.push(format!("{}{advice}", warning::seen(warning)));
+    }
     for leg in &look.legs {
+        if let Some(dark) = &leg.dark {
+            texts.push(format!(
+                "{}: {}, while others answered → look for a firewall or a stopped program",
+                name(leg),
+                words::dark::seen(dark).replacen('N', "n", 1)
+            ));
+        }
         if let Some(why) = &leg.trouble {
             let whom = if leg.who.is_program() { format!(" ({})", leg.who) } else { String::new() };
             let at = look.addresses.get(leg.address as usize).filter(|_| leg.address > 0);

@@ -7,6 +7,7 @@ pub(crate) mod why;
 pub use comparison::so_far;
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};
+use measure::verdict::Warning;
 
 use crate::layout::{Page, Style};
 use crate::number;
@@ -49,6 +50,25 @@ fn incomplete(page: &mut Page, study: &StudyDocument, action: &str) {
         None => Some("the study was still running".to_owned()),
     });
     page.warning(&format!("{}{action}", parts.join("; ")));
+}
+
+/// That hosts were busy in trials, by how many, and the action against it.
+fn busy(page: &mut Page, study: &StudyDocument) {
+    let in_end = |ours: bool| {
+        let is = |warning: &Warning| warning.busy_end().is_some_and(|end| (end == "our") == ours);
+        let trials = study.trials.iter().filter_map(|trial| trial.record.as_ref());
+        trials.filter(|record| record.warnings.iter().any(is)).count() as u64
+    };
+    let hosts = [(in_end(true), "this host"), (in_end(false), "the peer")].into_iter().filter(|(count, _)| *count > 0);
+    let hosts: Vec<String> =
+        hosts.map(|(count, host)| format!("{host} in {}", number::count(count, "trial", "trials"))).collect();
+    if !hosts.is_empty() {
+        let all = study.trials.len();
+        page.warning(&format!(
+            "Busy ({}, of {all}): times and their differences may be larger than on quiet hosts → repeat when they are quiet",
+            hosts.join(", ")
+        ));
+    }
 }
 
 /// How many trials failed, and why the first did.

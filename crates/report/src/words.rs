@@ -2,6 +2,7 @@
 //!
 //! Options and commands of ours are named here and in `sonde` alone. Not here: how it is laid out.
 
+pub mod change;
 pub mod command;
 pub mod dark;
 pub mod method;

@@ -11,6 +11,8 @@
 #[cfg(test)]
 pub(super) mod tests;
 
+use statrs::function::factorial::ln_binomial;
+
 use super::blocks::Blocks;
 use super::{Asked, Believed, Burst, Cause, Finding, Judgement, Leg, Reset, Shift, Stands, Subject, Timed, Who};
 use crate::comparison::{Compared, Design, Interval, Runs, Word, compare};
@@ -39,6 +41,8 @@ const SELDOM: f64 = 0.04;
 const SILENT: u64 = 10;
 /// So many ports without a word, beside an echo that is answered, are no chance.
 const SILENT_PORTS: usize = 2;
+/// Looks in which chance names a leg that loses alone, at the most, a share.
+const CHANCE: f64 = 0.000_5;
 /// Whoever answers this share of requests answers.
 const ANSWERS: f64 = 0.9;
 
@@ -63,7 +67,15 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         findings.extend(Bench::new(evidence, believed).findings());
     }
     findings.extend((0_u32..).zip(evidence.addresses).filter_map(|(place, asked)| filtered(evidence, place, asked)));
-    let foreign = evidence.resets.iter().filter(|reset| reset.origin.verdict == origin::Verdict::AnotherHop);
+    findings.extend((0_u32..).zip(evidence.legs).filter(|(_, leg)| loses_alone(evidence.legs, leg)).map(
+        |(place, _)| {
+            let of = Subject::Losses { leg: place };
+            Finding { of, shift: None, word: None, cause: Some(Cause::LosesAlone) }
+        },
+    ));
+    // Where something nearer accepts connections, it is that which differs from the host.
+    let nearer = findings.iter().any(|finding| finding.cause == Some(Cause::NearerHandshake));
+    let foreign = evidence.resets.iter().filter(|reset| !nearer && reset.origin.verdict == origin::Verdict::AnotherHop);
     findings.extend(foreign.map(|reset| {
         let of = Subject::Port { address: reset.address, port: reset.port };
         Finding { of, shift: None, word: None, cause: Some(Cause::AnotherHop) }
@@ -233,6 +245,7 @@ impl<'a> Bench<'a> {
         }
         match held.compared.word {
             Word::More if leg.carrier == Carrier::Icmp && self.icmp_is_slow(held, shift) => Cause::SlowIcmp,
+            Word::Less if leg.carrier == Carrier::TcpConnect && self.is_nearer(held.leg) => Cause::NearerHandshake,
             Word::Less if woken && self.is_waking(held, -shift.value) => Cause::NobodyWoken,
             _ => Cause::NotEstablished,
         }
@@ -276,6 +289,23 @@ impl<'a> Bench<'a> {
         };
         let same_way = self.leg(self.believed).carrier == Carrier::Tcp;
         told || (same_way && by_handshake().unwrap_or(false))
+    }
+
+    /// Whether handshakes, also slow ones, take less than half of the shortest echo and of the shortest reply of the program, and so much less
+    /// that two kernels leave no room for it.
+    fn is_nearer(&self, handshake: usize) -> bool {
+        let (leg, program) = (self.leg(handshake), self.leg(self.believed));
+        let echo = self
+            .evidence
+            .legs
+            .iter()
+            .find(|other| other.carrier == Carrier::Icmp && other.address == leg.address && other.answers());
+        let nearer = |than: &Leg| {
+            let (high, low) = leg.sums.at(0.9).zip(than.sums.min_ns)?;
+            Some(high.0 as f64 <= low.0 as f64 / 2.0 && high.0 as f64 + APART <= low.0 as f64)
+        };
+        let by_echo = echo.and_then(nearer).unwrap_or(false);
+        by_echo && program.carrier == Carrier::Tcp && nearer(program).unwrap_or(false)
     }
 
     /// The handshake at the believed leg's address, where there is one beside it.
@@ -378,6 +408,21 @@ fn is_between(sparse: &[Option<f64>], close: &[f64]) -> bool {
     let longest = close.iter().copied().fold(0.0, f64::max);
     let least = longest * (1.0 + APART_SHARE);
     [before, behind].into_iter().all(|half| median(half).is_some_and(|median| median >= least))
+}
+
+/// Whether `leg` loses, and the others at its address, asked as often, lose nothing: chance deals out losses so in less than one of two thousand
+/// looks. A request over TCP says nothing of losses: its kernel sends again.
+fn loses_alone(legs: &[Leg], leg: &Leg) -> bool {
+    let shows = |leg: &Leg| matches!(leg.carrier, Carrier::Icmp | Carrier::Udp | Carrier::TcpConnect) && leg.answers();
+    let others: Vec<&Leg> = legs
+        .iter()
+        .filter(|other| !std::ptr::eq(*other, leg) && other.address == leg.address && shows(other))
+        .collect();
+    let due: u64 = others.iter().map(|other| other.sums.due).sum();
+    let (lost, asked) = (leg.sums.lost, leg.sums.due);
+    // Of all ways to deal out so many losses those that meet this leg alone.
+    let chance = (ln_binomial(asked, lost.min(asked)) - ln_binomial(asked + due, lost.min(asked))).exp();
+    shows(leg) && lost > 0 && others.iter().all(|other| other.sums.lost == 0) && chance * legs.len() as f64 <= CHANCE
 }
 
 /// Whether one of echo and TCP is filtered where the other one answers.

@@ -3,13 +3,18 @@
 use super::course::{Course, Exchanged};
 use crate::event::Fate;
 use crate::method::LoopKind;
+use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
 use crate::recorder::{Recorder, Sequence};
+use crate::statistics::change;
 use crate::statistics::dark;
 use crate::statistics::periodic::{self, Taken, excess_above};
 use crate::statistics::quantile::Ranked;
 use crate::unit::Instant;
+
+/// Changes of two legs that are so near each other, as a part of the time, are one.
+const ALIKE: u64 = 10;
 
 /// The time in which no leg got a reply, of those that get any; `None` where chance explains it.
 pub fn dark(courses: &[Course]) -> Option<Dark> {
@@ -30,6 +35,42 @@ pub fn dark(courses: &[Course]) -> Option<Dark> {
         recorder.unanswered(asked.sent);
     }
     dark::dark(&recorder.finish(end))
+}
+
+/// The time in which each leg got no reply while others did; absent where nobody did.
+pub fn dark_apart(courses: &[Course]) -> Vec<Option<Dark>> {
+    let all = dark(courses).is_some();
+    courses.iter().map(|course| dark(std::slice::from_ref(course)).filter(|_| !all)).collect()
+}
+
+/// A part of the time at another level, as the leg has it whose exchanges are believed; `None` where half of the others do not have it then.
+///
+/// A route that moves does so for all that goes there. One leg alone may have its own reason.
+pub fn change(courses: &[Course], believed: usize) -> Option<Change> {
+    let asked = courses.iter().flat_map(Course::rounds);
+    let (began, end) = asked.fold((Instant(u64::MAX), Instant(0)), |(began, end), asked| {
+        (began.min(asked.sent), end.max(asked.received().unwrap_or(asked.sent)))
+    });
+    let length = end.since(began)?.0;
+    let of = |course: &Course| {
+        let taken: Vec<(u64, u64)> =
+            course.rounds().filter_map(|asked| Some((asked.sent.since(began)?.0, asked.rtt?.0))).collect();
+        change::change(&taken, length)
+    };
+    let found = of(courses.get(believed)?)?;
+    let others: Vec<Option<Change>> = courses
+        .iter()
+        .enumerate()
+        .filter(|(place, course)| *place != believed && course.median().is_some())
+        .map(|(_, course)| of(course))
+        .collect();
+    let rises = |change: &Change| change.within_ns > change.before_ns;
+    let agrees = |other: &&Option<Change>| {
+        other.is_some_and(|other| {
+            other.from_ns.0.abs_diff(found.from_ns.0) <= length / ALIKE && rises(&other) == rises(&found)
+        })
+    };
+    (2 * others.iter().filter(agrees).count() >= others.len()).then_some(found)
 }
 
 /// The period of the long times of all legs. A connection is long by its own times: one that is always slow goes another way.
@@ -140,6 +181,28 @@ mod tests {
             asked.rtt = asked.rtt.map(|rtt| Nanos(10 * rtt.0));
         }
         assert_eq!(periodic(&courses), None);
+    }
+
+    #[test]
+    fn a_route_that_moves_is_told_where_others_move_with_it() {
+        let later = |at: u64, _| Some(if at < 3 * SECOND { 0 } else { 2_000_000 });
+        let found = change(&look(&mut Rng::with_seed(4), 5, later), 1).expect("a change");
+        assert!(found.from_ns.0.abs_diff(2 * SECOND) <= 5 * SECOND / 20 && found.to_ns.is_none(), "{found:?}");
+        assert!(found.within_ns > Nanos::millis(2) && found.before_ns < Nanos::micros(150), "{found:?}");
+        // One leg of four, and noise.
+        let mut courses = look(&mut Rng::with_seed(5), 5, |_, _| Some(0));
+        courses[1] = look(&mut Rng::with_seed(5), 5, later).swap_remove(1);
+        assert_eq!(change(&courses, 1), None);
+        assert_eq!(change(&look(&mut Rng::with_seed(6), 5, |_, _| Some(0)), 1), None);
+    }
+
+    #[test]
+    fn a_leg_that_falls_silent_by_itself_has_its_own_dark_time() {
+        let udp_ends = look(&mut Rng::with_seed(7), 5, |at, kernel| (!kernel || at < 3 * SECOND).then_some(0));
+        let apart = dark_apart(&udp_ends);
+        assert!(apart[0].is_some_and(|found| found.to_the_end) && apart[1..].iter().all(Option::is_none), "{apart:?}");
+        let all = look(&mut Rng::with_seed(8), 5, |at, _| (at < 3 * SECOND).then_some(0));
+        assert!(dark_apart(&all).iter().all(Option::is_none));
     }
 
     #[test]

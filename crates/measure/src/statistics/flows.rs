@@ -43,7 +43,7 @@ pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
     let least_ns = told.as_ref().map_or(LEAST.time_ns, |told| told.least_ns);
     let groups = told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
     let each = counts.iter().zip(&times).map(|(counts, times)| of_flow(counts, times)).collect();
-    Some(Flows { each, groups, least_ns, losing: losing(&counts, seed) })
+    Some(Flows { each, groups, least_ns, losing: losing(&counts, recording.loss_periods.periods, seed) })
 }
 
 /// The kept times of each connection in order, nanoseconds, from the send.
@@ -122,8 +122,13 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
 
 /// The connections that lose more than the others, where losses are spread over them more unevenly than by chance: the cut between two rates that
 /// makes the counts likeliest. A connection of a losing path that lost none by chance is not among them.
-fn losing(counts: &[FlowCounts], seed: u64) -> Vec<u32> {
-    let lost: Vec<u64> = counts.iter().map(|counts| counts.scheduled.saturating_sub(counts.answered)).collect();
+///
+/// Losses that follow each other without a reply in between, of which there are `periods`, are one event: it meets whichever connection's turn
+/// it is.
+fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
+    let gone: Vec<u64> = counts.iter().map(|counts| counts.scheduled.saturating_sub(counts.answered)).collect();
+    let of_period = gone.iter().sum::<u64>() as f64 / periods.max(1) as f64;
+    let lost: Vec<u64> = gone.iter().map(|gone| (*gone as f64 / of_period.max(1.0)).round() as u64).collect();
     let sent: Vec<u64> = counts.iter().map(|counts| counts.scheduled).collect();
     let (all_lost, all_sent) = (lost.iter().sum::<u64>(), sent.iter().sum::<u64>());
     if all_lost < 3 || all_lost == all_sent {
@@ -258,6 +263,17 @@ mod tests {
             groups.len() == 2 && groups[1].flows == [0, 4, 8, 12]
         });
         assert!(exact.count() >= 48);
+    }
+
+    #[test]
+    fn losses_in_a_row_are_one_event_that_meets_one_connection() {
+        let lost = |in_a_row: u64| {
+            let mut counts: Vec<FlowCounts> =
+                (0..8).map(|flow| FlowCounts { flow, scheduled: 1_000, answered: 1_000 }).collect();
+            counts[3].answered -= 12;
+            losing(&counts, 12 / in_a_row, 1)
+        };
+        assert_eq!((lost(1), lost(12)), (vec![3], Vec::new()));
     }
 
     #[test]

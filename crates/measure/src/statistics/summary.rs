@@ -1,8 +1,8 @@
 //! Makes an outcome of a recording: every number of it, each where it was measured and absent where it was not.
 
-mod periodic;
 mod rates;
 mod seconds;
+mod timeline;
 
 use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::one_way::OneWay;
@@ -24,6 +24,7 @@ use crate::unit::Nanos;
 pub use rates::ACHIEVED;
 use rates::Rates;
 use seconds::{merged_seconds, stretches};
+use timeline::Timeline;
 
 /// Requests are behind schedule by more than an interval, or by more than this.
 const SMALLEST_BEHIND: Nanos = Nanos::micros(1);
@@ -58,6 +59,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     let dark = dark(recording);
     let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
     let saturating = recording.kind == LoopKind::Closed && !method.schedule.has_instants();
+    let timeline = Timeline::of(recording, method);
     Outcome {
         loop_kind: recording.kind,
         elapsed_ns: elapsed(recording),
@@ -77,7 +79,8 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer),
         reorder_extents: extents(&recording.extents),
         steady: if dark.is_some() { Steady::NotFound } else { steady(&response.series, series.stride) },
-        periodic: periodic::of_run(recording, method, &response.ranked),
+        periodic: timeline.as_ref().and_then(|timeline| timeline.periodic(&response.ranked)),
+        change: timeline.as_ref().and_then(Timeline::change),
         rhythm: in_step(&response.series, method).filter(|_| series.stride == 1),
         seconds: merged_seconds(&recording.seconds),
         stretches: stretches(recording),

@@ -111,13 +111,15 @@ pub fn judge(
     settle(warnings)
 }
 
-/// Warnings of this host and the peer's, as far as they were read, that they were busy or kept from running.
-pub fn busy(ours: Option<&Environment>, theirs: Option<&Environment>) -> Vec<Warning> {
-    let ends = Ends { ours, theirs, same_host: None, own_reflector: false };
-    ends.each()
-        .flat_map(|(name, end)| [machines::throttled(name, end), machines::disturbed(name, end)])
-        .flatten()
-        .collect()
+/// Warnings about this host and the peer's, as far as they were read, whatever was measured of `target`: that they were busy or kept from running,
+/// share one CPU, or have a slow clock.
+pub fn machines(
+    method: &Method,
+    ours: Option<&Environment>,
+    theirs: Option<&Environment>,
+    target: Option<IpAddr>,
+) -> Vec<Warning> {
+    machines::machines(method, Ends::of(ours, theirs, &Context { target, ..Context::default() }))
 }
 
 /// What a reader of a stream must be told: of the run and both ends, for it has no exchanges to be judged by.

@@ -24,6 +24,7 @@ impl Warning {
             Self::MeanMisleads { .. } => "mean-misleads",
             Self::Rhythm { .. } => "rhythm",
             Self::Periodic { .. } => "periodic",
+            Self::Changed { .. } => "changed",
             Self::OneStreamOneCpu { .. } => "one-stream-one-cpu",
             Self::StartIncluded { .. } => "start-included",
             Self::TooShort { .. } => "too-short",

@@ -71,6 +71,7 @@ impl Warning {
             | Self::MeanMisleads { .. }
             | Self::Rhythm { .. }
             | Self::Periodic { .. }
+            | Self::Changed { .. }
             | Self::OneStreamOneCpu { .. }
             | Self::StartIncluded { .. } => Group::Reading,
             Self::NotSteady { .. }
@@ -96,8 +97,8 @@ impl Warning {
             Self::NoReport { .. } => &["peer-lost"],
             Self::BehindSchedule { .. } => &["rate-not-achieved"],
             Self::MeanMisleads { .. } => &["disturbed", "throttled"],
-            Self::NotSteady { .. } => &["dark"],
-            Self::Correlated { .. } => &["rhythm", "not-steady", "dark"],
+            Self::NotSteady { .. } => &["dark", "changed"],
+            Self::Correlated { .. } => &["rhythm", "not-steady", "dark", "changed"],
             Self::TooFewForQuantile { .. } => &["not-settled"],
             _ => &[],
         }

@@ -38,6 +38,7 @@ fn opening(look: &Look, reference: Believed) -> String {
     };
     let supported = || Some(format!("{} (p50)", half.and_then(number::quantile)?));
     let Some(median) = supported().or_else(few) else { return nothing(look) };
+    let median = look.change.as_ref().map_or(median, words::change::seen);
     let host = &look.host;
     match reference.stands {
         Stands::Application => {
@@ -159,6 +160,8 @@ pub(super) fn short(finding: &Finding) -> &'static str {
         (_, Some(Cause::SlowIcmp)) => "slow ICMP path",
         (_, Some(Cause::Flow)) => "by connection",
         (_, Some(Cause::AnotherHop)) => "another hop",
+        (_, Some(Cause::NearerHandshake)) => "nearer handshake",
+        (_, Some(Cause::LosesAlone)) => "loses alone",
         (_, Some(Cause::Filtered)) => "filtered",
         (_, Some(Cause::Interval)) => "shorter interval",
         (_, Some(Cause::Address)) => "other route",
@@ -188,6 +191,10 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
             Cause::Interval,
             "shorter interval: shift against its own row. Only the interval differs: what has not run for a while takes longer.",
         ),
+        (
+            Cause::NearerHandshake,
+            "nearer handshake: something nearer than the host accepts connections, as a proxy does, or handshakes take a shorter path.",
+        ),
         (Cause::Address, "other route: shift against the same row of the first address"),
     ];
     texts.extend(told.into_iter().filter(|(cause, _)| has(*cause)).map(|(_, text)| text.to_owned()));
@@ -213,11 +220,15 @@ fn without_row(look: &Look, finding: &Finding) -> String {
             (format!("TCP port {port}{}", address(place)), evidence)
         }
         Subject::Flows { leg } => (by_connection(look, leg, finding.shift), String::new()),
+        Subject::Losses { leg } => {
+            let name = look.legs.get(leg as usize).map(name).unwrap_or_default();
+            (format!("{name} loses alone"), String::new())
+        }
         Subject::Leg { .. } | Subject::Further { .. } | Subject::Burst { .. } => Default::default(),
     };
     let cause = match finding.cause {
         Some(Cause::Filtered) => "filtered by a firewall, or by the host itself".to_owned(),
-        Some(Cause::AnotherHop) => "another hop than the host refuses".to_owned(),
+        Some(Cause::AnotherHop) => "another box than the one that accepts connections refuses".to_owned(),
         Some(Cause::Flow) => "by path, queue or thread of the peer. One connection sees one of them.".to_owned(),
         Some(Cause::NotEstablished) | None => "reason not established".to_owned(),
         Some(cause) => cause.to_string(),

@@ -8,7 +8,7 @@ use measure::study::threshold::Held;
 use measure::unit::quantile_name;
 use unicode_width::UnicodeWidthStr;
 
-use super::{failed, incomplete};
+use super::{busy, failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 
@@ -37,6 +37,7 @@ pub fn render(page: &mut Page, study: &StudyDocument) {
     }
     incomplete(page, study, "");
     failed(page, study);
+    busy(page, study);
     for comparison in &study.comparisons {
         for figure in &comparison.figures {
             if let Some(few) = few(figure, comparison, rule.design) {

@@ -7,7 +7,7 @@ use measure::comparison::Interval;
 use measure::unit::Nanos;
 use measure::why::{BUSY, Cause, Doubt, Examined, Explanation, PROMPT_NS, SHARE};
 
-use super::{failed, incomplete};
+use super::{busy, failed, incomplete};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 
@@ -67,6 +67,7 @@ pub fn render(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     page.gap();
     incomplete(page, study, "");
     failed(page, study);
+    busy(page, study);
     let few = found.filter(|found| found.causes.iter().any(|cause| cause.doubt == Some(Doubt::TooFewBlocks)));
     if let Some(found) = few {
         let needed = found.fewest_blocks.unwrap_or(LEAST);

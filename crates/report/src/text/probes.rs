@@ -9,7 +9,7 @@ use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::DETAIL;
 
-/// The kinds of answers, and whose resets they are.
+/// The kinds of answers, and who sent them as far as that was compared.
 pub(super) fn answers(page: &mut Page, probes: &Probes) {
     page.gap();
     let head = ["replies", "", "from", "TTL", "window", "options"];
@@ -27,7 +27,12 @@ pub(super) fn answers(page: &mut Page, probes: &Probes) {
     if let Some(origin) = &probes.origin {
         page.gap();
         let tone = if origin.verdict == Verdict::AnotherHop { Tone::Alarm } else { Tone::Strong };
-        page.paragraph(INDENT, &Piece::new("RST sender", tone), DETAIL, &origin.to_string());
+        page.paragraph(
+            INDENT,
+            &Piece::new(if origin.both_accept { "answered by" } else { "RST sender" }, tone),
+            DETAIL,
+            &origin.to_string(),
+        );
     }
 }
 

@@ -146,8 +146,9 @@ impl<'a> Run<'a> {
         let judgement = judge(&Evidence { addresses: &addresses, legs: &legs, bursts: &bursts, resets: &resets });
         let took_ns = Monotonic::now().since(self.began).unwrap_or_default();
         let (host, interval_ns, length_ns) = (options.host.host.clone(), options.every, options.time);
-        let warnings = rounds.busy();
+        let warnings = rounds.machines();
         let (dark, periodic) = rounds.together();
+        let change = judgement.believed.and_then(|believed| rounds.change(believed.leg as usize));
         let look = Look {
             host,
             addresses,
@@ -159,6 +160,7 @@ impl<'a> Run<'a> {
             resets,
             judgement,
             dark,
+            change,
             periodic,
             warnings,
             took_ns,
@@ -272,6 +274,7 @@ mod tests {
             resets: Vec::new(),
             judgement: Judgement::default(),
             dark: None,
+            change: None,
             periodic: None,
             warnings: Vec::new(),
             took_ns: Nanos(1),

@@ -89,7 +89,8 @@ impl Run<'_> {
         let found = measuring::found(gathered, environment, self.probing.peer, self.offset_before);
         let finding = Finding { wire, ..found };
         let resets = counter.of(Class::RstAck) + counter.of(Class::Rst);
-        let origin = (resets > 0).then(|| compare::origin(self.probing, self.plan.compare_port, stop));
+        let compares = self.plan.compare_port.is_some() && counter.of(Class::SynAck) > 0;
+        let origin = (resets > 0 || compares).then(|| compare::origin(self.probing, self.plan.compare_port, stop));
         let signal = self.interruption.signal();
         let (mut stream, samples) = watch.end();
         let record = self.inquiry.record(finding, signal, samples);

@@ -38,6 +38,7 @@ fn with_losses(carrier: Carrier, times: &[Option<u64>]) -> Leg {
         sums: course.sums(),
         peer_ns: None,
         ttl: None,
+        dark: None,
         exchanges,
     }
 }
@@ -343,4 +344,34 @@ fn silence_beside_answers_is_a_filter() {
     assert_eq!(filters(&[open], &[some, tcp.clone()]), [], "it answers, if seldom");
     let unasked = Leg { method: None, ..silent };
     assert_eq!(filters(&[open], &[unasked, tcp]), [], "our own side may not ask");
+}
+
+#[test]
+fn a_proxy_near_by_is_no_program_that_is_woken() {
+    for seed in 0..100 {
+        // Handshakes end at the proxy, 0.2 ms away; echo and program are behind it.
+        let judgement = judged(&three(seed, [6_300.0, 200.0, 6_500.0]), &[]);
+        assert_eq!(cause_of(&judgement, 1), Some(Cause::NearerHandshake), "{seed}");
+        // A program that takes its time is not nearer, whatever it takes.
+        let judgement = judged(&three(seed, [190.0, 200.0, 6_500.0]), &[]);
+        assert_ne!(cause_of(&judgement, 1), Some(Cause::NearerHandshake), "{seed}");
+    }
+}
+
+/// The leg of fifty requests, of which the first so many are lost.
+fn losing(carrier: Carrier, lost: usize) -> Leg {
+    let times: Vec<Option<u64>> = (0..50).map(|round| (round >= lost).then_some(100_000)).collect();
+    with_losses(carrier, &times)
+}
+
+#[test_case(0, 0, false; "none is lost")]
+#[test_case(13, 0, true; "a quarter of echoes")]
+#[test_case(4, 0, false; "so few come by chance")]
+#[test_case(13, 1, false; "another one loses too")]
+fn what_loses_alone(echoes: usize, handshakes: usize, is_alone: bool) {
+    let legs = [(Carrier::Icmp, echoes), (Carrier::TcpConnect, handshakes), (Carrier::Udp, 0), (Carrier::Tcp, 0)];
+    let judgement = judged(&legs.map(|(carrier, lost)| losing(carrier, lost)), &[]);
+    let found = judgement.findings.iter().any(|found| found.of == Subject::Losses { leg: 0 });
+    assert_eq!(found, is_alone, "{judgement:#?}");
+    assert!(judgement.findings.iter().all(|found| found.of != Subject::Losses { leg: 3 }));
 }

@@ -5,8 +5,8 @@ mod case;
 use std::collections::BTreeSet;
 
 use case::{
-    Case, batched, busy, check, dark, datagrams, each_second, every, loopback, mean, nagle, resets, restart, socket,
-    stream, throttle, traffic, until, waits, window,
+    Case, batched, busy, check, dark, datagrams, detour, each_second, every, loopback, mean, nagle, resets, restart,
+    socket, stream, throttle, traffic, until, waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -136,6 +136,7 @@ const CASES: &[Pair] = &[
         },
         |case| case.method.schedule = every(Nanos::micros(200)),
     ),
+    ("changed", |case| case.outcome.change = Some(detour()), |case| case.outcome.change = None),
     ("periodic", |case| case.outcome.periodic = Some(each_second()), |case| case.outcome.periodic = None),
     ("one-stream-one-cpu", |case| busy(case, 0.9), |case| busy(case, 0.89)),
     (

@@ -8,6 +8,9 @@ use crate::verdict::Warning;
 use crate::verdict::lost::LeavesBy;
 use crate::verdict::refused::RefusedBy;
 
+/// A time without replies explains the losses where at least this share of them left in it.
+const DARK_EXPLAINS: f64 = 0.9;
+
 /// What is told of the fates; `ours` is this host's environment, where it was read.
 pub(super) fn fates(
     outcome: &Outcome,
@@ -19,7 +22,9 @@ pub(super) fn fates(
     let gone = counts.lost + counts.late;
     // Its warm-up's are among them.
     let dropped_there = outcome.loss.peer_dropped.map(|dropped| dropped.min(gone)).filter(|dropped| *dropped > 0);
-    let lost = (gone > 0).then_some(Warning::Lost {
+    // What was lost while nobody answered is told as that.
+    let in_the_dark = outcome.dark.is_some_and(|dark| dark.unanswered as f64 >= DARK_EXPLAINS * gone as f64);
+    let lost = (gone > 0 && !in_the_dark).then_some(Warning::Lost {
         count: gone,
         sent: sent(counts),
         dropped_by_us: dropped(&outcome.sockets),
@@ -40,7 +45,8 @@ pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<
     let full = outcome.loss.peer_dropped.unwrap_or_else(of_host);
     let dropped_by_peer = Some(full.min(count)).filter(|dropped| *dropped > 0);
     let sent = outcome.counts.messages_sent();
-    method.traffic.load().is_some().then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
+    let in_the_dark = outcome.dark.is_some_and(|dark| dark.unanswered as f64 >= DARK_EXPLAINS * count as f64);
+    (method.traffic.load().is_some() && !in_the_dark).then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
 }
 
 /// What our own sockets had no room for, where any had none.
@@ -112,7 +118,7 @@ mod tests {
                 sent: 103,
                 dropped_by_us: None,
                 dropped_by_peer: None,
-                leaves_by: LeavesBy::Window,
+                leaves_by: LeavesBy::Reply,
             },
         ];
         assert_eq!(told(counts), wanted);
@@ -125,7 +131,7 @@ mod tests {
         let socket = |dropped| SocketFacts { dropped, ..SocketFacts::default() };
         let told = |outcome: &Outcome| fates(outcome, &method, None).collect::<Vec<_>>();
         let lost = |dropped_by_us| {
-            [Warning::Lost { count: 5, sent: 9, dropped_by_us, dropped_by_peer: None, leaves_by: LeavesBy::Window }]
+            [Warning::Lost { count: 5, sent: 9, dropped_by_us, dropped_by_peer: None, leaves_by: LeavesBy::Reply }]
         };
         outcome.sockets = vec![socket(None), socket(Some(0))];
         assert_eq!(told(&outcome), lost(None));

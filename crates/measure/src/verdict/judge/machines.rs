@@ -19,7 +19,7 @@ pub(super) fn machines(method: &Method, ends: Ends<'_>) -> Vec<Warning> {
     warnings
 }
 
-pub(super) fn throttled(name: &str, end: &Environment) -> Option<Warning> {
+fn throttled(name: &str, end: &Environment) -> Option<Warning> {
     let watched_ns = end.disturbance?.watched_ns;
     let micros = u64::try_from(*end.counters.get("cgroup.throttled_us")?).ok()?;
     let throttled_ns = Nanos(micros.saturating_mul(1_000));

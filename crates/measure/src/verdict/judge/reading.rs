@@ -15,6 +15,7 @@ pub(super) fn reading(outcome: &Outcome, method: &Method) -> impl Iterator<Item 
         mean_misleads(&outcome.response),
         rhythm(outcome, method),
         periodic(outcome),
+        outcome.change.map(|change| Warning::Changed { change }),
     ];
     found.into_iter().flatten()
 }

@@ -43,8 +43,9 @@ pub(super) fn one_cpu_of_many(stream: &Throughput, method: &Method, ends: Ends<'
     let busy = processors(name, stream, detail);
     let thread = busy.busiest_thread_share.unwrap_or(0.0) + busy.waiting_thread_share.unwrap_or(0.0);
     let full = thread.max(busy.busiest_cpu_share.unwrap_or(0.0)) >= SATURATED;
-    // A group that may not run more gets no more by more streams.
-    let free = busy.throttled_share.unwrap_or(0.0) < THROTTLED_LIMITS;
+    // A group that may not run more gets no more by more streams; where that cannot be read, waiting longer than running may be it.
+    let waits = busy.waiting_thread_share.unwrap_or(0.0) > busy.busiest_thread_share.unwrap_or(0.0);
+    let free = busy.throttled_share.map_or(!waits, |share| share < THROTTLED_LIMITS);
     (cpus > 1 && full && free).then(|| Warning::OneStreamOneCpu { end: name.to_owned(), cpus })
 }
 

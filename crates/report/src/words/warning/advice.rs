@@ -76,6 +76,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         | Warning::MeanMisleads { .. }
         | Warning::Rhythm { .. }
         | Warning::Periodic { .. }
+        | Warning::Changed { .. }
         | Warning::OneStreamOneCpu { .. } => read_otherwise(warning, command),
         Warning::Nagle { .. } => "remove --nagle, as most programs with small messages do (`netperf` needs -D)",
         Warning::Fragmented { whole_bytes, .. } => return Some(one_packet(whole_bytes.0, command)),
@@ -157,6 +158,7 @@ fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
         }
         (Warning::Rhythm { .. }, _) => "use --poisson at the same rate",
         (Warning::Periodic { .. }, _) => "look for what runs so often on either host, or on the path",
+        (Warning::Changed { .. }, _) => "look for a route change, or for load that began at that time; repeat",
         (Warning::OneStreamOneCpu { .. }, _) => "try --streams 1,2,4, and --cores",
         _ => "compare median and tail separately",
     }

@@ -2,6 +2,7 @@
 
 use crate::words::command::Command;
 use measure::method::{BatchBy, Carrier};
+use measure::outcome::change::Change;
 use measure::outcome::dark::Dark;
 use measure::outcome::periodic::Periodic;
 use measure::unit::{Bytes, Nanos};
@@ -101,6 +102,7 @@ fn fates() -> Part {
         (refused(100, Carrier::Udp, RefusedBy::IcmpError), EXCHANGES),
         (refused(100, Carrier::Udp, RefusedBy::OurKernel), EXCHANGES),
         (refused(100, Carrier::Udp, RefusedBy::Unknown), EXCHANGES),
+        (lost(1, None, LeavesBy::Reply), &[Rtt]),
         (lost(1, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(100, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(10, Some(9), LeavesBy::Window), &[Rtt, Syn]),
@@ -157,6 +159,12 @@ fn reading() -> Part {
         |waking_ns| Warning::IdleBetween { interval_ns: Nanos::secs(1), median_ns: Nanos::micros(146), waking_ns };
     let outstanding = Warning::RateIsNotRoundTrip { outstanding: 15.9, reciprocal_ns: Nanos(4_200), mean_ns: 66_800.0 };
     let each_second = Periodic { period_ns: Nanos::secs(1), longer_ns: Nanos::millis(100), count: 9 };
+    let detour = Change {
+        from_ns: Nanos::millis(2_210),
+        to_ns: None,
+        before_ns: Nanos(20_100),
+        within_ns: Nanos::micros(2_120),
+    };
     let start = Warning::StartIncluded { steady_after_ns: Nanos::secs(2), share: 0.12 };
     vec![
         (idle(Some(Nanos::micros(102))), &[Rtt, Syn]),
@@ -165,6 +173,7 @@ fn reading() -> Part {
         (Warning::HalfRoundTrip, &[Rtt, Load, Replay]),
         (Warning::MeanMisleads { mean_ns: 34_600.0, median_ns: Nanos(17_200) }, EXCHANGES),
         (Warning::Rhythm { lag: 5, period_ns: Nanos::millis(1), correlation: 0.79 }, &[Rtt, Load, Syn]),
+        (Warning::Changed { change: detour }, EXCHANGES),
         (Warning::Periodic { periodic: each_second, closed: true }, &[Rtt]),
         (Warning::Periodic { periodic: each_second, closed: false }, &[Load, Replay]),
         (Warning::OneStreamOneCpu { end: "the peer's".to_owned(), cpus: 16 }, &[Throughput]),

@@ -22,6 +22,9 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
             "a firewall may drop them, or the peer is gone: try the other protocol (--tcp, --udp)"
         }
         _ if count >= sent => "a firewall may drop them, or the host is down: try --tcp, --udp, --icmp or --connect",
+        (_, LeavesBy::Reply) => {
+            "raise --timeout to separate lost from late; `sonde paths` shows whether one path loses"
+        }
         (_, LeavesBy::Rate) => "lower --rate or --size; raise --timeout to separate lost from late",
         (_, LeavesBy::Trace) => {
             "raise --timeout to separate lost from late, or try --tcp: the path does not carry this trace"
@@ -36,7 +39,8 @@ mod tests {
     use test_case::test_case;
 
     /// Options that the command which measured so does not have.
-    const NOT_OF: [(LeavesBy, &[&str]); 3] = [
+    const NOT_OF: [(LeavesBy, &[&str]); 4] = [
+        (LeavesBy::Reply, &["--reply-every", "--rate", "--window"]),
         (LeavesBy::Window, &["--reply-every"]),
         (LeavesBy::Rate, &["--window", "--icmp", "--connect"]),
         (LeavesBy::Trace, &["--window", "--icmp", "--connect", "--rate", "--burst", "--size"]),

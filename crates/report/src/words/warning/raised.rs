@@ -41,6 +41,7 @@ pub fn raised_when(warning: &Warning) -> String {
         | Warning::MeanMisleads { .. }
         | Warning::Rhythm { .. }
         | Warning::Periodic { .. }
+        | Warning::Changed { .. }
         | Warning::OneStreamOneCpu { .. }
         | Warning::StartIncluded { .. } => of_reading(warning),
         Warning::NotSteady { .. }
@@ -130,6 +131,7 @@ fn of_reading(warning: &Warning) -> String {
             rhythm::CLEAR
         ),
         Warning::Periodic { .. } => "Times that are at least twice the median, and clear of the spread, end at even distances in time, at most 5 % of the distance off, in most of the places where the next would. Were they dealt out by chance, so many in place would come up in less than one of two thousand runs, all distances tried counted. Of several threads the first one is looked at; a run of more than a million answers, of which not all are kept, is not.".to_owned(),
+        Warning::Changed { .. } => "The run is cut into 40 parts of one length (fewer, at least 16, where there are fewer than 80 answers). The medians of a part of them, up to the end or not, differ from the others by half of the lower level and 10 µs or more; on either side at most one part in ten is nearer to the other level; neither level moves by a third of the distance; and so many in one place would come up by chance in less than one of two thousand runs. Of several threads the first one is looked at.".to_owned(),
         Warning::OneStreamOneCpu { .. } => format!(
             "One stream is limited by the CPU of an end that may run on two or more: its thread, with its waits for a CPU, or a CPU of its host, was busy at least {} of the time.",
             percent(SATURATED)

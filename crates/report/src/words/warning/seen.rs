@@ -27,7 +27,8 @@ impl fmt::Display for Line<'_> {
             | Warning::HalfRoundTrip
             | Warning::MeanMisleads { .. }
             | Warning::Rhythm { .. }
-            | Warning::Periodic { .. } => reading(self.0, f),
+            | Warning::Periodic { .. }
+            | Warning::Changed { .. } => reading(self.0, f),
             Warning::OneStreamOneCpu { .. } | Warning::StartIncluded { .. } | Warning::TooShort { .. } => {
                 of_stream(self.0, f)
             }
@@ -203,7 +204,7 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::SameHost { address } => write!(f, "{address} is this host. No packet crossed a network"),
         Warning::ResetsTimed { resets, answers, another_hop, .. } => {
             let who =
-                if *another_hop { "Another hop than the host sent them" } else { "Their sender is not established" };
+                if *another_hop { "Another box than the host sent them" } else { "Their sender is not established" };
             write!(f, "{} of {} replies are resets of a closed port. {who}", grouped(*resets), grouped(*answers))
         }
         Warning::HandshakeIsNotTheApplication => {
@@ -235,6 +236,10 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f,
                 "Times {lag} requests apart ({period_ns}) are similar (rank correlation {correlation:.2}). A delay is in step with the schedule"
             )
+        }
+        Warning::Changed { change } => {
+            let from = crate::number::time(change.from_ns.0 as f64).unwrap_or_default();
+            write!(f, "Round trips changed at {from}: {}", crate::words::change::seen(change))
         }
         Warning::Periodic { periodic, closed } => {
             write!(f, "{}", crate::words::periodic::seen(periodic))?;

@@ -41,8 +41,8 @@ pub struct Told {
     pub peer: Option<Nanos>,
     /// What was left of the time to live of our packets.
     pub ttl: Option<u8>,
-    /// Hosts that were busy meanwhile.
-    pub busy: Vec<Warning>,
+    /// What the hosts did to it.
+    pub machines: Vec<Warning>,
 }
 
 /// The method by which `way` is asked.
@@ -119,8 +119,8 @@ pub fn ask(
             let held = found.one_way.as_ref().and_then(|one_way| one_way.held?.p50_ns);
             let held = held.and_then(|held| u64::try_from(held).ok()).map(Nanos);
             let split = found.split.and_then(|split| split.peer_ns);
-            let busy = judge::busy(Some(&found.ours), found.theirs.as_ref());
-            Ok(Told { peer: split.or(held), ttl: found.one_way.and_then(|one_way| one_way.time_to_live), busy })
+            let machines = judge::machines(method, Some(&found.ours), found.theirs.as_ref(), Some(way.to.ip()));
+            Ok(Told { peer: split.or(held), ttl: found.one_way.and_then(|one_way| one_way.time_to_live), machines })
         }
     }
 }

@@ -10,6 +10,7 @@ use measure::event::Exchange;
 use measure::look::course::Course;
 use measure::look::{Leg, Sums, together};
 use measure::method::{Method, Stop as StopAt};
+use measure::outcome::change::Change;
 use measure::outcome::dark::Dark;
 use measure::outcome::periodic::Periodic;
 use measure::schedule;
@@ -118,7 +119,8 @@ impl Rounds {
     /// The legs as they stand.
     pub fn legs(&self) -> Vec<Leg> {
         let live = lock(&self.live);
-        self.tracks.iter().zip(&live.courses).map(|(track, course)| track.leg(course)).collect()
+        let dark = together::dark_apart(&live.courses);
+        self.tracks.iter().zip(&live.courses).zip(dark).map(|((track, course), dark)| track.leg(course, dark)).collect()
     }
 
     /// When nobody answered, and what came back at even distances.
@@ -127,16 +129,21 @@ impl Rounds {
         (together::dark(&live.courses), together::periodic(&live.courses))
     }
 
-    /// Hosts that were busy meanwhile, each once for each reason.
-    pub fn busy(&self) -> Vec<Warning> {
-        let mut busy: Vec<Warning> = Vec::new();
-        for warning in self.tracks.iter().flat_map(|track| &track.told.busy) {
+    /// When the leg `believed`, and others with it, took another time.
+    pub fn change(&self, believed: usize) -> Option<Change> {
+        together::change(&lock(&self.live).courses, believed)
+    }
+
+    /// What the hosts did to the rounds, each once for each reason.
+    pub fn machines(&self) -> Vec<Warning> {
+        let mut machines: Vec<Warning> = Vec::new();
+        for warning in self.tracks.iter().flat_map(|track| &track.told.machines) {
             let alike = |other: &Warning| (other.kind(), other.busy_end()) == (warning.kind(), warning.busy_end());
-            if !busy.iter().any(alike) {
-                busy.push(warning.clone());
+            if !machines.iter().any(alike) {
+                machines.push(warning.clone());
             }
         }
-        busy
+        machines
     }
 
     /// The way of a leg.
@@ -210,7 +217,7 @@ fn lock(live: &Mutex<Live>) -> std::sync::MutexGuard<'_, Live> {
 
 impl Track {
     fn name(&self) -> String {
-        let leg = self.leg(&Course::new(Nanos(1)));
+        let leg = self.leg(&Course::new(Nanos(1)), None);
         leg.port.map_or_else(|| leg.name().to_owned(), |port| format!("{} :{port}", leg.name()))
     }
 
@@ -219,14 +226,14 @@ impl Track {
             Ok((method, told)) => {
                 self.method.get_or_insert(method);
                 let (peer, ttl) = (told.peer.or(self.told.peer), told.ttl.or(self.told.ttl));
-                let busy = self.told.busy.drain(..).chain(told.busy).collect();
-                self.told = Told { peer, ttl, busy };
+                let machines = self.told.machines.drain(..).chain(told.machines).collect();
+                self.told = Told { peer, ttl, machines };
             }
             Err(why) => self.trouble = Some(why),
         }
     }
 
-    fn leg(&self, course: &Course) -> Leg {
+    fn leg(&self, course: &Course, dark: Option<Dark>) -> Leg {
         let Self { way, method, told, trouble } = self;
         Leg {
             address: way.address,
@@ -238,6 +245,7 @@ impl Track {
             sums: if course.ended() > 0 { course.sums() } else { Sums::default() },
             peer_ns: told.peer,
             ttl: told.ttl,
+            dark,
             exchanges: course.exchanges(),
         }
     }

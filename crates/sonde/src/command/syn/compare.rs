@@ -1,4 +1,4 @@
-//! Whose resets they are: the port in question and one where connections are accepted, probed in turns.
+//! Who answers a port: it and another one where connections are accepted, probed in turns.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ const EACH: u64 = 60;
 /// From one probe to the next, the other port's.
 const GAP: Nanos = Nanos::millis(5);
 
-/// Who reset the probes of `probing`, judged by answers of `open`, a port of the same host. Without one nothing is sent.
+/// Who reset the probes of `probing`, or accepted them where it reset none, judged by answers of `open`, a port of the same host. Without one
+/// nothing is sent.
 pub fn origin(probing: &Probing, open: Option<u16>, stop: &Stop) -> Origin {
     let Some(open) = open else { return origin::judge(None, &[], &[]) };
     let mut method = probing.method.clone();
@@ -44,23 +45,28 @@ pub fn origin(probing: &Probing, open: Option<u16>, stop: &Stop) -> Origin {
             seen.take(answer, &sent);
         }
     }
-    origin::judge(Some(open), &seen.accepted, &seen.questioned)
+    let questioned = if seen.reset.is_empty() { &seen.also_accepted } else { &seen.reset };
+    origin::judge(Some(open), &seen.accepted, questioned)
 }
 
 #[derive(Default)]
 struct Seen {
+    /// Of the port that it is compared with.
     accepted: Vec<Sight>,
-    questioned: Vec<Sight>,
+    /// Of the port in question.
+    reset: Vec<Sight>,
+    also_accepted: Vec<Sight>,
 }
 
 impl Seen {
-    /// Takes an answer in: a reset of the port in question, or an acceptance of the other.
+    /// Takes an answer in: of the port in question, or an acceptance of the other.
     fn take(&mut self, answer: &Answer, sent: &BTreeMap<u64, Instant>) {
         let Content::Segment(segment) = answer.content else { return };
         let round_trip = sent.get(&answer.seq).and_then(|sent| answer.at.since(*sent));
         let sight = Sight { order: answer.at.0, segment, round_trip };
         match (answer.seq.is_multiple_of(2), answer.content.class()) {
-            (true, class) if class.is_reset() => self.questioned.push(sight),
+            (true, class) if class.is_reset() => self.reset.push(sight),
+            (true, Class::SynAck) => self.also_accepted.push(sight),
             (false, Class::SynAck) => self.accepted.push(sight),
             _ => {}
         }
@@ -102,7 +108,7 @@ mod tests {
         for (seq, flags) in [(0, reset), (1, accepted), (2, accepted), (3, reset), (4, reset)] {
             seen.take(&answer(seq, flags), &sent);
         }
-        assert_eq!((seen.questioned.len(), seen.accepted.len()), (2, 1));
-        assert_eq!(seen.questioned[0].round_trip, Some(Nanos(100)));
+        assert_eq!((seen.reset.len(), seen.also_accepted.len(), seen.accepted.len()), (2, 1, 1));
+        assert_eq!(seen.reset[0].round_trip, Some(Nanos(100)));
     }
 }

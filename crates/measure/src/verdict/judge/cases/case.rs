@@ -6,6 +6,7 @@ use crate::answer::Class;
 use crate::environment::{Disturbance, Environment, Interface};
 use crate::method::{Asked, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Settled, Traffic, Window};
 use crate::origin::{self, Origin};
+use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
 use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
@@ -52,6 +53,11 @@ pub(super) fn dark() -> Dark {
 }
 
 /// A tenth of each second.
+pub(super) fn detour() -> Change {
+    let (from_ns, to_ns) = (Nanos::secs(2), Some(Nanos::secs(3)));
+    Change { from_ns, to_ns, before_ns: Nanos::micros(20), within_ns: Nanos::millis(2) }
+}
+
 pub(super) fn each_second() -> Periodic {
     Periodic { period_ns: Nanos::secs(1), longer_ns: Nanos::millis(100), count: 9 }
 }
@@ -166,6 +172,7 @@ pub(super) fn resets(count: u64, accepted: u64) -> Probes {
     let origin = Origin {
         compared_port: None,
         questioned: count,
+        both_accept: false,
         accepted: 0,
         verdict: origin::Verdict::NotShown,
         traits: Vec::new(),

@@ -1,0 +1,20 @@
+//! A part of the run in which exchanges took another time than in the rest.
+
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Nanos;
+
+/// One level for a part of the time, another one for the rest. Instants count from the start of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Change {
+    /// When the other level began, nanoseconds.
+    pub from_ns: Nanos,
+    /// When the first level was back, nanoseconds; absent where the run ended before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_ns: Option<Nanos>,
+    /// Median time of a moment before it (and behind it), nanoseconds: each part of the run counts by its length.
+    pub before_ns: Nanos,
+    /// Median time of a moment in it, nanoseconds.
+    pub within_ns: Nanos,
+}

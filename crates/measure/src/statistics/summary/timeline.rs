@@ -1,0 +1,85 @@
+//! When each kept exchange of a run was due, as far as its seconds and times say: what comes back among the long ones, and whether the level
+//! changed.
+
+use crate::method::{LoopKind, Method, Window};
+use crate::outcome::change::Change;
+use crate::outcome::periodic::Periodic;
+use crate::recorder::{Kept, Recording};
+use crate::statistics::change::change;
+use crate::statistics::periodic::{Taken, excess_above, periodic};
+use crate::statistics::quantile::Ranked;
+
+/// The kept exchanges of the first thread in the order of time: a peer that is stopped, or a path that changes, is so for each.
+pub(super) struct Timeline<'a> {
+    /// When each was due, nanoseconds from the start, and whether its connection's turn began with it.
+    due: Vec<(u64, &'a Kept, bool)>,
+    /// The time of all seconds, nanoseconds.
+    length: u64,
+    is_whole: bool,
+}
+
+impl<'a> Timeline<'a> {
+    /// The exchanges of `recording`; `None` where nothing was kept.
+    pub(super) fn of(recording: &'a Recording, method: &Method) -> Option<Self> {
+        let (series, seconds) = (recording.series.first()?, recording.seconds.first()?);
+        let open = recording.kind == LoopKind::Open;
+        let gap = method.schedule.mean_gap().map_or(0, |gap| gap.0);
+        let at_once = at_once(method);
+        let (mut due, mut answered, mut from, mut flow) = (Vec::with_capacity(series.samples.len()), 0, 0, None);
+        for second in seconds {
+            let (began, count) = (answered, second.counts.answered);
+            answered += count;
+            let upto = from + series.samples[from..].partition_point(|kept| kept.index < answered);
+            let kept = &series.samples[from..upto];
+            from = upto;
+            // An open loop sends on; a closed one waits for each reply, and what is left of the second lies between them.
+            let waits = |kept: &Kept| if open { 0 } else { (kept.response / at_once).max(gap) };
+            let waited: u64 = kept.iter().map(waits).sum();
+            let step = (second.length_ns.0 as f64 - waited as f64) / count.max(1) as f64;
+            let mut before = second.at_ns.0;
+            for kept in kept {
+                let at = before.saturating_add_signed(((kept.index - began) as f64 * step) as i64);
+                let turns = method.spread.in_turn && flow.replace(kept.flow) != Some(kept.flow);
+                due.push((at, kept, turns));
+                before += waits(kept);
+            }
+        }
+        let length = seconds.last().map(|last| last.at_ns.0 + last.length_ns.0)?;
+        Some(Self { due, length, is_whole: series.stride == 1 })
+    }
+
+    /// The period of the long times. A thinned series lacks most of what comes back.
+    pub(super) fn periodic(&self, response: &Ranked) -> Option<Periodic> {
+        if !self.is_whole {
+            return None;
+        }
+        let excess = excess_above(response.quantile(0.5)?, response.quantile(0.75)?);
+        // The first exchange of a connection's turn comes when ours does.
+        let taken = |&(from, kept, turns): &(u64, &Kept, bool)| Taken {
+            lane: 0,
+            from,
+            took: kept.response,
+            excess: if turns { 0 } else { excess(kept.response) },
+        };
+        let taken: Vec<Taken> = self.due.iter().map(taken).collect();
+        periodic(&taken, self.length as f64 / taken.len().max(1) as f64)
+    }
+
+    /// A part of the run at another level. From the send: how late this host sent is no level of the path.
+    pub(super) fn change(&self) -> Option<Change> {
+        let taken: Vec<(u64, u64)> =
+            self.due.iter().map(|(at, kept, _)| (*at, kept.response.saturating_sub(kept.slip))).collect();
+        change(&taken, self.length)
+    }
+}
+
+/// Exchanges of a thread that wait at the same time.
+fn at_once(method: &Method) -> u64 {
+    let window = match method.traffic.window() {
+        Window::Closed(n) | Window::Volley(n) => u64::from(n),
+        Window::Open { .. } => 1,
+    };
+    let spread = &method.spread;
+    let connections = if spread.in_turn { 1 } else { u64::from(spread.connections.max(1)) };
+    (window * connections).div_ceil(u64::from(spread.threads.max(1))).max(1)
+}

@@ -1,0 +1,19 @@
+//! Words for a run, a part of which took another time than the rest.
+
+use measure::outcome::change::Change;
+
+use crate::number;
+
+/// `p50 20.1 µs until 2.21 s, then 2.12 ms`, `p50 20.1 µs, from 1 s to 3 s 2.12 ms`.
+pub fn seen(change: &Change) -> String {
+    let Change { from_ns, to_ns, before_ns, within_ns } = change;
+    let [from, before, within] =
+        [from_ns, before_ns, within_ns].map(|at| number::time(at.0 as f64).unwrap_or_default());
+    match to_ns {
+        None => format!("p50 {before} until {from}, then {within}"),
+        Some(to) => {
+            let to = number::time(to.0 as f64).unwrap_or_default();
+            format!("p50 {before}, from {from} to {to} {within}")
+        }
+    }
+}
