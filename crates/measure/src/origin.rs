@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(origin.verdict, Verdict::NotShown);
         assert!(origin.traits.iter().all(|found| found.fit == Fit::Same) && origin.traits.len() == 4, "{origin:?}");
         let text = origin.to_string();
-        assert!(text.starts_with("who answered is not shown: consistent with the host's kernel"), "{text}");
+        assert!(text.starts_with("who answered is not shown: like the host that accepts connections"), "{text}");
         assert!(text.contains("TTL 63") && text.contains("IP id always 0"), "{text}");
     }
 
