@@ -47,13 +47,14 @@ pub fn manner(protocol: Probing, max_hops: u8) -> Manner {
     Manner { protocol, rounds: ROUNDS, max_hops, timeout: TIMEOUT }
 }
 
-/// Traces `flows`, by sockets with `options`; `on_round` is told which round begins, from 1. Where `stop` asks, what was heard so far.
+/// Traces `flows`, by sockets with `options`; behind each round, from 1, `goes_on` is told its number and all walks so far, and says whether
+/// there is to be another. Where `stop` asks, what was heard so far.
 pub fn trace(
     flows: &[Flow],
     manner: Manner,
     options: &SocketOptions,
     stop: &Stop,
-    on_round: &mut dyn FnMut(u32),
+    goes_on: &mut dyn FnMut(u32, &[&Walk]) -> bool,
 ) -> Vec<Walk> {
     socket::raise_descriptor_limit();
     // Stamping begins a moment after the first socket asks for it, and ends with the last: this one asks all the time.
@@ -65,17 +66,20 @@ pub fn trace(
         if round > 1 && stop.wait(Monotonic::now().after(PAUSE)) {
             break;
         }
-        on_round(round);
         // A hop that limits its answers has some for the first who ask: those that have fewest so far.
         walkers.sort_by_key(|walker| walker.answers);
         let allowance = if round == 1 { SILENT.0 } else { SILENT.1 };
         for walker in &mut walkers {
             walker.begin(round, farthest, allowance);
         }
-        if !run(&mut walkers, stop) {
+        let whole = run(&mut walkers, stop);
+        farthest = walkers.iter().map(|walker| walker.farthest).max().unwrap_or(0);
+        walkers.sort_by_key(|walker| walker.flow.flow);
+        let walks: Vec<&Walk> = walkers.iter().map(|walker| &walker.walk).collect();
+        let further = goes_on(round, &walks) && walks.iter().any(|walk| walk.failed.is_none());
+        if !whole || !further {
             break;
         }
-        farthest = walkers.iter().map(|walker| walker.farthest).max().unwrap_or(0);
     }
     walkers.sort_by_key(|walker| walker.flow.flow);
     walkers.into_iter().map(|walker| walker.walk).collect()
@@ -181,7 +185,7 @@ mod tests {
         };
         let manner = Manner { rounds: 1, ..manner(protocol, 1) };
         let flow = Flow { flow: 3, local: holder, remote };
-        trace(&[flow], manner, &SocketOptions::default(), &Stop::default(), &mut |_| {})
+        trace(&[flow], manner, &SocketOptions::default(), &Stop::default(), &mut |_, _| true)
     }
 
     #[test_case("127.0.0.1:0"; "v4")]
@@ -214,7 +218,8 @@ mod tests {
     fn a_port_that_is_taken_ends_the_flow_with_the_reason() {
         let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
         let flow = Flow { flow: 0, local: taken.local_addr().unwrap(), remote: "127.0.0.1:9".parse().unwrap() };
-        let walks = trace(&[flow], manner(Probing::Udp, 4), &SocketOptions::default(), &Stop::default(), &mut |_| {});
+        let walks =
+            trace(&[flow], manner(Probing::Udp, 4), &SocketOptions::default(), &Stop::default(), &mut |_, _| true);
         assert!(walks[0].failed.is_some() && walks[0].probes.is_empty(), "{walks:?}");
     }
 
@@ -223,7 +228,7 @@ mod tests {
         let stop = Stop::default();
         stop.request();
         let flow = Flow { flow: 0, local: "127.0.0.1:0".parse().unwrap(), remote: "127.0.0.1:9".parse().unwrap() };
-        let walks = trace(&[flow], manner(Probing::Udp, 4), &SocketOptions::default(), &stop, &mut |_| {});
+        let walks = trace(&[flow], manner(Probing::Udp, 4), &SocketOptions::default(), &stop, &mut |_, _| true);
         assert_eq!((walks.len(), walks[0].probes.len()), (1, 0));
     }
 }

@@ -89,6 +89,9 @@ pub struct Hop {
     pub min_ns: Option<Nanos>,
     /// Median of these times, nanoseconds.
     pub p50_ns: Option<Nanos>,
+    /// Longest of these times, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<Nanos>,
     /// Answers that were timed by the kernel; a count. The others are timed by this program's clock, its waking up included.
     pub stamped: u64,
     /// True where the peer itself was among those who answered.

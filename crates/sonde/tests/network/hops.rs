@@ -446,6 +446,24 @@ fn a_circle_ends_and_is_told() {
     assert!(each(&record)[0].get("circles").is_none());
 }
 
+/// Count and time are those of the rounds, which begin a second apart; what goes ahead is not theirs.
+#[test]
+fn a_live_trace_has_all_its_rounds_in_the_record() {
+    let Some(row) = Row::new("a trace that goes on") else { return };
+    let _reflector = row.reflector(false);
+    let traced = |words: &[&str]| {
+        let words = [&["paths", HOST[0], "--trace", "--live", "-q", "--json"], words].concat();
+        let record = document(&sonde_in(row.scene.near()).args(words).output().expect("started"));
+        let hops = &record["outcome"]["hops"];
+        assert_eq!((each(&record).len(), addresses(&each(&record)[0])), (1, above(false)), "{hops:#}");
+        let answered: Vec<Value> = hops_of(&each(&record)[0]).iter().map(|hop| hop["answered"].clone()).collect();
+        assert_eq!((&record["ended"]["how"], answered), (&"complete".into(), vec![hops["rounds"].clone(); 4]));
+        hops["rounds"].clone()
+    };
+    assert_eq!(traced(&["-c", "7"]), 7);
+    assert!(traced(&["-t", "2"]).as_u64() <= Some(3), "none begins behind the end");
+}
+
 #[test]
 fn nobody_traces_the_same() {
     let what = "hops without privileges";
