@@ -16,6 +16,7 @@ use measure::unit::Nanos;
 use socket2::{Domain, Socket, Type};
 
 use crate::clock::Monotonic;
+use crate::random;
 use crate::socket;
 use crate::stop::Stop;
 use probe::{Heard, Out};
@@ -31,7 +32,7 @@ const PAUSE: Nanos = Nanos::secs(1);
 /// A walk ends behind so many hops in a row that have never answered; after the first round behind one.
 const SILENT: (u8, u8) = (5, 1);
 
-/// A flow to trace.
+/// A flow to trace; ICMP has its identifier in the place of our port, and none in the place of the peer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The number of its connection from 0.
@@ -116,12 +117,18 @@ struct Walker<'a> {
     /// A walk ends so far behind it.
     allowance: u8,
     answers: u32,
+    /// What echo requests of this flow carry.
+    nonce: u32,
 }
 
 impl<'a> Walker<'a> {
     fn new(flow: Flow, manner: Manner, options: &'a SocketOptions) -> Self {
-        let walk = Walk { flow: flow.flow, ..Walk::default() };
-        Self { flow, manner, options, walk, out: None, round: 0, ttl: 0, farthest: 0, allowance: 0, answers: 0 }
+        let (nonce, failed) = match random::bytes::<4>() {
+            Ok(octets) => (u32::from_be_bytes(octets), None),
+            Err(error) => (0, Some(crate::error::plain(&error))),
+        };
+        let walk = Walk { flow: flow.flow, failed, ..Walk::default() };
+        Self { flow, manner, options, walk, out: None, round: 0, ttl: 0, farthest: 0, allowance: 0, answers: 0, nonce }
     }
 
     fn begin(&mut self, round: u32, farthest: u8, allowance: u8) {
@@ -135,7 +142,7 @@ impl<'a> Walker<'a> {
             return;
         }
         self.ttl += 1;
-        match Out::send(&self.flow, self.manner, self.options, self.round, self.ttl) {
+        match Out::send(&self.flow, self.manner, self.options, (self.round, self.ttl), self.nonce) {
             Ok(out) => self.out = Some(out),
             Err(reason) => self.walk.failed = Some(reason),
         }
@@ -182,6 +189,7 @@ mod tests {
         let holder: SocketAddr = match protocol {
             Probing::Tcp => TcpListener::bind(local).unwrap().local_addr().unwrap(),
             Probing::Udp => UdpSocket::bind(local).unwrap().local_addr().unwrap(),
+            Probing::Icmp => SocketAddr::new(remote.ip(), 4711),
         };
         let manner = Manner { rounds: 1, ..manner(protocol, 1) };
         let flow = Flow { flow: 3, local: holder, remote };
@@ -204,6 +212,7 @@ mod tests {
                 Some(if at.starts_with('[') { Says::Unreachable(1, 4) } else { Says::Unreachable(3, 3) }),
             ),
             (Probing::Udp, datagrams.local_addr().unwrap(), None),
+            (Probing::Icmp, SocketAddr::new(peer, 0), Some(Says::Reached)),
         ] {
             let walks = traced(protocol, remote);
             let first = walks[0].probes[0];

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
-/// The hops that packets of some connections passed. Each probe had addresses and ports of its connection, and a TTL of its own.
+/// The hops that packets of some connections passed. Each probe had addresses and ports of its connection, or one identifier, and a TTL of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hops {
@@ -36,6 +36,8 @@ pub enum Probing {
     Tcp,
     /// Datagrams.
     Udp,
+    /// Echo requests of ICMP; their identifier and their checksum are those of the flow.
+    Icmp,
 }
 
 /// The hops of one flow.

@@ -33,11 +33,17 @@ pub fn method(protocol: Probing, flows: usize, ipv6: bool) -> String {
     let by = match protocol {
         Probing::Tcp => "TCP SYNs",
         Probing::Udp => "datagrams",
+        Probing::Icmp => "ICMP echo",
     };
     // Routers may choose by the label; those of the measured connections were drawn.
     let label = if ipv6 { " and with flow label 0" } else { "" };
-    let their = if flows == 1 { "its port" } else { "their ports" };
-    format!("{} traced by {by} from {their}{label}", number::count(flows as u64, "connection", "connections"))
+    let from = match (protocol, flows) {
+        (Probing::Icmp, 1) => "with one identifier",
+        (Probing::Icmp, _) => "with an identifier each",
+        (_, 1) => "from its port",
+        _ => "from their ports",
+    };
+    format!("{} traced by {by} {from}{label}", number::count(flows as u64, "connection", "connections"))
 }
 
 /// A trace while it goes on, under the line `head`: a hop a line, with the time of its last answer.

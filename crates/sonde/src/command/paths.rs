@@ -55,9 +55,10 @@ pub struct PathsOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hops")]
 pub struct HopsOptions {
-    /// Then trace up to 4 connections of each group (8 of one group), with TCP SYNs, or datagrams with --udp
+    /// Then trace up to 4 connections of each group (8 of one group), with TCP SYNs, datagrams with --udp, or echo requests with --icmp
     ///
-    /// Each probe has the ports of its connection and a TTL from 1 on, so routers choose the same path for it. Needs no privilege. A hop is
+    /// Each probe has the ports of its connection and a TTL from 1 on, so routers choose the same path for it. Needs no privilege; ICMP has
+    /// identifier and checksum in place of ports, and needs leave for ping sockets (net.ipv4.ping_group_range) or CAP_NET_RAW. A hop is
     /// asked 5 times by each connection, at most once a second, and answers within 900 ms; it ends at the peer, or behind 5 silent hops.
     #[arg(long)]
     pub trace: bool,
@@ -76,13 +77,9 @@ pub struct HopsOptions {
 /// Measures over many connections, and delivers what was found.
 ///
 /// # Errors
-/// As [`rtt::run`]; a trace of what has no ports.
+/// As [`rtt::run`].
 pub fn run(options: PathsOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
-    let PathsOptions { measured, hops } = options;
-    if hops.trace && is_icmp(&measured) {
-        return Err(Failure::usage("--trace follows ports, and ICMP has none: it goes with TCP and UDP"));
-    }
-    let mut measured = measured;
+    let PathsOptions { mut measured, hops } = options;
     let live = hops.live.then(|| taken(&mut measured));
     let plan = Plan::of(with_defaults(measured))?;
     let max_hops = hops.max_hops.unwrap_or(endpoint::hops::MAX_HOPS);

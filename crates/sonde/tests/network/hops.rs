@@ -15,7 +15,7 @@ use lab::namespace::Namespace;
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use crate::scene::{Reflector, Scene, document, installed, sonde_in, tell};
+use crate::scene::{Reflector, Scene, document, installed, let_ping, sonde_in, tell};
 
 /// The far host and this one, whichever way leads there; of IPv4 and IPv6.
 const HOST: [&str; 2] = ["10.99.9.9", "fd99::9"];
@@ -297,6 +297,23 @@ fn datagrams_find_the_same_hops_and_a_program_that_says_nothing_is_not_called_lo
     }
     let hops = record["outcome"]["hops"]["sides"][0]["hops"].as_array().expect("hops");
     assert!(hops.iter().all(|hop| hop.get("lost").is_none()), "{hops:#?}");
+}
+
+/// By raw sockets and by ping sockets, which the far kernel answers to alike.
+#[test]
+fn echo_requests_find_the_same_hops_and_the_peer() {
+    let Some(row) = Row::new("hops by echo requests") else { return };
+    for (range, six) in [("1 0", false), ("1 0", true), ("0 2147483647", false), ("0 2147483647", true)] {
+        let_ping(row.scene.near(), range);
+        let record = document(&row.paths(six, &["--icmp", "--flows", "2", "-c", "40", "--json"]));
+        assert_eq!((&record["outcome"]["hops"]["protocol"], each(&record).len()), (&"icmp".into(), 2));
+        for flow in each(&record) {
+            assert_eq!((addresses(flow), &flow["reached"]), (above(six), &4.into()), "{range} {flow:#}");
+            for hop in hops_of(flow) {
+                assert_eq!((&hop["sent"], &hop["answered"]), (&5.into(), &5.into()), "{range} {hop:#}");
+            }
+        }
+    }
 }
 
 #[test]

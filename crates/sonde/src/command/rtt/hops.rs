@@ -50,11 +50,20 @@ pub fn traced(
         outcome.flows.iter().flat_map(|flows| flows.groups.iter().flatten()).map(|group| group.flows.clone()).collect();
     let groups: Vec<&[u32]> = groups.iter().map(Vec::as_slice).collect();
     let chosen = choose(&groups, outcome.sockets.len() as u32);
-    let flows: Vec<Flow> = chosen.into_iter().filter_map(|flow| addresses(outcome, flow)).collect();
+    let protocol = match carrier {
+        Carrier::Udp => Probing::Udp,
+        Carrier::Icmp => Probing::Icmp,
+        _ => Probing::Tcp,
+    };
+    let first_identifier = (record.head.id.as_u128() & 0x7fff) as u16 + 1;
+    let addresses = |flow| match protocol {
+        Probing::Icmp => echoing(outcome, flow, first_identifier),
+        Probing::Tcp | Probing::Udp => addresses(outcome, flow),
+    };
+    let flows: Vec<Flow> = chosen.into_iter().filter_map(addresses).collect();
     if flows.is_empty() {
         return record;
     }
-    let protocol = if carrier == Carrier::Udp { Probing::Udp } else { Probing::Tcp };
     let rounds = tracing.live.map_or(ROUNDS, |live| live.rounds);
     let manner = Manner { rounds, ..manner(protocol, tracing.max_hops) };
     let peer = record.target.address;
@@ -108,6 +117,14 @@ impl Watch<'_> {
             output.progress(&format!("{head}, round {round}{of}"));
         }
     }
+}
+
+/// The addresses of a connection without ports, with an identifier in the place of ours.
+fn echoing(outcome: &Outcome, flow: u32, first_identifier: u16) -> Option<Flow> {
+    let socket = outcome.sockets.get(flow as usize)?;
+    let identifier = first_identifier.checked_add(flow as u16)?;
+    let local = SocketAddr::new(socket.local.parse().ok()?, identifier);
+    Some(Flow { flow, local, remote: SocketAddr::new(socket.remote.parse().ok()?, 0) })
 }
 
 /// The addresses of a connection, as its socket had them.
