@@ -4,6 +4,7 @@
 //! its flow, from a socket of its own; flows go beside each other. A hop is asked by one flow once a round, and rounds are a second
 //! apart, for hosts limit their errors to about one a second.
 
+mod mtu;
 mod probe;
 
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ use crate::clock::Monotonic;
 use crate::random;
 use crate::socket;
 use crate::stop::Stop;
+pub use mtu::path_mtu;
 use probe::{Heard, Out};
 
 /// Times that each hop is asked.

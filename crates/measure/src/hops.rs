@@ -121,6 +121,7 @@ pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Mann
         timeout_ns: manner.timeout,
         sides: sides.collect(),
         each: walks.iter().map(|walk| traced(walk, peer)).collect(),
+        mtu: Vec::new(),
         returns: returns(&walks),
     }
 }

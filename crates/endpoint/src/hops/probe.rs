@@ -256,7 +256,7 @@ pub(super) fn stamp_arrivals(socket: &Socket) -> std::io::Result<()> {
 }
 
 /// The options of the flow's own sockets, from its very address and port.
-fn bound(options: &SocketOptions, local: SocketAddr) -> SocketOptions {
+pub(super) fn bound(options: &SocketOptions, local: SocketAddr) -> SocketOptions {
     let bind = Some(local.ip()).filter(|ip| !ip.is_unspecified()).or(options.bind);
     let source_ports = Some(SourcePorts { first: local.port(), last: local.port() });
     SocketOptions { bind, source_ports, ..options.clone() }

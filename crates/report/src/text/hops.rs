@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use logbook::record::Record;
-use measure::outcome::hops::{Answering, Hop, Hops, Parting, Probing, Side};
+use measure::outcome::hops::{Answering, Hop, Hops, Narrower, Parting, PathMtu, Probing, Side};
 use measure::unit::Nanos;
 
 use super::flows;
@@ -190,6 +190,10 @@ fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
         remarks.extend(ended(side).map(|text| ("end", format!("{subject}{text}"))));
         remarks.extend(several(side).map(|text| ("several", format!("{subject}{text}"))));
     }
+    for (place, side) in hops.sides.iter().enumerate() {
+        let found = hops.mtu.iter().find(|mtu| side.flows.contains(&mtu.flow));
+        remarks.extend(found.map(|found| ("mtu", format!("{}{}", subject(hops, place), largest(found, side)))));
+    }
     if let Some(text) = quiet(hops) {
         remarks.push(("quiet", text));
     }
@@ -286,6 +290,26 @@ fn several(side: &Side) -> Option<String> {
     })
 }
 
+/// `1500 B, 1400 B from hop 3 on (said by 10.60.2.2)`.
+fn largest(mtu: &PathMtu, side: &Side) -> String {
+    if mtu.shown_to == 0 {
+        return format!("{} B at this host; no hop answers datagrams of any size", mtu.interface_bytes);
+    }
+    let mut text = format!("{} B", mtu.interface_bytes);
+    for Narrower { ttl, bytes, by, vanishing_bytes } in &mtu.narrower {
+        text.push_str(&match (by, vanishing_bytes) {
+            (_, Some(_)) => format!("; from hop {ttl} on larger than {bytes} B: no answer"),
+            (Some(by), None) => format!(", {bytes} B from hop {ttl} on (said by {by})"),
+            (None, None) => format!(", {bytes} B from hop {ttl} on"),
+        });
+    }
+    let last = side.hops.iter().rev().find(|hop| hop.answered > 0).map_or(0, |hop| hop.ttl);
+    if mtu.shown_to < last {
+        text.push_str(&format!("; behind hop {} not established", mtu.shown_to));
+    }
+    text
+}
+
 /// Hops that leave probes unanswered without a loss being shown.
 fn quiet(hops: &Hops) -> Option<String> {
     let last_answered = |side: &Side| side.hops.iter().rev().find(|hop| hop.answered > 0).map_or(0, |hop| hop.ttl);
@@ -328,6 +352,15 @@ mod tests {
     }
 
     fn told(groups: &[&[u32]], meets: impl Fn(u32, u32, u8) -> Option<Answer>, last: u8) -> String {
+        told_with(groups, &[], meets, last)
+    }
+
+    fn told_with(
+        groups: &[&[u32]],
+        mtu: &[PathMtu],
+        meets: impl Fn(u32, u32, u8) -> Option<Answer>,
+        last: u8,
+    ) -> String {
         let walk = |flow: u32| Walk {
             flow,
             probes: (0..5)
@@ -338,7 +371,9 @@ mod tests {
         };
         let manner = Manner { protocol: Probing::Tcp, rounds: 5, max_hops: 32, timeout: Nanos::millis(900) };
         let mut record = fixture::closed();
-        record.outcome.as_mut().unwrap().hops = Some(judge((0..8).map(walk).collect(), groups, PEER, manner));
+        let mut hops = judge((0..8).map(walk).collect(), groups, PEER, manner);
+        hops.mtu = mtu.to_vec();
+        record.outcome.as_mut().unwrap().hops = Some(hops);
         let text = render(&record, &Style::default());
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let from = text.find("  hops ").expect("hops");
@@ -372,6 +407,29 @@ mod tests {
                 _ => answer("10.9.9.9", Says::Reached, 120),
             },
             4
+        ));
+    }
+
+    #[test]
+    fn the_largest_packets_are_told_by_side() {
+        let narrower = |ttl, bytes, by: Option<&str>| Narrower {
+            ttl,
+            bytes,
+            by: by.map(|by| by.parse().unwrap()),
+            vanishing_bytes: by.is_none().then_some(bytes + 1),
+        };
+        let side = |flow, narrower, shown_to| PathMtu { flow, interface_bytes: 1500, narrower, shown_to };
+        let told_by = vec![narrower(2, 1400, Some("10.50.1.2")), narrower(3, 1_300, None)];
+        insta::assert_snapshot!(told_with(
+            &[&[0, 1, 2, 3], &[4, 5, 6, 7]],
+            &[side(0, told_by, 3), side(4, Vec::new(), 2)],
+            |flow, _, ttl| match ttl {
+                1 => answer("10.50.1.2", Says::Passed, 94),
+                2 if flow < 4 => answer("10.9.1.2", Says::Passed, 110),
+                2 => answer("10.181.8.2", Says::Passed, 421),
+                _ => answer("10.9.9.9", Says::Reached, 48),
+            },
+            3
         ));
     }
 

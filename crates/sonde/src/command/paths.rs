@@ -69,6 +69,13 @@ pub struct HopsOptions {
     /// meanwhile. In the end the report and the record have all rounds.
     #[arg(long, requires = "trace", conflicts_with = "until")]
     pub live: bool,
+    /// Then find the largest packets that reach each hop: the path MTU, and who says so
+    ///
+    /// By UDP datagrams that may not be cut, from the port of the first connection of each group or way. To TCP and ICMP paths they go to
+    /// port 33434; a router that chooses by protocol or port may send them elsewhere. Larger packets are said to vanish where a hop answers
+    /// small ones and none of the larger, in three tries.
+    #[arg(long, requires = "trace")]
+    pub mtu: bool,
     /// The largest TTL of a trace [default: 32]
     #[arg(short = 'm', long, value_name = "HOPS", requires = "trace", value_parser = clap::value_parser!(u8).range(1..))]
     pub max_hops: Option<u8>,
@@ -83,7 +90,7 @@ pub fn run(options: PathsOptions, command: Vec<String>, output: &Arc<Output>) ->
     let live = hops.live.then(|| taken(&mut measured));
     let plan = Plan::of(with_defaults(measured))?;
     let max_hops = hops.max_hops.unwrap_or(endpoint::hops::MAX_HOPS);
-    rtt::carry_out_and_trace(&plan, hops.trace.then_some(Tracing { max_hops, live }), command, output)
+    rtt::carry_out_and_trace(&plan, hops.trace.then_some(Tracing { max_hops, live, mtu: hops.mtu }), command, output)
 }
 
 /// The course of a trace that goes on, which count and time are for; what goes ahead of it is short.

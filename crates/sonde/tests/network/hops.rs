@@ -463,6 +463,40 @@ fn a_circle_ends_and_is_told() {
     assert!(each(&record)[0].get("circles").is_none());
 }
 
+/// The link behind the second hop takes less, which that hop says, or keeps to itself.
+#[test]
+fn the_hop_before_a_narrow_link_is_found_and_a_hole_where_it_says_nothing() {
+    let what = "packets that are too large";
+    if !installed("nft", "nftables", what) {
+        return;
+    }
+    let Some(row) = Row::new(what) else { return };
+    for (place, end) in [(Place::Above, "c3a"), (Place::Last, "c3b")] {
+        row.run(place, &["ip", "link", "set", end, "mtu", "1400"]);
+    }
+    let found = |six: bool| {
+        let _reflector = row.reflector(six);
+        let record = document(&row.paths(six, &["--mtu", "--flows", "1", "-c", "10", "--json"]));
+        let mtu = record["outcome"]["hops"]["mtu"].clone();
+        assert_eq!(mtu.as_array().map(Vec::len), Some(1), "{:#}", record["outcome"]["hops"]);
+        mtu[0].clone()
+    };
+    for six in [false, true] {
+        let by = end(1, true, six);
+        let narrower = serde_json::json!([{ "ttl": 3, "bytes": 1400, "by": by }]);
+        let expected = serde_json::json!({ "flow": 0, "interface_bytes": 1500, "narrower": narrower, "shown_to": 4 });
+        assert_eq!(found(six), expected);
+    }
+    let rule = "icmp type destination-unreachable drop";
+    row.run(
+        Place::Above,
+        &["nft", &format!("table ip mute {{ chain out {{ type filter hook output priority 0; {rule}; }}; }}")],
+    );
+    let hole = serde_json::json!([{ "ttl": 3, "bytes": 1400, "by": null, "vanishing_bytes": 1401 }]);
+    let mtu = found(false);
+    assert_eq!((&mtu["narrower"], &mtu["shown_to"]), (&hole, &4.into()));
+}
+
 /// Count and time are those of the rounds, which begin a second apart; what goes ahead is not theirs.
 #[test]
 fn a_live_trace_has_all_its_rounds_in_the_record() {

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 
 use endpoint::clock::Monotonic;
-use endpoint::hops::{Flow, ROUNDS, manner, trace};
+use endpoint::hops::{Flow, ROUNDS, manner, path_mtu, trace};
 use endpoint::stop::Stop;
 use logbook::record::{Ended, Record};
 use measure::hops::{Manner, Walk, choose, judge, so_far};
-use measure::method::Carrier;
+use measure::method::{Carrier, SocketOptions};
 use measure::outcome::Outcome;
-use measure::outcome::hops::Probing;
+use measure::outcome::hops::{Hops, PathMtu, Probing, Side};
 use measure::unit::{Instant, Nanos};
 use report::text::hops::screen;
 
@@ -23,6 +23,8 @@ pub struct Tracing {
     pub max_hops: u8,
     /// The course of one that goes on; absent: the usual rounds.
     pub live: Option<Live>,
+    /// Whether the largest packets are looked for too.
+    pub mtu: bool,
 }
 
 /// A trace that goes on until somebody ends it.
@@ -73,11 +75,30 @@ pub fn traced(
     let walks = trace(&flows, manner, &record.method.socket, stop, &mut |round, walks| watch.goes_on(round, walks));
     output.progress_done();
     let manner = Manner { rounds: watch.done, ..manner };
-    outcome.hops = Some(judge(walks, &groups, peer, manner));
+    let mut hops = judge(walks, &groups, peer, manner);
+    if tracing.mtu {
+        if output.shows_progress() {
+            output.progress(&format!("{peer}: the largest packets, hop by hop"));
+        }
+        hops.mtu = sizes(&hops, &flows, &record.method.socket, stop);
+        output.progress_done();
+    }
+    outcome.hops = Some(hops);
     if let (true, Some(signal)) = (stop.requested(), interruption.signal()) {
         record.ended = Ended::Interrupted { signal: signal.name().to_owned() };
     }
     record
+}
+
+/// The largest packets of the first flow of each side, where they were found.
+fn sizes(hops: &Hops, flows: &[Flow], options: &SocketOptions, stop: &Stop) -> Vec<PathMtu> {
+    let of_side = |side: &Side| {
+        let flow = flows.iter().find(|flow| side.flows.first() == Some(&flow.flow))?;
+        let answering: Vec<u8> = side.hops.iter().filter(|hop| hop.answered > 0).map(|hop| hop.ttl).collect();
+        // A host that lets no datagram out says nothing of its path.
+        path_mtu(flow, hops.protocol, &answering, options, stop).ok()
+    };
+    hops.sides.iter().take_while(|_| !stop.requested()).filter_map(of_side).collect()
 }
 
 fn end(live: Option<Live>) -> Instant {
