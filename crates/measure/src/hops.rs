@@ -93,7 +93,9 @@ pub fn choose(groups: &[&[u32]], all: u32) -> Vec<u32> {
 
 /// The judgement of `walks` towards `peer`, of connections whose times fall into `groups`.
 pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Manner) -> Hops {
-    walks.iter_mut().for_each(|walk| end_at(walk, peer));
+    for walk in &mut walks {
+        end_at(walk, peer);
+    }
     let ways = ways::tell_apart(&walks, groups);
     let groups: Vec<(Option<u32>, Option<&[u32]>)> = match groups {
         [] | [_] => vec![(None, None)],
@@ -129,7 +131,9 @@ pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Mann
 /// The hops of `walks` towards `peer`, all together, while they go on: with the time of the last answer to the last of the walks.
 pub fn so_far(walks: &[&Walk], peer: IpAddr) -> Vec<(Hop, Option<Nanos>)> {
     let mut walks: Vec<Walk> = walks.iter().map(|walk| (*walk).clone()).collect();
-    walks.iter_mut().for_each(|walk| end_at(walk, peer));
+    for walk in &mut walks {
+        end_at(walk, peer);
+    }
     let walks: Vec<&Walk> = walks.iter().collect();
     let last = |hop: &Hop| walks.iter().rev().find_map(|walk| answers(walk, hop.ttl).last()).map(|answer| answer.time);
     loss::told(hops(&walks, peer), &walks).into_iter().map(|hop| (hop.clone(), last(&hop))).collect()

@@ -295,19 +295,15 @@ fn largest(mtu: &PathMtu, side: &Side) -> String {
     if mtu.shown_to == 0 {
         return format!("{} B at this host; no hop answers datagrams of any size", mtu.interface_bytes);
     }
-    let mut text = format!("{} B", mtu.interface_bytes);
-    for Narrower { ttl, bytes, by, vanishing_bytes } in &mtu.narrower {
-        text.push_str(&match (by, vanishing_bytes) {
-            (_, Some(_)) => format!("; from hop {ttl} on larger than {bytes} B: no answer"),
-            (Some(by), None) => format!(", {bytes} B from hop {ttl} on (said by {by})"),
-            (None, None) => format!(", {bytes} B from hop {ttl} on"),
-        });
-    }
+    let step = |Narrower { ttl, bytes, by, vanishing_bytes }: &Narrower| match (by, vanishing_bytes) {
+        (_, Some(_)) => format!("; from hop {ttl} on larger than {bytes} B: no answer"),
+        (Some(by), None) => format!(", {bytes} B from hop {ttl} on (said by {by})"),
+        (None, None) => format!(", {bytes} B from hop {ttl} on"),
+    };
     let last = side.hops.iter().rev().find(|hop| hop.answered > 0).map_or(0, |hop| hop.ttl);
-    if mtu.shown_to < last {
-        text.push_str(&format!("; behind hop {} not established", mtu.shown_to));
-    }
-    text
+    let open = (mtu.shown_to < last).then(|| format!("; behind hop {} not established", mtu.shown_to));
+    let steps: String = mtu.narrower.iter().map(step).chain(open).collect();
+    format!("{} B{steps}", mtu.interface_bytes)
 }
 
 /// Hops that leave probes unanswered without a loss being shown.
@@ -437,10 +433,14 @@ mod tests {
     #[test]
     fn a_screen_has_a_line_for_each_hop_and_calls_no_silence_loss() {
         let meets = |round: u32, ttl: u8| match ttl {
-            1 if round % 4 == 0 => answer("10.50.1.2", Says::Passed, 94),
+            1 if round.is_multiple_of(4) => answer("10.50.1.2", Says::Passed, 94),
             1 | 2 => None,
-            3 => answer(if round % 2 == 0 { "10.9.1.2" } else { "10.9.1.3" }, Says::Passed, 110 + u64::from(round)),
-            _ if round % 3 > 0 => answer("10.9.9.9", Says::Reached, 120 + u64::from(round)),
+            3 => answer(
+                if round.is_multiple_of(2) { "10.9.1.2" } else { "10.9.1.3" },
+                Says::Passed,
+                110 + u64::from(round),
+            ),
+            _ if !round.is_multiple_of(3) => answer("10.9.9.9", Says::Reached, 120 + u64::from(round)),
             _ => None,
         };
         let of_round = |round| (1..=4).map(move |ttl| Probe { ttl, answer: meets(round, ttl) });

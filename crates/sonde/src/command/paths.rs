@@ -58,7 +58,7 @@ pub struct HopsOptions {
     /// Then trace up to 4 connections of each group (8 of one group), with TCP SYNs, datagrams with --udp, or echo requests with --icmp
     ///
     /// Each probe has the ports of its connection and a TTL from 1 on, so routers choose the same path for it. Needs no privilege; ICMP has
-    /// identifier and checksum in place of ports, and needs leave for ping sockets (net.ipv4.ping_group_range) or CAP_NET_RAW. A hop is
+    /// identifier and checksum in place of ports, and needs the system's leave for ping sockets, or root's rights. A hop is
     /// asked 5 times by each connection, at most once a second, and answers within 900 ms; it ends at the peer, or behind 5 silent hops.
     #[arg(long)]
     pub trace: bool,
