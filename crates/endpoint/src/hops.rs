@@ -4,6 +4,7 @@
 //! its flow, from a socket of its own; flows go beside each other. A hop is asked by one flow once a round, and rounds are a second
 //! apart, for hosts limit their errors to about one a second.
 
+mod mtu;
 mod probe;
 
 use std::net::SocketAddr;
@@ -16,8 +17,10 @@ use measure::unit::Nanos;
 use socket2::{Domain, Socket, Type};
 
 use crate::clock::Monotonic;
+use crate::random;
 use crate::socket;
 use crate::stop::Stop;
+pub use mtu::path_mtu;
 use probe::{Heard, Out};
 
 /// Times that each hop is asked.
@@ -31,7 +34,7 @@ const PAUSE: Nanos = Nanos::secs(1);
 /// A walk ends behind so many hops in a row that have never answered; after the first round behind one.
 const SILENT: (u8, u8) = (5, 1);
 
-/// A flow to trace.
+/// A flow to trace; ICMP has its identifier in the place of our port, and none in the place of the peer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The number of its connection from 0.
@@ -47,13 +50,14 @@ pub fn manner(protocol: Probing, max_hops: u8) -> Manner {
     Manner { protocol, rounds: ROUNDS, max_hops, timeout: TIMEOUT }
 }
 
-/// Traces `flows`, by sockets with `options`; `on_round` is told which round begins, from 1. Where `stop` asks, what was heard so far.
+/// Traces `flows`, by sockets with `options`; behind each round, from 1, `goes_on` is told its number and all walks so far, and says whether
+/// there is to be another. Where `stop` asks, what was heard so far.
 pub fn trace(
     flows: &[Flow],
     manner: Manner,
     options: &SocketOptions,
     stop: &Stop,
-    on_round: &mut dyn FnMut(u32),
+    goes_on: &mut dyn FnMut(u32, &[&Walk]) -> bool,
 ) -> Vec<Walk> {
     socket::raise_descriptor_limit();
     // Stamping begins a moment after the first socket asks for it, and ends with the last: this one asks all the time.
@@ -65,17 +69,20 @@ pub fn trace(
         if round > 1 && stop.wait(Monotonic::now().after(PAUSE)) {
             break;
         }
-        on_round(round);
         // A hop that limits its answers has some for the first who ask: those that have fewest so far.
         walkers.sort_by_key(|walker| walker.answers);
         let allowance = if round == 1 { SILENT.0 } else { SILENT.1 };
         for walker in &mut walkers {
             walker.begin(round, farthest, allowance);
         }
-        if !run(&mut walkers, stop) {
+        let whole = run(&mut walkers, stop);
+        farthest = walkers.iter().map(|walker| walker.farthest).max().unwrap_or(0);
+        walkers.sort_by_key(|walker| walker.flow.flow);
+        let walks: Vec<&Walk> = walkers.iter().map(|walker| &walker.walk).collect();
+        let further = goes_on(round, &walks) && walks.iter().any(|walk| walk.failed.is_none());
+        if !whole || !further {
             break;
         }
-        farthest = walkers.iter().map(|walker| walker.farthest).max().unwrap_or(0);
     }
     walkers.sort_by_key(|walker| walker.flow.flow);
     walkers.into_iter().map(|walker| walker.walk).collect()
@@ -112,12 +119,18 @@ struct Walker<'a> {
     /// A walk ends so far behind it.
     allowance: u8,
     answers: u32,
+    /// What echo requests of this flow carry.
+    nonce: u32,
 }
 
 impl<'a> Walker<'a> {
     fn new(flow: Flow, manner: Manner, options: &'a SocketOptions) -> Self {
-        let walk = Walk { flow: flow.flow, ..Walk::default() };
-        Self { flow, manner, options, walk, out: None, round: 0, ttl: 0, farthest: 0, allowance: 0, answers: 0 }
+        let (nonce, failed) = match random::bytes::<4>() {
+            Ok(octets) => (u32::from_be_bytes(octets), None),
+            Err(error) => (0, Some(crate::error::plain(&error))),
+        };
+        let walk = Walk { flow: flow.flow, failed, ..Walk::default() };
+        Self { flow, manner, options, walk, out: None, round: 0, ttl: 0, farthest: 0, allowance: 0, answers: 0, nonce }
     }
 
     fn begin(&mut self, round: u32, farthest: u8, allowance: u8) {
@@ -131,7 +144,7 @@ impl<'a> Walker<'a> {
             return;
         }
         self.ttl += 1;
-        match Out::send(&self.flow, self.manner, self.options, self.round, self.ttl) {
+        match Out::send(&self.flow, self.manner, self.options, (self.round, self.ttl), self.nonce) {
             Ok(out) => self.out = Some(out),
             Err(reason) => self.walk.failed = Some(reason),
         }
@@ -178,10 +191,11 @@ mod tests {
         let holder: SocketAddr = match protocol {
             Probing::Tcp => TcpListener::bind(local).unwrap().local_addr().unwrap(),
             Probing::Udp => UdpSocket::bind(local).unwrap().local_addr().unwrap(),
+            Probing::Icmp => SocketAddr::new(remote.ip(), 4711),
         };
         let manner = Manner { rounds: 1, ..manner(protocol, 1) };
         let flow = Flow { flow: 3, local: holder, remote };
-        trace(&[flow], manner, &SocketOptions::default(), &Stop::default(), &mut |_| {})
+        trace(&[flow], manner, &SocketOptions::default(), &Stop::default(), &mut |_, _| true)
     }
 
     #[test_case("127.0.0.1:0"; "v4")]
@@ -200,6 +214,7 @@ mod tests {
                 Some(if at.starts_with('[') { Says::Unreachable(1, 4) } else { Says::Unreachable(3, 3) }),
             ),
             (Probing::Udp, datagrams.local_addr().unwrap(), None),
+            (Probing::Icmp, SocketAddr::new(peer, 0), Some(Says::Reached)),
         ] {
             let walks = traced(protocol, remote);
             let first = walks[0].probes[0];
@@ -214,7 +229,8 @@ mod tests {
     fn a_port_that_is_taken_ends_the_flow_with_the_reason() {
         let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
         let flow = Flow { flow: 0, local: taken.local_addr().unwrap(), remote: "127.0.0.1:9".parse().unwrap() };
-        let walks = trace(&[flow], manner(Probing::Udp, 4), &SocketOptions::default(), &Stop::default(), &mut |_| {});
+        let walks =
+            trace(&[flow], manner(Probing::Udp, 4), &SocketOptions::default(), &Stop::default(), &mut |_, _| true);
         assert!(walks[0].failed.is_some() && walks[0].probes.is_empty(), "{walks:?}");
     }
 
@@ -223,7 +239,7 @@ mod tests {
         let stop = Stop::default();
         stop.request();
         let flow = Flow { flow: 0, local: "127.0.0.1:0".parse().unwrap(), remote: "127.0.0.1:9".parse().unwrap() };
-        let walks = trace(&[flow], manner(Probing::Udp, 4), &SocketOptions::default(), &stop, &mut |_| {});
+        let walks = trace(&[flow], manner(Probing::Udp, 4), &SocketOptions::default(), &stop, &mut |_, _| true);
         assert_eq!((walks.len(), walks[0].probes.len()), (1, 0));
     }
 }

@@ -7,14 +7,14 @@
 //!
 //! Not here: what follows from what was seen (`measure::reach`), and who sent a reset (`sonde syn`).
 
-mod datagram;
-mod echo;
-mod mtu;
-mod seen;
+pub(crate) mod datagram;
+pub(crate) mod echo;
+pub(crate) mod mtu;
+pub(crate) mod seen;
 mod service;
 mod tcp;
 mod udp;
-mod wait;
+pub(crate) mod wait;
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};

@@ -94,10 +94,7 @@ pub fn choose(groups: &[&[u32]], all: u32) -> Vec<u32> {
 /// The judgement of `walks` towards `peer`, of connections whose times fall into `groups`.
 pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Manner) -> Hops {
     for walk in &mut walks {
-        // A probe that went farther than the peer left only because an answer of the peer's was missing.
-        if let Some(end) = reached(walk, peer) {
-            walk.probes.retain(|probe| probe.ttl <= end);
-        }
+        end_at(walk, peer);
     }
     let ways = ways::tell_apart(&walks, groups);
     let groups: Vec<(Option<u32>, Option<&[u32]>)> = match groups {
@@ -126,7 +123,26 @@ pub fn judge(mut walks: Vec<Walk>, groups: &[&[u32]], peer: IpAddr, manner: Mann
         timeout_ns: manner.timeout,
         sides: sides.collect(),
         each: walks.iter().map(|walk| traced(walk, peer)).collect(),
+        mtu: Vec::new(),
         returns: returns(&walks),
+    }
+}
+
+/// The hops of `walks` towards `peer`, all together, while they go on: with the time of the last answer to the last of the walks.
+pub fn so_far(walks: &[&Walk], peer: IpAddr) -> Vec<(Hop, Option<Nanos>)> {
+    let mut walks: Vec<Walk> = walks.iter().map(|walk| (*walk).clone()).collect();
+    for walk in &mut walks {
+        end_at(walk, peer);
+    }
+    let walks: Vec<&Walk> = walks.iter().collect();
+    let last = |hop: &Hop| walks.iter().rev().find_map(|walk| answers(walk, hop.ttl).last()).map(|answer| answer.time);
+    loss::told(hops(&walks, peer), &walks).into_iter().map(|hop| (hop.clone(), last(&hop))).collect()
+}
+
+/// Without the probes that went farther than the peer: they left only because an answer of the peer's was missing.
+fn end_at(walk: &mut Walk, peer: IpAddr) {
+    if let Some(end) = reached(walk, peer) {
+        walk.probes.retain(|probe| probe.ttl <= end);
     }
 }
 
@@ -180,6 +196,7 @@ fn hop(walks: &[&Walk], peer: IpAddr, ttl: u8) -> Hop {
         addresses: addresses(all()),
         min_ns: times.first().copied(),
         p50_ns: times.get(times.len().saturating_sub(1) / 2).copied(),
+        max_ns: times.last().copied(),
         stamped: all().filter(|(_, answer)| answer.stamped).count() as u64,
         peer: all().any(|(_, answer)| is_peers(answer, peer)),
         per_packet: walks.iter().any(|walk| comes_back(answers(walk, ttl).map(|answer| answer.from))),

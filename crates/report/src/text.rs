@@ -7,7 +7,7 @@ pub(crate) mod column;
 mod facts;
 mod figures;
 mod flows;
-mod hops;
+pub mod hops;
 mod load;
 mod one_way;
 mod probes;

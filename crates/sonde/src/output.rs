@@ -21,8 +21,8 @@ pub struct Output {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether a progress line stands on the terminal and has to be wiped before anything else is said.
-    progress: bool,
+    /// Lines of progress that stand on the terminal and have to be wiped before anything else is said.
+    progress: usize,
     result: ResultStream,
     /// Whether any of the result was printed.
     begun: bool,
@@ -132,14 +132,36 @@ impl Output {
         !self.quiet && io::stderr().is_terminal()
     }
 
-    /// Replaces the progress line. Call it only where [`Output::shows_progress`].
-    pub fn progress(&self, line: &str) {
-        let mut state = self.lock();
-        state.wipe();
-        state.progress = anstream::stderr().lock().write_all(format!("  {line}").as_bytes()).is_ok();
+    /// Whether a screen that is drawn again and again has a terminal to stand on, which nothing else is printed to meanwhile.
+    pub fn shows_screen(&self) -> bool {
+        self.shows_progress() && io::stdout().is_terminal()
     }
 
-    /// Wipes the progress line.
+    /// Replaces the progress line. Call it only where [`Output::shows_progress`].
+    pub fn progress(&self, line: &str) {
+        self.draw(&format!("  {line}"));
+    }
+
+    /// Replaces the progress by `text`: as much of it as the terminal has room for. Call it only where [`Output::shows_screen`].
+    pub fn screen(&self, text: &str) {
+        let size = rustix::termios::tcgetwinsize(io::stderr()).map_or((0, 0), |size| (size.ws_row, size.ws_col));
+        let (rows, cells) = match size {
+            (0, _) | (_, 0) => (24, 80),
+            (rows, cells) => (usize::from(rows), usize::from(cells)),
+        };
+        // A line that filled its row would leave the cursor on one or on the next, as the terminal likes.
+        let cut = |line: &str| line.chars().take(cells - 1).collect::<String>();
+        self.draw(&text.lines().take(rows).map(cut).collect::<Vec<_>>().join("\n"));
+    }
+
+    fn draw(&self, text: &str) {
+        let mut state = self.lock();
+        state.wipe();
+        let drawn = anstream::stderr().lock().write_all(text.as_bytes()).is_ok();
+        state.progress = if drawn { text.lines().count() } else { 0 };
+    }
+
+    /// Wipes the progress.
     pub fn progress_done(&self) {
         self.lock().wipe();
     }
@@ -167,10 +189,12 @@ impl Write for &Output {
 
 impl State {
     fn wipe(&mut self) {
-        if std::mem::take(&mut self.progress) {
-            // Straight to the terminal: anstream would strip the erasure where colours are off.
-            let _ = io::stderr().write_all(b"\r\x1b[2K");
-        }
+        // Straight to the terminal: anstream would strip the erasure where colours are off.
+        let _ = match std::mem::take(&mut self.progress) {
+            0 => Ok(()),
+            1 => io::stderr().write_all(b"\r\x1b[2K"),
+            lines => io::stderr().write_all(format!("\r\x1b[{}A\x1b[J", lines - 1).as_bytes()),
+        };
     }
 }
 

@@ -1,5 +1,6 @@
 //! One probe: a socket with the flow's addresses and ports and a TTL, and what comes back to it.
 
+use std::io::Read;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -8,6 +9,9 @@ use measure::hops::{Answer, Manner, Says};
 use measure::method::{SocketOptions, SourcePorts};
 use measure::outcome::hops::Probing;
 use measure::unit::{Instant, Nanos};
+use protocol::icmp::echo::Echo;
+use protocol::native::header::Flags;
+use protocol::wire::{Reading, Wire};
 use rustix::event::PollFlags;
 use socket2::{SockAddr, Socket};
 
@@ -15,6 +19,7 @@ use super::Flow;
 use crate::clock::{self, Monotonic};
 use crate::error::EndpointError;
 use crate::random;
+use crate::socket::icmp::{self, Wishes};
 use crate::socket::report::{self, Report};
 use crate::socket::{self, option};
 use crate::tcp_info::TcpInfo;
@@ -28,16 +33,21 @@ pub(super) struct Out {
     sent: Instant,
     /// Wall clock of the send, nanoseconds since 1970: kernel stamps are of that clock.
     sent_wall: u64,
-    /// The first octets of what an error has to quote: a datagram's payload, a segment's ports.
+    /// What an error has to quote of it.
     mark: Mark,
     /// The reset that was there before the call was over.
     reset: Option<std::io::Error>,
 }
 
+/// What tells a probe from others.
 #[derive(Clone, Copy)]
-struct Mark {
-    octets: [u8; 8],
-    length: usize,
+enum Mark {
+    /// A segment's ports. Its number the kernel has compared with that of the SYN, before it told.
+    Ports([u8; 4]),
+    /// A datagram's payload.
+    Payload([u8; 8]),
+    /// An echo request, and its number.
+    Echo(Echo, u64),
 }
 
 /// The fate of a probe.
@@ -53,21 +63,29 @@ pub(super) enum Heard {
 }
 
 impl Out {
-    /// Sends the probe of this round with this TTL; an error is a reason on our side.
+    /// Sends the probe of this round with this TTL; an error is a reason on our side. Echo requests carry `nonce`.
     pub(super) fn send(
         flow: &Flow,
         manner: Manner,
         options: &SocketOptions,
-        round: u32,
-        ttl: u8,
+        (round, ttl): (u32, u8),
+        nonce: u32,
     ) -> Result<Self, String> {
         let told = |error: EndpointError| error.to_string();
         let system = |error: std::io::Error| crate::error::plain(&error);
         let (remote, ipv6) = (flow.remote, flow.remote.is_ipv6());
-        let options = bound(options, flow.local);
-        let socket = match manner.protocol {
-            Probing::Tcp => socket::tcp(remote, &options).map_err(told)?,
-            Probing::Udp => socket::udp_unconnected(remote, &options).map_err(told)?,
+        let (socket, mark) = match manner.protocol {
+            Probing::Tcp => (socket::tcp(remote, &bound(options, flow.local)).map_err(told)?, Mark::ports(flow)),
+            Probing::Udp => {
+                let socket = socket::udp_unconnected(remote, &bound(options, flow.local)).map_err(told)?;
+                (socket, Mark::drawn(round, ttl).map_err(system)?)
+            }
+            Probing::Icmp => {
+                let wishes = Wishes { identifier: Some(flow.local.port()), ..Wishes::default() };
+                let opened = icmp::open_as(remote, options, &wishes).map_err(told)?;
+                let echo = opened.echo.carrying(nonce).with_one_checksum();
+                (opened.socket, Mark::Echo(echo, u64::from(round) << 8 | u64::from(ttl)))
+            }
         };
         socket.set_nonblocking(true).map_err(system)?;
         option::tell_of_errors(socket.as_fd(), ipv6);
@@ -78,22 +96,24 @@ impl Out {
         if ipv6 {
             drop(option::without_flow_label(socket.as_fd()));
         }
-        let mark = match manner.protocol {
+        match manner.protocol {
             Probing::Tcp => {
                 option::repeat_syn_once(socket.as_fd()).map_err(system)?;
                 socket.set_linger(Some(Duration::ZERO)).map_err(system)?;
-                Mark::ports(flow)
             }
-            Probing::Udp => {
-                socket.connect(&SockAddr::from(remote)).map_err(system)?;
-                Mark::drawn(round, ttl).map_err(system)?
-            }
-        };
+            Probing::Udp => socket.connect(&SockAddr::from(remote)).map_err(system)?,
+            Probing::Icmp => {}
+        }
         let (sent, sent_wall) = (Monotonic::now(), clock::wall());
-        let sending = match manner.protocol {
-            Probing::Tcp => socket.connect(&SockAddr::from(remote)),
+        let sending = match mark {
+            Mark::Ports(_) => socket.connect(&SockAddr::from(remote)),
             // The socket is new: no error of an earlier probe stands in the way.
-            Probing::Udp => socket.send(&mark.octets).map(drop),
+            Mark::Payload(octets) => socket.send(&octets).map(drop),
+            Mark::Echo(mut echo, number) => {
+                let mut request = [0; Echo::message_length(ECHOED)];
+                echo.prepare(&mut request, number, Flags::NONE);
+                socket.send(&request).map(drop)
+            }
         };
         let reset = match sending {
             Ok(()) => None,
@@ -109,7 +129,7 @@ impl Out {
     pub(super) fn events(&self) -> PollFlags {
         match self.protocol {
             Probing::Tcp => PollFlags::OUT,
-            Probing::Udp => PollFlags::IN,
+            Probing::Udp | Probing::Icmp => PollFlags::IN,
         }
     }
 
@@ -127,7 +147,7 @@ impl Out {
         let error = self.socket.take_error().ok().flatten();
         match self.protocol {
             Probing::Tcp => self.look_for_handshake(error.as_ref().or(self.reset.as_ref()), flow.remote),
-            Probing::Udp => self.look_for_reply(flow.remote),
+            Probing::Udp | Probing::Icmp => self.look_for_reply(flow.remote),
         }
     }
 
@@ -142,11 +162,14 @@ impl Out {
     }
 
     fn look_for_reply(&self, remote: SocketAddr) -> Heard {
-        let mut octet = [std::mem::MaybeUninit::uninit()];
-        match self.socket.recv(&mut octet) {
-            Ok(_) => Heard::Answer(self.reached(remote)),
-            Err(_) => Heard::Nothing,
+        // Of echoes with the largest IP header before them.
+        let mut buffer = [0; 60 + Echo::message_length(ECHOED)];
+        while let Ok(length) = (&self.socket).read(&mut buffer) {
+            if self.mark.is_answered(&buffer[..length]) {
+                return Heard::Answer(self.reached(remote));
+            }
         }
+        Heard::Nothing
     }
 
     /// The peer's own answer, timed by our clock.
@@ -185,24 +208,46 @@ impl Out {
 impl Mark {
     /// An error about a segment quotes its ports at least.
     fn ports(flow: &Flow) -> Self {
-        let mut octets = [0; 8];
+        let mut octets = [0; 4];
         octets[..2].copy_from_slice(&flow.local.port().to_be_bytes());
-        octets[2..4].copy_from_slice(&flow.remote.port().to_be_bytes());
-        Self { octets, length: 4 }
+        octets[2..].copy_from_slice(&flow.remote.port().to_be_bytes());
+        Self::Ports(octets)
     }
 
     fn drawn(round: u32, ttl: u8) -> std::io::Result<Self> {
         let mut octets = random::bytes::<8>()?;
         octets[6..].copy_from_slice(&[round as u8, ttl]);
-        Ok(Self { octets, length: 8 })
+        Ok(Self::Payload(octets))
     }
 
     /// True where as much of this as was quoted is ours. A hop that quotes no payload is believed by the ports, which the kernel has compared.
     fn is_quoted(&self, report: &Report) -> bool {
-        let length = report.quoted.min(self.length);
-        report.about.get(..length) == self.octets.get(..length)
+        let begins = |octets: &[u8]| {
+            let length = report.quoted.min(octets.len());
+            report.about.get(..length) == octets.get(..length)
+        };
+        match self {
+            Self::Ports(ports) => begins(ports),
+            Self::Payload(octets) => begins(octets),
+            // Every hop has to quote these eight octets.
+            Self::Echo(echo, number) => {
+                let quoted = report.about.get(..report.quoted).and_then(|request| echo.quoted(request));
+                quoted == Some(echo.header_number(*number))
+            }
+        }
+    }
+
+    /// True where what came is an answer to it: of datagrams whatever the peer sends to their port.
+    fn is_answered(&self, reply: &[u8]) -> bool {
+        match self {
+            Self::Echo(echo, number) => { *echo }.identify(reply, *number) == Reading::Reply(*number),
+            Self::Ports(_) | Self::Payload(_) => true,
+        }
     }
 }
+
+/// Octets that an echo request carries: as many as those of ping.
+const ECHOED: usize = 56;
 
 /// Has the kernel stamp what arrives.
 pub(super) fn stamp_arrivals(socket: &Socket) -> std::io::Result<()> {
@@ -211,7 +256,7 @@ pub(super) fn stamp_arrivals(socket: &Socket) -> std::io::Result<()> {
 }
 
 /// The options of the flow's own sockets, from its very address and port.
-fn bound(options: &SocketOptions, local: SocketAddr) -> SocketOptions {
+pub(super) fn bound(options: &SocketOptions, local: SocketAddr) -> SocketOptions {
     let bind = Some(local.ip()).filter(|ip| !ip.is_unspecified()).or(options.bind);
     let source_ports = Some(SourcePorts { first: local.port(), last: local.port() });
     SocketOptions { bind, source_ports, ..options.clone() }
@@ -236,6 +281,7 @@ fn says(kind: u8, code: u8, ipv6: bool) -> Option<Says> {
 
 #[cfg(test)]
 mod tests {
+    use protocol::icmp::echo::{Family, Socket as Kind};
     use test_case::test_case;
 
     use super::*;
@@ -260,7 +306,7 @@ mod tests {
 
     #[test]
     fn errors_about_other_probes_are_not_ours() {
-        let mark = Mark { octets: [1, 2, 3, 4, 5, 6, 7, 8], length: 8 };
+        let mark = Mark::Payload([1, 2, 3, 4, 5, 6, 7, 8]);
         assert!(mark.is_quoted(&report([1, 2, 3, 4, 5, 6, 7, 8], 8)));
         assert!(mark.is_quoted(&report([1, 2, 3, 4, 0, 0, 0, 0], 4)), "cut short");
         assert!(mark.is_quoted(&report([0; 8], 0)), "the ports alone");
@@ -268,5 +314,10 @@ mod tests {
         let flow = Flow { flow: 0, local: "10.0.0.1:258".parse().unwrap(), remote: "10.0.0.2:772".parse().unwrap() };
         assert!(Mark::ports(&flow).is_quoted(&report([1, 2, 3, 4, 5, 6, 7, 9], 8)));
         assert!(!Mark::ports(&flow).is_quoted(&report([1, 2, 3, 5, 5, 6, 7, 9], 8)), "another port");
+        let echo = Mark::Echo(Echo::new(Family::V4, Kind::Raw, 0x0102, 9), 0x0305);
+        assert!(echo.is_quoted(&report([8, 0, 77, 77, 1, 2, 3, 5], 8)));
+        assert!(!echo.is_quoted(&report([8, 0, 77, 77, 1, 2, 3, 6], 8)), "another probe");
+        assert!(!echo.is_quoted(&report([8, 0, 77, 77, 1, 3, 3, 5], 8)), "another identifier");
+        assert!(!echo.is_quoted(&report([8, 0, 77, 77, 1, 2, 3, 5], 6)), "not enough to tell");
     }
 }

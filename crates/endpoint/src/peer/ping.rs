@@ -104,7 +104,7 @@ pub fn source(address: SocketAddr, method: &Method, wishes: &Wishes) -> Result<I
 
 /// Opens the socket of a test.
 pub fn prepare(test: &Test) -> Result<Prepared, EndpointError> {
-    let icmp::Opened { socket, kind, echo } = icmp::open_as(test.address, &test.method, &test.wishes)?;
+    let icmp::Opened { socket, kind, echo } = icmp::open_as(test.address, &test.method.socket, &test.wishes)?;
     let fail = |cause| EndpointError::new(Step::Set("timeouts"), test.address.ip(), cause);
     socket::echo::tell_all(&socket, test.address.is_ipv6(), !test.user_to_user);
     socket::set_waiting(&socket, test.address.ip(), test.method.waiting)?;

@@ -18,7 +18,7 @@ use crate::socket::report::{self, Report};
 use crate::stop::Stop;
 
 /// A port that nothing is known to listen on: the first that traceroute takes.
-const UNUSED: u16 = 33_434;
+pub(crate) const UNUSED: u16 = 33_434;
 
 /// Datagrams to one address.
 pub(super) struct Datagrams {

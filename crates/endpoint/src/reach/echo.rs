@@ -32,7 +32,7 @@ pub(super) struct Echoer {
 }
 
 /// Packets of any size that show whether they got there.
-pub(super) trait Prober {
+pub(crate) trait Prober {
     /// Bytes of a packet that carries a payload of `payload` bytes.
     fn packet(&self, payload: u32) -> u32;
     /// Sends a packet of `size` bytes, IP header included.
@@ -42,7 +42,7 @@ pub(super) trait Prober {
 }
 
 /// What came.
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// A packet of this many bytes got there, its IP header included.
     Reply { size: u32, after: Nanos },
     /// An error about a packet of this many bytes.
@@ -146,7 +146,7 @@ fn closed(unprivileged: &io::Error, raw: &io::Error) -> String {
 }
 
 /// `IP_PMTUDISC_PROBE`: packets leave whole whatever was learnt of the path, and may not be cut on it.
-pub(super) fn never_cut(socket: &Socket, ipv6: bool) -> io::Result<()> {
+pub(crate) fn never_cut(socket: &Socket, ipv6: bool) -> io::Result<()> {
     if ipv6 {
         option::set_int(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
         return option::set_int(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, 1);

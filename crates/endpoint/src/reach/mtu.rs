@@ -15,13 +15,13 @@ use crate::clock::Monotonic;
 use crate::stop::Stop;
 
 /// Bytes of payload of the first echo request: what ping sends.
-const PAYLOAD: u32 = 56;
+pub(crate) const PAYLOAD: u32 = 56;
 /// A size is waited for at least so long in each try …
 const LEAST_WAIT: Nanos = Nanos::millis(200);
 /// … and so many times what the small one took.
 const ROUND_TRIPS: u64 = 8;
 /// Between two refusals that a kernel grants one host, and a little more.
-const RATION: Nanos = Nanos::millis(1_200);
+pub(crate) const RATION: Nanos = Nanos::millis(1_200);
 /// Sizes tried at most: twice what halving takes from the largest packet there is.
 const STEPS: u32 = 40;
 
@@ -108,7 +108,7 @@ fn first(echoer: &mut Echoer, peer: IpAddr, plan: &Plan, stop: &Stop) -> Seen {
 }
 
 /// Tries sizes up to the interface's, where one of `known` bytes is known to get there.
-fn search(
+pub(crate) fn search(
     prober: &mut impl Prober,
     peer: IpAddr,
     interface: u32,

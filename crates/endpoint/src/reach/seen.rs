@@ -27,7 +27,7 @@ pub(super) fn of_report(report: &Report, peer: IpAddr, local: Option<IpAddr>, af
 }
 
 /// The ICMP error that a report stands for; `None`: our kernel's own.
-pub(super) fn icmp(report: &Report, peer: IpAddr) -> Option<IcmpError> {
+pub(crate) fn icmp(report: &Report, peer: IpAddr) -> Option<IcmpError> {
     report.from?;
     let family = if peer.is_ipv4() { Family::V4 } else { Family::V6 };
     IcmpError::of(family, report.kind, report.code, report.info)

@@ -10,7 +10,7 @@ use crate::stop::{GLANCE, Stop};
 
 /// What a wait ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waited {
+pub(crate) enum Waited {
     /// These events, or an error.
     Ready(PollFlags),
     /// The instant came.
@@ -20,7 +20,7 @@ pub(super) enum Waited {
 }
 
 /// Waits for `events` on `socket`. An entry on its error queue ends the wait too.
-pub(super) fn until(socket: impl AsFd, events: PollFlags, instant: Instant, stop: &Stop) -> Waited {
+pub(crate) fn until(socket: impl AsFd, events: PollFlags, instant: Instant, stop: &Stop) -> Waited {
     loop {
         if stop.requested() {
             return Waited::Stopped;

@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
-use measure::method::Method;
+use measure::method::{Method, SocketOptions};
 use protocol::icmp::echo::{Echo, Family, Socket as Kind};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -86,12 +86,12 @@ pub enum Fragments {
 }
 
 /// Opens an ICMP socket towards `peer`, whose port has no meaning.
-pub fn open(peer: SocketAddr, method: &Method) -> Result<Opened, EndpointError> {
-    open_as(peer, method, &Wishes::default())
+pub fn open(peer: SocketAddr, options: &SocketOptions) -> Result<Opened, EndpointError> {
+    open_as(peer, options, &Wishes::default())
 }
 
 /// The same with wishes of a user of ping.
-pub fn open_as(peer: SocketAddr, method: &Method, wishes: &Wishes) -> Result<Opened, EndpointError> {
+pub fn open_as(peer: SocketAddr, options: &SocketOptions, wishes: &Wishes) -> Result<Opened, EndpointError> {
     let name = peer.ip();
     let (family, protocol) =
         if peer.is_ipv4() { (Family::V4, Protocol::ICMPV4) } else { (Family::V6, Protocol::ICMPV6) };
@@ -103,7 +103,10 @@ pub fn open_as(peer: SocketAddr, method: &Method, wishes: &Wishes) -> Result<Ope
             Err(raw) => return Err(forbidden(peer, &unprivileged, raw)),
         },
     };
-    super::prepare(&socket, peer, &method.socket)?;
+    let named = kind == SocketName::Ping && wishes.identifier.is_some();
+    // A ping socket is bound once, to its address and identifier: replies are looked for where the first bind has put it.
+    let prepared = SocketOptions { bind: options.bind.filter(|_| !named), ..options.clone() };
+    super::prepare(&socket, peer, &prepared)?;
     option::tell_of_errors(socket.as_fd(), peer.is_ipv6());
     grant(&socket, peer, wishes)?;
     let fail = |cause: io::Error| EndpointError::new(Step::OpenSocket("ICMP"), name, cause);
@@ -116,7 +119,7 @@ pub fn open_as(peer: SocketAddr, method: &Method, wishes: &Wishes) -> Result<Ope
             .map_err(|cause| EndpointError::new(Step::Set("ICMP filter"), name, cause))?,
         // The identifier of a ping socket is its port.
         (SocketName::Ping, Some(identifier)) => {
-            let local = method.socket.bind.unwrap_or_else(|| super::any(peer));
+            let local = options.bind.unwrap_or_else(|| super::any(peer));
             super::set(peer, "identifier", || socket.bind(&SockAddr::from(SocketAddr::new(local, identifier))))?;
         }
         (SocketName::Ping, None) => {}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
-/// The hops that packets of some connections passed. Each probe had addresses and ports of its connection, and a TTL of its own.
+/// The hops that packets of some connections passed. Each probe had addresses and ports of its connection, or one identifier, and a TTL of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hops {
@@ -22,6 +22,9 @@ pub struct Hops {
     pub each: Vec<TracedFlow>,
     /// Flows that are compared: of each group of times those of each way that was found.
     pub sides: Vec<Side>,
+    /// The largest packets that get as far as each hop, of the first flow of each side; absent where nobody asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mtu: Vec<PathMtu>,
     /// Addresses whose answers came back with different TTLs: their ways back differ in length.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub returns: Vec<Returns>,
@@ -36,6 +39,8 @@ pub enum Probing {
     Tcp,
     /// Datagrams.
     Udp,
+    /// Echo requests of ICMP; their identifier and their checksum are those of the flow.
+    Icmp,
 }
 
 /// The hops of one flow.
@@ -89,6 +94,9 @@ pub struct Hop {
     pub min_ns: Option<Nanos>,
     /// Median of these times, nanoseconds.
     pub p50_ns: Option<Nanos>,
+    /// Longest of these times, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<Nanos>,
     /// Answers that were timed by the kernel; a count. The others are timed by this program's clock, its waking up included.
     pub stamped: u64,
     /// True where the peer itself was among those who answered.
@@ -132,6 +140,35 @@ pub struct Parting {
     pub last_common: u8,
     /// True where it cannot be told of some hop if it is the same: it was silent, or answered too few to tell ways from balancing per packet.
     pub gaps: bool,
+}
+
+/// The largest packets that get as far as the hops of a flow's path, by datagrams that may not be cut. They are whole IP packets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PathMtu {
+    /// The number of its connection from 0.
+    pub flow: u32,
+    /// What this host's interface takes, bytes.
+    pub interface_bytes: u32,
+    /// Hops that only smaller ones reach, ascending.
+    pub narrower: Vec<Narrower>,
+    /// The last hop of which it is shown, a count of hops; 0: none. Hops that answer nothing show nothing.
+    pub shown_to: u8,
+}
+
+/// A hop behind a link that takes less than those before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Narrower {
+    /// The first TTL of which it is shown, a count of hops.
+    pub ttl: u8,
+    /// The largest packet that gets there, bytes.
+    pub bytes: u32,
+    /// The hop that says so; absent where none does.
+    pub by: Option<IpAddr>,
+    /// The smallest packet that vanishes without a word, bytes; absent where a hop says that it is too big.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vanishing_bytes: Option<u32>,
 }
 
 /// An address whose answers took ways of different length.

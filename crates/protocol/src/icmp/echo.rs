@@ -9,6 +9,7 @@
 //! | 6-7 | sequence number, its lower 16 bits |
 //! | 8-15 | sequence number, 64 bits: requests far apart are never taken for each other |
 //! | 16-19 | random number of this run, where the payload has 12 octets or more |
+//! | 20-21 | of requests with one checksum: what keeps it the same whatever the number, where the payload has 14 octets or more |
 //!
 //! A payload of n octets makes a message of n + 8. What lies behind these fields stays as the caller filled it.
 
@@ -28,6 +29,7 @@ const IDENTIFIER: std::ops::Range<usize> = 4..6;
 const SHORT_SEQ: std::ops::Range<usize> = 6..8;
 const SEQ: std::ops::Range<usize> = 8..16;
 const NONCE: std::ops::Range<usize> = 16..20;
+const BALANCE: std::ops::Range<usize> = 20..22;
 
 /// Which ICMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +79,25 @@ pub struct Echo {
     first: u16,
     /// Whether the payload has no room for the 64-bit number.
     short: bool,
+    /// Whether all requests have one checksum.
+    steady: bool,
 }
 
 impl Echo {
     /// Requests with this identifier (constant for the run, for load balancers may hash it; a ping socket has the kernel
     /// set it) and this random number.
     pub fn new(family: Family, socket: Socket, identifier: u16, nonce: u32) -> Self {
-        Self { family, socket, identifier, nonce, first: 0, short: false }
+        Self { family, socket, identifier, nonce, first: 0, short: false, steady: false }
+    }
+
+    /// The same with another random number.
+    pub fn carrying(self, nonce: u32) -> Self {
+        Self { nonce, ..self }
+    }
+
+    /// The same with one checksum for all requests of a payload: those who balance load may choose by it.
+    pub fn with_one_checksum(self) -> Self {
+        Self { steady: true, ..self }
     }
 
     /// The same, with request 0 numbered `first` in the header, for those who look at the wire.
@@ -192,6 +206,11 @@ impl Wire for Echo {
         if let Some(nonce) = message.get_mut(NONCE) {
             nonce.copy_from_slice(&self.nonce.to_be_bytes());
         }
+        if self.steady && message.len() >= BALANCE.end {
+            // The numbers and their complement are zero together.
+            let numbers = checksum(&[&message[SHORT_SEQ], &message[SEQ]].concat());
+            message[BALANCE].copy_from_slice(&numbers);
+        }
         if (self.family, self.socket) == (Family::V4, Socket::Raw) {
             let sum = checksum(message);
             message[CHECKSUM].copy_from_slice(&sum);
@@ -279,6 +298,22 @@ mod tests {
             let header = Icmpv4Header::with_checksum(kind, &message[HEADER..]);
             assert_eq!(message[..HEADER], header.to_bytes()[..], "payload {payload}");
         }
+    }
+
+    #[test]
+    fn all_requests_have_one_checksum_where_that_is_wished_for() {
+        let sums = |echo: Echo| {
+            [0, 1, 0x0101, 0xFFFF, 0x1_0000, 1 << 40, u64::MAX].map(|seq| {
+                let mut message = vec![0; Echo::message_length(56)];
+                { echo }.prepare(&mut message, seq, Flags::NONE);
+                assert_eq!(checksum(&message), [0, 0], "{seq}");
+                [message[2], message[3]]
+            })
+        };
+        let raw = echo(Family::V4, Socket::Raw);
+        let steady = sums(raw.with_one_checksum());
+        assert!(steady.iter().all(|sum| *sum == steady[0]), "{steady:?}");
+        assert!(sums(raw).windows(2).any(|two| two[0] != two[1]));
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use logbook::record::Record;
-use measure::outcome::hops::{Answering, Hop, Hops, Parting, Probing, Side};
+use measure::outcome::hops::{Answering, Hop, Hops, Narrower, Parting, PathMtu, Probing, Side};
+use measure::unit::Nanos;
 
 use super::flows;
-use crate::layout::{INDENT, Page, Piece, Tone};
+use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
 use crate::text::column::LABEL;
 
@@ -19,32 +20,71 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
     let say = |page: &mut Page, label: &str, tone, text: String| {
         page.paragraph(INDENT, &Piece::new(label, tone), LABEL, &text);
     };
-    say(page, "hops", Tone::Faint, method(hops, record.target.address.is_ipv6()));
+    let method = method(hops.protocol, hops.each.len(), record.target.address.is_ipv6());
+    say(page, "hops", Tone::Faint, format!("{method}, {}", number::count(hops.rounds.into(), "round", "rounds")));
     page.table(&rows(hops));
     for (label, text) in remarks(hops) {
         say(page, label, if label == "loss" { Tone::Alarm } else { Tone::Faint }, text);
     }
 }
 
-/// `8 connections traced by TCP SYNs from their ports, 5 rounds`.
-fn method(hops: &Hops, ipv6: bool) -> String {
-    let by = match hops.protocol {
+/// `8 connections traced by TCP SYNs from their ports`.
+pub fn method(protocol: Probing, flows: usize, ipv6: bool) -> String {
+    let by = match protocol {
         Probing::Tcp => "TCP SYNs",
         Probing::Udp => "datagrams",
+        Probing::Icmp => "ICMP echo",
     };
     // Routers may choose by the label; those of the measured connections were drawn.
     let label = if ipv6 { " and with flow label 0" } else { "" };
-    let count = number::count(hops.each.len() as u64, "connection", "connections");
-    format!("{count} traced by {by} from their ports{label}, {}", number::count(hops.rounds.into(), "round", "rounds"))
+    let from = match (protocol, flows) {
+        (Probing::Icmp, 1) => "with one identifier",
+        (Probing::Icmp, _) => "with an identifier each",
+        (_, 1) => "from its port",
+        _ => "from their ports",
+    };
+    format!("{} traced by {by} {from}{label}", number::count(flows as u64, "connection", "connections"))
+}
+
+/// A trace while it goes on, under the line `head`: a hop a line, with the time of its last answer.
+pub fn screen(head: &str, hops: &[(Hop, Option<Nanos>)], style: &Style) -> String {
+    let mut page = Page::new(Style { colour: false, ..*style });
+    page.line(INDENT, &[head.into()]);
+    let mut rows: Vec<Vec<Piece>> = Vec::new();
+    for (hop, last) in hops {
+        let mut addresses = listed(hop, None).into_iter();
+        let time = |time: Option<Nanos>| Piece::from(time.map_or_else(String::new, |time| time.to_string()));
+        let first = addresses.next().unwrap_or_default();
+        let head = [hop.ttl.to_string(), first, hop.sent.to_string()].map(Piece::from);
+        let times = [*last, hop.p50_ns, hop.min_ns, hop.max_ns].map(time);
+        rows.push(head.into_iter().chain(times).chain([unanswered(hop).into()]).collect());
+        rows.extend(addresses.map(|address| vec![Piece::default(), address.into()]));
+    }
+    if !rows.is_empty() {
+        let names = ["hop", "address", "sent", "last", "p50", "best", "worst", "unanswered"];
+        rows.insert(0, names.map(Piece::from).to_vec());
+    }
+    page.table(&rows);
+    page.finish()
+}
+
+/// Loss where it is shown. Silence of a hop is none: it limits its answers, or sends none.
+fn unanswered(hop: &Hop) -> String {
+    match (hop.lost, hop.sent - hop.answered) {
+        (Some(lost), _) => format!("loss, {} or more", number::percent(lost)),
+        (None, 0) => "0".to_owned(),
+        (None, missing) if hop.peer => missing.to_string(),
+        (None, _) => "rate-limited or silent".to_owned(),
+    }
 }
 
 fn rows(hops: &Hops) -> Vec<Vec<Piece>> {
     let last = hops.sides.iter().map(|side| side.hops.len()).max().unwrap_or(0);
     let mut head = vec!["  hop".to_owned()];
-    for (place, side) in hops.sides.iter().enumerate() {
-        let alone = hops.sides.len() == 1 && side.group.is_none();
-        head.extend([if alone { "address".to_owned() } else { name(hops, place) }, "p50".to_owned()]);
+    for place in 0..hops.sides.len() {
+        head.extend([if is_alone(hops) { "address".to_owned() } else { name(hops, place) }, "p50".to_owned()]);
     }
+    head.extend(["best", "worst"].map(str::to_owned).into_iter().filter(|_| is_alone(hops)));
     head.push("answered".to_owned());
     let faint = |texts: Vec<String>| texts.into_iter().map(|text| Piece::new(text, Tone::Faint)).collect();
     let mut rows: Vec<Vec<Piece>> = if last > 0 { vec![faint(head)] } else { Vec::new() };
@@ -52,6 +92,11 @@ fn rows(hops: &Hops) -> Vec<Vec<Piece>> {
         rows.extend(of_hop(hops, place).into_iter().map(|row| row.into_iter().map(Piece::from).collect()));
     }
     rows
+}
+
+/// True where there is one column, which has room for more.
+fn is_alone(hops: &Hops) -> bool {
+    matches!(&hops.sides[..], [side] if side.group.is_none())
 }
 
 /// The rows of one hop: more than one where it has several addresses.
@@ -75,6 +120,10 @@ fn of_hop(hops: &Hops, place: usize) -> Vec<Vec<String>> {
                 cells.get(line).cloned().unwrap_or_default(),
                 p50.map_or_else(String::new, |p50| p50.to_string()),
             ]);
+        }
+        if is_alone(hops) {
+            let ends = all.first().filter(|_| line == 0).map_or([None; 2], |hop| [hop.min_ns, hop.max_ns]);
+            row.extend(ends.map(|time| time.map_or_else(String::new, |time| time.to_string())));
         }
         row.push(if line == 0 { format!("{answered} of {sent}") } else { String::new() });
         row
@@ -140,6 +189,10 @@ fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
         }
         remarks.extend(ended(side).map(|text| ("end", format!("{subject}{text}"))));
         remarks.extend(several(side).map(|text| ("several", format!("{subject}{text}"))));
+    }
+    for (place, side) in hops.sides.iter().enumerate() {
+        let found = hops.mtu.iter().find(|mtu| side.flows.contains(&mtu.flow));
+        remarks.extend(found.map(|found| ("mtu", format!("{}{}", subject(hops, place), largest(found, side)))));
     }
     if let Some(text) = quiet(hops) {
         remarks.push(("quiet", text));
@@ -237,6 +290,22 @@ fn several(side: &Side) -> Option<String> {
     })
 }
 
+/// `1500 B, 1400 B from hop 3 on (said by 10.60.2.2)`.
+fn largest(mtu: &PathMtu, side: &Side) -> String {
+    if mtu.shown_to == 0 {
+        return format!("{} B at this host; no hop answers datagrams of any size", mtu.interface_bytes);
+    }
+    let step = |Narrower { ttl, bytes, by, vanishing_bytes }: &Narrower| match (by, vanishing_bytes) {
+        (_, Some(_)) => format!("; from hop {ttl} on larger than {bytes} B: no answer"),
+        (Some(by), None) => format!(", {bytes} B from hop {ttl} on (said by {by})"),
+        (None, None) => format!(", {bytes} B from hop {ttl} on"),
+    };
+    let last = side.hops.iter().rev().find(|hop| hop.answered > 0).map_or(0, |hop| hop.ttl);
+    let open = (mtu.shown_to < last).then(|| format!("; behind hop {} not established", mtu.shown_to));
+    let steps: String = mtu.narrower.iter().map(step).chain(open).collect();
+    format!("{} B{steps}", mtu.interface_bytes)
+}
+
 /// Hops that leave probes unanswered without a loss being shown.
 fn quiet(hops: &Hops) -> Option<String> {
     let last_answered = |side: &Side| side.hops.iter().rev().find(|hop| hop.answered > 0).map_or(0, |hop| hop.ttl);
@@ -265,12 +334,10 @@ fn numbers(ttls: &[u8]) -> String {
 mod tests {
     use std::net::IpAddr;
 
-    use measure::hops::{Answer, Manner, Probe, Says, Walk, judge};
-    use measure::unit::Nanos;
+    use measure::hops::{Answer, Manner, Probe, Says, Walk, judge, so_far};
 
     use super::*;
     use crate::fixture;
-    use crate::layout::Style;
     use crate::text::render;
 
     const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 9, 9, 9));
@@ -281,6 +348,15 @@ mod tests {
     }
 
     fn told(groups: &[&[u32]], meets: impl Fn(u32, u32, u8) -> Option<Answer>, last: u8) -> String {
+        told_with(groups, &[], meets, last)
+    }
+
+    fn told_with(
+        groups: &[&[u32]],
+        mtu: &[PathMtu],
+        meets: impl Fn(u32, u32, u8) -> Option<Answer>,
+        last: u8,
+    ) -> String {
         let walk = |flow: u32| Walk {
             flow,
             probes: (0..5)
@@ -291,7 +367,9 @@ mod tests {
         };
         let manner = Manner { protocol: Probing::Tcp, rounds: 5, max_hops: 32, timeout: Nanos::millis(900) };
         let mut record = fixture::closed();
-        record.outcome.as_mut().unwrap().hops = Some(judge((0..8).map(walk).collect(), groups, PEER, manner));
+        let mut hops = judge((0..8).map(walk).collect(), groups, PEER, manner);
+        hops.mtu = mtu.to_vec();
+        record.outcome.as_mut().unwrap().hops = Some(hops);
         let text = render(&record, &Style::default());
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let from = text.find("  hops ").expect("hops");
@@ -326,6 +404,50 @@ mod tests {
             },
             4
         ));
+    }
+
+    #[test]
+    fn the_largest_packets_are_told_by_side() {
+        let narrower = |ttl, bytes, by: Option<&str>| Narrower {
+            ttl,
+            bytes,
+            by: by.map(|by| by.parse().unwrap()),
+            vanishing_bytes: by.is_none().then_some(bytes + 1),
+        };
+        let side = |flow, narrower, shown_to| PathMtu { flow, interface_bytes: 1500, narrower, shown_to };
+        let told_by = vec![narrower(2, 1400, Some("10.50.1.2")), narrower(3, 1_300, None)];
+        insta::assert_snapshot!(told_with(
+            &[&[0, 1, 2, 3], &[4, 5, 6, 7]],
+            &[side(0, told_by, 3), side(4, Vec::new(), 2)],
+            |flow, _, ttl| match ttl {
+                1 => answer("10.50.1.2", Says::Passed, 94),
+                2 if flow < 4 => answer("10.9.1.2", Says::Passed, 110),
+                2 => answer("10.181.8.2", Says::Passed, 421),
+                _ => answer("10.9.9.9", Says::Reached, 48),
+            },
+            3
+        ));
+    }
+
+    /// A hop that answers once in a while, one that never does, two that take turns, and a peer beyond a lossy link.
+    #[test]
+    fn a_screen_has_a_line_for_each_hop_and_calls_no_silence_loss() {
+        let meets = |round: u32, ttl: u8| match ttl {
+            1 if round.is_multiple_of(4) => answer("10.50.1.2", Says::Passed, 94),
+            1 | 2 => None,
+            3 => answer(
+                if round.is_multiple_of(2) { "10.9.1.2" } else { "10.9.1.3" },
+                Says::Passed,
+                110 + u64::from(round),
+            ),
+            _ if !round.is_multiple_of(3) => answer("10.9.9.9", Says::Reached, 120 + u64::from(round)),
+            _ => None,
+        };
+        let of_round = |round| (1..=4).map(move |ttl| Probe { ttl, answer: meets(round, ttl) });
+        let walk = Walk { flow: 0, probes: (0..40).flat_map(of_round).collect(), failed: None };
+        let text = screen("10.9.9.9: 1 connection, round 41", &so_far(&[&walk], PEER), &Style::default());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
     }
 
     #[test]

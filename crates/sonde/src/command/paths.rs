@@ -10,6 +10,7 @@ use measure::method::{Carrier, SourcePorts};
 use measure::unit::Nanos;
 
 use crate::command::rtt;
+use crate::command::rtt::hops::{Live, Tracing};
 use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
 use crate::exit::Exit;
@@ -24,6 +25,9 @@ const DURATION: Nanos = Nanos::secs(5);
 /// Handshakes of each connection, where nobody says: as many as are compared, and no flood of a server that is no peer of ours.
 const HANDSHAKES: u64 = 60;
 
+/// Requests of each connection ahead of a trace that goes on.
+const AHEAD: u64 = 10;
+
 /// Examples in the help.
 pub const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +35,7 @@ Examples:
   sonde paths db1 --udp --flows 16           16 UDP connections to `sonde serve`
   sonde paths db1 --source-port 40000..40063 the same ports each time
   sonde paths db1:443 --trace                and the hops of some of them: where the groups part
+  sonde paths db1:443 --trace --live         the hops round after round, as mtr shows them
   sonde rtt db1 --source-port 40003          then measure over one of them
 ";
 
@@ -50,12 +55,27 @@ pub struct PathsOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hops")]
 pub struct HopsOptions {
-    /// Then trace up to 4 connections of each group (8 of one group), with TCP SYNs, or datagrams with --udp
+    /// Then trace up to 4 connections of each group (8 of one group), with TCP SYNs, datagrams with --udp, or echo requests with --icmp
     ///
-    /// Each probe has the ports of its connection and a TTL from 1 on, so routers choose the same path for it. Needs no privilege. A hop is
+    /// Each probe has the ports of its connection and a TTL from 1 on, so routers choose the same path for it. Needs no privilege; ICMP has
+    /// identifier and checksum in place of ports, and needs the system's leave for ping sockets, or root's rights. A hop is
     /// asked 5 times by each connection, at most once a second, and answers within 900 ms; it ends at the peer, or behind 5 silent hops.
     #[arg(long)]
     pub trace: bool,
+    /// Trace round after round until Ctrl-C, -t TIME or -c ROUNDS, and show the hops meanwhile as mtr does
+    ///
+    /// One connection is traced, or so many as --flows says, 8 at the most; 10 handshakes or requests of each go ahead. A hop is asked once a
+    /// round, and rounds are a second apart. On a terminal the hops are drawn anew each round; elsewhere, and with --json, nothing is shown
+    /// meanwhile. In the end the report and the record have all rounds.
+    #[arg(long, requires = "trace", conflicts_with = "until")]
+    pub live: bool,
+    /// Then find the largest packets that reach each hop: the path MTU, and who says so
+    ///
+    /// By UDP datagrams that may not be cut, from the port of the first connection of each group or way. To TCP and ICMP paths they go to
+    /// port 33434; a router that chooses by protocol or port may send them elsewhere. Larger packets are said to vanish where a hop answers
+    /// small ones and none of the larger, in three tries.
+    #[arg(long, requires = "trace")]
+    pub mtu: bool,
     /// The largest TTL of a trace [default: 32]
     #[arg(short = 'm', long, value_name = "HOPS", requires = "trace", value_parser = clap::value_parser!(u8).range(1..))]
     pub max_hops: Option<u8>,
@@ -64,15 +84,25 @@ pub struct HopsOptions {
 /// Measures over many connections, and delivers what was found.
 ///
 /// # Errors
-/// As [`rtt::run`]; a trace of what has no ports.
+/// As [`rtt::run`].
 pub fn run(options: PathsOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
-    let PathsOptions { measured, hops } = options;
-    if hops.trace && is_icmp(&measured) {
-        return Err(Failure::usage("--trace follows ports, and ICMP has none: it goes with TCP and UDP"));
-    }
+    let PathsOptions { mut measured, hops } = options;
+    let live = hops.live.then(|| taken(&mut measured));
     let plan = Plan::of(with_defaults(measured))?;
-    let max_hops = hops.trace.then(|| hops.max_hops.unwrap_or(endpoint::hops::MAX_HOPS));
-    rtt::carry_out_and_trace(&plan, max_hops, command, output)
+    let max_hops = hops.max_hops.unwrap_or(endpoint::hops::MAX_HOPS);
+    rtt::carry_out_and_trace(&plan, hops.trace.then_some(Tracing { max_hops, live, mtu: hops.mtu }), command, output)
+}
+
+/// The course of a trace that goes on, which count and time are for; what goes ahead of it is short.
+fn taken(options: &mut RttOptions) -> Live {
+    let (count, time) = (options.stop.count.take(), options.stop.time.take());
+    if options.shape.connections.is_none() {
+        options.shape.flows.get_or_insert(1);
+    }
+    options.stop.count = options.shape.flows.map(|flows| AHEAD * u64::from(flows));
+    options.stop.time = Some(DURATION);
+    let rounds = count.map_or(u32::MAX, |count| u32::try_from(count).unwrap_or(u32::MAX));
+    Live { rounds, time, watched: !options.result.json && !options.result.json_lines }
 }
 
 fn is_icmp(options: &RttOptions) -> bool {

@@ -1,7 +1,7 @@
 //! `sonde rtt`: what does one exchange cost, by this method?
 
 pub mod conclude;
-mod hops;
+pub mod hops;
 pub mod options;
 pub mod plan;
 pub mod progress;
@@ -23,6 +23,7 @@ use measure::event::INTERVAL;
 use measure::method::{Asked, Method};
 
 use crate::command::rtt::conclude::Inquiry;
+use crate::command::rtt::hops::Tracing;
 use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
 use crate::command::rtt::progress::Tally;
@@ -56,13 +57,13 @@ pub fn carry_out(plan: &Plan, command: Vec<String>, output: &Arc<Output>) -> Res
     carry_out_and_trace(plan, None, command, output)
 }
 
-/// The same, and then the hops of some of its connections, where they are to be traced up to `max_hops`.
+/// The same, and then the hops of some of its connections, where they are to be traced.
 ///
 /// # Errors
 /// As [`run`].
 pub fn carry_out_and_trace(
     plan: &Plan,
-    max_hops: Option<u8>,
+    tracing: Option<Tracing>,
     command: Vec<String>,
     output: &Arc<Output>,
 ) -> Result<Exit, Failure> {
@@ -82,8 +83,8 @@ pub fn carry_out_and_trace(
         Ok(mut finding) => {
             let saved = pcap.map_or(Ok(()), |pcap| pcap.save(finding.wire.as_mut()));
             let inquiry = inquiry.over(finding.sockets.len());
-            let trace = |record: Record| match max_hops {
-                Some(max_hops) => hops::traced(record, max_hops, &stop, &interruption, output),
+            let trace = |record: Record| match &tracing {
+                Some(tracing) => hops::traced(record, tracing, &stop, &interruption, output),
                 None => record,
             };
             let exit = conclude(finding, &inquiry, watch, plan, &interruption, trace, output);

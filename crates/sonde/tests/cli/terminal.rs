@@ -80,6 +80,32 @@ fn ctrl_backslash_tells_the_numbers_so_far_and_goes_on() {
     assert_eq!(exited(status), 0);
 }
 
+/// The peer, which refuses, is the first hop here. The screen of a round is wiped before the next one is drawn.
+#[test]
+fn a_live_trace_is_drawn_round_after_round_and_reported_when_it_ends() {
+    let target = format!("127.0.0.1:{}", testbed::port::free());
+    let (text, _) = rest(on_terminal(&["paths", &target, "--trace", "--live", "-q", "-c", "2"]));
+    assert!(!text.contains("unanswered"), "quiet is quiet: {text}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.json");
+    let mut session = on_terminal(&["paths", &target, "--trace", "--live", "-o", file.to_str().unwrap()]);
+    let screens = session.expect("round 3").unwrap();
+    let screens = String::from_utf8_lossy(screens.as_bytes()).into_owned();
+    // A line of names and one of the hop below the head: the cursor goes up two.
+    assert!(screens.contains("unanswered") && screens.contains("\r\u{1b}[2A\u{1b}[J"), "{screens}");
+    session.send(ControlCode::EndOfText).unwrap();
+    let (text, status) = rest(session);
+    let told = text.rsplit("\u{1b}[J").next().unwrap();
+    assert!(told.contains("traced by TCP SYNs from its port,") && told.contains("interrupted by SIGINT"), "{text}");
+    assert!(!told.contains("unanswered"), "the screen is gone: {text}");
+    assert_eq!(exited(status), 130);
+    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let hops = &record["outcome"]["hops"];
+    let hop = &hops["each"][0]["hops"][0];
+    assert!(hops["rounds"].as_u64() >= Some(2) && hop["sent"].as_u64() >= Some(2), "{hops:#}");
+    assert_eq!((&hop["answered"], &record["ended"]["signal"]), (&hop["sent"], &"SIGINT".into()), "{hops:#}");
+}
+
 #[test_case(&[], 130; "with text")]
 #[test_case(&["--json-lines"], 130; "with events")]
 fn a_signal_during_the_warm_up_ends_it_too(words: &[&str], code: i32) {

@@ -15,7 +15,7 @@ use lab::namespace::Namespace;
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use crate::scene::{Reflector, Scene, document, installed, sonde_in, tell};
+use crate::scene::{Reflector, Scene, document, installed, let_ping, sonde_in, tell};
 
 /// The far host and this one, whichever way leads there; of IPv4 and IPv6.
 const HOST: [&str; 2] = ["10.99.9.9", "fd99::9"];
@@ -299,6 +299,23 @@ fn datagrams_find_the_same_hops_and_a_program_that_says_nothing_is_not_called_lo
     assert!(hops.iter().all(|hop| hop.get("lost").is_none()), "{hops:#?}");
 }
 
+/// By raw sockets and by ping sockets, which the far kernel answers to alike.
+#[test]
+fn echo_requests_find_the_same_hops_and_the_peer() {
+    let Some(row) = Row::new("hops by echo requests") else { return };
+    for (range, six) in [("1 0", false), ("1 0", true), ("0 2147483647", false), ("0 2147483647", true)] {
+        let_ping(row.scene.near(), range);
+        let record = document(&row.paths(six, &["--icmp", "--flows", "2", "-c", "40", "--json"]));
+        assert_eq!((&record["outcome"]["hops"]["protocol"], each(&record).len()), (&"icmp".into(), 2));
+        for flow in each(&record) {
+            assert_eq!((addresses(flow), &flow["reached"]), (above(six), &4.into()), "{range} {flow:#}");
+            for hop in hops_of(flow) {
+                assert_eq!((&hop["sent"], &hop["answered"]), (&5.into(), &5.into()), "{range} {hop:#}");
+            }
+        }
+    }
+}
+
 #[test]
 fn where_this_host_deals_out_the_first_hop_is_that_of_its_table() {
     let Some(row) = Row::new("ways that part at this host") else { return };
@@ -444,6 +461,58 @@ fn a_circle_ends_and_is_told() {
         (0..12).map(|hop| if hop % 2 == 0 { end(0, true, false) } else { end(2, true, false) }).collect();
     assert_eq!(addresses(flow), expected);
     assert!(each(&record)[0].get("circles").is_none());
+}
+
+/// The link behind the second hop takes less, which that hop says, or keeps to itself.
+#[test]
+fn the_hop_before_a_narrow_link_is_found_and_a_hole_where_it_says_nothing() {
+    let what = "packets that are too large";
+    if !installed("nft", "nftables", what) {
+        return;
+    }
+    let Some(row) = Row::new(what) else { return };
+    for (place, end) in [(Place::Above, "c3a"), (Place::Last, "c3b")] {
+        row.run(place, &["ip", "link", "set", end, "mtu", "1400"]);
+    }
+    let found = |six: bool| {
+        let _reflector = row.reflector(six);
+        let record = document(&row.paths(six, &["--mtu", "--flows", "1", "-c", "10", "--json"]));
+        let mtu = record["outcome"]["hops"]["mtu"].clone();
+        assert_eq!(mtu.as_array().map(Vec::len), Some(1), "{:#}", record["outcome"]["hops"]);
+        mtu[0].clone()
+    };
+    for six in [false, true] {
+        let by = end(1, true, six);
+        let narrower = serde_json::json!([{ "ttl": 3, "bytes": 1400, "by": by }]);
+        let expected = serde_json::json!({ "flow": 0, "interface_bytes": 1500, "narrower": narrower, "shown_to": 4 });
+        assert_eq!(found(six), expected);
+    }
+    let rule = "icmp type destination-unreachable drop";
+    row.run(
+        Place::Above,
+        &["nft", &format!("table ip mute {{ chain out {{ type filter hook output priority 0; {rule}; }}; }}")],
+    );
+    let hole = serde_json::json!([{ "ttl": 3, "bytes": 1400, "by": null, "vanishing_bytes": 1401 }]);
+    let mtu = found(false);
+    assert_eq!((&mtu["narrower"], &mtu["shown_to"]), (&hole, &4.into()));
+}
+
+/// Count and time are those of the rounds, which begin a second apart; what goes ahead is not theirs.
+#[test]
+fn a_live_trace_has_all_its_rounds_in_the_record() {
+    let Some(row) = Row::new("a trace that goes on") else { return };
+    let _reflector = row.reflector(false);
+    let traced = |words: &[&str]| {
+        let words = [&["paths", HOST[0], "--trace", "--live", "-q", "--json"], words].concat();
+        let record = document(&sonde_in(row.scene.near()).args(words).output().expect("started"));
+        let hops = &record["outcome"]["hops"];
+        assert_eq!((each(&record).len(), addresses(&each(&record)[0])), (1, above(false)), "{hops:#}");
+        let answered: Vec<Value> = hops_of(&each(&record)[0]).iter().map(|hop| hop["answered"].clone()).collect();
+        assert_eq!((&record["ended"]["how"], answered), (&"complete".into(), vec![hops["rounds"].clone(); 4]));
+        hops["rounds"].clone()
+    };
+    assert_eq!(traced(&["-c", "7"]), 7);
+    assert!(traced(&["-t", "2"]).as_u64() <= Some(3), "none begins behind the end");
 }
 
 #[test]
