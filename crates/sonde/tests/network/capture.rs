@@ -237,8 +237,13 @@ pub struct Capture {
 impl Capture {
     /// Starts it, and returns when it captures.
     pub fn start(namespace: &Namespace) -> Self {
+        Self::start_on(namespace, namespace.interface())
+    }
+
+    /// The same on another of its interfaces.
+    pub fn start_on(namespace: &Namespace, interface: &str) -> Self {
         let mut command = namespace.command("tcpdump");
-        command.args(["-i", namespace.interface(), "-n", "-s", "160", "-Z", "root", "-B", "8192"]);
+        command.args(["-i", interface, "-n", "-s", "160", "-Z", "root", "-B", "8192"]);
         // Not in immediate mode: waking the capture for each packet would lie between its stamp and the driver's.
         command.args(["--time-stamp-precision=nano", "-U", "-w", "-", "ip or ip6"]);
         let mut child =
