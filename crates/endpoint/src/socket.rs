@@ -14,7 +14,7 @@ pub mod report;
 pub mod tuning;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use measure::method::{SocketOptions, SourcePorts, Waiting};
 use measure::unit::{Instant, Nanos};
@@ -35,7 +35,7 @@ pub fn tcp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, Endpoint
 /// A UDP socket connected to `peer`: the kernel drops what others send, and tells of ICMP errors.
 pub fn udp(peer: SocketAddr, options: &SocketOptions) -> Result<Socket, EndpointError> {
     let socket = udp_unconnected(peer, options)?;
-    socket.connect(&SockAddr::from(peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;
+    socket.connect(&towards(&socket, peer)).map_err(|cause| EndpointError::new(Step::ConnectData, peer, cause))?;
     Ok(socket)
 }
 
@@ -122,7 +122,11 @@ fn bind_port(socket: &Socket, peer: SocketAddr, local: IpAddr, ports: SourcePort
     let mut taken = None;
     for port in ports.first..=ports.last {
         match socket.bind(&SockAddr::from(beside(local, port, peer))) {
-            Ok(()) => return Ok(()),
+            Ok(()) => {
+                // What a kernel refuses is absent in what the record has of the socket.
+                drop(option::keep_flow(socket.as_fd(), peer, port));
+                return Ok(());
+            }
             Err(cause) if cause.kind() == std::io::ErrorKind::AddrInUse => taken = Some(cause),
             Err(cause) => {
                 let error = EndpointError::new(Step::Set("source port"), peer, cause);
@@ -132,6 +136,23 @@ fn bind_port(socket: &Socket, peer: SocketAddr, local: IpAddr, ports: SourcePort
     }
     let cause = taken.unwrap_or_else(|| std::io::ErrorKind::AddrInUse.into());
     Err(EndpointError::new(Step::Set("source port"), peer, cause).with_hint(Hint::PortsTaken { ports }))
+}
+
+/// The address to connect to: it names the flow label that the socket keeps.
+pub fn towards(socket: &Socket, peer: SocketAddr) -> SockAddr {
+    let label = socket.local_addr().ok().and_then(|local| label_of(socket.as_fd(), &local));
+    match (peer, label) {
+        (SocketAddr::V6(peer), Some(label)) => {
+            SocketAddrV6::new(*peer.ip(), peer.port(), label.to_be(), peer.scope_id()).into()
+        }
+        _ => peer.into(),
+    }
+}
+
+/// The flow label that a socket at `local` keeps; absent over IPv4, and where the kernel draws one.
+pub fn label_of(socket: BorrowedFd<'_>, local: &SockAddr) -> Option<u32> {
+    let port = local.as_socket_ipv6()?.port();
+    option::keeps_label(socket).then(|| option::flow_label(port))
 }
 
 /// Our own address towards `peer`: a link-local one is of the interface that the peer's is of.
@@ -168,7 +189,7 @@ pub fn set_glance(socket: &Socket) -> std::io::Result<()> {
 pub fn connect(socket: &Socket, peer: SocketAddr, patience: Nanos, stop: &Stop) -> std::io::Result<bool> {
     let give_up = Monotonic::now().after(patience);
     socket.set_nonblocking(true)?;
-    match socket.connect(&SockAddr::from(peer)) {
+    match socket.connect(&towards(socket, peer)) {
         Ok(()) => {}
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {
             if !connected(socket, give_up, stop)? {

@@ -343,6 +343,10 @@ pub struct SocketFacts {
     /// alone, and where it could not be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_hop: Option<String>,
+    /// The flow label of its packets, a number without unit, which follows from the port; absent over IPv4, and where the system draws one
+    /// for each connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_label: Option<u32>,
     /// The peer's address and port.
     pub remote: String,
     /// Send buffer, bytes, as the kernel counts it.

@@ -11,6 +11,7 @@ use logbook::record::{Ended, Instrument, Peer, PeerKind, Question, Record, Targe
 use measure::environment::{Disturbance, Environment, Interface};
 use measure::event::Fate;
 use measure::method::{Asked, Batch, BatchBy, Carrier, Direction, LoopKind, Pattern, Schedule, Share, Sizes, Stop};
+use measure::outcome::flows::{Between, FlowGroup, Flows, OfFlow};
 use measure::outcome::{SocketFacts, Split};
 use measure::recorder::{Held, Recorder, Recording, Sequence};
 use measure::statistics::loss::PeerCounts;
@@ -216,6 +217,32 @@ fn environment(host: &str) -> Environment {
         unread: vec!["idle states: no driver".to_owned()],
         ..Environment::default()
     }
+}
+
+/// Four connections in two groups, one of which loses.
+pub(crate) fn grouped() -> Record {
+    let mut record = closed();
+    let Some(outcome) = &mut record.outcome else { return record };
+    let at = |port: u16| SocketFacts { local: format!("10.0.0.1:{port}"), ..socket() };
+    outcome.sockets = [40_000, 40_008, 40_016, 40_024].map(at).to_vec();
+    let of_flow =
+        |p50| OfFlow { scheduled: 50, answered: 50, p50_ns: Some(Nanos(p50)), p99_ns: None, histogram: String::new() };
+    let time =
+        |value_ns: f64| Some(Between { value_ns, low_ns: Some(value_ns - 500.0), high_ns: Some(value_ns + 500.0) });
+    let group = |flows: [u32; 2], p50, shift: Option<Between>, answered| FlowGroup {
+        flows: flows.to_vec(),
+        time: time(p50),
+        shift,
+        scheduled: 100,
+        answered,
+    };
+    outcome.flows = Some(Flows {
+        each: [13_900, 358_000, 14_100, 359_000].map(of_flow).to_vec(),
+        groups: Some(vec![group([0, 2], 14_000.0, None, 100), group([1, 3], 358_500.0, time(344_500.0), 97)]),
+        least_ns: 2_000.0,
+        losing: Vec::new(),
+    });
+    record
 }
 
 /// An open loop over udp that lost, delayed, doubled and reordered, and was behind its schedule.

@@ -9,6 +9,7 @@ mod article;
 mod ends;
 mod facts;
 mod figures;
+mod flows;
 mod html;
 mod look;
 mod overview;

@@ -5,6 +5,7 @@
 
 mod causes;
 mod distribution;
+mod flows;
 mod heat;
 mod look;
 mod name;
@@ -28,6 +29,7 @@ use crate::source::Source;
 
 pub use causes::causes;
 pub use distribution::{histogram, percentiles, percentiles_together, under_load};
+pub use flows::connections;
 pub use heat::{heat, heat_of};
 pub use look::ways;
 pub use name::names;

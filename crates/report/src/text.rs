@@ -6,7 +6,7 @@
 pub(crate) mod column;
 mod facts;
 mod figures;
-mod flows;
+pub(crate) mod flows;
 pub mod hops;
 mod load;
 mod one_way;
@@ -27,6 +27,14 @@ use crate::layout::{INDENT, Page, Piece, Style, Tone};
 use crate::number;
 use crate::text::column::LABEL;
 use crate::words::{self, command::Command, warning};
+
+/// Its hops alone; absent where none were traced.
+pub(crate) fn hops(record: &Record, style: &Style) -> Option<String> {
+    record.outcome.as_ref()?.hops.as_ref()?;
+    let mut page = Page::new(*style);
+    hops::tell(&mut page, record);
+    Some(page.finish())
+}
 
 /// The screen for `record`: lines of at most `style.width` cells, none with spaces at its end.
 pub fn render(record: &Record, style: &Style) -> String {

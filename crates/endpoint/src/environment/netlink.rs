@@ -6,9 +6,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::socket::option;
 
 /// How a packet to a destination leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +43,12 @@ pub(super) fn route_by(peer: IpAddr, interface: u32) -> io::Result<Route> {
 }
 
 /// That of the packets of one flow: where routes have several next hops, its ports may decide. `protocol` is the number of its IP protocol.
-pub(crate) fn route_of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8) -> io::Result<Route> {
+pub(crate) fn route_of_flow(
+    local: SocketAddr,
+    peer: SocketAddr,
+    protocol: u8,
+    label: Option<u32>,
+) -> io::Result<Route> {
     let mut request = route_to(peer.ip());
     let (_, source) = family_and_bytes(local.ip());
     request[2] = (source.len() * 8) as u8;
@@ -48,6 +56,18 @@ pub(crate) fn route_of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8) -
     push_attribute(&mut request, RTA_IP_PROTO, &[protocol]);
     push_attribute(&mut request, RTA_SPORT, &local.port().to_be_bytes());
     push_attribute(&mut request, RTA_DPORT, &peer.port().to_be_bytes());
+    if let Some(label) = label {
+        let labelled = |label: u32| {
+            let mut request = request.clone();
+            push_attribute(&mut request, RTA_FLOWLABEL, &label.to_be_bytes());
+            ask_route(&request)
+        };
+        // A kernel that passes over what it does not know takes one of more than 20 bits too.
+        return match labelled(u32::MAX) {
+            Ok(_) => Err(io::ErrorKind::Unsupported.into()),
+            Err(_) => labelled(label),
+        };
+    }
     ask_route(&request)
 }
 
@@ -151,6 +171,8 @@ const RTAX_MTU: u16 = 2;
 const RTA_IP_PROTO: u16 = 27;
 const RTA_SPORT: u16 = 28;
 const RTA_DPORT: u16 = 29;
+/// The same for a flow label, since 6.14.
+const RTA_FLOWLABEL: u16 = 31;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 const TC_H_INGRESS: u32 = 0xffff_fff1;
 const HEADER: usize = 16;
@@ -160,6 +182,10 @@ fn ask(kind: u16, flags: i32, body: &[u8], mut each: impl FnMut(u16, &[u8])) -> 
     let socket = Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW, Some(Protocol::from(libc::NETLINK_ROUTE)))?;
     // The kernel answers at once; a sandbox that takes the request and never answers must not hang us.
     socket.set_read_timeout(Some(Duration::from_secs(1)))?;
+    if flags == 0 {
+        // Attributes that the kernel does not know are refused, since 4.20 where it can.
+        drop(option::set_int(socket.as_fd(), libc::SOL_NETLINK, libc::NETLINK_GET_STRICT_CHK, 1));
+    }
     let mut request = Vec::with_capacity(HEADER + body.len());
     request.extend(((HEADER + body.len()) as u32).to_ne_bytes());
     request.extend(kind.to_ne_bytes());

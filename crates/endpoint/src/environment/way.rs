@@ -48,17 +48,18 @@ impl Way {
     }
 }
 
-/// Where this host sends the packets of one flow: the address of the next hop, where the peer is not on the link, and the interface.
+/// Where this host sends the packets of one flow, by their flow label where they have a known one: the address of the next hop, where the peer
+/// is not on the link, and the interface.
 ///
 /// # Errors
-/// What the kernel says: mostly that there is no route, or that it is too old to be asked for ports (before 4.19).
-pub fn of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8) -> io::Result<String> {
+/// What the kernel says: mostly that there is no route, or that it is too old to be asked for ports (before 4.19) or labels.
+pub fn of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8, label: Option<u32>) -> io::Result<String> {
     // A socket that is bound to a port alone sends from the address that its route has. Over IPv6 the route is chosen among several
     // before the socket has that address, so the choice is that of no address.
     let late = local.ip().is_unspecified() && local.is_ipv4();
     let source = if late { netlink::route(peer.ip())?.source } else { Some(local.ip()) };
     let local = SocketAddr::new(source.unwrap_or(local.ip()), local.port());
-    let found = netlink::route_of_flow(local, peer, protocol)?;
+    let found = netlink::route_of_flow(local, peer, protocol, label)?;
     let interface = rustix::net::netdevice::index_to_name(any_socket()?, found.interface)?;
     Ok(found.next_hop.map_or_else(|| interface.clone(), |next_hop| format!("{next_hop} ({interface})")))
 }

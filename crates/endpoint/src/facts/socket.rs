@@ -7,7 +7,7 @@ use measure::unit::Bytes;
 use rustix::net::sockopt;
 use socket2::{SockAddr, SockRef, Type};
 
-use crate::socket::option;
+use crate::socket::{label_of, option};
 use crate::tcp_info::TcpInfo;
 
 /// Facts of a socket, as far as its kind has them. Read it at the end of a run for the counts, or after connecting for
@@ -18,6 +18,7 @@ pub fn socket_facts(socket: impl AsFd) -> SocketFacts {
     let local = reference.local_addr().ok();
     let six = local.as_ref().is_some_and(SockAddr::is_ipv6);
     let mut facts = SocketFacts {
+        flow_label: local.as_ref().and_then(|local| label_of(socket, local)),
         local: local.map(|address| spell(&address)).unwrap_or_default(),
         remote: reference.peer_addr().map(|address| spell(&address)).unwrap_or_default(),
         send_buffer_bytes: reference.send_buffer_size().ok().map(|n| Bytes(n as u64)),

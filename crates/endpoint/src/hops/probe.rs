@@ -83,7 +83,7 @@ impl Out {
             Probing::Icmp => {
                 let wishes = Wishes { identifier: Some(flow.local.port()), ..Wishes::default() };
                 let opened = icmp::open_as(remote, options, &wishes).map_err(told)?;
-                let echo = opened.echo.carrying(nonce).with_one_checksum();
+                let echo = opened.echo.carrying(nonce).keeping_checksum();
                 (opened.socket, Mark::Echo(echo, u64::from(round) << 8 | u64::from(ttl)))
             }
         };

@@ -130,7 +130,8 @@ impl Handshake {
             used: false,
             stop,
         };
-        link.socket = Some(link.open()?);
+        let socket = link.open()?;
+        link.take(socket);
         Ok(link)
     }
 
@@ -160,6 +161,11 @@ impl Handshake {
             socket::set_glance(&socket).map_err(set)?;
         }
         Ok(socket)
+    }
+
+    fn take(&mut self, socket: Socket) {
+        self.address = socket::towards(&socket, self.peer);
+        self.socket = Some(socket);
     }
 
     /// Opens and connects a socket whose whole life is timed; a local port that cannot be had is passed over.
@@ -353,7 +359,8 @@ impl Link for Handshake {
         self.have = 0;
         self.used = false;
         if self.course == Course::Brief {
-            self.socket = Some(self.open().map_err(|error| own_fault(&error))?);
+            let socket = self.open().map_err(|error| own_fault(&error))?;
+            self.take(socket);
         }
         Ok(())
     }

@@ -79,7 +79,7 @@ impl Echoer {
         to.set_port(0);
         socket.connect(&SockAddr::from(to)).map_err(fail)?;
         let local = socket.local_addr().ok().and_then(|address| address.as_socket()).map(|address| address.ip());
-        let echo = Echo::new(family, kind, identifier, nonce);
+        let echo = Echo::new(family, kind, identifier, nonce).keeping_checksum();
         Ok(Self { socket, echo, header, sent: Vec::new(), buffer: vec![0; 1 << 17], local })
     }
 

@@ -271,6 +271,7 @@ impl Opening<'_> {
 
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {
         let icmp::Opened { socket, kind, echo } = icmp::open(self.peer, &self.method.socket)?;
+        let echo = echo.keeping_checksum();
         let Connection { mut flow, refused, handed, .. } =
             self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
         flow.link.carries(echo);

@@ -1,6 +1,7 @@
 //! Connections of one kind, ready to be measured over: shared out to the threads, and what their sockets got read back
 //! at the end.
 
+use std::net::{Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -129,7 +130,7 @@ where
     }
     if sockets.len() > 1 {
         for facts in &mut sockets {
-            facts.next_hop = next_hop(facts);
+            facts.next_hop = next_hop(facts, scene.method.socket.bind.is_some());
         }
     }
     for (facts, handed) in sockets.iter_mut().zip(handed) {
@@ -140,8 +141,9 @@ where
     Ok(gathered)
 }
 
-/// Where this host sends what leaves a socket with ports; routes with several next hops choose by them.
-fn next_hop(facts: &SocketFacts) -> Option<String> {
+/// Where this host sends what leaves a socket with ports; routes with several next hops choose by them. `named` is whether the local address
+/// was.
+fn next_hop(facts: &SocketFacts, named: bool) -> Option<String> {
     let protocol = if facts.icmp_socket.is_some() {
         return None;
     } else if facts.nodelay.is_some() {
@@ -149,8 +151,12 @@ fn next_hop(facts: &SocketFacts) -> Option<String> {
     } else {
         libc::IPPROTO_UDP
     };
-    let (local, remote) = (facts.local.parse().ok()?, facts.remote.parse().ok()?);
-    way::of_flow(local, remote, u8::try_from(protocol).ok()?).ok()
+    let (mut local, remote): (SocketAddr, SocketAddr) = (facts.local.parse().ok()?, facts.remote.parse().ok()?);
+    if local.is_ipv6() && !named {
+        // The route was chosen when the socket was connected, before it had an address.
+        local.set_ip(Ipv6Addr::UNSPECIFIED.into());
+    }
+    way::of_flow(local, remote, u8::try_from(protocol).ok()?, facts.flow_label).ok()
 }
 
 /// What a socket for ICMP got. It has no ports: what stands in their place means nothing to a reader, and a raw socket

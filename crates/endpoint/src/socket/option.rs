@@ -1,6 +1,7 @@
 //! Socket options that no safe library sets, each in one place.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_uint};
@@ -101,6 +102,46 @@ pub fn without_flow_label(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_int(socket, libc::IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0)
 }
 
+// include/uapi/linux/in6.h
+const IPV6_FLOWLABEL_MGR: c_int = 32;
+const IPV6_FLOWINFO_SEND: c_int = 33;
+
+/// The flow label of packets of IPv6 from `port`. It takes the lower half of all labels, which is for those that programs choose
+/// (`net.ipv6.flowlabel_state_ranges`); no two ports have the same, and neighbours' are far apart in all bits.
+pub fn flow_label(port: u16) -> u32 {
+    u32::from(port).wrapping_mul(0x9E37_79B1) >> 13
+}
+
+/// Has the flow of a socket stay as it is: its packets of IPv6 have the label of `port`, where the kernel would draw one for each connection,
+/// and repeats do not make it draw again (`SO_TXREHASH`). Whoever connects names the label: [`keeps_label`].
+pub fn keep_flow(socket: BorrowedFd<'_>, peer: SocketAddr, port: u16) -> io::Result<()> {
+    // include/uapi/asm-generic/socket.h, since Linux 5.18; of TCP alone, and what a kernel does not have is left.
+    const SO_TXREHASH: c_int = 74;
+    drop(set_int(socket, libc::SOL_SOCKET, SO_TXREHASH, 0));
+    let SocketAddr::V6(peer) = peer else { return Ok(()) };
+    // struct in6_flowlabel_req: to get a label, for anybody, made where there is none; the shortest times.
+    let mut request = [0_u8; 32];
+    request[..16].copy_from_slice(&peer.ip().octets());
+    request[16..20].copy_from_slice(&flow_label(port).to_be_bytes());
+    request[21] = u8::MAX;
+    request[22..24].copy_from_slice(&1_u16.to_ne_bytes());
+    // SAFETY: as in `set_int`; the pointer and length describe the array.
+    let result = unsafe {
+        let length = size_of_val(&request) as libc::socklen_t;
+        let request = request.as_ptr().cast();
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_IPV6, IPV6_FLOWLABEL_MGR, request, length)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    set_int(socket, libc::IPPROTO_IPV6, IPV6_FLOWINFO_SEND, 1)
+}
+
+/// Whether packets of IPv6 have the label of the socket's port.
+pub fn keeps_label(socket: BorrowedFd<'_>) -> bool {
+    read_int(socket, libc::IPPROTO_IPV6, IPV6_FLOWINFO_SEND).is_ok_and(|on| on == 1)
+}
+
 /// The first SYN of a handshake is repeated once at the most (`TCP_SYNCNT`).
 pub fn repeat_syn_once(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_int(socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, 1)
@@ -184,4 +225,18 @@ pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
     }
     let whole = length as usize == size_of_val(&memory);
     whole.then_some(memory[DROPS]).ok_or_else(|| io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_port_has_a_label_of_its_own() {
+        let labels: BTreeSet<u32> = (1..=u16::MAX).map(flow_label).collect();
+        assert_eq!(labels.len(), usize::from(u16::MAX));
+        assert!(labels.first() > Some(&0) && labels.last() < Some(&(1 << 19)));
+    }
 }

@@ -7,9 +7,8 @@
 //! | 2-3 | checksum; a ping socket, and every socket over IPv6, has its kernel fill it |
 //! | 4-5 | identifier; a ping socket has its kernel fill it |
 //! | 6-7 | sequence number, its lower 16 bits |
-//! | 8-15 | sequence number, 64 bits: requests far apart are never taken for each other |
+//! | 8-15 | sequence number, 64 bits: requests far apart are never taken for each other. Of requests that [keep one checksum](Echo::keeping_checksum) the first 16 bits are the complement of the others and of the header's |
 //! | 16-19 | random number of this run, where the payload has 12 octets or more |
-//! | 20-21 | of requests with one checksum: what keeps it the same whatever the number, where the payload has 14 octets or more |
 //!
 //! A payload of n octets makes a message of n + 8. What lies behind these fields stays as the caller filled it.
 
@@ -28,8 +27,9 @@ const CHECKSUM: std::ops::Range<usize> = 2..4;
 const IDENTIFIER: std::ops::Range<usize> = 4..6;
 const SHORT_SEQ: std::ops::Range<usize> = 6..8;
 const SEQ: std::ops::Range<usize> = 8..16;
+/// The bits of a number that are left where the others keep the checksum.
+const STEADY: u64 = (1 << 48) - 1;
 const NONCE: std::ops::Range<usize> = 16..20;
-const BALANCE: std::ops::Range<usize> = 20..22;
 
 /// Which ICMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct Echo {
     first: u16,
     /// Whether the payload has no room for the 64-bit number.
     short: bool,
-    /// Whether all requests have one checksum.
+    /// Whether all requests of one content have one checksum.
     steady: bool,
 }
 
@@ -95,11 +95,6 @@ impl Echo {
         Self { nonce, ..self }
     }
 
-    /// The same with one checksum for all requests of a payload: those who balance load may choose by it.
-    pub fn with_one_checksum(self) -> Self {
-        Self { steady: true, ..self }
-    }
-
     /// The same, with request 0 numbered `first` in the header, for those who look at the wire.
     pub fn counting_from(self, first: u16) -> Self {
         Self { first, ..self }
@@ -109,6 +104,23 @@ impl Echo {
     /// tell replies apart: one to a request 49,152 or more before the oldest unanswered one is taken for a later one's.
     pub fn for_payload(self, octets: usize) -> Self {
         Self { short: octets < SMALLEST_PAYLOAD, ..self }
+    }
+
+    /// The same with one checksum for all requests of one length and content: a router that chooses a path by the first
+    /// octets of what IP carries sends them all one way. It takes 16 bits of the long number, so numbers are below 2⁴⁸; a
+    /// payload without room for it has none of this.
+    pub fn keeping_checksum(self) -> Self {
+        Self { steady: true, ..self }
+    }
+
+    /// What the payload has of request `seq`.
+    fn long_number(&self, seq: u64) -> [u8; 8] {
+        let mut number = seq.to_be_bytes();
+        if self.steady {
+            let rest = Sum16BitWords::new().add_slice(&number[2..]).add_2bytes(self.header_number(seq).to_be_bytes());
+            number[..2].copy_from_slice(&rest.ones_complement().to_ne_bytes());
+        }
+        number
     }
 
     /// Which ICMP it is.
@@ -201,15 +213,10 @@ impl Wire for Echo {
         message[IDENTIFIER].copy_from_slice(&self.identifier.to_be_bytes());
         message[SHORT_SEQ].copy_from_slice(&self.header_number(seq).to_be_bytes());
         if let Some(long) = message.get_mut(SEQ) {
-            long.copy_from_slice(&seq.to_be_bytes());
+            long.copy_from_slice(&self.long_number(seq));
         }
         if let Some(nonce) = message.get_mut(NONCE) {
             nonce.copy_from_slice(&self.nonce.to_be_bytes());
-        }
-        if self.steady && message.len() >= BALANCE.end {
-            // The numbers and their complement are zero together.
-            let numbers = checksum(&[&message[SHORT_SEQ], &message[SEQ]].concat());
-            message[BALANCE].copy_from_slice(&numbers);
         }
         if (self.family, self.socket) == (Family::V4, Socket::Raw) {
             let sum = checksum(message);
@@ -236,9 +243,11 @@ impl Wire for Echo {
             let number = message[SHORT_SEQ].try_into().map_or(0, u16::from_be_bytes);
             return Reading::Reply(self.number_near(oldest, number));
         }
-        let Some(seq) = message.get(SEQ).and_then(|octets| octets.first_chunk()) else { return Reading::Corrupt(None) };
-        let seq = u64::from_be_bytes(*seq);
-        if message[SHORT_SEQ] == self.header_number(seq).to_be_bytes() {
+        let Some(&number) = message.get(SEQ).and_then(|octets| octets.first_chunk()) else {
+            return Reading::Corrupt(None);
+        };
+        let seq = u64::from_be_bytes(number) & if self.steady { STEADY } else { u64::MAX };
+        if message[SHORT_SEQ] == self.header_number(seq).to_be_bytes() && number == self.long_number(seq) {
             Reading::Reply(seq)
         } else {
             Reading::Corrupt(None)
@@ -248,7 +257,7 @@ impl Wire for Echo {
 
 #[cfg(test)]
 mod tests {
-    use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, PacketBuilder};
+    use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type, PacketBuilder};
     use proptest::prelude::*;
     use test_case::test_case;
 
@@ -301,22 +310,6 @@ mod tests {
     }
 
     #[test]
-    fn all_requests_have_one_checksum_where_that_is_wished_for() {
-        let sums = |echo: Echo| {
-            [0, 1, 0x0101, 0xFFFF, 0x1_0000, 1 << 40, u64::MAX].map(|seq| {
-                let mut message = vec![0; Echo::message_length(56)];
-                { echo }.prepare(&mut message, seq, Flags::NONE);
-                assert_eq!(checksum(&message), [0, 0], "{seq}");
-                [message[2], message[3]]
-            })
-        };
-        let raw = echo(Family::V4, Socket::Raw);
-        let steady = sums(raw.with_one_checksum());
-        assert!(steady.iter().all(|sum| *sum == steady[0]), "{steady:?}");
-        assert!(sums(raw).windows(2).any(|two| two[0] != two[1]));
-    }
-
-    #[test]
     fn the_payload_behind_our_fields_stays() {
         let mut message = [0xEE; 28];
         echo(Family::V6, Socket::Ping).prepare(&mut message, 7, Flags::NONE);
@@ -326,6 +319,52 @@ mod tests {
         let mut short = [0xEE; 15];
         echo(Family::V4, Socket::Raw).prepare(&mut short, 7, Flags::NONE);
         assert_eq!(short, [0xEE; 15]);
+    }
+
+    /// The 4 octets that a router hashes in place of ports, as they stand on the wire.
+    fn hashed(family: Family, payload: usize, seq: u64) -> [u8; 4] {
+        let mut message = vec![0x5A; Echo::message_length(payload)];
+        Echo::new(family, Socket::Ping, ID, NONCE_VALUE).keeping_checksum().prepare(&mut message, seq, Flags::NONE);
+        // The kernel's part, by another's arithmetic.
+        match family {
+            Family::V4 => {
+                let kind = Icmpv4Type::EchoRequest(IcmpEchoHeader { id: ID, seq: seq as u16 });
+                let header = Icmpv4Header::with_checksum(kind, &message[HEADER..]);
+                *header.to_bytes().first_chunk().unwrap()
+            }
+            Family::V6 => {
+                let kind = Icmpv6Type::EchoRequest(IcmpEchoHeader { id: ID, seq: seq as u16 });
+                let header = Icmpv6Header::with_checksum(kind, [0xFD; 16], [0xFE; 16], &message[HEADER..]).unwrap();
+                *header.to_bytes().first_chunk().unwrap()
+            }
+        }
+    }
+
+    #[test_case(Family::V4)]
+    #[test_case(Family::V6)]
+    fn requests_that_keep_their_checksum_look_alike_to_a_router(family: Family) {
+        for payload in [8, 9, 12, 64, 1_473] {
+            let first = hashed(family, payload, 0);
+            let numbers = (0..10_000).chain(65_530..65_540).chain([u64::from(u32::MAX), STEADY]);
+            for seq in numbers {
+                assert_eq!(hashed(family, payload, seq), first, "payload {payload}, request {seq}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_is_known_where_the_checksum_is_kept() {
+        for socket in [Socket::Ping, Socket::Raw] {
+            let mut echo = echo(Family::V4, socket).keeping_checksum();
+            for seq in [0, 1, 65_535, 65_536, STEADY] {
+                let reply = answered(&mut echo, 56, seq);
+                assert_eq!(echo.identify(&reply, 0), Reading::Reply(seq));
+            }
+        }
+        let mut ping = echo(Family::V4, Socket::Ping).keeping_checksum();
+        let mut reply = answered(&mut ping, 56, 7);
+        reply[8] ^= 1;
+        assert_eq!(ping.identify(&reply, 0), Reading::Corrupt(None), "another complement");
     }
 
     #[test]

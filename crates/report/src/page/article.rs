@@ -6,7 +6,7 @@ use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
 
 use super::table::{Cell, Row, Table};
-use super::{Builder, Panel, Told, ends, facts, figures, heading, wire};
+use super::{Builder, Panel, Told, ends, facts, figures, flows, heading, wire};
 use crate::answer;
 use crate::layout::Style;
 use crate::markup::escaped;
@@ -157,6 +157,11 @@ fn charts(page: &mut Builder, told: &Told<'_>, record: &Record) {
     if let Some(outcome) = &record.outcome {
         quantiles(page, outcome);
     }
+    flows::tell(&mut page.html, record);
+    if let Some(chart) = picture::connections(record) {
+        page.chart(&format!("{id}-c"), &chart, &chart.alternative);
+    }
+    flows::hops(&mut page.html, record);
     let beside = record.stream.as_ref().and_then(|stream| stream.latency.as_ref());
     let heat = match told.samples.filter(|_| told.alone) {
         Some(grid) => picture::heat(grid),

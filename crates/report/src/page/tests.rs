@@ -126,6 +126,20 @@ fn every_kind_of_record_makes_a_page_that_holds_together() {
 }
 
 #[test]
+fn connections_stand_by_group_and_by_port() {
+    let page = holds_together(&alone(fixture::grouped()));
+    for told in ["p50 [95 %]", "14.0 µs [13.5, 14.5]", "344 µs [344, 345]", "3 of 100", "source ports 40008, 40024"] {
+        assert!(page.text.contains(told), "{told}: {}", page.text);
+    }
+    let series = data(&page)["charts"]["r1-c"]["series"].clone();
+    let points: Vec<usize> =
+        series.as_array().unwrap().iter().map(|series| series["points"].as_array().unwrap().len()).collect();
+    assert_eq!(points, [2, 2], "{series}");
+    assert!(!page.text.contains("Hops"));
+    assert!(!holds_together(&alone(fixture::closed())).text.contains("Each connection"), "of one connection nothing");
+}
+
+#[test]
 fn several_stand_side_by_side() {
     let sources: Vec<Source> = fixture::all().into_iter().map(source).collect();
     let parsed = holds_together(&render(&sources, &[], None));

@@ -39,6 +39,9 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
             groups.iter().enumerate().map(|(place, group)| format!("{} {}", name(place), one(group))).collect();
         let text = format!("a run over one connection measures one group ({} of these)", shares.join(", "));
         page.paragraph(INDENT, &Piece::new("so", Tone::Faint), LABEL, &text);
+        if let Some(text) = drawn_labels(outcome, record) {
+            page.paragraph(INDENT, &Piece::new("label", Tone::Faint), LABEL, &text);
+        }
     }
     if !flows.losing.is_empty() {
         let text = format!("{} of {} connections lose more than the others", flows.losing.len(), flows.each.len());
@@ -50,6 +53,14 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
             format!("a path that fewer than {} of connections take may have been missed", number::percent(share));
         page.paragraph(INDENT, &Piece::new("unseen", Tone::Faint), LABEL, &text);
     }
+}
+
+/// Over IPv6, where this host drew the flow labels: a port alone is no flow.
+fn drawn_labels(outcome: &Outcome, record: &Record) -> Option<String> {
+    let drawn = record.target.address.is_ipv6() && outcome.sockets.iter().any(|socket| socket.flow_label.is_none());
+    let remedy = if record.method.socket.source_ports.is_none() { " → --source-port" } else { "" };
+    let text = "flow labels not kept: routers may choose by them, and another run from the same port draws others";
+    drawn.then(|| format!("{text}{remedy}"))
 }
 
 /// Of `flows` connections drawn by chance, those of a path with a smaller share than this may all be missing (95 %).
@@ -69,7 +80,7 @@ fn alone(outcome: &Outcome, record: &Record) -> Option<String> {
 }
 
 /// `8 connections: no difference of 2 µs or more shown; p50 of each 13.8 µs to 15.2 µs`.
-fn summary(flows: &Flows, record: &Record) -> String {
+pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
     let count = flows.each.len();
     let least = Nanos(flows.least_ns.round() as u64);
     let told = match &flows.groups {
@@ -99,7 +110,7 @@ fn are_alike(flows: &Flows) -> bool {
 }
 
 /// The letter of a group.
-pub(super) fn name(place: usize) -> String {
+pub(crate) fn name(place: usize) -> String {
     LETTERS.get(place).map_or_else(|| (place + 1).to_string(), |letter| char::from(*letter).to_string())
 }
 
@@ -116,9 +127,16 @@ fn row(place: usize, group: &FlowGroup) -> [String; 5] {
     ]
 }
 
-/// The source ports of these connections, neighbours as ranges, and where this host sends them.
 fn members(page: &mut Page, name: &str, flows: &[u32], record: &Record) {
-    let Some(outcome) = &record.outcome else { return };
+    let parts = whereabouts(flows, record);
+    if !parts.is_empty() {
+        page.paragraph(INDENT, &Piece::new(name, Tone::Faint), LABEL, &parts.join("; "));
+    }
+}
+
+/// The source ports of these connections, neighbours as ranges, and where this host sends them.
+pub(crate) fn whereabouts(flows: &[u32], record: &Record) -> Vec<String> {
+    let Some(outcome) = &record.outcome else { return Vec::new() };
     let socket = |flow: &u32| outcome.sockets.get(*flow as usize);
     let mut ports: Vec<u16> = flows.iter().filter_map(socket).filter_map(|socket| port(&socket.local)).collect();
     ports.sort_unstable();
@@ -132,12 +150,11 @@ fn members(page: &mut Page, name: &str, flows: &[u32], record: &Record) {
     if hops.len() == 1 && outcome.sockets.iter().any(|socket| socket.next_hop.as_deref() != Some(hops[0])) {
         parts.push(format!("this host sends them to {}", hops[0]));
     }
-    if !parts.is_empty() {
-        page.paragraph(INDENT, &Piece::new(name, Tone::Faint), LABEL, &parts.join("; "));
-    }
+    parts
 }
 
-fn port(address: &str) -> Option<u16> {
+/// The port of an address and port.
+pub(crate) fn port(address: &str) -> Option<u16> {
     address.parse::<std::net::SocketAddr>().ok().map(|address| address.port()).filter(|port| *port > 0)
 }
 
@@ -166,6 +183,19 @@ mod tests {
     #[test]
     fn neighbouring_ports_are_a_range() {
         assert_eq!(ranges(&[40_000, 40_001, 40_003, 65_534, 65_535]), "40000-40001, 40003, 65534-65535");
+    }
+
+    #[test]
+    fn labels_that_are_not_kept_are_told_over_ipv6() {
+        let label = |record: &Record| drawn_labels(record.outcome.as_ref().unwrap(), record);
+        let mut record = crate::fixture::grouped();
+        assert_eq!(label(&record), None, "IPv4 has none");
+        record.target.address = "fd00::2".parse().unwrap();
+        assert!(label(&record).unwrap().ends_with("draws others → --source-port"));
+        for socket in &mut record.outcome.as_mut().unwrap().sockets {
+            socket.flow_label = Some(7);
+        }
+        assert_eq!(label(&record), None, "all are kept");
     }
 
     #[test]

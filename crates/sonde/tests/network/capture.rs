@@ -4,7 +4,7 @@
 //! round trip, as the application saw it, contains what the capture saw of it. And what the kernel's time stamps say of
 //! the way from the driver to the receive stamp is what the capture says of the same packets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -46,6 +46,12 @@ fn icmp_agrees_packet_by_packet() {
         let Some(seen) = watched_as("ICMP beside a packet capture", &["--icmp"], six, may) else { return };
         assert_eq!(seen.record["outcome"]["sockets"][0]["icmp_socket"], kind);
         seen.contained();
+        assert_eq!(
+            seen.looks.len(),
+            1,
+            "routers may choose a path by type, code, checksum and identifier: {:?}",
+            seen.looks
+        );
         // An echo does not say whether it was stamped: one of eight was, anywhere in the run.
         seen.agrees(&seen.passed.iter().map(Passed::took).collect::<Vec<_>>());
     }
@@ -80,6 +86,8 @@ struct Seen {
     samples: Vec<Sample>,
     /// Recorded exchanges alone, their numbers from 0.
     passed: Vec<Passed>,
+    /// The different beginnings of echo requests, up to their identifier.
+    looks: BTreeSet<[u8; 6]>,
 }
 
 impl Seen {
@@ -152,8 +160,12 @@ fn watched_as(what: &str, words: &[&str], six: bool, may_ping: bool) -> Option<S
     assert_eq!(counts(&record).answered, EXCHANGES);
     let mark = scene.rtt(&[&target, "--port", "9", "--connect", "-c", "1", "--warm-up", "0"]);
     assert_eq!(counts(&document(&mark)).refused, 1);
-    let passed = recorded(pairs(&capture.end()));
-    Some(Seen { what: format!("{} IPv{}", words[0], if six { 6 } else { 4 }), record, samples: samples(&file), passed })
+    let packets = capture.end();
+    let requests = packets.iter().filter(|packet| is_echo_request(packet));
+    let looks = requests.filter_map(|packet| packet.body.first_chunk().copied()).collect();
+    let passed = recorded(pairs(&packets));
+    let what = format!("{} IPv{}", words[0], if six { 6 } else { 4 });
+    Some(Seen { what, record, samples: samples(&file), passed, looks })
 }
 
 /// The recorded exchanges among all that passed: the last so many, numbered from 0 as the measurement numbers them.
@@ -162,6 +174,10 @@ fn recorded(passed: HashMap<u64, Passed>) -> Vec<Passed> {
     let base = end - EXCHANGES;
     let recorded = passed.into_values().filter(|passed| passed.seq >= base);
     recorded.map(|passed| Passed { seq: passed.seq - base, ..passed }).collect()
+}
+
+fn is_echo_request(packet: &Packet) -> bool {
+    matches!((packet.protocol, packet.body.first()), (1, Some(8)) | (58, Some(128)))
 }
 
 /// Requests with their replies, by the number they carry.
@@ -190,9 +206,9 @@ struct Message {
 
 fn message(packet: &Packet) -> Option<Message> {
     match packet.protocol {
-        // Type; code, checksum, identifier and the short number; the number of 64 bits.
+        // Type; code, checksum, identifier and the short number; what keeps the checksum and the number of 48 bits.
         1 | 58 => {
-            let seq = u64::from_be_bytes(packet.body.get(8..16)?.try_into().ok()?);
+            let seq = u64::from_be_bytes(packet.body.get(8..16)?.try_into().ok()?) & ((1 << 48) - 1);
             match packet.body[0] {
                 8 | 128 => Some(Message { seq, request: true, stamped: false }),
                 0 | 129 => Some(Message { seq, request: false, stamped: false }),
@@ -221,8 +237,13 @@ pub struct Capture {
 impl Capture {
     /// Starts it, and returns when it captures.
     pub fn start(namespace: &Namespace) -> Self {
+        Self::start_on(namespace, namespace.interface())
+    }
+
+    /// The same on another of its interfaces.
+    pub fn start_on(namespace: &Namespace, interface: &str) -> Self {
         let mut command = namespace.command("tcpdump");
-        command.args(["-i", namespace.interface(), "-n", "-s", "160", "-Z", "root", "-B", "8192"]);
+        command.args(["-i", interface, "-n", "-s", "160", "-Z", "root", "-B", "8192"]);
         // Not in immediate mode: waking the capture for each packet would lie between its stamp and the driver's.
         command.args(["--time-stamp-precision=nano", "-U", "-w", "-", "ip or ip6"]);
         let mut child =

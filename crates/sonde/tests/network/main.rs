@@ -15,6 +15,7 @@ mod hops;
 mod limits;
 mod look;
 mod losses;
+mod members;
 mod paths;
 mod pcap;
 mod referee;
