@@ -377,7 +377,10 @@ mod tests {
     fn resets_of_another_ttl_come_from_another_hop(ttl: u8, evidence: &str) {
         let origin = judge(Some(80), &host(20), &answers(20, true, |_| (ttl, 0, Nanos::micros(300))));
         assert_eq!(origin.verdict, Verdict::AnotherHop);
-        assert!(origin.to_string().starts_with("probably another box than at port 80: ") && origin.to_string().contains(evidence));
+        assert!(
+            origin.to_string().starts_with("probably another box than at port 80: ")
+                && origin.to_string().contains(evidence)
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use measure::reach::mtu::{LARGEST, MtuFinding};
 use measure::unit::{Instant, Nanos};
 use protocol::icmp::error::IcmpError;
 use rustix::event::PollFlags;
-use socket2::{SockAddr, Socket};
+use socket2::Socket;
 
 use super::Flow;
 use super::probe::bound;
@@ -48,11 +48,7 @@ pub fn path_mtu(
     let socket = socket::udp_unconnected(remote, &bound(options, flow.local)).map_err(|error| error.to_string())?;
     socket.set_nonblocking(true).map_err(told)?;
     never_cut(&socket, remote.is_ipv6()).map_err(told)?;
-    if remote.is_ipv6() {
-        // A kernel may refuse.
-        drop(option::without_flow_label(socket.as_fd()));
-    }
-    socket.connect(&SockAddr::from(remote)).map_err(told)?;
+    socket.connect(&socket::towards(&socket, remote)).map_err(told)?;
     let first = u64::from_be_bytes(random::bytes::<8>().map_err(told)?);
     let mut sized = Sized { socket, remote, first, sent: Vec::new(), ttl: 0 };
     let interface = sized.interface().map_err(told)?;

@@ -13,7 +13,7 @@ use protocol::icmp::echo::Echo;
 use protocol::native::header::Flags;
 use protocol::wire::{Reading, Wire};
 use rustix::event::PollFlags;
-use socket2::{SockAddr, Socket};
+use socket2::Socket;
 
 use super::Flow;
 use crate::clock::{self, Monotonic};
@@ -93,7 +93,7 @@ impl Out {
         // A kernel may refuse these: they are absent then in what is heard.
         drop(option::tell_time_to_live(socket.as_fd(), ipv6));
         drop(stamp_arrivals(&socket));
-        if ipv6 {
+        if ipv6 && manner.protocol == Probing::Icmp {
             drop(option::without_flow_label(socket.as_fd()));
         }
         match manner.protocol {
@@ -101,12 +101,12 @@ impl Out {
                 option::repeat_syn_once(socket.as_fd()).map_err(system)?;
                 socket.set_linger(Some(Duration::ZERO)).map_err(system)?;
             }
-            Probing::Udp => socket.connect(&SockAddr::from(remote)).map_err(system)?,
+            Probing::Udp => socket.connect(&socket::towards(&socket, remote)).map_err(system)?,
             Probing::Icmp => {}
         }
         let (sent, sent_wall) = (Monotonic::now(), clock::wall());
         let sending = match mark {
-            Mark::Ports(_) => socket.connect(&SockAddr::from(remote)),
+            Mark::Ports(_) => socket.connect(&socket::towards(&socket, remote)),
             // The socket is new: no error of an earlier probe stands in the way.
             Mark::Payload(octets) => socket.send(&octets).map(drop),
             Mark::Echo(mut echo, number) => {

@@ -35,8 +35,12 @@ pub fn method(protocol: Probing, flows: usize, ipv6: bool) -> String {
         Probing::Udp => "datagrams",
         Probing::Icmp => "ICMP echo",
     };
-    // Routers may choose by the label; those of the measured connections were drawn.
-    let label = if ipv6 { " and with flow label 0" } else { "" };
+    // Routers may choose by the label.
+    let label = match (ipv6, protocol) {
+        (true, Probing::Icmp) => " and with flow label 0",
+        (true, _) => " and with the flow label of each",
+        (false, _) => "",
+    };
     let from = match (protocol, flows) {
         (Probing::Icmp, 1) => "with one identifier",
         (Probing::Icmp, _) => "with an identifier each",
