@@ -40,7 +40,7 @@ mod tests {
 
     /// Options that the command which measured so does not have.
     const NOT_OF: [(LeavesBy, &[&str]); 4] = [
-        (LeavesBy::Reply, &["--reply-every", "--rate", "--window"]),
+        (LeavesBy::Reply, &["--reply-every"]),
         (LeavesBy::Window, &["--reply-every"]),
         (LeavesBy::Rate, &["--window", "--icmp", "--connect"]),
         (LeavesBy::Trace, &["--window", "--icmp", "--connect", "--rate", "--burst", "--size"]),
