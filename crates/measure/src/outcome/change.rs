@@ -13,8 +13,8 @@ pub struct Change {
     /// When the first level was back, nanoseconds; absent where the run ended before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_ns: Option<Nanos>,
-    /// Median time of a moment before it (and behind it), nanoseconds: each part of the run counts by its length.
+    /// Median time of the exchanges before it (and behind it), nanoseconds.
     pub before_ns: Nanos,
-    /// Median time of a moment in it, nanoseconds.
+    /// Median time of those in it, nanoseconds.
     pub within_ns: Nanos,
 }

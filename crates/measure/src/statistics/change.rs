@@ -77,9 +77,17 @@ pub fn change(taken: &[(u64, u64)], length: u64) -> Option<Change> {
         Nanos(best.1)
     };
     let rises = within > outside;
-    let nanos = |level: f64| Nanos(level.exp().round() as u64);
-    let to_ns = (told.to < values.len()).then(|| edge(told.to, !rises));
-    Some(Change { from_ns: edge(told.from, rises), to_ns, before_ns: nanos(outside), within_ns: nanos(within) })
+    let (from_ns, to_ns) = (edge(told.from, rises), (told.to < values.len()).then(|| edge(told.to, !rises)));
+    // Each exchange counts once, as in the median of the whole run.
+    let is_within = |at: u64| at >= from_ns.0 && to_ns.is_none_or(|to| at < to.0);
+    let median_of = |side: bool| {
+        let times = taken.iter().filter(|(at, _)| is_within(*at) == side).map(|(_, time)| *time as f64);
+        median(&times.collect::<Vec<_>>())
+    };
+    let (before, within) = median_of(false).zip(median_of(true))?;
+    let apart = (before - within).abs() >= APART && (before / within).ln().abs() >= RATIO.ln();
+    let nanos = |time: f64| Nanos(time.round() as u64);
+    apart.then(|| Change { from_ns, to_ns, before_ns: nanos(before), within_ns: nanos(within) })
 }
 
 /// Parts from one place up to another, against all others.
@@ -148,8 +156,9 @@ fn stretch(values: &[f64]) -> Option<Stretch> {
     };
     let to_the_end = (SIDE..=count - SIDE).map(|from| Stretch { from, to: count }).collect();
     let inner = || {
-        let all = (1..count - SIDE).flat_map(|from| (from + SIDE..count).map(move |to| Stretch { from, to }));
-        all.filter(|stretch| count - (stretch.to - stretch.from) >= SIDE).collect()
+        let all =
+            (SIDE..count - SIDE).flat_map(|from| (from + SIDE..=count - SIDE).map(move |to| Stretch { from, to }));
+        all.collect()
     };
     best(to_the_end).or_else(|| best(inner()))
 }

@@ -230,6 +230,7 @@ fn without_row(look: &Look, finding: &Finding) -> String {
         Some(Cause::Filtered) => "filtered by a firewall, or by the host itself".to_owned(),
         Some(Cause::AnotherHop) => "another box than the one that accepts connections refuses".to_owned(),
         Some(Cause::Flow) => "by path, queue or thread of the peer. One connection sees one of them.".to_owned(),
+        Some(Cause::LosesAlone) => "a limit or a filter for it, or its program; nothing else lost a request".to_owned(),
         Some(Cause::NotEstablished) | None => "reason not established".to_owned(),
         Some(cause) => cause.to_string(),
     };

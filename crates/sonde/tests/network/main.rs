@@ -28,3 +28,4 @@ mod stamp;
 mod unprivileged;
 mod verify;
 mod why;
+mod worlds;
