@@ -222,7 +222,11 @@ fn intervals_sum_to_the_total(global: &str, own: &str) {
     in_all_pairings(&[], &format!("{global} -- {own} -k all"), |at, ended| {
         agrees(at, ended, Other, &[])?;
         let interims = interims(&ended.stdout)?;
-        if interims.len() < 2 {
+        // With a positive -D the original looks at its clock after as many units as it expects of an interval, by the rate so far: where a
+        // busy machine becomes slower at its start, that is once.
+        let counts_units = at.original_client && global.contains("-D 0");
+        let least = if counts_units { 1 } else { 2 };
+        if interims.len() < least {
             return Err(format!("{} interim results", interims.len()));
         }
         agreement::intervals(&Fields::of(&ended.stdout), &interims, at)
