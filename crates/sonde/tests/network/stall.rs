@@ -10,10 +10,14 @@ use std::process::Stdio;
 use serde_json::Value;
 use test_case::test_case;
 
-use crate::scene::{Scene, counts, document, number, quantile, rtt_in, samples};
+use crate::scene::{Scene, counts, document, number, quantile, rtt_in, samples, tell};
 
 const MILLI: u64 = 1_000_000;
 const STALLS: u64 = 4;
+/// Stalls of 5,000 requests, one in 500.
+const STALLED: u64 = 10;
+/// Instants that a machine passes over by itself without moving stalls by more than the finest timer does, all together.
+const SHIFTED: u64 = 10;
 
 #[test]
 fn an_open_loop_sees_what_a_closed_one_omits() {
@@ -89,6 +93,19 @@ fn what_comes_back_at_even_distances_is_told(window: &str, period: u64) {
     let target = scene.target(false);
     let words = ["--udp", "--every", "1ms", "--window", window, "-c", "5000", "--warm-up", "0", "--no-stamps"];
     let record = scene.record(&[&[target.as_str()], &words[..]].concat());
+    // A closed loop passes over instants while it waits: those of the stalls, and those in which this machine stood still, after which all
+    // later stalls come later.
+    let stood_still = counts(&record).ticks_missed.saturating_sub(STALLED * 51);
+    if window != "0" && stood_still > SHIFTED {
+        let found = &record["outcome"]["periodic"];
+        tell(&format!(
+            "this machine stood still for {stood_still} ms beside the stalls, which then come unevenly: {found}"
+        ));
+        // None, or no other than theirs.
+        let within = |found: u64| (period - 10..period + 10 + stood_still).contains(&(found / MILLI));
+        assert!(found["period_ns"].as_u64().is_none_or(within), "{found}");
+        return;
+    }
     let found = number(&record, "/outcome/periodic/period_ns");
     assert!(found.abs_diff(period * MILLI) < 10 * MILLI, "{}", record["outcome"]["periodic"]);
     // Stalls that chance moved out of place are not counted.
