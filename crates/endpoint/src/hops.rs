@@ -119,7 +119,7 @@ struct Walker<'a> {
     /// A walk ends so far behind it.
     allowance: u8,
     answers: u32,
-    /// What echo requests of this flow carry.
+    /// The random number that echo requests of this flow carry.
     nonce: u32,
 }
 

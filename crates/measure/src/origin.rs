@@ -310,13 +310,10 @@ impl fmt::Display for Origin {
                 "who answered is not shown: {} answers and {} of an open port are too few to compare",
                 self.questioned, self.accepted
             ),
-            Verdict::NotShown if self.both_accept => {
-                let port = self.compared_port.unwrap_or_default();
-                match otherwise.as_str() {
-                    "" => write!(f, "like port {port} in all that was compared ({same})"),
-                    _ => write!(f, "unlike port {port} in {otherwise}, which proves nothing, for a host may do so"),
-                }
-            }
+            Verdict::NotShown if self.both_accept && !self.traits.is_empty() => match otherwise.as_str() {
+                "" => write!(f, "like the other port in all that was compared ({same})"),
+                _ => write!(f, "unlike the other port in {otherwise}, which proves nothing, for a host may do so"),
+            },
             Verdict::NotShown if otherwise.is_empty() => write!(
                 f,
                 "who answered is not shown: like the host that accepts connections in all that was compared ({same}), and so would be a box that copies it"

@@ -52,7 +52,7 @@ impl Way {
 /// is not on the link, and the interface.
 ///
 /// # Errors
-/// What the kernel says: mostly that there is no route, or that it is too old to be asked for ports (before 4.19) or labels.
+/// The kernel's error: mostly that there is no route, or that it is too old to be asked for ports (before 4.19) or labels.
 pub fn of_flow(local: SocketAddr, peer: SocketAddr, protocol: u8, label: Option<u32>) -> io::Result<String> {
     // A socket that is bound to a port alone sends from the address that its route has. Over IPv6 the route is chosen among several
     // before the socket has that address, so the choice is that of no address.

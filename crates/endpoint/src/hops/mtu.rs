@@ -84,7 +84,7 @@ struct Sized {
 }
 
 impl Sized {
-    /// What this host's interface takes, whatever is known of the path.
+    /// The largest packet that this host's interface takes, whatever is known of the path.
     fn interface(&mut self) -> io::Result<u32> {
         match self.send(LARGEST) {
             Ok(()) => Ok(LARGEST),

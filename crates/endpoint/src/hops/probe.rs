@@ -33,13 +33,13 @@ pub(super) struct Out {
     sent: Instant,
     /// Wall clock of the send, nanoseconds since 1970: kernel stamps are of that clock.
     sent_wall: u64,
-    /// What an error has to quote of it.
+    /// The part of it that an error has to quote.
     mark: Mark,
     /// The reset that was there before the call was over.
     reset: Option<std::io::Error>,
 }
 
-/// What tells a probe from others.
+/// The mark by which a probe is known among others.
 #[derive(Clone, Copy)]
 enum Mark {
     /// A segment's ports. Its number the kernel has compared with that of the SYN, before it told.

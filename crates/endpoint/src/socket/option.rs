@@ -137,7 +137,7 @@ pub fn keep_flow(socket: BorrowedFd<'_>, peer: SocketAddr, port: u16) -> io::Res
     set_int(socket, libc::IPPROTO_IPV6, IPV6_FLOWINFO_SEND, 1)
 }
 
-/// Whether packets of IPv6 have the label of the socket's port.
+/// True where packets of IPv6 have the label of the socket's port.
 pub fn keeps_label(socket: BorrowedFd<'_>) -> bool {
     read_int(socket, libc::IPPROTO_IPV6, IPV6_FLOWINFO_SEND).is_ok_and(|on| on == 1)
 }

@@ -291,7 +291,7 @@ impl<'a> Bench<'a> {
         told || (same_way && by_handshake().unwrap_or(false))
     }
 
-    /// Whether handshakes, also slow ones, take less than half of the shortest echo and of the shortest reply of the program, and so much less
+    /// True where handshakes, also slow ones, take less than half of the shortest echo and of the shortest reply of the program, and so much less
     /// that two kernels leave no room for it.
     fn is_nearer(&self, handshake: usize) -> bool {
         let (leg, program) = (self.leg(handshake), self.leg(self.believed));
@@ -410,7 +410,7 @@ fn is_between(sparse: &[Option<f64>], close: &[f64]) -> bool {
     [before, behind].into_iter().all(|half| median(half).is_some_and(|median| median >= least))
 }
 
-/// Whether `leg` loses, and the others at its address, asked as often, lose nothing: chance deals out losses so in less than one of two thousand
+/// True where `leg` loses, and the others at its address, asked as often, lose nothing: chance deals out losses so in less than one of two thousand
 /// looks. A request over TCP says nothing of losses: its kernel sends again.
 fn loses_alone(legs: &[Leg], leg: &Leg) -> bool {
     let shows = |leg: &Leg| matches!(leg.carrier, Carrier::Icmp | Carrier::Udp | Carrier::TcpConnect) && leg.answers();
