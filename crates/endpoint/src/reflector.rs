@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod control;
 pub mod datagram;
+pub mod lobby;
 mod seen;
 pub mod session;
 pub mod stream;
@@ -31,14 +32,15 @@ use crate::clock::Monotonic;
 use crate::environment::Reader;
 use crate::error::{EndpointError, Step};
 use crate::serve::places::Places;
-use crate::serve::{Hall, TurnedAway, listen};
+use crate::serve::{Hall, listen};
 use crate::socket::many;
 use crate::stop::Stop;
+use control::Guest;
+use lobby::Lobby;
 use session::Sessions;
 
-/// Connections that may be open at once beyond those of sessions: control connections and ones that have not said yet
-/// what they are.
-const CONNECTIONS: u32 = 4_096;
+/// Connections of clients that have a session, which have not said yet what they are: each has a thread until it has.
+const EXPECTED: u32 = 1_024;
 /// How long the end waits for its threads: each looks up every tenth of a second, then tells its client.
 const END: Nanos = Nanos::secs(1);
 
@@ -118,9 +120,13 @@ struct Door {
 pub struct Shared {
     settings: Settings,
     sessions: Sessions,
-    /// TCP connections that are attended to, each by a thread.
+    /// TCP connections as they come: the end of all, and the threads.
     hall: Hall,
-    /// UDP flows, each with a thread.
+    /// TCP connections that wait for their client's word.
+    lobby: Lobby,
+    /// Those that are expected.
+    expected: Places,
+    /// What is done on a thread: UDP flows, data connections, and what a control connection has to do that takes a while.
     flows: Places,
     environment: Environment,
     /// Whether sockets of this kernel take segments that come together in one call.
@@ -143,7 +149,9 @@ pub fn bind(settings: Settings) -> Result<Reflector, EndpointError> {
     let mut settings = settings;
     settings.behaviour.rate = settings.behaviour.rate.or(settings.limits.rate_per_flow);
     let shared = Shared {
-        hall: Hall::new(CONNECTIONS.saturating_add(settings.limits.sessions))?,
+        hall: Hall::new(u32::MAX)?,
+        lobby: Lobby::new().map_err(|cause| EndpointError::new(Step::OpenSocket("event"), "this host", cause))?,
+        expected: Places::new(EXPECTED),
         flows: Places::new(u32::MAX),
         settings,
         sessions: Sessions::default(),
@@ -198,13 +206,19 @@ impl Reflector {
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
         let Self { doors, shared } = self;
         let served = thread::scope(|scope| {
+            let shared = &shared;
+            // Where it cannot wait for events nobody would be served: that ends all.
+            let lobby = scope.spawn(|| shared.lobby.run(shared).inspect_err(|_| shared.hall.stop.request()));
             for door in &doors {
-                let shared = &shared;
                 scope.spawn(move || datagram::serve(&door.udp, door.address, shared));
             }
             let listeners = doors.iter().map(|door| &door.tcp);
-            let attend = |_, connection, from| job(connection, from, &shared);
-            shared.hall.serve(listeners, stop, attend, |_, why| turn_away(&why, &shared))
+            let attend = |_, connection, from| job(connection, from, shared);
+            let served = shared.hall.serve(listeners, stop, attend, |_, _| ());
+            let lobby = lobby.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let waited =
+                lobby.map_err(|cause| EndpointError::new(Step::OpenSocket("set of events"), "this host", cause));
+            served.and(waited)
         });
         drop(doors);
         // The threads of open sessions have time to tell their clients.
@@ -222,14 +236,19 @@ fn job(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<imp
     if !matches!(connection.take_error(), Ok(None)) {
         return None;
     }
-    let (connection, shared) = (Arc::new(connection), Arc::clone(shared));
-    Some(move || control::attend(&connection, from, &shared))
+    let guest = Box::new(Guest::new(connection, from, shared)?);
+    // One thread less on the way of a measured connection.
+    if shared.sessions.expects(guest.source())
+        && let Some(place) = shared.expected.take()
+    {
+        return Some(move || guest.attend(place));
+    }
+    shared.lobby.keep(guest);
+    None
 }
 
-/// Too many connections: said without waiting to be asked, since nothing more is read of this one.
-fn turn_away(why: &TurnedAway, shared: &Shared) {
-    // Who cannot be taken for want of a descriptor waits, and is taken when there is one.
-    let TurnedAway::Full { connection, .. } = why else { return };
+/// There is no room: said without waiting to be asked, since nothing more is read of this one.
+fn turn_away(connection: &Socket, shared: &Shared) {
     let keyed = shared.settings.key.is_some();
     let answer = Answer { verdict: Err(Decline::Busy), keyed, versions: Versions::OURS };
     let _told = send(connection, &answer.encode(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL);

@@ -2,23 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use measure::method::{Carrier, Pattern};
-use measure::unit::Instant;
+use measure::unit::{Instant, Nanos};
 use protocol::native::header::Token;
 use protocol::native::key::Secret;
 use protocol::native::message::{Ending, Got, Open, Reason, Refused, capability};
 use protocol::native::preamble::{Data, DataAnswer, DataRefusal, Decline, Versions};
-use protocol::native::server::{Server, ServerEvent, Terms};
+use protocol::native::error::Step;
+use protocol::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::thread::CpuSet;
 use socket2::Socket;
 
 use super::Shared;
 use super::answer::Answerer;
+use super::lobby::source;
 use super::session::{Overdue, Session};
 use super::stream;
 use crate::clock::Monotonic;
@@ -27,24 +29,51 @@ use crate::environment::watch::Watch;
 use crate::link::stamping::Stamping;
 use crate::link::stream::Stream;
 use crate::random;
+use crate::serve::places::Place;
 use crate::socket;
 use crate::stop::GLANCE;
 use crate::thread::{CpuTime, cpu_for, settle};
 
-/// Serves one accepted connection to its end.
-pub fn attend(connection: &Arc<Socket>, from: SocketAddr, shared: &Arc<Shared>) {
-    let before = CpuTime::own();
-    if connection.set_write_timeout(Some(GLANCE.into())).is_err() {
-        return;
-    }
-    let Some(terms) = terms(shared) else { return };
-    let mut attendant =
-        Attendant { connection, shared, server: Server::new(terms, Monotonic::now()), session: None, watch: None };
-    let data = attendant.run();
-    attendant.forget();
-    if let Some((data, unread)) = data {
-        serve_data((connection, from), data, &unread, shared, before);
-    }
+/// How long a client may take nothing of what it is told.
+const UNREAD: Nanos = Nanos::secs(10);
+
+/// A connection that was accepted, until it turns out to carry data or ends.
+#[derive(Debug)]
+pub struct Guest {
+    /// Its socket.
+    pub connection: Arc<Socket>,
+    from: SocketAddr,
+    shared: Arc<Shared>,
+    server: Server,
+    session: Option<Arc<Session>>,
+    watch: Option<Watch>,
+    /// What the client has not taken yet, and until when it may.
+    unwritten: Vec<u8>,
+    take_by: Option<Instant>,
+    /// Nothing is read any more: it is closed once all is written.
+    ending: bool,
+}
+
+/// What follows a turn.
+#[derive(Debug)]
+pub enum Turn {
+    /// The client has the word, or until something is due.
+    Wait,
+    /// It has ended.
+    Over,
+    /// Something that takes a while.
+    Work(Work),
+}
+
+/// What takes longer than a turn.
+#[derive(Debug)]
+pub enum Work {
+    /// It is a data connection: it is answered to its end.
+    Data(Data),
+    /// A session is asked for.
+    Open(Open),
+    /// The session's report is asked for.
+    Close,
 }
 
 fn terms(shared: &Shared) -> Option<Terms> {
@@ -71,44 +100,135 @@ fn terms(shared: &Shared) -> Option<Terms> {
     })
 }
 
-/// One control connection.
-struct Attendant<'a> {
-    connection: &'a Socket,
-    shared: &'a Shared,
-    server: Server,
-    session: Option<Arc<Session>>,
-    watch: Option<Watch>,
-}
+impl Guest {
+    /// A connection that was just accepted; `None` where it cannot be served.
+    pub fn new(connection: Socket, from: SocketAddr, shared: &Arc<Shared>) -> Option<Self> {
+        connection.set_write_timeout(Some(GLANCE.into())).ok()?;
+        let server = Server::new(terms(shared)?, Monotonic::now());
+        Some(Self {
+            connection: Arc::new(connection),
+            from,
+            shared: Arc::clone(shared),
+            server,
+            session: None,
+            watch: None,
+            unwritten: Vec::new(),
+            take_by: None,
+            ending: false,
+        })
+    }
 
-impl Attendant<'_> {
-    /// Drives the connection to its end; `Some`: it is a data connection instead, and what came behind its preamble.
-    fn run(&mut self) -> Option<(Data, Vec<u8>)> {
-        let mut buffer = [0; 16 << 10];
+    /// Where it comes from: see [`source`].
+    pub fn source(&self) -> IpAddr {
+        source(self.from.ip())
+    }
+
+    /// Whether it has shown nothing yet.
+    pub fn is_stranger(&self) -> bool {
+        self.session.is_none()
+    }
+
+    /// Whether the client has something to take.
+    pub fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    /// When it has its turn though nothing came.
+    pub fn due(&self, now: Instant) -> Instant {
+        let of_session = self.session.as_ref().map(|session| session.next_look(now));
+        of_session.into_iter().chain(self.server.deadline()).chain(self.take_by).min().unwrap_or(Instant::NEVER)
+    }
+
+    /// On a thread of its own until it is known what it is: a data connection of a client that has a session is answered by
+    /// the thread that waits for its first word.
+    pub fn attend(mut self: Box<Self>, expected: Place) {
+        let before = CpuTime::own();
         loop {
-            self.wait();
-            let fed = match recv(self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
-                Ok((0, _)) => {
-                    drop(self.server.ended());
-                    return None;
+            self.shared.hall.stop.wait_or_input(&*self.connection, self.due(Monotonic::now()));
+            match self.turn() {
+                Turn::Wait if self.server.step() == Step::Greet => {}
+                Turn::Wait => return Arc::clone(&self.shared).lobby.keep(self),
+                Turn::Over => return,
+                Turn::Work(work) => {
+                    drop(expected);
+                    return self.work(work, before);
                 }
-                Ok((count, _)) => self.server.feed(&buffer[..count], Monotonic::now()),
-                Err(Errno::AGAIN | Errno::INTR) => Ok(()),
-                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Takes what has come, and looks at what is due. Waits for nothing.
+    pub fn turn(&mut self) -> Turn {
+        let mut buffer = [0; 16 << 10];
+        let fed = match recv(&*self.connection, &mut buffer[..], RecvFlags::DONTWAIT) {
+            Ok((0, _)) => {
+                drop(self.server.ended());
+                return Turn::Over;
+            }
+            Ok(_) if self.ending => Ok(()),
+            Ok((count, _)) => self.server.feed(&buffer[..count], Monotonic::now()),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(_) => return Turn::Over,
+        };
+        self.go_on(fed.is_err())
+    }
+
+    fn go_on(&mut self, failed: bool) -> Turn {
+        while let Some(event) = self.server.event() {
+            if let Some(session) = &self.session {
+                session.touch(Monotonic::now());
+            }
+            match event {
+                ServerEvent::Data(data) => return Turn::Work(Work::Data(data)),
+                ServerEvent::Open(open) => return Turn::Work(Work::Open(open)),
+                ServerEvent::Close => return Turn::Work(Work::Close),
+                ServerEvent::Progress => {
+                    let received = self.session.as_ref().map(|session| session.received()).unwrap_or_default();
+                    // An error ends the connection in the machine itself, which is seen below.
+                    let _answered = self.server.received(received);
+                }
+            }
+        }
+        if !self.ending && (failed || self.look_up() || self.server.step() == Step::Done) {
+            self.ending = true;
+            // Before the client is told: what it is told has happened.
+            self.forget();
+        }
+        if self.write() && !(self.ending && self.unwritten.is_empty()) { Turn::Wait } else { Turn::Over }
+    }
+
+    /// Does what takes a while, on a thread of the pool that had used `before` when this began; then it waits again.
+    pub fn work(mut self: Box<Self>, work: Work, before: CpuTime) {
+        let shared = Arc::clone(&self.shared);
+        let _here = shared.flows.take();
+        let mut turn = Turn::Work(work);
+        loop {
+            // An error of an answer ends the connection in the machine itself.
+            let _answered = match turn {
+                Turn::Work(Work::Data(data)) => {
+                    let unread = self.server.unread();
+                    return serve_data((&self.connection, self.from), data, &unread, &shared, before);
+                }
+                Turn::Work(Work::Open(open)) => self.open(open),
+                Turn::Work(Work::Close) => self.close(),
+                Turn::Wait => return shared.lobby.keep(self),
+                Turn::Over => return,
             };
-            while let Some(event) = self.server.event() {
-                if let ServerEvent::Data(data) = event {
-                    return Some((data, self.server.unread()));
-                }
-                self.handle(event);
-            }
-            let over = fed.is_err() || self.look_up() || self.server.step() == protocol::native::error::Step::Done;
-            if over {
-                // Before the client is told: what it is told has happened.
-                self.forget();
-            }
-            if self.write().is_err() || over {
-                return None;
-            }
+            turn = self.go_on(false);
+        }
+    }
+
+    /// The reflector ends: the client is told, as far as it takes it at once.
+    pub fn dismiss(mut self: Box<Self>) {
+        self.server.stop(Ending::Stopping, "the reflector is shutting down");
+        self.forget();
+        self.write();
+    }
+
+    /// Others need the room. Who has not been answered yet is told so.
+    pub fn turn_away(self: Box<Self>) {
+        if self.server.step() == Step::Greet {
+            super::turn_away(&self.connection, &self.shared);
         }
     }
 
@@ -119,36 +239,33 @@ impl Attendant<'_> {
         }
     }
 
-    /// Waits for the client's next word, or until something is due: a thousand connections that say nothing cost no time.
-    fn wait(&self) {
-        let of_session = self.session.as_ref().map(|session| session.next_look(Monotonic::now()));
-        let until = of_session.into_iter().chain(self.server.deadline()).min();
-        self.shared.hall.stop.wait_or_input(self.connection, until.unwrap_or(Instant::NEVER));
-    }
-
-    fn write(&mut self) -> std::io::Result<()> {
-        let out = self.server.outgoing();
-        let mut rest = &out[..];
-        let give_up = Monotonic::now().after(measure::unit::Nanos::secs(10));
-        while !rest.is_empty() {
-            match (&mut &*self.connection).write(rest) {
-                Ok(count) => rest = &rest[count..],
-                // A client that reads nothing is given up after a while.
-                Err(error) if is_glance(&error) && Monotonic::now() < give_up && !self.shared.hall.stop.requested() => {
+    /// Writes what the client takes at once; `false`: it takes nothing any more.
+    fn write(&mut self) -> bool {
+        self.unwritten.append(&mut self.server.outgoing());
+        let mut written = 0;
+        while written < self.unwritten.len() {
+            match send(&*self.connection, &self.unwritten[written..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    written += count;
+                    self.take_by = None;
                 }
-                Err(error) => return Err(error),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(_) => return false,
             }
         }
-        Ok(())
+        self.unwritten.drain(..written);
+        if self.unwritten.is_empty() {
+            self.unwritten = Vec::new();
+            return true;
+        }
+        let now = Monotonic::now();
+        now < *self.take_by.get_or_insert(now.after(UNREAD)) && self.unwritten.len() <= OUTBOX
     }
 
     /// What is due without anything having come: `true` when the connection must end.
     fn look_up(&mut self) -> bool {
         let now = Monotonic::now();
-        if self.shared.hall.stop.requested() {
-            self.server.stop(Ending::Stopping, "the reflector is shutting down");
-            return true;
-        }
         if let Some(session) = &self.session {
             if session.stirred() {
                 session.touch(now);
@@ -166,23 +283,6 @@ impl Attendant<'_> {
         self.server.overdue(now).is_err()
     }
 
-    fn handle(&mut self, event: ServerEvent) {
-        let now = Monotonic::now();
-        if let Some(session) = &self.session {
-            session.touch(now);
-        }
-        // An error of an answer ends the connection in the machine itself, which the loop sees.
-        let _answered = match event {
-            ServerEvent::Open(open) => self.open(open),
-            ServerEvent::Progress => {
-                let received = self.session.as_ref().map(|session| session.received()).unwrap_or_default();
-                self.server.received(received)
-            }
-            ServerEvent::Close => self.close(),
-            ServerEvent::Data(_) => Ok(()),
-        };
-    }
-
     fn open(&mut self, open: Open) -> Result<(), protocol::native::error::SessionError> {
         let got = match self.offer(&open) {
             Ok(got) => got,
@@ -196,7 +296,7 @@ impl Attendant<'_> {
             });
         };
         let version = self.server.version().unwrap_or(Versions::OURS.highest);
-        let session = Arc::new(Session::new(token, version, open, got.clone()));
+        let session = Arc::new(Session::new(token, version, open, got.clone(), self.source()));
         session.over.follow(&self.shared.hall.stop);
         if !self.shared.sessions.add(Arc::clone(&session), self.shared.settings.limits.sessions) {
             let detail = format!("{} sessions are open, which is the limit", self.shared.settings.limits.sessions);
@@ -214,11 +314,7 @@ impl Attendant<'_> {
     /// Of this host, and of the interface by which the client is reached.
     fn reader(&self) -> Reader {
         let reader = Reader::host(self.shared.settings.program.clone());
-        let client = self.connection.peer_addr().ok().and_then(|address| address.as_socket());
-        match client {
-            Some(client) => reader.towards(client.ip().to_canonical()),
-            None => reader,
-        }
+        reader.towards(self.from.ip().to_canonical())
     }
 
     /// What the client will really get.
@@ -258,11 +354,10 @@ impl Attendant<'_> {
     }
 }
 
-fn is_glance(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut | std::io::ErrorKind::Interrupted
-    )
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.forget();
+    }
 }
 
 /// A data connection: let in or refused by one octet, then answered. `before`: what its thread had used when it came.

@@ -1,10 +1,11 @@
 //! The sessions a reflector has open: who may be answered, how, and what was counted.
 
 use std::collections::HashMap;
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use measure::method::Carrier;
 use measure::unit::{Bytes, Instant, Nanos, Rate};
 use protocol::native::header::Token;
 use protocol::native::message::{Got, Open, Report};
@@ -25,6 +26,8 @@ pub struct Session {
     pub token: Token,
     /// Version agreed on.
     pub version: u16,
+    /// Where its client is.
+    pub source: IpAddr,
     /// What the client asked for, within the limits.
     pub open: Open,
     /// What it gets.
@@ -160,14 +163,15 @@ impl FlowCount {
 }
 
 impl Session {
-    /// A new session under `token`.
-    pub fn new(token: Token, version: u16, open: Open, got: Got) -> Self {
+    /// A new session under `token`, of a client at `source`.
+    pub fn new(token: Token, version: u16, open: Open, got: Got, source: IpAddr) -> Self {
         let now = Monotonic::now();
         let flows = (0..open.flows).map(|_| FlowCount::default()).collect();
         let streams = open.stream.is_some().then(|| Tally::new(open.flows));
         Self {
             token,
             version,
+            source,
             open,
             got,
             flows,
@@ -205,12 +209,13 @@ impl Session {
     }
 
     /// When to look at `now` whether the session has come to its end: by the latest when it may have. Until then after as
-    /// long as nothing was seen, so that silence is looked at less and less often, and its end is told in time after it.
+    /// long as nothing was seen, so that silence is looked at less and less often, and its end is told in time after it; while
+    /// data flows in steps of an eighth of the silence that ends it.
     pub fn next_look(&self, now: Instant) -> Instant {
         let seen = Instant(self.seen.load(Ordering::Relaxed));
         let due = self.opened.after(self.got.duration_ns).min(seen.after(self.got.idle_ns));
         let silence = now.since(seen).unwrap_or_default();
-        due.after(Nanos(1)).min(now.after(silence.max(GLANCE)))
+        due.after(Nanos(1)).min(now.after(silence.max(GLANCE).max(Nanos(self.got.idle_ns.0 / 8))))
     }
 
     /// A thread of this session begins. Its number, from 0, says which CPU of the list is its; its place is for its end.
@@ -318,6 +323,12 @@ impl Sessions {
     /// How many are open.
     pub fn count(&self) -> u32 {
         self.open.read().unwrap_or_else(PoisonError::into_inner).len() as u32
+    }
+
+    /// Whether a client at `source` has one whose data come over connections.
+    pub fn expects(&self, source: IpAddr) -> bool {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.values().any(|session| session.source == source && session.open.carrier == Carrier::Tcp)
     }
 
     /// The session of this name.

@@ -8,6 +8,7 @@ mod ends;
 mod limits;
 mod replies;
 mod segments;
+mod strangers;
 mod threads;
 
 use std::net::{Ipv4Addr, SocketAddr};
