@@ -130,6 +130,22 @@ fn connections_without_a_word_wake_nobody() {
 }
 
 #[test]
+fn strangers_and_sessions_in_a_pause_have_no_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let reflector = Reflector::start(folder.path(), &[]);
+    let address = reflector.address().parse().unwrap();
+    let _silent: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let sessions: Vec<Session> = (0..100).map(|_| Session::open(address, open(Carrier::Udp)).unwrap()).collect();
+    let threads = std::fs::read_dir(Path::new("/proc").join(reflector.id().to_string()).join("task")).unwrap().count();
+    // Those that listen and wait, and the few that opened the sessions one after the other.
+    assert!(threads < 50, "{threads} threads for 200 that say nothing");
+    // They are attended to all the same.
+    for session in sessions {
+        assert_eq!(session.close().received, [0]);
+    }
+}
+
+#[test]
 fn short_of_descriptors_it_waits_for_some_and_serves_again() {
     let port = port::free();
     let mut command = Command::new("sh");
