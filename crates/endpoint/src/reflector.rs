@@ -1,5 +1,5 @@
-//! The far side: answers native sessions, a thread for each connection and flow while it lasts, any number of clients
-//! at once.
+//! The far side: answers native sessions, a thread for each data connection and flow while it lasts, any number of clients
+//! at once. Connections that wait for their client's word have none: they stand in the [`lobby`].
 //!
 //! One port. TCP carries control and data connections, told apart by their first bytes; UDP carries data alone, and
 //! nothing is answered there without a session's token.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use measure::method::{Carrier, Pattern};
 use measure::unit::{Instant, Nanos};
+use protocol::native::error::Step;
 use protocol::native::header::Token;
 use protocol::native::key::Secret;
 use protocol::native::message::{Ending, Got, Open, Reason, Refused, capability};
 use protocol::native::preamble::{Data, DataAnswer, DataRefusal, Decline, Versions};
-use protocol::native::error::Step;
 use protocol::native::server::{OUTBOX, Server, ServerEvent, Terms};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};

@@ -89,7 +89,7 @@ impl Strangers {
 pub fn source(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from(u128::from(address) >> 64 << 64)),
-        address => address,
+        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -151,11 +151,6 @@ impl Lobby {
         }
     }
 
-    /// How many wait.
-    pub fn count(&self) -> usize {
-        self.book().guests.len()
-    }
-
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -183,8 +178,13 @@ impl Lobby {
                 self.attend(number, shared);
             }
         }
-        for guest in self.close() {
-            guest.dismiss();
+        let waiting = {
+            let mut book = self.book();
+            book.closed = true;
+            std::mem::take(&mut book.guests)
+        };
+        for waiting in waiting.into_values() {
+            waiting.guest.dismiss();
         }
         Ok(())
     }
@@ -217,14 +217,6 @@ impl Lobby {
         let guest = self.book().take(number)?;
         let _out = epoll::delete(&self.events, &*guest.connection);
         Some(guest)
-    }
-
-    fn close(&self) -> Vec<Box<Guest>> {
-        let mut book = self.book();
-        book.closed = true;
-        book.due.clear();
-        book.strangers = Strangers::default();
-        book.guests.drain().map(|(_, waiting)| waiting.guest).collect()
     }
 }
 

@@ -35,7 +35,7 @@ pub struct SweepOptions {
 
     /// The setting and its values: interval=1us..1s, size=64,1400, window=1..64, rate=1k/s..100k/s/9
     ///
-    /// Settings: interval, rate, size, window, connections, threads, streams, cores, protocol, address, peer, pacing, wait,
+    /// Settings: interval, rate, size, window, connections, flow, threads, streams, cores, protocol, address, peer, pacing, wait,
     /// peer-wait, cpu, peer-cpu, dscp, congestion, direction, send, discard, segments, batch, reply-every, nagle, send-buffer,
     /// receive-buffer, bind and interface.
     ///

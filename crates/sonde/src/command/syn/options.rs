@@ -58,7 +58,7 @@ pub struct ProbeOptions {
     /// Port of the peer, if HOST has none
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// A port where the host accepts connections: its answers show whether the RSTs can be the host's
+    /// A port where the host accepts connections: its answers show whether those of the probed port can be the host's
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub compare_port: Option<u16>,
     /// Payload bytes per SYN; some filters drop SYNs with payload [default: 0]
