@@ -25,11 +25,40 @@ pub fn encode(histogram: &Histogram<u64>) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The histogram that `text` carries.
+/// The histogram that `text` carries. It takes no more memory than one of ours, whatever the text claims of itself: a payload that is
+/// not as long as it says, one that is deflated, or one of more digits than three is refused before any is taken.
 pub fn decode(text: &str) -> Result<Histogram<u64>, NoHistogram> {
     let fault = |reason: String| NoHistogram { reason };
     let bytes = STANDARD.decode(text).map_err(|cause| fault(cause.to_string()))?;
-    Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|cause| fault(format!("{cause:?}")))
+    sound(&bytes).map_err(|reason| fault(reason.to_owned()))?;
+    let found: Histogram<u64> =
+        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|cause| fault(format!("{cause:?}")))?;
+    // The sum stops there, so that it is no sum.
+    if found.len() == u64::MAX { Err(fault("its counts add up to no number".to_owned())) } else { Ok(found) }
+}
+
+/// What the header of the format claims, compared with what is there (`HdrHistogram`'s `V2` encoding: cookie, length of the payload,
+/// offset, digits, four octets each, then lowest, highest and ratio, eight octets each; all big-endian).
+fn sound(bytes: &[u8]) -> Result<(), &'static str> {
+    const PLAIN: u32 = 0x1c84_9313;
+    const HEADER: usize = 40;
+    const DIGITS: u32 = 3;
+    let word = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+    let payload = bytes.get(HEADER..).ok_or("shorter than its header")?;
+    if word(0) != Some(PLAIN) {
+        return Err("not the plain form of version 2");
+    }
+    if word(4).is_none_or(|claimed| claimed as usize != payload.len()) {
+        return Err("its length is not the one it claims");
+    }
+    if word(12).is_none_or(|digits| digits > DIGITS) {
+        return Err("more digits than three");
+    }
+    // The one number whose negative is none. No two numbers make such a row: each ends with an octet below 128, or is nine long.
+    if payload.windows(9).any(|nine| nine.iter().all(|octet| *octet == u8::MAX)) {
+        return Err("a count beyond all numbers");
+    }
+    Ok(())
 }
 
 /// The middle of each occupied bucket and how many values it holds, ascending.
@@ -68,6 +97,32 @@ mod tests {
         let buckets = buckets(&back);
         assert_eq!(buckets[..2], [(Nanos(12), 1), (Nanos(900), 2)]);
         assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), 5);
+    }
+
+    /// A real one with `octets` in place of what stands at `at`.
+    fn forged(at: usize, octets: &[u8]) -> Result<Histogram<u64>, NoHistogram> {
+        let mut values = Values::new();
+        values.record(900);
+        let mut bytes = STANDARD.decode(encode(&values.histogram())).unwrap();
+        bytes.splice(at..bytes.len().min(at + octets.len()), octets.iter().copied());
+        let length = (bytes.len() - 40) as u32;
+        if at >= 40 {
+            bytes.splice(4..8, length.to_be_bytes());
+        }
+        decode(&STANDARD.encode(bytes))
+    }
+
+    #[test]
+    fn what_it_claims_of_itself_is_not_believed() {
+        let reason = |at, octets: &[u8]| forged(at, octets).unwrap_err().reason;
+        assert_eq!(reason(4, &u32::MAX.to_be_bytes()), "its length is not the one it claims");
+        assert_eq!(reason(0, &0x1c84_9314_u32.to_be_bytes()), "not the plain form of version 2");
+        assert_eq!(reason(12, &5_u32.to_be_bytes()), "more digits than three");
+        assert_eq!(reason(40, &[u8::MAX; 9]), "a count beyond all numbers");
+        // Three counts of 2^63 - 1.
+        let most: Vec<u8> = [[0xfe_u8].as_slice(), &[0xff; 8]].concat().repeat(3);
+        assert_eq!(reason(40, &most), "its counts add up to no number");
+        assert!(forged(12, &3_u32.to_be_bytes()).is_ok(), "as it was");
     }
 
     #[test]
