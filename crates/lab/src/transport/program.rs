@@ -6,8 +6,7 @@ use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use logbook::gzip;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 /// The program that is put onto hosts.
@@ -37,12 +36,7 @@ impl Program {
 
     /// All of it, compressed by the first host that wants it.
     fn packed(&self) -> &[u8] {
-        self.packed.get_or_init(|| {
-            let mut packer = GzEncoder::new(Vec::new(), Compression::default());
-            // A vector takes everything.
-            let packed = packer.write_all(&self.octets).and_then(|()| packer.finish());
-            packed.unwrap_or_default()
-        })
+        self.packed.get_or_init(|| gzip::pack(&self.octets))
     }
 }
 
@@ -100,8 +94,6 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
-    use flate2::read::GzDecoder;
-
     use super::*;
 
     #[test]
@@ -141,9 +133,7 @@ mod tests {
         for _ in 0..2 {
             let packed = read(true);
             assert!(packed.len() < octets.len() / 10);
-            let mut unpacked = Vec::new();
-            GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
-            assert_eq!(unpacked, octets);
+            assert_eq!(packed, gzip::pack(&octets));
         }
     }
 }
